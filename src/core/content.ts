@@ -1,0 +1,59 @@
+// The content blocks of a transcript, in the shapes of Anthropic's Messages API. They are stored as they are, byte for byte
+// (PostgreSQL `json`), so that a replayed tool call stays identical for the provider's prompt cache.
+
+export interface TextBlock {
+  type: 'text';
+  text: string;
+}
+
+export interface ImageBlock {
+  type: 'image';
+  source: { type: 'base64'; media_type: string; data: string };
+}
+
+export interface ToolUseBlock {
+  type: 'tool_use';
+  id: string;
+  name: string;
+  input: unknown;
+}
+
+export interface ToolResultBlock {
+  type: 'tool_result';
+  tool_use_id: string;
+  content: string | (TextBlock | ImageBlock)[];
+  is_error?: boolean;
+}
+
+export interface ThinkingBlock {
+  type: 'thinking';
+  thinking: string;
+  signature: string;
+}
+
+export interface RedactedThinkingBlock {
+  type: 'redacted_thinking';
+  data: string;
+}
+
+/** Any block that a transcript entry may hold. */
+export type ContentBlock =
+  | TextBlock
+  | ImageBlock
+  | ToolUseBlock
+  | ToolResultBlock
+  | ThinkingBlock
+  | RedactedThinkingBlock;
+
+/** The text of all text blocks, joined by a newline; what a reply is made of. */
+export function textOf(content: readonly ContentBlock[]): string {
+  return content
+    .filter((block): block is TextBlock => block.type === 'text')
+    .map((block) => block.text)
+    .join('\n');
+}
+
+/** The tool calls of an assistant entry, in source order. */
+export function toolUsesOf(content: readonly ContentBlock[]): ToolUseBlock[] {
+  return content.filter((block): block is ToolUseBlock => block.type === 'tool_use');
+}

@@ -1,0 +1,20 @@
+// The identities of Holdfast's rows as branded strings, so that a turn's id cannot be passed where a session's is meant.
+// All are UUIDv7 in lower case unless said; they are made at the edges (`src/ids.ts`), never here.
+
+declare const brand: unique symbol;
+type Branded<Name extends string> = string & { readonly [brand]: Name };
+
+/** One conversation of an agent. */
+export type SessionId = Branded<'SessionId'>;
+/** The name a session is found by, canonical: lower case, with its `agent:<id>:` prefix. */
+export type SessionKey = Branded<'SessionKey'>;
+/** One inbox message. */
+export type MessageId = Branded<'MessageId'>;
+/** One run of a session. */
+export type TurnId = Branded<'TurnId'>;
+/** One transcript item. */
+export type EntryId = Branded<'EntryId'>;
+/** One outgoing reply in the outbox. */
+export type DeliveryId = Branded<'DeliveryId'>;
+/** One system event. */
+export type SystemEventId = Branded<'SystemEventId'>;

@@ -1,0 +1,58 @@
+// The model port: how a turn asks a model, whoever answers. `anthropic.ts` is its implementation.
+import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
+
+export interface AskOptions {
+  /** Aborts the call; its reason says why and is what `ask` then rejects with. */
+  signal: AbortSignal;
+  /** Extra headers of this call, for audit (`x-holdfast-session`, `-turn`, `-epoch`, `-call`). */
+  headers: Record<string, string>;
+  /**
+   * Called at every event of the stream, pings included, with the text that it adds to the reply (empty for other events). All
+   * of them joined are the answer's text as `textOf` gives it. Restarts the idle clock. Must not throw; never called after an abort.
+   */
+  onChunk: (textDelta: string) => void;
+}
+
+export interface Model {
+  /**
+   * Asks once, without retries of its own, and returns the complete answer.
+   * Throws `ModelError` for anything the provider or the network did wrong, a cut stream included; rejects with the signal's
+   * reason after an abort.
+   */
+  ask(request: ModelRequest, options: AskOptions): Promise<ModelAnswer>;
+}
+
+/**
+ * What went wrong with a call. `status` is the HTTP status, null when no answer came or the stream was cut; `type` is the
+ * provider's error type (`overloaded_error`, `invalid_request_error`, ...) or `network`, `cut_stream`, `malformed_stream`.
+ * `classifyFailure` takes it as it is.
+ */
+export class ModelError extends Error {
+  readonly code = 'model_error';
+  readonly type: string;
+  readonly status: number | null;
+  /** How long the provider asks to wait at least, in milliseconds, from `retry-after`; null when it says nothing. */
+  readonly retryAfterMs: number | null;
+  /** The provider's finer error code, where it gives one (`enforced_spend_limit_reached`). */
+  readonly errorCode: string | null;
+  /** The provider's id of the request, for its support; null when no answer came. */
+  readonly requestId: string | null;
+
+  constructor(fault: {
+    type: string;
+    status: number | null;
+    retryAfterMs: number | null;
+    message: string;
+    errorCode?: string | null;
+    requestId?: string | null;
+    cause?: unknown;
+  }) {
+    super(fault.message, { cause: fault.cause });
+    this.name = 'ModelError';
+    this.type = fault.type;
+    this.status = fault.status;
+    this.retryAfterMs = fault.retryAfterMs;
+    this.errorCode = fault.errorCode ?? null;
+    this.requestId = fault.requestId ?? null;
+  }
+}

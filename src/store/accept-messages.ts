@@ -1,0 +1,211 @@
+// Accepting: the only way into an inbox. One statement for all messages that arrive together takes each session's next
+// numbers, stores the rows with their uniqueness, and says whose doorbell must be rung. Answered means committed (G1).
+//
+// Locking: the session rows, in the order of their ids, first. A turn that ends takes the same row before it decides that
+// nothing waits, so nothing falls between a turn that ends and a message that found it busy.
+import type { MessageId, SessionId } from '../core/ids.ts';
+import { coalesce, type Coalesced } from './coalescer.ts';
+import type { Database } from './database.ts';
+import { insertEventsSql } from './events.ts';
+import { isoSql, sessionFactsSql, type SessionFacts } from './session-facts.ts';
+
+/** An input on its way into a session that exists. */
+export interface NewInput {
+  /** Made by the caller, so that a statement that is sent again stores nothing twice. */
+  messageId: MessageId;
+  sessionId: SessionId;
+  kind: 'message' | 'announcement' | 'cron' | 'heartbeat' | 'followup' | 'batch';
+  /** The validated body as JSON text, stored as it is. */
+  body: string;
+  /** Where it came from and with whose authority; only inputs of equal route are batched (G6). */
+  route: string;
+  mode: string | null;
+  /** Unique for ever, e.g. channel, account, chat and platform message id; null when the platform gives none. */
+  platformKey: string | null;
+  idempotency: { scope: string; key: string; sha256: string } | null;
+  /** The most messages that may wait in this session; over it the input is refused, and nothing is written (G27). */
+  waitingMax: number;
+}
+
+export interface StoredMessage {
+  id: MessageId;
+  seq: number;
+  receivedAt: string;
+}
+
+/**
+ * `accepted`: stored now, and `ringNo` is the ring that its session needs, or null when it has one already.
+ * `duplicate`: an equal input was stored before; `id` names it. `mismatch`: the idempotency key was used with another body.
+ * `full`: too many wait.
+ */
+export type Acceptance =
+  | { kind: 'accepted'; message: StoredMessage; session: SessionFacts; ringNo: number | null; lane: string }
+  | { kind: 'duplicate'; id: MessageId; by: 'idempotency' | 'platform' }
+  | { kind: 'mismatch' }
+  | { kind: 'full' };
+
+/** Makes the accepting function of a process; calls that overlap share statements. */
+export function createAccept(database: Database): Coalesced<NewInput, Acceptance> {
+  return coalesce({ run: (inputs) => acceptAll(database, inputs) });
+}
+
+async function acceptAll(database: Database, inputs: NewInput[]): Promise<Acceptance[]> {
+  const result = await database.hot.query({ name: 'accept', text: ACCEPT_SQL, values: columnsOf(inputs) });
+  const stored = new Map<string, AcceptedRow>(result.rows.map((row: AcceptedRow) => [row.id, row]));
+  const refused = inputs.filter((input) => !stored.has(input.messageId));
+  const reasons = refused.length > 0 ? await findReasons(database, refused) : new Map<string, Acceptance>();
+  const rung = new Set<string>();
+  return inputs.map((input) => {
+    const row = stored.get(input.messageId);
+    if (row === undefined) return reasons.get(input.messageId) as Acceptance;
+    const needsRing = row.ring_no !== null && !rung.has(input.sessionId);
+    rung.add(input.sessionId);
+    return {
+      kind: 'accepted',
+      message: { id: input.messageId, seq: Number(row.seq), receivedAt: row.received_at },
+      session: row.session,
+      ringNo: needsRing ? Number(row.ring_no) : null,
+      lane: row.lane,
+    };
+  });
+}
+
+interface AcceptedRow {
+  id: string;
+  seq: string;
+  received_at: string;
+  session: SessionFacts;
+  lane: string;
+  ring_no: string | null;
+}
+
+function columnsOf(inputs: NewInput[]): unknown[] {
+  return [
+    inputs.map((input) => input.messageId),
+    inputs.map((input) => input.sessionId),
+    inputs.map((input) => input.kind),
+    inputs.map((input) => input.body),
+    inputs.map((input) => input.route),
+    inputs.map((input) => input.mode),
+    inputs.map((input) => input.platformKey),
+    inputs.map((input) => input.idempotency?.scope ?? null),
+    inputs.map((input) => input.idempotency?.key ?? null),
+    inputs.map((input) => input.idempotency?.sha256 ?? null),
+    inputs.map((input) => input.waitingMax),
+  ];
+}
+
+// Purpose: store the inputs that are new and fit. Input: one array per column. Output: a row per stored input.
+// The CTE `locked` sees each session row as it is once its lock is granted; the other tables are seen as they were when the
+// statement began, which is why uniqueness is left to the indexes (`on conflict`) and counts are kept in the session row.
+const ACCEPT_SQL = `/* accept */
+with input as materialized (
+  select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::json[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+      $10::text[], $11::int[]) with ordinality
+    as input (id, session_id, kind, body, route, mode, platform_key, scope, key, sha256, waiting_max, n)
+),
+locked as materialized (
+  select s.* from holdfast.sessions s where s.id = any ($2::uuid[]) order by s.id for no key update
+),
+fitting as materialized (
+  select * from (
+    select input.*, s.waiting + row_number() over (partition by input.session_id order by input.n) as would_wait
+    from input join locked s on s.id = input.session_id
+  ) as counted where would_wait <= waiting_max
+),
+keyed as (
+  insert into holdfast.idempotency_keys (scope, key, request_sha256, resource_id)
+  select scope, key, sha256, id from fitting where key is not null
+  on conflict do nothing
+  returning resource_id
+),
+numbered as materialized (
+  select fitting.*, s.inbox_seq + row_number() over (partition by fitting.session_id order by fitting.n) as seq
+  from fitting join locked s on s.id = fitting.session_id
+  where fitting.key is null or fitting.id in (select resource_id from keyed)
+),
+stored as (
+  insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, platform_key, answer)
+  select numbered.id, session_id, seq, numbered.kind, body, route, mode, platform_key,
+    case when numbered.key is not null then ${sessionFactsSql('s', 'numbered.would_wait')} end
+  from numbered join locked s on s.id = numbered.session_id
+  on conflict do nothing
+  returning id, session_id, seq, kind, received_at
+),
+counted as materialized (
+  select session_id, count(*)::int as arrived, max(seq) as last_seq from stored group by session_id
+),
+bumped as (
+  update holdfast.sessions s
+  set inbox_seq = counted.last_seq, waiting = s.waiting + counted.arrived, updated_at = clock_timestamp()
+  from counted where s.id = counted.session_id
+  returning s.*
+),
+rung as (
+  insert into holdfast.doorbells (session_id, lane)
+  select id, lane from bumped
+  on conflict (session_id) do nothing
+  returning session_id, rings
+),
+told as (
+  ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.accepted' as type,
+    json_build_object('messageId', id, 'seq', seq, 'kind', kind) as data, seq as n from stored`)}
+)
+select stored.id, stored.seq, ${isoSql('stored.received_at')} as received_at, s.lane, rung.rings as ring_no,
+  ${sessionFactsSql('s', 'numbered.would_wait')} as session
+from stored join numbered on numbered.id = stored.id join locked s on s.id = stored.session_id left join rung on rung.session_id = stored.session_id
+order by stored.seq`;
+
+// Why an input was not stored. Looked up afterwards, in a new snapshot, because the row that it met may be as young as itself.
+const REASONS_SQL = `/* accept-reasons */
+with input as (
+  select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[])
+    as input (id, session_id, platform_key, scope, key, sha256)
+)
+select input.id, own.seq, ${isoSql('own.received_at')} as received_at, s.lane, ${sessionFactsSql('s')} as session,
+  k.request_sha256 is distinct from input.sha256 and k.key is not null as is_mismatch, k.resource_id, twin.id as twin_id
+from input
+left join holdfast.inbox own on own.id = input.id
+left join holdfast.sessions s on s.id = input.session_id
+left join holdfast.idempotency_keys k on k.scope = input.scope and k.key = input.key
+left join holdfast.inbox twin on twin.platform_key = input.platform_key`;
+
+async function findReasons(database: Database, inputs: NewInput[]): Promise<Map<string, Acceptance>> {
+  const columns = columnsOf(inputs);
+  const result = await database.hot.query({
+    name: 'accept-reasons',
+    text: REASONS_SQL,
+    values: [columns[0], columns[1], columns[6], columns[7], columns[8], columns[9]],
+  });
+  return new Map(result.rows.map((row) => [row.id, reasonOf(row)]));
+}
+
+function reasonOf(row: ReasonRow): Acceptance {
+  // An unknown COMMIT that had succeeded: the first sending stored it, and rang or left it to the reconciler.
+  if (row.seq !== null) {
+    return {
+      kind: 'accepted',
+      message: { id: row.id, seq: Number(row.seq), receivedAt: row.received_at },
+      session: row.session,
+      ringNo: null,
+      lane: row.lane,
+    };
+  }
+  if (row.is_mismatch) return { kind: 'mismatch' };
+  if (row.twin_id !== null) return { kind: 'duplicate', id: row.twin_id, by: 'platform' };
+  if (row.resource_id !== null && row.resource_id !== row.id) {
+    return { kind: 'duplicate', id: row.resource_id, by: 'idempotency' };
+  }
+  return { kind: 'full' };
+}
+
+interface ReasonRow {
+  id: MessageId;
+  seq: string | null;
+  received_at: string;
+  lane: string;
+  session: SessionFacts;
+  is_mismatch: boolean;
+  resource_id: MessageId | null;
+  twin_id: MessageId | null;
+}

@@ -1,0 +1,80 @@
+// Lets many callers share one statement. While a statement is on its way, what arrives waits and goes together in the next;
+// when nothing is on its way, nothing waits. A statement that fails for a passing reason (a restart, a broken connection, a
+// deadlock) is sent again as it was: every statement given to a coalescer is idempotent.
+import { setTimeout as delay } from 'node:timers/promises';
+import { isPassingFault } from './database.ts';
+
+export interface CoalescerOptions<Row, Result> {
+  /** Runs one statement for all rows and returns one result per row, in the same order. */
+  run: (rows: Row[]) => Promise<Result[]>;
+  /** The most rows in one statement. */
+  rowsMax?: number;
+  /** How long passing faults are tried again, in milliseconds; then the callers get the error. */
+  retryMs?: number;
+  /** Called before each retry. */
+  onRetry?: (error: Error) => void;
+}
+
+/** Submits a row and resolves with its result; rejects when its statement failed for good. */
+export type Coalesced<Row, Result> = (row: Row) => Promise<Result>;
+
+interface Waiting<Row, Result> {
+  row: Row;
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
+}
+
+const RETRY_DELAY_MS = 50;
+const RETRY_DELAY_MS_MAX = 500;
+
+/** Makes a function that shares statements among its callers. */
+export function coalesce<Row, Result>(options: CoalescerOptions<Row, Result>): Coalesced<Row, Result> {
+  const { rowsMax = 256, retryMs = 10_000 } = options;
+  let waiting: Waiting<Row, Result>[] = [];
+  let isRunning = false;
+
+  async function work(): Promise<void> {
+    isRunning = true;
+    // Callers that submit in the same tick of the event loop travel together from the first statement on.
+    await Promise.resolve();
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, rowsMax);
+      waiting = waiting.slice(rowsMax);
+      await settle(batch);
+    }
+    isRunning = false;
+  }
+
+  async function settle(batch: Waiting<Row, Result>[]): Promise<void> {
+    try {
+      const results = await runWithRetries(batch.map((one) => one.row));
+      batch.forEach((one, index) => one.resolve(results[index] as Result));
+    } catch (error) {
+      // One bad row must not fail the others: each is tried by itself, once.
+      if (batch.length > 1 && !isPassingFault(error)) {
+        for (const one of batch) await settle([one]);
+      } else {
+        batch.forEach((one) => one.reject(error));
+      }
+    }
+  }
+
+  async function runWithRetries(rows: Row[]): Promise<Result[]> {
+    const startedAt = performance.now();
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await options.run(rows);
+      } catch (error) {
+        if (!isPassingFault(error) || performance.now() - startedAt > retryMs) throw error;
+        options.onRetry?.(error as Error);
+        await delay(Math.min(RETRY_DELAY_MS * attempt, RETRY_DELAY_MS_MAX));
+      }
+    }
+  }
+
+  return (row) =>
+    new Promise<Result>((resolve, reject) => {
+      waiting.push({ row, resolve, reject });
+      if (!isRunning) void work();
+    });
+}

@@ -1,0 +1,94 @@
+// The connections to PostgreSQL. Two pools: `hot` for the few statements of a turn (coalesced, so a handful of connections
+// carries hundreds of turns; its planner is told to use indexes only, because generic plans over `unnest` guess wrongly), and
+// `views` for everything that is only looked at. No connection is ever held across a model or tool call (G9).
+import pg from 'pg';
+
+export interface DatabaseOptions {
+  url: string;
+  /** Seen in pg_stat_activity, after `holdfast:`. */
+  role: string;
+  hotConnections?: number;
+  viewConnections?: number;
+  /** Called for errors of idle connections, which the next query replaces. */
+  onError: (error: Error) => void;
+}
+
+export interface Database {
+  hot: pg.Pool;
+  views: pg.Pool;
+  close(): Promise<void>;
+}
+
+/** How long a caller waits for a free connection before it is told that the database is busy, in milliseconds. */
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** No statement of Holdfast takes long; one that does is a fault, and ends, in milliseconds. */
+const STATEMENT_TIMEOUT_MS = 30_000;
+
+const HOT_PLANNER = [
+  'plan_cache_mode=force_generic_plan',
+  'enable_seqscan=off',
+  'enable_hashjoin=off',
+  'enable_mergejoin=off',
+  'jit=off',
+];
+
+/** Opens both pools; connects lazily, at the first query. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const hot = openPool(options, 'hot', options.hotConnections ?? 8, HOT_PLANNER);
+  const views = openPool(options, 'views', options.viewConnections ?? 6, ['jit=off']);
+  return {
+    hot,
+    views,
+    async close() {
+      await Promise.all([hot.end(), views.end()]);
+    },
+  };
+}
+
+function openPool(options: DatabaseOptions, name: string, max: number, settings: string[]): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    application_name: `holdfast:${options.role}:${name}`,
+    max,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: 60_000,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    // The answer may be lost with the host that sent it; then the statement is retried on another connection.
+    query_timeout: STATEMENT_TIMEOUT_MS + 5_000,
+    keepAlive: true,
+    options: settings.map((setting) => `-c ${setting}`).join(' '),
+  });
+  pool.on('error', options.onError);
+  pool.on('connect', (client) => client.on('error', options.onError));
+  return pool;
+}
+
+const RETRYABLE_CODES = new Set([
+  '40001', // serialization_failure
+  '40P01', // deadlock_detected
+  '53300', // too_many_connections
+  '55P03', // lock_not_available
+  '57P01', // admin_shutdown
+  '57P02', // crash_shutdown
+  '57P03', // cannot_connect_now
+  '25006', // read_only_sql_transaction
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+]);
+
+/**
+ * True when the same statement may succeed a moment later: the server restarts, a backend was ended, two transactions
+ * collided, or the connection broke and nobody knows whether the statement was committed. Everything on the hot path is
+ * idempotent, so trying again is harmless.
+ */
+export function isPassingFault(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = (error as { code?: unknown }).code;
+  if (typeof code === 'string' && (RETRYABLE_CODES.has(code) || code.startsWith('08'))) return true;
+  return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout/.test(
+    error.message,
+  );
+}

@@ -1,0 +1,37 @@
+// Events: what happened, for those who watch. They are written by the statement that they describe, never in a commit of
+// their own, except for text deltas, which are gathered for a moment. An id is the number of the transaction and a position
+// in it (see the migration), so there is one insert of events per statement.
+
+/** The types of the contract, section 4. */
+export type EventType =
+  | 'message.accepted'
+  | 'message.settled'
+  | 'turn.started'
+  | 'turn.ended'
+  | 'model.started'
+  | 'model.delta'
+  | 'model.ended'
+  | 'tool.started'
+  | 'tool.ended'
+  | 'steer.injected'
+  | 'compaction.started'
+  | 'compaction.ended'
+  | 'announce.queued'
+  | 'delivery.sent'
+  | 'delivery.failed'
+  | 'cron.fired'
+  | 'heartbeat.fired'
+  | 'session.reset';
+
+/** An event to be written; `data` is stored as it is. */
+export interface NewEvent {
+  type: EventType;
+  data: Record<string, unknown>;
+}
+
+/** SQL of a CTE body that inserts events from a source with session_id, turn_id, type, data (json) and a sort column n. */
+export function insertEventsSql(source: string): string {
+  return `insert into holdfast.events (id, session_id, turn_id, type, data)
+    select (pg_current_xact_id()::text::bigint << 16) + row_number() over (order by n), session_id, turn_id, type, data
+    from (${source}) as happened`;
+}

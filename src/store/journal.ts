@@ -1,0 +1,97 @@
+// The journal: how a turn becomes rows, one statement per moment, so that whoever comes after a death goes on behind the last
+// committed step.
+//
+//   open-turn     the turn, its stamped inputs, its drained events and its prompt          before the first model call
+//   commit-step   a model answer with the intents of its tool calls                        before a tool runs
+//   commit-step   the results of a batch of tool calls (or of one that finished early)     before the next model call
+//   finish-turn   the last answer, what follows from it, the lock                          the end, whatever it was
+//
+// Three things make each of them safe:
+//   - Fence: the statement locks the session row and writes nothing unless the row still has the epoch of the claim (G7).
+//   - Position: the statement says how many entries the session had (`baseSeq`). A row that is already `baseSeq + n` under
+//     our epoch has this very write in it: the first sending was committed though nobody heard so. The verdict is `ok`, and
+//     nothing is written twice. All other values are absolute, never increments.
+//   - Signals come back with the same round trip: whether to stop, and how many messages wait.
+//
+// Statements are shared by all turns of a worker (coalescer.ts). Nothing else in Holdfast writes entries, turns, model calls
+// or tool calls.
+import type { ContentBlock } from '../core/content.ts';
+import type { EntryKind } from '../core/entry.ts';
+import type { EntryId, SessionId, TurnId } from '../core/ids.ts';
+import type { NewEvent } from './events.ts';
+
+/** The right to write, as it was claimed. */
+export interface Fence {
+  sessionId: SessionId;
+  epoch: number;
+  /** The session's last entry number as this turn knows it. */
+  baseSeq: number;
+}
+
+export interface NewEntry {
+  id: EntryId;
+  kind: EntryKind;
+  role: 'user' | 'assistant';
+  content: ContentBlock[];
+}
+
+/** Absolute totals of a turn, as of this write. */
+export interface TurnProgress {
+  turnId: TurnId;
+  /** Model calls begun, including the one that this write charges. */
+  calls: number;
+  retries: number;
+  steps: number;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+}
+
+export interface ModelCallRow {
+  callNo: number;
+  step: number;
+  /** The last entry of the request. */
+  untilSeq: number;
+  status: 'ok' | 'failed' | 'aborted';
+  stopReason: string | null;
+  responseId: string | null;
+  error: Record<string, unknown> | null;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  startedAt: Date;
+  firstChunkAt: Date | null;
+  endedAt: Date;
+}
+
+export interface ToolIntent {
+  step: number;
+  ordinal: number;
+  callId: string;
+  name: string;
+  isIdempotent: boolean;
+}
+
+export interface ToolSettlement {
+  step: number;
+  ordinal: number;
+  status: 'done' | 'failed' | 'unknown' | 'skipped';
+  /** Only for a call that finished before its batch did; else the entry of the batch has it. */
+  result: { content: unknown; isError: boolean } | null;
+}
+
+/** What a write of a running turn answers. `fenced`: the session is not ours any more; stop at once, write nothing. */
+export type Verdict = { kind: 'ok'; stopReason: string | null; waiting: number } | { kind: 'fenced' };
+
+/** What is common to every write of a turn. */
+export interface JournalWrite {
+  fence: Fence;
+  progress: TurnProgress;
+  entries: NewEntry[];
+  modelCalls: ModelCallRow[];
+  toolIntents: ToolIntent[];
+  toolSettlements: ToolSettlement[];
+  events: NewEvent[];
+}

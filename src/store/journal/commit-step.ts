@@ -1,0 +1,38 @@
+// `commit-step`: one moment in the middle of a turn. See journal.ts.
+import { coalesce, type Coalesced } from '../coalescer.ts';
+import type { Database } from '../database.ts';
+import { insertEventsSql } from '../events.ts';
+import type { JournalWrite, Verdict } from '../journal.ts';
+import { eventsSource, journalParts, PROGRESS_SQL, Values } from './write-parts.ts';
+
+/** Makes the function that commits a step; steps of different turns share statements. */
+export function createCommitStep(database: Database): Coalesced<JournalWrite, Verdict> {
+  return coalesce({ run: (writes) => commitSteps(database, writes) });
+}
+
+async function commitSteps(database: Database, writes: JournalWrite[]): Promise<Verdict[]> {
+  const values = new Values();
+  // Purpose: store a moment of each turn. Locking: the session rows in the order of their ids. Output: a verdict per write.
+  const text = `/* commit-step */
+with ${journalParts(values, writes)},
+progressed as (
+  update holdfast.turns t set status = 'running', ${PROGRESS_SQL} from fence where t.id = fence.turn_id
+),
+moved as (
+  update holdfast.sessions s
+  set entry_seq = fence.base_seq + fence.added, updated_at = clock_timestamp(),
+    leaf_seq = case when fence.added > 0 then fence.base_seq + fence.added else s.leaf_seq end
+  from fence where s.id = fence.session_id
+),
+told as (
+  ${insertEventsSql(eventsSource(values, writes))}
+)
+select n, is_ok, stop_reason, waiting from verdict order by n`;
+  const result = await database.hot.query({ name: 'commit-step', text, values: values.list });
+  const verdicts = new Map(result.rows.map((row) => [Number(row.n), row]));
+  return writes.map((_, index) => {
+    const row = verdicts.get(index + 1);
+    if (row === undefined || !row.is_ok) return { kind: 'fenced' };
+    return { kind: 'ok', stopReason: row.stop_reason, waiting: row.waiting };
+  });
+}

@@ -1,0 +1,149 @@
+// `open-turn`: the moment from which a retry finds all of it again. The turn's row, the stamps on its inputs, the drained
+// system events, the consumed hints and the assembled prompt are one statement (G13, G14). See journal.ts.
+import type { EntryId, MessageId, SystemEventId } from '../../core/ids.ts';
+import type { ContentBlock } from '../../core/content.ts';
+import { coalesce, type Coalesced } from '../coalescer.ts';
+import type { Database } from '../database.ts';
+import { insertEventsSql, type NewEvent } from '../events.ts';
+import type { Fence } from '../journal.ts';
+import type { TurnId } from '../../core/ids.ts';
+import { Values } from './write-parts.ts';
+
+export interface NewTurn {
+  fence: Fence;
+  turnId: TurnId;
+  kind: string;
+  lane: string;
+  worker: string;
+  model: string;
+  thinking: string | null;
+  prompt: { id: EntryId; content: ContentBlock[] };
+  inputIds: MessageId[];
+  eventIds: SystemEventId[];
+  systemSha256: string;
+  toolsSha256: string;
+  /** Snapshots that the database may not have yet. */
+  snapshots: { sha256: string; content: string }[];
+  queuedAt: Date;
+  claimedAt: Date;
+  events: NewEvent[];
+}
+
+/**
+ * `ok`: the turn is open. `fenced`: the session is not ours any more. `stopped`: it was stopped since the claim, and what the
+ * prompt was made of is cancelled; nothing is written.
+ */
+export type Opening = { kind: 'ok' } | { kind: 'fenced' } | { kind: 'stopped' };
+
+/** Makes the function that opens a turn; openings of different sessions share statements. */
+export function createOpenTurn(database: Database): Coalesced<NewTurn, Opening> {
+  return coalesce({ run: (turns) => openTurns(database, turns), rowsMax: 64 });
+}
+
+async function openTurns(database: Database, turns: NewTurn[]): Promise<Opening[]> {
+  const values = new Values();
+  const head = [
+    values.add('uuid', turns.map((turn) => turn.fence.sessionId)),
+    values.add('bigint', turns.map((turn) => turn.fence.epoch)),
+    values.add('bigint', turns.map((turn) => turn.fence.baseSeq)),
+    values.add('uuid', turns.map((turn) => turn.turnId)),
+    values.add('text', turns.map((turn) => turn.kind)),
+    values.add('text', turns.map((turn) => turn.lane)),
+    values.add('text', turns.map((turn) => turn.worker)),
+    values.add('text', turns.map((turn) => turn.model)),
+    values.add('text', turns.map((turn) => turn.thinking)),
+    values.add('uuid', turns.map((turn) => turn.prompt.id)),
+    values.add('json', turns.map((turn) => JSON.stringify(turn.prompt.content))),
+    values.add('int', turns.map((turn) => turn.inputIds.length)),
+    values.add('text', turns.map((turn) => turn.systemSha256)),
+    values.add('text', turns.map((turn) => turn.toolsSha256)),
+    values.add('timestamptz', turns.map((turn) => turn.queuedAt)),
+    values.add('timestamptz', turns.map((turn) => turn.claimedAt)),
+  ];
+  const inputs = turns.flatMap((turn, index) => turn.inputIds.map((id) => ({ n: index + 1, id })));
+  const drained = turns.flatMap((turn, index) => turn.eventIds.map((id) => ({ n: index + 1, id })));
+  const events = turns.flatMap((turn, index) => turn.events.map((event) => ({ n: index + 1, event })));
+  const snapshots = new Map(turns.flatMap((turn) => turn.snapshots.map((one) => [one.sha256, one.content] as const)));
+  const inputColumns = [
+    values.add('bigint', inputs.map((row) => row.n)),
+    values.add('uuid', inputs.map((row) => row.id)),
+  ];
+  const drainedColumns = [
+    values.add('bigint', drained.map((row) => row.n)),
+    values.add('uuid', drained.map((row) => row.id)),
+  ];
+  const snapshotColumns = [values.add('text', [...snapshots.keys()]), values.add('json', [...snapshots.values()])];
+  const eventColumns = [
+    values.add('bigint', events.map((row) => row.n)),
+    values.add('text', events.map((row) => row.event.type)),
+    values.add('json', events.map((row) => JSON.stringify(row.event.data))),
+  ];
+  // Purpose: open each turn. Locking: the session rows in the order of their ids, then the inputs that they are stamped on.
+  // An event that was dropped for the cap after it had been read is in the prompt all the same: it is consumed, not dropped.
+  const text = `/* open-turn */
+with head as materialized (
+  select * from unnest(${head.join(', ')}) with ordinality
+    as head (session_id, epoch, base_seq, turn_id, kind, lane, worker, model, thinking, prompt_id, prompt, inputs, system_sha256,
+      tools_sha256, queued_at, claimed_at, n)
+),
+locked as materialized (
+  select s.* from holdfast.sessions s where s.id in (select session_id from head) order by s.id for no key update
+),
+verdict as materialized (
+  select head.n, case
+      when s.epoch <> head.epoch then 'fenced'
+      when s.turn_id = head.turn_id then 'ok'
+      when s.turn_id is not null or s.entry_seq <> head.base_seq then 'fenced'
+      when s.stop_reason is not null then 'stopped'
+      else 'new'
+    end as verdict
+  from head join locked s on s.id = head.session_id
+),
+fence as materialized (
+  select head.*, s.transcript_no, s.leaf_seq
+  from head join verdict on verdict.n = head.n and verdict.verdict = 'new' join locked s on s.id = head.session_id
+),
+opened as (
+  insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, thinking, prompt_seq, system_sha256,
+    tools_sha256, queued_at, claimed_at)
+  select turn_id, session_id, kind, lane, 'running', epoch, worker, model, thinking, base_seq + 1, system_sha256, tools_sha256,
+    queued_at, claimed_at from fence
+),
+prompted as (
+  insert into holdfast.entries (session_id, seq, id, transcript_no, parent_seq, kind, role, content, turn_id)
+  select session_id, base_seq + 1, prompt_id, transcript_no, leaf_seq, 'prompt', 'user', prompt, turn_id from fence
+),
+stamped as (
+  update holdfast.inbox i set status = 'claimed', turn_id = fence.turn_id
+  from unnest(${inputColumns.join(', ')}) as taken (n, id) join fence on fence.n = taken.n
+  where i.id = taken.id
+),
+drained as (
+  update holdfast.system_events e
+  set state = 'consumed', turn_id = fence.turn_id, drop_reason = null, settled_at = clock_timestamp()
+  from unnest(${drainedColumns.join(', ')}) as taken (n, id) join fence on fence.n = taken.n
+  where e.id = taken.id
+),
+kept as (
+  insert into holdfast.snapshots (sha256, content)
+  select * from unnest(${snapshotColumns.join(', ')}) on conflict do nothing
+),
+moved as (
+  update holdfast.sessions s
+  set turn_id = fence.turn_id, entry_seq = fence.base_seq + 1, leaf_seq = fence.base_seq + 1,
+    waiting = s.waiting - fence.inputs, was_aborted = false, last_event_text = null, updated_at = clock_timestamp()
+  from fence where s.id = fence.session_id
+),
+told as (
+  ${insertEventsSql(`select fence.session_id, fence.turn_id, e.type, e.data, e.pos as n
+    from unnest(${eventColumns.join(', ')}) with ordinality as e (n, type, data, pos) join fence on fence.n = e.n`)}
+)
+select n, verdict from verdict`;
+  const result = await database.hot.query({ name: 'open-turn', text, values: values.list });
+  const verdicts = new Map(result.rows.map((row) => [Number(row.n), row.verdict as string]));
+  return turns.map((_, index) => {
+    const verdict = verdicts.get(index + 1);
+    if (verdict === 'new' || verdict === 'ok') return { kind: 'ok' };
+    return { kind: verdict === 'stopped' ? 'stopped' : 'fenced' };
+  });
+}

@@ -1,0 +1,107 @@
+// Brings a database to the newest layout: the SQL files of `migrations/`, in the order of their names, each in one
+// transaction, under an advisory lock so that any number of processes may start at once. Forward only: a file that was
+// applied must not change, and a database that is newer than this code is refused.
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import pg from 'pg';
+
+const MIGRATIONS_DIR = new URL('../../migrations/', import.meta.url);
+
+/** Any constant will do; all processes of Holdfast use this one. */
+const LOCK_KEY = 4_731_900_271;
+
+/** The layout of the database is not what this version of Holdfast can work with. */
+export class MigrationError extends Error {
+  readonly code = 'migration_refused';
+  constructor(message: string) {
+    super(message);
+    this.name = 'MigrationError';
+  }
+}
+
+interface Migration {
+  name: string;
+  sql: string;
+  sha256: string;
+}
+
+/**
+ * Applies what is missing and returns the names of the files that were applied, in order.
+ * Throws `MigrationError` when an applied file has changed or is unknown to this version; driver errors pass through.
+ */
+export async function migrate(databaseUrl: string): Promise<{ applied: string[] }> {
+  const migrations = await readMigrations();
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'holdfast:migrate' });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    const known = await readApplied(client);
+    if (pendingOf(migrations, known).length === 0) return { applied: [] };
+    await client.query('select pg_advisory_lock($1)', [LOCK_KEY]);
+    const pending = pendingOf(migrations, await readApplied(client));
+    for (const migration of pending) await apply(client, migration);
+    return { applied: pending.map((migration) => migration.name) };
+  } finally {
+    await client.end();
+  }
+}
+
+/** The names of the files that have not been applied yet. Throws as `migrate` does. */
+export async function pendingMigrations(databaseUrl: string): Promise<string[]> {
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'holdfast:migrate' });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return pendingOf(await readMigrations(), await readApplied(client)).map((migration) => migration.name);
+  } finally {
+    await client.end();
+  }
+}
+
+async function readMigrations(): Promise<Migration[]> {
+  const names = (await readdir(MIGRATIONS_DIR)).filter((name) => name.endsWith('.sql')).sort();
+  return Promise.all(
+    names.map(async (name) => {
+      const sql = await readFile(new URL(name, MIGRATIONS_DIR), 'utf8');
+      return { name, sql, sha256: createHash('sha256').update(sql).digest('hex') };
+    }),
+  );
+}
+
+async function readApplied(client: pg.Client): Promise<Map<string, string>> {
+  const present = await client.query("select to_regclass('holdfast.migrations') is not null as is_present");
+  if (!present.rows[0].is_present) return new Map();
+  const result = await client.query('select name, sha256 from holdfast.migrations');
+  return new Map(result.rows.map((row) => [row.name, row.sha256]));
+}
+
+function pendingOf(migrations: Migration[], applied: Map<string, string>): Migration[] {
+  const names = new Set(migrations.map((migration) => migration.name));
+  for (const name of applied.keys()) {
+    if (!names.has(name)) {
+      throw new MigrationError(`The database has the migration ${name}, which this version does not know: it is newer. Upgrade Holdfast.`);
+    }
+  }
+  for (const { name, sha256 } of migrations) {
+    const stored = applied.get(name);
+    if (stored !== undefined && stored !== sha256) {
+      throw new MigrationError(`The migration ${name} was changed after it had been applied. Restore the file.`);
+    }
+  }
+  return migrations.filter((migration) => !applied.has(migration.name));
+}
+
+async function apply(client: pg.Client, migration: Migration): Promise<void> {
+  await client.query('begin');
+  try {
+    await client.query('create schema if not exists holdfast');
+    await client.query(`create table if not exists holdfast.migrations (
+      name text primary key, sha256 text not null, applied_at timestamptz not null default clock_timestamp())`);
+    await client.query(migration.sql);
+    await client.query('insert into holdfast.migrations (name, sha256) values ($1, $2)', [migration.name, migration.sha256]);
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  }
+}

@@ -1,0 +1,77 @@
+// Reconciling: rings again for sessions that have work, that nobody holds, and whose last ring has faded. With it, wiping the
+// queue costs time and loses nothing (G22), and a dead worker's session goes on when its lease has run out (G10).
+import type { SessionId } from '../core/ids.ts';
+import type { Database } from './database.ts';
+import type { NeededRing } from './session-locks.ts';
+
+/** The most sessions looked at in one round. */
+const FADED_MAX = 500;
+
+export interface FadedRing extends NeededRing {
+  /** True when an earlier worker held the session until its lease ran out: that ring is certainly spent. */
+  isAbandoned: boolean;
+}
+
+/**
+ * Takes up to 500 faded rings and touches them, so that the next round sees others; several reconcilers share the work.
+ * `ringNo` is the last one that was rung. Also returns after how many milliseconds the next known moment comes (a lease that
+ * runs out, a session that becomes due), or null.
+ */
+export async function takeFadedRings(
+  database: Database,
+  fadedAfterMs: number,
+): Promise<{ faded: FadedRing[]; nextInMs: number | null }> {
+  const result = await database.hot.query({
+    name: 'reconcile',
+    text: `/* reconcile */
+with open as materialized (
+  select d.session_id, d.lane, d.rings, d.due_at, d.rung_at, s.owner is not null as is_abandoned,
+    greatest(d.due_at, coalesce(s.lease_expires_at, d.due_at), case when s.owner is null and d.rung_at >= d.due_at
+      then d.rung_at + $1 * interval '1 millisecond' else d.due_at end) as moment
+  from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id
+),
+taken as (
+  select d.session_id, open.is_abandoned from holdfast.doorbells d join open on open.session_id = d.session_id
+  where open.moment <= clock_timestamp() and d.rung_at = open.rung_at
+  order by open.moment limit ${FADED_MAX} for update of d skip locked
+),
+touched as (
+  update holdfast.doorbells d set rung_at = clock_timestamp() from taken where d.session_id = taken.session_id
+  returning d.session_id, d.lane, d.rings, taken.is_abandoned
+)
+select session_id, lane, rings, is_abandoned, null::float8 as next_in_ms from touched
+union all
+select null, null, null, null, extract(epoch from min(moment) - clock_timestamp()) * 1000 from open
+  where moment > clock_timestamp()`,
+    values: [fadedAfterMs],
+  });
+  const faded = result.rows.filter((row) => row.session_id !== null);
+  const next = result.rows.find((row) => row.session_id === null)?.next_in_ms ?? null;
+  return {
+    faded: faded.map((row) => ({
+      sessionId: row.session_id,
+      lane: row.lane,
+      ringNo: Number(row.rings),
+      isAbandoned: row.is_abandoned,
+    })),
+    nextInMs: next === null ? null : Math.max(0, next),
+  };
+}
+
+/** Counts the next ring of each session, unless somebody else did in the meantime; returns the rings to be rung. */
+export async function countRings(database: Database, faded: NeededRing[]): Promise<NeededRing[]> {
+  const result = await database.hot.query({
+    name: 'count-rings',
+    text: `/* count-rings */
+update holdfast.doorbells d set rings = d.rings + 1, rung_at = clock_timestamp()
+from unnest($1::uuid[], $2::bigint[]) as faded (session_id, rings)
+where d.session_id = faded.session_id and d.rings = faded.rings
+returning d.session_id, d.lane, d.rings`,
+    values: [faded.map((ring) => ring.sessionId), faded.map((ring) => ring.ringNo)],
+  });
+  return result.rows.map((row) => ({
+    sessionId: row.session_id as SessionId,
+    lane: row.lane,
+    ringNo: Number(row.rings),
+  }));
+}

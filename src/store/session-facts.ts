@@ -1,0 +1,52 @@
+// A session as the outside sees it, made by the same SQL wherever it is needed, so that an accepted message and a later look
+// at the session never disagree.
+
+/** What is known of a session. Times are ISO 8601 strings; numbers are exact up to 2^53. */
+export interface SessionFacts {
+  id: string;
+  key: string;
+  agentId: string;
+  kind: string;
+  status: 'idle' | 'waiting' | 'running';
+  parentKey: string | null;
+  label: string | null;
+  channel: string | null;
+  queueMode: string | null;
+  queueDebounceMs: number | null;
+  queueCap: number | null;
+  queueDrop: string | null;
+  model: string | null;
+  thinking: string | null;
+  epoch: number;
+  turnId: string | null;
+  waitingMessages: number;
+  systemEvents: number;
+  tokens: { input: number; output: number; context: number };
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** The SQL of a time as ISO 8601 in UTC with milliseconds, as the contract writes them. */
+export function isoSql(column: string): string {
+  return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+}
+
+/**
+ * SQL that makes `SessionFacts` as json from a row of `holdfast.sessions` under the given alias. `waiting` is the SQL of how
+ * many messages wait, where that is not what the row says.
+ */
+export function sessionFactsSql(alias: string, waiting = `${alias}.waiting`): string {
+  const s = alias;
+  return `json_build_object(
+    'id', ${s}.id, 'key', ${s}.key, 'agentId', ${s}.agent_id, 'kind', ${s}.kind,
+    'status', case when ${s}.turn_id is not null then 'running' when ${waiting} > 0 then 'waiting' else 'idle' end,
+    'parentKey', (select parent.key from holdfast.sessions parent where parent.id = ${s}.parent_id),
+    'label', ${s}.label, 'channel', ${s}.channel,
+    'queueMode', ${s}.queue_mode, 'queueDebounceMs', ${s}.queue_debounce_ms, 'queueCap', ${s}.queue_cap,
+    'queueDrop', ${s}.queue_drop, 'model', ${s}.model, 'thinking', ${s}.thinking,
+    'epoch', ${s}.epoch, 'turnId', ${s}.turn_id, 'waitingMessages', ${waiting},
+    'systemEvents', (select count(*) from holdfast.system_events waiting_event
+      where waiting_event.session_id = ${s}.id and waiting_event.state = 'queued'),
+    'tokens', json_build_object('input', ${s}.input_tokens, 'output', ${s}.output_tokens, 'context', ${s}.context_tokens),
+    'createdAt', ${isoSql(`${s}.created_at`)}, 'updatedAt', ${isoSql(`${s}.updated_at`)})`;
+}

@@ -1,0 +1,402 @@
+// The session lock: the exclusive, expiring right to run a session. It is a row lease with a fencing number, not a database
+// lock: nothing is held between two statements.
+//
+//        free ──claim──▶ held(owner, epoch+1, expiry) ──finish / release──▶ free
+//                          │      ▲                                           ▲
+//                          │      └── renew, at a third of the lease          │
+//                          └── owner dies or sleeps past the expiry ──▶ claimable by anybody (epoch+1)
+//
+// Authoritative is the row, by the database's clock (G8). Every write of a turn carries the epoch of its claim and locks the
+// row in the same statement, so an owner that slept past its lease can still believe what it likes: it writes nothing (G7).
+// That it starts nothing either is its own duty: it measures the lease with its monotonic clock, from before the claim was
+// sent, and stops trusting it a margin earlier than the row does.
+//
+// A claim also reads all that the turn starts from, so that taking a session costs one round trip: what waits, the system
+// events, the transcript that the worker does not know yet, and the open turn if an earlier worker left one.
+import type { Entry } from '../core/entry.ts';
+import type { MessageId, SessionId, SystemEventId, TurnId } from '../core/ids.ts';
+import { coalesce, type Coalesced } from './coalescer.ts';
+import type { Database } from './database.ts';
+
+export interface ClaimRequest {
+  sessionId: SessionId;
+  owner: string;
+  leaseMs: number;
+  /** The transcript that the worker remembers: entries up to `seq` of this version. Version -1: nothing. */
+  known: { version: number; seq: number };
+}
+
+/** The session row as it was claimed. */
+export interface ClaimedSession {
+  id: SessionId;
+  key: string;
+  agentId: string;
+  kind: string;
+  lane: string;
+  parentId: SessionId | null;
+  label: string | null;
+  channel: string | null;
+  queueMode: string | null;
+  model: string | null;
+  thinking: string | null;
+  epoch: number;
+  waiting: number;
+  transcriptNo: number;
+  transcriptVersion: number;
+  entrySeq: number;
+  leafSeq: number | null;
+  wasAborted: boolean;
+  stopReason: string | null;
+}
+
+export interface WaitingInput {
+  id: MessageId;
+  seq: number;
+  kind: 'message' | 'announcement' | 'cron' | 'heartbeat' | 'followup' | 'batch';
+  body: unknown;
+  route: string;
+  mode: string | null;
+  /** Milliseconds since the epoch. */
+  receivedAt: number;
+}
+
+export interface WaitingEvent {
+  id: SystemEventId;
+  text: string;
+  isTrusted: boolean;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+}
+
+/** A turn that an earlier worker left open, as far as its journal goes. */
+export interface OpenTurn {
+  id: TurnId;
+  kind: string;
+  attempt: number;
+  deaths: number;
+  model: string;
+  thinking: string | null;
+  promptSeq: number;
+  systemSha256: string;
+  toolsSha256: string;
+  calls: number;
+  retries: number;
+  steps: number;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  /** The messages that it answers, by number. */
+  inputs: WaitingInput[];
+  /** The tool calls of its last step, in source order. */
+  toolCalls: LedgerRow[];
+}
+
+export interface LedgerRow {
+  step: number;
+  ordinal: number;
+  callId: string;
+  status: 'intent' | 'done' | 'failed' | 'unknown' | 'skipped';
+  runs: number;
+  result: { content: unknown; isError: boolean } | null;
+}
+
+/**
+ * `claimed`: the session is ours. `busy`: somebody holds it; whoever that is will look at the inbox when done.
+ * `idle`: nothing waits. `early`: what waits is not due yet; the reconciler rings when it is.
+ */
+export type Claim =
+  | {
+      kind: 'claimed';
+      session: ClaimedSession;
+      inputs: WaitingInput[];
+      events: WaitingEvent[];
+      /** Entries of the active path that the worker did not know; all of them when `isWhole`. */
+      entries: Entry[];
+      isWhole: boolean;
+      openTurn: OpenTurn | null;
+    }
+  | { kind: 'busy' | 'idle' | 'early' };
+
+/** The most waiting messages that a claim looks at; a turn takes fewer. */
+const WAITING_READ_MAX = 50;
+
+/** Makes the claiming function of a worker; claims that overlap share statements. */
+export function createClaim(database: Database): Coalesced<ClaimRequest, Claim> {
+  return coalesce({ run: (requests) => claimAll(database, requests), rowsMax: 64 });
+}
+
+const INPUT_JSON = `json_build_object('id', i.id, 'seq', i.seq, 'kind', i.kind, 'body', i.body, 'route', i.route, 'mode', i.mode,
+  'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint)`;
+
+// Purpose: take the sessions that are free and have work, and read what their turns start from.
+// Locking: the session rows in the order of their ids; nothing afterwards.
+// A statement that had to wait for a row sees that row anew, but everything else as it was when the statement began: the last
+// answer of the turn that just ended would be missing. So it compares the row's version before and after the wait, and claims
+// nothing that has changed (`stale`): the next statement sees all of it. Every write that concerns a session therefore
+// updates its row. What the claiming worker holds itself it may claim again: that is how it goes on after a write whose
+// outcome it does not know. (It never asks for a session that it is running.)
+const CLAIM_SQL = `/* claim */
+with input as materialized (
+  select * from unnest($1::uuid[], $2::text[], $3::int[], $4::bigint[], $5::bigint[])
+    as input (session_id, owner, lease_ms, known_version, known_seq)
+),
+seen as materialized (
+  select s.id, s.xmin as version from holdfast.sessions s where s.id = any ($1::uuid[])
+),
+locked as materialized (
+  select s.*, s.xmin as version from holdfast.sessions s where s.id = any ($1::uuid[]) order by s.id for no key update
+),
+judged as materialized (
+  select l.id, l.owner <> input.owner and l.turn_id is not null as has_died,
+    case
+      when seen.version <> l.version then 'stale'
+      when l.owner <> input.owner and l.lease_expires_at > clock_timestamp() then 'busy'
+      when l.waiting = 0 and l.turn_id is null then 'idle'
+      when d.due_at > clock_timestamp() then 'early'
+      else 'claimed'
+    end as verdict
+  from locked l join input on input.session_id = l.id join seen on seen.id = l.id
+  left join holdfast.doorbells d on d.session_id = l.id
+),
+claimed as (
+  update holdfast.sessions s
+  set epoch = s.epoch + 1, owner = input.owner,
+    lease_expires_at = clock_timestamp() + input.lease_ms * interval '1 millisecond'
+  from judged join input on input.session_id = judged.id
+  where s.id = judged.id and judged.verdict = 'claimed'
+  returning s.*, input.known_version, input.known_seq, judged.has_died
+),
+resumed as (
+  update holdfast.turns t
+  set attempt = t.attempt + 1, deaths = t.deaths + case when c.has_died is true then 1 else 0 end, epoch = c.epoch,
+    worker = c.owner, status = 'resuming', claimed_at = clock_timestamp()
+  from claimed c where t.id = c.turn_id
+  returning t.*
+)
+select input.session_id, judged.verdict, c.key, c.agent_id, c.kind, c.lane, c.parent_id, c.label, c.channel, c.queue_mode, c.model,
+  c.thinking, c.epoch, c.waiting, c.transcript_no, c.transcript_version, c.entry_seq, c.leaf_seq, c.was_aborted, c.stop_reason,
+  (c.known_version <> c.transcript_version) as is_whole,
+  case when c.waiting > 0 then (
+    select json_agg(${INPUT_JSON} order by i.seq) from (
+      select * from holdfast.inbox i where i.session_id = c.id and i.status = 'waiting' order by i.seq limit ${WAITING_READ_MAX}
+    ) as i
+  ) end as inputs,
+  (select json_agg(json_build_object('id', e.id, 'text', e.text, 'isTrusted', e.is_trusted,
+      'createdAt', (extract(epoch from e.created_at) * 1000)::bigint) order by e.id)
+    from holdfast.system_events e where e.session_id = c.id and e.state = 'queued') as events,
+  (select json_agg(json_build_object('id', e.id, 'seq', e.seq, 'parentSeq', e.parent_seq, 'kind', e.kind, 'role', e.role,
+      'turnId', e.turn_id, 'content', e.content) order by e.seq)
+    from holdfast.entries e
+    where e.session_id = c.id and e.state = 'active' and e.transcript_no = c.transcript_no
+      and e.seq > case when c.known_version = c.transcript_version then c.known_seq else 0 end) as entries,
+  case when t.id is not null then json_build_object('id', t.id, 'kind', t.kind, 'attempt', t.attempt, 'deaths', t.deaths,
+    'model', t.model, 'thinking', t.thinking, 'promptSeq', t.prompt_seq, 'systemSha256', t.system_sha256,
+    'toolsSha256', t.tools_sha256, 'calls', t.calls, 'retries', t.retries, 'steps', t.steps,
+    'inputTokens', t.input_tokens, 'outputTokens', t.output_tokens, 'cacheReadTokens', t.cache_read_tokens,
+    'cacheWriteTokens', t.cache_write_tokens,
+    'inputs', (select json_agg(${INPUT_JSON} order by i.seq) from holdfast.inbox i where i.turn_id = t.id),
+    'toolCalls', (select json_agg(json_build_object('step', tc.step, 'ordinal', tc.ordinal, 'callId', tc.call_id,
+        'status', tc.status, 'runs', tc.runs, 'result', tc.result) order by tc.ordinal)
+      from holdfast.tool_calls tc where tc.turn_id = t.id and tc.step = t.steps)) end as open_turn
+from input
+left join judged on judged.id = input.session_id
+left join claimed c on c.id = input.session_id
+left join resumed t on t.session_id = input.session_id`;
+
+/** How often a claim that found its session changed looks again; then it reports the session as busy, and a ring follows. */
+const STALE_LOOKS_MAX = 10;
+
+async function claimAll(database: Database, requests: ClaimRequest[]): Promise<Claim[]> {
+  const claims = new Map<SessionId, Claim>();
+  let open = new Map(requests.map((request) => [request.sessionId, request]));
+  for (let look = 1; look <= STALE_LOOKS_MAX && open.size > 0; look += 1) {
+    const rows = await claimOnce(database, [...open.values()]);
+    for (const row of rows) if (row.verdict !== 'stale') claims.set(row.session_id, claimOf(row));
+    open = new Map([...open].filter(([sessionId]) => !claims.has(sessionId)));
+  }
+  const given = new Set<SessionId>();
+  return requests.map((request) => {
+    // Two jobs of one session in one statement: the first has it, to the second it is busy.
+    const isFirst = !given.has(request.sessionId);
+    given.add(request.sessionId);
+    return (isFirst ? claims.get(request.sessionId) : undefined) ?? { kind: 'busy' };
+  });
+}
+
+async function claimOnce(database: Database, requests: ClaimRequest[]): Promise<ClaimRow[]> {
+  const result = await database.hot.query({
+    name: 'claim',
+    text: CLAIM_SQL,
+    values: [
+      requests.map((request) => request.sessionId),
+      requests.map((request) => request.owner),
+      requests.map((request) => request.leaseMs),
+      requests.map((request) => request.known.version),
+      requests.map((request) => request.known.seq),
+    ],
+  });
+  return result.rows;
+}
+
+function claimOf(row: ClaimRow): Claim {
+  if (row.verdict === null || row.verdict === 'stale') return { kind: 'idle' };
+  if (row.verdict !== 'claimed') return { kind: row.verdict };
+  return {
+    kind: 'claimed',
+    session: {
+      id: row.session_id,
+      key: row.key,
+      agentId: row.agent_id,
+      kind: row.kind,
+      lane: row.lane,
+      parentId: row.parent_id,
+      label: row.label,
+      channel: row.channel,
+      queueMode: row.queue_mode,
+      model: row.model,
+      thinking: row.thinking,
+      epoch: Number(row.epoch),
+      waiting: row.waiting,
+      transcriptNo: row.transcript_no,
+      transcriptVersion: Number(row.transcript_version),
+      entrySeq: Number(row.entry_seq),
+      leafSeq: row.leaf_seq === null ? null : Number(row.leaf_seq),
+      wasAborted: row.was_aborted,
+      stopReason: row.stop_reason,
+    },
+    inputs: row.inputs ?? [],
+    events: row.events ?? [],
+    entries: row.entries ?? [],
+    isWhole: row.is_whole,
+    openTurn: row.open_turn === null ? null : { ...row.open_turn, inputs: row.open_turn.inputs ?? [], toolCalls: row.open_turn.toolCalls ?? [] },
+  };
+}
+
+interface ClaimRow {
+  session_id: SessionId;
+  verdict: Claim['kind'] | 'stale' | null;
+  key: string;
+  agent_id: string;
+  kind: string;
+  lane: string;
+  parent_id: SessionId | null;
+  label: string | null;
+  channel: string | null;
+  queue_mode: string | null;
+  model: string | null;
+  thinking: string | null;
+  epoch: string;
+  waiting: number;
+  transcript_no: number;
+  transcript_version: string;
+  entry_seq: string;
+  leaf_seq: string | null;
+  was_aborted: boolean;
+  stop_reason: string | null;
+  is_whole: boolean;
+  inputs: WaitingInput[] | null;
+  events: WaitingEvent[] | null;
+  entries: Entry[] | null;
+  open_turn: (Omit<OpenTurn, 'inputs' | 'toolCalls'> & { inputs: WaitingInput[] | null; toolCalls: LedgerRow[] | null }) | null;
+}
+
+export interface HeldLock {
+  sessionId: SessionId;
+  epoch: number;
+}
+
+/** Renews the leases of one owner and returns the sessions that it still holds; what is missing is lost for good. */
+export async function renewLocks(
+  database: Database,
+  owner: string,
+  leaseMs: number,
+  held: HeldLock[],
+): Promise<Set<SessionId>> {
+  const result = await database.hot.query({
+    name: 'renew',
+    text: `/* renew */
+with input as (select * from unnest($1::uuid[], $2::bigint[]) as input (session_id, epoch)),
+locked as materialized (
+  select s.id from holdfast.sessions s join input on input.session_id = s.id
+  where s.epoch = input.epoch and s.owner = $3 order by s.id for no key update of s
+)
+update holdfast.sessions s set lease_expires_at = clock_timestamp() + $4 * interval '1 millisecond'
+from locked where s.id = locked.id
+returning s.id`,
+    values: [held.map((lock) => lock.sessionId), held.map((lock) => lock.epoch), owner, leaseMs],
+  });
+  return new Set(result.rows.map((row) => row.id));
+}
+
+/** Looks which of the held sessions are asked to stop, and why. A plain read. */
+export async function readStopReasons(database: Database, sessionIds: SessionId[]): Promise<Map<SessionId, string>> {
+  const result = await database.hot.query({
+    name: 'watch',
+    text: '/* watch */ select id, stop_reason from holdfast.sessions where id = any ($1::uuid[]) and stop_reason is not null',
+    values: [sessionIds],
+  });
+  return new Map(result.rows.map((row) => [row.id, row.stop_reason]));
+}
+
+export interface Release extends HeldLock {
+  /** Not before so many milliseconds from now; 0: at once. */
+  delayMs: number;
+}
+
+/** A ring that a session needs: the id of its job follows from these. */
+export interface NeededRing {
+  sessionId: SessionId;
+  lane: string;
+  ringNo: number;
+}
+
+/**
+ * Gives up the lock and leaves the turn open for whoever claims next. Resolves with the ring that calls for it, or null when
+ * the lock was not ours any more or the turn is to wait.
+ */
+export function createRelease(database: Database): Coalesced<Release, NeededRing | null> {
+  return coalesce({ run: (releases) => releaseAll(database, releases) });
+}
+
+// A session that was stopped before its turn was open has nothing left to be stopped.
+const RELEASE_SQL = `/* release */
+with input as materialized (select * from unnest($1::uuid[], $2::bigint[], $3::bigint[]) as input (session_id, epoch, delay_ms)),
+locked as materialized (
+  select s.id, s.turn_id, s.waiting, s.turn_id is not null or s.waiting > 0 as has_work, input.delay_ms
+  from holdfast.sessions s join input on input.session_id = s.id
+  where s.epoch = input.epoch and s.owner is not null order by s.id for no key update of s
+),
+freed as (
+  update holdfast.sessions s
+  set owner = null, lease_expires_at = null, stop_reason = case when s.turn_id is not null then s.stop_reason end
+  from locked where s.id = locked.id
+),
+noted as (
+  update holdfast.turns t set status = 'interrupted' from locked where t.id = locked.turn_id
+),
+hushed as (
+  delete from holdfast.doorbells d using locked where d.session_id = locked.id and not locked.has_work
+)
+update holdfast.doorbells d
+set rings = d.rings + 1, rung_at = clock_timestamp(), due_at = clock_timestamp() + locked.delay_ms * interval '1 millisecond'
+from locked where d.session_id = locked.id and locked.has_work
+returning d.session_id, d.lane, d.rings, locked.delay_ms`;
+
+async function releaseAll(database: Database, releases: Release[]): Promise<(NeededRing | null)[]> {
+  const result = await database.hot.query({
+    name: 'release',
+    text: RELEASE_SQL,
+    values: [
+      releases.map((release) => release.sessionId),
+      releases.map((release) => release.epoch),
+      releases.map((release) => Math.ceil(release.delayMs)),
+    ],
+  });
+  const rows = new Map(result.rows.map((row) => [row.session_id as SessionId, row]));
+  return releases.map((release) => {
+    const row = rows.get(release.sessionId);
+    if (row === undefined || release.delayMs > 0) return null;
+    return { sessionId: release.sessionId, lane: row.lane, ringNo: Number(row.rings) };
+  });
+}

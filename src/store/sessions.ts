@@ -1,0 +1,69 @@
+// Sessions come into being with the first thing that reaches them. Their ids never change, so a process remembers those that
+// it has seen and asks only once.
+import { LRUCache } from 'lru-cache';
+import type { SessionId, SessionKey } from '../core/ids.ts';
+import { coalesce } from './coalescer.ts';
+import type { Database } from './database.ts';
+
+/** A session that is needed; the fields beside `key` are used only when it does not exist yet. */
+export interface NeededSession {
+  key: SessionKey;
+  candidateId: SessionId;
+  agentId: string;
+  kind: string;
+  lane: string;
+  channel: string | null;
+}
+
+const REMEMBERED_SESSIONS_MAX = 50_000;
+
+/** Makes the function that returns the id of a session, which it creates if need be. */
+export function createEnsureSession(database: Database): (session: NeededSession) => Promise<SessionId> {
+  const known = new LRUCache<string, SessionId>({ max: REMEMBERED_SESSIONS_MAX });
+  const ensure = coalesce({ run: (sessions: NeededSession[]) => ensureAll(database, sessions) });
+  return async (session) => {
+    const remembered = known.get(session.key);
+    if (remembered !== undefined) return remembered;
+    const id = await ensure(session);
+    known.set(session.key, id);
+    return id;
+  };
+}
+
+// A session that another process creates at the same moment is not seen by the first look, but by the second.
+const ENSURE_SQL = `/* ensure-session */
+with input as (
+  select distinct on (key) * from unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[])
+    as input (key, id, agent_id, kind, lane, channel) order by key
+),
+created as (
+  insert into holdfast.sessions (key, id, agent_id, kind, lane, channel)
+  select key, id, agent_id, kind, lane, channel from input
+  where not exists (select from holdfast.sessions s where s.key = input.key)
+  on conflict (key) do nothing
+  returning key, id
+)
+select key, id from created
+union all
+select s.key, s.id from holdfast.sessions s where s.key = any ($1::text[])`;
+
+async function ensureAll(database: Database, sessions: NeededSession[]): Promise<SessionId[]> {
+  const found = new Map<string, SessionId>();
+  for (let look = 1; look <= 3 && sessions.some((session) => !found.has(session.key)); look += 1) {
+    const missing = sessions.filter((session) => !found.has(session.key));
+    const result = await database.hot.query({
+      name: 'ensure-session',
+      text: ENSURE_SQL,
+      values: [
+        missing.map((session) => session.key),
+        missing.map((session) => session.candidateId),
+        missing.map((session) => session.agentId),
+        missing.map((session) => session.kind),
+        missing.map((session) => session.lane),
+        missing.map((session) => session.channel),
+      ],
+    });
+    for (const row of result.rows) found.set(row.key, row.id);
+  }
+  return sessions.map((session) => found.get(session.key) as SessionId);
+}

@@ -1,0 +1,77 @@
+// System events: one-line facts for the next prompt of a session. At most 20 wait; over that the oldest is dropped, counted
+// and visible. An event equal to the last one since the last drain is a duplicate.
+import type { SessionId, SystemEventId } from '../core/ids.ts';
+import type { Database } from './database.ts';
+import { isoSql } from './session-facts.ts';
+
+/** The most events that wait in one session. */
+export const WAITING_EVENTS_MAX = 20;
+
+export interface NewSystemEvent {
+  id: SystemEventId;
+  sessionId: SessionId;
+  /** Trimmed and not empty. */
+  text: string;
+  contextKey: string | null;
+  isTrusted: boolean;
+}
+
+export type Enqueued =
+  | { disposition: 'queued'; event: { id: SystemEventId; createdAt: string } }
+  | { disposition: 'duplicate'; event: { id: SystemEventId; createdAt: string } | null };
+
+// What waits is counted after the lock is held. A statement that had to wait for the lock would count what was there before,
+// so it notices (see session-locks.ts) and the caller sends it again.
+const ENQUEUE_SQL = `/* enqueue-event */
+with seen as materialized (select s.xmin as version from holdfast.sessions s where s.id = $2),
+locked as materialized (
+  select s.id, s.last_event_text, s.xmin as version from holdfast.sessions s where s.id = $2 for no key update
+),
+judged as materialized (
+  select case
+      when seen.version <> locked.version then 'stale'
+      when exists (select from holdfast.system_events e where e.id = $1) then 'queued'
+      when locked.last_event_text = $3 then 'duplicate'
+      else 'new'
+    end as verdict
+  from locked, seen
+),
+waiting as materialized (
+  select e.id, row_number() over (order by e.id desc) as place from holdfast.system_events e, judged
+  where judged.verdict = 'new' and e.session_id = $2 and e.state = 'queued'
+),
+dropped as (
+  update holdfast.system_events e set state = 'dropped', settled_at = clock_timestamp(),
+    drop_reason = 'more than ${WAITING_EVENTS_MAX} events waited'
+  from waiting where e.id = waiting.id and waiting.place >= ${WAITING_EVENTS_MAX}
+),
+stored as (
+  insert into holdfast.system_events (id, session_id, text, context_key, is_trusted)
+  select $1, $2, $3, $4, $5 from judged where verdict = 'new'
+  returning id, created_at
+),
+moved as (
+  update holdfast.sessions s set last_event_text = $3, updated_at = clock_timestamp()
+  from judged where s.id = $2 and judged.verdict = 'new'
+)
+select judged.verdict, coalesce(stored.id, twin.id) as id, ${isoSql('coalesce(stored.created_at, twin.created_at)')} as created_at
+from judged left join stored on true left join lateral (
+  select e.id, e.created_at from holdfast.system_events e
+  where judged.verdict <> 'new' and e.session_id = $2 and e.text = $3 order by e.id desc limit 1
+) as twin on true`;
+
+/** Queues an event for the session's next prompt. Idempotent on its id. */
+export async function enqueueSystemEvent(database: Database, event: NewSystemEvent): Promise<Enqueued> {
+  for (;;) {
+    const result = await database.hot.query({
+      name: 'enqueue-event',
+      text: ENQUEUE_SQL,
+      values: [event.id, event.sessionId, event.text, event.contextKey, event.isTrusted],
+    });
+    const row = result.rows[0];
+    if (row.verdict === 'stale') continue;
+    const stored = row.id === null ? null : { id: row.id, createdAt: row.created_at };
+    if (row.verdict === 'duplicate') return { disposition: 'duplicate', event: stored };
+    return { disposition: 'queued', event: stored as { id: SystemEventId; createdAt: string } };
+  }
+}

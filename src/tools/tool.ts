@@ -1,0 +1,38 @@
+// The tool port: what a tool declares and what it is given when it runs.
+import type { ImageBlock, TextBlock } from '../core/content.ts';
+import type { ToolSpec } from '../core/model-request.ts';
+
+/** What a tool is given beside its input. */
+export interface ToolCall {
+  sessionKey: string;
+  agentId: string;
+  turnId: string;
+  /** The model's id of this call (`toolu_...`). */
+  callId: string;
+  /** The same for every run of the same call; a tool passes it on to whatever it changes. */
+  idempotencyKey: string;
+  /** The agent's workspace, absolute and existing. */
+  workspaceDir: string;
+  /** Aborts the call: turn, tool or shutdown deadline, stop, lost lock. The reason says which. */
+  signal: AbortSignal;
+}
+
+export interface ToolOutcome {
+  content: string | (TextBlock | ImageBlock)[];
+  isError: boolean;
+}
+
+export interface Tool {
+  spec: ToolSpec;
+  /** One line for the Tooling section of the system prompt. */
+  summary: string;
+  /** True when running it twice with the same input and idempotency key does no harm: only then is it run again after a crash. */
+  isIdempotent: boolean;
+  /** The longest it may run, in milliseconds; absent: the configured default. */
+  timeoutMs?: number;
+  /**
+   * Runs the call. Expected failures are outcomes with `isError`; a throw becomes an error result with its message. Bad input
+   * (checked here against the tool's zod schema) is an error result that names the field, never a throw.
+   */
+  run(input: unknown, call: ToolCall): Promise<ToolOutcome>;
+}
