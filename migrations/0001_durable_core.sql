@@ -61,8 +61,8 @@ create table holdfast.doorbells (
   -- not before: debounce, or a retry that the provider asked to wait for
   due_at timestamptz not null default clock_timestamp(),
   rung_at timestamptz not null default clock_timestamp(),
-  -- makes the id of the next job deterministic and new
-  rings bigint not null default 1
+  -- the number of the last ring; makes the ids of jobs deterministic, and is never used twice in a session
+  rings bigint not null
 ) with (fillfactor = 60, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_scale_factor = 0.02);
 
 create table holdfast.inbox (

@@ -7,6 +7,7 @@ import type { MessageId, SessionId } from '../core/ids.ts';
 import { coalesce, type Coalesced } from './coalescer.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
+import { firstRingSql } from './session-locks.ts';
 import { isoSql, sessionFactsSql, type SessionFacts } from './session-facts.ts';
 
 /** An input on its way into a session that exists. */
@@ -142,8 +143,8 @@ bumped as (
   returning s.*
 ),
 rung as (
-  insert into holdfast.doorbells (session_id, lane)
-  select id, lane from bumped
+  insert into holdfast.doorbells (session_id, lane, rings)
+  select id, lane, ${firstRingSql('bumped')} from bumped
   on conflict (session_id) do nothing
   returning session_id, rings
 ),

@@ -3,6 +3,7 @@
 import type { TurnId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
+import { firstRingSql } from './session-locks.ts';
 
 export interface Abortion {
   /** The turn that is being stopped; null when none runs. */
@@ -100,10 +101,10 @@ moved as (
     leaf_seq = (select e.parent_seq from holdfast.entries e where e.session_id = fit.id and e.seq = fit.prompt_seq),
     updated_at = clock_timestamp()
   from fit where s.id = fit.id
-  returning s.id, s.lane
+  returning s.*
 ),
 rung as (
-  insert into holdfast.doorbells (session_id, lane) select id, lane from moved
+  insert into holdfast.doorbells (session_id, lane, rings) select id, lane, ${firstRingSql('moved')} from moved
   on conflict (session_id) do nothing returning session_id, rings
 )
 select turn.session_id, moved.id is not null as is_ok, moved.lane, rung.rings

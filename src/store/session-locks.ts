@@ -352,6 +352,14 @@ export interface NeededRing {
 }
 
 /**
+ * SQL of the first ring number of a doorbell, from a row of `holdfast.sessions`. No number is used twice: the queue drops a job whose
+ * id it still has, even one that is just ending. Inbox number and epoch only grow; in between there is room for a million rings.
+ */
+export function firstRingSql(alias: string): string {
+  return `((${alias}.inbox_seq + ${alias}.epoch) << 20)`;
+}
+
+/**
  * Gives up the lock and leaves the turn open for whoever claims next. Resolves with the ring that calls for it, or null when
  * the lock was not ours any more or the turn is to wait.
  */

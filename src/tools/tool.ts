@@ -1,4 +1,5 @@
-// The tool port: what a tool declares and what it is given when it runs.
+// The tool port: what a tool declares and what it is given when it runs. `run-tool.ts` is the only caller of `run`: deadline,
+// abort and the bound of the result are kept there, once for all tools.
 import type { ImageBlock, TextBlock } from '../core/content.ts';
 import type { ToolSpec } from '../core/model-request.ts';
 
@@ -13,7 +14,10 @@ export interface ToolCall {
   idempotencyKey: string;
   /** The agent's workspace, absolute and existing. */
   workspaceDir: string;
-  /** Aborts the call: turn, tool or shutdown deadline, stop, lost lock. The reason says which. */
+  /**
+   * Aborts the call: turn, tool or shutdown deadline, stop, lost lock. The reason says which; it is a `ToolTimeoutError` for the
+   * tool's own deadline.
+   */
   signal: AbortSignal;
 }
 
@@ -32,7 +36,28 @@ export interface Tool {
   timeoutMs?: number;
   /**
    * Runs the call. Expected failures are outcomes with `isError`; a throw becomes an error result with its message. Bad input
-   * (checked here against the tool's zod schema) is an error result that names the field, never a throw.
+   * (checked here against the tool's zod schema) is an error result that names the field, never a throw. After an abort it stops
+   * what it started, starts nothing more, and rejects with the signal's reason or, when its deadline ended it, answers with what
+   * it has so far.
    */
   run(input: unknown, call: ToolCall): Promise<ToolOutcome>;
+}
+
+/** The reason with which a call is aborted when its own time is over. */
+export class ToolTimeoutError extends Error {
+  readonly code = 'tool_timeout';
+  readonly toolName: string;
+  readonly timeoutMs: number;
+
+  constructor(toolName: string, timeoutMs: number) {
+    super(`${toolName} timed out after ${timeoutMs / 1000} s`);
+    this.name = 'ToolTimeoutError';
+    this.toolName = toolName;
+    this.timeoutMs = timeoutMs;
+  }
+}
+
+/** An outcome that tells the model what went wrong and, where it can, what to do instead. */
+export function errorOutcome(text: string): ToolOutcome {
+  return { content: text, isError: true };
 }

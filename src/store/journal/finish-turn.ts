@@ -28,14 +28,22 @@ export interface TurnEnd extends JournalWrite {
   /** Tokens of the last request and its answer together. */
   contextTokens: number;
   deliveries: NewDelivery[];
+  /**
+   * True when the last entry is a prompt that the provider refuses: it is hidden, so that it does not fail the turns after it, too.
+   * The row stays.
+   */
+  isPromptHidden: boolean;
   deadLetter: { id: string; code: string; reason: string } | null;
   /** How long what waits is left to gather, in milliseconds. */
   debounceMs: number;
   ended: NewEvent;
 }
 
-/** `ok`: ended; `ring` calls for what still waits, `hasDeliveries` for the outbox. `fenced`: the session is not ours any more. */
-export type Ending = { kind: 'ok'; ring: NeededRing | null; hasDeliveries: boolean } | { kind: 'fenced' };
+/**
+ * `ok`: ended; `ring` calls for what still waits, `deliveryRingNo` is the ring for the outbox when something was put there.
+ * `fenced`: the session is not ours any more.
+ */
+export type Ending = { kind: 'ok'; ring: NeededRing | null; deliveryRingNo: number | null } | { kind: 'fenced' };
 
 /** Makes the function that ends a turn; ends of different turns share statements. */
 export function createFinishTurn(database: Database): Coalesced<TurnEnd, Ending> {
@@ -55,13 +63,17 @@ with ${parts},
 tail as materialized (
   select tail.*, fence.session_id, fence.turn_id from unnest(${tail.join(', ')}) with ordinality
     as tail (status, message_status, reply, error, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason,
-      debounce_ms, ended_type, ended_data, n)
+      debounce_ms, ended_type, ended_data, hides_prompt, n)
   join fence on fence.n = tail.n
 ),
 ended as (
   update holdfast.turns t
   set status = tail.status, reply = tail.reply, error = tail.error, ended_at = clock_timestamp(), ${PROGRESS_SQL}
   from fence join tail on tail.n = fence.n where t.id = fence.turn_id
+),
+hidden as (
+  update holdfast.entries e set state = 'hidden'
+  from fence join tail on tail.n = fence.n where tail.hides_prompt and e.session_id = fence.session_id and e.seq = fence.base_seq
 ),
 settled as (
   update holdfast.inbox i set status = tail.message_status, error = tail.error, settled_at = clock_timestamp()
@@ -72,8 +84,12 @@ moved as (
   update holdfast.sessions s
   set owner = null, lease_expires_at = null, turn_id = null, stop_reason = null,
     entry_seq = fence.base_seq + fence.added, updated_at = clock_timestamp(),
-    leaf_seq = case when fence.added > 0 then fence.base_seq + fence.added else s.leaf_seq end,
-    was_aborted = tail.was_aborted, delivery_seq = s.delivery_seq + tail.deliveries,
+    leaf_seq = case
+      when tail.hides_prompt then (select e.parent_seq from holdfast.entries e where e.session_id = s.id and e.seq = fence.base_seq)
+      when fence.added > 0 then fence.base_seq + fence.added
+      else s.leaf_seq
+    end,
+    transcript_version = s.transcript_version + case when tail.hides_prompt then 1 else 0 end, was_aborted = tail.was_aborted, delivery_seq = s.delivery_seq + tail.deliveries,
     input_tokens = s.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens,
     output_tokens = s.output_tokens + fence.output_tokens, context_tokens = tail.context_tokens
   from fence join tail on tail.n = fence.n where s.id = fence.session_id
@@ -109,8 +125,10 @@ told as (
     select session_id, turn_id, ended_type, ended_data, ${SETTLED_AT_END} * 1000000::bigint + n from tail`)}
 )
 select head.n, verdict.is_new, coalesce(t.ended_at is not null and t.epoch = head.epoch, false) as was_ended,
-  rung.session_id, rung.lane, rung.rings
+  rung.session_id, rung.lane, rung.rings,
+  case when moved.deliveries > 0 then (moved.delivery_seq - moved.deliveries + 1) * 1000 end as delivery_ring_no
 from head
+left join moved on moved.n = head.n
 left join verdict on verdict.n = head.n
 left join holdfast.turns t on t.id = head.turn_id
 left join rung on rung.session_id = head.session_id`;
@@ -120,7 +138,8 @@ left join rung on rung.session_id = head.session_id`;
     const row = rows.get(index + 1);
     if (row === undefined || !(row.is_new || row.was_ended)) return { kind: 'fenced' };
     const ring = row.rings === null || end.debounceMs > 0 ? null : { sessionId: row.session_id, lane: row.lane, ringNo: Number(row.rings) };
-    return { kind: 'ok', ring, hasDeliveries: end.deliveries.length > 0 };
+    const deliveryRingNo = row.delivery_ring_no === null ? null : Number(row.delivery_ring_no);
+    return { kind: 'ok', ring, deliveryRingNo };
   });
 }
 
@@ -139,6 +158,7 @@ function tailColumns(values: Values, ends: TurnEnd[]): string[] {
     values.add('int', ends.map((end) => end.debounceMs)),
     values.add('text', ends.map((end) => end.ended.type)),
     values.add('json', ends.map((end) => JSON.stringify(end.ended.data))),
+    values.add('boolean', ends.map((end) => end.isPromptHidden)),
   ];
 }
 

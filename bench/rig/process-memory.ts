@@ -1,0 +1,59 @@
+// Memory of a process tree from /proc, without PostgreSQL. PSS shares pages that several processes map among them, so the sum
+// over a tree counts each page once.
+import { readdirSync, readFileSync } from 'node:fs';
+
+export interface TreeMemory {
+  megabytes: number;
+  /** Which processes were counted, e.g. `node 61`. */
+  parts: string[];
+}
+
+/** Adds up the tree below and including this process; PostgreSQL's processes, and what they started, are left out. */
+export function memoryOfTree(rootPid: number): TreeMemory {
+  const childrenOf = Map.groupBy(listProcesses(), (each) => each.parent);
+  const parts: string[] = [];
+  let total = 0;
+  const visit = (pid: number, name: string): void => {
+    if (name.startsWith('postgres')) return;
+    const megabytes = pssOf(pid);
+    total += megabytes;
+    parts.push(`${name} ${megabytes.toFixed(0)}`);
+    for (const child of childrenOf.get(pid) ?? []) visit(child.pid, child.name);
+  };
+  visit(rootPid, statusOf(rootPid)?.name ?? '?');
+  return { megabytes: total, parts };
+}
+
+interface ProcessStatus {
+  pid: number;
+  parent: number;
+  name: string;
+}
+
+function listProcesses(): ProcessStatus[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .map((entry) => statusOf(Number(entry)))
+    .filter((status) => status !== null);
+}
+
+function statusOf(pid: number): ProcessStatus | null {
+  const text = read(`/proc/${pid}/status`);
+  const name = /^Name:\s*(.+)$/m.exec(text)?.[1];
+  const parent = /^PPid:\s*(\d+)$/m.exec(text)?.[1];
+  return name === undefined || parent === undefined ? null : { pid, parent: Number(parent), name };
+}
+
+function pssOf(pid: number): number {
+  const kilobytes = /^Pss:\s*(\d+) kB$/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1];
+  return Number(kilobytes ?? 0) / 1024;
+}
+
+/** The file's text; empty when its process has ended. */
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,38 @@
+// What the benchmarks say to the scripted model, and the history that sessions begin with. The same text goes to the floor and
+// to the service.
+
+/** The tool of every benchmark: in process, no I/O, a short answer. */
+export const benchTool = 'session_status';
+
+/** A turn of two model calls with one tool call between them. */
+export const turnText = `[[tool: ${benchTool} {}]] [[reply: Done.]]`;
+
+/** The same, when each model call takes so long. */
+export function slowTurnText(delayMs: number): string {
+  return `[[delay: ${delayMs} each]] ${turnText}`;
+}
+
+/** A turn of so many tool calls, one after the other. */
+export function longTurnText(steps: number): string {
+  return `[[repeat: ${steps} tool ${benchTool} {}]] [[reply: Done.]]`;
+}
+
+export interface HistoryMessage {
+  role: 'user' | 'assistant';
+  content: { type: 'text'; text: string }[];
+}
+
+const bytesPerEntry = 400;
+
+/** A conversation of so many entries of 400 bytes, user and assistant in turn; 50 of them are 20 kB. */
+export function historyOf(entries: number): HistoryMessage[] {
+  return Array.from({ length: entries }, (_, index) => ({
+    role: index % 2 === 0 ? 'user' : 'assistant',
+    content: [
+      {
+        type: 'text',
+        text: `${index}: ${'The quick brown fox jumps over the lazy dog. '.repeat(10)}`.slice(0, bytesPerEntry),
+      },
+    ],
+  }));
+}

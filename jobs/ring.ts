@@ -1,0 +1,57 @@
+// The words of the doorbell: what can be rung, and where. A ring carries ids only and says "look at this session"; everything
+// that it could say more is a row, so a ring that is lost or repeated changes nothing but the time.
+import type { Lane } from '../src/config.ts';
+import type { SessionId } from '../src/core/ids.ts';
+
+/** A queue per lane, and one for replies on their way out. */
+export type QueueName = Lane | 'deliver';
+
+/** Why a session is to be looked at. Each wants a turn of the session. */
+export type TurnRingKind = 'inbound' | 'cron' | 'heartbeat' | 'announce' | 'followup';
+
+export type RingKind = TurnRingKind | 'deliver';
+
+/** A session has work: the lane's next free worker looks at it. */
+export interface TurnRing {
+  kind: TurnRingKind;
+  lane: Lane;
+  sessionId: SessionId;
+  /** The ring's number within its session: the same number is the same ring, however often it is rung. */
+  ringNo: number;
+}
+
+/** A session has replies to deliver. Deliveries have a queue of their own, whatever the session's lane is. */
+export interface DeliveryRing {
+  kind: 'deliver';
+  lane?: Lane;
+  sessionId: SessionId;
+  ringNo: number;
+}
+
+export type Ring = TurnRing | DeliveryRing;
+
+// A record, so that the compiler finds a lane that is missing here.
+const QUEUES: Record<QueueName, true> = { main: true, subagent: true, cron: true, batch: true, deliver: true };
+
+/** Every queue there is. */
+export const QUEUE_NAMES: readonly QueueName[] = Object.keys(QUEUES) as QueueName[];
+
+/** How many jobs a queue holds. `active` also counts those of a worker that died, until they are found stalled. */
+export interface QueueDepth {
+  waiting: number;
+  active: number;
+  delayed: number;
+}
+
+/** Rings for sessions that have work. What rings has committed that work before: a ring may be lost, the work may not. */
+export interface Doorbell {
+  /**
+   * Rings, and resolves when that was done or given up. Never rejects and never takes longer than its bound: a ring that
+   * could not be made is logged, and the reconciler makes it again. Rings that arrive together travel together.
+   */
+  ring(rings: readonly Ring[]): Promise<void>;
+  /** How many jobs each queue holds now. Rejects when the queue cannot be asked. */
+  depth(): Promise<Record<QueueName, QueueDepth>>;
+  /** Makes the rings that wait, within the same bound, and lets go of the queues. Rings after it are given up. */
+  close(): Promise<void>;
+}

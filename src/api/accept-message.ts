@@ -1,0 +1,139 @@
+// From a checked message to a committed inbox row: makes sure of its session, stores it, rings, and says what became of it. The
+// ring is not waited for: the row is its own outbox, and the reconciler rings for what was not heard.
+import type { Doorbell } from '../../jobs/ring.ts';
+import type { Config, Lane } from '../config.ts';
+import { channelOf, routeOf, type InboundMessage } from '../core/inbound.ts';
+import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
+import { agentIdOf, laneOf, sessionKindOf } from '../core/session-key.ts';
+import { newId } from '../ids.ts';
+import { createAccept, type Acceptance } from '../store/accept-messages.ts';
+import type { Database } from '../store/database.ts';
+import { createEnsureSession } from '../store/sessions.ts';
+import { viewAcceptance, viewMessage, type MessageView } from '../store/views/messages.ts';
+import type { ViewDatabase } from '../store/views/page.ts';
+import { viewSession } from '../store/views/sessions.ts';
+import type { Wake } from '../wake.ts';
+import type { Accepted, AcceptMessage } from './context.ts';
+import { createWaitingTotal } from './waiting-total.ts';
+
+export interface AcceptParts {
+  config: Config;
+  database: Database;
+  views: ViewDatabase;
+  doorbell: Pick<Doorbell, 'ring'>;
+  wake: Wake;
+}
+
+/** How long a client is asked to wait when as much waits as may. */
+const FULL_RETRY_MS = 2_000;
+
+/** Makes the function that accepts messages; messages that arrive together share statements. */
+export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
+  const { config, database, views, doorbell, wake } = parts;
+  const ensureSession = createEnsureSession(database);
+  const accept = createAccept(database);
+  const waiting = createWaitingTotal(views);
+  return async ({ sessionKey, body, idempotency }) => {
+    if (waiting.total() >= config.limits.waitingTotal) return { kind: 'full', retryAfterMs: FULL_RETRY_MS };
+    const sessionId = await ensureSession(neededSession(sessionKey, body));
+    const messageId = newId<MessageId>();
+    const acceptance = await accept({
+      messageId,
+      sessionId,
+      kind: 'message',
+      body: JSON.stringify(body),
+      route: routeOf(body, config.owner.ids),
+      mode: body.mode ?? null,
+      platformKey: platformKeyOf(sessionKey, body),
+      idempotency,
+      waitingMax: config.limits.waitingPerSession,
+    });
+    if (acceptance.kind === 'accepted') {
+      waiting.add(1);
+      wake.committed(sessionId);
+      if (acceptance.ringNo !== null) {
+        const { ringNo } = acceptance;
+        // The store writes only lanes of the configuration.
+        void doorbell.ring([{ kind: 'inbound', lane: acceptance.lane as Lane, sessionId, ringNo }]);
+      }
+    }
+    return answerOf(views, acceptance, { sessionKey, sessionId, text: body.text });
+  };
+}
+
+/** A session as it is made when this message is the first that reaches it. */
+export function neededSession(key: SessionKey, body?: InboundMessage) {
+  const kind = sessionKindOf(key);
+  return {
+    key,
+    candidateId: newId<SessionId>(),
+    agentId: agentIdOf(key),
+    kind,
+    lane: laneOf(kind),
+    channel: body === undefined ? null : channelOf(body),
+  };
+}
+
+/** Unique for ever per channel, account and chat (G2); a message without a chat belongs to that of its session. */
+function platformKeyOf(sessionKey: SessionKey, body: InboundMessage): string | null {
+  if (body.messageId === undefined) return null;
+  return JSON.stringify([channelOf(body), body.accountId ?? null, body.chatId ?? `session:${sessionKey}`, body.messageId]);
+}
+
+async function answerOf(
+  views: ViewDatabase,
+  acceptance: Acceptance,
+  sent: { sessionKey: SessionKey; sessionId: SessionId; text: string },
+): Promise<Accepted> {
+  switch (acceptance.kind) {
+    case 'accepted': {
+      const message = newMessageView(acceptance.message, sent);
+      return { kind: 'accepted', sessionId: sent.sessionId, message, session: acceptance.session, disposition: 'queued' };
+    }
+    case 'duplicate':
+      return acceptance.by === 'idempotency'
+        ? firstAnswer(views, acceptance.id)
+        : duplicateAnswer(views, acceptance.id);
+    case 'mismatch':
+      return acceptance;
+    case 'full':
+      return { kind: 'full', retryAfterMs: FULL_RETRY_MS };
+    default:
+      return acceptance satisfies never;
+  }
+}
+
+function newMessageView(
+  stored: { id: MessageId; seq: number; receivedAt: string },
+  sent: { sessionKey: SessionKey; text: string },
+): MessageView {
+  return {
+    id: stored.id,
+    sessionKey: sent.sessionKey,
+    seq: stored.seq,
+    kind: 'message',
+    text: sent.text,
+    status: 'waiting',
+    turnId: null,
+    reply: null,
+    error: null,
+    receivedAt: stored.receivedAt,
+    settledAt: null,
+  };
+}
+
+/** The answer that the first request with the key was given. */
+async function firstAnswer(views: ViewDatabase, id: string): Promise<Accepted> {
+  const first = await viewAcceptance(views, id);
+  if (first === null || first.session === null) return duplicateAnswer(views, id);
+  const { message, session, sessionId } = first;
+  return { kind: 'duplicate', by: 'idempotency', sessionId, message, session, disposition: 'queued' };
+}
+
+/** The message that the platform's id names already, as it is now. */
+async function duplicateAnswer(views: ViewDatabase, id: string): Promise<Accepted> {
+  const message = await viewMessage(views, id);
+  const session = message === null ? null : await viewSession(views, message.sessionKey);
+  if (message === null || session === null) throw new Error(`the message ${id} that was met has vanished`);
+  return { kind: 'duplicate', by: 'platform', sessionId: session.id, message, session, disposition: 'duplicate' };
+}

@@ -1,0 +1,50 @@
+// The door: how many requests, and how many bytes of bodies, may be inside at once. Over it a request is turned away before
+// anything of it is read, with a time to come again (G27, G28). Streams and waits leave the count while they only wait.
+import type { FastifyRequest } from 'fastify';
+import { Problem } from './problem.ts';
+
+export interface AdmissionBounds {
+  requestsMax: number;
+  bodyBytesMax: number;
+  /** What a body without a length counts as. */
+  unknownBodyBytes: number;
+}
+
+const RETRY_AFTER_MS = 1000;
+
+export class Admission {
+  readonly #bounds: AdmissionBounds;
+  readonly #inside = new Map<FastifyRequest, number>();
+  #bodyBytes = 0;
+
+  constructor(bounds: AdmissionBounds) {
+    this.#bounds = bounds;
+  }
+
+  /** Lets a request in or throws 503. */
+  enter(request: FastifyRequest): void {
+    const bytes = this.#bytesOf(request);
+    if (this.#inside.size >= this.#bounds.requestsMax || this.#bodyBytes + bytes > this.#bounds.bodyBytesMax) {
+      throw new Problem('overloaded', 'Too many requests are being answered; nothing of this one was read.', {
+        retryAfterMs: RETRY_AFTER_MS,
+      });
+    }
+    this.#inside.set(request, bytes);
+    this.#bodyBytes += bytes;
+  }
+
+  /** Lets it out; false when it was out already. */
+  leave(request: FastifyRequest): boolean {
+    const bytes = this.#inside.get(request);
+    if (bytes === undefined) return false;
+    this.#inside.delete(request);
+    this.#bodyBytes -= bytes;
+    return true;
+  }
+
+  #bytesOf(request: FastifyRequest): number {
+    const length = request.headers['content-length'];
+    if (length !== undefined) return Math.min(Number(length) || 0, this.#bounds.unknownBodyBytes);
+    return request.headers['transfer-encoding'] === undefined ? 0 : this.#bounds.unknownBodyBytes;
+  }
+}

@@ -1,0 +1,118 @@
+// What the API is given: everything that it can do, as functions. Writing is done by the store through these, reading through the
+// views; nothing here knows a turn or a queue.
+import type { Registry } from 'prom-client';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import type { InboundMessage } from '../core/inbound.ts';
+import type { SessionKey } from '../core/ids.ts';
+import type { Usage } from '../core/model-request.ts';
+import type { Logger } from '../logger.ts';
+import type { SessionPatch } from '../store/patch-session.ts';
+import type { SessionFacts } from '../store/session-facts.ts';
+import type { DeliveryDecision } from '../store/decide-delivery.ts';
+import type { MessageView } from '../store/views/messages.ts';
+import type { ViewDatabase } from '../store/views/page.ts';
+
+export interface ApiContext {
+  config: Config;
+  logger: Logger;
+  clock: Clock;
+  /** The key that may do everything, beside those of the configuration. */
+  adminKey: string;
+  views: ViewDatabase;
+  accept: AcceptMessage;
+  enqueueSystemEvent: EnqueueSystemEvent;
+  control: Control;
+  deriveRequest: DeriveRequest;
+  wake: CommitWake;
+  modelInfo: ModelInfo;
+  /** What the service needs beside the database, which is always asked for. */
+  dependencies: Dependency[];
+  /** Absent: the API makes its own. Whatever else the process measures goes out with it. */
+  metrics?: Registry;
+  /** What tokens cost in dollars; null when nobody knows a price for the model. Absent: no costs are shown. */
+  priceOf?: (model: string, usage: Usage) => number | null;
+}
+
+/** What became of a message at the door. */
+export type Disposition = 'queued' | 'steered' | 'interrupting' | 'duplicate' | 'command' | 'rejected';
+
+export interface AcceptedAnswer {
+  message: MessageView;
+  session: SessionFacts;
+  disposition: Disposition;
+}
+
+/**
+ * `accepted`: committed. `duplicate`: it was accepted before; the answer is the first one when the Idempotency-Key says so, else
+ * it shows the message as it is now. `mismatch`: the key was used with another body. `full`: nothing was written.
+ */
+export type Accepted =
+  | ({ kind: 'accepted'; sessionId: string } & AcceptedAnswer)
+  | ({ kind: 'duplicate'; by: 'idempotency' | 'platform'; sessionId: string } & AcceptedAnswer)
+  | { kind: 'mismatch' }
+  | { kind: 'full'; retryAfterMs: number };
+
+export interface KeyedBody {
+  scope: string;
+  key: string;
+  sha256: string;
+}
+
+/** Resolves after the commit. Rejects when nothing is known to be written: the database is away or refuses. */
+export type AcceptMessage = (input: {
+  sessionKey: SessionKey;
+  body: InboundMessage;
+  idempotency: KeyedBody | null;
+}) => Promise<Accepted>;
+
+export interface EnqueuedSystemEvent {
+  event: { id: string; sessionKey: string; text: string; contextKey: string | null; trusted: boolean; createdAt: string };
+  disposition: 'queued' | 'duplicate';
+}
+
+/** Creates the session if need be. Resolves after the commit. */
+export type EnqueueSystemEvent = (input: {
+  sessionKey: SessionKey;
+  text: string;
+  contextKey: string | null;
+  trusted: boolean;
+}) => Promise<EnqueuedSystemEvent>;
+
+/** What people and programs do to what is already there. */
+export interface Control {
+  /** Null: no such session. */
+  abortSession(input: {
+    sessionKey: SessionKey;
+    keepQueued: boolean;
+  }): Promise<{ aborted: string | null; cancelled: number } | null>;
+  /** False: it has ended already, or does not exist. */
+  abortTurn(turnId: string): Promise<boolean>;
+  retryTurn(turnId: string): Promise<'ok' | 'conflict' | 'unknown'>;
+  /** False: no such session. */
+  patchSession(sessionKey: SessionKey, patch: SessionPatch): Promise<boolean>;
+  redriveDelivery(id: string): Promise<DeliveryDecision>;
+  discardDelivery(id: string): Promise<DeliveryDecision>;
+}
+
+/** The model request of call `n` of a turn, as it was sent; null when there was no such call. */
+export type DeriveRequest = (turnId: string, n: number) => Promise<object | null>;
+
+/** Says that something of a session was committed in this process. Listeners must not throw. */
+export interface CommitWake {
+  onCommit(listener: (sessionId: string) => void): () => void;
+}
+
+export interface ModelInfo {
+  provider: string;
+  /** The model that agents use unless told otherwise. */
+  name: string;
+  /** True when answers come from the built-in script because there is no key. */
+  isScripted: boolean;
+}
+
+export interface Dependency {
+  name: string;
+  /** Rejects when the dependency cannot be used; must stop when the signal says so. */
+  check(signal: AbortSignal): Promise<void>;
+}

@@ -1,0 +1,175 @@
+// The HTTP server: the route table on Fastify. In the order of a request: its id, the key, the door (how much may be inside at
+// once), the body, the checks of the route, the route, and one place that turns whatever was thrown into a problem. Nothing is
+// logged of a request that went well.
+import type { Socket } from 'node:net';
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { newId } from '../ids.ts';
+import { createAuthenticate, type Principal } from './authenticate.ts';
+import type { ApiContext } from './context.ts';
+import { withDeadline } from './deadline.ts';
+import { createErrorHandler } from './error-handler.ts';
+import { answerOnce, keyedRequestOf } from './idempotency-key.ts';
+import { parseJson } from './parse-json.ts';
+import { parseRequest } from './parse-request.ts';
+import { notFound, Problem, problemBody } from './problem.ts';
+import { ANSWERED, type Answer, type Route } from './route.ts';
+import { ROUTES } from './route-table.ts';
+import { createServices, type ApiServices } from './services.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    isPublic?: boolean;
+  }
+  interface FastifyRequest {
+    principal: Principal | null;
+  }
+}
+
+/** The longest that an ordinary request takes before it is answered 503. */
+const REQUEST_MS_MAX = 10_000;
+/** The longest that a request may take to arrive. */
+const ARRIVAL_MS_MAX = 60_000;
+const PARAM_CHARS_MAX = 2000;
+const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
+
+/** Makes the API. It listens when it is told to; closing it ends its streams and waits first. */
+export function createApi(context: ApiContext): FastifyInstance {
+  const services = createServices(context, ROUTES);
+  const handleError = createErrorHandler(context);
+  const app = fastify({
+    bodyLimit: context.config.limits.bodyBytes,
+    routerOptions: { maxParamLength: PARAM_CHARS_MAX },
+    exposeHeadRoutes: false,
+    requestTimeout: ARRIVAL_MS_MAX,
+    // While it closes, what still comes on open connections is answered as usual: a rolling restart fails nobody (G26).
+    return503OnClosing: false,
+    genReqId: requestIdOf,
+    frameworkErrors: (error, request, reply) => {
+      reply.header('x-request-id', request.id);
+      handleError(error, request, reply);
+    },
+    clientErrorHandler: answerBrokenRequest,
+  });
+  app.decorateRequest('principal', null);
+  app.addHook('onRequest', createOnRequest(context, services));
+  app.addHook('onResponse', createOnResponse(services));
+  app.addHook('preClose', (done) => {
+    services.close();
+    done();
+  });
+  app.setErrorHandler(handleError);
+  app.setNotFoundHandler((request, reply) => handleError(notFound(`${request.method} ${pathOf(request)}`), request, reply));
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+    readBody(body as Buffer, context.config.limits.jsonDepth, done);
+  });
+  for (const route of ROUTES) {
+    app.route({
+      method: route.method,
+      url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      config: { isPublic: route.isPublic === true },
+      handler: createHandler(route, context, services),
+    });
+  }
+  return app;
+}
+
+function readBody(body: Buffer, depthMax: number, done: (error: Error | null, value?: unknown) => void): void {
+  try {
+    // `Content-Type: application/json` without a body: as if neither had been sent.
+    done(null, body.length === 0 ? undefined : parseJson(body, depthMax));
+  } catch (error) {
+    done(error as Error);
+  }
+}
+
+function requestIdOf(raw: { headers: Record<string, string | string[] | undefined> }): string {
+  const given = raw.headers['x-request-id'];
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : newId<string>();
+}
+
+function pathOf(request: FastifyRequest): string {
+  return request.url.split('?', 1)[0] ?? '';
+}
+
+/** The id, the key and the door. Routes that do not exist ask for a key too, so that nobody learns which ones do (G32). */
+function createOnRequest({ config, adminKey }: ApiContext, { admission }: ApiServices) {
+  const configured = config.api.keys.map(({ name, key }) => ({ name: `key:${name}`, key }));
+  const authenticate = createAuthenticate([{ name: 'admin', key: adminKey }, ...configured]);
+  return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
+    reply.header('x-request-id', request.id);
+    reply.header('x-content-type-options', 'nosniff');
+    reply.header('cache-control', 'no-store');
+    request.principal = authenticate(request.headers.authorization);
+    if (request.principal === null && request.routeOptions.config.isPublic !== true) {
+      reply.header('www-authenticate', 'Bearer');
+      return done(new Problem('unauthorized', 'Send Authorization: Bearer <key> with a key of this service.'));
+    }
+    // Whoever asks whether this process lives is answered however full it is.
+    if (request.routeOptions.config.isPublic === true) return done();
+    try {
+      admission.enter(request);
+    } catch (error) {
+      return done(error as Error);
+    }
+    // Also when the client leaves before there is an answer, which no hook tells.
+    reply.raw.once('close', () => admission.leave(request));
+    done();
+  };
+}
+
+function createOnResponse({ admission, metrics }: ApiServices) {
+  return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+    const isOrdinary = admission.leave(request);
+    metrics.observeRequest({
+      method: request.method,
+      route: request.routeOptions.url ?? 'unknown',
+      status: reply.statusCode,
+      durationMs: isOrdinary ? reply.elapsedTime : null,
+    });
+    done();
+  };
+}
+
+const NOBODY: Principal = { name: 'nobody' };
+
+function createHandler(route: Route, context: ApiContext, services: ApiServices) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const parsed = parseRequest(route, request, reply, request.principal ?? NOBODY);
+    const work = () => route.handle(parsed, { context, services });
+    const keyed =
+      route.method !== 'POST' || route.ownsIdempotency === true
+        ? null
+        : keyedRequestOf({
+            header: request.headers['idempotency-key'],
+            principalName: parsed.principal.name,
+            place: `POST ${placeOf(route.path, parsed.params)}`,
+            rawBody: parsed.rawBody,
+          });
+    // Only routes that stream answer by themselves, and none of them is a POST.
+    const answering = keyed === null ? work() : answerOnce(context.views, keyed, work as () => Promise<Answer>);
+    const answer = await (route.isLong === true ? answering : withDeadline(answering, REQUEST_MS_MAX, LATE));
+    if (answer === ANSWERED) return reply;
+    reply.code(answer.status);
+    if (answer.headers !== undefined) reply.headers(answer.headers);
+    return reply.send(answer.body);
+  };
+}
+
+const LATE = 'The request was not answered in time. What it asked for may still happen.';
+
+/** The path with its values in their canonical form. */
+function placeOf(path: string, params: object): string {
+  const values = new Map(Object.entries(params));
+  return path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => String(values.get(name)));
+}
+
+/** Answers bytes that are not HTTP, or headers that are too long; there is no request yet. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const body = problemBody(new Problem('invalid_request', 'This is not an HTTP request that can be read.'), '', newId<string>());
+  socket.end(
+    `HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\nconnection: close\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}

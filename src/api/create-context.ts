@@ -1,0 +1,88 @@
+// The API's context, made of the store: which function of the store stands behind which thing that a route can do.
+import { drizzle } from '../store/drizzle.ts';
+import type { Doorbell } from '../../jobs/ring.ts';
+import type { Lane } from '../config.ts';
+import type { SessionId, SystemEventId } from '../core/ids.ts';
+import { newId } from '../ids.ts';
+import { abortSession, abortTurn, retryTurn } from '../store/control.ts';
+import type { Database } from '../store/database.ts';
+import { discardDelivery, redriveDelivery } from '../store/decide-delivery.ts';
+import { patchSession } from '../store/patch-session.ts';
+import { createEnsureSession } from '../store/sessions.ts';
+import { enqueueSystemEvent } from '../store/system-events.ts';
+import { findSession } from '../store/views/sessions.ts';
+import { findTurn } from '../store/views/turns.ts';
+import type { Wake } from '../wake.ts';
+import { createAcceptMessage, neededSession } from './accept-message.ts';
+import type { ApiContext, Control, EnqueueSystemEvent } from './context.ts';
+
+export type ContextParts = Omit<ApiContext, 'views' | 'accept' | 'enqueueSystemEvent' | 'control' | 'wake'> & {
+  database: Database;
+  doorbell: Pick<Doorbell, 'ring'>;
+  wake: Wake;
+};
+
+/** The context of an API over this database. */
+export function createApiContext({ database, doorbell, ...parts }: ContextParts): ApiContext {
+  const views = drizzle({ client: database.views });
+  const { config, wake } = parts;
+  return {
+    ...parts,
+    views,
+    accept: createAcceptMessage({ config, database, views, doorbell, wake }),
+    enqueueSystemEvent: createEnqueue(database, wake),
+    control: createControl({ database, views, doorbell, wake }),
+  };
+}
+
+function createEnqueue(database: Database, wake: Wake): EnqueueSystemEvent {
+  const ensureSession = createEnsureSession(database);
+  return async ({ sessionKey, text, contextKey, trusted }) => {
+    const sessionId = await ensureSession(neededSession(sessionKey));
+    const id = newId<SystemEventId>();
+    const { event, disposition } = await enqueueSystemEvent(database, {
+      id,
+      sessionId,
+      text,
+      contextKey,
+      isTrusted: trusted,
+    });
+    wake.committed(sessionId);
+    // A duplicate may be equal to an event that is no longer kept; then the answer names the one that was not stored.
+    const stored = event ?? { id, createdAt: new Date().toISOString() };
+    return { event: { ...stored, sessionKey, text, contextKey, trusted }, disposition };
+  };
+}
+
+type ControlParts = Pick<ContextParts, 'database' | 'doorbell' | 'wake'> & Pick<ApiContext, 'views'>;
+
+function createControl({ database, views, doorbell, wake }: ControlParts): Control {
+  return {
+    async abortSession(input) {
+      const session = await findSession(views, input.sessionKey);
+      const done = session === null ? null : await abortSession(database, input);
+      if (session !== null) wake.committed(session.id);
+      return done;
+    },
+    async abortTurn(turnId) {
+      const isStopped = await abortTurn(database, turnId);
+      const turn = isStopped ? await findTurn(views, turnId) : null;
+      if (turn !== null) wake.committed(turn.sessionId);
+      return isStopped;
+    },
+    async retryTurn(turnId) {
+      const retried = await retryTurn(database, turnId);
+      if (retried.kind !== 'ok') return retried.kind;
+      wake.committed(retried.sessionId);
+      if (retried.ringNo !== null) {
+        // The store writes only ids of sessions and lanes of the configuration.
+        const [sessionId, lane, ringNo] = [retried.sessionId as SessionId, retried.lane as Lane, retried.ringNo];
+        void doorbell.ring([{ kind: 'inbound', lane, sessionId, ringNo }]);
+      }
+      return 'ok';
+    },
+    patchSession: (sessionKey, patch) => patchSession(views, sessionKey, patch),
+    redriveDelivery: (id) => redriveDelivery(views, id),
+    discardDelivery: (id) => discardDelivery(views, id),
+  };
+}

@@ -1,0 +1,137 @@
+// One client's event stream: the past from the database first, page by page and no faster than the client reads, then the tail.
+// Its memory is bounded: a client that does not read what is live is disconnected, and resumes by its last id.
+import type { ServerResponse } from 'node:http';
+import type { EventPage, EventRow } from '../store/views/events.ts';
+import { frameOf, idFrame, retryFrame } from './event-frame.ts';
+import type { EventTail, LiveEvent, Subscriber } from './event-tail.ts';
+
+export interface EventStreamOptions {
+  response: ServerResponse;
+  tail: EventTail;
+  /** The client has everything up to this id. */
+  after: bigint;
+  /** Reads the events of this stream after an id. */
+  read: (page: { after: bigint; limit: number }) => Promise<EventPage>;
+  /** The same choice for live events. */
+  isWanted: (event: EventRow) => boolean;
+  /** True for the event that ends the stream; it is sent first. */
+  isLast: (event: EventRow) => boolean;
+  /** False: the stream ends with the past, because nothing more will come. */
+  isFollowing: boolean;
+}
+
+const PAGE_EVENTS = 500;
+const RETRY_MS = 1000;
+const STALLED_BEATS_MAX = 4;
+/** What may wait for a client that does not read what is live. */
+const BUFFER_BYTES_MAX = 1024 * 1024;
+
+export class EventStream {
+  readonly #options: EventStreamOptions;
+  readonly #subscriber: Subscriber = { take: (events) => this.#take(events) };
+  readonly #closed: Promise<void>;
+  /** Every event up to it that this stream wants was written. */
+  #cursor: bigint;
+  #isLive = false;
+  #isDone = false;
+  #unreadAtBeat = 0;
+  #stalledBeats = 0;
+
+  constructor(options: EventStreamOptions) {
+    this.#options = options;
+    this.#cursor = options.after;
+    this.#closed = new Promise((resolve) => {
+      options.response.once('close', () => {
+        this.#isDone = true;
+        options.tail.detach(this.#subscriber);
+        resolve();
+      });
+    });
+  }
+
+  /** Replays and follows until the stream ends or the client leaves. Rejects when the past cannot be read. */
+  async run(): Promise<void> {
+    const { response, tail } = this.#options;
+    response.write(retryFrame(RETRY_MS) + idFrame(this.#cursor));
+    while (!this.#isDone) {
+      if (await this.#replayPage()) continue;
+      if (this.#isDone) return;
+      if (!this.#options.isFollowing) return this.end();
+      this.#isLive = true;
+      if (tail.attach(this.#subscriber, this.#cursor)) return this.#closed;
+      this.#isLive = false;
+    }
+  }
+
+  /**
+   * Keeps the connection and everything between from falling asleep, and moves the client's last id on. A client that did not
+   * read anything for some beats is disconnected.
+   */
+  beat(): void {
+    const { response, tail } = this.#options;
+    if (this.#isDone || response.destroyed) return;
+    const isStalled = response.writableLength > 0 && response.writableLength >= this.#unreadAtBeat;
+    this.#unreadAtBeat = response.writableLength;
+    this.#stalledBeats = isStalled ? this.#stalledBeats + 1 : 0;
+    if (this.#stalledBeats >= STALLED_BEATS_MAX) response.destroy();
+    if (!this.#isLive) return;
+    if (tail.position > this.#cursor) this.#cursor = tail.position;
+    this.#writeLive(`: alive\n${idFrame(this.#cursor)}`);
+  }
+
+  /** Ends the stream; the client will come back to whoever is there. */
+  end(): void {
+    this.#isDone = true;
+    this.#options.tail.detach(this.#subscriber);
+    this.#options.response.end();
+  }
+
+  /** Writes one page of the past; true while there may be more. */
+  async #replayPage(): Promise<boolean> {
+    const { response, read, isLast } = this.#options;
+    const page = await read({ after: this.#cursor, limit: PAGE_EVENTS });
+    if (this.#isDone || response.destroyed) return false;
+    const last = page.events.findIndex(isLast);
+    const events = last === -1 ? page.events : page.events.slice(0, last + 1);
+    const hasRoom = events.length === 0 || response.write(events.map(frameOf).join(''));
+    if (last !== -1) {
+      this.end();
+      return false;
+    }
+    if (!hasRoom) await Promise.race([drained(response), this.#closed]);
+    const isMore = page.events.length === PAGE_EVENTS;
+    const newest = page.events.at(-1)?.id ?? this.#cursor;
+    this.#cursor = isMore || newest >= page.horizon ? newest : maxOf(this.#cursor, page.horizon - 1n);
+    return isMore;
+  }
+
+  #take(events: LiveEvent[]): void {
+    const { isWanted, isLast } = this.#options;
+    if (this.#isDone) return;
+    let text = '';
+    for (const { event, frame } of events) {
+      if (!isWanted(event)) continue;
+      text += frame;
+      if (!isLast(event)) continue;
+      this.#options.response.write(text);
+      this.end();
+      return;
+    }
+    this.#cursor = events.at(-1)?.event.id ?? this.#cursor;
+    if (text !== '') this.#writeLive(text);
+  }
+
+  #writeLive(text: string): void {
+    const { response } = this.#options;
+    response.write(text);
+    if (response.writableLength > BUFFER_BYTES_MAX) response.destroy();
+  }
+}
+
+function maxOf(one: bigint, other: bigint): bigint {
+  return one > other ? one : other;
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => response.once('drain', () => resolve()));
+}

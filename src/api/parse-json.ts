@@ -1,0 +1,72 @@
+// Reading a JSON body so that nothing surprising is stored: valid UTF-8, no deeper than allowed, no NUL character and no lone
+// surrogate in any string or name (PostgreSQL would refuse them, or a later reader would). Most bodies need no second look: a
+// string can hold such a character only through an escape, or as a byte that JSON itself forbids.
+import { isUtf8 } from 'node:buffer';
+import { Problem } from './problem.ts';
+
+/** The value of the body. Throws `Problem` 400, which names the path of a bad string. */
+export function parseJson(body: Buffer, depthMax: number): unknown {
+  if (!isUtf8(body)) throw new Problem('invalid_json', 'The body is not valid UTF-8.');
+  const text = body.toString('utf8');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new Problem('invalid_json', `The body is not valid JSON: ${reasonOf(error)}`, { cause: error });
+  }
+  checkValue(value, { depthLeft: depthMax, hasEscapes: text.includes('\\u') }, '');
+  return value;
+}
+
+/** The parser's message without the text that it quotes: a body may hold what no log or answer should repeat. */
+function reasonOf(error: unknown): string {
+  const position = error instanceof Error ? /at position \d+(?: \(line \d+ column \d+\))?/.exec(error.message) : null;
+  return position === null ? 'it ends too early or is empty.' : `unexpected character ${position[0]}.`;
+}
+
+interface Check {
+  depthLeft: number;
+  hasEscapes: boolean;
+}
+
+function checkValue(value: unknown, check: Check, path: string): void {
+  if (typeof value === 'string') {
+    if (check.hasEscapes) checkString(value, path);
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  if (check.depthLeft === 0) {
+    throw new Problem('invalid_body', 'The body is nested too deeply.', {
+      errors: [{ path: shortened(path), message: 'nested too deeply' }],
+    });
+  }
+  const below = { depthLeft: check.depthLeft - 1, hasEscapes: check.hasEscapes };
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      if (typeof item === 'object' || check.hasEscapes) checkValue(item, below, `${path}[${index}]`);
+    }
+    return;
+  }
+  for (const [name, field] of Object.entries(value)) {
+    const fieldPath = path === '' ? name : `${path}.${name}`;
+    if (check.hasEscapes) checkString(name, fieldPath);
+    checkValue(field, below, fieldPath);
+  }
+}
+
+/** Throws when the string holds a NUL character or half of a surrogate pair. */
+export function checkString(text: string, path: string): void {
+  const fault = text.includes('\u0000') ? 'holds a NUL character' : text.isWellFormed() ? null : 'holds a lone surrogate';
+  if (fault === null) return;
+  throw new Problem('invalid_body', `A string of the body ${fault}: ${shortened(path)}`, {
+    errors: [{ path: shortened(path), message: fault }],
+  });
+}
+
+const PATH_CHARS_MAX = 200;
+
+/** A path as it may be shown: bounded, and without the characters that it is refused for. */
+function shortened(path: string): string {
+  const shown = path.replaceAll('\u0000', '\\u0000').toWellFormed();
+  return shown.length > PATH_CHARS_MAX ? `${shown.slice(0, PATH_CHARS_MAX)}…` : shown;
+}

@@ -1,0 +1,100 @@
+// The checks between the wire and a route: path, query and body against the schemas of its row. What does not fit is refused with
+// the path of every field that is wrong; nothing is ignored.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import { canonicalSessionKey, InvalidSessionKeyError } from '../core/session-key.ts';
+import type { Principal } from './authenticate.ts';
+import { Problem, notFound, type FieldError, type ProblemCode } from './problem.ts';
+import { noFields, type ApiRequest, type PathValues, type Route } from './route.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const COUNT = /^[1-9]\d{0,8}$/;
+const ERRORS_MAX = 20;
+
+/** The checked request. Throws `Problem`. */
+export function parseRequest(
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  principal: Principal,
+): ApiRequest<PathValues, unknown, unknown> {
+  const params = parseParams(request.params as Record<string, string>);
+  const query = parseWith(route.query ?? noFields, request.query, 'invalid_query');
+  const rawBody = request.body ?? {};
+  const body = parseWith(route.body ?? noFields, rawBody, 'invalid_body');
+  const { limit: _limit, cursor: _cursor, ...filters } = query as Record<string, unknown>;
+  return {
+    params,
+    query,
+    body,
+    rawBody,
+    principal,
+    headers: request.headers,
+    list: { path: request.url.split('?', 1)[0] ?? '', filters },
+    reply,
+  };
+}
+
+/** True for the text of a UUID, in any case. */
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}
+
+/** The canonical form of a session key from outside. Throws `Problem` 400. */
+export function parseSessionKey(raw: string, path: string): PathValues['key'] {
+  try {
+    return canonicalSessionKey(raw);
+  } catch (error) {
+    if (!(error instanceof InvalidSessionKeyError)) throw error;
+    throw new Problem('invalid_session_key', `The ${error.message}.`, {
+      errors: [{ path, message: '1 to 200 characters of a-z 0-9 : _ . @ + -' }],
+      cause: error,
+    });
+  }
+}
+
+function parseParams(raw: Record<string, string>): PathValues {
+  const params: Partial<PathValues> = {};
+  if (raw['key'] !== undefined) params.key = parseSessionKey(raw['key'], 'key');
+  if (raw['id'] !== undefined) {
+    if (!isUuid(raw['id'])) throw notFound('thing with this id: ids are UUIDs');
+    params.id = raw['id'].toLowerCase();
+  }
+  if (raw['n'] !== undefined) {
+    if (!COUNT.test(raw['n'])) throw notFound('thing with this number: numbers begin with 1');
+    params.n = Number(raw['n']);
+  }
+  // Those that the path names are there: the router matched it.
+  return params as PathValues;
+}
+
+function parseWith(schema: z.ZodType, value: unknown, code: ProblemCode): unknown {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const errors = result.error.issues.flatMap(fieldErrorsOf).slice(0, ERRORS_MAX);
+  const first = errors[0];
+  const where = first === undefined || first.path === '' ? '' : `${first.path}: `;
+  throw new Problem(code, `${where}${first?.message ?? 'does not fit'}`, { errors });
+}
+
+function fieldErrorsOf(issue: z.core.$ZodIssue): FieldError[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({ path: pathOf([...issue.path, key]), message: 'unknown field' }));
+  }
+  if (issue.code === 'invalid_union') {
+    const closest = issue.errors.toSorted((one, other) => one.length - other.length)[0]?.[0];
+    if (closest !== undefined && closest.path.length > 0) {
+      return fieldErrorsOf({ ...closest, path: [...issue.path, ...closest.path] });
+    }
+  }
+  return [{ path: pathOf(issue.path), message: issue.message }];
+}
+
+const NAME_CHARS_MAX = 100;
+
+function pathOf(path: readonly PropertyKey[]): string {
+  return path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step).slice(0, NAME_CHARS_MAX)}`))
+    .join('')
+    .replace(/^\./, '');
+}

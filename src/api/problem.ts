@@ -1,0 +1,75 @@
+// Every error that the API answers, as RFC 9457 problem details with a stable `code`. The registry is the only place where a code
+// gets its status and title. Details name what was sent and what is allowed, and never a secret, a query or a stack (G31).
+
+/** Code to status and title; the code never changes its meaning. */
+export const PROBLEMS = {
+  invalid_json: { status: 400, title: 'The body is not valid JSON' },
+  invalid_body: { status: 400, title: 'The body does not fit' },
+  invalid_query: { status: 400, title: 'The query does not fit' },
+  invalid_header: { status: 400, title: 'A header does not fit' },
+  invalid_session_key: { status: 400, title: 'The session key is not valid' },
+  invalid_request: { status: 400, title: 'The request is not valid' },
+  unauthorized: { status: 401, title: 'A valid API key is needed' },
+  not_found: { status: 404, title: 'Not found' },
+  unknown_agent: { status: 404, title: 'There is no such agent' },
+  conflict: { status: 409, title: 'The state does not allow it' },
+  idempotency_busy: { status: 409, title: 'A request with this Idempotency-Key is being worked on' },
+  body_too_large: { status: 413, title: 'The body is too large' },
+  unsupported_media_type: { status: 415, title: 'The body must be application/json' },
+  idempotency_mismatch: { status: 422, title: 'The Idempotency-Key was used with another body' },
+  inbox_full: { status: 429, title: 'Too many messages wait' },
+  internal: { status: 500, title: 'Something went wrong inside' },
+  overloaded: { status: 503, title: 'Too many requests at once' },
+  database_unavailable: { status: 503, title: 'The database cannot be reached' },
+  timeout: { status: 503, title: 'The request took too long' },
+} as const satisfies Record<string, { status: number; title: string }>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** One field that does not fit: `history[0].body`, empty for the whole. */
+export interface FieldError {
+  path: string;
+  message: string;
+}
+
+/** Thrown anywhere in a request; becomes its answer. */
+export class Problem extends Error {
+  readonly code: ProblemCode;
+  readonly errors: FieldError[] | undefined;
+  /** When it may be tried again; becomes `Retry-After`, in whole seconds. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    code: ProblemCode,
+    detail: string,
+    more: { errors?: FieldError[]; retryAfterMs?: number; cause?: unknown } = {},
+  ) {
+    super(detail, { cause: more.cause });
+    this.name = 'Problem';
+    this.code = code;
+    this.errors = more.errors;
+    this.retryAfterMs = more.retryAfterMs;
+  }
+
+  get status(): number {
+    return PROBLEMS[this.code].status;
+  }
+}
+
+/** The body of a problem. `instance` is the path that was asked for. */
+export function problemBody(problem: Problem, instance: string, requestId: string): string {
+  return JSON.stringify({
+    type: `urn:holdfast:problem:${problem.code}`,
+    title: PROBLEMS[problem.code].title,
+    status: problem.status,
+    detail: problem.message,
+    instance,
+    code: problem.code,
+    requestId,
+    ...(problem.errors === undefined ? {} : { errors: problem.errors }),
+  });
+}
+
+export function notFound(what: string): Problem {
+  return new Problem('not_found', `There is no ${what}.`);
+}

@@ -1,0 +1,38 @@
+// Readiness: each dependency is asked at once, for a bounded time, and the answer says how long it took. What is wrong is named by
+// its code only, because a message may hold an address or a password (G31).
+import { pingDatabase } from '../store/views/stats.ts';
+import type { ApiContext, Dependency, ModelInfo } from './context.ts';
+
+export interface Readiness {
+  status: 'ready' | 'unavailable';
+  dependencies: { name: string; status: 'ok' | 'failed'; durationMs: number; error: string | null }[];
+  model: ModelInfo;
+}
+
+const CHECK_MS_MAX = 2_000;
+
+/** Asks the database and all other dependencies. Never rejects. */
+export async function checkReadiness(context: ApiContext): Promise<Readiness> {
+  const database: Dependency = { name: 'database', check: () => pingDatabase(context.views) };
+  const dependencies = await Promise.all([database, ...context.dependencies].map(checkOne));
+  const isReady = dependencies.every((dependency) => dependency.status === 'ok');
+  return { status: isReady ? 'ready' : 'unavailable', dependencies, model: context.modelInfo };
+}
+
+async function checkOne(dependency: Dependency): Promise<Readiness['dependencies'][number]> {
+  const startedAt = performance.now();
+  const signal = AbortSignal.timeout(CHECK_MS_MAX);
+  const late = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  const error = await Promise.race([dependency.check(signal), late]).then(() => null, errorName);
+  const durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
+  return { name: dependency.name, status: error === null ? 'ok' : 'failed', durationMs, error };
+}
+
+function errorName(error: unknown): string {
+  const codes = [error, (error as { cause?: unknown } | null)?.cause].map((one) => (one as { code?: unknown } | null)?.code);
+  const code = codes.find((one) => typeof one === 'string');
+  if (typeof code === 'string') return code;
+  return error instanceof Error ? error.name : 'failed';
+}

@@ -1,0 +1,21 @@
+// Every route there is. One file per noun; a path that is not here does not exist.
+import type { Route } from './route.ts';
+import { deadLetterRoutes } from './routes/dead-letters.ts';
+import { deliveryRoutes } from './routes/deliveries.ts';
+import { eventRoutes } from './routes/events.ts';
+import { messageRoutes } from './routes/messages.ts';
+import { operationRoutes } from './routes/operations.ts';
+import { sessionRoutes } from './routes/sessions.ts';
+import { systemEventRoutes } from './routes/system-events.ts';
+import { turnRoutes } from './routes/turns.ts';
+
+export const ROUTES: Route[] = [
+  ...messageRoutes,
+  ...sessionRoutes,
+  ...systemEventRoutes,
+  ...turnRoutes,
+  ...eventRoutes,
+  ...deliveryRoutes,
+  ...deadLetterRoutes,
+  ...operationRoutes,
+];

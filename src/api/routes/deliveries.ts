@@ -1,0 +1,67 @@
+// The outbox: what leaves, what does not, and what a person decides about it.
+import { z } from 'zod';
+import { DELIVERY_STATUSES, listDeliveries, viewDelivery } from '../../store/views/deliveries.ts';
+import type { ApiContext } from '../context.ts';
+import { listAnswer, pageRequestOf } from '../cursor.ts';
+import { isUuid, parseSessionKey } from '../parse-request.ts';
+import { notFound, Problem } from '../problem.ts';
+import { defineRoute, type Answer, type Route } from '../route.ts';
+import { listOf } from '../schemas/answers.ts';
+import { listText, pageQuery, sessionKeyText } from '../schemas/queries.ts';
+import { delivery } from '../schemas/views.ts';
+
+const ITEMS_DEFAULT = 50;
+const conflictDoc = { description: 'Its status does not allow it' };
+
+const getDeliveries = defineRoute({
+  method: 'GET',
+  path: '/v1/deliveries',
+  summary: 'Deliveries, the youngest first',
+  query: z.strictObject({
+    ...pageQuery,
+    session: sessionKeyText.optional(),
+    status: listText(DELIVERY_STATUSES).optional(),
+  }),
+  answers: { 200: { description: 'A page of deliveries', schema: listOf(delivery) } },
+  async handle({ query, list }, { context }) {
+    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+    const page = await listDeliveries(
+      context.views,
+      {
+        sessionKey: query.session === undefined ? undefined : parseSessionKey(query.session, 'session'),
+        statuses: query.status,
+      },
+      pageRequestOf(list, query, bounds),
+    );
+    return { status: 200, body: listAnswer(list, page) };
+  },
+});
+
+const redrive = defineRoute({
+  method: 'POST',
+  path: '/v1/deliveries/{id}/redrive',
+  summary: 'Send a delivery again that failed, expired, was discarded or whose end is unknown',
+  answers: { 200: { description: 'The delivery as it is now', schema: delivery }, 409: conflictDoc },
+  async handle({ params }, { context }) {
+    return decide(context, params.id, await context.control.redriveDelivery(params.id));
+  },
+});
+
+const discard = defineRoute({
+  method: 'POST',
+  path: '/v1/deliveries/{id}/discard',
+  summary: 'Give a delivery up',
+  answers: { 200: { description: 'The delivery as it is now', schema: delivery }, 409: conflictDoc },
+  async handle({ params }, { context }) {
+    return decide(context, params.id, await context.control.discardDelivery(params.id));
+  },
+});
+
+async function decide(context: ApiContext, id: string, result: 'done' | 'unknown' | 'conflict'): Promise<Answer> {
+  const found = result === 'unknown' ? null : await viewDelivery(context.views, id);
+  if (found === null) throw notFound(`delivery ${id}`);
+  if (result === 'conflict') throw new Problem('conflict', `The delivery is ${found.status}, which does not allow it.`);
+  return { status: 200, body: found };
+}
+
+export const deliveryRoutes: Route[] = [getDeliveries, redrive, discard];

@@ -1,0 +1,127 @@
+// Live events: streams that resume by the last id without a gap or a repeat, whichever process answers.
+import { z } from 'zod';
+import { findEventBefore, findTurnEnd, readEventHorizon, readEvents, type EventFilter } from '../../store/views/events.ts';
+import { findTurn } from '../../store/views/turns.ts';
+import type { ApiContext } from '../context.ts';
+import { withDeadline } from '../deadline.ts';
+import { EventStream, type EventStreamOptions } from '../event-stream.ts';
+import { parseSessionKey } from '../parse-request.ts';
+import { notFound, Problem } from '../problem.ts';
+import { ANSWERED, defineRoute, type Answer, type ApiRequest, type Route } from '../route.ts';
+import { EVENT_TYPES } from '../schemas/events.ts';
+import { listText, sessionKeyText } from '../schemas/queries.ts';
+import type { ApiServices } from '../services.ts';
+
+const EVENT_ID = /^\d{1,18}$/;
+const READ_MS_MAX = 5_000;
+const afterText = z.string().regex(EVENT_ID, 'expected the id of an event').optional();
+const streamDoc = { description: 'Events: id, event, data {type, sessionKey, turnId, at, ...}', contentType: 'text/event-stream' };
+const lastIdHeader = { 'Last-Event-ID': 'Resume after this event' };
+
+const getTurnEvents = defineRoute({
+  method: 'GET',
+  path: '/v1/turns/{id}/events',
+  summary: 'The events of one turn from its start, until it has ended',
+  isLong: true,
+  query: z.strictObject({ after: afterText }),
+  headers: lastIdHeader,
+  answers: { 200: streamDoc, 204: { description: 'The turn has ended and there is nothing after the last id' } },
+  async handle(request, { context, services }) {
+    const plan = await withDeadline(planOfTurn(request, context), READ_MS_MAX, 'The turn could not be read in time.');
+    if (plan === null) return { status: 204, body: undefined };
+    const { filter, after, isEndKnown } = plan;
+    return stream(request, services, {
+      after,
+      read: (page) => readEvents(context.views, filter, page),
+      isWanted: (event) => event.turnId === filter.turn.id,
+      isLast: (event) => event.type === 'turn.ended',
+      isFollowing: isEndKnown,
+    });
+  },
+});
+
+/** What to send of a turn: null when it has ended and the client has seen its end. */
+async function planOfTurn(
+  request: ApiRequest<{ id: string }, { after?: string | undefined }, unknown>,
+  { views }: ApiContext,
+): Promise<{ filter: EventFilter & { turn: { id: string } }; after: bigint; isEndKnown: boolean } | null> {
+  const { id } = request.params;
+  const turn = await findTurn(views, id);
+  if (turn === null) throw notFound(`turn ${id}`);
+  const resumeAfter = lastEventIdOf(request);
+  const after = resumeAfter ?? (await findEventBefore(views, turn));
+  const filter = { turn: { id, sessionId: turn.sessionId } };
+  if (!turn.isEnded) return { filter, after, isEndKnown: true };
+  const end = await findTurnEnd(views, { ...filter.turn, after });
+  if (end === null && resumeAfter !== null) return null;
+  return { filter, after, isEndKnown: end !== null };
+}
+
+const getEvents = defineRoute({
+  method: 'GET',
+  path: '/v1/events',
+  summary: 'Events from now on, or from the last id on; of one session, or of some types',
+  isLong: true,
+  query: z.strictObject({
+    after: afterText,
+    session: sessionKeyText.optional(),
+    types: listText(EVENT_TYPES).optional(),
+  }),
+  headers: lastIdHeader,
+  answers: { 200: streamDoc },
+  async handle(request, { context, services }) {
+    const { session, types } = request.query;
+    const sessionKey = session === undefined ? undefined : parseSessionKey(session, 'session');
+    const wantedTypes = types === undefined ? undefined : new Set(types);
+    const filter = { sessionKey, types };
+    const now = async () => (await readEventHorizon(context.views)) - 1n;
+    const after = lastEventIdOf(request) ?? (await withDeadline(now(), READ_MS_MAX, 'The events could not be read in time.'));
+    return stream(request, services, {
+      after,
+      read: (page) => readEvents(context.views, filter, page),
+      isWanted: (event) =>
+        (sessionKey === undefined || event.sessionKey === sessionKey) &&
+        (wantedTypes === undefined || wantedTypes.has(event.type)),
+      isLast: () => false,
+      isFollowing: true,
+    });
+  },
+});
+
+/** `Last-Event-ID`, which a client that reconnects sends by itself, before `after`; null when there is neither. */
+function lastEventIdOf(request: ApiRequest<unknown, { after?: string | undefined }, unknown>): bigint | null {
+  const header = request.headers['last-event-id'];
+  if (header === undefined || header === '') return request.query.after === undefined ? null : BigInt(request.query.after);
+  if (typeof header === 'string' && EVENT_ID.test(header)) return BigInt(header);
+  throw new Problem('invalid_header', 'Last-Event-ID: expected the id of an event, a number.', {
+    errors: [{ path: 'Last-Event-ID', message: 'expected the id of an event' }],
+  });
+}
+
+async function stream(
+  request: ApiRequest<unknown, unknown, unknown>,
+  services: ApiServices,
+  options: Omit<EventStreamOptions, 'response' | 'tail'>,
+): Promise<Answer | typeof ANSWERED> {
+  const { reply } = request;
+  if (services.streams.isFull) {
+    throw new Problem('overloaded', 'As many event streams are open as may.', { retryAfterMs: 1000 });
+  }
+  services.admission.leave(reply.request);
+  reply.hijack();
+  reply.raw.writeHead(200, {
+    ...Object.fromEntries(Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)])),
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+  });
+  try {
+    await services.streams.run(new EventStream({ ...options, response: reply.raw, tail: services.tail }));
+  } catch {
+    // The past could not be read. The client comes back by itself, with its last id.
+    reply.raw.destroy();
+  }
+  return ANSWERED;
+}
+
+export const eventRoutes: Route[] = [getTurnEvents, getEvents];

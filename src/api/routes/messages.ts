@@ -1,0 +1,127 @@
+// Messages in, and what became of them.
+import { isAgent } from '../../config.ts';
+import { agentIdOf } from '../../core/session-key.ts';
+import { viewMessage } from '../../store/views/messages.ts';
+import type { Accepted, AcceptedAnswer, ApiContext } from '../context.ts';
+import { withDeadline } from '../deadline.ts';
+import { idempotencyMismatch, keyedRequestOf, REPLAYED } from '../idempotency-key.ts';
+import { waitSecondsOf } from '../prefer.ts';
+import { notFound, Problem } from '../problem.ts';
+import { defineRoute, type Answer, type ApiRequest, type Route } from '../route.ts';
+import { accepted, settled } from '../schemas/answers.ts';
+import { inboundMessage } from '../schemas/inbound-message.ts';
+import { message } from '../schemas/views.ts';
+import type { ApiServices } from '../services.ts';
+import { turnAnswerOf } from '../turn-answer.ts';
+
+/** Longer than the store tries again by itself, so that its own error comes first and says what is known. */
+const ACCEPT_MS_MAX = 15_000;
+const READ_MS_MAX = 5_000;
+
+/** A 202 or a duplicate, never a refusal. */
+type TakenMessage = Extract<Accepted, AcceptedAnswer>;
+
+const postMessage = defineRoute({
+  method: 'POST',
+  path: '/v1/sessions/{key}/messages',
+  summary: 'Accept an inbound message; with Prefer: wait, answer when it is settled',
+  ownsIdempotency: true,
+  isLong: true,
+  body: inboundMessage,
+  headers: { Prefer: 'wait=<seconds>', 'Idempotency-Key': '1 to 200 visible ASCII characters' },
+  answers: {
+    200: { description: 'Settled within the wait', schema: settled },
+    202: { description: 'Committed', schema: accepted },
+    429: { description: 'Too many messages wait; nothing was written' },
+  },
+  async handle(request, { context, services }) {
+    const { key } = request.params;
+    if (!isAgent(context.config, agentIdOf(key))) {
+      throw new Problem('unknown_agent', `There is no agent ${agentIdOf(key)} in the configuration.`);
+    }
+    const idempotency = keyedRequestOf({
+      header: request.headers['idempotency-key'],
+      principalName: request.principal.name,
+      place: `POST /v1/sessions/${key}/messages`,
+      rawBody: request.rawBody,
+    });
+    const result = takenOf(
+      await withDeadline(
+        context.accept({ sessionKey: key, body: request.body, idempotency }),
+        ACCEPT_MS_MAX,
+        'It is not known whether the message was accepted. Send it again with the same Idempotency-Key.',
+      ),
+    );
+    const waitSeconds = waitSecondsOf(request.headers['prefer'], context.config.limits.waitSeconds);
+    const ended = waitSeconds > 0 ? await waitForEnd({ request, context, services }, result, waitSeconds) : null;
+    const answer: Answer = ended ?? acceptedAnswer(result);
+    return {
+      ...answer,
+      headers: {
+        location: `/v1/messages/${result.message.id}`,
+        ...(waitSeconds > 0 ? { 'preference-applied': `wait=${waitSeconds}` } : {}),
+        ...(result.kind === 'duplicate' && result.by === 'idempotency' ? REPLAYED : {}),
+      },
+    };
+  },
+});
+
+function takenOf(result: Accepted): TakenMessage {
+  switch (result.kind) {
+    case 'accepted':
+    case 'duplicate':
+      return result;
+    case 'mismatch':
+      throw idempotencyMismatch();
+    case 'full':
+      throw new Problem('inbox_full', 'As many messages wait as may; nothing was written.', {
+        retryAfterMs: result.retryAfterMs,
+      });
+    default:
+      return result satisfies never;
+  }
+}
+
+function acceptedAnswer(result: TakenMessage): Answer {
+  return { status: 202, body: { message: result.message, session: result.session, disposition: result.disposition } };
+}
+
+/** The 200 form when the message is settled in time, else null. The wait ends when the client leaves. */
+async function waitForEnd(
+  api: { request: ApiRequest<unknown, unknown, unknown>; context: ApiContext; services: ApiServices },
+  result: TakenMessage,
+  waitSeconds: number,
+): Promise<Answer | null> {
+  const { request, context, services } = api;
+  const gone = new AbortController();
+  request.reply.raw.once('close', () => gone.abort());
+  services.admission.leave(request.reply.request);
+  const isSettled = await services.waiter.wait(
+    { id: result.message.id, sessionId: result.sessionId },
+    waitSeconds * 1000,
+    gone.signal,
+  );
+  if (!isSettled) return null;
+  const settlement = await withDeadline(
+    services.readSettlement(result.message.id),
+    READ_MS_MAX,
+    'The message was accepted and is settled, but how it ended could not be read in time.',
+  );
+  if (settlement === null) return null;
+  const turn = settlement.turn === null ? null : turnAnswerOf(context, settlement.turn);
+  return { status: 200, body: { message: settlement.message, turn, reply: settlement.message.reply } };
+}
+
+const getMessage = defineRoute({
+  method: 'GET',
+  path: '/v1/messages/{id}',
+  summary: 'One message and what became of it',
+  answers: { 200: { description: 'The message', schema: message } },
+  async handle({ params }, { context }) {
+    const found = await viewMessage(context.views, params.id);
+    if (found === null) throw notFound(`message ${params.id}`);
+    return { status: 200, body: found };
+  },
+});
+
+export const messageRoutes: Route[] = [postMessage, getMessage];

@@ -1,0 +1,87 @@
+// What those who run the service look at: is it alive, is it ready, how much of everything is there, what can be asked.
+import type { z } from 'zod';
+import { withDeadline } from '../deadline.ts';
+import { renderHome } from '../home-page.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { liveness, readiness } from '../schemas/answers.ts';
+import { stats } from '../schemas/views.ts';
+
+const SCRAPE_MS_MAX = 3_000;
+
+const getStats = defineRoute({
+  method: 'GET',
+  path: '/v1/stats',
+  summary: 'How much of everything there is',
+  answers: { 200: { description: 'Counts', schema: stats } },
+  async handle(_request, { services }) {
+    return { status: 200, body: await services.readStats() };
+  },
+});
+
+const getHealth = defineRoute({
+  method: 'GET',
+  path: '/healthz',
+  summary: 'Whether this process lives',
+  isPublic: true,
+  answers: { 200: { description: 'It does', schema: liveness } },
+  async handle() {
+    return { status: 200, body: { status: 'ok' } satisfies z.output<typeof liveness> };
+  },
+});
+
+const getReadiness = defineRoute({
+  method: 'GET',
+  path: '/readyz',
+  summary: 'Whether everything that it needs is there, and which model answers',
+  isPublic: true,
+  answers: {
+    200: { description: 'Ready', schema: readiness },
+    503: { description: 'Something is missing', schema: readiness },
+  },
+  async handle(_request, { services }) {
+    const found = await services.readReadiness();
+    return { status: found.status === 'ready' ? 200 : 503, body: found };
+  },
+});
+
+const getMetrics = defineRoute({
+  method: 'GET',
+  path: '/metrics',
+  summary: 'Everything that is measured, for Prometheus',
+  answers: { 200: { description: 'Prometheus text', contentType: 'text/plain' } },
+  async handle(_request, { services }) {
+    const view = await withDeadline(services.readStats(), SCRAPE_MS_MAX, '').catch(() => null);
+    const text = await services.metrics.render(view);
+    return { status: 200, body: text, headers: { 'content-type': services.metrics.registry.contentType } };
+  },
+});
+
+const getOpenApi = defineRoute({
+  method: 'GET',
+  path: '/openapi.json',
+  summary: 'This document',
+  answers: { 200: { description: 'OpenAPI 3.1' } },
+  async handle(_request, { services }) {
+    return { status: 200, body: services.openApi() };
+  },
+});
+
+const getHome = defineRoute({
+  method: 'GET',
+  path: '/',
+  summary: 'A page for people',
+  isPublic: true,
+  answers: { 200: { description: 'HTML', contentType: 'text/html' } },
+  async handle() {
+    return {
+      status: 200,
+      body: renderHome(),
+      headers: {
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+      },
+    };
+  },
+});
+
+export const operationRoutes: Route[] = [getStats, getHealth, getReadiness, getMetrics, getOpenApi, getHome];

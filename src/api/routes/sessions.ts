@@ -1,0 +1,100 @@
+// Sessions: what they are, their overrides, their transcripts, and the way to stop them.
+import { z } from 'zod';
+import { findSession, listSessions, viewSession } from '../../store/views/sessions.ts';
+import { listEntries } from '../../store/views/transcript.ts';
+import { listAnswer, pageRequestOf } from '../cursor.ts';
+import { isUuid } from '../parse-request.ts';
+import { notFound } from '../problem.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { abortion, abortRequest, listOf } from '../schemas/answers.ts';
+import { countText, pageQuery } from '../schemas/queries.ts';
+import { entry, session, sessionPatch } from '../schemas/views.ts';
+
+const ITEMS_DEFAULT = 50;
+const ENTRIES_DEFAULT = 100;
+
+const getSessions = defineRoute({
+  method: 'GET',
+  path: '/v1/sessions',
+  summary: 'Sessions, the youngest first',
+  query: z.strictObject(pageQuery),
+  answers: { 200: { description: 'A page of sessions', schema: listOf(session) } },
+  async handle({ query, list }, { context }) {
+    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+    const page = await listSessions(context.views, pageRequestOf(list, query, bounds));
+    return { status: 200, body: listAnswer(list, page) };
+  },
+});
+
+const getSession = defineRoute({
+  method: 'GET',
+  path: '/v1/sessions/{key}',
+  summary: 'One session',
+  answers: { 200: { description: 'The session', schema: session } },
+  async handle({ params }, { context }) {
+    const found = await viewSession(context.views, params.key);
+    if (found === null) throw notFound(`session ${params.key}`);
+    return { status: 200, body: found };
+  },
+});
+
+const patchSession = defineRoute({
+  method: 'PATCH',
+  path: '/v1/sessions/{key}',
+  summary: 'Override the configuration for one session; null clears an override',
+  body: sessionPatch,
+  answers: { 200: { description: 'The session as it is now', schema: session } },
+  async handle({ params, body }, { context }) {
+    const isKnown = await context.control.patchSession(params.key, body);
+    const found = isKnown ? await viewSession(context.views, params.key) : null;
+    if (found === null) throw notFound(`session ${params.key}`);
+    return { status: 200, body: found };
+  },
+});
+
+const getTranscript = defineRoute({
+  method: 'GET',
+  path: '/v1/sessions/{key}/transcript',
+  summary: 'Entries, oldest first: the active ones, or with state=all every one',
+  query: z.strictObject({
+    ...pageQuery,
+    state: z.enum(['active', 'all']).optional(),
+    /** The number of an earlier transcript, from before a reset; absent: the current one. */
+    transcript: countText.optional(),
+  }),
+  answers: { 200: { description: 'A page of entries', schema: listOf(entry) } },
+  async handle({ params, query, list }, { context }) {
+    const found = await findSession(context.views, params.key);
+    if (found === null) throw notFound(`session ${params.key}`);
+    const bounds = { itemsDefault: ENTRIES_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isSeq };
+    const page = await listEntries(
+      context.views,
+      {
+        sessionId: found.id,
+        transcriptNo: query.transcript ?? found.transcriptNo,
+        isOnlyActive: query.state !== 'all',
+      },
+      pageRequestOf(list, query, bounds),
+    );
+    return { status: 200, body: listAnswer(list, page) };
+  },
+});
+
+function isSeq(text: string): boolean {
+  return /^[1-9]\d{0,14}$/.test(text);
+}
+
+const abort = defineRoute({
+  method: 'POST',
+  path: '/v1/sessions/{key}/abort',
+  summary: 'Stop the running turn and cancel what waits; queued: keep leaves what waits',
+  body: abortRequest,
+  answers: { 200: { description: 'What was stopped and cancelled', schema: abortion } },
+  async handle({ params, body }, { context }) {
+    const done = await context.control.abortSession({ sessionKey: params.key, keepQueued: body.queued === 'keep' });
+    if (done === null) throw notFound(`session ${params.key}`);
+    return { status: 200, body: done };
+  },
+});
+
+export const sessionRoutes: Route[] = [getSessions, getSession, patchSession, getTranscript, abort];

@@ -1,0 +1,56 @@
+// System events: one-line facts for a session's next prompt.
+import { z } from 'zod';
+import { isAgent } from '../../config.ts';
+import { agentIdOf } from '../../core/session-key.ts';
+import { findSession } from '../../store/views/sessions.ts';
+import { listSystemEvents } from '../../store/views/system-events.ts';
+import { listAnswer, pageRequestOf } from '../cursor.ts';
+import { isUuid } from '../parse-request.ts';
+import { notFound, Problem } from '../problem.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { enqueued, listOf, systemEventRequest } from '../schemas/answers.ts';
+import { pageQuery } from '../schemas/queries.ts';
+import { systemEvent } from '../schemas/views.ts';
+
+const ITEMS_DEFAULT = 50;
+
+const postSystemEvent = defineRoute({
+  method: 'POST',
+  path: '/v1/sessions/{key}/system-events',
+  summary: "Queue a fact for the session's next prompt",
+  body: systemEventRequest,
+  answers: { 202: { description: 'Committed, or equal to the last one', schema: enqueued } },
+  async handle({ params, body }, { context }) {
+    if (!isAgent(context.config, agentIdOf(params.key))) {
+      throw new Problem('unknown_agent', `There is no agent ${agentIdOf(params.key)} in the configuration.`);
+    }
+    const result = await context.enqueueSystemEvent({
+      sessionKey: params.key,
+      text: body.text.trim(),
+      contextKey: body.contextKey ?? null,
+      trusted: body.trusted ?? true,
+    });
+    return { status: 202, body: result };
+  },
+});
+
+const getSystemEvents = defineRoute({
+  method: 'GET',
+  path: '/v1/sessions/{key}/system-events',
+  summary: 'The events that wait, oldest first; with state=all also what became of the others',
+  query: z.strictObject({ ...pageQuery, state: z.enum(['queued', 'all']).optional() }),
+  answers: { 200: { description: 'A page of events', schema: listOf(systemEvent) } },
+  async handle({ params, query, list }, { context }) {
+    const found = await findSession(context.views, params.key);
+    if (found === null) throw notFound(`session ${params.key}`);
+    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+    const page = await listSystemEvents(
+      context.views,
+      { session: { id: found.id, key: params.key }, isAll: query.state === 'all' },
+      pageRequestOf(list, query, bounds),
+    );
+    return { status: 200, body: listAnswer(list, page) };
+  },
+});
+
+export const systemEventRoutes: Route[] = [postSystemEvent, getSystemEvents];

@@ -1,0 +1,106 @@
+// Turns: what ran, what it asked the model, and the way to stop or repeat it.
+import { z } from 'zod';
+import { LANES } from '../../config.ts';
+import { findTurn, listTurns, TURN_KINDS, TURN_STATUSES, viewTurn } from '../../store/views/turns.ts';
+import { listAnswer, pageRequestOf } from '../cursor.ts';
+import { isUuid, parseSessionKey } from '../parse-request.ts';
+import { notFound, Problem } from '../problem.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { listOf, turnAborted } from '../schemas/answers.ts';
+import { listText, pageQuery, sessionKeyText } from '../schemas/queries.ts';
+import { turn } from '../schemas/views.ts';
+import { turnAnswerOf } from '../turn-answer.ts';
+
+const ITEMS_DEFAULT = 50;
+
+const getTurns = defineRoute({
+  method: 'GET',
+  path: '/v1/turns',
+  summary: 'Turns, the youngest first, each with its last steps',
+  query: z.strictObject({
+    ...pageQuery,
+    session: sessionKeyText.optional(),
+    status: listText(TURN_STATUSES).optional(),
+    kind: z.enum(TURN_KINDS).optional(),
+    lane: z.enum(LANES).optional(),
+    since: z.iso.datetime({ offset: true }).optional(),
+  }),
+  answers: { 200: { description: 'A page of turns', schema: listOf(turn) } },
+  async handle({ query, list }, { context }) {
+    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+    const page = await listTurns(
+      context.views,
+      {
+        sessionKey: query.session === undefined ? undefined : parseSessionKey(query.session, 'session'),
+        statuses: query.status,
+        kind: query.kind,
+        lane: query.lane,
+        since: query.since === undefined ? undefined : new Date(query.since),
+      },
+      pageRequestOf(list, query, bounds),
+    );
+    const items = page.items.map((item) => turnAnswerOf(context, item));
+    return { status: 200, body: listAnswer(list, { ...page, items }) };
+  },
+});
+
+const getTurn = defineRoute({
+  method: 'GET',
+  path: '/v1/turns/{id}',
+  summary: 'One turn with all its steps',
+  answers: { 200: { description: 'The turn', schema: turn } },
+  async handle({ params }, { context }) {
+    const found = await viewTurn(context.views, params.id);
+    if (found === null) throw notFound(`turn ${params.id}`);
+    return { status: 200, body: turnAnswerOf(context, found) };
+  },
+});
+
+const getRequest = defineRoute({
+  method: 'GET',
+  path: '/v1/turns/{id}/requests/{n}',
+  summary: 'The exact model request of one call of a turn',
+  answers: { 200: { description: 'The request, with the origin and the trust of its parts', schema: z.unknown() } },
+  async handle({ params }, { context }) {
+    const request = await context.deriveRequest(params.id, params.n);
+    if (request === null) throw notFound(`call ${params.n} of turn ${params.id}`);
+    return { status: 200, body: request };
+  },
+});
+
+const abort = defineRoute({
+  method: 'POST',
+  path: '/v1/turns/{id}/abort',
+  summary: 'Stop one turn; what waits in its session stays',
+  answers: { 200: { description: 'Whether it still ran', schema: turnAborted } },
+  async handle({ params }, { context }) {
+    const isStopped = await context.control.abortTurn(params.id);
+    if (!isStopped && (await findTurn(context.views, params.id)) === null) throw notFound(`turn ${params.id}`);
+    return { status: 200, body: { aborted: isStopped } };
+  },
+});
+
+const retry = defineRoute({
+  method: 'POST',
+  path: '/v1/turns/{id}/retry',
+  summary: 'Let the messages of a turn that ended badly wait again',
+  answers: {
+    202: { description: 'They wait again', schema: z.strictObject({ retried: z.uuid() }) },
+    409: { description: 'The turn ended well, still runs, or is not the last of its session' },
+  },
+  async handle({ params }, { context }) {
+    const result = await context.control.retryTurn(params.id);
+    switch (result) {
+      case 'ok':
+        return { status: 202, body: { retried: params.id } };
+      case 'conflict':
+        throw new Problem('conflict', 'Only the last turn of its session can be retried, and only after a bad end.');
+      case 'unknown':
+        throw notFound(`turn ${params.id}`);
+      default:
+        return result satisfies never;
+    }
+  },
+});
+
+export const turnRoutes: Route[] = [getTurns, getTurn, getRequest, abort, retry];

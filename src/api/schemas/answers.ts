@@ -1,0 +1,63 @@
+// The answers that are made of several views, and the bodies of the smaller requests.
+import { z } from 'zod';
+import { message, session, systemEvent, turn } from './views.ts';
+
+const EVENT_TEXT_CHARS_MAX = 10_000;
+const CONTEXT_KEY_CHARS_MAX = 200;
+
+export const disposition = z.enum(['queued', 'steered', 'interrupting', 'duplicate', 'command', 'rejected']);
+
+export const accepted = z.strictObject({ message, session, disposition });
+
+export const settled = z.strictObject({ message, turn: turn.nullable(), reply: z.string().nullable() });
+
+export const abortRequest = z.strictObject({ queued: z.enum(['keep', 'cancel']).optional() });
+
+export const abortion = z.strictObject({ aborted: z.uuid().nullable(), cancelled: z.int().min(0) });
+
+export const systemEventRequest = z.strictObject({
+  text: z
+    .string()
+    .max(EVENT_TEXT_CHARS_MAX)
+    .refine((text) => text.trim() !== '', { error: 'must not be blank' }),
+  contextKey: z.string().min(1).max(CONTEXT_KEY_CHARS_MAX).exactOptional(),
+  trusted: z.boolean().exactOptional(),
+});
+
+export const enqueued = z.strictObject({
+  event: systemEvent.pick({ id: true, sessionKey: true, text: true, contextKey: true, trusted: true, createdAt: true }),
+  disposition: z.enum(['queued', 'duplicate']),
+});
+
+export const turnAborted = z.strictObject({ aborted: z.boolean() });
+
+export const problem = z.looseObject({
+  type: z.string(),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  instance: z.string(),
+  code: z.string(),
+  requestId: z.string(),
+  errors: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional(),
+});
+
+const dependency = z.strictObject({
+  name: z.string(),
+  status: z.enum(['ok', 'failed']),
+  durationMs: z.number(),
+  error: z.string().nullable(),
+});
+
+export const readiness = z.strictObject({
+  status: z.enum(['ready', 'unavailable']),
+  dependencies: z.array(dependency),
+  model: z.strictObject({ provider: z.string(), name: z.string(), isScripted: z.boolean() }),
+});
+
+export const liveness = z.strictObject({ status: z.literal('ok') });
+
+/** A page of a list. */
+export function listOf<Item extends z.ZodType>(item: Item) {
+  return z.strictObject({ items: z.array(item), nextCursor: z.string().nullable() });
+}

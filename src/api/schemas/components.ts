@@ -1,0 +1,27 @@
+// The schemas that have a name in the OpenAPI document; all others are written out where they are used.
+import type { z } from 'zod';
+import * as answers from './answers.ts';
+import { inboundMessage } from './inbound-message.ts';
+import * as views from './views.ts';
+
+export const COMPONENTS: Record<string, z.ZodType> = {
+  Abortion: answers.abortion,
+  Accepted: answers.accepted,
+  DeadLetter: views.deadLetter,
+  DeadLetterGroup: views.deadLetterGroup,
+  Delivery: views.delivery,
+  Entry: views.entry,
+  InboundMessage: inboundMessage,
+  Message: views.message,
+  Problem: answers.problem,
+  Readiness: answers.readiness,
+  Session: views.session,
+  SessionPatch: views.sessionPatch,
+  Settled: answers.settled,
+  Span: views.span,
+  Stats: views.stats,
+  Step: views.step,
+  SystemEvent: views.systemEvent,
+  Turn: views.turn,
+  Usage: views.usage,
+};

@@ -1,0 +1,78 @@
+// The body of an inbound message on the wire, and what it becomes inside. Unknown fields are refused; times may be ISO 8601 or
+// epoch milliseconds and are milliseconds inside.
+import { z } from 'zod';
+import { QUEUE_MODES, THINKING_LEVELS } from '../../config/config-type.ts';
+import type { InboundMessage } from '../../core/inbound.ts';
+
+/** Names, ids and labels; texts are bounded by the body alone. */
+const NAME_CHARS_MAX = 1000;
+const HISTORY_MESSAGES_MAX = 500;
+const MEMBERS_MAX = 1000;
+const MEDIA_MAX = 100;
+const CONTEXT_BLOCKS_MAX = 100;
+const URL_CHARS_MAX = 2000;
+
+const name = z.string().max(NAME_CHARS_MAX).exactOptional();
+const text = z.string().exactOptional();
+const EPOCH_MS_MAX = 8_640_000_000_000_000;
+const time = z
+  .union([z.iso.datetime({ offset: true }).transform((iso) => Date.parse(iso)), z.int().min(0).max(EPOCH_MS_MAX)], {
+    error: 'expected an ISO 8601 time or epoch milliseconds',
+  })
+  .exactOptional();
+
+const sender = z.strictObject({ id: name, name, username: name, tag: name, e164: name });
+const group = z.strictObject({
+  subject: name,
+  channel: name,
+  space: name,
+  members: z.array(z.string().max(NAME_CHARS_MAX)).max(MEMBERS_MAX).exactOptional(),
+});
+const replyTo = z.strictObject({ id: name, senderLabel: name, body: text, isQuote: z.boolean().exactOptional() });
+const forwarded = z.strictObject({
+  from: name,
+  type: name,
+  username: name,
+  title: name,
+  signature: name,
+  chatType: name,
+  date: time,
+});
+const historyMessage = z.strictObject({ sender: name, timestamp: time, body: z.string() });
+const thread = z.strictObject({ label: name, starterBody: text, historyBody: text });
+const media = z.strictObject({ path: name, type: name, url: z.string().max(URL_CHARS_MAX).exactOptional(), transcript: text });
+
+/** What `POST /v1/sessions/{key}/messages` takes. */
+export const inboundMessage = z
+  .strictObject({
+    text: z.string(),
+    messageId: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
+    channel: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
+    accountId: name,
+    chatId: name,
+    chatType: z.enum(['direct', 'group', 'channel']).exactOptional(),
+    provider: name,
+    surface: name,
+    timestamp: time,
+    sender: sender.exactOptional(),
+    group: group.exactOptional(),
+    conversationLabel: name,
+    wasMentioned: z.boolean().exactOptional(),
+    replyTo: replyTo.exactOptional(),
+    forwarded: forwarded.exactOptional(),
+    history: z.array(historyMessage).max(HISTORY_MESSAGES_MAX).exactOptional(),
+    thread: thread.exactOptional(),
+    media: z.array(media).max(MEDIA_MAX).exactOptional(),
+    untrustedContext: z.array(z.string()).max(CONTEXT_BLOCKS_MAX).exactOptional(),
+    groupSystemPrompt: text,
+    mode: z.enum(QUEUE_MODES).exactOptional(),
+    model: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
+    thinking: z.enum(THINKING_LEVELS).exactOptional(),
+    deliver: z
+      .strictObject({ url: z.url({ protocol: /^https?$/, error: 'expected an http or https URL' }).max(URL_CHARS_MAX) })
+      .exactOptional(),
+  })
+  .refine((message) => message.text !== '' || (message.media?.length ?? 0) > 0, {
+    path: ['text'],
+    error: 'must not be empty when there is no media',
+  }) satisfies z.ZodType<InboundMessage>;

@@ -1,0 +1,27 @@
+// What the queries of several routes have in common.
+import { z } from 'zod';
+
+const CURSOR_CHARS_MAX = 1000;
+
+/** A positive whole number in a query, where everything is text. */
+export const countText = z
+  .string()
+  .regex(/^[1-9]\d{0,8}$/, 'expected a positive whole number')
+  .transform(Number);
+
+/** `limit` and `cursor` of every list. */
+export const pageQuery = { limit: countText.optional(), cursor: z.string().max(CURSOR_CHARS_MAX).optional() };
+
+/** One or more of these values, separated by commas. */
+export function listText<const Values extends readonly string[]>(values: Values) {
+  const allowed: ReadonlySet<string> = new Set(values);
+  return z
+    .string()
+    .refine((text) => text.split(',').every((value) => allowed.has(value)), {
+      error: `expected one or more of ${values.join(', ')}, separated by commas`,
+    })
+    .transform((text) => text.split(','));
+}
+
+/** A session key in a query, as it came. */
+export const sessionKeyText = z.string().min(1).max(1000);

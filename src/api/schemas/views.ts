@@ -1,0 +1,206 @@
+// What the API answers, for the document and for the tests, which hold every answer against it. The types are those of the views.
+import { z } from 'zod';
+import { LANES, QUEUE_DROPS, QUEUE_MODES, THINKING_LEVELS } from '../../config/config-type.ts';
+import type { SessionFacts } from '../../store/session-facts.ts';
+import { DEAD_LETTER_STATES, type DeadLetterGroupView, type DeadLetterView } from '../../store/views/dead-letters.ts';
+import { DELIVERY_STATUSES, type DeliveryView } from '../../store/views/deliveries.ts';
+import { MESSAGE_STATUSES, type MessageView } from '../../store/views/messages.ts';
+import type { StatsView } from '../../store/views/stats.ts';
+import { SYSTEM_EVENT_STATES, type SystemEventView } from '../../store/views/system-events.ts';
+import { ENTRY_KINDS, ENTRY_STATES, type EntryView } from '../../store/views/transcript.ts';
+import { TURN_STATUSES, type SpanView, type TurnView } from '../../store/views/turns.ts';
+import type { ModelCallView, StepView, ToolCallView } from '../../store/views/turn-steps.ts';
+
+const uuid = z.uuid();
+const iso = z.iso.datetime();
+const count = z.int().min(0);
+
+export const message = z.strictObject({
+  id: uuid,
+  sessionKey: z.string(),
+  seq: count,
+  kind: z.string(),
+  text: z.string(),
+  status: z.enum(MESSAGE_STATUSES),
+  turnId: uuid.nullable(),
+  reply: z.string().nullable(),
+  error: z.unknown(),
+  receivedAt: iso,
+  settledAt: iso.nullable(),
+}) satisfies z.ZodType<MessageView>;
+
+export const session = z.strictObject({
+  id: uuid,
+  key: z.string(),
+  agentId: z.string(),
+  kind: z.string(),
+  status: z.enum(['idle', 'waiting', 'running']),
+  parentKey: z.string().nullable(),
+  label: z.string().nullable(),
+  channel: z.string().nullable(),
+  queueMode: z.string().nullable(),
+  queueDebounceMs: count.nullable(),
+  queueCap: count.nullable(),
+  queueDrop: z.string().nullable(),
+  model: z.string().nullable(),
+  thinking: z.string().nullable(),
+  epoch: count,
+  turnId: uuid.nullable(),
+  waitingMessages: count,
+  systemEvents: count,
+  tokens: z.strictObject({ input: count, output: count, context: count }),
+  createdAt: iso,
+  updatedAt: iso,
+}) satisfies z.ZodType<SessionFacts>;
+
+export const sessionPatch = z.strictObject({
+  queueMode: z.enum(QUEUE_MODES).nullish(),
+  queueDebounceMs: z.int().min(0).max(3_600_000).nullish(),
+  queueCap: z.int().min(1).max(10_000).nullish(),
+  queueDrop: z.enum(QUEUE_DROPS).nullish(),
+  model: z.string().min(1).max(1000).nullish(),
+  thinking: z.enum(THINKING_LEVELS).nullish(),
+  label: z.string().max(1000).nullish(),
+});
+
+export const entry = z.strictObject({
+  id: uuid,
+  seq: count,
+  parentId: uuid.nullable(),
+  kind: z.enum(ENTRY_KINDS),
+  role: z.enum(['user', 'assistant']),
+  content: z.unknown().describe("Content blocks in the shapes of Anthropic's Messages API"),
+  turnId: uuid,
+  state: z.enum(ENTRY_STATES),
+  createdAt: iso,
+}) satisfies z.ZodType<EntryView>;
+
+export const usage = z.strictObject({
+  inputTokens: count,
+  outputTokens: count,
+  cacheReadTokens: count,
+  cacheWriteTokens: count,
+});
+
+const modelCall = z.strictObject({
+  n: count,
+  status: z.enum(['ok', 'failed', 'aborted']),
+  stopReason: z.string().nullable(),
+  error: z.unknown(),
+  usage,
+  startedAt: iso,
+  firstChunkAt: iso.nullable(),
+  endedAt: iso,
+}) satisfies z.ZodType<ModelCallView>;
+
+const toolCall = z.strictObject({
+  callId: z.string(),
+  name: z.string(),
+  status: z.enum(['intent', 'done', 'failed', 'unknown', 'skipped']),
+  isIdempotent: z.boolean(),
+  runs: count,
+  startedAt: iso,
+  endedAt: iso.nullable(),
+}) satisfies z.ZodType<ToolCallView>;
+
+export const step = z.strictObject({
+  n: count,
+  calls: z.array(modelCall),
+  tools: z.array(toolCall),
+}) satisfies z.ZodType<StepView>;
+
+export const span = z.strictObject({
+  kind: z.enum(['queue.wait', 'prompt.assemble', 'model.call', 'tool.exec']),
+  name: z.string(),
+  n: count.nullable(),
+  startedAt: iso,
+  endedAt: iso.nullable(),
+}) satisfies z.ZodType<SpanView>;
+
+export const turn = z.strictObject({
+  id: uuid,
+  sessionKey: z.string(),
+  kind: z.string(),
+  lane: z.string(),
+  status: z.enum(TURN_STATUSES),
+  attempt: count,
+  epoch: count,
+  worker: z.string(),
+  model: z.string(),
+  reply: z.string().nullable(),
+  error: z.unknown(),
+  usage,
+  costUsd: z.number().nullable(),
+  queuedAt: iso,
+  claimedAt: iso,
+  startedAt: iso,
+  endedAt: iso.nullable(),
+  stepCount: count,
+  steps: z.array(step),
+  spans: z.array(span),
+}) satisfies z.ZodType<TurnView & { costUsd: number | null }>;
+
+export const systemEvent = z.strictObject({
+  id: uuid,
+  sessionKey: z.string(),
+  text: z.string(),
+  contextKey: z.string().nullable(),
+  trusted: z.boolean(),
+  state: z.enum(SYSTEM_EVENT_STATES),
+  turnId: uuid.nullable(),
+  dropReason: z.string().nullable(),
+  createdAt: iso,
+  settledAt: iso.nullable(),
+}) satisfies z.ZodType<SystemEventView>;
+
+export const delivery = z.strictObject({
+  id: uuid,
+  sessionKey: z.string(),
+  turnId: uuid.nullable(),
+  seq: count,
+  channel: z.string(),
+  target: z.unknown(),
+  payload: z.unknown(),
+  status: z.enum(DELIVERY_STATUSES),
+  attempts: count,
+  dueAt: iso,
+  expiresAt: iso,
+  lastStatus: z.int().nullable(),
+  lastError: z.string().nullable(),
+  createdAt: iso,
+  settledAt: iso.nullable(),
+}) satisfies z.ZodType<DeliveryView>;
+
+export const deadLetter = z.strictObject({
+  id: uuid,
+  kind: z.string(),
+  sessionKey: z.string().nullable(),
+  turnId: uuid.nullable(),
+  deliveryId: uuid.nullable(),
+  code: z.string(),
+  reason: z.string(),
+  state: z.enum(DEAD_LETTER_STATES),
+  createdAt: iso,
+  settledAt: iso.nullable(),
+}) satisfies z.ZodType<DeadLetterView>;
+
+export const deadLetterGroup = z.strictObject({
+  kind: z.string(),
+  code: z.string(),
+  count,
+  firstAt: iso,
+  lastAt: iso,
+  letters: z.array(deadLetter),
+}) satisfies z.ZodType<DeadLetterGroupView>;
+
+export const stats = z.strictObject({
+  sessions: count,
+  messages: z.record(z.string(), count),
+  turns: z.record(z.string(), count),
+  deliveries: z.record(z.string(), count),
+  oldestWaitMs: count.nullable(),
+  liveLocks: count,
+  queueDepth: z.record(z.enum(LANES), count),
+  systemEventsWaiting: count,
+  deadLetters: count,
+}) satisfies z.ZodType<StatsView>;

@@ -1,0 +1,72 @@
+// What the routes share inside one API: waits, streams, metrics. Made with the server, closed with it.
+import { findSettled } from '../store/views/messages.ts';
+import { readEvents } from '../store/views/events.ts';
+import { viewSettlements, type SettlementView } from '../store/views/settlements.ts';
+import { coalesce } from '../store/coalescer.ts';
+import { viewStats, type StatsView } from '../store/views/stats.ts';
+import { Admission } from './admission.ts';
+import { coalesceReads } from './coalesce-reads.ts';
+import type { ApiContext } from './context.ts';
+import { EventStreams } from './event-streams.ts';
+import { EventTail } from './event-tail.ts';
+import { createMetrics, type ApiMetrics } from './metrics.ts';
+import { openApiDocument } from './openapi.ts';
+import { checkReadiness, type Readiness } from './readiness.ts';
+import type { Route } from './route.ts';
+import { SettlementWaiter } from './settlement-waiter.ts';
+
+export interface ApiServices {
+  admission: Admission;
+  waiter: SettlementWaiter;
+  tail: EventTail;
+  streams: EventStreams;
+  metrics: ApiMetrics;
+  /** How a message ended; requests that ask at once share queries. */
+  readSettlement: (messageId: string) => Promise<SettlementView | null>;
+  /** The statistics as they are now. */
+  readStats: () => Promise<StatsView>;
+  /** Whether everything is there; anybody may ask, so many who ask at once cost one check. */
+  readReadiness: () => Promise<Readiness>;
+  /** The OpenAPI document of the route table, made when it is first asked for. */
+  openApi: () => object;
+  close(): void;
+}
+
+/** Ordinary requests in one process at once. */
+const REQUESTS_MAX = 4096;
+const BODY_BYTES_MAX = 256 * 1024 * 1024;
+
+export function createServices(context: ApiContext, routes: Route[]): ApiServices {
+  const { config, views, wake, logger } = context;
+  const waiter = new SettlementWaiter({
+    findSettled: (ids) => findSettled(views, ids),
+    wake,
+    logger,
+    waitingMax: config.limits.waitingRequests,
+  });
+  const tail = new EventTail({ read: (page) => readEvents(views, {}, page), wake, logger });
+  const streams = new EventStreams(config.limits.eventStreams);
+  let document: object | undefined;
+  return {
+    admission: new Admission({
+      requestsMax: REQUESTS_MAX,
+      bodyBytesMax: BODY_BYTES_MAX,
+      unknownBodyBytes: config.limits.bodyBytes,
+    }),
+    waiter,
+    tail,
+    streams,
+    metrics: createMetrics(context.metrics, {
+      eventStreams: () => streams.size,
+      waitingRequests: () => waiter.size,
+    }),
+    readSettlement: coalesce({ run: (ids: string[]) => viewSettlements(views, ids) }),
+    readReadiness: coalesceReads(() => checkReadiness(context)),
+    openApi: () => (document ??= openApiDocument(routes)),
+    readStats: coalesceReads(() => viewStats(views)),
+    close() {
+      waiter.close();
+      streams.close();
+    },
+  };
+}

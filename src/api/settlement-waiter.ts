@@ -1,0 +1,163 @@
+// Waits for messages to be settled, for every request that waits (`Prefer: wait`) in one place: one query looks for all of them.
+// It looks at once when this process commits something of their session, and at intervals because the worker may be another
+// process. The facts are in the database; nothing is lost when nobody waits any more.
+import type { Logger } from '../logger.ts';
+import type { CommitWake } from './context.ts';
+
+export interface SettlementWaiterOptions {
+  /** Which of these messages are settled. One query. */
+  findSettled: (messageIds: string[]) => Promise<string[]>;
+  wake: CommitWake;
+  logger: Logger;
+  /** Requests that may wait at once; over it a wait ends before it begins. */
+  waitingMax: number;
+}
+
+interface Waiting {
+  sessionId: string;
+  end: (isSettled: boolean) => void;
+}
+
+/** How long between two looks: the first soon after somebody begins to wait, then less often. */
+const INTERVAL_MS_MIN = 50;
+const INTERVAL_MS_MAX = 250;
+const INTERVAL_GROWTH = 1.5;
+/** A look that was woken keeps this distance from the one before, in times of what that one took: it never fills the database. */
+const WOKEN_DISTANCE = 2;
+const WOKEN_DISTANCE_MS_MAX = 50;
+
+export class SettlementWaiter {
+  readonly #options: SettlementWaiterOptions;
+  /** By message; several requests may wait for the same one. */
+  readonly #waiting = new Map<string, Set<Waiting>>();
+  /** How many of them wait per session, and the sessions that were committed to since the last look. */
+  readonly #sessions = new Map<string, number>();
+  readonly #woken = new Set<string>();
+  readonly #stopListening: () => void;
+  #size = 0;
+  #intervalMs = INTERVAL_MS_MIN;
+  #timer: NodeJS.Timeout | undefined;
+  #dueAt = Number.POSITIVE_INFINITY;
+  #wokenTimer: NodeJS.Timeout | undefined;
+  /** What the last look took. */
+  #lookMs = 0;
+  #isLooking = false;
+  #isFailing = false;
+  #isClosed = false;
+
+  constructor(options: SettlementWaiterOptions) {
+    this.#options = options;
+    this.#stopListening = options.wake.onCommit((sessionId) => {
+      if (!this.#sessions.has(sessionId)) return;
+      this.#woken.add(sessionId);
+      this.#lookAtWoken();
+    });
+  }
+
+  /** How many requests wait now. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /**
+   * True when the message is settled, false when the time is over or the signal says so (the client is gone). Never rejects: a
+   * database that is away only means that nothing is known yet.
+   */
+  async wait(
+    message: { id: string; sessionId: string },
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    if (this.#isClosed || signal.aborted || this.#size >= this.#options.waitingMax) return false;
+    return new Promise<boolean>((resolve) => {
+      const waiting: Waiting = { sessionId: message.sessionId, end };
+      const timer = setTimeout(() => end(false), timeoutMs);
+      const giveUp = () => end(false);
+      const remove = () => this.#remove(message.id, waiting);
+      function end(isSettled: boolean): void {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', giveUp);
+        remove();
+        resolve(isSettled);
+      }
+      signal.addEventListener('abort', giveUp, { once: true });
+      this.#add(message.id, waiting);
+    });
+  }
+
+  /** Ends every wait as if its time were over. */
+  close(): void {
+    this.#isClosed = true;
+    this.#stopListening();
+    clearTimeout(this.#timer);
+    clearTimeout(this.#wokenTimer);
+    for (const group of [...this.#waiting.values()]) for (const one of [...group]) one.end(false);
+  }
+
+  #add(messageId: string, waiting: Waiting): void {
+    const group = this.#waiting.get(messageId);
+    if (group === undefined) this.#waiting.set(messageId, new Set([waiting]));
+    else group.add(waiting);
+    this.#sessions.set(waiting.sessionId, (this.#sessions.get(waiting.sessionId) ?? 0) + 1);
+    this.#size += 1;
+    this.#intervalMs = INTERVAL_MS_MIN;
+    this.#lookLater();
+  }
+
+  #remove(messageId: string, waiting: Waiting): void {
+    const group = this.#waiting.get(messageId);
+    if (group === undefined || !group.delete(waiting)) return;
+    if (group.size === 0) this.#waiting.delete(messageId);
+    const others = (this.#sessions.get(waiting.sessionId) ?? 1) - 1;
+    if (others === 0) this.#sessions.delete(waiting.sessionId);
+    else this.#sessions.set(waiting.sessionId, others);
+    this.#size -= 1;
+  }
+
+  #lookAtWoken(): void {
+    if (this.#isLooking) return;
+    const distanceMs = Math.min(this.#lookMs * WOKEN_DISTANCE, WOKEN_DISTANCE_MS_MAX);
+    this.#wokenTimer ??= setTimeout(() => {
+      this.#wokenTimer = undefined;
+      void this.#look((waiting) => this.#woken.has(waiting.sessionId));
+    }, distanceMs);
+  }
+
+  /** Looks for all in an interval from now, unless that is due sooner already: who comes newly never puts the others off. */
+  #lookLater(): void {
+    const dueAt = performance.now() + this.#intervalMs;
+    if (this.#isClosed || this.#size === 0 || this.#dueAt <= dueAt) return;
+    clearTimeout(this.#timer);
+    this.#dueAt = dueAt;
+    this.#timer = setTimeout(() => {
+      this.#dueAt = Number.POSITIVE_INFINITY;
+      void this.#look(() => true);
+    }, this.#intervalMs);
+    this.#intervalMs = Math.min(this.#intervalMs * INTERVAL_GROWTH, INTERVAL_MS_MAX);
+  }
+
+  async #look(isWanted: (waiting: Waiting) => boolean): Promise<void> {
+    if (this.#isLooking || this.#isClosed) return;
+    const ids = [...this.#waiting].filter(([, group]) => [...group].some(isWanted)).map(([id]) => id);
+    this.#woken.clear();
+    if (ids.length > 0) await this.#settle(ids);
+    if (this.#woken.size > 0) this.#lookAtWoken();
+    this.#lookLater();
+  }
+
+  async #settle(ids: string[]): Promise<void> {
+    this.#isLooking = true;
+    const startedAt = performance.now();
+    try {
+      const settled = await this.#options.findSettled(ids);
+      this.#isFailing = false;
+      for (const id of settled) for (const one of [...(this.#waiting.get(id) ?? [])]) one.end(true);
+    } catch (error) {
+      if (!this.#isFailing) this.#options.logger.warn({ err: error }, 'cannot look for settled messages; trying on');
+      this.#isFailing = true;
+    } finally {
+      this.#isLooking = false;
+      this.#lookMs = performance.now() - startedAt;
+    }
+  }
+}

@@ -1,0 +1,58 @@
+// From whatever was thrown to the problem that is answered. What nobody expected is `internal` and says nothing about itself.
+import { isPassingFault } from '../store/database.ts';
+import { Problem } from './problem.ts';
+
+const RETRY_AFTER_MS = 1000;
+const CAUSES_MAX = 5;
+
+/** SQLSTATE classes and codes of a database that cannot do it now: resources, its own intervention, a cancelled statement. */
+const UNAVAILABLE_STATES = /^(?:53|57|58)/;
+
+/** The problem of an error. */
+export function toProblem(error: unknown, bodyBytesMax: number): Problem {
+  if (error instanceof Problem) return error;
+  return fromServer(error, bodyBytesMax) ?? fromDatabase(error) ?? internal(error);
+}
+
+function internal(error: unknown): Problem {
+  return new Problem('internal', 'Something went wrong inside. It was logged with the id of this request.', { cause: error });
+}
+
+/** What the HTTP server itself refuses. */
+function fromServer(error: unknown, bodyBytesMax: number): Problem | null {
+  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
+  if (typeof code !== 'string' || !code.startsWith('FST_ERR_')) return null;
+  if (statusCode === 413) {
+    return new Problem('body_too_large', `A body may have up to ${bodyBytesMax} bytes.`, { cause: error });
+  }
+  if (statusCode === 415) {
+    return new Problem('unsupported_media_type', 'Send the body as application/json.', { cause: error });
+  }
+  if (typeof statusCode === 'number' && statusCode < 500) {
+    return new Problem('invalid_request', REASONS[code] ?? 'The request cannot be read.', { cause: error });
+  }
+  return null;
+}
+
+const REASONS: Record<string, string> = {
+  FST_ERR_BAD_URL: 'The path is not valid percent-encoded UTF-8.',
+  FST_ERR_MAX_PARAM_LENGTH: 'A part of the path is too long.',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body is not as long as Content-Length says.',
+};
+
+/** What a database that is away, full or busy answers, however deep it is wrapped. */
+function fromDatabase(error: unknown): Problem | null {
+  let cause = error;
+  for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth += 1) {
+    const { code } = cause as { code?: unknown };
+    const isAway = isPassingFault(cause) || (typeof code === 'string' && UNAVAILABLE_STATES.test(code));
+    if (isAway) {
+      return new Problem('database_unavailable', 'The database does not answer or cannot do it now.', {
+        retryAfterMs: RETRY_AFTER_MS,
+        cause: error,
+      });
+    }
+    cause = cause.cause;
+  }
+  return null;
+}

@@ -1,0 +1,155 @@
+// What the service answers, as far as the command line shows it (CONTRACT section 4). Types of a client: kept apart from the service's
+// own, which the command line must not import.
+
+export interface MessageAnswer {
+  id: string;
+  sessionKey: string;
+  seq: number;
+  text: string;
+  status: 'waiting' | 'claimed' | 'answered' | 'silent' | 'failed' | 'cancelled' | 'dropped';
+  turnId: string | null;
+  reply: string | null;
+  error: unknown;
+  receivedAt: string;
+  settledAt: string | null;
+}
+
+export interface SessionAnswer {
+  key: string;
+  id: string;
+  agentId: string;
+  kind: string;
+  status: 'idle' | 'waiting' | 'running';
+  parentKey: string | null;
+  label: string | null;
+  channel: string | null;
+  queueMode: string | null;
+  model: string | null;
+  thinking: string | null;
+  epoch: number;
+  turnId: string | null;
+  waitingMessages: number;
+  systemEvents: number;
+  tokens: { input: number; output: number; context: number };
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** 202 of `POST .../messages`. */
+export interface AcceptedAnswer {
+  message: MessageAnswer;
+  session: SessionAnswer;
+  disposition: 'queued' | 'steered' | 'interrupting' | 'duplicate' | 'command' | 'rejected';
+}
+
+/** 200 of `POST .../messages` with `Prefer: wait`. */
+export interface SettledAnswer {
+  message: MessageAnswer;
+  turn: TurnAnswer | null;
+  reply: string | null;
+}
+
+export type TurnStatus =
+  | 'running'
+  | 'completed'
+  | 'silent'
+  | 'failed'
+  | 'aborted'
+  | 'timedOut'
+  | 'interrupted'
+  | 'resuming';
+
+export interface UsageAnswer {
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+}
+
+export interface StepAnswer {
+  n: number;
+  calls: {
+    n: number;
+    status: string;
+    stopReason: string | null;
+    error: unknown;
+    usage: UsageAnswer;
+    startedAt: string;
+    endedAt: string | null;
+  }[];
+  tools: { callId: string; name: string; status: string; runs: number; startedAt: string; endedAt: string | null }[];
+}
+
+export interface TurnAnswer {
+  id: string;
+  sessionKey: string;
+  kind: string;
+  lane: string;
+  status: TurnStatus;
+  attempt: number;
+  epoch: number;
+  worker: string;
+  model: string;
+  reply: string | null;
+  error: unknown;
+  usage: UsageAnswer;
+  queuedAt: string;
+  claimedAt: string;
+  startedAt: string;
+  endedAt: string | null;
+  stepCount?: number;
+  steps: StepAnswer[];
+}
+
+export interface EntryAnswer {
+  id: string;
+  seq: number;
+  kind: string;
+  role: 'user' | 'assistant';
+  content: string | ContentAnswer[];
+  turnId: string;
+  state: string;
+  createdAt: string;
+}
+
+/** A block in Anthropic's shapes. */
+export interface ContentAnswer {
+  type: string;
+  text?: string;
+  thinking?: string;
+  name?: string;
+  input?: unknown;
+  content?: unknown;
+  is_error?: boolean;
+}
+
+export interface DeliveryAnswer {
+  id: string;
+  sessionKey: string;
+  seq: number;
+  channel: string;
+  target: unknown;
+  status: string;
+  attempts: number;
+  dueAt: string;
+  lastStatus: number | null;
+  lastError: string | null;
+  createdAt: string;
+  settledAt: string | null;
+}
+
+export interface ListAnswer<Item> {
+  items: Item[];
+  nextCursor: string | null;
+}
+
+/** The message of an error in an answer, whatever form it has; null when there is none. */
+export function errorText(error: unknown): string | null {
+  if (error === null || error === undefined) return null;
+  if (typeof error === 'string') return error;
+  if (typeof error !== 'object') return JSON.stringify(error);
+  const { message, code, type } = error as { message?: unknown; code?: unknown; type?: unknown };
+  const name = [code, type].find((each) => typeof each === 'string');
+  if (typeof message === 'string') return name === undefined ? message : `${message} (${name})`;
+  return name ?? JSON.stringify(error);
+}

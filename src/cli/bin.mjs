@@ -1,0 +1,57 @@
+#!/usr/bin/env node
+// The `holdfast` command. Plain JavaScript that any Node can read: it sees to it that the rest runs on a Node that runs TypeScript as it
+// is (22.18 or newer), which `npm ci` puts into node_modules/.bin, and turns the compile cache on before anything is loaded.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import module from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = join(here, '..', '..');
+const [major, minor] = process.versions.node.split('.').map(Number);
+
+if (major > 22 || (major === 22 && minor >= 18)) {
+  dieWithParent();
+  module.enableCompileCache?.(join(root, 'node_modules', '.cache', 'holdfast'));
+  const { main } = await import('./main.ts');
+  await main(process.argv.slice(2));
+} else {
+  runOnNewerNode();
+}
+
+/** Hands over to the Node of the checkout, passing signals on; ends as it ends. */
+function runOnNewerNode() {
+  const node = join(root, 'node_modules', '.bin', process.platform === 'win32' ? 'node.cmd' : 'node');
+  // Marked, so that a Node that is too old in that place does not hand over to itself for ever.
+  if (!existsSync(node) || process.env['HOLDFAST_HANDED_OVER'] === '1') {
+    process.stderr.write(
+      `holdfast: Node 22.18 or newer is needed, this is ${process.versions.node}.\n` +
+        `Fix: run "npm ci" in ${root} (on Linux it brings the right Node along), or install Node 24.\n`,
+    );
+    process.exit(1);
+  }
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: { ...process.env, HOLDFAST_HANDED_OVER: '1' },
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => {
+    process.stderr.write(`holdfast: cannot run ${node}: ${error.message}\nFix: run "npm ci" in ${root}.\n`);
+    process.exit(1);
+  });
+  child.on('exit', (code, signal) => {
+    for (const each of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeAllListeners(each);
+    if (signal === null) process.exit(code ?? 1);
+    process.kill(process.pid, signal);
+  });
+}
+
+/** Whoever kills the process that handed over means this one: it must not live on unseen. */
+function dieWithParent() {
+  if (process.env['HOLDFAST_HANDED_OVER'] !== '1') return;
+  delete process.env['HOLDFAST_HANDED_OVER'];
+  if (process.channel === undefined) return;
+  process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+  process.channel.unref();
+}

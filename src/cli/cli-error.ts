@@ -1,0 +1,52 @@
+// The exit codes of the command line (CONTRACT section 6) and the error that carries one. Every error says how to go on.
+
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  configuration: 3,
+  cannotReach: 4,
+  notFound: 5,
+  conflict: 6,
+  turnFailed: 7,
+  turnAborted: 8,
+  partly: 9,
+  notAllowed: 10,
+  /** A service that cannot start because of its configuration (sysexits EX_CONFIG). */
+  badConfiguration: 78,
+  waitEnded: 124,
+  interrupted: 130,
+  terminated: 143,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** For `--help`: one line for each code. */
+export const EXIT_CODES_HELP = `Exit codes:
+  0 ok · 1 failed · 2 usage · 3 configuration · 4 cannot reach · 5 not found · 6 conflict · 7 turn failed
+  8 aborted or timed out · 9 partly · 10 not allowed · 78 start refused its configuration · 124 wait ended · 130 interrupted`;
+
+/** An end that is not a success: what happened, how to fix it, and the exit code that says so. */
+export class CliError extends Error {
+  readonly code: string;
+  readonly exitCode: ExitCode;
+  readonly fix: string;
+  /** The API's answer, when it was the API that refused. */
+  readonly problem: Record<string, unknown> | undefined;
+
+  constructor(fault: {
+    code: string;
+    exitCode: ExitCode;
+    message: string;
+    fix: string;
+    problem?: Record<string, unknown>;
+    cause?: unknown;
+  }) {
+    super(fault.message, { cause: fault.cause });
+    this.name = 'CliError';
+    this.code = fault.code;
+    this.exitCode = fault.exitCode;
+    this.fix = fault.fix;
+    this.problem = fault.problem;
+  }
+}

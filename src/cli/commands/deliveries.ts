@@ -1,0 +1,57 @@
+// `holdfast deliveries`: the outbox, and what to do with what could not be sent.
+import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
+import type { DeliveryAnswer, ListAnswer } from '../api-types.ts';
+import { EXIT, type ExitCode } from '../cli-error.ts';
+import type { PageOptions } from '../options.ts';
+import { noteNextPage } from '../print.ts';
+import type { Style, Terminal } from '../terminal.ts';
+
+const STATUS_STYLES: Record<string, Style> = {
+  sent: 'green',
+  failed: 'red',
+  expired: 'red',
+  unknown: 'yellow',
+  sending: 'cyan',
+};
+
+/** Lists deliveries, the newest first. */
+export async function runDeliveriesList(
+  options: PageOptions & { session?: string; status?: string },
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const path = pathWithQuery('/v1/deliveries', { ...options });
+  const { body } = await connectApi(flags).request<ListAnswer<DeliveryAnswer>>('GET', path);
+  if (terminal.isJson) {
+    terminal.json(body);
+    return EXIT.ok;
+  }
+  terminal.table<DeliveryAnswer>(
+    [
+      { title: 'DELIVERY', value: (row) => row.id },
+      { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
+      { title: 'SESSION', value: (row) => row.sessionKey, dropOrder: 2 },
+      { title: 'TO', value: (row) => row.channel, dropOrder: 3 },
+      { title: 'TRIES', value: (row) => String(row.attempts), align: 'right', dropOrder: 4 },
+      { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 5 },
+      { title: 'LAST ERROR', value: (row) => row.lastError ?? '', dropOrder: 1 },
+    ],
+    body.items,
+  );
+  noteNextPage(body, terminal);
+  return EXIT.ok;
+}
+
+/** Sends one again, or gives it up. */
+export async function runDeliveryAction(
+  verb: 'redrive' | 'discard',
+  id: string,
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const path = `/v1/deliveries/${encodeURIComponent(id)}/${verb}`;
+  const { body } = await connectApi(flags).request<unknown>('POST', path, { body: {} });
+  if (terminal.isJson) terminal.json(body);
+  else terminal.print(`${id} ${verb === 'redrive' ? 'is sent again' : 'is discarded'}`);
+  return EXIT.ok;
+}

@@ -1,0 +1,57 @@
+// `holdfast doctor`: looks at everything that Holdfast stands on, changes nothing, and says how to mend what is broken.
+import { loadConfig, ConfigError, type Config } from '../../config.ts';
+import { EXIT, type ExitCode } from '../cli-error.ts';
+import type { Check, Finding } from '../doctor/check.ts';
+import { databaseChecks } from '../doctor/database-checks.ts';
+import { machineChecks } from '../doctor/machine-checks.ts';
+import { redisChecks } from '../doctor/redis-checks.ts';
+import { serviceChecks } from '../doctor/service-checks.ts';
+import type { Style, Terminal } from '../terminal.ts';
+
+const MARKS: Record<Finding['status'], { mark: string; style: Style }> = {
+  ok: { mark: 'ok     ', style: 'green' },
+  warning: { mark: 'warning', style: 'yellow' },
+  error: { mark: 'ERROR  ', style: 'red' },
+  skipped: { mark: 'skipped', style: 'dim' },
+};
+
+/** Runs all checks in order; 1 when one of them found an error. */
+export async function runDoctor(terminal: Terminal): Promise<ExitCode> {
+  const { config, finding: configFinding } = readConfig();
+  const checks: Check[] = [
+    ...machineChecks(config),
+    { code: 'config', title: 'configuration', run: async () => configFinding },
+    ...(config === null ? [] : [...databaseChecks(config), ...redisChecks(config), ...serviceChecks(config)]),
+  ];
+  const findings: ({ number: number; code: string; title: string } & Finding)[] = [];
+  for (const [at, check] of checks.entries()) {
+    const finding = { number: at + 1, code: check.code, title: check.title, ...(await check.run()) };
+    findings.push(finding);
+    if (!terminal.isJson) printFinding(finding, terminal);
+  }
+  const errors = findings.filter((finding) => finding.status === 'error').length;
+  const warnings = findings.filter((finding) => finding.status === 'warning').length;
+  if (terminal.isJson) terminal.json({ ok: errors === 0, errors, warnings, checks: findings });
+  else terminal.note(errors + warnings === 0 ? 'all is well' : `${errors} wrong, ${warnings} to look at`);
+  return errors === 0 ? EXIT.ok : EXIT.failed;
+}
+
+function printFinding(finding: { number: number; code: string; title: string } & Finding, terminal: Terminal): void {
+  const { mark, style } = MARKS[finding.status];
+  terminal.print(
+    `${String(finding.number).padStart(2)}  ${terminal.paint(style, mark)}  ${finding.code}: ${finding.title}: ${finding.reason}`,
+  );
+  if (finding.fix !== undefined) terminal.print(`             Fix: ${finding.fix}`);
+}
+
+function readConfig(): { config: Config | null; finding: Finding } {
+  try {
+    const config = loadConfig();
+    const file = config.runtime.configPath;
+    return { config, finding: { status: 'ok', reason: file === null ? 'no file: defaults and environment' : file } };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const fix = 'correct what is listed; "holdfast config validate" checks again';
+    return { config: null, finding: { status: 'error', reason: error.message, fix } };
+  }
+}

@@ -1,0 +1,29 @@
+// `holdfast events`: everything that happens, live, as lines.
+import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
+import { EXIT, type ExitCode } from '../cli-error.ts';
+import { watchEvents } from '../event-stream.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** Prints events until Ctrl-C. */
+export async function runEvents(
+  options: { session?: string; types?: string },
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const stop = new AbortController();
+  process.once('SIGINT', () => stop.abort());
+  const path = pathWithQuery('/v1/events', { ...options });
+  const watching = watchEvents(connectApi(flags), path, {
+    signal: stop.signal,
+    onOpen: () => terminal.note('listening; Ctrl-C ends'),
+    onReconnect: () => terminal.note('the stream broke off: connecting again'),
+  });
+  for await (const event of watching) {
+    if (terminal.isJson) terminal.jsonLine(event);
+    else
+      terminal.print(
+        `${event.at ?? ''}  ${event.type.padEnd(18)}  ${event.sessionKey ?? ''}  ${JSON.stringify(event.data)}`,
+      );
+  }
+  return stop.signal.aborted ? EXIT.interrupted : EXIT.cannotReach;
+}

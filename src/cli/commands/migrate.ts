@@ -1,0 +1,33 @@
+// `holdfast migrate`: brings the database to the newest layout, the embedded one when no other is configured.
+import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { explainStartFault } from '../explain-start-fault.ts';
+import type { Terminal } from '../terminal.ts';
+import { loadOrRefuse } from './config.ts';
+
+/** Applies what is missing and prints the names of the files that were applied. */
+export async function runMigrate(terminal: Terminal): Promise<ExitCode> {
+  const { config } = loadOrRefuse(EXIT.badConfiguration);
+  const { migrate } = await import('../../store/migrate.ts');
+  const database = await openDatabase(config.runtime);
+  try {
+    const { applied } = await migrate(database.url);
+    if (terminal.isJson) terminal.json({ applied });
+    else for (const name of applied) terminal.print(name);
+    terminal.note(applied.length === 0 ? 'nothing to apply: the database is up to date' : `${applied.length} applied`);
+    return EXIT.ok;
+  } catch (error) {
+    throw error instanceof CliError ? error : explainStartFault(error);
+  } finally {
+    await database.close();
+  }
+}
+
+async function openDatabase(runtime: {
+  databaseUrl?: string;
+  dataDir: string;
+}): Promise<{ url: string; close(): Promise<void> }> {
+  if (runtime.databaseUrl !== undefined) return { url: runtime.databaseUrl, close: async () => undefined };
+  const { startEmbeddedPostgres } = await import('../../embedded-postgres/start-embedded-postgres.ts');
+  const embedded = await startEmbeddedPostgres({ dataDir: runtime.dataDir });
+  return { url: embedded.url, close: () => embedded.stop() };
+}

@@ -1,0 +1,20 @@
+// `holdfast scripted-model`: the model server of demo and tests by itself, for whoever builds against it.
+import { once } from 'node:events';
+import { EXIT, type ExitCode } from '../cli-error.ts';
+import { explainStartFault } from '../explain-start-fault.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** Serves until SIGINT or SIGTERM. */
+export async function runScriptedModel(options: { port: number; host: string }, terminal: Terminal): Promise<ExitCode> {
+  const { startScriptedModel } = await import('../../model/scripted/scripted-model.ts');
+  const server = await startScriptedModel(options).catch((error: unknown) => {
+    throw explainStartFault(error);
+  });
+  const stopped = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+  if (terminal.isJson) terminal.jsonLine({ url: server.url });
+  else terminal.print(server.url);
+  terminal.note('set ANTHROPIC_BASE_URL to this and ANTHROPIC_API_KEY to anything; Ctrl-C ends it');
+  await stopped;
+  await server.close();
+  return EXIT.ok;
+}

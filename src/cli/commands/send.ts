@@ -1,0 +1,128 @@
+// `holdfast send`: a message to a session, and with --wait or --stream the way to its end. Every send carries an idempotency key and the
+// wait outlives a restart of the service: asking again never sends twice. Leaving early (Ctrl-C, the wait's end) cancels nothing.
+import { randomUUID } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import { text as readAll } from 'node:stream/consumers';
+import { connectApi, type ApiClient, type ClientFlags } from '../api-client.ts';
+import {
+  errorText,
+  type AcceptedAnswer,
+  type MessageAnswer,
+  type SettledAnswer,
+  type TurnAnswer,
+} from '../api-types.ts';
+import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { streamReply } from '../stream-reply.ts';
+import type { Terminal } from '../terminal.ts';
+import { waitUntilSettled } from '../wait-until-settled.ts';
+
+export interface SendInput {
+  session: string;
+  /** `-`: from stdin. */
+  text: string;
+  /** Absent: do not wait. */
+  waitSeconds?: number;
+  isStreaming: boolean;
+  idempotencyKey?: string;
+  mode?: string;
+  model?: string;
+  thinking?: string;
+  deliver?: string;
+}
+
+/** Sends, waits if asked to, prints the message's id or the reply. */
+export async function runSend(input: SendInput, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+  const api = connectApi(flags);
+  const request = {
+    path: `/v1/sessions/${encodeURIComponent(input.session)}/messages`,
+    body: await bodyOf(input),
+    idempotencyKey: input.idempotencyKey ?? randomUUID(),
+  };
+  if (input.waitSeconds === undefined) return sendOnly(api, request, terminal);
+  const deadlineMs = performance.now() + input.waitSeconds * 1000;
+  const stop = interruption();
+  const result = input.isStreaming
+    ? await streamReply(api, request, { deadlineMs, signal: stop.signal, terminal })
+    : await waitUntilSettled(api, request, { deadlineMs, signal: stop.signal });
+  if (result.kind === 'settled') return reportSettled(result.answer, { wasStreamed: input.isStreaming, terminal });
+  if (terminal.isJson) terminal.json(result.accepted ?? {});
+  else if (result.accepted !== null)
+    terminal.note(`it goes on: holdfast turns list --session ${result.accepted.message.sessionKey}`);
+  if (result.kind === 'interrupted') return EXIT.interrupted;
+  terminal.note(`no answer within ${input.waitSeconds} s`);
+  return EXIT.waitEnded;
+}
+
+async function bodyOf(input: SendInput): Promise<Record<string, unknown>> {
+  const text = input.text === '-' ? await readAll(process.stdin) : input.text;
+  if (text.trim() === '') {
+    throw new CliError({
+      code: 'empty_message',
+      exitCode: EXIT.usage,
+      message: 'the message is empty',
+      fix: 'give a text, or pipe one in and give "-"',
+    });
+  }
+  const { mode, model, thinking, deliver } = input;
+  const optional = { mode, model, thinking, deliver: deliver === undefined ? undefined : { url: deliver } };
+  return { text, ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)) };
+}
+
+async function sendOnly(
+  api: ApiClient,
+  request: { path: string; body: unknown; idempotencyKey: string },
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const { body } = await api.request<AcceptedAnswer>('POST', request.path, {
+    body: request.body,
+    headers: { 'idempotency-key': request.idempotencyKey },
+  });
+  if (terminal.isJson) terminal.json(body);
+  else terminal.print(body.message.id);
+  terminal.note(`${body.disposition} for ${body.message.sessionKey}; ${body.session.waitingMessages} waiting`);
+  return body.disposition === 'rejected' ? EXIT.conflict : EXIT.ok;
+}
+
+/** Prints how the message ended; the exit code says it, too. */
+function reportSettled(answer: SettledAnswer, how: { wasStreamed: boolean; terminal: Terminal }): ExitCode {
+  const { terminal, wasStreamed } = how;
+  const reply = answer.reply ?? answer.message.reply;
+  if (terminal.isJson) {
+    if (wasStreamed) terminal.jsonLine({ type: 'result', ...answer });
+    else terminal.json(answer);
+  } else if (reply !== null && !wasStreamed) {
+    terminal.print(reply);
+  }
+  return reportEnd(answer.message, answer.turn, terminal);
+}
+
+function reportEnd(message: MessageAnswer, turn: TurnAnswer | null, terminal: Terminal): ExitCode {
+  const reason = errorText(message.error) ?? errorText(turn?.error) ?? 'no reason given';
+  const look = message.turnId === null ? '' : `\nFix: see what happened with "holdfast turns show ${message.turnId}"`;
+  switch (message.status) {
+    case 'answered':
+      return EXIT.ok;
+    case 'silent':
+      terminal.note('no reply, on purpose (silent)');
+      return EXIT.ok;
+    case 'cancelled':
+      terminal.note(`cancelled: ${reason}${look}`);
+      return EXIT.turnAborted;
+    case 'failed':
+      terminal.note(`the turn ${turn?.status ?? 'failed'}: ${reason}${look}`);
+      return turn?.status === 'aborted' || turn?.status === 'timedOut' ? EXIT.turnAborted : EXIT.turnFailed;
+    case 'dropped':
+      terminal.note(`dropped: ${reason}${look}`);
+      return EXIT.failed;
+    case 'waiting':
+    case 'claimed':
+      return EXIT.waitEnded;
+  }
+}
+
+/** Aborts at Ctrl-C. */
+function interruption(): AbortController {
+  const controller = new AbortController();
+  process.once('SIGINT', () => controller.abort());
+  return controller;
+}

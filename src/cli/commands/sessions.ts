@@ -1,0 +1,150 @@
+// `holdfast sessions`: the conversations, one of them, what was said in it, and how to stop it.
+import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
+import type { ContentAnswer, EntryAnswer, ListAnswer, SessionAnswer } from '../api-types.ts';
+import { EXIT, type ExitCode } from '../cli-error.ts';
+import type { PageOptions } from '../options.ts';
+import { noteNextPage, printFields } from '../print.ts';
+import type { Style, Terminal } from '../terminal.ts';
+
+const STATUS_STYLES: Record<string, Style> = { running: 'green', waiting: 'yellow' };
+/** Of one tool call or result, as much as a person reads in passing. */
+const PAYLOAD_CHARS_MAX = 400;
+
+/** Lists sessions. */
+export async function runSessionsList(options: PageOptions, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+  const path = pathWithQuery('/v1/sessions', { ...options });
+  const { body } = await connectApi(flags).request<ListAnswer<SessionAnswer>>('GET', path);
+  if (terminal.isJson) {
+    terminal.json(body);
+    return EXIT.ok;
+  }
+  terminal.table<SessionAnswer>(
+    [
+      { title: 'SESSION', value: (row) => row.key },
+      { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
+      { title: 'WAITING', value: (row) => String(row.waitingMessages), align: 'right', dropOrder: 1 },
+      { title: 'TOKENS', value: (row) => String(row.tokens.context), align: 'right', dropOrder: 3 },
+      { title: 'LABEL', value: (row) => row.label ?? '', dropOrder: 2 },
+      { title: 'UPDATED', value: (row) => terminal.time(row.updatedAt), dropOrder: 4 },
+    ],
+    body.items,
+  );
+  noteNextPage(body, terminal);
+  return EXIT.ok;
+}
+
+/** Shows one session. */
+export async function runSessionsShow(key: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+  const { body } = await connectApi(flags).request<SessionAnswer>('GET', sessionPath(key));
+  if (terminal.isJson) {
+    terminal.json(body);
+    return EXIT.ok;
+  }
+  const { tokens } = body;
+  printFields(terminal, {
+    session: body.key,
+    id: body.id,
+    status: body.status,
+    agent: body.agentId,
+    kind: body.kind,
+    parent: body.parentKey,
+    label: body.label,
+    channel: body.channel,
+    'queue mode': body.queueMode,
+    model: body.model,
+    thinking: body.thinking,
+    turn: body.turnId,
+    'messages waiting': body.waitingMessages,
+    'system events': body.systemEvents,
+    tokens: `${tokens.context} in context, ${tokens.input} in and ${tokens.output} out so far`,
+    epoch: body.epoch,
+    created: terminal.time(body.createdAt),
+    updated: terminal.time(body.updatedAt),
+  });
+  return EXIT.ok;
+}
+
+/** Prints the transcript, oldest entry first. */
+export async function runTranscript(
+  key: string,
+  options: PageOptions & { all?: boolean },
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const { all, ...page } = options;
+  const path = pathWithQuery(`${sessionPath(key)}/transcript`, { ...page, state: all === true ? 'all' : undefined });
+  const { body } = await connectApi(flags).request<ListAnswer<EntryAnswer>>('GET', path);
+  if (terminal.isJson) {
+    terminal.json(body);
+    return EXIT.ok;
+  }
+  for (const entry of body.items) {
+    const state = entry.state === 'active' ? '' : ` (${entry.state})`;
+    terminal.print(terminal.paint('bold', `${entry.role} · ${entry.kind}${state} · ${terminal.time(entry.createdAt)}`));
+    const blocks = typeof entry.content === 'string' ? [{ type: 'text', text: entry.content }] : entry.content;
+    for (const block of blocks) terminal.print(indent(blockText(block)));
+    terminal.print('');
+  }
+  noteNextPage(body, terminal);
+  return EXIT.ok;
+}
+
+/** Stops the running turn. */
+export async function runSessionsAbort(
+  key: string,
+  options: { keepQueued?: boolean },
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const { body } = await connectApi(flags).request<{ aborted: string | null; cancelled: number }>(
+    'POST',
+    `${sessionPath(key)}/abort`,
+    {
+      body: options.keepQueued === true ? { queued: 'keep' } : {},
+    },
+  );
+  if (terminal.isJson) terminal.json(body);
+  else
+    terminal.print(
+      `${body.aborted === null ? 'no turn was running' : `stopped turn ${body.aborted}`}; ${body.cancelled} cancelled`,
+    );
+  return EXIT.ok;
+}
+
+function sessionPath(key: string): string {
+  return `/v1/sessions/${encodeURIComponent(key)}`;
+}
+
+function blockText(block: ContentAnswer): string {
+  switch (block.type) {
+    case 'text':
+      return block.text ?? '';
+    case 'thinking':
+      return `(thinking) ${shorten(block.thinking ?? '')}`;
+    case 'tool_use':
+      return `→ ${block.name ?? ''} ${shorten(JSON.stringify(block.input))}`;
+    case 'tool_result':
+      return `← ${block.is_error === true ? 'error: ' : ''}${shorten(resultText(block.content))}`;
+    default:
+      return `(${block.type})`;
+  }
+}
+
+function resultText(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return JSON.stringify(content) ?? '';
+  return content
+    .map((block: ContentAnswer) => (block.type === 'text' ? (block.text ?? '') : `(${block.type})`))
+    .join('\n');
+}
+
+function shorten(text: string): string {
+  const { length } = text;
+  return length <= PAYLOAD_CHARS_MAX
+    ? text
+    : `${text.slice(0, PAYLOAD_CHARS_MAX)}… (${length} characters; --json has all)`;
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^/gm, '  ');
+}

@@ -1,0 +1,123 @@
+// `holdfast start`: runs the service and ends it well. The first signal drains; a second one, after a moment, ends at once; a drain
+// that takes longer than `shutdown.graceMs` is given up, because everything it waits for can be resumed by the next process.
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { flushCompileCache } from 'node:module';
+import { dirname, join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import type { Role } from '../../../workers/start-service.ts';
+import { ensureApiKey, secretsOf, type Config } from '../../config.ts';
+import { API_URL_FILE } from '../../config/client-settings.ts';
+import { createLogger, type Logger } from '../../logger.ts';
+import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { explainStartFault } from '../explain-start-fault.ts';
+import type { Terminal } from '../terminal.ts';
+import { loadOrRefuse } from './config.ts';
+
+const ROLES: readonly Role[] = ['api', 'worker', 'scheduler'];
+
+/** npm passes Ctrl-C on to a process that the terminal has told already: what comes this soon is the same signal. */
+const SAME_SIGNAL_MS = 500;
+
+const SIGNAL_EXITS = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated } as const;
+type StopSignal = keyof typeof SIGNAL_EXITS;
+
+/** Runs until a signal has drained it; resolves with 0, or with 1 when the drain did not end in time. */
+export async function runStart(options: { roles: string; migrate: boolean }, terminal: Terminal): Promise<ExitCode> {
+  const roles = parseRoles(options.roles);
+  const { config } = loadOrRefuse(EXIT.badConfiguration);
+  const logger = await openLog(config, roles);
+  const stop = stopSignal(logger);
+  const service = await startOrExplain({ config, roles, migrate: options.migrate, logger });
+  const urlFile = join(config.runtime.dataDir, API_URL_FILE);
+  if (service.url !== null) await publishUrl(urlFile, service.url, logger);
+  for (const line of service.lines) terminal.print(line);
+  // A service that is killed, as services are, would never store what it compiled.
+  flushCompileCache();
+  const signal = await stop;
+  const isDrained = await drainInTime(service, signal, { graceMs: config.shutdown.graceMs, logger });
+  if (service.url !== null) await rm(urlFile, { force: true });
+  // Whatever is still open, a socket of a watcher or a timer, must not keep a drained process alive.
+  process.exit(isDrained ? EXIT.ok : EXIT.failed);
+}
+
+/** The key of the API is made here, before anything can log it. */
+async function openLog(config: Config, roles: readonly Role[]): Promise<Logger> {
+  const { logLevel: level, logFormat: format } = config.runtime;
+  const keys = roles.includes('api') ? [(await ensureApiKey(config)).key] : [];
+  return createLogger({ level, format, name: 'holdfast', secrets: [...secretsOf(config), ...keys] });
+}
+
+/** Leaves the address where the command line looks for it. Only a convenience: a data directory that cannot be written stops nothing. */
+async function publishUrl(file: string, url: string, logger: Logger): Promise<void> {
+  try {
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, `${url}\n`);
+  } catch (error) {
+    logger.warn({ err: error, file }, 'the address could not be stored: pass --url to the command line');
+  }
+}
+
+async function startOrExplain(options: { config: Config; roles: readonly Role[]; migrate: boolean; logger: Logger }) {
+  const { startService } = await import('../../../workers/start-service.ts');
+  try {
+    return await startService(options);
+  } catch (error) {
+    throw explainStartFault(error);
+  }
+}
+
+function parseRoles(text: string): readonly Role[] {
+  const names = text.split(',').map((name) => name.trim());
+  const roles = ROLES.filter((role) => names.includes(role));
+  const unknown = names.filter((name) => !ROLES.some((role) => role === name));
+  if (unknown.length === 0) return roles;
+  throw new CliError({
+    code: 'unknown_role',
+    exitCode: EXIT.usage,
+    message: `${unknown.map((name) => JSON.stringify(name)).join(', ')} is not a role`,
+    fix: `use one or more of ${ROLES.join(',')}, separated by commas`,
+  });
+}
+
+/** Resolves at the first signal. From then on a second one ends the process. */
+function stopSignal(logger: Logger): Promise<StopSignal> {
+  const { promise, resolve } = Promise.withResolvers<StopSignal>();
+  let firstAtMs: number | undefined;
+  const onSignal = (signal: StopSignal) => {
+    const nowMs = performance.now();
+    if (firstAtMs === undefined) {
+      firstAtMs = nowMs;
+      logger.info({ signal }, 'draining; a second signal ends at once');
+      resolve(signal);
+    } else if (nowMs - firstAtMs > SAME_SIGNAL_MS) {
+      logger.warn({ signal }, 'ended without draining');
+      process.exit(SIGNAL_EXITS[signal]);
+    }
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  return promise;
+}
+
+/** False when the drain failed or took too long; why is logged. */
+async function drainInTime(
+  service: { drain(reason: string): Promise<void> },
+  signal: StopSignal,
+  { graceMs, logger }: { graceMs: number; logger: Logger },
+): Promise<boolean> {
+  const { promise: isLate, resolve } = Promise.withResolvers<false>();
+  const timer = setTimeout(() => {
+    logger.error({ graceMs }, 'the drain did not end in time: what is open is left to the next process');
+    resolve(false);
+  }, graceMs);
+  const isDrained = service.drain(signal).then(
+    () => true,
+    (error: unknown) => {
+      logger.error({ err: error }, 'the drain failed: what is open is left to the next process');
+      return false;
+    },
+  );
+  const result = await Promise.race([isDrained, isLate]);
+  clearTimeout(timer);
+  return result;
+}

@@ -1,0 +1,54 @@
+// `holdfast turns watch`: a turn as it happens, until it ends, whichever worker ends it. The exit code says how it ended.
+import { connectApi, type ApiClient, type ClientFlags } from '../api-client.ts';
+import type { TurnAnswer, TurnStatus } from '../api-types.ts';
+import { EXIT, type ExitCode } from '../cli-error.ts';
+import { watchEvents } from '../event-stream.ts';
+import type { Terminal } from '../terminal.ts';
+import { eventLine } from '../turn-timeline.ts';
+import { printTurn } from './turns.ts';
+
+const END_EXITS: Record<TurnStatus, ExitCode | null> = {
+  running: null,
+  resuming: null,
+  interrupted: null,
+  completed: EXIT.ok,
+  silent: EXIT.ok,
+  failed: EXIT.turnFailed,
+  aborted: EXIT.turnAborted,
+  timedOut: EXIT.turnAborted,
+};
+
+/** Prints a line for each thing that happens (with `--json` each event); a turn that is over is shown as a whole. */
+export async function runTurnsWatch(id: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+  const api = connectApi(flags);
+  const path = `/v1/turns/${encodeURIComponent(id)}`;
+  const turn = await readTurn(api, path);
+  const ended = END_EXITS[turn.status];
+  if (ended !== null) {
+    if (terminal.isJson) terminal.jsonLine(turn);
+    else printTurn(turn, terminal);
+    return ended;
+  }
+  const stop = new AbortController();
+  process.once('SIGINT', () => stop.abort());
+  for await (const event of watchEvents(api, `${path}/events`, { signal: stop.signal })) {
+    if (terminal.isJson) terminal.jsonLine(event);
+    else printLine(eventLine(event, turn.startedAt), terminal);
+    if (event.type === 'turn.ended') break;
+  }
+  if (stop.signal.aborted) {
+    terminal.note(`the turn goes on: holdfast turns watch ${id}`);
+    return EXIT.interrupted;
+  }
+  const last = await readTurn(api, path);
+  if (!terminal.isJson && last.reply !== null) terminal.print(`\n${last.reply}`);
+  return END_EXITS[last.status] ?? EXIT.waitEnded;
+}
+
+async function readTurn(api: ApiClient, path: string): Promise<TurnAnswer> {
+  return (await api.request<TurnAnswer>('GET', path)).body;
+}
+
+function printLine(line: string | null, terminal: Terminal): void {
+  if (line !== null) terminal.print(line);
+}

@@ -1,0 +1,82 @@
+// `holdfast turns list|show`: what ran, and one turn with the timeline of its steps.
+import { parseDuration } from '../../config/durations.ts';
+import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
+import { errorText, type ListAnswer, type TurnAnswer } from '../api-types.ts';
+import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import type { TurnListOptions } from '../options.ts';
+import { noteNextPage, printFields } from '../print.ts';
+import type { Terminal } from '../terminal.ts';
+import { durationBetween, stepLines, TURN_STATUS_STYLES, usageText } from '../turn-timeline.ts';
+
+/** Lists turns, the newest first. */
+export async function runTurnsList(
+  options: TurnListOptions,
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const { since, ...query } = options;
+  const path = pathWithQuery('/v1/turns', { ...query, since: since === undefined ? undefined : timeOf(since) });
+  const { body } = await connectApi(flags).request<ListAnswer<TurnAnswer>>('GET', path);
+  if (terminal.isJson) {
+    terminal.json(body);
+    return EXIT.ok;
+  }
+  terminal.table<TurnAnswer>(
+    [
+      { title: 'TURN', value: (row) => row.id },
+      { title: 'STATUS', value: (row) => row.status, style: (row) => TURN_STATUS_STYLES[row.status] },
+      { title: 'SESSION', value: (row) => row.sessionKey },
+      { title: 'KIND', value: (row) => row.kind, dropOrder: 3 },
+      { title: 'STEPS', value: (row) => String(row.stepCount ?? row.steps.length), align: 'right', dropOrder: 4 },
+      { title: 'TRY', value: (row) => String(row.attempt), align: 'right', dropOrder: 5 },
+      { title: 'TOOK', value: (row) => durationBetween(row.startedAt, row.endedAt), align: 'right', dropOrder: 2 },
+      { title: 'STARTED', value: (row) => terminal.time(row.startedAt), dropOrder: 1 },
+    ],
+    body.items,
+  );
+  noteNextPage(body, terminal);
+  return EXIT.ok;
+}
+
+/** Shows one turn with its steps. */
+export async function runTurnsShow(id: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+  const { body: turn } = await connectApi(flags).request<TurnAnswer>('GET', `/v1/turns/${encodeURIComponent(id)}`);
+  if (terminal.isJson) terminal.json(turn);
+  else printTurn(turn, terminal);
+  return EXIT.ok;
+}
+
+/** A turn for a person: its facts, its steps, its end. */
+export function printTurn(turn: TurnAnswer, terminal: Terminal): void {
+  const style = TURN_STATUS_STYLES[turn.status];
+  printFields(terminal, {
+    turn: turn.id,
+    status: style === undefined ? turn.status : terminal.paint(style, turn.status),
+    session: turn.sessionKey,
+    kind: `${turn.kind} (lane ${turn.lane})`,
+    model: turn.model,
+    worker: `${turn.worker}, attempt ${turn.attempt}, epoch ${turn.epoch}`,
+    waited: durationBetween(turn.queuedAt, turn.claimedAt),
+    took: turn.endedAt === null ? null : durationBetween(turn.startedAt, turn.endedAt),
+    tokens: usageText(turn.usage),
+    error: errorText(turn.error),
+  });
+  if (turn.steps.length > 0) terminal.print('');
+  for (const line of stepLines(turn)) terminal.print(line);
+  if (turn.reply !== null) {
+    terminal.print('');
+    terminal.print(turn.reply);
+  }
+}
+
+function timeOf(text: string): string {
+  const agoMs = parseDuration(text);
+  const time = agoMs === undefined ? new Date(text) : new Date(Date.now() - agoMs);
+  if (!Number.isNaN(time.getTime())) return time.toISOString();
+  throw new CliError({
+    code: 'bad_time',
+    exitCode: EXIT.usage,
+    message: `${JSON.stringify(text)} is not a time`,
+    fix: 'give a duration such as 30m, or a time such as 2026-01-31T12:00:00Z',
+  });
+}

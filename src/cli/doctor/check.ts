@@ -1,0 +1,28 @@
+// One check of the doctor: what it looks at and what it found.
+
+export interface Finding {
+  status: 'ok' | 'warning' | 'error' | 'skipped';
+  /** What was found, in words. */
+  reason: string;
+  /** What to do; absent when nothing is to be done. */
+  fix?: string;
+}
+
+export interface Check {
+  /** Stable: for scripts and for the documentation. */
+  code: string;
+  title: string;
+  /** Looks, changes nothing, never throws. */
+  run(): Promise<Finding>;
+}
+
+/** A check may take this long before what it looks at counts as not answering. */
+export const CHECK_TIMEOUT_MS = 3000;
+
+/** The message of an error, or its code when it has none, as those of several failed connections do. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
+  if (!(error instanceof Error)) return String(error);
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return error.message || code || error.name;
+}

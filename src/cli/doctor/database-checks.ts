@@ -1,0 +1,122 @@
+// What the doctor looks at in the database: whether it answers, how old it is, its layout, its clock.
+import { performance } from 'node:perf_hooks';
+import pg from 'pg';
+import type { Config } from '../../config.ts';
+import { EmbeddedPostgresError } from '../../embedded-postgres/embedded-postgres-error.ts';
+import { CHECK_TIMEOUT_MS, reasonOf, type Check, type Finding } from './check.ts';
+
+const SERVER_VERSION_MIN = 15;
+/** Leases are decided by the database's clock alone (G8): a skew only misleads people, from about here on. */
+const SKEW_MS_MAX = 5000;
+
+/** The checks of the database that is configured, or of the embedded one if it runs. They share what the first one learns. */
+export function databaseChecks(config: Config): Check[] {
+  const seen: { url: string | null; skewMs: number } = { url: null, skewMs: 0 };
+  const whenReached = (run: (url: string) => Promise<Finding>) => async (): Promise<Finding> =>
+    seen.url === null ? { status: 'skipped', reason: 'the database was not reached' } : run(seen.url);
+  return [
+    {
+      code: 'database',
+      title: 'database',
+      run: async () => {
+        const { databaseUrl, dataDir } = config.runtime;
+        const url = databaseUrl ?? (await embeddedUrl(dataDir).catch(faultOf));
+        if (url !== null && typeof url !== 'string') return url;
+        if (url === null) return { status: 'ok', reason: 'embedded PostgreSQL, not running; "npm start" starts it' };
+        return reach(url, databaseUrl === undefined ? 'embedded PostgreSQL' : 'PostgreSQL', seen);
+      },
+    },
+    { code: 'migrations', title: 'layout of the database', run: whenReached(migrationsFinding) },
+    { code: 'clock', title: 'clock against the database', run: whenReached(async () => skewFinding(seen.skewMs)) },
+  ];
+}
+
+/** The embedded database says by itself what to do. */
+function faultOf(error: unknown): Finding {
+  const fix = error instanceof EmbeddedPostgresError ? error.remedy : 'see postgres.log in the data directory';
+  return { status: 'error', reason: reasonOf(error), fix };
+}
+
+async function reach(url: string, name: string, seen: { url: string | null; skewMs: number }): Promise<Finding> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: CHECK_TIMEOUT_MS,
+    query_timeout: CHECK_TIMEOUT_MS,
+    application_name: 'holdfast:doctor',
+  });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const before = { wallMs: Date.now(), monotonicMs: performance.now() };
+    const { rows } = await client.query<{ version: string; now: Date }>(
+      `select current_setting('server_version_num') as version, clock_timestamp() as now`,
+    );
+    const halfTripMs = (performance.now() - before.monotonicMs) / 2;
+    const row = rows[0];
+    if (row === undefined) return { status: 'error', reason: 'the database answered nothing', fix: 'look at its log' };
+    seen.url = url;
+    seen.skewMs = before.wallMs + halfTripMs - row.now.getTime();
+    return versionFinding(Number(row.version), name);
+  } catch (error) {
+    return {
+      status: 'error',
+      reason: `${name} cannot be reached: ${reasonOf(error)}`,
+      fix: 'start it, or correct DATABASE_URL; without DATABASE_URL Holdfast brings its own',
+    };
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** `number` is PostgreSQL's server_version_num, such as 150004. */
+export function versionFinding(number: number, name: string): Finding {
+  const major = Math.floor(number / 10_000);
+  const reason = `${name} ${major}.${number % 10_000}`;
+  if (major >= SERVER_VERSION_MIN) return { status: 'ok', reason };
+  return {
+    status: 'error',
+    reason: `${reason} is too old`,
+    fix: `upgrade to PostgreSQL ${SERVER_VERSION_MIN} or newer`,
+  };
+}
+
+async function migrationsFinding(url: string): Promise<Finding> {
+  try {
+    const { pendingMigrations } = await import('../../store/migrate.ts');
+    const pending = await pendingMigrations(url);
+    if (pending.length === 0) return { status: 'ok', reason: 'up to date' };
+    return {
+      status: 'warning',
+      reason: `missing: ${pending.join(', ')}`,
+      fix: 'run "holdfast migrate" (a start does it, too)',
+    };
+  } catch (error) {
+    return {
+      status: 'error',
+      reason: reasonOf(error),
+      fix: 'run the version of Holdfast that this database belongs to',
+    };
+  }
+}
+
+/** Positive: this machine is ahead. */
+export function skewFinding(skewMs: number): Finding {
+  const reason = `${Math.abs(Math.round(skewMs))} ms ${skewMs < 0 ? 'behind' : 'ahead'}`;
+  if (Math.abs(skewMs) <= SKEW_MS_MAX) return { status: 'ok', reason };
+  return {
+    status: 'warning',
+    reason,
+    fix: 'synchronise the clocks (NTP): times in logs and prompts mislead; locks are not affected',
+  };
+}
+
+/** Where the embedded database of this data directory listens; null when it does not run. Starts nothing. */
+async function embeddedUrl(dataDir: string): Promise<string | null> {
+  const { DATABASE_NAME, readCluster, ROLE_NAME } = await import('../../embedded-postgres/cluster.ts');
+  const { isPostmasterAlive, readPostmasterFile } = await import('../../embedded-postgres/postmaster.ts');
+  const cluster = await readCluster(dataDir);
+  const server = cluster === null ? null : readPostmasterFile(cluster.dir);
+  if (cluster === null || server === null || server.port === null || !isPostmasterAlive(server.pid, cluster.dir))
+    return null;
+  return `postgres://${ROLE_NAME}:${cluster.password}@127.0.0.1:${server.port}/${DATABASE_NAME}`;
+}

@@ -1,0 +1,64 @@
+// What the doctor looks at on this machine: Node, and the data directory with the key in it.
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Config } from '../../config.ts';
+import { reasonOf, type Check, type Finding } from './check.ts';
+
+/** The checks of Node and of the data directory; the latter only with a configuration. */
+export function machineChecks(config: Config | null): Check[] {
+  const node: Check = { code: 'node', title: 'Node version', run: async () => nodeFinding(process.versions.node) };
+  if (config === null) return [node];
+  const { dataDir } = config.runtime;
+  return [
+    node,
+    { code: 'data-dir', title: 'data directory', run: () => dataDirFinding(dataDir) },
+    { code: 'api-key', title: 'admin key', run: () => keyFinding(config) },
+  ];
+}
+
+/** 22.18 is the first to run TypeScript as it is. */
+export function nodeFinding(version: string): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > 22 || (major === 22 && minor >= 18)) return { status: 'ok', reason: version };
+  return {
+    status: 'error',
+    reason: `${version} is too old`,
+    fix: 'run "npm ci", which brings the right one on Linux, or install Node 24',
+  };
+}
+
+async function dataDirFinding(dataDir: string): Promise<Finding> {
+  const existing = await nearestExisting(dataDir);
+  try {
+    await access(existing, constants.W_OK | constants.X_OK);
+    return { status: 'ok', reason: existing === dataDir ? dataDir : `${dataDir} (not there yet; will be made)` };
+  } catch (error) {
+    return {
+      status: 'error',
+      reason: `${existing} cannot be written: ${reasonOf(error)}`,
+      fix: 'give this user the right to it, or set HOLDFAST_DATA_DIR',
+    };
+  }
+}
+
+async function nearestExisting(path: string): Promise<string> {
+  try {
+    await stat(path);
+    return path;
+  } catch {
+    return dirname(path) === path ? path : nearestExisting(dirname(path));
+  }
+}
+
+async function keyFinding(config: Config): Promise<Finding> {
+  if (config.runtime.apiKey !== undefined) return { status: 'ok', reason: 'from HOLDFAST_API_KEY' };
+  const path = join(config.runtime.dataDir, 'api-key');
+  try {
+    const { mode } = await stat(path);
+    if ((mode & 0o077) === 0) return { status: 'ok', reason: path };
+    return { status: 'warning', reason: `${path} can be read by others`, fix: `chmod 600 ${path}` };
+  } catch {
+    return { status: 'ok', reason: `${path} (not there yet; made at the first start)` };
+  }
+}

@@ -1,0 +1,61 @@
+// What the doctor looks at around the service: its port, and which model it would ask.
+import { createServer } from 'node:net';
+import type { Config } from '../../config.ts';
+import { loadClientSettings, reachableHost } from '../../config/client-settings.ts';
+import { CHECK_TIMEOUT_MS, reasonOf, type Check, type Finding } from './check.ts';
+
+/** The checks of the port and of the model's key. */
+export function serviceChecks(config: Config): Check[] {
+  return [
+    { code: 'port', title: 'port of the API', run: () => portFinding(config.runtime) },
+    { code: 'model', title: 'model', run: async () => modelFinding(config) },
+  ];
+}
+
+async function portFinding({ host, port }: { host: string; port: number }): Promise<Finding> {
+  const { url } = loadClientSettings({});
+  if (URL.canParse(url) && (await isHoldfast(url))) return { status: 'ok', reason: `a service runs at ${url}` };
+  if (port === 0) return { status: 'ok', reason: 'any free port; no service runs' };
+  const fault = await listenFault(host, port);
+  if (fault === null) return { status: 'ok', reason: `${host}:${port} is free; no service runs there` };
+  const fix = 'stop what listens there, or set HOLDFAST_PORT';
+  if (fault.code !== 'EADDRINUSE') return { status: 'error', reason: `${host}:${port}: ${fault.message}`, fix };
+  if (await isHoldfast(`http://${reachableHost(host)}:${port}`))
+    return { status: 'ok', reason: `a service runs on ${host}:${port}` };
+  return { status: 'error', reason: `something that is not Holdfast listens on ${host}:${port}`, fix };
+}
+
+/** Why a server could not listen there; null when it could. */
+async function listenFault(host: string, port: number): Promise<{ code: string; message: string } | null> {
+  const { promise, resolve } = Promise.withResolvers<{ code: string; message: string } | null>();
+  const server = createServer();
+  server.once('error', (error: NodeJS.ErrnoException) => resolve({ code: error.code ?? '', message: reasonOf(error) }));
+  server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(null)));
+  return promise;
+}
+
+async function isHoldfast(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(CHECK_TIMEOUT_MS) });
+    // Ready or not, it answers with what it depends on.
+    const body: unknown = await response.json();
+    return typeof body === 'object' && body !== null && [200, 503].includes(response.status);
+  } catch {
+    return false;
+  }
+}
+
+function modelFinding(config: Config): Finding {
+  const { anthropicApiKey, anthropicBaseUrl } = config.runtime;
+  if (anthropicApiKey === undefined) {
+    return {
+      status: 'warning',
+      reason: 'no key: the scripted model answers',
+      fix: 'set ANTHROPIC_API_KEY to talk to a real one',
+    };
+  }
+  return {
+    status: 'ok',
+    reason: `${config.agents.defaults.model} at ${anthropicBaseUrl ?? "the provider's own address"}`,
+  };
+}

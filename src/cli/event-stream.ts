@@ -1,0 +1,109 @@
+// Live events for the command line: server-sent events read with `Last-Event-ID`, so that a stream that breaks, or a service that
+// restarts, is picked up again without a gap or a repeat.
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ApiClient } from './api-client.ts';
+import { CliError, EXIT } from './cli-error.ts';
+
+const RECONNECT_MS = 500;
+const RECONNECTS_MAX = 60;
+const EVENT_CHARS_MAX = 4_194_304;
+
+export interface LiveEvent {
+  id: string;
+  type: string;
+  sessionKey: string | null;
+  turnId: string | null;
+  /** When it was written, ISO 8601; null when the service does not say. */
+  at: string | null;
+  /** Its own fields. */
+  data: Record<string, unknown>;
+}
+
+export interface WatchOptions {
+  signal: AbortSignal;
+  /** Called when the service has begun to answer for the first time: from here on nothing is missed. */
+  onOpen?: () => void;
+  /** Called before each new attempt after the stream broke. */
+  onReconnect?: () => void;
+}
+
+/**
+ * The events of a path, for ever, until the signal aborts (then it simply ends). Reconnects by itself, up to a bound without progress;
+ * a first attempt that fails throws at once.
+ */
+export async function* watchEvents(api: ApiClient, path: string, options: WatchOptions): AsyncGenerator<LiveEvent> {
+  let lastId: string | undefined;
+  let isFirst = true;
+  for (let attempt = 0; attempt < RECONNECTS_MAX && !options.signal.aborted; attempt += 1) {
+    try {
+      const headers: Record<string, string> = {
+        accept: 'text/event-stream',
+        ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
+      };
+      const response = await api.open(path, { headers, signal: options.signal });
+      if (isFirst) options.onOpen?.();
+      isFirst = false;
+      for await (const block of parseEventStream(response)) {
+        attempt = 0;
+        if (block.id !== '') lastId = block.id;
+        if (block.event !== null) yield block.event;
+      }
+    } catch (error) {
+      if (options.signal.aborted) return;
+      if (isFirst || (error instanceof CliError && error.exitCode !== EXIT.cannotReach)) throw error;
+    }
+    if (options.signal.aborted) return;
+    options.onReconnect?.();
+    await delay(RECONNECT_MS, undefined, { signal: options.signal }).catch(() => undefined);
+  }
+}
+
+/** One block of a stream: where it stands, and the event in it, if there is one. */
+interface StreamBlock {
+  /** Empty when the block names none. */
+  id: string;
+  event: LiveEvent | null;
+}
+
+/** The blocks of one answer; a block without data only says where the stream stands. */
+export async function* parseEventStream(response: Response): AsyncGenerator<StreamBlock> {
+  if (response.body === null) return;
+  let buffered = '';
+  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+    buffered += chunk;
+    if (buffered.length > EVENT_CHARS_MAX) throw new Error(`an event is longer than ${EVENT_CHARS_MAX} characters`);
+    const blocks = buffered.split(/\r\n\r\n|\n\n|\r\r/);
+    buffered = blocks.pop() ?? '';
+    for (const block of blocks) yield parseBlock(block);
+  }
+}
+
+function parseBlock(block: string): StreamBlock {
+  const fields = { id: '', event: 'message', data: [] as string[] };
+  for (const line of block.split(/\r\n|\n|\r/)) {
+    const colon = line.indexOf(':');
+    if (colon === 0) continue;
+    const name = colon === -1 ? line : line.slice(0, colon);
+    const value = colon === -1 ? '' : line.slice(colon + 1).replace(/^ /, '');
+    if (name === 'id') fields.id = value;
+    else if (name === 'event') fields.event = value;
+    else if (name === 'data') fields.data.push(value);
+  }
+  const { id, event: type } = fields;
+  return { id, event: fields.data.length === 0 ? null : eventOf(id, type, fields.data.join('\n')) };
+}
+
+/** The data of an event are its own fields and, beside them, those that every event has. */
+function eventOf(id: string, type: string, json: string): LiveEvent {
+  const { type: _type, sessionKey, turnId, at, ...data } = parseData(json);
+  return { id, type, sessionKey: stringOrNull(sessionKey), turnId: stringOrNull(turnId), at: stringOrNull(at), data };
+}
+
+function parseData(json: string): Record<string, unknown> {
+  const value: unknown = JSON.parse(json);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : { value };
+}
+
+function stringOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

@@ -1,0 +1,85 @@
+// Why the service or a migration could not start, in words and with a way on: the database is not there, its login is wrong, the port is
+// taken. What is not known here passes through with its stack.
+import { EmbeddedPostgresError } from '../embedded-postgres/embedded-postgres-error.ts';
+import { CliError, EXIT, type ExitCode } from './cli-error.ts';
+
+interface Explanation {
+  exitCode: ExitCode;
+  message: (reason: string) => string;
+  fix: string;
+}
+
+/** By the code of Node or of PostgreSQL. */
+const EXPLANATIONS: Record<string, Explanation> = {
+  EADDRINUSE: {
+    exitCode: EXIT.failed,
+    message: (reason) => `the port is taken: ${reason}`,
+    fix: 'stop the other process, or set HOLDFAST_PORT to another port (0: any free one)',
+  },
+  EACCES: {
+    exitCode: EXIT.notAllowed,
+    message: (reason) => `not allowed: ${reason}`,
+    fix: 'give this user the right to the data directory, or set HOLDFAST_DATA_DIR to another one',
+  },
+  '28P01': {
+    exitCode: EXIT.notAllowed,
+    message: (reason) => `the database refuses the login: ${reason}`,
+    fix: 'correct user and password in DATABASE_URL',
+  },
+  '3D000': {
+    exitCode: EXIT.notFound,
+    message: (reason) => `the database does not exist: ${reason}`,
+    fix: 'create it, or correct DATABASE_URL',
+  },
+  migration_refused: {
+    exitCode: EXIT.failed,
+    message: (reason) => reason,
+    fix: 'run the version of Holdfast that this database belongs to, or a newer one',
+  },
+};
+const UNREACHABLE_CODES = [
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+  'ETIMEDOUT',
+  'ECONNRESET',
+  'EAI_AGAIN',
+  '57P03',
+  '53300',
+];
+
+/** The fault as an error of the command line; the same value when nothing is known about it. */
+export function explainStartFault(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof CliError) return error;
+  if (error instanceof EmbeddedPostgresError) {
+    const { code, message, remedy: fix } = error;
+    return new CliError({ code, exitCode: EXIT.failed, message, fix, cause: error });
+  }
+  const code = codeOf(error);
+  const reason = error.message || code;
+  if (UNREACHABLE_CODES.includes(code)) {
+    return new CliError({
+      code: 'unreachable',
+      exitCode: EXIT.cannotReach,
+      message: `cannot reach what Holdfast needs: ${reason}`,
+      fix: 'start it, or correct DATABASE_URL and REDIS_URL; "holdfast doctor" says which',
+      cause: error,
+    });
+  }
+  const explanation = EXPLANATIONS[code];
+  if (explanation === undefined) return error;
+  return new CliError({
+    code,
+    exitCode: explanation.exitCode,
+    message: explanation.message(reason),
+    fix: explanation.fix,
+    cause: error,
+  });
+}
+
+/** The code of an error, or of the first of several that it stands for, or of its cause. */
+function codeOf(error: Error): string {
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  if (error instanceof AggregateError && error.errors[0] instanceof Error) return codeOf(error.errors[0]);
+  return error.cause instanceof Error ? codeOf(error.cause) : '';
+}

@@ -1,0 +1,73 @@
+// The entry of the command line: parses, runs one command, reports what went wrong, leaves the exit code. Nothing heavy is imported
+// here or in what this file imports: `--help` must be instant, and each command loads its own file.
+import { CommanderError } from 'commander';
+import { CliError, EXIT, type ExitCode } from './cli-error.ts';
+import { buildProgram } from './program.ts';
+
+/** Runs a command line (without node and script) and sets the exit code of the process. */
+export async function main(argv: string[]): Promise<void> {
+  process.exitCode = await runCommandLine(argv);
+  // A command that has ended has ended, whatever connection it left open. Output that is still on its way gets this long.
+  setTimeout(() => process.exit(), EXIT_WITHIN_MS).unref();
+}
+
+const EXIT_WITHIN_MS = 1000;
+
+async function runCommandLine(argv: string[]): Promise<ExitCode> {
+  const result: { exitCode: ExitCode } = { exitCode: EXIT.ok };
+  const program = buildProgram((exitCode) => {
+    result.exitCode = exitCode;
+  });
+  try {
+    await program.parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
+    return result.exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
+    // Help that was shown because a verb is missing says enough.
+    if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage;
+    const fault = faultOf(error);
+    report(fault, isJsonWanted(argv));
+    return fault.exitCode;
+  }
+}
+
+function faultOf(error: unknown): CliError {
+  if (error instanceof CliError) return error;
+  if (error instanceof CommanderError) {
+    return new CliError({
+      code: 'usage',
+      exitCode: EXIT.usage,
+      message: error.message.replace(/^error: /, ''),
+      fix: 'add --help to see what is allowed',
+    });
+  }
+  return new CliError({
+    code: 'unexpected',
+    exitCode: EXIT.failed,
+    message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    fix: 'this is a fault of Holdfast: run "holdfast doctor", then report it with the lines above',
+    cause: error,
+  });
+}
+
+function report(fault: CliError, isJson: boolean): void {
+  if (!isJson) {
+    process.stderr.write(`holdfast: ${fault.message}\nFix: ${fault.fix}\n`);
+    return;
+  }
+  const problem = {
+    type: 'about:blank',
+    title: fault.code,
+    detail: fault.message,
+    code: fault.code,
+    ...fault.problem,
+    exitCode: fault.exitCode,
+    fix: fault.fix,
+  };
+  process.stderr.write(`${JSON.stringify(problem)}\n`);
+}
+
+function isJsonWanted(argv: string[]): boolean {
+  const end = argv.indexOf('--');
+  return (end === -1 ? argv : argv.slice(0, end)).includes('--json');
+}

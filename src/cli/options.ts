@@ -1,0 +1,43 @@
+// What commands are called with: the options that all of them take, and how option texts become values.
+import { InvalidArgumentError, type Command } from 'commander';
+import type { ExitCode } from './cli-error.ts';
+import type { Terminal } from './terminal.ts';
+
+/** Options that every command takes, before or after its name. */
+export interface GlobalFlags {
+  json?: boolean;
+  color: boolean;
+  url?: string;
+  apiKey?: string;
+}
+
+/** Runs a command with its terminal; its answer is the exit code of the process. */
+export type RunCommand = (
+  command: Command,
+  run: (terminal: Terminal, flags: GlobalFlags) => Promise<ExitCode>,
+) => Promise<void>;
+
+/** What every list takes. */
+export interface PageOptions {
+  limit: number;
+  cursor?: string;
+}
+
+export interface TurnListOptions extends PageOptions {
+  session?: string;
+  status?: string;
+  kind?: string;
+  lane?: string;
+  since?: string;
+}
+
+/** Parses a whole number of an option. */
+export function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d{1,10}$/.test(text) || value < min || value > max) {
+      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+    }
+    return value;
+  };
+}

@@ -1,0 +1,16 @@
+// Pieces of output that several commands share.
+import type { ListAnswer } from './api-types.ts';
+import type { Terminal } from './terminal.ts';
+
+/** A name and a value on each line, aligned; what is null or undefined is left out. */
+export function printFields(terminal: Terminal, fields: Record<string, string | number | null | undefined>): void {
+  const shown = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
+  const width = Math.max(...shown.map(([name]) => name.length));
+  for (const [name, value] of shown) terminal.print(`${terminal.paint('dim', name.padEnd(width))}  ${value}`);
+}
+
+/** Says how to get the next page, if there is one. */
+export function noteNextPage(list: ListAnswer<unknown>, terminal: Terminal): void {
+  if (list.nextCursor !== null) terminal.note(`more: --cursor ${list.nextCursor}`);
+  else if (list.items.length === 0) terminal.note('none');
+}

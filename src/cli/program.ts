@@ -1,0 +1,51 @@
+// The table of commands: what each is called and takes. What they do is loaded when they are called.
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { EXIT_CODES_HELP, type ExitCode } from './cli-error.ts';
+import { addClientCommands } from './client-commands.ts';
+import { addServiceCommands } from './service-commands.ts';
+import type { GlobalFlags, RunCommand } from './options.ts';
+import { openTerminal } from './terminal.ts';
+
+/** The whole command line. `onEnd` is given the exit code of the command that ran. */
+export function buildProgram(onEnd: (exitCode: ExitCode) => void): Command {
+  const program = new Command('holdfast')
+    .description('Durable worker service for agents: run it, talk to it, look at what it does.')
+    .version(readVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show help')
+    .option('--json', 'data as JSON on stdout, errors as problem+json on stderr')
+    .option('--no-color', 'no colour (as NO_COLOR does)')
+    .option('--url <url>', 'the service to talk to (else HOLDFAST_URL, host and port, the data directory)')
+    .option(
+      '--api-key <key>',
+      'its key (else HOLDFAST_API_KEY, the data directory); others can see it in the process list',
+    )
+    .addHelpText('after', `\n${EXIT_CODES_HELP}`)
+    .configureHelp({ showGlobalOptions: true })
+    .showSuggestionAfterError(true)
+    // Errors are thrown, and reported in one place.
+    .exitOverride()
+    .configureOutput({ outputError: () => undefined });
+  const run: RunCommand = async (command, action) => {
+    const flags = command.optsWithGlobals<GlobalFlags>();
+    const terminal = openTerminal({ isJson: flags.json === true, mayColor: flags.color });
+    onEnd(await action(terminal, flags));
+  };
+  addServiceCommands(program, run);
+  addClientCommands(program, run);
+  inheritSettings(program);
+  return program;
+}
+
+/** Groups are made before the settings of the program reach them: hand them down. */
+function inheritSettings(parent: Command): void {
+  for (const child of parent.commands) {
+    child.copyInheritedSettings(parent);
+    inheritSettings(child);
+  }
+}
+
+function readVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}

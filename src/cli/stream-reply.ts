@@ -1,0 +1,133 @@
+// `send --stream`: the reply as it is written. The event stream is opened before the message is sent, so nothing of it is missed; what other
+// turns of the session say is left out.
+import { performance } from 'node:perf_hooks';
+import { pathWithQuery, type ApiClient } from './api-client.ts';
+import type { AcceptedAnswer, MessageAnswer } from './api-types.ts';
+import { watchEvents, type LiveEvent } from './event-stream.ts';
+import type { Terminal } from './terminal.ts';
+import {
+  isOpen,
+  readTurn,
+  rejected,
+  type SendRequest,
+  type WaitLimits,
+  type WaitResult,
+} from './wait-until-settled.ts';
+
+const TYPES = 'message.settled,turn.started,turn.ended,model.delta,model.ended,tool.started,tool.ended,steer.injected';
+
+/** Sends, prints text as it comes (with `--json` each event as a line), and waits for the end of the message. */
+export async function streamReply(
+  api: ApiClient,
+  request: SendRequest,
+  limits: WaitLimits & { terminal: Terminal },
+): Promise<WaitResult> {
+  const time = AbortSignal.timeout(Math.max(1, Math.ceil(limits.deadlineMs - performance.now())));
+  const done = new AbortController();
+  const signal = AbortSignal.any([limits.signal, time, done.signal]);
+  const opened = Promise.withResolvers<void>();
+  const sent = Promise.withResolvers<AcceptedAnswer>();
+  const printer = new ReplyPrinter(api, limits.terminal);
+  const path = pathWithQuery('/v1/events', { session: sessionOf(request.path), types: TYPES });
+  const watch = async () => {
+    for await (const event of watchEvents(api, path, { signal, onOpen: opened.resolve })) {
+      // Whose events these are is not known before the message has its id; they wait in the stream.
+      const { message } = await sent.promise;
+      if (await printer.take(event, message.id)) return;
+    }
+  };
+  const watching = watch();
+  let accepted: AcceptedAnswer | null = null;
+  try {
+    await Promise.race([opened.promise, watching]);
+    accepted = await postMessage(api, request, signal);
+    sent.resolve(accepted);
+    if (accepted.disposition === 'rejected') throw rejected(accepted);
+    // One that was sent before may have been settled long ago: no event will come.
+    if (isOpen(await readMessage(api, accepted.message.id))) await watching;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    done.abort();
+    if (accepted === null) sent.reject(new Error('the message was not sent'));
+    await Promise.allSettled([watching, sent.promise]);
+    printer.end();
+  }
+  return resultOf(api, accepted, limits);
+}
+
+async function postMessage(api: ApiClient, request: SendRequest, signal: AbortSignal): Promise<AcceptedAnswer> {
+  const { body } = await api.request<AcceptedAnswer>('POST', request.path, {
+    body: request.body,
+    headers: { 'idempotency-key': request.idempotencyKey },
+    signal,
+  });
+  return body;
+}
+
+async function resultOf(api: ApiClient, accepted: AcceptedAnswer | null, limits: WaitLimits): Promise<WaitResult> {
+  if (limits.signal.aborted || accepted === null)
+    return { kind: limits.signal.aborted ? 'interrupted' : 'waitEnded', accepted };
+  const message = await readMessage(api, accepted.message.id);
+  if (isOpen(message)) return { kind: 'waitEnded', accepted: { ...accepted, message } };
+  return { kind: 'settled', answer: { message, turn: await readTurn(api, message.turnId), reply: message.reply } };
+}
+
+async function readMessage(api: ApiClient, id: string): Promise<MessageAnswer> {
+  return (await api.request<MessageAnswer>('GET', `/v1/messages/${id}`)).body;
+}
+
+function sessionOf(path: string): string {
+  return decodeURIComponent(path.split('/')[3] ?? '');
+}
+
+/** Prints the text of the turn that took our message, once it is known which one that is. */
+class ReplyPrinter {
+  readonly #api: ApiClient;
+  readonly #terminal: Terminal;
+  /** Turns that have spoken, and whether they are ours; asked again after a steer, which may hand our message to a running turn. */
+  readonly #isOurs = new Map<string, boolean>();
+  #isMidLine = false;
+
+  constructor(api: ApiClient, terminal: Terminal) {
+    this.#api = api;
+    this.#terminal = terminal;
+  }
+
+  /** Takes an event; true when it says that the message is settled. */
+  async take(event: LiveEvent, messageId: string): Promise<boolean> {
+    if (event.type === 'message.settled') return event.data['messageId'] === messageId;
+    if (event.type === 'steer.injected') this.#isOurs.clear();
+    if (event.turnId === null || !(await this.#isFromOurs(event.turnId, messageId))) return false;
+    if (this.#terminal.isJson) this.#terminal.jsonLine(event);
+    else this.#show(event);
+    return false;
+  }
+
+  /** Ends the line. */
+  end(): void {
+    if (this.#isMidLine) this.#terminal.write('\n');
+    this.#isMidLine = false;
+  }
+
+  #show(event: LiveEvent): void {
+    if (event.type === 'model.delta') {
+      const text = typeof event.data['text'] === 'string' ? event.data['text'] : '';
+      this.#terminal.write(text);
+      if (text !== '') this.#isMidLine = !text.endsWith('\n');
+    } else if (event.type === 'model.ended') {
+      this.end();
+    } else if (event.type === 'tool.started') {
+      const { name } = event.data;
+      this.#terminal.note(`[${typeof name === 'string' ? name : 'tool'}]`);
+    }
+  }
+
+  async #isFromOurs(turnId: string, messageId: string): Promise<boolean> {
+    const known = this.#isOurs.get(turnId);
+    if (known !== undefined) return known;
+    const { turnId: ours } = await readMessage(this.#api, messageId);
+    this.#isOurs.set(turnId, ours === turnId);
+    return ours === turnId;
+  }
+}

@@ -1,0 +1,113 @@
+// Tables for a terminal: columns as wide as their content, and when the lines would not fit, columns leave in a fixed order (the
+// least important first) before the last one is shortened. Pure. In a pipe the width is endless: nothing leaves, nothing is cut.
+import type { Style } from './terminal.ts';
+
+export interface Column<Row> {
+  title: string;
+  value: (row: Row) => string;
+  /** Columns with the highest number leave first when the table is too wide; absent: it never leaves. */
+  dropOrder?: number;
+  align?: 'right';
+  style?: (row: Row) => Style | undefined;
+}
+
+const GAP = '  ';
+
+/** The lines of a table, head first. Cells lose line breaks and control characters. */
+export function layOutTable<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  width: number,
+  paint: (style: Style, text: string) => string,
+): string[] {
+  const cells = rows.map((row) => columns.map((column) => oneLine(column.value(row))));
+  const widths = columns.map((column, at) =>
+    Math.max(textWidth(column.title), ...cells.map((line) => textWidth(line[at] ?? ''))),
+  );
+  const kept = fittingColumns(columns, widths, width);
+  shrinkWidest(kept, widths, width);
+  const line = (texts: readonly string[], style: (at: number) => Style | undefined) =>
+    kept
+      .map((at, place) => {
+        const text = pad(
+          cut(texts[at] ?? '', widths[at] ?? 0),
+          widths[at] ?? 0,
+          columns[at]?.align,
+          place === kept.length - 1,
+        );
+        const painted = style(at);
+        return painted === undefined ? text : paint(painted, text);
+      })
+      .join(GAP)
+      .trimEnd();
+  const head = line(
+    columns.map((column) => column.title),
+    () => 'dim',
+  );
+  return [head, ...cells.map((texts, at) => line(texts, (column) => columns[column]?.style?.(rows[at] as Row)))];
+}
+
+/** Which columns stay, by their index. */
+function fittingColumns<Row>(columns: readonly Column<Row>[], widths: readonly number[], width: number): number[] {
+  const kept = columns.map((_, at) => at);
+  const byDropOrder = kept
+    .filter((at) => columns[at]?.dropOrder !== undefined)
+    .toSorted((a, b) => (columns[b]?.dropOrder ?? 0) - (columns[a]?.dropOrder ?? 0));
+  for (const leaving of byDropOrder) {
+    if (totalWidth(kept, widths) <= width) break;
+    kept.splice(kept.indexOf(leaving), 1);
+  }
+  return kept;
+}
+
+/** Shortens the widest of the columns that stay by what is too much. */
+function shrinkWidest(kept: readonly number[], widths: number[], width: number): void {
+  const tooMuch = totalWidth(kept, widths) - width;
+  if (tooMuch <= 0) return;
+  const widest = kept.reduce((best, at) => ((widths[at] ?? 0) > (widths[best] ?? 0) ? at : best), kept[0] ?? 0);
+  widths[widest] = Math.max(4, (widths[widest] ?? 0) - tooMuch);
+}
+
+function totalWidth(kept: readonly number[], widths: readonly number[]): number {
+  return kept.reduce((total, at) => total + (widths[at] ?? 0), GAP.length * (kept.length - 1));
+}
+
+function pad(text: string, width: number, align: 'right' | undefined, isLast: boolean): string {
+  const blanks = ' '.repeat(Math.max(0, width - textWidth(text)));
+  if (align === 'right') return blanks + text;
+  return isLast ? text : text + blanks;
+}
+
+/** At most `width` columns of a text, ending in `…` when something is missing. */
+export function cut(text: string, width: number): string {
+  if (textWidth(text) <= width) return text;
+  let kept = '';
+  let used = 0;
+  for (const { segment } of graphemes.segment(text)) {
+    const next = used + graphemeWidth(segment);
+    if (next > width - 1) break;
+    kept += segment;
+    used = next;
+  }
+  return `${kept}…`;
+}
+
+/** Columns that a text takes on a terminal. */
+export function textWidth(text: string): number {
+  if (/^[\u0020-\u007e]*$/.test(text)) return text.length;
+  let width = 0;
+  for (const { segment } of graphemes.segment(text)) width += graphemeWidth(segment);
+  return width;
+}
+
+const graphemes = new Intl.Segmenter();
+const WIDE =
+  /^[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
+
+function graphemeWidth(grapheme: string): number {
+  return WIDE.test(grapheme) ? 2 : /^[\p{Mn}\p{Cf}]/u.test(grapheme) ? 0 : 1;
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').replaceAll(/\p{Cc}/gu, '');
+}

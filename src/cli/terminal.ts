@@ -1,0 +1,103 @@
+// What a command writes: data to stdout, everything else to stderr, colour only where a person looks. Text from elsewhere (replies,
+// names) loses its control characters on a terminal, so that nobody can drive the terminal through a message.
+import { styleText } from 'node:util';
+import { terminalSettings } from '../config/client-settings.ts';
+import { layOutTable, type Column } from './table.ts';
+
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
+
+export interface Terminal {
+  /** Data is one JSON document (or JSON lines for streams) instead of text. */
+  readonly isJson: boolean;
+  /** stdout is a terminal: a person reads along. */
+  readonly isTty: boolean;
+  /** Columns of stdout. */
+  readonly width: number;
+  /** A line of data. */
+  print(line: string): void;
+  /** Data as it comes, without a newline. */
+  write(text: string): void;
+  /** A JSON document: indented for a person, on one line for a pipe. */
+  json(value: unknown): void;
+  /** One line of JSON lines. */
+  jsonLine(value: unknown): void;
+  /** Progress, hints, warnings. Silent with `--json`. */
+  note(line: string): void;
+  /** An error, also with `--json`. */
+  error(line: string): void;
+  table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): void;
+  /** For stdout. */
+  paint(style: Style, text: string): string;
+  /** A stored time: relative on a terminal, ISO 8601 in a pipe, `-` for none. */
+  time(iso: string | null | undefined): string;
+}
+
+export interface TerminalOptions {
+  isJson: boolean;
+  /** False for `--no-color`. */
+  mayColor: boolean;
+}
+
+/** The terminal of this process. */
+export function openTerminal(options: TerminalOptions): Terminal {
+  const { stdout, stderr } = process;
+  // A reader that has seen enough (`| head`) is no fault.
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+  const settings = terminalSettings();
+  const hasColor = (isTty: boolean) =>
+    options.mayColor && settings.color !== 'never' && (settings.color === 'always' || (isTty && !settings.isDumb));
+  const outHasColor = !options.isJson && hasColor(stdout.isTTY);
+  const errHasColor = hasColor(stderr.isTTY);
+  const isTty = stdout.isTTY === true;
+  const width = isTty ? stdout.columns || 80 : Number.POSITIVE_INFINITY;
+  const paint = (style: Style, text: string) =>
+    outHasColor ? styleText(style, text, { validateStream: false }) : text;
+  const writeData = (text: string) => void stdout.write(isTty && !options.isJson ? harmless(text, outHasColor) : text);
+  return {
+    isJson: options.isJson,
+    isTty,
+    width,
+    paint,
+    print: (line) => writeData(`${line}\n`),
+    write: writeData,
+    json: (value) => writeData(`${JSON.stringify(value, undefined, isTty ? 2 : undefined)}\n`),
+    jsonLine: (value) => writeData(`${JSON.stringify(value)}\n`),
+    note: (line) => {
+      if (!options.isJson) stderr.write(`${errHasColor ? styleText('dim', line, { validateStream: false }) : line}\n`);
+    },
+    error: (line) => void stderr.write(`${line}\n`),
+    table: (columns, rows) => {
+      for (const line of layOutTable(columns, rows, width, paint)) writeData(`${line}\n`);
+    },
+    time: (iso) => (iso === null || iso === undefined ? '-' : isTty ? relativeTime(Date.parse(iso), Date.now()) : iso),
+  };
+}
+
+/** `3m ago`, `in 2h`; the unit is the largest that fits. */
+export function relativeTime(thenMs: number, nowMs: number): string {
+  const seconds = Math.round(Math.abs(nowMs - thenMs) / 1000);
+  const [amount, unit] =
+    seconds < 60
+      ? [seconds, 's']
+      : seconds < 3600
+        ? [Math.floor(seconds / 60), 'm']
+        : seconds < 86_400
+          ? [Math.floor(seconds / 3600), 'h']
+          : [Math.floor(seconds / 86_400), 'd'];
+  if (amount === 0) return 'now';
+  return thenMs > nowMs ? `in ${amount}${unit}` : `${amount}${unit} ago`;
+}
+
+/** Our own colours, and only those: others could hide text. */
+const OWN_COLOR = /^\p{Cc}\[(?:1|2|22|3[1-6]|39)m$/u;
+const ESC = String.fromCodePoint(27);
+
+/** Text without control characters but newline and tab, and without marks that reverse its direction; our own colours stay if wanted. */
+export function harmless(text: string, keepsColor: boolean): string {
+  return text.replaceAll(/\p{Cc}\[[0-9;]*m|(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, (found) =>
+    keepsColor && found.startsWith(ESC) && OWN_COLOR.test(found) ? found : '',
+  );
+}

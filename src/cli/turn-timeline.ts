@@ -1,0 +1,89 @@
+// A turn as lines on a terminal: from its journal when it is over, from its events while it runs. Pure.
+import { formatDuration } from '../config/durations.ts';
+import { errorText, type StepAnswer, type TurnAnswer, type TurnStatus, type UsageAnswer } from './api-types.ts';
+import type { LiveEvent } from './event-stream.ts';
+import type { Style } from './terminal.ts';
+
+export const TURN_STATUS_STYLES: Record<TurnStatus, Style | undefined> = {
+  running: 'cyan',
+  resuming: 'yellow',
+  completed: 'green',
+  silent: 'dim',
+  failed: 'red',
+  aborted: 'yellow',
+  timedOut: 'red',
+  interrupted: 'yellow',
+};
+
+/** One line for each model call and each tool call, with the time since the turn began and how long it took. */
+export function stepLines(turn: TurnAnswer): string[] {
+  return turn.steps.flatMap((step) => [...callLines(step, turn), ...toolLines(step, turn)]);
+}
+
+function callLines(step: StepAnswer, turn: TurnAnswer): string[] {
+  return step.calls.map((call) => {
+    const end = call.status === 'ok' ? (call.stopReason ?? 'ok') : `${call.status}: ${errorText(call.error) ?? ''}`;
+    const text = `model #${call.n}  ${end}  ${usageText(call.usage)}`;
+    return timed(turn.startedAt, call.startedAt, `${text}  ${durationBetween(call.startedAt, call.endedAt)}`);
+  });
+}
+
+function toolLines(step: StepAnswer, turn: TurnAnswer): string[] {
+  return step.tools.map((tool) => {
+    const runs = tool.runs > 1 ? ` (run ${tool.runs} times)` : '';
+    const took = durationBetween(tool.startedAt, tool.endedAt);
+    return timed(turn.startedAt, tool.startedAt, `  tool ${tool.name}  ${tool.status}${runs}  ${took}`);
+  });
+}
+
+/** What an event of a running turn says; null for those that only a program cares about. */
+export function eventLine(event: LiveEvent, startedAt: string): string | null {
+  const { data } = event;
+  const text = (field: string) =>
+    typeof data[field] === 'string' || typeof data[field] === 'number' ? String(data[field]) : '';
+  const words = (...parts: string[]) => parts.filter((part) => part !== '').join('  ');
+  const say = (line: string) => timed(startedAt, event.at, line);
+  switch (event.type) {
+    case 'turn.started':
+      return say(words('turn started', text('worker'), numbered('attempt', text('attempt'))));
+    case 'model.started':
+      return say(words(numbered('model', text('call')), 'asked', text('model')));
+    case 'model.ended':
+      return say(
+        words(numbered('model', text('call')), text('status'), text('stopReason'), errorText(data['error']) ?? ''),
+      );
+    case 'tool.started':
+      return say(words(`  tool ${text('name')}`, 'started'));
+    case 'tool.ended':
+      return say(words(`  tool ${text('name')}`, text('status')));
+    case 'turn.ended':
+      return say(words('turn', text('status'), errorText(data['error']) ?? ''));
+    case 'steer.injected':
+    case 'compaction.started':
+    case 'compaction.ended':
+    case 'announce.queued':
+      return say(event.type.replace('.', ' '));
+    default:
+      return null;
+  }
+}
+
+/** How long something took, or has taken: `-` while it is open. */
+export function durationBetween(startedAt: string, endedAt: string | null): string {
+  return endedAt === null ? '-' : formatDuration(Math.max(0, Date.parse(endedAt) - Date.parse(startedAt)));
+}
+
+/** Tokens in and out; what the cache served counts as in, and is named. */
+export function usageText(usage: UsageAnswer): string {
+  const cached = usage.cacheReadTokens === 0 ? '' : ` (${usage.cacheReadTokens} from the cache)`;
+  return `${usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens} in${cached}, ${usage.outputTokens} out`;
+}
+
+function timed(startedAt: string, at: string | null, line: string): string {
+  const sinceMs = at === null ? 0 : Math.max(0, Date.parse(at) - Date.parse(startedAt));
+  return `${(sinceMs / 1000).toFixed(3).padStart(8)}  ${line}`;
+}
+
+function numbered(name: string, number: string): string {
+  return number === '' ? name : `${name} #${number}`;
+}

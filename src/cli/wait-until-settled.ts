@@ -1,0 +1,103 @@
+// Sending a message and waiting for its end. The service waits with us as long as it likes (`Prefer: wait`), then we look; when it goes away
+// meanwhile we ask again with the same idempotency key until our own time is over.
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ApiClient } from './api-client.ts';
+import type { AcceptedAnswer, MessageAnswer, SettledAnswer, TurnAnswer } from './api-types.ts';
+import { CliError, EXIT } from './cli-error.ts';
+
+/** Longest single wait asked of the service. */
+const SERVER_WAIT_SECONDS_MAX = 30;
+const LOOK_EVERY_MS = 500;
+/** An answer may come this much later than the wait that was asked for. */
+const ANSWER_GRACE_MS = 10_000;
+
+export interface SendRequest {
+  path: string;
+  body: unknown;
+  idempotencyKey: string;
+}
+
+export interface WaitLimits {
+  /** On the monotonic clock. */
+  deadlineMs: number;
+  /** Aborts when the person leaves. */
+  signal: AbortSignal;
+}
+
+/** `accepted` is null when even that is not known. */
+export type WaitResult =
+  | { kind: 'settled'; answer: SettledAnswer }
+  | { kind: 'waitEnded' | 'interrupted'; accepted: AcceptedAnswer | null };
+
+/** Sends and waits. Throws when the service refuses, or cannot be reached at the first try. */
+export async function waitUntilSettled(api: ApiClient, request: SendRequest, limits: WaitLimits): Promise<WaitResult> {
+  let accepted: AcceptedAnswer | null = null;
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      const answer: AcceptedAnswer | SettledAnswer =
+        accepted === null ? await postMessage(api, request, limits) : await lookAgain(api, accepted);
+      if ('turn' in answer) return { kind: 'settled', answer };
+      accepted = answer;
+      if (answer.disposition === 'rejected') throw rejected(answer);
+    } catch (error) {
+      if (limits.signal.aborted) return { kind: 'interrupted', accepted };
+      if (!isGoneAway(error) || attempt === 0) throw error;
+    }
+    if (performance.now() >= limits.deadlineMs) return { kind: 'waitEnded', accepted };
+    await delay(Math.min(LOOK_EVERY_MS, Math.max(1, limits.deadlineMs - performance.now())), undefined, {
+      signal: limits.signal,
+    }).catch(() => undefined);
+    if (limits.signal.aborted) return { kind: 'interrupted', accepted };
+  }
+}
+
+async function postMessage(
+  api: ApiClient,
+  request: SendRequest,
+  limits: WaitLimits,
+): Promise<AcceptedAnswer | SettledAnswer> {
+  const leftSeconds = Math.max(0, Math.floor((limits.deadlineMs - performance.now()) / 1000));
+  const waitSeconds = Math.min(SERVER_WAIT_SECONDS_MAX, leftSeconds);
+  const { body } = await api.request<AcceptedAnswer | SettledAnswer>('POST', request.path, {
+    body: request.body,
+    headers: {
+      'idempotency-key': request.idempotencyKey,
+      ...(waitSeconds === 0 ? {} : { prefer: `wait=${waitSeconds}` }),
+    },
+    timeoutMs: waitSeconds * 1000 + ANSWER_GRACE_MS,
+    signal: limits.signal,
+  });
+  return body;
+}
+
+/** The settled answer of an accepted message, or the message as it is by now. */
+async function lookAgain(api: ApiClient, accepted: AcceptedAnswer): Promise<AcceptedAnswer | SettledAnswer> {
+  const { body: message } = await api.request<MessageAnswer>('GET', `/v1/messages/${accepted.message.id}`);
+  if (isOpen(message)) return { ...accepted, message };
+  return { message, turn: await readTurn(api, message.turnId), reply: message.reply };
+}
+
+/** True while the message waits or is being worked on. */
+export function isOpen(message: MessageAnswer): boolean {
+  return message.status === 'waiting' || message.status === 'claimed';
+}
+
+/** The turn that took a message; null when none did. */
+export async function readTurn(api: ApiClient, turnId: string | null): Promise<TurnAnswer | null> {
+  return turnId === null ? null : (await api.request<TurnAnswer>('GET', `/v1/turns/${turnId}`)).body;
+}
+
+/** An error for a message that the session did not take. */
+export function rejected(answer: AcceptedAnswer): CliError {
+  return new CliError({
+    code: 'rejected',
+    exitCode: EXIT.conflict,
+    message: `${answer.message.sessionKey} is busy and its queue mode is reject`,
+    fix: 'try again later, or send with --mode followup',
+  });
+}
+
+function isGoneAway(error: unknown): boolean {
+  return error instanceof CliError && error.exitCode === EXIT.cannotReach;
+}

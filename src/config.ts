@@ -1,0 +1,120 @@
+// The configuration: file and environment, checked, merged, frozen. The environment is read only here and in `config/`; everything
+// else is given a `Config`. A configuration with a fault is never used: `ConfigError` lists every fault at once.
+import { randomBytes } from 'node:crypto';
+import { isAgent, agentOf, modelRefOf, UnknownAgentError } from './config/agent-settings.ts';
+import { ConfigError } from './config/config-error.ts';
+import { LANES, type Config, type Lane } from './config/config-type.ts';
+import { deepFreeze } from './config/deep-freeze.ts';
+import { loadEnvironment, type Environment } from './config/load-environment.ts';
+import { loadFile, type LoadedFile } from './config/load-file.ts';
+import { crossCheck, mergeSettings } from './config/merge.ts';
+import { ensureSecretFile } from './config/secret-file.ts';
+import { settingsOf, type Setting } from './config/sources.ts';
+
+export { agentOf, isAgent, modelRefOf, UnknownAgentError, ConfigError, LANES };
+export type { Config, Lane, Environment };
+export type {
+  AgentDefaults,
+  AgentSettings,
+  Misfire,
+  PromptMode,
+  QueueDrop,
+  QueueMode,
+  ThinkingLevel,
+  ToolPolicy,
+} from './config/config-type.ts';
+
+export interface LoadOptions {
+  /** Absent: the environment of this process. */
+  env?: Environment;
+  /** Where relative paths of the environment start; absent: the working directory. */
+  cwd?: string;
+  /** Decides the log format when nothing else does; absent: whether stderr is a terminal. */
+  isTty?: boolean;
+}
+
+/** The configuration of this process. Throws `ConfigError` with every fault of the file and of the environment. */
+export function loadConfig(options: LoadOptions = {}): Config {
+  return load(options).config;
+}
+
+/** As `loadConfig`, with where each setting comes from; secrets are not in it. */
+export function loadConfigWithSources(options: LoadOptions = {}): { config: Config; settings: Setting[] } {
+  const { env = process.env } = options;
+  const { config, file } = load(options);
+  return { config, settings: settingsOf(config, file.input, env) };
+}
+
+function load({ env = process.env, cwd = process.cwd(), isTty = process.stderr.isTTY }: LoadOptions): {
+  config: Config;
+  file: LoadedFile;
+} {
+  const { issues, configFile, ...environment } = loadEnvironment(env, cwd, isTty);
+  const file = loadFile(configFile, cwd);
+  const settings = mergeSettings(file.input, environment.dataDir, file.baseDir);
+  const faults = [...issues, ...file.issues, ...crossCheck(settings)];
+  if (faults.length > 0) throw new ConfigError(faults);
+  const { apiKey, baseUrl } = settings.models.providers.anthropic;
+  const config = deepFreeze<Config>({
+    ...settings,
+    runtime: {
+      ...(apiKey === undefined ? {} : { anthropicApiKey: apiKey }),
+      ...(baseUrl === undefined ? {} : { anthropicBaseUrl: baseUrl }),
+      ...environment,
+      configPath: file.path,
+      concurrency: { ...settings.lanes, ...environment.concurrency },
+    },
+  });
+  return { config, file };
+}
+
+/**
+ * The admin key: HOLDFAST_API_KEY, else the one in `<dataDir>/api-key`, made once with mode 0600. `path` is null when the key comes from
+ * the environment. Safe when many processes start at once: all get the same key.
+ */
+export async function ensureApiKey(
+  config: Config,
+): Promise<{ key: string; path: string | null; wasGenerated: boolean }> {
+  const { apiKey, dataDir } = config.runtime;
+  if (apiKey !== undefined) return { key: apiKey, path: null, wasGenerated: false };
+  const made = await ensureSecretFile(dataDir, 'api-key', () => `hf_${randomBytes(32).toString('base64url')}`);
+  return { key: made.secret, path: made.path, wasGenerated: made.wasGenerated };
+}
+
+/**
+ * The secret that webhooks are signed with: `channels.webhook.secret`, else the one in `<dataDir>/webhook-secret`, made once. In the form of
+ * Standard Webhooks, `whsec_` and base64.
+ */
+export async function ensureWebhookSecret(config: Config): Promise<string> {
+  const { secret } = config.channels.webhook;
+  if (secret !== undefined) return secret;
+  const generate = () => `whsec_${randomBytes(32).toString('base64')}`;
+  return (await ensureSecretFile(config.runtime.dataDir, 'webhook-secret', generate)).secret;
+}
+
+/** Every secret that the configuration holds: what the logger must never write (G31). */
+export function secretsOf(config: Config): string[] {
+  const { runtime, models, channels, api, owner } = config;
+  const passwords = [runtime.databaseUrl, runtime.redisUrl].map(passwordOf);
+  const others = [
+    runtime.apiKey,
+    runtime.anthropicApiKey,
+    models.providers.anthropic.apiKey,
+    channels.webhook.secret,
+    owner.displaySecret,
+    ...Object.values(models.providers.anthropic.headers),
+    ...api.keys.map((each) => each.key),
+  ];
+  return [...passwords, ...others].filter((secret) => secret !== undefined);
+}
+
+function passwordOf(url: string | undefined): string | undefined {
+  if (url === undefined) return undefined;
+  const { password } = new URL(url);
+  return password === '' ? undefined : password;
+}
+
+/** The environment of this process, for the commands that an agent runs; they see it without its secrets. */
+export function processEnvironment(): Readonly<Record<string, string | undefined>> {
+  return process.env;
+}

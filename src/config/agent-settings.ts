@@ -1,0 +1,64 @@
+// The settings of one agent: its entry of `agents.list` over the defaults. Made once per configuration and agent, frozen.
+import { join } from 'node:path';
+import type { AgentEntry, AgentSettings, Config, DeepPartial, ToolPolicy } from './config-type.ts';
+import { deepFreeze } from './deep-freeze.ts';
+import { mergeOver } from './merge.ts';
+
+/** An agent id that the configuration does not list. */
+export class UnknownAgentError extends Error {
+  readonly code = 'unknown_agent';
+  readonly agentId: string;
+
+  constructor(agentId: string, known: readonly string[]) {
+    super(`there is no agent ${JSON.stringify(agentId)}; known: ${known.join(', ')}`);
+    this.name = 'UnknownAgentError';
+    this.agentId = agentId;
+  }
+}
+
+const settingsOfConfig = new WeakMap<Config, ReadonlyMap<string, AgentSettings>>();
+
+/** True when the configuration lists the agent: ask before `agentOf` where the id comes from outside. */
+export function isAgent(config: Config, agentId: string): boolean {
+  return allOf(config).has(agentId);
+}
+
+/** The merged, frozen settings of an agent; the same object at every call. Throws `UnknownAgentError`. */
+export function agentOf(config: Config, agentId: string): AgentSettings {
+  const all = allOf(config);
+  const settings = all.get(agentId);
+  if (settings === undefined) throw new UnknownAgentError(agentId, [...all.keys()]);
+  return settings;
+}
+
+/** `provider/model` of a name that may be an alias of the agent; null when it is neither. */
+export function modelRefOf(agent: AgentSettings, name: string): string | null {
+  if (Object.hasOwn(agent.models, name)) return agent.models[name] ?? null;
+  return /^[^/\s]+\/\S+$/.test(name) ? name : null;
+}
+
+function allOf(config: Config): ReadonlyMap<string, AgentSettings> {
+  const known = settingsOfConfig.get(config);
+  if (known !== undefined) return known;
+  const made = new Map(config.agents.list.map((entry) => [entry.id, settingsOf(config, entry)]));
+  settingsOfConfig.set(config, made);
+  return made;
+}
+
+function settingsOf(config: Config, entry: AgentEntry): AgentSettings {
+  const { id, workspace, tools, ...own } = entry;
+  const merged = mergeOver(config.agents.defaults, own);
+  return deepFreeze({
+    ...merged,
+    model: merged.models[merged.model] ?? merged.model,
+    id,
+    // Agents do not share a folder unless told to: the first keeps the workspace itself, the others have one below it.
+    workspaceDir:
+      workspace ?? (id === 'main' ? config.workspace.path : join(config.workspace.path, '..', `workspace-${id}`)),
+    toolPolicies: [config.tools, ...(tools === undefined ? [] : [tools])].map(toolPolicyOf),
+  });
+}
+
+function toolPolicyOf({ allow, deny = [] }: DeepPartial<ToolPolicy>): ToolPolicy {
+  return allow === undefined ? { deny } : { allow, deny };
+}

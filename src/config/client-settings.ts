@@ -1,0 +1,78 @@
+// What the command line needs to know of its environment: where the service is, which key opens it, whether to colour. Kept apart
+// from the configuration because a client must start fast and work where there is no configuration file.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { dataDirOf, type Environment } from './load-environment.ts';
+
+/** The file of the data directory that says where the service listens, written at each start of an api role. */
+export const API_URL_FILE = 'api-url';
+
+export interface ClientSettings {
+  url: string;
+  /** In words, for messages: `--url`, `HOLDFAST_URL`, a path, `the default`. */
+  urlSource: string;
+  /** Absent: none was found. */
+  apiKey?: string;
+  dataDir: string;
+}
+
+/**
+ * Where the service is and which key opens it. First what the command line says, then HOLDFAST_URL and HOLDFAST_API_KEY, then host and
+ * port, then what the data directory says.
+ */
+export function loadClientSettings(
+  flags: { url?: string | undefined; apiKey?: string | undefined },
+  env: Environment = process.env,
+  cwd: string = process.cwd(),
+): ClientSettings {
+  const dataDir = dataDirOf(env, cwd);
+  const apiKey = flags.apiKey ?? valueOf(env, 'HOLDFAST_API_KEY') ?? readLine(join(dataDir, 'api-key'));
+  return { ...urlOf(flags.url, env, dataDir), ...(apiKey === undefined ? {} : { apiKey }), dataDir };
+}
+
+function urlOf(flag: string | undefined, env: Environment, dataDir: string): { url: string; urlSource: string } {
+  if (flag !== undefined) return { url: flag, urlSource: '--url' };
+  const fromEnv = valueOf(env, 'HOLDFAST_URL');
+  if (fromEnv !== undefined) return { url: fromEnv, urlSource: 'HOLDFAST_URL' };
+  const port = valueOf(env, 'HOLDFAST_PORT');
+  const file = join(dataDir, API_URL_FILE);
+  const stored = port === undefined || port === '0' ? readLine(file) : undefined;
+  if (stored !== undefined) return { url: stored, urlSource: file };
+  const host = valueOf(env, 'HOLDFAST_HOST') ?? '127.0.0.1';
+  return {
+    url: `http://${reachableHost(host)}:${port ?? '7420'}`,
+    urlSource: port === undefined ? 'the default' : 'HOLDFAST_PORT',
+  };
+}
+
+/** A host that can be connected to: who listens everywhere is reached on loopback; IPv6 stands in brackets. */
+export function reachableHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+}
+
+/** What NO_COLOR, FORCE_COLOR and TERM say. */
+export function terminalSettings(env: Environment = process.env): {
+  color: 'auto' | 'always' | 'never';
+  isDumb: boolean;
+} {
+  const isDumb = env['TERM'] === 'dumb';
+  if (env['NO_COLOR']) return { color: 'never', isDumb };
+  const forced = env['FORCE_COLOR'];
+  if (forced === '0' || forced === 'false') return { color: 'never', isDumb };
+  return { color: forced === undefined ? 'auto' : 'always', isDumb };
+}
+
+function valueOf(env: Environment, name: string): string | undefined {
+  return env[name]?.trim() || undefined;
+}
+
+/** A file that is not there or not for us to read counts as nothing: the API's answer then says that a key is missing. */
+function readLine(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}

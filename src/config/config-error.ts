@@ -1,0 +1,45 @@
+// What is wrong with a configuration, all of it at once: path, value and what is allowed. Values of secrets are not repeated (G31).
+
+export interface ConfigIssue {
+  /** Where: `agents.defaults.maxSteps`, or the name of an environment variable. */
+  path: string;
+  /** What stands there. Not for printing: it may be a secret. `message` is. */
+  value: unknown;
+  /** What may stand there, in words. */
+  allowed: string;
+  /** The whole sentence after the path. */
+  message: string;
+}
+
+/** The configuration cannot be used. The command line exits with 78, or 3 for commands that only read it. */
+export class ConfigError extends Error {
+  readonly code = 'config_invalid';
+  readonly issues: readonly ConfigIssue[];
+
+  constructor(issues: readonly ConfigIssue[]) {
+    const lines = issues.map((issue) => `  ${issue.path} ${issue.message}`);
+    super(`the configuration has ${issues.length === 1 ? 'a fault' : `${issues.length} faults`}:\n${lines.join('\n')}`);
+    this.name = 'ConfigError';
+    this.issues = issues;
+  }
+}
+
+const SECRET_PATH = /secret|password|token(?!s)|api[_-]?key|\bkeys?\b|\bheaders\b|authorization/i;
+const URL_PATH = /url$/i;
+
+/** The value as it may be shown: secrets are replaced, and of a URL its password (G31). */
+export function showable(path: string, value: unknown): unknown {
+  if (typeof value === 'string' && URL_PATH.test(path))
+    return value.replace(/(:\/\/[^\s:/@]*:)[^\s/@]+@/, '$1[secret]@');
+  const mayHide = (typeof value === 'string' && value !== '') || (Array.isArray(value) && value.length > 0);
+  return mayHide && SECRET_PATH.test(path) ? '[secret]' : value;
+}
+
+/** The value as a message repeats it: short JSON, or only its length when it may be a secret. */
+export function describeValue(path: string, value: unknown): string {
+  if (value === undefined) return 'missing';
+  const isSecret = SECRET_PATH.test(path);
+  if (isSecret && typeof value === 'string') return `a text of ${value.length} characters`;
+  const shown = isSecret ? typeof value : (JSON.stringify(showable(path, value)) ?? typeof value);
+  return shown.length > 80 ? `${shown.slice(0, 77)}...` : shown;
+}

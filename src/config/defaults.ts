@@ -1,0 +1,107 @@
+// The defaults of every configuration key (CONTRACT section 3), as data: `holdfast config show` prints them, the merge starts from them.
+import type { FileSettings } from './config-type.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** The workspace files that go into the prompt, in their order. */
+const BOOTSTRAP_FILES = [
+  'AGENTS.md',
+  'SOUL.md',
+  'TOOLS.md',
+  'IDENTITY.md',
+  'USER.md',
+  'HEARTBEAT.md',
+  'BOOTSTRAP.md',
+  'MEMORY.md',
+];
+
+const HEARTBEAT_PROMPT =
+  'Read HEARTBEAT.md if it exists (workspace context). Follow it strictly. Do not infer or repeat old tasks from prior chats. ' +
+  'If nothing needs attention, reply HEARTBEAT_OK.';
+
+/** A fresh copy of all defaults; `workspace.path` is absolute, below the data directory. */
+export function defaultSettings(defaultWorkspacePath: string): FileSettings {
+  return {
+    agents: { defaults: agentDefaults(), list: [{ id: 'main' }] },
+    workspace: { path: defaultWorkspacePath, bootstrapFiles: [...BOOTSTRAP_FILES] },
+    messages: { queue: { mode: 'collect', byChannel: {}, debounceMs: 1000, cap: 20, drop: 'summarize' } },
+    session: { resetTriggers: ['/new', '/reset'], reset: { mode: 'none', atHour: 4, idleMinutes: 60 } },
+    lanes: { main: 4, subagent: 8, cron: 2, batch: 4 },
+    cron: { enabled: true, misfire: 'run_once', maxCatchUp: 5 },
+    models: { providers: { anthropic: { headers: {}, maxRetries: 5, auditHeaders: true } } },
+    tools: {
+      deny: [],
+      exec: { enabled: true, timeoutSeconds: 120, sandbox: 'off' },
+      fetch: { enabled: true, timeoutSeconds: 30, maxBytes: 2_097_152 },
+      loopDetection: { unknownToolThreshold: 3 },
+    },
+    owner: { ids: [], display: 'raw' },
+    sandbox: { enabled: false },
+    tts: { enabled: false },
+    reactions: { mode: 'minimal' },
+    reasoning: { enabled: false },
+    heartbeat: { enabled: true },
+    channels: { webhook: { timeoutMs: 10_000, maxAttempts: 10, expiresAfter: DAY } },
+    plugins: [],
+    api: { keys: [] },
+    events: { retention: 7 * DAY },
+    limits: {
+      waitingPerSession: 1000,
+      waitingTotal: 100_000,
+      bodyBytes: 1_048_576,
+      jsonDepth: 64,
+      waitSeconds: 300,
+      waitingRequests: 1000,
+      eventStreams: 1000,
+      pageItems: 200,
+    },
+    shutdown: { graceMs: 30_000 },
+  };
+}
+
+function agentDefaults(): FileSettings['agents']['defaults'] {
+  return {
+    model: 'anthropic/claude-sonnet-4-5',
+    models: {},
+    promptMode: 'full',
+    thinking: 'off',
+    // Not the machine's zone: workers in different zones must send the same bytes.
+    userTimezone: 'UTC',
+    envelopeTimezone: 'utc',
+    timeoutSeconds: 600,
+    maxSteps: 100,
+    bootstrapMaxChars: 20_000,
+    bootstrapTotalMaxChars: 150_000,
+    bootstrapWarning: 'once',
+    contextTokens: 200_000,
+    llm: { idleTimeoutSeconds: 120 },
+    contextPruning: {
+      mode: 'off',
+      ttl: 5 * MINUTE,
+      keepLastAssistants: 3,
+      softTrimRatio: 0.3,
+      hardClearRatio: 0.5,
+      minPrunableToolChars: 50_000,
+      softTrim: { maxChars: 4000, headChars: 1500, tailChars: 1500 },
+      hardClear: { enabled: true, placeholder: '[compacted: tool output removed to free context]' },
+      tools: { allow: ['exec', 'bash', 'grep', 'find', 'glob', 'ls', 'read', 'web_fetch'], deny: ['memory_*'] },
+    },
+    compaction: {
+      reserveTokens: 20_000,
+      keepRecentTokens: 20_000,
+      timeoutSeconds: 300,
+      aggregateWaitSeconds: 60,
+      maxAttempts: 2,
+    },
+    heartbeat: { every: 0, prompt: HEARTBEAT_PROMPT, ackMaxChars: 300, target: 'none', dedupeHours: 24 },
+    subagents: {
+      maxSpawnDepth: 1,
+      maxChildrenPerSession: 5,
+      maxConcurrent: 8,
+      runTimeoutSeconds: 0,
+      announceDebounce: 1000,
+    },
+  };
+}

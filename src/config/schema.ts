@@ -1,0 +1,303 @@
+// The shape of the configuration file: which keys there are and what each may hold. Checks only; defaults are in `defaults.ts`, the
+// merged type in `config-type.ts` (the last line of this file proves that the two agree). Every key is optional, none is unknown.
+import { z } from 'zod';
+import {
+  QUEUE_DROPS,
+  QUEUE_MODES,
+  THINKING_LEVELS,
+  type AgentDefaults,
+  type DeepPartial,
+  type FileSettings,
+} from './config-type.ts';
+import { formatDuration, parseDuration } from './durations.ts';
+
+/** Node's timers cannot go further than 2^31 - 1 ms: longer ones would fire at once. */
+const TIMER_MAX_MS = 24 * 86_400_000;
+const STORED_MAX_MS = 3650 * 86_400_000;
+const TEXT_MAX = 20_000;
+const LIST_MAX = 1000;
+
+/** A duration in units of `unitMs`: a number in that unit, or a text with its own units. */
+function duration(unitMs: number, minMs: number, maxMs: number) {
+  const unitName = { 1: 'milliseconds', 1000: 'seconds', 60_000: 'minutes', 3_600_000: 'hours' }[unitMs];
+  const range = `${minMs === 0 ? '0' : formatDuration(minMs)} to ${formatDuration(maxMs)}`;
+  const allowed = `${range}, as a number of ${unitName} or a text such as "30m" or "1h30m"`;
+  return z.union([z.number(), z.string()]).transform((value, context) => {
+    const parsedMs = typeof value === 'number' ? value * unitMs : parseDuration(value);
+    if (parsedMs === undefined || !Number.isFinite(parsedMs) || parsedMs < minMs || parsedMs > maxMs) {
+      context.addIssue({ code: 'custom', message: allowed, input: value });
+      return z.NEVER;
+    }
+    return unitMs === 1 ? Math.round(parsedMs) : parsedMs / unitMs;
+  });
+}
+
+const timerMs = (min = 0) => duration(1, min, TIMER_MAX_MS);
+const storedMs = (min = 0) => duration(1, min, STORED_MAX_MS);
+const seconds = (min = 1) => duration(1000, min * 1000, TIMER_MAX_MS);
+const count = (min: number, max: number) => z.int().min(min).max(max);
+const ratio = z.number().min(0).max(1);
+const text = z.string().min(1).max(TEXT_MAX);
+const word = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^[^\s\p{Cc}]+$/u, 'a text without blanks or control characters');
+const names = z.array(word).max(LIST_MAX);
+const path = z
+  .string()
+  .min(1)
+  .max(4096)
+  .refine((value) => !value.includes('\0'), 'a path without NUL characters');
+const httpUrl = z.string().max(4096).refine(isHttpUrl, 'a URL that begins with http:// or https://');
+/** A header value: visible ASCII, so that it can be sent at all. */
+const headerValue = z
+  .string()
+  .min(1)
+  .max(4096)
+  .regex(/^[\x20-\x7e]+$/, 'printable ASCII characters');
+const key = z
+  .string()
+  .min(1)
+  .max(512)
+  .regex(/^[\x21-\x7e]+$/, 'visible ASCII characters without blanks');
+const timeZone = z.string().max(100).refine(isTimeZone, 'an IANA time zone such as "Europe/Berlin" or "UTC"');
+const timeOfDay = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/, 'a time as "HH:MM"');
+const toolPolicy = { allow: names.optional(), deny: names.optional() };
+
+function isHttpUrl(value: string): boolean {
+  return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+}
+
+function isTimeZone(value: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: value });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const contextPruning = z.strictObject({
+  mode: z.enum(['off', 'cache-ttl']).optional(),
+  ttl: storedMs().optional(),
+  keepLastAssistants: count(0, 1000).optional(),
+  softTrimRatio: ratio.optional(),
+  hardClearRatio: ratio.optional(),
+  minPrunableToolChars: count(0, 100_000_000).optional(),
+  softTrim: z
+    .strictObject({
+      maxChars: count(1, 100_000_000).optional(),
+      headChars: count(0, 100_000_000).optional(),
+      tailChars: count(0, 100_000_000).optional(),
+    })
+    .optional(),
+  hardClear: z.strictObject({ enabled: z.boolean().optional(), placeholder: text.optional() }).optional(),
+  tools: z.strictObject(toolPolicy).optional(),
+});
+
+const agentShape = {
+  model: word.optional(),
+  models: z.record(word, word).optional(),
+  promptMode: z.enum(['full', 'minimal', 'none']).optional(),
+  thinking: z.enum(THINKING_LEVELS).optional(),
+  userTimezone: timeZone.optional(),
+  envelopeTimezone: z.union([z.enum(['utc', 'local', 'user']), timeZone]).optional(),
+  timeoutSeconds: seconds().optional(),
+  maxSteps: count(1, 100_000).optional(),
+  bootstrapMaxChars: count(0, 10_000_000).optional(),
+  bootstrapTotalMaxChars: count(0, 10_000_000).optional(),
+  bootstrapWarning: z.enum(['once', 'always', 'off']).optional(),
+  contextTokens: count(1000, 100_000_000).optional(),
+  llm: z.strictObject({ idleTimeoutSeconds: seconds().optional() }).optional(),
+  contextPruning: contextPruning.optional(),
+  compaction: z
+    .strictObject({
+      reserveTokens: count(0, 100_000_000).optional(),
+      keepRecentTokens: count(0, 100_000_000).optional(),
+      timeoutSeconds: seconds().optional(),
+      aggregateWaitSeconds: seconds(0).optional(),
+      maxAttempts: count(1, 10).optional(),
+      model: word.optional(),
+    })
+    .optional(),
+  heartbeat: z
+    .strictObject({
+      every: storedMs().optional(),
+      prompt: text.optional(),
+      ackMaxChars: count(0, TEXT_MAX).optional(),
+      activeHours: z
+        .strictObject({
+          start: timeOfDay,
+          end: timeOfDay,
+          timezone: z.union([z.enum(['user', 'local']), timeZone]).default('user'),
+        })
+        .optional(),
+      target: word.optional(),
+      dedupeHours: duration(3_600_000, 0, STORED_MAX_MS).optional(),
+    })
+    .optional(),
+  subagents: z
+    .strictObject({
+      maxSpawnDepth: count(0, 10).optional(),
+      maxChildrenPerSession: count(0, 1000).optional(),
+      maxConcurrent: count(0, 10_000).optional(),
+      runTimeoutSeconds: seconds(0).optional(),
+      model: word.optional(),
+      announceDebounce: timerMs().optional(),
+    })
+    .optional(),
+};
+
+const agents = z.strictObject({
+  defaults: z.strictObject(agentShape).optional(),
+  list: z
+    .array(
+      z.strictObject({
+        id: z
+          .string()
+          .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, '1 to 64 characters of a-z 0-9 _ -, beginning with a letter or digit'),
+        workspace: path.optional(),
+        tools: z.strictObject(toolPolicy).optional(),
+        ...agentShape,
+      }),
+    )
+    .min(1)
+    .max(LIST_MAX)
+    .optional(),
+});
+
+const messages = z.strictObject({
+  queue: z
+    .strictObject({
+      mode: z.enum(QUEUE_MODES).optional(),
+      byChannel: z.record(word, z.enum(QUEUE_MODES)).optional(),
+      debounceMs: timerMs().optional(),
+      cap: count(1, 100_000).optional(),
+      drop: z.enum(QUEUE_DROPS).optional(),
+    })
+    .optional(),
+});
+
+const session = z.strictObject({
+  dmHistoryLimit: count(0, 1_000_000).optional(),
+  historyLimit: count(0, 1_000_000).optional(),
+  resetTriggers: names.optional(),
+  reset: z
+    .strictObject({
+      mode: z.enum(['none', 'daily', 'idle']).optional(),
+      atHour: count(0, 23).optional(),
+      idleMinutes: duration(60_000, 60_000, STORED_MAX_MS).optional(),
+    })
+    .optional(),
+});
+
+const laneSize = count(0, 1000).optional();
+
+const anthropic = z.strictObject({
+  baseUrl: httpUrl.optional(),
+  apiKey: headerValue.optional(),
+  headers: z.record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'an HTTP header name'), headerValue).optional(),
+  maxRetries: count(0, 100).optional(),
+  auditHeaders: z.boolean().optional(),
+});
+
+const tools = z.strictObject({
+  ...toolPolicy,
+  exec: z
+    .strictObject({
+      enabled: z.boolean().optional(),
+      timeoutSeconds: seconds().optional(),
+      sandbox: z.literal('off').optional(),
+    })
+    .optional(),
+  fetch: z
+    .strictObject({
+      enabled: z.boolean().optional(),
+      timeoutSeconds: seconds().optional(),
+      maxBytes: count(1, 100_000_000).optional(),
+    })
+    .optional(),
+  loopDetection: z.strictObject({ unknownToolThreshold: count(1, 1000).optional() }).optional(),
+});
+
+const webhook = z.strictObject({
+  url: httpUrl.optional(),
+  secret: z
+    .string()
+    .max(512)
+    .regex(/^whsec_[A-Za-z0-9+/]{16,}={0,2}$/, '"whsec_" and at least 12 bytes in base64')
+    .optional(),
+  timeoutMs: timerMs(1).optional(),
+  maxAttempts: count(1, 1000).optional(),
+  expiresAfter: storedMs(1000).optional(),
+});
+
+const limits = z.strictObject({
+  waitingPerSession: count(1, 1_000_000).optional(),
+  waitingTotal: count(1, 100_000_000).optional(),
+  bodyBytes: count(1024, 104_857_600).optional(),
+  jsonDepth: count(4, 1000).optional(),
+  waitSeconds: seconds(0).optional(),
+  waitingRequests: count(0, 100_000).optional(),
+  eventStreams: count(0, 100_000).optional(),
+  pageItems: count(1, 10_000).optional(),
+});
+
+/** A key of the API: an object, or only the key, which is then named by its place. */
+const apiKey = z.union([key, z.strictObject({ name: word, key })]);
+
+/** The configuration file after aliases are resolved. Output: only what the file says, durations as numbers. */
+export const fileSchema = z.strictObject({
+  agents: agents.optional(),
+  workspace: z.strictObject({ path: path.optional(), bootstrapFiles: z.array(path).max(64).optional() }).optional(),
+  messages: messages.optional(),
+  session: session.optional(),
+  lanes: z.strictObject({ main: laneSize, subagent: laneSize, cron: laneSize, batch: laneSize }).optional(),
+  cron: z
+    .strictObject({
+      enabled: z.boolean().optional(),
+      misfire: z.enum(['run_once', 'run_all', 'skip']).optional(),
+      maxCatchUp: count(0, 10_000).optional(),
+    })
+    .optional(),
+  models: z.strictObject({ providers: z.strictObject({ anthropic: anthropic.optional() }).optional() }).optional(),
+  tools: tools.optional(),
+  owner: z
+    .strictObject({
+      phone: word.optional(),
+      ids: names.optional(),
+      display: z.enum(['raw', 'hash']).optional(),
+      displaySecret: z.string().min(1).max(512).optional(),
+    })
+    .optional(),
+  sandbox: z.strictObject({ enabled: z.boolean().optional() }).optional(),
+  tts: z.strictObject({ enabled: z.boolean().optional(), hint: text.optional() }).optional(),
+  reactions: z.strictObject({ mode: z.enum(['minimal', 'extensive']).optional() }).optional(),
+  reasoning: z.strictObject({ enabled: z.boolean().optional() }).optional(),
+  heartbeat: z.strictObject({ enabled: z.boolean().optional() }).optional(),
+  channels: z.strictObject({ webhook: webhook.optional() }).optional(),
+  plugins: z.array(path).max(100).optional(),
+  api: z
+    .strictObject({
+      keys: z
+        .array(apiKey)
+        .max(LIST_MAX)
+        .transform((keys) =>
+          keys.map((each, at) => (typeof each === 'string' ? { name: `key-${at + 1}`, key: each } : each)),
+        )
+        .optional(),
+    })
+    .optional(),
+  events: z.strictObject({ retention: storedMs(60_000).optional() }).optional(),
+  limits: limits.optional(),
+  shutdown: z.strictObject({ graceMs: timerMs().optional() }).optional(),
+});
+
+/** What a checked file says. */
+export type FileInput = z.output<typeof fileSchema>;
+
+// Fails to compile when the schema lets through what the merged type does not know.
+const agreesWithType: (input: FileInput) => DeepPartial<FileSettings> = (input) => input;
+void agreesWithType;
+void ({} satisfies DeepPartial<AgentDefaults>);

@@ -1,0 +1,62 @@
+// Secrets that Holdfast makes for itself: written once, readable by the owner alone, the same for every process that starts at once.
+import { randomBytes } from 'node:crypto';
+import { chmod, link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export interface StoredSecret {
+  secret: string;
+  path: string;
+  wasGenerated: boolean;
+}
+
+/**
+ * The secret in `<dataDir>/<name>`; made by `generate` and stored with mode 0600 when there is none. The file appears whole or not
+ * at all (written aside, then linked, which fails if another process was first), so no process ever reads half a secret.
+ */
+export async function ensureSecretFile(dataDir: string, name: string, generate: () => string): Promise<StoredSecret> {
+  const path = join(dataDir, name);
+  const existing = await readSecret(path);
+  if (existing !== undefined) return { secret: existing, path, wasGenerated: false };
+  await mkdir(dataDir, { recursive: true });
+  const aside = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`;
+  const secret = generate();
+  await writeFile(aside, `${secret}\n`, { mode: 0o600, flag: 'wx' });
+  try {
+    await link(aside, path);
+    return { secret, path, wasGenerated: true };
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+    const winner = await readSecret(path);
+    if (winner === undefined) throw new SecretFileError(path, 'is empty', error);
+    return { secret: winner, path, wasGenerated: false };
+  } finally {
+    await unlink(aside);
+  }
+}
+
+/** The stored secret; undefined when there is no file. Tightens the mode when others may read it. */
+export async function readSecret(path: string): Promise<string | undefined> {
+  try {
+    const secret = (await readFile(path, 'utf8')).trim();
+    if (secret === '') throw new SecretFileError(path, 'is empty');
+    await chmod(path, 0o600).catch(() => undefined);
+    return secret;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+/** A secret's file that is there but of no use; delete it to have a new one made. */
+export class SecretFileError extends Error {
+  readonly code = 'secret_file';
+
+  constructor(path: string, fault: string, cause?: unknown) {
+    super(`${path} ${fault}: delete it to have a new one made`, { cause });
+    this.name = 'SecretFileError';
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}

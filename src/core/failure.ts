@@ -1,0 +1,135 @@
+// Decides what a failed model call means for its turn: ask again, make the prompt smaller, or end. The only place that says what
+// is retryable; it never waits and never counts, it only answers.
+
+/** A failed model call, as `ModelError` tells it. */
+export interface ModelFault {
+  /** The HTTP status; null when no answer came, the stream was cut, or the error came inside a stream. */
+  status: number | null;
+  /** The provider's error type, or `network`, `cut_stream`, `malformed_stream`, `idle_timeout`. */
+  type: string;
+  /** The provider's finer error code, where it gives one (`enforced_spend_limit_reached`). */
+  errorCode?: string | null;
+  /** How long the provider asks to wait at least, in milliseconds. */
+  retryAfterMs: number | null;
+  message: string;
+}
+
+/** The stable codes that a turn's error carries when a model call was to blame. */
+export type FailureCode =
+  | 'model_rate_limited'
+  | 'model_overloaded'
+  | 'model_unavailable'
+  | 'model_timeout'
+  | 'model_conflict'
+  | 'model_network'
+  | 'model_cut_stream'
+  | 'model_malformed_stream'
+  | 'model_context_overflow'
+  | 'model_spend_limit'
+  | 'model_invalid_request'
+  | 'model_unauthorized'
+  | 'model_billing'
+  | 'model_forbidden'
+  | 'model_not_found'
+  | 'model_request_too_large'
+  | 'model_unexpected_status'
+  | 'model_failed';
+
+/**
+ * What a turn does about a failed call. `retry`: ask again, not before `notBeforeMs` milliseconds from now (0: no minimum), as far
+ * as the turn's retry budget reaches. `overflow`: the prompt does not fit; the same bytes will never do. `fatal`: end the turn.
+ */
+export type FailureVerdict =
+  | { kind: 'retry'; code: FailureCode; notBeforeMs: number }
+  | { kind: 'overflow'; code: FailureCode }
+  | { kind: 'fatal'; code: FailureCode };
+
+/** The longest wait that jitter alone may choose. */
+export const RETRY_DELAY_MS_MAX = 30_000;
+const RETRY_DELAY_MS_BASE = 500;
+
+/** The HTTP status that a provider error type stands for; an error event inside a stream brings the type alone. */
+const STATUS_OF_TYPE: ReadonlyMap<string, number> = new Map([
+  ['invalid_request_error', 400],
+  ['authentication_error', 401],
+  ['billing_error', 402],
+  ['permission_error', 403],
+  ['not_found_error', 404],
+  ['request_too_large', 413],
+  ['rate_limit_error', 429],
+  ['api_error', 500],
+  ['timeout_error', 504],
+  ['overloaded_error', 529],
+]);
+
+const RETRYABLE_TYPES: ReadonlyMap<string, FailureCode> = new Map<string, FailureCode>([
+  ['network', 'model_network'],
+  ['cut_stream', 'model_cut_stream'],
+  ['malformed_stream', 'model_malformed_stream'],
+  ['idle_timeout', 'model_timeout'],
+]);
+
+const RETRYABLE_STATUSES: ReadonlyMap<number, FailureCode> = new Map<number, FailureCode>([
+  [408, 'model_timeout'],
+  [409, 'model_conflict'],
+  [429, 'model_rate_limited'],
+  [504, 'model_timeout'],
+  [529, 'model_overloaded'],
+]);
+
+const FATAL_STATUSES: ReadonlyMap<number, FailureCode> = new Map<number, FailureCode>([
+  [400, 'model_invalid_request'],
+  [401, 'model_unauthorized'],
+  [402, 'model_billing'],
+  [403, 'model_forbidden'],
+  [404, 'model_not_found'],
+  [413, 'model_request_too_large'],
+  [422, 'model_invalid_request'],
+]);
+
+/**
+ * Says what a failed model call means. 400, 401, 403, 404 and 413 are never retried (G16); 408, 409, 429, every 5xx, the network,
+ * a cut and a malformed stream are. A 429 that names a spend limit and no time to wait is fatal: it lasts until somebody pays.
+ */
+export function classifyFailure(fault: ModelFault): FailureVerdict {
+  const status = fault.status ?? STATUS_OF_TYPE.get(fault.type) ?? null;
+  if (isContextOverflow(fault, status)) return { kind: 'overflow', code: 'model_context_overflow' };
+  if (isSpendLimit(fault, status)) return { kind: 'fatal', code: 'model_spend_limit' };
+  const retryCode = retryCodeOf(fault.type, status);
+  if (retryCode) return { kind: 'retry', code: retryCode, notBeforeMs: waitMsOf(fault.retryAfterMs) };
+  return { kind: 'fatal', code: FATAL_STATUSES.get(status ?? 0) ?? 'model_unexpected_status' };
+}
+
+/**
+ * How long to wait before asking again, in milliseconds. `attempt` counts from 1 for the first retry, `random` is in [0, 1).
+ * Full jitter over a ceiling that doubles from 500 ms up to 30 s, on top of what the provider asked for: never below
+ * `retryAfterMs`, and those who were all told the same time do not come back in the same instant.
+ */
+export function retryDelayMs(wait: { attempt: number; random: number; retryAfterMs: number | null }): number {
+  // 2 ** 6 * 500 ms is past the cap already; a greater exponent would only risk Infinity.
+  const doublings = Math.min(Math.max(wait.attempt - 1, 0), 6);
+  const ceilingMs = Math.min(RETRY_DELAY_MS_MAX, RETRY_DELAY_MS_BASE * 2 ** doublings);
+  return waitMsOf(wait.retryAfterMs) + Math.floor(wait.random * ceilingMs);
+}
+
+function retryCodeOf(type: string, status: number | null): FailureCode | null {
+  if (status === null) return RETRYABLE_TYPES.get(type) ?? 'model_failed';
+  const code = RETRYABLE_STATUSES.get(status);
+  if (code) return code;
+  return status >= 500 && status <= 599 ? 'model_unavailable' : null;
+}
+
+/** The provider's two ways to say that a prompt does not fit, and the stop reason that says the same. */
+function isContextOverflow(fault: ModelFault, status: number | null): boolean {
+  if (fault.type === 'model_context_window_exceeded') return true;
+  return status === 400 && /prompt is too long|exceed(s|ed)? (the )?context (limit|window)/i.test(fault.message);
+}
+
+function isSpendLimit(fault: ModelFault, status: number | null): boolean {
+  if (status !== 429 || fault.retryAfterMs !== null) return false;
+  return /spend_limit/.test(fault.errorCode ?? '') || /spend(ing)?[ _]limit/i.test(`${fault.type} ${fault.message}`);
+}
+
+function waitMsOf(retryAfterMs: number | null): number {
+  return retryAfterMs !== null && retryAfterMs > 0 ? Math.ceil(retryAfterMs) : 0;
+}

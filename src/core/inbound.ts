@@ -1,0 +1,147 @@
+// An inbound message as it is inside Holdfast: checked and parsed at the edge, stored as it is, never changed. Times are epoch
+// milliseconds here, whatever the edge accepted. Optional means absent; nothing is null.
+import type { QueueMode } from './queue-mode.ts';
+import type { ThinkingLevel } from './prompt/thinking-directive.ts';
+
+type ChatType = 'direct' | 'group' | 'channel';
+
+interface Sender {
+  id?: string;
+  name?: string;
+  username?: string;
+  tag?: string;
+  /** Phone number in E.164, `+15551234567`. */
+  e164?: string;
+}
+
+interface Group {
+  subject?: string;
+  channel?: string;
+  space?: string;
+  members?: string[];
+}
+
+/** The message that this one answers. */
+interface ReplyTo {
+  id?: string;
+  senderLabel?: string;
+  body?: string;
+  isQuote?: boolean;
+}
+
+interface Forwarded {
+  from?: string;
+  type?: string;
+  username?: string;
+  title?: string;
+  signature?: string;
+  chatType?: string;
+  /** Epoch milliseconds. */
+  date?: number;
+}
+
+/** One message of the chat that the agent was not given as a turn of its own. */
+interface HistoryMessage {
+  sender?: string;
+  /** Epoch milliseconds. */
+  timestamp?: number;
+  body: string;
+}
+
+export interface Thread {
+  label?: string;
+  starterBody?: string;
+  historyBody?: string;
+}
+
+export interface Media {
+  path?: string;
+  /** MIME type; absent: unknown. */
+  type?: string;
+  url?: string;
+  /** What was said, for audio that has been transcribed already. */
+  transcript?: string;
+}
+
+/** Where the reply goes instead of where the configuration says. */
+interface DeliverTarget {
+  url: string;
+}
+
+export interface InboundMessage {
+  text: string;
+  /** The platform's id: unique for ever per channel, account and chat. */
+  messageId?: string;
+  /** Absent: `api`. */
+  channel?: string;
+  accountId?: string;
+  chatId?: string;
+  /** Absent: `direct`. */
+  chatType?: ChatType;
+  provider?: string;
+  surface?: string;
+  /** Epoch milliseconds. */
+  timestamp?: number;
+  sender?: Sender;
+  group?: Group;
+  conversationLabel?: string;
+  wasMentioned?: boolean;
+  replyTo?: ReplyTo;
+  forwarded?: Forwarded;
+  history?: HistoryMessage[];
+  thread?: Thread;
+  media?: Media[];
+  untrustedContext?: string[];
+  groupSystemPrompt?: string;
+  mode?: QueueMode;
+  model?: string;
+  thinking?: ThinkingLevel;
+  deliver?: DeliverTarget;
+}
+
+const DEFAULT_CHANNEL = 'api';
+const STARTER_CHARS_MAX = 200;
+
+/** The channel that a message came through. */
+export function channelOf(message: InboundMessage): string {
+  return message.channel ?? DEFAULT_CHANNEL;
+}
+
+/** True for one-to-one chats; groups and channels are the others. */
+export function isDirect(message: InboundMessage): boolean {
+  return (message.chatType ?? 'direct') === 'direct';
+}
+
+/**
+ * True when the sender is one of the owners. Only what the platform vouches for counts (id, phone number), bare or with the
+ * channel in front (`telegram:42`); names are chosen by their bearers.
+ */
+export function isOwner(message: InboundMessage, ownerIds: readonly string[]): boolean {
+  const { id, e164 } = message.sender ?? {};
+  const channel = channelOf(message);
+  const claims = [id, e164].filter((claim) => claim !== undefined && claim !== '');
+  return claims.some((claim) => ownerIds.includes(`${claim}`) || ownerIds.includes(`${channel}:${claim}`));
+}
+
+/**
+ * The route of a message as one string: equal strings mean equal channel, account, chat, thread, reply address and sender
+ * authority. Only messages of equal route may share a turn (G6). Stable: it is stored and compared for ever.
+ */
+export function routeOf(message: InboundMessage, ownerIds: readonly string[]): string {
+  return JSON.stringify([
+    channelOf(message),
+    message.accountId ?? null,
+    message.chatId ?? null,
+    threadKeyOf(message.thread),
+    isOwner(message, ownerIds) ? 'owner' : 'other',
+    message.deliver?.url ?? null,
+  ]);
+}
+
+// A thread has no id of its own: its label names it, else the message that began it.
+function threadKeyOf(thread: Thread | undefined): string | null {
+  if (thread === undefined) return null;
+  if (thread.label !== undefined) return `label:${thread.label}`;
+  const starter = thread.starterBody ?? '';
+  return `starter:${starter.length}:${starter.slice(0, STARTER_CHARS_MAX)}`;
+}

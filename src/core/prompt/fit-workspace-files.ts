@@ -1,0 +1,96 @@
+// The workspace files cut to what the prompt may spend on them. The budget is spent in the order in which the files are
+// configured; they are shown in an order of their own. A file over its limit keeps its head and its tail.
+import { withoutBoundary } from './cache-boundary.ts';
+import { headOf, tailOf } from './cut-text.ts';
+import { literal } from './literal.ts';
+import type { WorkspaceFile } from './system-input.ts';
+
+const HEAD_SHARE = 0.7;
+const TAIL_SHARE = 0.2;
+/** With less than this left, nothing more is begun. */
+const REMAINING_CHARS_MIN = 64;
+
+const DISPLAY_ORDER: ReadonlyMap<string, number> = new Map([
+  ['agents.md', 10],
+  ['soul.md', 20],
+  ['identity.md', 30],
+  ['user.md', 40],
+  ['tools.md', 50],
+  ['bootstrap.md', 60],
+  ['memory.md', 70],
+]);
+const DISPLAY_LAST = 1000;
+
+/** A file as it is shown. */
+export interface FittedFile {
+  name: string;
+  path: string;
+  text: string;
+}
+
+export interface FileLimits {
+  charsPerFileMax: number;
+  charsTotalMax: number;
+}
+
+/** The texts of the files within the limits, in the order they are to be shown. Empty files are left out. */
+export function fitWorkspaceFiles(files: readonly WorkspaceFile[], limits: FileLimits): FittedFile[] {
+  const fitted: FittedFile[] = [];
+  let remaining = limits.charsTotalMax;
+  for (const file of files) {
+    if (remaining < REMAINING_CHARS_MIN) break;
+    const text = cutTo(textOf(file, Math.min(limits.charsPerFileMax, remaining)), remaining);
+    if (text === '') continue;
+    remaining -= text.length;
+    fitted.push({ name: file.name, path: literal(file.path), text });
+  }
+  return fitted.toSorted(byDisplayOrder);
+}
+
+/** The last part of a path, in lower case: what a file is known by. */
+export function baseNameOf(name: string): string {
+  return name.slice(name.lastIndexOf('/') + 1).toLowerCase();
+}
+
+// Memory is kept only once there is something to remember; any other file is expected.
+function textOf({ name, path, content }: WorkspaceFile, charsMax: number): string {
+  if (content !== null)
+    return truncate(baseName(name), withoutBoundary(content.replaceAll('\0', '')).trimEnd(), charsMax);
+  return baseNameOf(name) === 'memory.md' ? '' : `[MISSING] Expected at: ${literal(path)}`;
+}
+
+function baseName(name: string): string {
+  return literal(name.slice(name.lastIndexOf('/') + 1));
+}
+
+// The marker is not counted: it says what is missing.
+function truncate(name: string, text: string, charsMax: number): string {
+  if (text.length <= charsMax) return text;
+  const head = headOf(text, Math.floor(charsMax * HEAD_SHARE));
+  const tail = tailOf(text, Math.floor(charsMax * TAIL_SHARE));
+  const marker = [
+    `[...truncated, read ${name} for full content...]`,
+    `…(truncated ${name}: kept ${head.length}+${tail.length} chars of ${text.length})…`,
+  ].join('\n');
+  return [head, marker, tail].join('\n\n');
+}
+
+function cutTo(text: string, charsMax: number): string {
+  return text.length <= charsMax ? text : `${headOf(text, charsMax - 1)}…`;
+}
+
+function byDisplayOrder(a: FittedFile, b: FittedFile): number {
+  const rank = rankOf(a) - rankOf(b);
+  if (rank !== 0) return rank;
+  return compare(baseNameOf(a.name), baseNameOf(b.name)) || compare(a.path, b.path);
+}
+
+function rankOf({ name }: FittedFile): number {
+  return DISPLAY_ORDER.get(baseNameOf(name)) ?? DISPLAY_LAST;
+}
+
+// By code unit: the order must not depend on a locale.
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

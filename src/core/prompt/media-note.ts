@@ -1,0 +1,53 @@
+// The note that tells the model which files came with a message, and the text of audio that was transcribed. A file name can
+// neither close the bracket of its note nor begin a line.
+import type { Media } from '../inbound.ts';
+import { neutralise } from './untrusted-text.ts';
+
+const HINT =
+  'To send an image back, prefer the message tool (media/path/filePath). Put a caption in the text of the same reply, and name only files that exist.';
+const DEFAULT_TYPE = 'application/octet-stream';
+const AUDIO_EXTENSION = /\.(?:ogg|opus|mp3|m4a|wav|webm|flac|aac|wma|aiff|alac|oga)$/i;
+
+/**
+ * The lines of the attachments with the hint under them, or null when nothing is left to name: transcribed audio is known by
+ * its words already.
+ */
+export function mediaNote(media: readonly Media[]): string | null {
+  const shown = media.filter((item) => !isTranscribedAudio(item) && (item.path ?? item.url) !== undefined);
+  if (shown.length === 0) return null;
+  if (shown.length === 1) return [...shown.map((item) => `[media attached: ${describe(item)}]`), HINT].join('\n');
+  return [
+    `[media attached: ${shown.length} files]`,
+    ...shown.map((item, index) => `[media attached ${index + 1}/${shown.length}: ${describe(item)}]`),
+    HINT,
+  ].join('\n');
+}
+
+/** What was said in transcribed audio, one block for each file; null when there is none. */
+export function transcriptText(media: readonly Media[]): string | null {
+  const spoken = media.filter(isTranscribedAudio);
+  if (spoken.length === 0) return null;
+  const titleOf = (index: number): string =>
+    spoken.length === 1 ? '[Audio]' : `[Audio ${index + 1}/${spoken.length}]`;
+  return spoken
+    .map((item, index) => `${titleOf(index)}\nTranscript:\n${neutralise(item.transcript ?? '')}`)
+    .join('\n\n');
+}
+
+function isTranscribedAudio({ type, path, url, transcript }: Media): boolean {
+  if (transcript === undefined || transcript.trim() === '') return false;
+  return type?.toLowerCase().startsWith('audio/') === true || AUDIO_EXTENSION.test(path ?? url ?? '');
+}
+
+function describe({ path, type, url }: Media): string {
+  const place = path ?? url ?? '';
+  const link = path !== undefined && url !== undefined && url !== path ? ` | ${inBrackets(url)}` : '';
+  return `${inBrackets(place)} (${inBrackets(type ?? DEFAULT_TYPE)})${link}`;
+}
+
+// Control characters, those that turn the direction of writing, and whatever closes a bracket in any script, become blanks.
+function inBrackets(text: string): string {
+  return neutralise(text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069\]］】〕〗〛⟧⁆❳⦌⟭]+/gu, ' '))
+    .replace(/\s+/g, ' ')
+    .trim();
+}

@@ -1,0 +1,43 @@
+// The sections of the system prompt in the order in which the model reads them. The order is interface: a new section is a new
+// line here. What changes between turns of a session stands below the cache boundary.
+import { cliReference, docs, modelAliases, selfUpdate } from './sections/product.ts';
+import { executionBias, identity, safety, toolCallStyle, tooling } from './sections/conduct.ts';
+import { extraContext } from './sections/extra-context.ts';
+import { memoryRecall, skills } from './sections/knowledge.ts';
+import { messaging, reactions, reasoningFormat, replyTags, silentReplies, voice } from './sections/messaging.ts';
+import { dynamicProjectContext, projectContext } from './sections/project-context.ts';
+import { heartbeats, runtime } from './sections/runtime.ts';
+import { authorizedSenders, currentTime, sandbox, timeHint, workspace, workspaceFiles } from './sections/workspace.ts';
+import type { Section } from './system-input.ts';
+
+/** Above the boundary. */
+export const STABLE_SECTIONS: readonly Section[] = [
+  identity,
+  tooling,
+  toolCallStyle,
+  executionBias,
+  safety,
+  cliReference,
+  skills,
+  memoryRecall,
+  selfUpdate,
+  modelAliases,
+  timeHint,
+  workspace,
+  docs,
+  sandbox,
+  authorizedSenders,
+  currentTime,
+  workspaceFiles,
+  replyTags,
+  messaging,
+  voice,
+  extraContext,
+  reactions,
+  reasoningFormat,
+  projectContext,
+  silentReplies,
+];
+
+/** Below it. */
+export const DYNAMIC_SECTIONS: readonly Section[] = [dynamicProjectContext, heartbeats, runtime];

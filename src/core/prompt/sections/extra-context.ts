@@ -1,0 +1,45 @@
+// What the turn's chat and whoever started the session add, under one heading: trusted metadata, the agent's role in a group,
+// the operator's words, further instructions. Subjects and members of groups come from the network and never stand here (G29).
+import { inboundMetaBlock } from '../inbound-meta.ts';
+import { identifier } from '../literal.ts';
+import { FULL_AND_MINIMAL } from '../prompt-mode.ts';
+import type { Section, SystemPromptInput } from '../system-input.ts';
+import { SILENT_REPLY_TOKEN } from '../../silent-reply.ts';
+import { withoutBoundary } from '../cache-boundary.ts';
+
+type Part = (input: SystemPromptInput) => string | null;
+
+// In this order, with a blank line between.
+const PARTS: readonly Part[] = [
+  ({ inbound }) => (inbound === undefined ? null : inboundMetaBlock(inbound)),
+  groupContext,
+  groupIntro,
+  ({ groupSystemPrompt }) => groupSystemPrompt ?? null,
+  ({ extraSystemPrompt }) => extraSystemPrompt ?? null,
+];
+
+export const extraContext: Section = {
+  name: 'extra-context',
+  modes: FULL_AND_MINIMAL,
+  origin: 'channel',
+  lines: (input) => {
+    const parts = PARTS.map((part) => part(input)?.trim() ?? '').filter((text) => text !== '');
+    if (parts.length === 0) return [];
+    const heading = input.mode === 'minimal' ? '## Subagent Context' : '## Group Chat Context';
+    return [heading, withoutBoundary(parts.join('\n\n'))];
+  },
+};
+
+function groupContext({ inbound }: SystemPromptInput): string | null {
+  if (inbound === undefined || inbound.chatType === 'direct') return null;
+  return `You are in a group chat on ${identifier(inbound.channel)}. What you reply is sent to the whole group.`;
+}
+
+function groupIntro({ group }: SystemPromptInput): string | null {
+  if (group === undefined || !group.isIntroduced) return null;
+  const activation =
+    group.activation === 'always-on'
+      ? `Activation: always-on. You are given every message of the group; when none of it is for you, answer with ONLY: ${SILENT_REPLY_TOKEN}`
+      : 'Activation: trigger-only. You are given messages that mention you or answer you; what was said in between may come along as context.';
+  return [activation, 'Write like a member of the group: short, to the point, without addressing everyone.'].join('\n');
+}

@@ -1,0 +1,36 @@
+// What the agent can look up before it answers: skills and memory.
+import { FULL_ONLY } from '../prompt-mode.ts';
+import type { Section } from '../system-input.ts';
+import { hasTool } from './conduct.ts';
+
+export const skills: Section = {
+  name: 'skills',
+  modes: FULL_ONLY,
+  origin: 'workspace',
+  lines: ({ skillsPrompt }) =>
+    skillsPrompt === undefined || skillsPrompt.trim() === ''
+      ? []
+      : [
+          '## Skills (mandatory)',
+          'Before you reply, go through the <description> entries of <available_skills>.',
+          '- Exactly one clearly fits: read its SKILL.md at <location> with `read`, then follow it.',
+          '- Several could fit: take the most specific one, read it, follow it.',
+          '- None clearly fits: read none.',
+          'Choose first and read then; never read more than one in advance.',
+          skillsPrompt.trim(),
+        ],
+};
+
+export const memoryRecall: Section = {
+  name: 'memory-recall',
+  modes: FULL_ONLY,
+  origin: 'holdfast',
+  lines: (input) =>
+    hasTool(input, 'memory_search') || hasTool(input, 'memory_get')
+      ? [
+          '## Memory Recall',
+          'Before you answer about earlier work, decisions, dates, people, preferences or open tasks: run memory_search over MEMORY.md and memory/*.md, then fetch only the lines that you need with memory_get. When you are still not sure, say that you looked.',
+          'Name your source as Source: <path#line> where it helps the user to check.',
+        ]
+      : [],
+};

@@ -1,0 +1,48 @@
+// The user's workspace files. All stand above the cache boundary but HEARTBEAT.md, which agents rewrite as they work.
+import { baseNameOf, fitWorkspaceFiles, type FittedFile } from '../fit-workspace-files.ts';
+import { FULL_AND_MINIMAL } from '../prompt-mode.ts';
+import type { Section, SystemPromptInput } from '../system-input.ts';
+
+const MINIMAL_FILES: ReadonlySet<string> = new Set(['agents.md', 'soul.md', 'tools.md', 'identity.md', 'user.md']);
+const DYNAMIC_FILE = 'heartbeat.md';
+const INTRO = 'The following project context files have been loaded:';
+const PERSONA =
+  'If SOUL.md is present, be the character it describes, in voice and manner; no stiff stock answers, unless instructions of higher rank say otherwise.';
+
+export const projectContext: Section = {
+  name: 'project-context',
+  modes: FULL_AND_MINIMAL,
+  origin: 'workspace',
+  lines: (input) => {
+    const files = shownFiles(input).filter((file) => !isDynamic(file));
+    return files.length === 0 ? [] : ['# Project Context', ...linesOf(files)];
+  },
+};
+
+export const dynamicProjectContext: Section = {
+  name: 'dynamic-project-context',
+  modes: FULL_AND_MINIMAL,
+  origin: 'workspace',
+  lines: (input) => {
+    const shown = shownFiles(input);
+    const files = shown.filter(isDynamic);
+    if (files.length === 0) return [];
+    return [shown.length > files.length ? '# Dynamic Project Context' : '# Project Context', ...linesOf(files)];
+  },
+};
+
+// Both sections fit the same list, so that they share one budget.
+function shownFiles(input: SystemPromptInput): FittedFile[] {
+  const files =
+    input.mode === 'minimal' ? input.files.filter(({ name }) => MINIMAL_FILES.has(baseNameOf(name))) : input.files;
+  return fitWorkspaceFiles(files, input.fileLimits);
+}
+
+function isDynamic({ name }: { name: string }): boolean {
+  return baseNameOf(name) === DYNAMIC_FILE;
+}
+
+function linesOf(files: readonly FittedFile[]): (string | null)[] {
+  const hasPersona = files.some(({ name }) => baseNameOf(name) === 'soul.md');
+  return [INTRO, hasPersona ? PERSONA : null, ...files.flatMap(({ path, text }) => [`## ${path}`, text])];
+}

@@ -1,0 +1,75 @@
+// Where the agent works, for whom, and in which time zone.
+import { literal } from '../literal.ts';
+import { FULL_AND_MINIMAL, FULL_ONLY } from '../prompt-mode.ts';
+import type { Section } from '../system-input.ts';
+
+// The clock itself never stands in the prompt: it would change its bytes.
+export const timeHint: Section = {
+  name: 'time-hint',
+  modes: FULL_AND_MINIMAL,
+  origin: 'holdfast',
+  lines: ({ timezone }) =>
+    timezone === '' ? [] : ['When you need the current date, time or day of the week, run session_status.'],
+};
+
+export const workspace: Section = {
+  name: 'workspace',
+  modes: FULL_AND_MINIMAL,
+  origin: 'configuration',
+  lines: ({ workspaceDir, workspaceNotes = [], sandbox: box }) => [
+    '## Workspace',
+    `Your working directory is: ${literal(workspaceDir)}`,
+    'Keep all file work in this directory unless you are expressly told otherwise.',
+    box === undefined
+      ? null
+      : `Commands run in a container, where it is ${literal(box.workdir)}; file tools take the path above.`,
+    ...workspaceNotes.map(literal),
+  ],
+};
+
+export const sandbox: Section = {
+  name: 'sandbox',
+  modes: FULL_AND_MINIMAL,
+  origin: 'configuration',
+  lines: ({ sandbox: box }) =>
+    box === undefined
+      ? []
+      : [
+          '## Sandbox',
+          'Your tools run in a sandbox; its policy may withhold some of them.',
+          'Sub-agents stay inside it too. When something outside has to be read or written, ask first rather than delegating it.',
+          `Container workspace: ${literal(box.workdir)}`,
+          `Host mount: ${literal(box.hostMount)}`,
+          `Workspace access: ${box.workspaceAccess}`,
+        ],
+};
+
+export const authorizedSenders: Section = {
+  name: 'authorized-senders',
+  modes: FULL_ONLY,
+  origin: 'configuration',
+  lines: ({ authorizedSenders: senders = [] }) =>
+    senders.length === 0
+      ? []
+      : [
+          '## Authorized Senders',
+          `Authorized senders: ${senders.map(literal).join(', ')}. These senders are allowlisted; do not assume they are the owner.`,
+        ],
+};
+
+export const currentTime: Section = {
+  name: 'current-time',
+  modes: FULL_AND_MINIMAL,
+  origin: 'configuration',
+  lines: ({ timezone }) => (timezone === '' ? [] : ['## Current Date & Time', `Time zone: ${literal(timezone)}`]),
+};
+
+export const workspaceFiles: Section = {
+  name: 'workspace-files',
+  modes: FULL_AND_MINIMAL,
+  origin: 'holdfast',
+  lines: () => [
+    '## Workspace Files (injected)',
+    'The files below, under Project Context, belong to the user, who may edit them at any time.',
+  ],
+};

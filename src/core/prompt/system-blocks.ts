@@ -1,0 +1,12 @@
+// The system prompt as the provider is sent it.
+import type { SystemBlock } from '../model-request.ts';
+import type { SystemPrompt } from './cache-boundary.ts';
+
+/** Two blocks: what is stable, kept in the provider's cache, and what is not. An empty one is left out. */
+export function systemBlocks({ stable, dynamic }: SystemPrompt): SystemBlock[] {
+  const blocks: SystemBlock[] = [
+    { type: 'text', text: stable, cache_control: { type: 'ephemeral' } },
+    { type: 'text', text: dynamic },
+  ];
+  return blocks.filter(({ text }) => text !== '');
+}

@@ -1,0 +1,87 @@
+// The names that sessions are found by. A canonical key is lower case and begins with `agent:<id>:`; what follows says by its
+// shape what kind of conversation it is. Canonicalising twice changes nothing, so a key that was handed out always comes back.
+import type { SessionKey } from './ids.ts';
+
+/** What a session is for, read from the shape of its key. Decides prompt mode, lane and history limit. */
+export type SessionKind = 'main' | 'direct' | 'group' | 'subagent' | 'cron' | 'heartbeat' | 'other';
+
+/** A class of turns with its own concurrency. */
+export type SessionLane = 'main' | 'subagent' | 'cron' | 'batch';
+
+const KEY_CHARS_MAX = 200;
+const DEFAULT_PREFIX = 'agent:main:';
+// Checked before lower-casing: some characters outside ASCII become ASCII letters in lower case (U+212A, the Kelvin sign).
+const ALLOWED = /^[A-Za-z0-9:_.@+-]+$/;
+const AGENT_KEY = /^agent:[^:]+:./;
+const DIRECT_SEGMENTS: ReadonlySet<string> = new Set(['direct', 'dm']);
+const GROUP_SEGMENTS: ReadonlySet<string> = new Set(['group', 'channel']);
+
+/** A session key that cannot be one. The message names the value and what is allowed. */
+export class InvalidSessionKeyError extends Error {
+  readonly code = 'invalid_session_key';
+
+  constructor(raw: string) {
+    const shown = raw.length > 80 ? `${raw.slice(0, 80)}… (${raw.length} characters)` : raw;
+    super(
+      `session key ${JSON.stringify(shown)} is not valid: 1 to ${KEY_CHARS_MAX} characters of a-z 0-9 : _ . @ + -, ` +
+        'and after "agent:" an agent id, a colon and a name',
+    );
+    this.name = 'InvalidSessionKeyError';
+  }
+}
+
+/**
+ * The canonical form of a key as somebody wrote it: lower case, and `agent:main:` in front where no agent is named.
+ * The length limit is that of the key without that implied prefix. Throws `InvalidSessionKeyError`.
+ */
+export function canonicalSessionKey(raw: string): SessionKey {
+  if (!ALLOWED.test(raw)) throw new InvalidSessionKeyError(raw);
+  const lower = raw.toLowerCase();
+  const bareChars = lower.startsWith(DEFAULT_PREFIX) ? lower.length - DEFAULT_PREFIX.length : lower.length;
+  if (bareChars > KEY_CHARS_MAX) throw new InvalidSessionKeyError(raw);
+  if (!lower.startsWith('agent:')) return (DEFAULT_PREFIX + lower) as SessionKey;
+  if (!AGENT_KEY.test(lower)) throw new InvalidSessionKeyError(raw);
+  return lower as SessionKey;
+}
+
+/** The id of the agent that a session belongs to. */
+export function agentIdOf(key: SessionKey): string {
+  return key.slice('agent:'.length, key.indexOf(':', 'agent:'.length));
+}
+
+/**
+ * What a session is for. The shapes, after `agent:<id>:`: `main`; `subagent:<id>`; `cron:<id>`; `heartbeat`, or a base key
+ * that ends in `:heartbeat`; `[<channel>:[<account>:]]direct|dm:<peer>`; `[<channel>:[<account>:]]group|channel:<peer>`.
+ * What a peer calls itself never decides: only the first three segments are read.
+ */
+export function sessionKindOf(key: SessionKey): SessionKind {
+  const segments = key.split(':').slice(2);
+  const [first] = segments;
+  if (first === 'subagent' || first === 'cron') return first;
+  const typeAt = segments
+    .slice(0, 3)
+    .findIndex((segment) => DIRECT_SEGMENTS.has(segment) || GROUP_SEGMENTS.has(segment));
+  const hasPeer = typeAt >= 0 && segments.length > typeAt + 1;
+  const baseSegments = hasPeer ? typeAt + 2 : 0;
+  if (segments.length > baseSegments && segments.at(-1) === 'heartbeat') return 'heartbeat';
+  if (hasPeer) return DIRECT_SEGMENTS.has(segments[typeAt] ?? '') ? 'direct' : 'group';
+  return first === 'main' && segments.length === 1 ? 'main' : 'other';
+}
+
+/** The lane that a session's turns run in. Batch items choose the `batch` lane by the kind of their message instead. */
+export function laneOf(kind: SessionKind): SessionLane {
+  switch (kind) {
+    case 'subagent':
+      return 'subagent';
+    case 'cron':
+      return 'cron';
+    case 'main':
+    case 'direct':
+    case 'group':
+    case 'heartbeat':
+    case 'other':
+      return 'main';
+    default:
+      return kind satisfies never;
+  }
+}

@@ -1,0 +1,42 @@
+// The token by which a model says that it has nothing to say. A reply that is the token is silence on purpose; a token that
+// slipped into a real reply is taken out at its edges and the rest is sent. Anything else that mentions it is sent as it is.
+
+export const SILENT_REPLY_TOKEN = 'NO_REPLY';
+
+const PASSES_MAX = 8;
+
+export type Reply = { kind: 'silent' } | { kind: 'reply'; text: string };
+
+/**
+ * What a model's final text means. Silent: nothing but blanks, the token alone in any case, or `{"action": "NO_REPLY"}`.
+ * Else a reply, without a token at its end (after a blank or `*`) and without tokens glued to its first word.
+ */
+export function interpretReply(text: string): Reply {
+  let rest = text.trim();
+  for (let pass = 0; pass < PASSES_MAX; pass += 1) {
+    if (isSilence(rest)) return { kind: 'silent' };
+    const stripped = stripLeadingToken(stripTrailingToken(rest));
+    if (stripped === rest) break;
+    rest = stripped;
+  }
+  return { kind: 'reply', text: rest };
+}
+
+function isSilence(text: string): boolean {
+  if (text === '' || text.toUpperCase() === SILENT_REPLY_TOKEN) return true;
+  if (!text.startsWith('{') || !text.endsWith('}') || !text.includes(SILENT_REPLY_TOKEN)) return false;
+  return /^\{\s*"action"\s*:\s*"NO_REPLY"\s*\}$/.test(text);
+}
+
+function stripTrailingToken(text: string): string {
+  if (!text.endsWith(SILENT_REPLY_TOKEN)) return text;
+  const before = text.slice(0, -SILENT_REPLY_TOKEN.length);
+  if (!/[\s*]$/.test(before)) return text;
+  let end = before.length;
+  while (end > 0 && before[end - 1] === '*') end -= 1;
+  return before.slice(0, end).trimEnd();
+}
+
+function stripLeadingToken(text: string): string {
+  return text.replace(/^(?:NO_REPLY)+(?=[\p{L}\p{N}])/u, '');
+}

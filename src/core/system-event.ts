@@ -1,0 +1,49 @@
+// System events as lines in front of a prompt. Every line of an event carries the prefix, so that no text of an event can look
+// like something else; heartbeat noise is filtered, and an event that is filtered is consumed all the same.
+import { formatEventTime, type EnvelopeZone } from './prompt/envelope-time.ts';
+import { neutralise } from './prompt/untrusted-text.ts';
+
+export interface SystemEvent {
+  text: string;
+  /** When it was queued, epoch milliseconds. */
+  createdAt: number;
+  /** False for text that came from outside, which is marked in its prefix. */
+  isTrusted: boolean;
+}
+
+const LINE_BREAK = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
+const NODE_NOISE = ' · last input ';
+
+/** The text of an event as the model is told it, or null when it is noise. */
+export function compactSystemEvent(raw: string): string | null {
+  const text = raw.trim();
+  const lower = text.toLowerCase();
+  if (text === '' || lower.includes('reason periodic') || lower.startsWith('read heartbeat.md')) return null;
+  if (lower.includes('heartbeat poll') || lower.includes('heartbeat wake')) return null;
+  return text.startsWith('Node:') ? withoutLastInput(text) : text;
+}
+
+/** The lines of the events, oldest first, joined by a line break; empty when there is nothing to tell. */
+export function formatSystemEvents(events: readonly SystemEvent[], zone: EnvelopeZone): string {
+  return events.flatMap((event) => linesOf(event, zone)).join('\n');
+}
+
+// Only the first line carries the time.
+function linesOf({ text, createdAt, isTrusted }: SystemEvent, zone: EnvelopeZone): string[] {
+  const compacted = compactSystemEvent(text);
+  if (compacted === null) return [];
+  const prefix = isTrusted ? 'System:' : 'System (untrusted):';
+  const told = isTrusted ? compacted : neutralise(compacted);
+  const lines = told.split(LINE_BREAK).filter((line) => line.trim() !== '');
+  return lines.map((line, index) =>
+    index === 0 ? `${prefix} [${formatEventTime(createdAt, zone)}] ${line}` : `${prefix} ${line}`,
+  );
+}
+
+// `Node: gw · last input 3s · ok` is `Node: gw · ok`.
+function withoutLastInput(text: string): string {
+  const start = text.indexOf(NODE_NOISE);
+  if (start < 0) return text;
+  const next = text.indexOf('·', start + NODE_NOISE.length);
+  return next < 0 ? text.slice(0, start) : `${text.slice(0, start)} ${text.slice(next)}`;
+}

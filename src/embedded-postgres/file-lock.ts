@@ -1,0 +1,75 @@
+// Locks between the processes of one machine. The kernel holds them and drops them when their process dies, however it dies: no
+// lock file can go stale and no recycled process id can be mistaken for a holder. Node has no call for such a lock, but its
+// SQLite takes one for every transaction, on every platform; the databases stay empty.
+import type { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
+
+const POLL_MS = 15;
+const SQLITE_BUSY = 5;
+
+/** Keeps held locks from being collected as garbage, which would release them. */
+const held = new Set<DatabaseSync>();
+
+/** A lock that is held until `release`, which may be called twice, or until the process ends. */
+export interface FileLock {
+  release(): void;
+}
+
+/** Takes the lock `path` alone, waiting for other holders up to `waitMs`. Throws `embedded_postgres_lock_timeout` after that. */
+export async function lockAlone(path: string, waitMs: number): Promise<FileLock> {
+  const deadline = performance.now() + waitMs;
+  for (;;) {
+    const lock = await tryLockAlone(path);
+    if (lock !== null) return lock;
+    if (performance.now() >= deadline) {
+      throw new EmbeddedPostgresError({
+        code: 'embedded_postgres_lock_timeout',
+        problem: `Another process has been starting or stopping the embedded PostgreSQL for ${waitMs} ms (lock ${path}).`,
+        remedy: 'See what that Holdfast process does, or end it.',
+      });
+    }
+    await delay(POLL_MS);
+  }
+}
+
+/** Takes the lock `path` alone if nobody holds it in any way; null otherwise. */
+export function tryLockAlone(path: string): Promise<FileLock | null> {
+  return tryLock(path, 'BEGIN EXCLUSIVE');
+}
+
+/** Takes the lock `path` together with others who share it; null while somebody holds it alone. */
+export function tryLockShared(path: string): Promise<FileLock | null> {
+  // The lock is taken by the first read of the transaction, not by its BEGIN.
+  return tryLock(path, 'BEGIN; SELECT count(*) FROM sqlite_master');
+}
+
+async function tryLock(path: string, statement: string): Promise<FileLock | null> {
+  const { DatabaseSync } = await import('node:sqlite');
+  let database;
+  try {
+    database = new DatabaseSync(path, { timeout: 0 });
+    // Nothing is ever written, and a journal file left by a killed process would only look like damage.
+    database.exec('PRAGMA journal_mode = OFF');
+    database.exec(statement);
+    return hold(database);
+  } catch (error) {
+    database?.close();
+    if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return null;
+    throw new EmbeddedPostgresError({
+      code: 'embedded_postgres_data_dir_unusable',
+      problem: `The lock file ${path} cannot be used: ${String(error)}.`,
+      remedy: 'Give this user write access to the data directory, or set HOLDFAST_DATA_DIR to another one.',
+      cause: error,
+    });
+  }
+}
+
+function hold(database: DatabaseSync): FileLock {
+  held.add(database);
+  return {
+    release: () => {
+      if (held.delete(database)) database.close();
+    },
+  };
+}

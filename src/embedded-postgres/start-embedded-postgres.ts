@@ -1,0 +1,142 @@
+// Holdfast's own PostgreSQL for machines that have none: `<dataDir>/postgres` is its cluster, `<dataDir>/postgres.log` its log.
+//
+// Who starts it: whoever comes first. Everything that starts or stops a server happens under the lock `postgres.lock`, so of two
+// processes that come at once one initialises and launches, and the other finds a running server and adopts it. An orphan that a
+// killed Holdfast left behind is adopted in the same way. PostgreSQL's own check of shared memory is the last word on two servers.
+//
+// Who stops it: the last one out, whoever started it. Every process that uses the server shares the lock `postgres-users.lock` until
+// its `stop`; who can then take that lock alone was the last. The kernel drops the share of a process that dies, so the dead do not
+// count, and if all die the server goes on until the next one adopts it and is, in time, the last one out.
+import { mkdir, realpath } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { adoptOrLaunch, type LaunchLogger } from './adopt-or-launch.ts';
+import { type Cluster, databaseUrl, readCluster } from './cluster.ts';
+import { dataDirUnusable } from './embedded-postgres-error.ts';
+import { type FileLock, lockAlone, tryLockAlone, tryLockShared } from './file-lock.ts';
+import { initialiseCluster } from './initialise-cluster.ts';
+import { locateBinaries, type PostgresBinaries } from './locate-binaries.ts';
+import { stopPostmaster } from './postmaster.ts';
+import { chooseServerUser, type OsUser } from './server-user.ts';
+
+/** As long as the slowest launch that another process may be busy with: a recovery from a crash. */
+const LOCK_MS_MAX = 120_000;
+
+export interface EmbeddedPostgresOptions {
+  /** Holdfast's data directory; created if missing. */
+  dataDir: string;
+  /** Told what happens, one line per event; a pino logger fits. */
+  logger?: LaunchLogger;
+  /** As root: who runs a new cluster instead of `postgres` or `nobody`. An existing cluster runs as its owner. */
+  user?: OsUser;
+}
+
+/** A running server that this process is registered with as a user. */
+export interface EmbeddedPostgres {
+  /** `postgres://holdfast:<password>@127.0.0.1:<port>/holdfast`. */
+  url: string;
+  /** Of the server's main process. */
+  pid: number;
+  /** True when the server was already running. */
+  wasAdopted: boolean;
+  /**
+   * Signs off, and shuts the server down if no other process uses it. Call it last in a shutdown, after the pools have ended: it
+   * disconnects who is left. Later calls return the first one's promise. Throws `embedded_postgres_stop_failed` and
+   * `embedded_postgres_lock_timeout`.
+   */
+  stop: () => Promise<void>;
+}
+
+/**
+ * Makes sure that the server of `dataDir` runs, adopting, launching or first initialising it, and registers this process as its
+ * user. No signal handler is installed: call `stop` where the process ends. Throws `EmbeddedPostgresError`, see its codes.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const launcher = await openLauncher(options);
+  const startLock = await lockAlone(launcher.startLockPath, LOCK_MS_MAX);
+  let registration: FileLock | null = null;
+  try {
+    registration = await tryLockShared(launcher.usersLockPath);
+    const cluster = (await readCluster(launcher.dataDir)) ?? (await initialise(launcher));
+    const server = await adoptOrLaunch({
+      cluster,
+      logger: launcher.logger,
+      logPath: join(launcher.dataDir, 'postgres.log'),
+      locateBinaries: () => locate(launcher.logger, cluster.user),
+    });
+    const registered = registration;
+    let stopping: Promise<void> | null = null;
+    return {
+      url: databaseUrl(cluster, server.port),
+      pid: server.pid,
+      wasAdopted: server.wasAdopted,
+      stop: () => (stopping ??= signOff(launcher, cluster, registered)),
+    };
+  } catch (error) {
+    registration?.release();
+    throw error;
+  } finally {
+    startLock.release();
+  }
+}
+
+interface Launcher {
+  dataDir: string;
+  startLockPath: string;
+  usersLockPath: string;
+  logger: LaunchLogger;
+  /** For a new cluster. */
+  user: OsUser | null;
+}
+
+async function openLauncher({ dataDir, logger, user }: EmbeddedPostgresOptions): Promise<Launcher> {
+  const path = resolve(dataDir);
+  try {
+    await mkdir(path, { recursive: true });
+  } catch (error) {
+    throw dataDirUnusable(
+      `${path} cannot be created: ${String(error)}.`,
+      'Set HOLDFAST_DATA_DIR to a directory that can.',
+      error,
+    );
+  }
+  const realDir = await realpath(path);
+  return {
+    dataDir: realDir,
+    startLockPath: join(realDir, 'postgres.lock'),
+    usersLockPath: join(realDir, 'postgres-users.lock'),
+    logger: logger ?? { info: () => {} },
+    user: user ?? chooseServerUser(),
+  };
+}
+
+async function initialise(launcher: Launcher): Promise<Cluster> {
+  const { dataDir, logger, user } = launcher;
+  const binaries = locate(logger, user);
+  logger.info({ dataDir, ...user }, 'creating the embedded PostgreSQL');
+  return initialiseCluster(dataDir, binaries, user);
+}
+
+function locate(logger: LaunchLogger, user: OsUser | null): PostgresBinaries {
+  return locateBinaries(user, (target) =>
+    logger.info({ target, ...user }, 'copying PostgreSQL to where its user can reach it'),
+  );
+}
+
+async function signOff(launcher: Launcher, cluster: Cluster, registration: FileLock | null): Promise<void> {
+  const { logger, startLockPath, usersLockPath } = launcher;
+  let startLock: FileLock | null = null;
+  try {
+    startLock = await lockAlone(startLockPath, LOCK_MS_MAX);
+    registration?.release();
+    const lastOut = await tryLockAlone(usersLockPath);
+    if (lastOut === null) {
+      logger.info({}, 'leaving the embedded PostgreSQL to the other processes that use it');
+      return;
+    }
+    await stopPostmaster(cluster.dir, () => locate(logger, cluster.user).pgCtl).finally(() => lastOut.release());
+    logger.info({}, 'embedded PostgreSQL stopped');
+  } finally {
+    registration?.release();
+    startLock?.release();
+  }
+}

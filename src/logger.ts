@@ -1,0 +1,96 @@
+// The log: pino to stderr, JSON lines, pretty only when asked for (a terminal). Secrets are removed twice, by the name of the field and by
+// their value wherever it appears, because an error message of a driver may carry what no field name betrays (G31).
+import { createRequire } from 'node:module';
+import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
+import type { LogFormat, LogLevel } from './config/config-type.ts';
+
+export type Logger = PinoLogger;
+
+export interface LoggerOptions {
+  level: LogLevel;
+  format: LogFormat;
+  /** Whose lines these are: `api`, `worker`, `scheduler`, `cli`. */
+  name: string;
+  /** Known secret values, see `secretsOf`; each is replaced wherever it appears in a line. Shorter than 6 characters are ignored. */
+  secrets?: readonly string[];
+  /** Where the lines go; absent: stderr. */
+  destination?: DestinationStream;
+}
+
+const CENSOR = '[redacted]';
+const SECRET_VALUE_CHARS_MIN = 6;
+
+const SECRET_FIELDS = [
+  'authorization',
+  'Authorization',
+  'cookie',
+  'set-cookie',
+  'proxy-authorization',
+  'x-api-key',
+  'apiKey',
+  'api_key',
+  'secret',
+  'displaySecret',
+  'password',
+  'passwd',
+  'token',
+  'accessToken',
+  'databaseUrl',
+  'redisUrl',
+  'connectionString',
+];
+
+/** A logger. Its format and level are fixed for its life; children (`logger.child({ turnId })`) share its redaction. */
+export function createLogger(options: LoggerOptions): Logger {
+  const destination = options.destination ?? stderrOf(options.format);
+  return pino(
+    {
+      name: options.name,
+      level: options.level,
+      base: { name: options.name, pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      redact: { paths: redactPaths(), censor: CENSOR },
+    },
+    withoutSecrets(destination, options.secrets ?? []),
+  );
+}
+
+/** The fields at the top of a line, and one and two levels below it. */
+function redactPaths(): string[] {
+  return SECRET_FIELDS.flatMap((field) => {
+    const step = /^\w+$/.test(field) ? `.${field}` : `["${field}"]`;
+    const top = /^\w+$/.test(field) ? field : `["${field}"]`;
+    return [top, `*${step}`, `*.*${step}`];
+  });
+}
+
+/** Replaces known secret values and things shaped like keys in finished lines. */
+function withoutSecrets(destination: DestinationStream, secrets: readonly string[]): DestinationStream {
+  const values = [...new Set(secrets)].filter((secret) => secret.length >= SECRET_VALUE_CHARS_MIN);
+  // In a JSON line the value stands as JSON writes it.
+  const written = [
+    ...new Set(values.flatMap((secret) => [JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), secret])),
+  ];
+  const pattern = new RegExp([...written.map(escapePattern), ...KEY_SHAPES].join('|'), 'g');
+  return { write: (line: string) => destination.write(line.replace(pattern, CENSOR)) };
+}
+
+/** Keys that are recognised by their look: Anthropic's, webhook secrets, our own, bearer headers, passwords in URLs. */
+const KEY_SHAPES = [
+  String.raw`sk-ant-[\w-]{8,}`,
+  String.raw`whsec_[\w+/=]{8,}`,
+  String.raw`\bhf_[\w-]{20,}`,
+  String.raw`(?<=[Bb]earer )[\w.~+/=-]{8,}`,
+  String.raw`(?<=(?:postgres|postgresql|redis|rediss|https?):\/\/[^\s:/@"]{0,200}:)[^\s/@"]{1,200}(?=@)`,
+];
+
+function escapePattern(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
+}
+
+/** stderr, synchronously: a line written just before an exit is not lost. The pretty printer is loaded only when it is used. */
+function stderrOf(format: LogFormat): DestinationStream {
+  if (format === 'json') return pino.destination({ dest: 2, sync: true });
+  const pretty = createRequire(import.meta.url)('pino-pretty') as (options: object) => DestinationStream;
+  return pretty({ destination: 2, sync: true, translateTime: 'SYS:HH:MM:ss.l', ignore: 'pid,hostname' });
+}

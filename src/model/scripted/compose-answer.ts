@@ -1,0 +1,147 @@
+// Decides what the scripted model answers to a request: the script's answer at this point of the turn, or what a helpful model
+// without a mind of its own says.
+import type { InputFigures } from './cache-figures.ts';
+import { tokensOf } from './cache-figures.ts';
+import { findPrompt, latestPromptKey } from './find-prompt.ts';
+import type { Prompt } from './find-prompt.ts';
+import type { Script, ScriptAnswer, ScriptBlock, ScriptFault } from './parse-script.ts';
+import { answerAt, echoOf, parseScript } from './parse-script.ts';
+import { invalidRequest } from './provider-error.ts';
+import type { ScriptMemory } from './script-memory.ts';
+import { signatureOf } from './signature.ts';
+import type { MessagesRequest } from './wire.ts';
+
+export type AnswerBlock =
+  | { type: 'text'; text: string }
+  | { type: 'thinking'; thinking: string; signature: string }
+  | { type: 'redacted_thinking'; data: string }
+  | { type: 'tool_use'; id: string; name: string; inputJson: string };
+
+interface WireUsage {
+  input_tokens: number;
+  output_tokens: number;
+  cache_read_input_tokens: number;
+  cache_creation_input_tokens: number;
+}
+
+export interface ComposedAnswer {
+  id: string;
+  model: string;
+  blocks: AnswerBlock[];
+  stopReason: string;
+  usage: WireUsage;
+  delayMs: number;
+  slowMs: number;
+  /** Comes in place of the answer, or breaks it off. */
+  fault: ScriptFault | null;
+  malformed: 'input' | 'stream' | null;
+}
+
+/** What the answer depends on besides the request. */
+export interface Situation {
+  /** Names the turn, for errors that come a number of times: from the caller's audit headers; empty when there are none. */
+  turn: string;
+  figures: InputFigures;
+  memory: ScriptMemory;
+  /** Makes ids that never repeat; the prefix tells their kind. */
+  newId: (prefix: 'msg_' | 'toolu_') => string;
+  /** The size of the context window, in tokens. */
+  contextTokens: number;
+}
+
+/** Composes the answer to a valid request. Throws `ProviderError` when the prompt does not fit the context window. */
+export function composeAnswer(request: MessagesRequest, situation: Situation): ComposedAnswer {
+  const { figures, contextTokens } = situation;
+  if (figures.totalTokens > contextTokens) {
+    throw invalidRequest(`prompt is too long: ${figures.totalTokens} tokens > ${contextTokens} maximum`);
+  }
+  const { turn, memory } = situation;
+  const firstKey = turn === '' ? null : memory.firstKeyOf(turn, () => latestPromptKey(request.messages));
+  const prompt = findPrompt(request.messages, firstKey);
+  const script = parseScript(prompt.texts);
+  const found = script && answerAt(script, prompt.position);
+  const answer = found?.answer ?? null;
+  const blocks = blocksFor(prompt, script, answer, found?.repetition ?? 1, situation.newId);
+  const place = `${turn}|${request.messages.length}|${prompt.position}|${prompt.key}`;
+  return {
+    id: situation.newId('msg_'),
+    model: request.model,
+    blocks,
+    stopReason: answer?.stopReason ?? (blocks.some((block) => block.type === 'tool_use') ? 'tool_use' : 'end_turn'),
+    usage: usageOf(answer, blocks, figures),
+    delayMs: answer?.delayMs ?? script?.delayMsEach ?? 0,
+    slowMs: answer?.slowMs ?? script?.slowMsEach ?? 0,
+    fault: answer ? memory.takeFault(place, answer.faults) : null,
+    malformed: answer?.malformed ?? null,
+  };
+}
+
+function blocksFor(
+  prompt: Prompt,
+  script: Script | null,
+  answer: ScriptAnswer | null,
+  repetition: number,
+  newId: Situation['newId'],
+): AnswerBlock[] {
+  if (answer?.isEmpty) return [];
+  if (answer && answer.blocks.length > 0) {
+    return answer.blocks.flatMap((block) => blockFor(block, repetition, newId) ?? []);
+  }
+  return [{ type: 'text', text: closingText(prompt, script) }];
+}
+
+function blockFor(block: ScriptBlock, repetition: number, newId: Situation['newId']): AnswerBlock | null {
+  switch (block.kind) {
+    case 'text':
+      return block.text === '' ? null : { type: 'text', text: block.text };
+    case 'thinking':
+      return { type: 'thinking', thinking: block.text, signature: signatureOf(block.text) };
+    case 'redacted':
+      return { type: 'redacted_thinking', data: block.data };
+    case 'tool': {
+      const inputJson = block.inputJson.replaceAll('$i', String(repetition));
+      return { type: 'tool_use', id: block.id ?? newId('toolu_'), name: block.name, inputJson };
+    }
+  }
+}
+
+/** What ends a turn when the script says nothing: an answer to the newest text, else to the prompt around its directives. */
+function closingText(prompt: Prompt, script: Script | null): string {
+  const isScriptPrompt = script !== null && prompt.latestTexts === prompt.texts;
+  const texts = script === null || !isScriptPrompt ? prompt.latestTexts : [];
+  const own = texts.length > 0 ? texts : (script?.ownTexts ?? prompt.texts).filter((text) => text !== '');
+  return own.length > 0 ? own.map(plainReply).join('\n') : 'Done.';
+}
+
+function plainReply(text: string): string {
+  if (/^Read HEARTBEAT\.md/m.test(text)) return 'HEARTBEAT_OK';
+  const announced = /^\[System Message\][^\n]*?(A (?:subagent|cron)[^\n]*)\n+Result:\n([^\n]*)/m.exec(text);
+  if (announced) return `${announced[1]} It says: ${announced[2]}`;
+  if (/^A new session was started via \/new or \/reset/m.test(text)) {
+    return 'Hello! This is a new session. I am the scripted model: I say back what you write, or do what your directives say.';
+  }
+  return echoOf(text);
+}
+
+function usageOf(answer: ScriptAnswer | null, blocks: readonly AnswerBlock[], figures: InputFigures): WireUsage {
+  const asked = answer?.usage;
+  return {
+    input_tokens: asked?.input ?? figures.inputTokens,
+    output_tokens: asked?.output ?? Math.max(1, tokensOf(blocks.reduce((chars, block) => chars + charsOf(block), 0))),
+    cache_read_input_tokens: asked?.['cache-read'] ?? figures.cacheReadTokens,
+    cache_creation_input_tokens: asked?.['cache-write'] ?? figures.cacheWriteTokens,
+  };
+}
+
+function charsOf(block: AnswerBlock): number {
+  switch (block.type) {
+    case 'text':
+      return block.text.length;
+    case 'thinking':
+      return block.thinking.length;
+    case 'redacted_thinking':
+      return block.data.length;
+    case 'tool_use':
+      return block.name.length + block.inputJson.length;
+  }
+}

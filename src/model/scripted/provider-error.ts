@@ -1,0 +1,76 @@
+// The errors that the scripted model answers with: status, type and body as the Messages API gives them.
+
+/** Thrown while a request is looked at; becomes the answer. `retryAfter` goes out as the header of that name. */
+export class ProviderError extends Error {
+  readonly code = 'provider_error';
+  readonly status: number;
+  readonly type: string;
+  readonly errorCode: string | null;
+  readonly retryAfter: string | null;
+
+  constructor(fault: {
+    status: number;
+    message: string;
+    type?: string;
+    errorCode?: string | null;
+    retryAfter?: string | null;
+  }) {
+    super(fault.message);
+    this.name = 'ProviderError';
+    this.status = fault.status;
+    this.type = fault.type ?? typeOfStatus(fault.status);
+    this.errorCode = fault.errorCode ?? null;
+    this.retryAfter = fault.retryAfter ?? null;
+  }
+}
+
+const TYPES: ReadonlyMap<number, string> = new Map([
+  [400, 'invalid_request_error'],
+  [401, 'authentication_error'],
+  [402, 'billing_error'],
+  [403, 'permission_error'],
+  [404, 'not_found_error'],
+  [409, 'conflict_error'],
+  [413, 'request_too_large'],
+  [429, 'rate_limit_error'],
+  [504, 'timeout_error'],
+  [529, 'overloaded_error'],
+]);
+
+/** What the API says when a script gives a status alone. */
+const MESSAGES: ReadonlyMap<number, string> = new Map([
+  [400, 'messages: Invalid request'],
+  [401, 'invalid x-api-key'],
+  [402, 'Your credit balance is too low to access the Anthropic API.'],
+  [403, 'Your API key does not have permission to use the specified resource.'],
+  [404, 'Not found'],
+  [413, 'Request exceeds the maximum size'],
+  [429, 'This request would exceed your rate limit of input tokens per minute.'],
+  [500, 'Internal server error'],
+  [529, 'Overloaded'],
+]);
+
+/** The error type that the API gives with a status. */
+function typeOfStatus(status: number): string {
+  return TYPES.get(status) ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
+}
+
+/** The message that goes with a status when nobody wrote one. */
+export function messageOfStatus(status: number): string {
+  return MESSAGES.get(status) ?? `Error ${status}`;
+}
+
+/** A refusal of the request itself: 400 `invalid_request_error`. */
+export function invalidRequest(message: string): ProviderError {
+  return new ProviderError({ status: 400, message });
+}
+
+/** The JSON body of an error answer, and of an error event inside a stream. */
+export function errorBody(error: ProviderError, requestId: string): string {
+  const details = error.errorCode === null ? {} : { details: { error_code: error.errorCode } };
+  return JSON.stringify({
+    type: 'error',
+    error: { type: error.type, message: error.message, ...details },
+    request_id: requestId,
+  });
+}

@@ -1,0 +1,133 @@
+// The outbox: replies on their way out, in order per session. Only the oldest open delivery of a session can be claimed, so a
+// later one never overtakes it; a claim is a lease, so what a dead process was sending is claimable again.
+//
+//   pending ──claim──▶ sending ──2xx──▶ sent
+//      ▲                 │  ├─ may pass ──▶ pending (due later)       until it expires: expired
+//      │                 │  └─ will not  ──▶ failed + dead letter
+//      └── lease ran out ┘  (the receiver knows it by its dedupe key; a channel without one makes it `unknown`)
+import type { DeliveryId, SessionId } from '../core/ids.ts';
+import { newId } from '../ids.ts';
+import type { Database } from './database.ts';
+import { insertEventsSql } from './events.ts';
+
+/** A delivery that is ours to send until its lease runs out. */
+export interface ClaimedDelivery {
+  id: DeliveryId;
+  sessionId: SessionId;
+  turnId: string | null;
+  channel: string;
+  target: unknown;
+  payload: unknown;
+  /** Counts this attempt. */
+  attempts: number;
+}
+
+/** Claims the oldest open delivery of a session, if it is due and nobody sends it. */
+export async function claimDelivery(
+  database: Database,
+  claim: { sessionId: SessionId; owner: string; leaseMs: number },
+): Promise<ClaimedDelivery | null> {
+  const result = await database.hot.query({
+    name: 'claim-delivery',
+    text: `/* claim-delivery */
+with oldest as materialized (
+  select d.id from holdfast.deliveries d
+  where d.session_id = $1 and d.status in ('pending', 'sending') order by d.seq limit 1
+),
+locked as materialized (
+  select d.id from holdfast.deliveries d join oldest on oldest.id = d.id
+  where d.expires_at > clock_timestamp() and ((d.status = 'pending' and d.due_at <= clock_timestamp())
+    or (d.status = 'sending' and d.lease_expires_at <= clock_timestamp()))
+  for update of d skip locked
+)
+update holdfast.deliveries d
+set status = 'sending', owner = $2, attempts = d.attempts + 1,
+  lease_expires_at = clock_timestamp() + $3 * interval '1 millisecond'
+from locked where d.id = locked.id
+returning d.id, d.session_id, d.turn_id, d.channel, d.target, d.payload, d.attempts`,
+    values: [claim.sessionId, claim.owner, claim.leaseMs],
+  });
+  const row = result.rows[0];
+  if (row === undefined) return null;
+  return {
+    id: row.id,
+    sessionId: row.session_id,
+    turnId: row.turn_id,
+    channel: row.channel,
+    target: row.target,
+    payload: row.payload,
+    attempts: row.attempts,
+  };
+}
+
+export interface DeliverySettlement {
+  delivery: ClaimedDelivery;
+  owner: string;
+  status: 'sent' | 'pending' | 'failed';
+  /** The HTTP status that the receiver answered, if it did. */
+  lastStatus: number | null;
+  lastError: string | null;
+  /** For `pending`: not before so many milliseconds. */
+  delayMs: number;
+}
+
+/** Writes what became of an attempt, with its event, and a dead letter when it was given up. No effect when it is not ours. */
+export async function settleDelivery(database: Database, settlement: DeliverySettlement): Promise<void> {
+  const { delivery, status, lastStatus } = settlement;
+  const lastError = settlement.lastError?.replaceAll('\u0000', '').toWellFormed().slice(0, 1000) ?? null;
+  await database.hot.query({
+    name: 'settle-delivery',
+    text: `/* settle-delivery */
+with settled as (
+  update holdfast.deliveries d
+  set status = $3, owner = null, lease_expires_at = null, last_status = $4, last_error = $5,
+    due_at = clock_timestamp() + $6 * interval '1 millisecond',
+    settled_at = case when $3 <> 'pending' then clock_timestamp() end
+  where d.id = $1 and d.owner = $2 and d.status = 'sending'
+  returning d.id, d.session_id, d.turn_id, d.attempts
+),
+lettered as (
+  insert into holdfast.dead_letters (id, kind, session_id, turn_id, delivery_id, code, reason)
+  select $7, 'delivery', session_id, turn_id, id, 'delivery_failed', coalesce($5, 'refused') from settled where $3 = 'failed'
+),
+told as (
+  ${insertEventsSql(`select session_id, turn_id, case when $3 = 'sent' then 'delivery.sent' else 'delivery.failed' end as type,
+    json_build_object('deliveryId', id, 'attempt', attempts, 'status', $3::text, 'httpStatus', $4::int) as data, 1 as n from settled`)}
+)
+select 1`,
+    values: [delivery.id, settlement.owner, status, lastStatus, lastError, Math.ceil(settlement.delayMs), newId<string>()],
+  });
+}
+
+export interface DueDelivery {
+  sessionId: SessionId;
+  /** Grows with every attempt, so that it names a ring. */
+  ringNo: number;
+}
+
+const DUE_MAX = 500;
+
+/** Marks what is too old to be sent as expired, and returns the sessions whose oldest open delivery is due. */
+export async function readDueDeliveries(database: Database): Promise<DueDelivery[]> {
+  const result = await database.hot.query({
+    name: 'due-deliveries',
+    text: `/* due-deliveries */
+with expired as (
+  update holdfast.deliveries d set status = 'expired', settled_at = clock_timestamp(), owner = null, lease_expires_at = null
+  where d.status in ('pending', 'sending') and d.expires_at <= clock_timestamp()
+    and (d.status = 'pending' or d.lease_expires_at <= clock_timestamp())
+  returning d.id, d.session_id, d.turn_id, d.attempts
+),
+told as (
+  ${insertEventsSql(`select session_id, turn_id, 'delivery.failed' as type,
+    json_build_object('deliveryId', id, 'attempt', attempts, 'status', 'expired') as data, row_number() over () as n from expired`)}
+)
+select * from (
+  select distinct on (d.session_id) d.session_id, d.seq * 1000 + d.attempts as ring_no, d.status, d.due_at, d.lease_expires_at
+  from holdfast.deliveries d where d.status in ('pending', 'sending') order by d.session_id, d.seq
+) as oldest
+where (status = 'pending' and due_at <= clock_timestamp()) or (status = 'sending' and lease_expires_at <= clock_timestamp())
+limit ${DUE_MAX}`,
+  });
+  return result.rows.map((row) => ({ sessionId: row.session_id, ringNo: Number(row.ring_no) }));
+}

@@ -1,0 +1,37 @@
+// The overrides of a session: what its queue, model and thinking are when they differ from the configuration, and its label.
+import { type SQL, sql } from './drizzle.ts';
+import type { ViewDatabase } from './views/page.ts';
+
+/** Absent: unchanged. Null: back to the configuration. */
+export interface SessionPatch {
+  queueMode?: string | null | undefined;
+  queueDebounceMs?: number | null | undefined;
+  queueCap?: number | null | undefined;
+  queueDrop?: string | null | undefined;
+  model?: string | null | undefined;
+  thinking?: string | null | undefined;
+  label?: string | null | undefined;
+}
+
+const COLUMNS: Record<keyof SessionPatch, string> = {
+  queueMode: 'queue_mode',
+  queueDebounceMs: 'queue_debounce_ms',
+  queueCap: 'queue_cap',
+  queueDrop: 'queue_drop',
+  model: 'model',
+  thinking: 'thinking',
+  label: 'label',
+};
+
+/** Sets the overrides of the session of this canonical key. False when there is no such session. */
+export async function patchSession(db: ViewDatabase, key: string, patch: SessionPatch): Promise<boolean> {
+  const changes: SQL[] = [sql`updated_at = clock_timestamp()`];
+  for (const [field, column] of Object.entries(COLUMNS) as [keyof SessionPatch, string][]) {
+    const value = patch[field];
+    if (value !== undefined) changes.push(sql`${sql.identifier(column)} = ${value}`);
+  }
+  const result = await db.execute(
+    sql`update holdfast.sessions set ${sql.join(changes, sql`, `)} where key = ${key} returning 1`,
+  );
+  return result.rows.length > 0;
+}

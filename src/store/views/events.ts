@@ -1,0 +1,112 @@
+// Reading the events in an order that is final. An id holds the number of the transaction that wrote it; below the number of
+// the oldest transaction that still runs (the horizon) nothing can appear any more, so a reader that stops there and goes on
+// from its last id sees each event once and misses none.
+import { type SQL, sql } from '../drizzle.ts';
+import type { ViewDatabase } from './page.ts';
+
+export interface EventRow {
+  id: bigint;
+  sessionKey: string | null;
+  turnId: string | null;
+  type: string;
+  data: Record<string, unknown>;
+  at: string;
+}
+
+/** Absent fields do not filter. `turn` names its session too, because that is what events are found by. */
+export interface EventFilter {
+  sessionKey?: string | undefined;
+  turn?: { id: string; sessionId: string } | undefined;
+  types?: readonly string[] | undefined;
+}
+
+/** Events with an id over `after`, in order. All that match below `horizon` are in it unless it has as many as were asked for. */
+export interface EventPage {
+  events: EventRow[];
+  horizon: bigint;
+}
+
+const HORIZON = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint << 16`;
+
+/** Reads up to `limit` final events after an id. */
+export async function readEvents(
+  db: ViewDatabase,
+  filter: EventFilter,
+  page: { after: bigint; limit: number },
+): Promise<EventPage> {
+  const result = await db.execute<RawEvent>(sql`
+    with edge as materialized (select ${HORIZON} as horizon)
+    select edge.horizon::text, found.* from edge left join lateral (
+      select e.id::text, s.key, e.turn_id, e.type, e.data, e.created_at::text as at
+      from holdfast.events e left join holdfast.sessions s on s.id = e.session_id
+      where e.id > ${page.after.toString()}::bigint and e.id < edge.horizon ${conditionOf(filter)}
+      order by e.id limit ${page.limit}
+    ) as found on true order by found.id::bigint`);
+  const rows = result.rows.filter((row) => row.id !== null);
+  return {
+    events: rows.map(eventOf),
+    // The left join gives at least one row.
+    horizon: BigInt(result.rows[0]!.horizon),
+  };
+}
+
+/** Everything below it is final; what is written from now on is not below it. */
+export async function readEventHorizon(db: ViewDatabase): Promise<bigint> {
+  const result = await db.execute<{ horizon: string }>(sql`select (${HORIZON})::text as horizon`);
+  return BigInt(result.rows[0]!.horizon);
+}
+
+/** An id that all events of a turn that began then are over: that of the session's newest event from before, or 0. */
+export async function findEventBefore(db: ViewDatabase, turn: { sessionId: string; startedAt: Date }): Promise<bigint> {
+  const result = await db.execute<{ id: string }>(sql`
+    select e.id::text from holdfast.events e
+    where e.session_id = ${turn.sessionId} and e.created_at < ${turn.startedAt.toISOString()}::timestamptz - interval '10 seconds'
+    order by e.id desc limit 1`);
+  return BigInt(result.rows[0]?.id ?? 0);
+}
+
+/** The id of the event that says that the turn ended, final or not yet; null when there is none (any more). */
+export async function findTurnEnd(
+  db: ViewDatabase,
+  turn: { id: string; sessionId: string; after: bigint },
+): Promise<bigint | null> {
+  const result = await db.execute<{ id: string }>(sql`
+    select e.id::text from holdfast.events e
+    where e.session_id = ${turn.sessionId} and e.turn_id = ${turn.id} and e.type = 'turn.ended' and e.id > ${turn.after.toString()}::bigint
+    order by e.id desc limit 1`);
+  const id = result.rows[0]?.id;
+  return id === undefined ? null : BigInt(id);
+}
+
+interface RawEvent extends Record<string, unknown> {
+  horizon: string;
+  id: string | null;
+  key: string | null;
+  turn_id: string | null;
+  type: string;
+  data: Record<string, unknown>;
+  at: string;
+}
+
+function eventOf(row: RawEvent): EventRow {
+  return {
+    id: BigInt(row.id ?? 0),
+    sessionKey: row.key,
+    turnId: row.turn_id,
+    type: row.type,
+    data: row.data,
+    at: new Date(row.at).toISOString(),
+  };
+}
+
+function conditionOf(filter: EventFilter): SQL {
+  const parts: SQL[] = [];
+  if (filter.sessionKey !== undefined) {
+    parts.push(sql`and e.session_id = (select wanted.id from holdfast.sessions wanted where wanted.key = ${filter.sessionKey})`);
+  }
+  if (filter.turn !== undefined) {
+    parts.push(sql`and e.session_id = ${filter.turn.sessionId} and e.turn_id = ${filter.turn.id}`);
+  }
+  if (filter.types !== undefined) parts.push(sql`and e.type = any (${sql.param([...filter.types])}::text[])`);
+  return sql.join(parts, sql` `);
+}

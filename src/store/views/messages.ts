@@ -1,0 +1,93 @@
+// Inbox messages as the outside sees them. The reply is that of the turn that took the message; several messages of one turn
+// have the same one.
+import { and, eq, inArray, notInArray, sql } from '../drizzle.ts';
+import { inbox, sessions, turns } from '../schema.ts';
+import type { SessionFacts } from '../session-facts.ts';
+import { isoOf, isoOrNull, type ViewDatabase } from './page.ts';
+
+export const MESSAGE_STATUSES = ['waiting', 'claimed', 'answered', 'silent', 'failed', 'cancelled', 'dropped'] as const;
+export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
+
+export interface MessageView {
+  id: string;
+  sessionKey: string;
+  /** The number of this input in its session. */
+  seq: number;
+  kind: string;
+  text: string;
+  status: MessageStatus;
+  turnId: string | null;
+  reply: string | null;
+  /** Why it failed, was cancelled or was dropped. */
+  error: unknown;
+  receivedAt: string;
+  settledAt: string | null;
+}
+
+/** The messages of these ids that exist, in no order. */
+export async function viewMessages(db: ViewDatabase, ids: string[]): Promise<MessageView[]> {
+  if (ids.length === 0) return [];
+  const rows = await db
+    .select({
+      id: inbox.id,
+      sessionKey: sessions.key,
+      seq: inbox.seq,
+      kind: inbox.kind,
+      text: sql<string | null>`${inbox.body} ->> 'text'`,
+      status: inbox.status,
+      turnId: inbox.turnId,
+      reply: turns.reply,
+      error: inbox.error,
+      turnError: turns.error,
+      receivedAt: inbox.receivedAt,
+      settledAt: inbox.settledAt,
+    })
+    .from(inbox)
+    .innerJoin(sessions, eq(sessions.id, inbox.sessionId))
+    .leftJoin(turns, eq(turns.id, inbox.turnId))
+    .where(inArray(inbox.id, ids));
+  return rows.map(({ turnError, ...row }) => ({
+    ...row,
+    text: row.text ?? '',
+    // The table's check allows no other.
+    status: row.status as MessageStatus,
+    reply: row.status === 'answered' ? row.reply : null,
+    error: row.error ?? (row.status === 'failed' || row.status === 'cancelled' ? turnError : null) ?? null,
+    receivedAt: isoOf(row.receivedAt),
+    settledAt: isoOrNull(row.settledAt),
+  }));
+}
+
+/** The message of this id, or null. */
+export async function viewMessage(db: ViewDatabase, id: string): Promise<MessageView | null> {
+  return (await viewMessages(db, [id]))[0] ?? null;
+}
+
+/** Which of these messages are settled: answered, silent, failed, cancelled or dropped. */
+export async function findSettled(db: ViewDatabase, ids: string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const rows = await db
+    .select({ id: inbox.id })
+    .from(inbox)
+    .where(and(inArray(inbox.id, ids), notInArray(inbox.status, ['waiting', 'claimed'])));
+  return rows.map((row) => row.id);
+}
+
+/** A message as it was when it was accepted, with the session as it was then; null when it is not (or no longer) known. */
+export async function viewAcceptance(
+  db: ViewDatabase,
+  id: string,
+): Promise<{ message: MessageView; session: SessionFacts | null; sessionId: string } | null> {
+  const rows = await db
+    .select({ sessionId: inbox.sessionId, answer: inbox.answer })
+    .from(inbox)
+    .where(eq(inbox.id, id));
+  const [row, message] = [rows[0], await viewMessage(db, id)];
+  if (row === undefined || message === null) return null;
+  return {
+    message: { ...message, status: 'waiting', turnId: null, reply: null, error: null, settledAt: null },
+    // Written by the accepting statement as these facts.
+    session: row.answer as SessionFacts | null,
+    sessionId: row.sessionId,
+  };
+}

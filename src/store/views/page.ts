@@ -1,0 +1,38 @@
+// Pages of lists, by key and never by offset: a page costs the same however deep it lies, and rows that arrive meanwhile move nothing.
+import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
+
+/** Where the views read from. They only read. */
+export type ViewDatabase = NodePgDatabase<Record<string, never>>;
+
+/** What part of a list is wanted: at most `limit` items that come after the item whose key is `after`. */
+export interface PageRequest {
+  limit: number;
+  after: string | null;
+}
+
+/** `next` is the `after` of the following page, null when this is the last one. */
+export interface Page<Item> {
+  items: Item[];
+  next: string | null;
+}
+
+/** Makes a page of rows that were read with `limit + 1`: the one too many says that there is more. */
+export function pageOf<Row, Item>(
+  rows: Row[],
+  limit: number,
+  view: { item: (row: Row) => Item; key: (row: Row) => string },
+): Page<Item> {
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  return { items: shown.map(view.item), next: rows.length > limit && last !== undefined ? view.key(last) : null };
+}
+
+/** A time as the contract writes it. */
+export function isoOf(time: Date): string {
+  return time.toISOString();
+}
+
+/** The same for a time that may not have come yet. */
+export function isoOrNull(time: Date | null): string | null {
+  return time === null ? null : time.toISOString();
+}

@@ -1,0 +1,56 @@
+// The system events of a session, oldest first: those that wait for the next prompt, or all with what became of them.
+import { and, asc, eq, gt } from '../drizzle.ts';
+import { systemEvents } from '../schema.ts';
+import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+
+export const SYSTEM_EVENT_STATES = ['queued', 'consumed', 'dropped'] as const;
+
+export interface SystemEventView {
+  id: string;
+  sessionKey: string;
+  text: string;
+  contextKey: string | null;
+  trusted: boolean;
+  state: (typeof SYSTEM_EVENT_STATES)[number];
+  /** The turn whose prompt it is in. */
+  turnId: string | null;
+  dropReason: string | null;
+  createdAt: string;
+  settledAt: string | null;
+}
+
+/** The events of a session; only those that wait unless `isAll`. */
+export async function listSystemEvents(
+  db: ViewDatabase,
+  filter: { session: { id: string; key: string }; isAll: boolean },
+  page: PageRequest,
+): Promise<Page<SystemEventView>> {
+  const rows = await db
+    .select()
+    .from(systemEvents)
+    .where(
+      and(
+        eq(systemEvents.sessionId, filter.session.id),
+        filter.isAll ? undefined : eq(systemEvents.state, 'queued'),
+        page.after === null ? undefined : gt(systemEvents.id, page.after),
+      ),
+    )
+    .orderBy(asc(systemEvents.id))
+    .limit(page.limit + 1);
+  return pageOf(rows, page.limit, {
+    item: (row) => ({
+      id: row.id,
+      sessionKey: filter.session.key,
+      text: row.text,
+      contextKey: row.contextKey,
+      trusted: row.isTrusted,
+      // The table's check allows no other.
+      state: row.state as SystemEventView['state'],
+      turnId: row.turnId,
+      dropReason: row.dropReason,
+      createdAt: isoOf(row.createdAt),
+      settledAt: isoOrNull(row.settledAt),
+    }),
+    key: (row) => row.id,
+  });
+}

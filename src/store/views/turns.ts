@@ -1,0 +1,177 @@
+// Turns as the outside sees them, newest first, with their steps and with the times that they spent on what. A list shows the
+// last steps of each turn only; a turn by itself shows all.
+import { and, desc, eq, gte, inArray, lt } from '../drizzle.ts';
+import { sessions, turns } from '../schema.ts';
+import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { viewSteps, type StepView, type UsageView } from './turn-steps.ts';
+
+export const TURN_STATUSES = [
+  'running',
+  'completed',
+  'silent',
+  'failed',
+  'aborted',
+  'timedOut',
+  'interrupted',
+  'resuming',
+] as const;
+export const TURN_KINDS = ['message', 'cron', 'heartbeat', 'announce', 'followup', 'batch'] as const;
+
+/** A stretch of a turn's time, from the times that its journal holds; `n` numbers model calls and steps of tools. */
+export interface SpanView {
+  kind: 'queue.wait' | 'prompt.assemble' | 'model.call' | 'tool.exec';
+  name: string;
+  n: number | null;
+  startedAt: string;
+  endedAt: string | null;
+}
+
+export interface TurnView {
+  id: string;
+  sessionKey: string;
+  kind: string;
+  lane: string;
+  status: (typeof TURN_STATUSES)[number];
+  attempt: number;
+  epoch: number;
+  worker: string;
+  model: string;
+  reply: string | null;
+  error: unknown;
+  usage: UsageView;
+  queuedAt: string;
+  claimedAt: string;
+  startedAt: string;
+  endedAt: string | null;
+  /** How many steps there are, shown or not. */
+  stepCount: number;
+  steps: StepView[];
+  spans: SpanView[];
+}
+
+export interface TurnFilter {
+  sessionKey?: string | undefined;
+  statuses?: string[] | undefined;
+  kind?: string | undefined;
+  lane?: string | undefined;
+  /** Turns that started then or later. */
+  since?: Date | undefined;
+}
+
+/** The most steps of one turn in a list, the newest. */
+const LISTED_STEPS_MAX = 20;
+
+/** Turns of these ids that exist, with all their steps. */
+export async function viewTurns(db: ViewDatabase, ids: string[]): Promise<TurnView[]> {
+  if (ids.length === 0) return [];
+  const [rows, steps] = await Promise.all([selectTurns(db).where(inArray(turns.id, ids)), viewSteps(db, ids)]);
+  return rows.map((row) => turnViewOf(row, steps.get(row.turn.id) ?? []));
+}
+
+/** The turn of this id, or null. */
+export async function viewTurn(db: ViewDatabase, id: string): Promise<TurnView | null> {
+  return (await viewTurns(db, [id]))[0] ?? null;
+}
+
+/** The turn's session, and whether it has ended; null when there is no such turn. */
+export async function findTurn(
+  db: ViewDatabase,
+  id: string,
+): Promise<{ sessionId: string; startedAt: Date; isEnded: boolean } | null> {
+  const rows = await db
+    .select({ sessionId: turns.sessionId, startedAt: turns.startedAt, endedAt: turns.endedAt })
+    .from(turns)
+    .where(eq(turns.id, id));
+  const row = rows[0];
+  return row === undefined ? null : { sessionId: row.sessionId, startedAt: row.startedAt, isEnded: row.endedAt !== null };
+}
+
+/** Turns, the youngest first; a filter that names no session of ours finds none. */
+export async function listTurns(db: ViewDatabase, filter: TurnFilter, page: PageRequest): Promise<Page<TurnView>> {
+  const rows = await selectTurns(db)
+    .where(
+      and(
+        filter.sessionKey === undefined ? undefined : eq(sessions.key, filter.sessionKey),
+        filter.statuses === undefined ? undefined : inArray(turns.status, filter.statuses),
+        filter.kind === undefined ? undefined : eq(turns.kind, filter.kind),
+        filter.lane === undefined ? undefined : eq(turns.lane, filter.lane),
+        filter.since === undefined ? undefined : gte(turns.startedAt, filter.since),
+        page.after === null ? undefined : lt(turns.id, page.after),
+      ),
+    )
+    .orderBy(desc(turns.id))
+    .limit(page.limit + 1);
+  const steps = await viewSteps(
+    db,
+    rows.slice(0, page.limit).map((row) => row.turn.id),
+  );
+  return pageOf(rows, page.limit, {
+    item: (row) => {
+      const whole = turnViewOf(row, steps.get(row.turn.id) ?? []);
+      return { ...whole, steps: whole.steps.slice(-LISTED_STEPS_MAX), spans: whole.spans.slice(-3 * LISTED_STEPS_MAX) };
+    },
+    key: (row) => row.turn.id,
+  });
+}
+
+function selectTurns(db: ViewDatabase) {
+  return db
+    .select({ turn: turns, sessionKey: sessions.key })
+    .from(turns)
+    .innerJoin(sessions, eq(sessions.id, turns.sessionId))
+    .$dynamic();
+}
+
+function turnViewOf(row: { turn: typeof turns.$inferSelect; sessionKey: string }, steps: StepView[]): TurnView {
+  const { turn } = row;
+  return {
+    id: turn.id,
+    sessionKey: row.sessionKey,
+    kind: turn.kind,
+    lane: turn.lane,
+    // The table's check allows no other.
+    status: turn.status as TurnView['status'],
+    attempt: turn.attempt,
+    epoch: turn.epoch,
+    worker: turn.worker,
+    model: turn.model,
+    reply: turn.reply,
+    error: turn.error ?? null,
+    usage: {
+      inputTokens: turn.inputTokens,
+      outputTokens: turn.outputTokens,
+      cacheReadTokens: turn.cacheReadTokens,
+      cacheWriteTokens: turn.cacheWriteTokens,
+    },
+    queuedAt: isoOf(turn.queuedAt),
+    claimedAt: isoOf(turn.claimedAt),
+    startedAt: isoOf(turn.startedAt),
+    endedAt: isoOrNull(turn.endedAt),
+    stepCount: Math.max(turn.steps, steps.length),
+    steps,
+    spans: spansOf(turn, steps),
+  };
+}
+
+function spansOf(turn: typeof turns.$inferSelect, steps: StepView[]): SpanView[] {
+  const queuedAt = isoOf(turn.queuedAt);
+  const claimedAt = isoOf(turn.claimedAt);
+  const spans: SpanView[] = [
+    { kind: 'queue.wait', name: 'waiting', n: null, startedAt: queuedAt, endedAt: claimedAt },
+    { kind: 'prompt.assemble', name: 'prompt', n: null, startedAt: claimedAt, endedAt: isoOf(turn.startedAt) },
+  ];
+  for (const step of steps) {
+    for (const call of step.calls) {
+      spans.push({ kind: 'model.call', name: turn.model, n: call.n, startedAt: call.startedAt, endedAt: call.endedAt });
+    }
+    for (const tool of step.tools) {
+      spans.push({ kind: 'tool.exec', name: tool.name, n: step.n, startedAt: tool.startedAt, endedAt: tool.endedAt });
+    }
+  }
+  return spans.map(neverNegative);
+}
+
+/** The database's clock may have been set back in between; a span is then empty, not negative. */
+function neverNegative(span: SpanView): SpanView {
+  return span.endedAt !== null && span.endedAt < span.startedAt ? { ...span, endedAt: span.startedAt } : span;
+}

@@ -1,0 +1,73 @@
+// Makes any tool's answer fit for a transcript: bounded (G28), well-formed text that JSON and the model's API accept, no empty
+// blocks (G12). Tools come from plugins too, so an answer of the wrong shape is expected, and is an error result.
+import type { ImageBlock, TextBlock } from '../core/content.ts';
+import { errorOutcome, type ToolOutcome } from './tool.ts';
+
+/** The most text of one result. */
+export const RESULT_CHARS_MAX = 400_000;
+/** The most base64 of one image: the provider takes images of 5 MB. */
+const IMAGE_CHARS_MAX = 7_000_000;
+const BLOCKS_MAX = 50;
+const IMAGES_MAX = 5;
+const IMAGE_TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
+/** What stands for an answer without text: the model's API refuses blank blocks. */
+const NOTHING = '(empty)';
+/** How much of the room goes to the start of a text that is cut; the rest to its end. */
+const HEAD_SHARE = 0.75;
+
+/** The outcome with its text cut to `charsMax` (a note says how much is missing) and what cannot be sent replaced by a note. */
+export function boundOutcome(outcome: ToolOutcome, charsMax: number = RESULT_CHARS_MAX): ToolOutcome {
+  // The port's types are a promise that a plugin in plain JavaScript may break.
+  const { content, isError } = (outcome ?? {}) as Partial<Record<keyof ToolOutcome, unknown>>;
+  if (typeof content === 'string') {
+    const text = cutText(content, charsMax);
+    return { content: text.trim() === '' ? NOTHING : text, isError: isError === true };
+  }
+  if (!Array.isArray(content)) return errorOutcome('The tool answered with nothing that can be shown.');
+  return { content: boundBlocks(content, charsMax), isError: isError === true };
+}
+
+function boundBlocks(blocks: readonly unknown[], charsMax: number): (TextBlock | ImageBlock)[] {
+  const bounded: (TextBlock | ImageBlock)[] = [];
+  let charsLeft = charsMax;
+  let images = 0;
+  for (const block of blocks.slice(0, BLOCKS_MAX)) {
+    if (isImage(block) && images < IMAGES_MAX) {
+      images++;
+      bounded.push(block);
+      continue;
+    }
+    const text = isText(block) ? cutText(block.text, charsLeft) : '[a part that cannot be shown was left out]';
+    charsLeft = Math.max(0, charsLeft - text.length);
+    if (text.trim() !== '') bounded.push({ type: 'text', text });
+  }
+  if (blocks.length > BLOCKS_MAX) {
+    bounded.push({ type: 'text', text: `[${blocks.length - BLOCKS_MAX} more parts left out]` });
+  }
+  return bounded.length > 0 ? bounded : [{ type: 'text', text: NOTHING }];
+}
+
+function isText(block: unknown): block is TextBlock {
+  const { type, text } = (block ?? {}) as Partial<TextBlock>;
+  return type === 'text' && typeof text === 'string';
+}
+
+function isImage(block: unknown): block is ImageBlock {
+  const { type, source } = (block ?? {}) as Partial<ImageBlock>;
+  return (
+    type === 'image' &&
+    source?.type === 'base64' &&
+    IMAGE_TYPES.has(source.media_type) &&
+    typeof source.data === 'string' &&
+    source.data.length <= IMAGE_CHARS_MAX
+  );
+}
+
+/** Start and end of a text that is too long, with a note of what is missing; lone surrogates, also those a cut leaves, replaced. */
+function cutText(text: string, charsMax: number): string {
+  if (text.length <= charsMax) return text.toWellFormed();
+  const headChars = Math.floor(charsMax * HEAD_SHARE);
+  const head = text.slice(0, headChars);
+  const tail = text.slice(text.length - (charsMax - headChars));
+  return `${head}\n[... ${text.length - charsMax} characters left out ...]\n${tail}`.toWellFormed();
+}

@@ -1,0 +1,98 @@
+// Runs one shell command in a process group of its own, and does not leave before everything that it started is over: what
+// outlived its call could neither be stopped nor be seen. Memory is bounded; nothing here waits without a limit.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { BoundedOutput } from './bounded-output.ts';
+import { endProcessGroup, isGroupAlive } from './process-group.ts';
+import { guardProcessGroup, releaseProcessGroup } from './process-guard.ts';
+
+/** For processes that the command left running in the background when it ended by itself. */
+const LEFTOVER_GRACE_MS = 500;
+/** How long to wait for the end of the output once the group is gone; a process that left the group may hold it open. */
+const DRAIN_MS = 250;
+
+export interface Command {
+  command: string;
+  /** Absolute, existing. */
+  workdir: string;
+  environment: Record<string, string>;
+  outputBytesMax: number;
+  /** Ends the command. */
+  signal: AbortSignal;
+  /** How long the group may take to end after a TERM, by the reason of the abort. */
+  killGraceMs: (reason: unknown) => number;
+}
+
+export interface CommandEnd {
+  /** stdout and stderr in the order in which they were written. */
+  output: string;
+  /** Null when a signal ended the shell. */
+  exitCode: number | null;
+  exitSignal: NodeJS.Signals | null;
+  /** True when the signal ended it; false when it ended by itself, even if the signal aborted since. */
+  wasAborted: boolean;
+  /** True when it ended by itself and left processes in the background, which were then ended. */
+  hadLeftovers: boolean;
+}
+
+/**
+ * Runs the command and returns how it ended, by itself or by the signal. Throws when the shell cannot be started or the signal was
+ * aborted before.
+ */
+export async function runCommand(command: Command): Promise<CommandEnd> {
+  const { signal } = command;
+  signal.throwIfAborted();
+  const shell = startShell(command);
+  const output = new BoundedOutput(command.outputBytesMax);
+  shell.stdout.on('data', (chunk: Buffer) => output.write(chunk));
+  const closed = once(shell.stdout, 'close').catch(() => undefined);
+  // Guarded before anything is awaited, so that this process hardly has a moment to die in between.
+  if (shell.pid !== undefined) guardProcessGroup(shell.pid);
+  await once(shell, 'spawn');
+  // A process that was spawned has an id, and it leads the group.
+  const groupId = shell.pid as number;
+  try {
+    const exited = once(shell, 'exit');
+    const wasAborted = await Promise.race([exited.then(() => false), aborted(signal)]);
+    if (wasAborted) await endProcessGroup(groupId, command.killGraceMs(signal.reason));
+    await exited;
+    const hadLeftovers = !wasAborted && (await isGroupAlive(groupId));
+    if (hadLeftovers) await endProcessGroup(groupId, LEFTOVER_GRACE_MS);
+    await drained(closed);
+    return { output: output.text(), exitCode: shell.exitCode, exitSignal: shell.signalCode, wasAborted, hadLeftovers };
+  } finally {
+    shell.stdout.destroy();
+    releaseProcessGroup(groupId);
+  }
+}
+
+/**
+ * The outer sh gives the shell one pipe for both of its outputs, so that their order is kept, and becomes it. `--` because a command may
+ * begin with a dash.
+ */
+function startShell({ command, workdir, environment }: Command) {
+  const shell = existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh';
+  return spawn('/bin/sh', ['-c', 'exec "$0" -c -- "$1" 2>&1', shell, command], {
+    cwd: workdir,
+    env: environment,
+    detached: false,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+}
+
+function aborted(signal: AbortSignal): Promise<true> {
+  const { promise, resolve } = Promise.withResolvers<true>();
+  if (signal.aborted) resolve(true);
+  else signal.addEventListener('abort', () => resolve(true), { once: true });
+  return promise;
+}
+
+/** Waits for the output's end, or for its limit and then for what the pipe still holds to be read. */
+async function drained(closed: Promise<unknown>): Promise<void> {
+  const limit = new AbortController();
+  await Promise.race([closed, delay(DRAIN_MS, undefined, { signal: limit.signal }).catch(() => undefined)]);
+  limit.abort();
+  await new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,70 @@
+// The `session_status` tool: who and where the model is, and the only place where it is told the time. The system prompt does not
+// say the time, so that its bytes stay the same.
+import { z } from 'zod';
+import { defineTool } from './define-tool.ts';
+import type { Tool, ToolCall } from './tool.ts';
+
+export interface SessionStatus {
+  /** As `provider/model`. */
+  model: string;
+  /** The thinking level. */
+  thinking: string;
+  /** The wall time. */
+  now: Date;
+  /** The user's time zone as an IANA name; the machine's own when absent or unknown. */
+  timezone?: string | undefined;
+}
+
+/** Called once for each call of the tool, for that call's session. May throw; the model is then told that it failed. */
+export type SessionStatusSource = (call: ToolCall) => SessionStatus | Promise<SessionStatus>;
+
+export function createSessionStatusTool(source: SessionStatusSource): Tool {
+  return defineTool({
+    name: 'session_status',
+    description: 'Show this session: key, agent, model, thinking level, and the current date and time.',
+    summary: 'Show session status and the current date and time',
+    input: z.strictObject({}),
+    isIdempotent: true,
+    async run(_input, call) {
+      const status = await source(call);
+      const lines = [
+        `Session: ${call.sessionKey}`,
+        `Agent: ${call.agentId}`,
+        `Model: ${status.model}`,
+        `Thinking: ${status.thinking}`,
+        `Current time: ${localTime(status.now, status.timezone)}`,
+        `UTC: ${status.now.toISOString()}`,
+      ];
+      return { content: lines.join('\n'), isError: false };
+    },
+  });
+}
+
+/** `Monday, 2026-09-28 14:05:09 (Europe/Berlin, GMT+02:00)`. */
+function localTime(now: Date, timezone: string | undefined): string {
+  const format = formatFor(timezone);
+  const parts = Object.fromEntries(format.formatToParts(now).map(({ type, value }) => [type, value]));
+  const date = `${parts['weekday']}, ${parts['year']}-${parts['month']}-${parts['day']}`;
+  const time = `${parts['hour']}:${parts['minute']}:${parts['second']}`;
+  return `${date} ${time} (${format.resolvedOptions().timeZone}, ${parts['timeZoneName']})`;
+}
+
+function formatFor(timezone: string | undefined): Intl.DateTimeFormat {
+  const options = {
+    weekday: 'long',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+    timeZoneName: 'longOffset',
+  } as const;
+  try {
+    return new Intl.DateTimeFormat('en-US', { ...options, timeZone: timezone });
+  } catch {
+    // A zone that this machine does not know.
+    return new Intl.DateTimeFormat('en-US', options);
+  }
+}

@@ -1,0 +1,25 @@
+// Which tools an agent has. A policy is names and patterns; deny wins over allow, and the model has no way around it (G30): a tool
+// that is not allowed is not in the toolset, so it is neither shown nor found.
+
+/** Names of tools, or patterns in which `*` stands for anything; letter case does not matter. */
+export interface ToolPolicy {
+  /** Absent or empty: every tool. */
+  allow?: readonly string[] | undefined;
+  deny?: readonly string[] | undefined;
+}
+
+/** True when `name` passes `allow` and does not match `deny`. */
+export function isToolAllowed(name: string, policy: ToolPolicy): boolean {
+  const { allow = [], deny = [] } = policy;
+  if (deny.some((pattern) => matches(name, pattern))) return false;
+  return allow.length === 0 || allow.some((pattern) => matches(name, pattern));
+}
+
+function matches(name: string, pattern: string): boolean {
+  const source = pattern
+    .trim()
+    .split(/\*+/)
+    .map((literal) => literal.replaceAll(/[^a-z0-9_]/gi, String.raw`\$&`))
+    .join('.*');
+  return new RegExp(`^${source}$`, 'is').test(name);
+}

@@ -1,0 +1,80 @@
+// The tools of one agent: what policy lets through, in the stable order in which the system prompt lists them and the model is
+// sent them. The order and the bytes of the specs depend on the tools alone, or the provider's prompt cache is lost.
+import type { ToolSpec } from '../core/model-request.ts';
+import { isToolAllowed, type ToolPolicy } from './tool-policy.ts';
+import { errorOutcome, type Tool, type ToolOutcome } from './tool.ts';
+
+/** Well-known tools first, in this order; all others follow in the order of their names. */
+const TOOL_ORDER = (
+  'read write edit apply_patch grep find glob ls exec process web_search web_fetch browser canvas nodes cron message gateway ' +
+  'agents_list sessions_list sessions_history sessions_send subagents session_status image'
+).split(' ');
+
+export interface Toolset {
+  /** Allowed tools, in order. */
+  tools: readonly Tool[];
+  /** What the model is sent, in the same order. */
+  specs: ToolSpec[];
+  /** The tool of that exact name, blanks around it aside; undefined for one that does not exist or is not allowed. */
+  findTool(name: string): Tool | undefined;
+}
+
+/** Two tools have the same name; one of them would be unreachable, so nothing starts until one is renamed or removed. */
+export class DuplicateToolError extends Error {
+  readonly code = 'duplicate_tool';
+
+  constructor(name: string) {
+    super(`two tools are named ${JSON.stringify(name)} (letter case aside)`);
+    this.name = 'DuplicateToolError';
+  }
+}
+
+/**
+ * The toolset of an agent. `policy` is one policy or several that must all let a tool through (that of all agents and that of one).
+ * Throws `DuplicateToolError` when two of `tools`, allowed or not, have the same name.
+ */
+export function createToolset({
+  tools,
+  policy = [],
+}: {
+  tools: readonly Tool[];
+  policy?: ToolPolicy | readonly ToolPolicy[];
+}): Toolset {
+  refuseDuplicates(tools);
+  const policies: readonly ToolPolicy[] = 'length' in policy ? policy : [policy];
+  const allowed = tools
+    .filter((tool) => policies.every((each) => isToolAllowed(tool.spec.name, each)))
+    .toSorted((a, b) => compareNames(a.spec.name, b.spec.name));
+  const byName = new Map(allowed.map((tool) => [tool.spec.name, tool]));
+  return {
+    tools: allowed,
+    // Only what the port knows, in one order of keys: a plugin's own fields would be refused by the model's API.
+    specs: allowed.map(({ spec: { name, description, input_schema } }) => ({ name, description, input_schema })),
+    findTool: (name) => byName.get(name.trim()),
+  };
+}
+
+/** The result of a call of a tool that does not exist: it names those that do, so that the model can go on. */
+export function unknownToolOutcome(name: string, toolset: Toolset): ToolOutcome {
+  const names = toolset.specs.map((spec) => spec.name).join(', ') || 'none';
+  return errorOutcome(`Unknown tool ${JSON.stringify(name.slice(0, 100))}. Available tools: ${names}.`);
+}
+
+function refuseDuplicates(tools: readonly Tool[]): void {
+  const seen = new Set<string>();
+  for (const { spec } of tools) {
+    const name = spec.name.toLowerCase();
+    if (seen.has(name)) throw new DuplicateToolError(spec.name);
+    seen.add(name);
+  }
+}
+
+/** By place in TOOL_ORDER, then by UTF-16 code units: no locale has a say. */
+function compareNames(a: string, b: string): number {
+  return placeOf(a) - placeOf(b) || (a < b ? -1 : 1);
+}
+
+function placeOf(name: string): number {
+  const place = TOOL_ORDER.indexOf(name.toLowerCase());
+  return place === -1 ? TOOL_ORDER.length : place;
+}

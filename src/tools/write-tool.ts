@@ -1,0 +1,19 @@
+// The `write` tool: creates or replaces a text file of the workspace, whole or not at all.
+import { z } from 'zod';
+import { defineTool } from './define-tool.ts';
+import type { Tool } from './tool.ts';
+import { runToolsetTool } from './workspace-files.ts';
+
+export const writeTool: Tool = defineTool({
+  name: 'write',
+  description:
+    'Write a UTF-8 text file of the workspace, creating parent directories as needed and replacing what was there.',
+  summary: 'Create or overwrite files',
+  input: z.strictObject({
+    file_path: z.string().min(1).describe('Path relative to the workspace'),
+    content: z.string(),
+  }),
+  // Writing the same content again leaves the same file.
+  isIdempotent: true,
+  run: (input, call) => runToolsetTool((toolset, context) => toolset.betaWriteTool(context), input, call),
+});

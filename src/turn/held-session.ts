@@ -1,0 +1,153 @@
+// The lock in the hands of a worker. A `HeldSession` knows how long it may still trust its lease and carries the abort signal of
+// everything that is done under it; the `LockKeeper` renews the leases of all sessions of its worker together and looks
+// whether one is asked to stop.
+//
+// The lease is measured with the monotonic clock from before the claim was sent, and trusted a margin less long than
+// the row says: a worker that slept finds out by itself before it starts anything (G7), whatever its wall clock says (G8).
+import type { Clock } from '../clock.ts';
+import type { SessionId } from '../core/ids.ts';
+import type { Logger } from '../logger.ts';
+import type { Database } from '../store/database.ts';
+import { readStopReasons, renewLocks } from '../store/session-locks.ts';
+import { TurnStopped, type StopReason } from './turn-end.ts';
+
+/** How often a worker looks whether its sessions are asked to stop, in milliseconds. */
+const WATCH_MS = 250;
+
+export class HeldSession {
+  readonly sessionId: SessionId;
+  readonly epoch: number;
+  readonly #clock: Clock;
+  readonly #abort = new AbortController();
+  #trustedUntilMs: number;
+
+  constructor(init: { sessionId: SessionId; epoch: number; clock: Clock; trustedUntilMs: number }) {
+    this.sessionId = init.sessionId;
+    this.epoch = init.epoch;
+    this.#clock = init.clock;
+    this.#trustedUntilMs = init.trustedUntilMs;
+  }
+
+  /** Aborts when the turn is to end early; its reason is a `TurnStopped`. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Throws `TurnStopped` unless the lease can be trusted and nobody asked to stop. To be called right before anything starts. */
+  assertHeld(): void {
+    if (!this.#abort.signal.aborted && this.#clock.monotonicMs() >= this.#trustedUntilMs) {
+      this.stop({ kind: 'lock-lost', message: 'The lease ran out before it was renewed.' });
+    }
+    this.#abort.signal.throwIfAborted();
+  }
+
+  /** Ends everything under this lock for the given reason. The first reason stands. */
+  stop(reason: StopReason): void {
+    this.#abort.abort(new TurnStopped(reason));
+  }
+
+  /** Called by the keeper after a renewal. */
+  trustUntil(trustedUntilMs: number): void {
+    this.#trustedUntilMs = trustedUntilMs;
+  }
+}
+
+export interface LockKeeperOptions {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  owner: string;
+  leaseMs: number;
+}
+
+export class LockKeeper {
+  readonly owner: string;
+  readonly leaseMs: number;
+  readonly #options: LockKeeperOptions;
+  readonly #held = new Map<SessionId, HeldSession>();
+  #renewTimer: NodeJS.Timeout | null = null;
+  #watchTimer: NodeJS.Timeout | null = null;
+
+  constructor(options: LockKeeperOptions) {
+    this.#options = options;
+    this.owner = options.owner;
+    this.leaseMs = options.leaseMs;
+  }
+
+  /** Starts renewing and watching; `stop` ends it. */
+  start(): void {
+    this.#renewTimer = setInterval(() => void this.#renew(), this.leaseMs / 3);
+    this.#watchTimer = setInterval(() => void this.#watch(), Math.min(WATCH_MS, this.leaseMs / 2));
+  }
+
+  stop(): void {
+    if (this.#renewTimer !== null) clearInterval(this.#renewTimer);
+    if (this.#watchTimer !== null) clearInterval(this.#watchTimer);
+  }
+
+  /** How many sessions are held. */
+  get size(): number {
+    return this.#held.size;
+  }
+
+  isHolding(sessionId: SessionId): boolean {
+    return this.#held.has(sessionId);
+  }
+
+  /** Takes a session that was just claimed into care. `askedAtMs` is the monotonic time from before the claim was sent. */
+  hold(sessionId: SessionId, epoch: number, askedAtMs: number): HeldSession {
+    const { clock } = this.#options;
+    const held = new HeldSession({ sessionId, epoch, clock, trustedUntilMs: this.#trustedUntil(askedAtMs) });
+    this.#held.set(sessionId, held);
+    return held;
+  }
+
+  /** Forgets a session, whether or not its lock still is ours. */
+  drop(held: HeldSession): void {
+    if (this.#held.get(held.sessionId) === held) this.#held.delete(held.sessionId);
+  }
+
+  /** Stops every turn for the same reason. */
+  stopAll(reason: StopReason): void {
+    for (const held of this.#held.values()) held.stop(reason);
+  }
+
+  #trustedUntil(askedAtMs: number): number {
+    return askedAtMs + this.leaseMs - Math.min(500, this.leaseMs / 10);
+  }
+
+  async #renew(): Promise<void> {
+    const held = [...this.#held.values()].filter((one) => !one.signal.aborted);
+    if (held.length === 0) return;
+    const askedAtMs = this.#options.clock.monotonicMs();
+    try {
+      const renewed = await renewLocks(this.#options.database, this.owner, this.leaseMs, held);
+      for (const one of held) {
+        if (renewed.has(one.sessionId)) one.trustUntil(this.#trustedUntil(askedAtMs));
+        else if (this.#held.get(one.sessionId) === one) {
+          one.stop({ kind: 'lock-lost', message: 'Another worker holds the session.' });
+        }
+      }
+    } catch (error) {
+      // The leases run on; when they run out before a renewal succeeds, `assertHeld` says so.
+      this.#options.logger.warn({ err: error, sessions: held.length }, 'The leases could not be renewed');
+    }
+  }
+
+  async #watch(): Promise<void> {
+    const held = [...this.#held.values()].filter((one) => !one.signal.aborted);
+    if (held.length === 0) return;
+    try {
+      const reasons = await readStopReasons(
+        this.#options.database,
+        held.map((one) => one.sessionId),
+      );
+      for (const one of held) {
+        const message = reasons.get(one.sessionId);
+        if (message !== undefined) one.stop({ kind: 'stopped', message });
+      }
+    } catch (error) {
+      this.#options.logger.debug({ err: error }, 'The stop signals could not be read');
+    }
+  }
+}

@@ -1,0 +1,66 @@
+// Resumes a turn that an earlier worker left open. Nothing is built anew: prompt and entries are read back, system prompt and
+// tools come from the snapshots that the turn was opened with, and the journal says how far it got.
+import type { ThinkingLevel } from '../config.ts';
+import type { SystemBlock, ToolSpec } from '../core/model-request.ts';
+import { tokenLimits } from '../core/thinking-budget.ts';
+import type { Claim, OpenTurn } from '../store/session-locks.ts';
+import { readSnapshots } from '../store/snapshots.ts';
+import type { TurnContext } from './context.ts';
+import type { HeldSession } from './held-session.ts';
+import type { RunningTurn } from './running-turn.ts';
+import { settingsOf, transcriptOf } from './start-turn.ts';
+import { TurnFailed } from './turn-end.ts';
+
+/** After so many deaths of its workers a turn is given up with a dead letter (G17). */
+const DEATHS_MAX = 3;
+
+/** Takes up an open turn. */
+export async function resumeTurn(
+  context: TurnContext,
+  claim: Extract<Claim, { kind: 'claimed' }>,
+  open: OpenTurn,
+  held: HeldSession,
+): Promise<RunningTurn> {
+  const { session } = claim;
+  const agent = settingsOf(context, session);
+  const transcript = transcriptOf(context, claim);
+  const snapshots = await readSnapshots(context.database, [open.systemSha256, open.toolsSha256]);
+  if (session.stopReason !== null) held.stop({ kind: 'stopped', message: session.stopReason });
+  const lastEntry = transcript.last;
+  if (lastEntry === null) throw new Error(`The turn ${open.id} is open but its prompt is not on the active path.`);
+  context.logger.info(
+    { turnId: open.id, session: session.key, attempt: open.attempt, deaths: open.deaths, steps: open.steps },
+    'Resuming a turn',
+  );
+  const { deaths } = open;
+  return {
+    id: open.id,
+    session,
+    agent,
+    held,
+    inputs: open.inputs,
+    request: {
+      model: open.model,
+      ...tokenLimits((open.thinking as ThinkingLevel | null) ?? agent.thinking),
+      system: (snapshots.get(open.systemSha256) ?? []) as SystemBlock[],
+      tools: (snapshots.get(open.toolsSha256) ?? []) as ToolSpec[],
+    },
+    toolset: context.toolsetOf(agent.id),
+    transcript,
+    lastEntry,
+    failure: deaths >= DEATHS_MAX ? new TurnFailed('poison', `${deaths} workers died while they ran this turn.`) : null,
+    progress: {
+      turnId: open.id,
+      calls: open.calls,
+      retries: open.retries,
+      steps: open.steps,
+      inputTokens: open.inputTokens,
+      outputTokens: open.outputTokens,
+      cacheReadTokens: open.cacheReadTokens,
+      cacheWriteTokens: open.cacheWriteTokens,
+    },
+    contextTokens: 0,
+    ledger: open.toolCalls,
+    mustCharge: true,
+  };
+}

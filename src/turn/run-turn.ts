@@ -1,0 +1,114 @@
+// The story of a turn: claim > drain > load > assemble > loop > decide > commit. It knows no queue.
+//
+//   claim     takes the session's lock and reads, in the same round trip, what waits and what an earlier worker left
+//   start     a new turn: its inputs are chosen, its events drained, its prompt assembled, and all of it is one commit
+//   resume    or an open one: everything is read back, and the journal says how far it got
+//   loop      asks the model and runs its tools, a commit before and after everything that has an effect
+//   end       the last answer, what follows from it, and the lock's release are one commit
+//
+// How it can end, and what is then true:
+//   ended     the turn is closed and its messages are settled; the rings call for what came meanwhile and for the outbox
+//   released  the turn is open and nobody holds it; `ring` calls for another worker (none when it waits for a time)
+//   lost      somebody else holds the session, or nobody knows: nothing more was written; the lease or the reconciler decides
+//   busy, idle, early   there was nothing to do here
+//
+// Who dies anywhere in here leaves the lock to run out and the journal as it is. The next claim goes on behind it (G10, G11).
+import type { SessionId } from '../core/ids.ts';
+import { isPassingFault } from '../store/database.ts';
+import type { Claim, NeededRing } from '../store/session-locks.ts';
+import type { TurnContext } from './context.ts';
+import { finishAnswered, finishFailed, finishStopped } from './finish-turn.ts';
+import type { HeldSession } from './held-session.ts';
+import { resumeTurn } from './resume-turn.ts';
+import type { RunningTurn } from './running-turn.ts';
+import { startTurn } from './start-turn.ts';
+import { runToolLoop } from './tool-loop.ts';
+import { TurnFailed, TurnStopped } from './turn-end.ts';
+
+export type TurnOutcome =
+  | { kind: 'ended'; sessionId: SessionId; ring: NeededRing | null; deliveryRingNo: number | null }
+  | { kind: 'released'; ring: NeededRing | null }
+  | { kind: 'lost' | 'busy' | 'idle' | 'early' };
+
+/** Runs the next turn of a session, if it has one and nobody holds it. Rejects only for faults of the database. */
+export async function runTurn(context: TurnContext, sessionId: SessionId): Promise<TurnOutcome> {
+  if (context.locks.isHolding(sessionId)) return { kind: 'busy' };
+  const askedAtMs = context.clock.monotonicMs();
+  const claim = await context.store.claim({
+    sessionId,
+    owner: context.locks.owner,
+    leaseMs: context.locks.leaseMs,
+    known: context.transcripts.known(sessionId),
+  });
+  if (claim.kind !== 'claimed') return { kind: claim.kind };
+  const held = context.locks.hold(sessionId, claim.session.epoch, askedAtMs);
+  try {
+    return await runClaimed(context, claim, held);
+  } finally {
+    context.locks.drop(held);
+  }
+}
+
+async function runClaimed(
+  context: TurnContext,
+  claim: Extract<Claim, { kind: 'claimed' }>,
+  held: HeldSession,
+): Promise<TurnOutcome> {
+  let turn: RunningTurn | null = null;
+  try {
+    turn = claim.openTurn === null ? await startTurn(context, claim, held) : await resumeTurn(context, claim, claim.openTurn, held);
+    if (turn === null) return await release(context, held, 0);
+    return await runToEnd(context, turn);
+  } catch (error) {
+    if (!(error instanceof TurnStopped)) throw error;
+    if (error.reason.kind === 'lock-lost') return { kind: 'lost' };
+    return await release(context, held, error.reason.kind === 'parked' ? error.reason.delayMs : 0);
+  }
+}
+
+async function runToEnd(context: TurnContext, turn: RunningTurn): Promise<TurnOutcome> {
+  const deadline = setTimeout(() => {
+    const message = `The turn took longer than ${turn.agent.timeoutSeconds} s.`;
+    turn.held.stop({ kind: 'turn-timeout', message });
+  }, turn.agent.timeoutSeconds * 1000);
+  try {
+    const ending = await endOf(context, turn);
+    if (ending.kind === 'fenced') return { kind: 'lost' };
+    return { kind: 'ended', sessionId: turn.session.id, ring: ending.ring, deliveryRingNo: ending.deliveryRingNo };
+  } finally {
+    clearTimeout(deadline);
+  }
+}
+
+/** Runs the loop and turns however it went into the end of the turn; what is not an end of the turn is thrown on. */
+async function endOf(context: TurnContext, turn: RunningTurn) {
+  try {
+    if (turn.failure !== null) throw turn.failure;
+    const answered = await runToolLoop(context, turn);
+    turn.held.assertHeld();
+    return await finishAnswered(context, turn, answered);
+  } catch (error) {
+    if (error instanceof TurnFailed) return await finishFailed(context, turn, error);
+    if (!(error instanceof TurnStopped)) {
+      // The database's faults are not the turn's: it stays open. Anything else is a bug, and would meet every attempt.
+      if (isPassingFault(error)) throw error;
+      context.logger.error({ err: error, turnId: turn.id, session: turn.session.key }, 'A turn failed for an unforeseen reason');
+      return await finishFailed(context, turn, new TurnFailed('internal_error', String(error), error));
+    }
+    switch (error.reason.kind) {
+      case 'stopped':
+      case 'turn-timeout':
+      case 'idle-timeout':
+        return await finishStopped(context, turn, error.reason);
+      case 'shutdown':
+      case 'parked':
+      case 'lock-lost':
+        throw error;
+    }
+  }
+}
+
+async function release(context: TurnContext, held: HeldSession, delayMs: number): Promise<TurnOutcome> {
+  const ring = await context.store.release({ sessionId: held.sessionId, epoch: held.epoch, delayMs });
+  return { kind: 'released', ring };
+}

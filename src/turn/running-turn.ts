@@ -1,0 +1,90 @@
+// A turn while it runs: what is fixed, and the few things that move. Only `commit` (below) and the end of a turn move them, and
+// only after the database has said yes.
+import type { AgentSettings } from '../config.ts';
+import type { ContentBlock } from '../core/content.ts';
+import type { Entry, EntryKind } from '../core/entry.ts';
+import type { EntryId, TurnId } from '../core/ids.ts';
+import { newId } from '../ids.ts';
+import type { JournalWrite, NewEntry, TurnProgress } from '../store/journal.ts';
+import type { ClaimedSession, LedgerRow, WaitingInput } from '../store/session-locks.ts';
+import type { Toolset } from '../tools/toolset.ts';
+import type { RequestBase, TurnContext } from './context.ts';
+import type { HeldSession } from './held-session.ts';
+import type { Transcript } from './transcript-cache.ts';
+import { TurnStopped, type TurnFailed } from './turn-end.ts';
+
+export interface RunningTurn {
+  readonly id: TurnId;
+  readonly session: ClaimedSession;
+  readonly agent: AgentSettings;
+  readonly held: HeldSession;
+  readonly inputs: WaitingInput[];
+  readonly request: RequestBase;
+  readonly toolset: Toolset;
+  /** The active path up to the last committed entry. */
+  readonly transcript: Transcript;
+  /** The session's last entry. */
+  lastEntry: Entry;
+  /** Set when the turn cannot be run at all: it ends with this. */
+  readonly failure: TurnFailed | null;
+  progress: TurnProgress;
+  /** Tokens of the last request and its answer together. */
+  contextTokens: number;
+  /** What the ledger says of the last step's calls; empty unless an earlier worker left them. */
+  ledger: LedgerRow[];
+  /** True until the first model call of this attempt: a call that an earlier attempt charged may have been made. */
+  mustCharge: boolean;
+}
+
+/** The part of a write that differs from moment to moment. */
+export type Moment = Partial<Omit<JournalWrite, 'fence' | 'progress'>> & { progress?: Partial<TurnProgress> };
+
+/**
+ * Commits one moment of a turn and moves the turn on. Throws `TurnStopped` when the session is not ours any more
+ * (`lock-lost`), or when a person asked to stop; in the second case the moment is committed.
+ */
+export async function commit(context: TurnContext, turn: RunningTurn, moment: Moment): Promise<void> {
+  turn.held.assertHeld();
+  const write = writeOf(turn, moment);
+  const verdict = await context.store.commitStep(write);
+  if (verdict.kind === 'fenced') throw lockLost(turn);
+  applied(turn, write);
+  context.onCommit(turn.session.id);
+  if (verdict.stopReason !== null) turn.held.stop({ kind: 'stopped', message: verdict.stopReason });
+  turn.held.assertHeld();
+}
+
+/** The journal write of a moment, with everything that the moment leaves open. */
+export function writeOf(turn: RunningTurn, moment: Moment): JournalWrite {
+  return {
+    fence: { sessionId: turn.session.id, epoch: turn.held.epoch, baseSeq: turn.lastEntry.seq },
+    progress: { ...turn.progress, ...moment.progress },
+    entries: moment.entries ?? [],
+    modelCalls: moment.modelCalls ?? [],
+    toolIntents: moment.toolIntents ?? [],
+    toolSettlements: moment.toolSettlements ?? [],
+    events: moment.events ?? [],
+  };
+}
+
+/** Moves a turn behind a write that was committed. */
+export function applied(turn: RunningTurn, write: JournalWrite): void {
+  turn.progress = write.progress;
+  for (const added of write.entries) {
+    const entry: Entry = { ...added, seq: turn.lastEntry.seq + 1, parentSeq: turn.lastEntry.seq, turnId: turn.id };
+    turn.transcript.push(entry);
+    turn.lastEntry = entry;
+  }
+}
+
+/** Makes an entry of this turn. */
+export function newEntry(kind: EntryKind, role: 'user' | 'assistant', content: ContentBlock[]): NewEntry {
+  return { id: newId<EntryId>(), kind, role, content };
+}
+
+/** Stops everything under a lock that is gone. */
+export function lockLost(turn: Pick<RunningTurn, 'held'>): TurnStopped {
+  const reason = { kind: 'lock-lost', message: 'Another worker holds the session.' } as const;
+  turn.held.stop(reason);
+  return new TurnStopped(reason);
+}

@@ -1,0 +1,36 @@
+// Why a turn stops before it is done. These are values: an abort signal carries one as its reason, and `run-turn` turns
+// it into the end of the turn, or into no end at all (the turn stays resumable).
+
+/**
+ * `stopped`: a person asked for it. `turn-timeout`, `idle-timeout`: a deadline of the turn or of a model call. `shutdown`: the
+ * worker is leaving; the turn goes on elsewhere. `parked`: the provider asks to wait longer than a worker should.
+ * `lock-lost`: somebody else runs the session now, or may do so; write nothing, start nothing.
+ */
+export type StopReason =
+  | { kind: 'stopped'; message: string }
+  | { kind: 'turn-timeout'; message: string }
+  | { kind: 'idle-timeout'; message: string }
+  | { kind: 'shutdown'; message: string }
+  | { kind: 'parked'; message: string; delayMs: number }
+  | { kind: 'lock-lost'; message: string };
+
+/** Carries a `StopReason` through code that rejects with it. */
+export class TurnStopped extends Error {
+  readonly code = 'turn_stopped';
+  readonly reason: StopReason;
+  constructor(reason: StopReason) {
+    super(reason.message);
+    this.name = 'TurnStopped';
+    this.reason = reason;
+  }
+}
+
+/** The turn cannot succeed: it ends `failed` with this code and message. */
+export class TurnFailed extends Error {
+  readonly code: string;
+  constructor(code: string, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'TurnFailed';
+    this.code = code;
+  }
+}

@@ -1,0 +1,206 @@
+import { describe, expect, test } from 'vitest';
+import { ADMIN_KEY } from './api-rig.ts';
+import { useApiRig } from './test-database.ts';
+
+const holder = useApiRig({ limits: { waitingPerSession: 5 }, keys: [{ name: 'ops', key: 'second-key-of-ops' }] });
+let numbers = 0;
+
+/** A session that no other test uses. */
+function newSession(): string {
+  numbers += 1;
+  return `messages-${numbers}`;
+}
+
+function pathOf(session: string): string {
+  return `/v1/sessions/${session}/messages`;
+}
+
+describe('an inbound message', () => {
+  test('is answered 202 with the message, the session and what became of it, after it is a row (G1)', async () => {
+    const { rig } = holder;
+    const session = newSession();
+    const answer = await rig.post(pathOf(session), { text: 'hello', sender: { name: 'Ada' } });
+    expect(answer.status).toBe(202);
+    expect(answer.headers['location']).toBe(`/v1/messages/${answer.body.message.id}`);
+    expect(answer.body).toMatchObject({
+      message: { sessionKey: `agent:main:${session}`, seq: 1, kind: 'message', text: 'hello', status: 'waiting' },
+      session: { key: `agent:main:${session}`, status: 'waiting', waitingMessages: 1 },
+      disposition: 'queued',
+    });
+    const rows = await rig.rows('select body, status from holdfast.inbox where id = $1', [answer.body.message.id]);
+    expect(rows).toEqual([{ body: { text: 'hello', sender: { name: 'Ada' } }, status: 'waiting' }]);
+    expect((await rig.get(`/v1/messages/${answer.body.message.id}`)).body).toEqual(answer.body.message);
+  });
+
+  test('rings its session once, however many wait', async () => {
+    const { rig } = holder;
+    const session = newSession();
+    const first = await rig.post(pathOf(session), { text: 'one' });
+    await rig.post(pathOf(session), { text: 'two' });
+    const rings = rig.rings.filter((ring) => ring.sessionId === first.body.session.id);
+    expect(rings).toMatchObject([{ kind: 'inbound', lane: 'main' }]);
+  });
+
+  test('shows its reply and its turn once it is answered', async () => {
+    const { rig } = holder;
+    const session = newSession();
+    const { body } = await rig.post(pathOf(session), { text: '[[reply: good morning]]' });
+    await rig.work(session);
+    const message = (await rig.get(`/v1/messages/${body.message.id}`)).body;
+    expect(message).toMatchObject({ status: 'answered', reply: 'good morning', error: null });
+    expect((await rig.get(`/v1/turns/${message.turnId}`)).body.reply).toBe('good morning');
+  });
+
+  test('takes times as ISO 8601 or as epoch milliseconds', async () => {
+    const { rig } = holder;
+    const session = newSession();
+    await rig.post(pathOf(session), { text: 'a', timestamp: '2026-02-27T01:56:00+01:00' });
+    await rig.post(pathOf(session), { text: 'b', timestamp: 1_772_153_760_000 });
+    const rows = await rig.rows("select body ->> 'timestamp' as at from holdfast.inbox where body ->> 'text' in ('a', 'b')");
+    expect(rows).toEqual([{ at: '1772153760000' }, { at: '1772153760000' }]);
+  });
+
+  test('over the cap of its session is refused with 429 and Retry-After, and not written (G27)', async () => {
+    const { rig } = holder;
+    const session = newSession();
+    for (let n = 1; n <= 5; n += 1) expect((await rig.post(pathOf(session), { text: `m${n}` })).status).toBe(202);
+    const refused = await rig.post(pathOf(session), { text: 'm6' });
+    expect(refused).toMatchObject({ status: 429, body: { code: 'inbox_full' } });
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expect((await rig.get(`/v1/sessions/${session}`)).body.waitingMessages).toBe(5);
+  });
+
+  test('for an agent that is not configured is 404', async () => {
+    const answer = await holder.rig.post(pathOf('agent:nobody:main'), { text: 'hi' });
+    expect(answer).toMatchObject({ status: 404, body: { code: 'unknown_agent' } });
+  });
+
+  test('with the platform id of an earlier one is that one, for ever (G2)', async () => {
+    const { rig } = holder;
+    const session = newSession();
+    const body = { text: 'hi', channel: 'telegram', chatId: '42', messageId: '7' };
+    const first = await rig.post(pathOf(session), body);
+    await rig.work(session);
+    const again = await rig.post(pathOf(session), { ...body, text: 'hi again' });
+    expect(again).toMatchObject({ status: 202, body: { disposition: 'duplicate', message: { id: first.body.message.id } } });
+    const elsewhere = await rig.post(pathOf(session), { ...body, chatId: '43' });
+    expect(elsewhere.body.disposition).toBe('queued');
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  test('makes one message of twenty equal requests at once (G2)', async () => {
+    const { rig } = holder;
+    const session = newSession();
+    const send = () => rig.post(pathOf(session), { text: 'once' }, { 'idempotency-key': 'k-1' });
+    const answers = await Promise.all(Array.from({ length: 20 }, send));
+    expect(new Set(answers.map((answer) => answer.body.message.id)).size).toBe(1);
+    expect(answers.every((answer) => answer.status === 202)).toBe(true);
+    expect(answers.filter((answer) => answer.headers['idempotent-replayed'] === 'true')).toHaveLength(19);
+    expect((await rig.get(`/v1/sessions/${session}`)).body.waitingMessages).toBe(1);
+  });
+
+  test('gives the first answer again when the message has long been answered', async () => {
+    const { rig } = holder;
+    const session = newSession();
+    const headers = { 'idempotency-key': 'k-2' };
+    const first = await rig.post(pathOf(session), { text: 'one', sender: { id: '1', name: 'x' } }, headers);
+    await rig.work(session);
+    const again = await rig.post(pathOf(session), { sender: { name: 'x', id: '1' }, text: 'one' }, headers);
+    expect(again.body).toEqual(first.body);
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect(first.headers['idempotent-replayed']).toBeUndefined();
+  });
+
+  test('with another body is 422 and writes nothing', async () => {
+    const { rig } = holder;
+    const session = newSession();
+    const headers = { 'idempotency-key': 'k-3' };
+    await rig.post(pathOf(session), { text: 'one' }, headers);
+    const other = await rig.post(pathOf(session), { text: 'two' }, headers);
+    expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_mismatch' } });
+    expect((await rig.get(`/v1/sessions/${session}`)).body.waitingMessages).toBe(1);
+  });
+
+  test('gives the first answer again also when the platform id would say duplicate', async () => {
+    const { rig } = holder;
+    const session = newSession();
+    const send = () => rig.post(pathOf(session), { text: 'a', messageId: 'p-1' }, { 'idempotency-key': 'k-6' });
+    const first = await send();
+    const again = await send();
+    expect(again.body).toEqual(first.body);
+    expect(again.headers['idempotent-replayed']).toBe('true');
+  });
+
+  test('of one API key says nothing to another one (G32)', async () => {
+    const { rig } = holder;
+    const session = newSession();
+    await rig.post(pathOf(session), { text: 'mine' }, { 'idempotency-key': 'k-4' });
+    const other = await rig.post(
+      pathOf(session),
+      { text: 'theirs' },
+      { 'idempotency-key': 'k-4', authorization: 'Bearer second-key-of-ops' },
+    );
+    expect(other.status).toBe(202);
+    expect(other.headers['idempotent-replayed']).toBeUndefined();
+  });
+
+  test.each([[' '], ['a b'], ['ü'], ['x'.repeat(201)]])('that is %j is 400', async (key) => {
+    const answer = await holder.rig.post(pathOf(newSession()), { text: 'x' }, { 'idempotency-key': key });
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_header' } });
+  });
+});
+
+describe('Prefer: wait', () => {
+  test('answers 200 with message, turn and reply when a worker elsewhere settles it', async () => {
+    const { rig } = holder;
+    const session = newSession();
+    const waiting = rig.post(pathOf(session), { text: '[[reply: done]]' }, { prefer: 'wait=20' });
+    // Nothing wakes this process: the worker has a wake of its own.
+    await expect.poll(() => rig.work(session)).toMatchObject({ kind: 'ended' });
+    const answer = await waiting;
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { message: { status: 'answered', reply: 'done' }, turn: { status: 'completed' }, reply: 'done' },
+    });
+    expect(answer.headers['preference-applied']).toBe('wait=20');
+    expect(answer.body.turn.steps).toHaveLength(1);
+  });
+
+  test('answers the 202 form when the wait ends first', async () => {
+    const { rig } = holder;
+    const answer = await rig.post(pathOf(newSession()), { text: 'nobody works' }, { prefer: 'respond-async, wait=1' });
+    expect(answer).toMatchObject({ status: 202, body: { message: { status: 'waiting' }, disposition: 'queued' } });
+  });
+
+  test('on a repeated request waits for the same message', async () => {
+    const { rig } = holder;
+    const session = newSession();
+    const headers = { 'idempotency-key': 'k-5', prefer: 'wait=20' };
+    const first = rig.post(pathOf(session), { text: '[[reply: same]]' }, headers);
+    const second = rig.post(pathOf(session), { text: '[[reply: same]]' }, headers);
+    await expect.poll(() => rig.work(session)).toMatchObject({ kind: 'ended' });
+    const [one, other] = await Promise.all([first, second]);
+    expect(one.body).toEqual(other.body);
+    expect([one.status, other.status]).toEqual([200, 200]);
+  });
+
+  test('leaves no waiter behind when the client leaves', async () => {
+    const { rig } = holder;
+    const url = await rig.listen();
+    const leaving = new AbortController();
+    const session = newSession();
+    const request = fetch(`${url}${pathOf(session)}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ADMIN_KEY}`, 'content-type': 'application/json', prefer: 'wait=60' },
+      body: JSON.stringify({ text: 'bye' }),
+      signal: leaving.signal,
+    });
+    const waiters = async (): Promise<string | undefined> =>
+      /^holdfast_waiting_requests (\d+)/m.exec((await rig.get('/metrics')).body)?.[1];
+    await expect.poll(waiters).toBe('1');
+    leaving.abort();
+    await expect(request).rejects.toThrow();
+    await expect.poll(waiters).toBe('0');
+  });
+});

@@ -1,0 +1,206 @@
+// What is refused before anything is done with it: bodies, strings, keys, queries. Every refusal is a problem with a code.
+import { request } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { ADMIN_KEY } from './api-rig.ts';
+import { useApiRig } from './test-database.ts';
+
+const holder = useApiRig();
+const PATH = '/v1/sessions/checks/messages';
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+function postRaw(payload: string | Buffer, headers: Record<string, string> = JSON_TYPE) {
+  return holder.rig.ask('POST', PATH, { payload, headers });
+}
+
+/** Arrays in arrays, `depth` of them. */
+function nested(depth: number): string {
+  return '['.repeat(depth) + ']'.repeat(depth);
+}
+
+describe('a body', () => {
+  test('over 1 MiB is 413, announced or not', async () => {
+    const big = JSON.stringify({ text: 'x'.repeat(1_048_577) });
+    expect(await postRaw(big)).toMatchObject({ status: 413, body: { code: 'body_too_large' } });
+    const url = new URL(PATH, await holder.rig.listen());
+    const chunked = await new Promise<number>((resolve, reject) => {
+      const sending = request(url, {
+        method: 'POST',
+        headers: { ...JSON_TYPE, authorization: `Bearer ${ADMIN_KEY}` },
+      });
+      sending.once('response', (response) => resolve(response.resume().statusCode ?? 0));
+      sending.once('error', reject);
+      for (let part = 0; part < 5; part += 1) sending.write(big.slice(part * 262_144, (part + 1) * 262_144));
+      sending.end();
+    });
+    expect(chunked).toBe(413);
+  });
+
+  test('of 1 MiB is taken', async () => {
+    const frame = JSON.stringify({ text: '' }).length;
+    expect((await postRaw(JSON.stringify({ text: 'x'.repeat(1_048_576 - frame) }))).status).toBe(202);
+  });
+
+  test('deeper than 64 is 400, however it is deep; 64 is not too deep', async () => {
+    const deep = `{"text":"x","history":${nested(64)}}`;
+    expect(await postRaw(deep)).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_body', errors: [{ message: 'nested too deeply' }] },
+    });
+    const fitting = await postRaw(`{"text":"x","history":${nested(63)}}`);
+    expect(fitting.body.errors[0].path).toBe('history[0]');
+    expect((await postRaw(nested(100_000))).status).toBe(400);
+  });
+
+  test.each([
+    ['{"text":"a\\u0000b"}', 'text'],
+    ['{"text":"a\\ud800"}', 'text'],
+    ['{"text":"a","sender":{"name":"\\udc00x"}}', 'sender.name'],
+    ['{"text":"a","history":[{"body":"ok"},{"body":"\\u0000"}]}', 'history[1].body'],
+    ['{"text":"a","untrustedContext":["\\ud83d"]}', 'untrustedContext[0]'],
+  ])('with a NUL or half a surrogate pair in a string is 400 with its path: %s', async (payload, path) => {
+    expect(await postRaw(payload)).toMatchObject({ status: 400, body: { code: 'invalid_body', errors: [{ path }] } });
+  });
+
+  test('with such a character in a name is 400', async () => {
+    expect(await postRaw('{"text":"a","x\\u0000y":1}')).toMatchObject({ status: 400, body: { code: 'invalid_body' } });
+  });
+
+  test('keeps escaped pairs, backslashes and every other character', async () => {
+    const text = 'pair \u{1f600}, not an escape: \\u0000, \u2028, \ufffd';
+    const answer = await postRaw(JSON.stringify({ text }).replaceAll('\u{1f600}', '\\ud83d\\ude00'));
+    expect((await holder.rig.get(`/v1/messages/${answer.body.message.id}`)).body.text).toBe(text);
+  });
+
+  test('that is not UTF-8, not JSON or empty is 400', async () => {
+    const bytes = Buffer.concat([Buffer.from('{"text":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')]);
+    expect(await postRaw(bytes)).toMatchObject({ status: 400, body: { code: 'invalid_json' } });
+    expect(await postRaw('{"text":')).toMatchObject({ status: 400, body: { code: 'invalid_json' } });
+    expect(await postRaw('')).toMatchObject({ status: 400, body: { code: 'invalid_body', errors: [{ path: 'text' }] } });
+    expect(await postRaw('[]')).toMatchObject({ status: 400, body: { code: 'invalid_body' } });
+  });
+
+  test('says nothing of what it held when it is not JSON (G31)', async () => {
+    const answer = await postRaw('{"text": hunter2}');
+    expect(JSON.stringify(answer.body)).not.toContain('hunter2');
+  });
+
+  test.each([
+    [{ 'content-type': 'text/plain' }],
+    [{ 'content-type': 'application/x-www-form-urlencoded' }],
+    [{ 'content-type': 'nonsense' }],
+  ])('of type %j is 415', async (headers) => {
+    expect(await postRaw('{"text":"a"}', headers)).toMatchObject({
+      status: 415,
+      body: { code: 'unsupported_media_type' },
+    });
+  });
+
+  test.each([
+    [{ text: 'a', color: 'red' }, 'color'],
+    [{ text: 'a', sender: { shoe: 46 } }, 'sender.shoe'],
+    [{ text: 'a', history: [{ body: 'x', by: 'y' }] }, 'history[0].by'],
+    [{ text: 'a', mode: 'shout' }, 'mode'],
+    [{ text: 'a', deliver: { url: 'ftp://example.org' } }, 'deliver.url'],
+    [{ text: 'a', timestamp: 'yesterday' }, 'timestamp'],
+    [{ text: 'a', channel: null }, 'channel'],
+    [{ text: '' }, 'text'],
+    [{}, 'text'],
+  ])('that does not fit is 400 with the path of what is wrong: %j', async (payload, path) => {
+    const answer = await holder.rig.post(PATH, payload);
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_body' } });
+    expect(answer.body.errors.map((error: { path: string }) => error.path)).toContain(path);
+  });
+
+  test('with __proto__ or constructor is refused as any unknown field', async () => {
+    expect((await postRaw('{"text":"a","__proto__":{"mode":"steer"}}')).body.errors[0].path).toBe('__proto__');
+    expect((await postRaw('{"text":"a","constructor":{}}')).body.errors[0].path).toBe('constructor');
+  });
+});
+
+describe('a session key', () => {
+  test.each([['a b'], ['ä'], ['a%2Fb'], ['x'.repeat(201)], ['agent:main'], ['agent::x'], ['%00'], ['%F0%9F%98%80']])(
+    'that is %j is 400',
+    async (key) => {
+      const answer = await holder.rig.get(`/v1/sessions/${key}`);
+      expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_session_key', errors: [{ path: 'key' }] } });
+    },
+  );
+
+  test('is lower-cased and belongs to the agent main unless it says otherwise', async () => {
+    const answer = await holder.rig.post('/v1/sessions/Telegram:Direct:Ada%40Example.org/messages', { text: 'x' });
+    expect(answer.body.session.key).toBe('agent:main:telegram:direct:ada@example.org');
+    expect((await holder.rig.get('/v1/sessions/agent:main:TELEGRAM:direct:ada@example.org')).status).toBe(200);
+  });
+
+  test('of 200 characters is taken', async () => {
+    const key = 'k'.repeat(200);
+    expect((await holder.rig.post(`/v1/sessions/${key}/messages`, { text: 'x' })).status).toBe(202);
+  });
+
+  test('that is not valid percent-encoding is 400', async () => {
+    expect(await holder.rig.get('/v1/sessions/%zz')).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
+  });
+});
+
+describe('a query', () => {
+  test.each([
+    ['/v1/sessions?limit=0', 'limit'],
+    ['/v1/sessions?limit=abc', 'limit'],
+    ['/v1/sessions?limit=1&limit=2', 'limit'],
+    ['/v1/sessions?colour=red', 'colour'],
+    ['/v1/sessions?cursor=AAAA', 'cursor'],
+    ['/v1/turns?status=gone', 'status'],
+    ['/v1/turns?since=soon', 'since'],
+    ['/v1/events?types=turn.started,nothing', 'types'],
+    ['/v1/events?after=x', 'after'],
+    ['/v1/messages/01a200b2-af01-73e8-8681-83b97fe6f9f3?x=1', 'x'],
+  ])('that does not fit is 400 with its name: %s', async (url, path) => {
+    expect(await holder.rig.get(url)).toMatchObject({ status: 400, body: { code: 'invalid_query', errors: [{ path }] } });
+  });
+
+  test('limit over the largest page is lowered to it', async () => {
+    expect((await holder.rig.get('/v1/sessions?limit=100000')).status).toBe(200);
+  });
+});
+
+describe('what does not exist', () => {
+  test.each([
+    ['GET', '/v1/messages/01a200b2-af01-73e8-8681-83b97fe6f9f3'],
+    ['GET', '/v1/messages/not-a-uuid'],
+    ['GET', '/v1/sessions/nobody-spoke-here'],
+    ['PATCH', '/v1/sessions/nobody-spoke-here'],
+    ['GET', '/v1/sessions/nobody-spoke-here/transcript'],
+    ['GET', '/v1/sessions/nobody-spoke-here/system-events'],
+    ['POST', '/v1/sessions/nobody-spoke-here/abort'],
+    ['GET', '/v1/turns/01a200b2-af01-73e8-8681-83b97fe6f9f3'],
+    ['GET', '/v1/turns/01a200b2-af01-73e8-8681-83b97fe6f9f3/events'],
+    ['GET', '/v1/turns/01a200b2-af01-73e8-8681-83b97fe6f9f3/requests/1'],
+    ['GET', '/v1/turns/01a200b2-af01-73e8-8681-83b97fe6f9f3/requests/0'],
+    ['POST', '/v1/turns/01a200b2-af01-73e8-8681-83b97fe6f9f3/abort'],
+    ['POST', '/v1/turns/01a200b2-af01-73e8-8681-83b97fe6f9f3/retry'],
+    ['POST', '/v1/deliveries/01a200b2-af01-73e8-8681-83b97fe6f9f3/redrive'],
+    ['POST', '/v1/deliveries/01a200b2-af01-73e8-8681-83b97fe6f9f3/discard'],
+    ['GET', '/v1/crons'],
+    ['POST', '/v1/batches'],
+    ['DELETE', '/v1/sessions'],
+    ['GET', '/nothing'],
+  ] as const)('is a 404 problem: %s %s', async (method, url) => {
+    const answer = await holder.rig.ask(method, url);
+    expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/);
+    expect(answer.body).toMatchObject({ status: 404, code: 'not_found', instance: url, title: 'Not found' });
+    expect(answer.status).toBe(404);
+  });
+});
+
+describe('x-request-id', () => {
+  test('comes back as it was given, and in the problem', async () => {
+    const answer = await holder.rig.get('/v1/nothing', { 'x-request-id': 'trace-42' });
+    expect(answer.headers['x-request-id']).toBe('trace-42');
+    expect(answer.body.requestId).toBe('trace-42');
+  });
+
+  test('is made when there is none or it cannot be one', async () => {
+    const answer = await holder.rig.get('/healthz', { 'x-request-id': 'a b' });
+    expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});

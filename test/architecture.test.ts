@@ -1,0 +1,128 @@
+// Holds the import table of docs/decisions/0002-rooms-and-imports.md: who may import whom, and which rooms know which packages.
+// To change it, change the decision with it.
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+
+const ROOT = resolve(import.meta.dirname, '..');
+
+/** Files that anybody but the core may import. */
+const BASE = ['src/config.ts', 'src/config/', 'src/logger.ts', 'src/clock.ts', 'src/ids.ts', 'src/wake.ts'];
+
+/** What the files of a room may import beside their own room; the longest matching room counts. */
+const MAY_IMPORT: Record<string, string[]> = {
+  'src/core/': [],
+  'src/config': ['src/core/', ...BASE],
+  'src/logger.ts': BASE,
+  'src/clock.ts': [],
+  'src/ids.ts': ['src/core/'],
+  'src/wake.ts': [],
+  'src/embedded-postgres/': BASE,
+  'src/store/': ['src/core/', ...BASE],
+  'src/model/': ['src/core/', ...BASE],
+  'src/tools/': ['src/core/', ...BASE],
+  'src/channels/': ['src/core/', 'src/store/', ...BASE],
+  'src/turn/': ['src/core/', 'src/store/', 'src/model/', 'src/tools/', ...BASE],
+  'src/api/': ['src/core/', 'src/store/', 'jobs/', ...BASE],
+  'jobs/': ['src/core/', ...BASE],
+  'workers/': ['src/core/', 'src/store/', 'src/model/', 'src/tools/', 'src/channels/', 'src/turn/', 'jobs/', ...BASE],
+  // Entry points build the context of a process, so they see all rooms.
+  'workers/start-service.ts': [''],
+  'workers/create-api-context.ts': [''],
+  'src/cli/': [''],
+};
+
+/** Packages that only some rooms may import; all others may be imported anywhere outside the core. */
+const PACKAGE_ROOMS: Record<string, string[]> = {
+  '@anthropic-ai/sdk': ['src/model/', 'src/tools/'],
+  bullmq: ['jobs/', 'workers/queue/'],
+  ioredis: ['workers/queue/', 'src/cli/doctor/'],
+  pg: ['src/store/', 'src/embedded-postgres/', 'workers/queue/', 'src/cli/doctor/'],
+  fastify: ['src/api/'],
+  commander: ['src/cli/'],
+  'drizzle-orm': ['src/store/', 'workers/create-api-context.ts'],
+  standardwebhooks: ['src/channels/'],
+};
+
+interface Import {
+  from: string;
+  /** The text between the quotes. */
+  specifier: string;
+  /** The imported file, for relative imports. */
+  to: string | null;
+}
+
+const files = globSync(['src/**/*.ts', 'jobs/**/*.ts', 'workers/**/*.ts'], { cwd: ROOT }).toSorted();
+const imports = files.flatMap(importsOf);
+
+test('every relative import is allowed by the table', () => {
+  const forbidden = imports.filter(({ from, to }) => to !== null && !mayImport(from, to));
+  expect(forbidden.map(({ from, to }) => `${from} -> ${to}`)).toEqual([]);
+});
+
+test('the core imports nothing but itself', () => {
+  const foreign = imports.filter(({ from, to }) => from.startsWith('src/core/') && !to?.startsWith('src/core/'));
+  expect(foreign.map(({ from, specifier }) => `${from} -> ${specifier}`)).toEqual([]);
+});
+
+test('the core waits for nothing', () => {
+  const waiting = files.filter((file) => file.startsWith('src/core/') && /\bawait\b|\basync\b|\bPromise\b/.test(codeOf(file)));
+  expect(waiting).toEqual([]);
+});
+
+test('packages with a room of their own are imported there only', () => {
+  const strays = imports.filter(({ from, specifier }) => {
+    const rooms = PACKAGE_ROOMS[packageOf(specifier)];
+    return rooms !== undefined && !rooms.some((room) => from.startsWith(room));
+  });
+  expect(strays.map(({ from, specifier }) => `${from} -> ${specifier}`)).toEqual([]);
+});
+
+test('the turn knows no queue and the api knows no turn', () => {
+  const strays = imports.filter(
+    ({ from, to }) =>
+      (from.startsWith('src/turn/') && (to?.startsWith('jobs/') || to?.startsWith('workers/'))) ||
+      (from.startsWith('src/api/') && to?.startsWith('src/turn/')),
+  );
+  expect(strays).toEqual([]);
+});
+
+test('there is no default export and no export-everything outside the catalogue', () => {
+  const barrels = files.filter((file) => /^export (default|\*)/m.test(codeOf(file)));
+  expect(barrels).toEqual([]);
+});
+
+test('the environment is read in the configuration only', () => {
+  const readers = files.filter((file) => !file.startsWith('src/config') && !file.startsWith('src/cli/') && /process\.env\b/.test(codeOf(file)));
+  expect(readers).toEqual([]);
+});
+
+function importsOf(from: string): Import[] {
+  const code = codeOf(from);
+  const specifiers = [...code.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1] ?? '');
+  return specifiers.map((specifier) => ({ from, specifier, to: specifier.startsWith('.') ? fileOf(from, specifier) : null }));
+}
+
+function fileOf(from: string, specifier: string): string {
+  return relative(ROOT, join(ROOT, dirname(from), specifier));
+}
+
+function mayImport(from: string, to: string): boolean {
+  const room = Object.keys(MAY_IMPORT)
+    .filter((name) => from.startsWith(name))
+    .toSorted((a, b) => b.length - a.length)[0];
+  if (room === undefined) return false;
+  return to.startsWith(room) || (MAY_IMPORT[room] ?? []).some((allowed) => to.startsWith(allowed));
+}
+
+function packageOf(specifier: string): string {
+  const parts = specifier.split('/');
+  return specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? '');
+}
+
+/** The source without its comments. */
+function codeOf(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8')
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/^\s*\/\/.*$/gm, '');
+}

@@ -1,0 +1,115 @@
+// What needs no service: help, usage errors, version, configuration.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { runCli, type CliOptions } from './run-cli.ts';
+
+/** Far over what it takes (60 ms), far under what one heavy import would cost on a busy machine. */
+const HELP_MS_MAX = 1000;
+
+let cwd: string;
+
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'holdfast-cli-'));
+});
+afterEach(() => rm(cwd, { recursive: true }));
+
+const run = (args: string[], options: CliOptions = {}) => runCli(args, { cwd, ...options });
+
+test('--help names every command and the exit codes, on stdout, at once', async () => {
+  await run(['--help']);
+  const begin = performance.now();
+  const result = await run(['--help']);
+  expect(performance.now() - begin).toBeLessThan(HELP_MS_MAX);
+  expect(result).toMatchObject({ code: 0, stderr: '' });
+  for (const name of [
+    'start',
+    'migrate',
+    'demo',
+    'doctor',
+    'send',
+    'sessions',
+    'turns',
+    'config',
+    'version',
+    'scripted-model',
+  ]) {
+    expect(result.stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
+  }
+  expect(result.stdout).toContain('124 wait ended');
+});
+
+test('--help loads no heavy module', async () => {
+  const result = await run(['--help'], { env: { NODE_DEBUG: 'esm' } });
+  expect(result.stderr).not.toMatch(/node_modules\/(zod|pg|bullmq|fastify|pino|ioredis|@anthropic-ai)\//);
+  expect(result.stderr).toMatch(/node_modules\/commander\//);
+});
+
+test('no command at all shows the help', async () => {
+  expect(await run([])).toMatchObject({ code: 0, stdout: expect.stringContaining('Usage: holdfast') as string });
+});
+
+test.each([
+  [['sesions'], "unknown command 'sesions'\n(Did you mean sessions?)"],
+  [['turns', 'wach'], "unknown command 'wach'\n(Did you mean watch?)"],
+  [['send', 'main'], "missing required argument 'text'"],
+  [['sessions', 'list', '--limt', '3'], "unknown option '--limt'\n(Did you mean --limit?)"],
+  [['sessions', 'list', '--limit', '0'], 'It must be a whole number from 1 to 1000.'],
+  [['send', 'main', 'x', '--mode', 'shout'], 'Allowed choices are steer, followup'],
+  [['start', '--roles', 'api,chef'], '"chef" is not a role'],
+])('%j is a usage error: exit 2, with a fix', async (args, words) => {
+  const result = await run(args);
+  expect(result).toMatchObject({ code: 2, stdout: '' });
+  expect(result.stderr).toContain(words);
+  expect(result.stderr).toMatch(/\nFix: .+\n$/);
+});
+
+test('a noun without a verb shows its verbs and exits 2', async () => {
+  const result = await run(['sessions']);
+  expect(result).toMatchObject({ code: 2, stdout: '' });
+  expect(result.stderr).toContain('transcript');
+});
+
+test('version says what runs', async () => {
+  const { stdout } = await run(['version', '--json']);
+  expect(JSON.parse(stdout)).toMatchObject({
+    version: expect.stringMatching(/^\d+\.\d+\.\d+/) as string,
+    node: process.versions.node,
+  });
+  expect((await run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+test('start with a bad configuration exits 78 with every fault listed', async () => {
+  await writeFile(join(cwd, 'holdfast.json'), '{lanes: {main: -1}, bogus: true}');
+  const result = await run(['start'], { env: { HOLDFAST_PORT: 'x' } });
+  expect(result).toMatchObject({ code: 78, stdout: '' });
+  for (const path of ['lanes.main', 'bogus', 'HOLDFAST_PORT']) expect(result.stderr).toContain(`\n  ${path} is `);
+});
+
+test('config validate exits 3 with every fault, 0 without', async () => {
+  await writeFile(join(cwd, 'holdfast.json'), '{lanes: {main: -1}}');
+  const bad = await run(['config', 'validate', '--json']);
+  expect(bad.code).toBe(3);
+  expect(JSON.parse(bad.stderr)).toMatchObject({
+    code: 'config_invalid',
+    errors: [{ path: 'lanes.main', message: 'is -1; allowed: at least 0' }],
+  });
+  await writeFile(join(cwd, 'holdfast.json'), '{}');
+  expect(await run(['config', 'validate'])).toMatchObject({ code: 0, stdout: `${join(cwd, 'holdfast.json')}: ok\n` });
+});
+
+test('config show prints every setting and no secret; --sources where each comes from (G31)', async () => {
+  await writeFile(join(cwd, 'holdfast.json'), '{lanes: {main: 9}}');
+  const env = { ANTHROPIC_API_KEY: 'sk-ant-canary', DATABASE_URL: 'postgres://u:canary@h/d' };
+  const shown = await run(['config', 'show'], { env });
+  expect(JSON.parse(shown.stdout)).toMatchObject({
+    lanes: { main: 9 },
+    runtime: { databaseUrl: 'postgres://u:[secret]@h/d' },
+  });
+  const sources = await run(['config', 'show', '--sources'], { env });
+  expect(sources.stdout).toMatch(/^lanes\.main +9 +file$/m);
+  expect(sources.stdout).toMatch(/^runtime\.databaseUrl .* environment$/m);
+  expect(shown.stdout + sources.stdout).not.toContain('canary');
+});

@@ -1,0 +1,124 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { skewFinding, versionFinding } from '../../src/cli/doctor/database-checks.ts';
+import { nodeFinding } from '../../src/cli/doctor/machine-checks.ts';
+import { keepingFinding } from '../../src/cli/doctor/redis-checks.ts';
+import { runCli } from './run-cli.ts';
+import { startStandIn } from './stand-in-service.ts';
+
+let cwd: string;
+
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'holdfast-doctor-'));
+});
+afterEach(() => rm(cwd, { recursive: true }));
+
+interface Report {
+  ok: boolean;
+  checks: { number: number; code: string; status: string; reason: string; fix?: string }[];
+}
+
+async function examine(env: Record<string, string>): Promise<{ code: number | null; report: Report }> {
+  const { code, stdout } = await runCli(['doctor', '--json'], { cwd, env });
+  return { code, report: JSON.parse(stdout) as Report };
+}
+
+function statusesOf(report: Report): Record<string, string> {
+  return Object.fromEntries(report.checks.map((check) => [check.code, check.status]));
+}
+
+test('a fresh machine is in order: a warning for the model, exit 0', async () => {
+  const { code, report } = await examine({ HOLDFAST_PORT: '0' });
+  expect(code).toBe(0);
+  expect(statusesOf(report)).toEqual({
+    node: 'ok',
+    'data-dir': 'ok',
+    'api-key': 'ok',
+    config: 'ok',
+    database: 'ok',
+    migrations: 'skipped',
+    clock: 'skipped',
+    redis: 'skipped',
+    port: 'ok',
+    model: 'warning',
+  });
+});
+
+test('what cannot be reached is an error with a fix, exit 1, and no password is shown (G31)', async () => {
+  const { code, report } = await examine({
+    HOLDFAST_PORT: '0',
+    DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/db',
+    REDIS_URL: 'redis://:hunter2@127.0.0.1:1',
+  });
+  expect(code).toBe(1);
+  expect(statusesOf(report)).toMatchObject({ database: 'error', redis: 'error' });
+  for (const check of report.checks.filter((each) => each.status === 'error')) expect(check.fix).toMatch(/start it/);
+  expect(JSON.stringify(report)).not.toContain('hunter2');
+});
+
+test('a bad configuration is one error that lists every fault', async () => {
+  await writeFile(join(cwd, 'holdfast.json'), '{lanes: {main: -1}, bogus: 1}');
+  const { code, report } = await examine({});
+  expect(code).toBe(1);
+  expect(report.checks.at(-1)).toMatchObject({
+    code: 'config',
+    status: 'error',
+    reason: expect.stringMatching(/lanes\.main[^]*bogus/) as string,
+  });
+});
+
+test('a key that others may read is a warning', async () => {
+  await mkdir(join(cwd, '.holdfast'));
+  await writeFile(join(cwd, '.holdfast/api-key'), 'k');
+  await chmod(join(cwd, '.holdfast/api-key'), 0o644);
+  expect(statusesOf((await examine({ HOLDFAST_PORT: '0' })).report)).toMatchObject({ 'api-key': 'warning' });
+});
+
+test('a port that somebody else has is an error', async () => {
+  await using other = await startStandIn();
+  const { report } = await examine({ HOLDFAST_PORT: new URL(other.url).port });
+  expect(statusesOf(report)).toMatchObject({ port: 'error' });
+});
+
+test('for a person it is numbered lines with fixes', async () => {
+  const { stdout, stderr } = await runCli(['doctor'], { cwd, env: { HOLDFAST_PORT: '0' } });
+  expect(stdout).toMatch(/^ 1 {2}ok {7}node: Node version: \d/m);
+  expect(stdout).toMatch(/^10 {2}warning {2}model: .*\n +Fix: set ANTHROPIC_API_KEY/m);
+  expect(stderr).toBe('0 wrong, 1 to look at\n');
+});
+
+test.each([
+  ['20.20.2', 'error'],
+  ['22.17.9', 'error'],
+  ['22.18.0', 'ok'],
+  ['24.0.0', 'ok'],
+])('Node %s is %s', (version, status) => {
+  expect(nodeFinding(version).status).toBe(status);
+});
+
+test.each([
+  [140_012, 'error'],
+  [150_004, 'ok'],
+  [180_004, 'ok'],
+])('PostgreSQL %d is %s', (number, status) => {
+  expect(versionFinding(number, 'PostgreSQL').status).toBe(status);
+});
+
+test.each([
+  [4000, 'ok'],
+  [-6000, 'warning'],
+])('a clock %d ms off is %s', (skewMs, status) => {
+  expect(skewFinding(skewMs).status).toBe(status);
+});
+
+test.each([
+  ['redis_version:6.2.1', 'error'],
+  ['redis_version:7.0.15\r\nmaxmemory_policy:noeviction\r\naof_enabled:1', 'ok'],
+  ['redis_version:7.2.4\r\nvalkey_version:8.0.1\r\nmaxmemory_policy:noeviction\r\naof_enabled:1', 'ok'],
+  ['redis_version:7.0.15\r\nmaxmemory_policy:allkeys-lru\r\naof_enabled:1', 'warning'],
+  ['redis_version:7.0.15\r\nmaxmemory_policy:noeviction\r\naof_enabled:0', 'warning'],
+])('a Redis that says %j is %s', (info, status) => {
+  expect(keepingFinding(info).status).toBe(status);
+});

@@ -1,0 +1,91 @@
+// The service as the command line runs it: on its own database, in a fresh data directory, ended by signals.
+import type { ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runCli, type CliResult } from './run-cli.ts';
+
+const START_MS_MAX = 60_000;
+
+let cwd: string;
+
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'holdfast-start-'));
+});
+afterAll(() => rm(cwd, { recursive: true }));
+
+/** Starts a service on any free port; resolves when it has said where it listens. */
+async function startService(env: Record<string, string> = {}) {
+  const { promise: spawned, resolve } = Promise.withResolvers<ChildProcess>();
+  const ended: Promise<CliResult> = runCli(['start'], { cwd, env: { HOLDFAST_PORT: '0', ...env }, onSpawn: resolve });
+  const child = await spawned;
+  for await (const line of createInterface({ input: child.stdout! })) {
+    const url = /^holdfast +(http\S+)$/.exec(line)?.[1];
+    if (url !== undefined) return { child, ended, url };
+  }
+  throw new Error(`the service did not start: ${(await ended).stderr}`);
+}
+
+describe('on a fresh data directory', () => {
+  test('migrate brings the database to the newest layout, once', { timeout: START_MS_MAX }, async () => {
+    const first = await runCli(['migrate', '--json'], { cwd });
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    expect((JSON.parse(first.stdout) as { applied: string[] }).applied[0]).toMatch(/^0001_.*\.sql$/);
+    expect(await runCli(['migrate'], { cwd })).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  test(
+    'start serves until SIGTERM drains it, and leaves nothing running (G26)',
+    { timeout: START_MS_MAX },
+    async () => {
+      const service = await startService();
+      const urlFile = join(cwd, '.holdfast/api-url');
+      // The file is written before the lines are printed.
+      expect((await readFile(urlFile, 'utf8')).trim()).toBe(service.url);
+
+      const sent = await runCli(['send', 'main', '[[reply: it works]]', '--wait', '20'], { cwd });
+      expect(sent).toMatchObject({ code: 0, stdout: 'it works\n' });
+      expect((await runCli(['doctor', '--json'], { cwd })).code).toBe(0);
+
+      service.child.kill('SIGTERM');
+      expect((await service.ended).code).toBe(0);
+      expect(existsSync(urlFile)).toBe(false);
+      await expect(fetch(`${service.url}/healthz`)).rejects.toThrow('fetch failed');
+    },
+  );
+
+  test('what the reply streams is what was said', { timeout: START_MS_MAX }, async () => {
+    const service = await startService();
+    const streamed = await runCli(['send', 'other', '[[slow: 20]] [[reply: one two three]]', '--stream'], { cwd });
+    const turns = await runCli(['turns', 'list', '--session', 'other', '--json'], { cwd });
+    const { items } = JSON.parse(turns.stdout) as { items: { id: string }[] };
+    const watched = await runCli(['turns', 'watch', items[0]?.id ?? ''], { cwd });
+    service.child.kill('SIGINT');
+    expect(streamed).toMatchObject({ code: 0, stdout: 'one two three\n' });
+    expect(watched.stdout).toContain('model #1  end_turn');
+    expect((await service.ended).code).toBe(0);
+  });
+
+  test('a port that is taken ends the start with a fix', { timeout: START_MS_MAX }, async () => {
+    const service = await startService();
+    const second = await runCli(['start'], { cwd, env: { HOLDFAST_PORT: new URL(service.url).port } });
+    service.child.kill('SIGTERM');
+    expect(second).toMatchObject({ code: 1, stdout: '' });
+    expect(second.stderr).toMatch(/the port is taken: .*\nFix: .*HOLDFAST_PORT/);
+    expect((await service.ended).code).toBe(0);
+  });
+});
+
+test.each(['start', 'migrate'])(
+  '%s without its database exits 4 with a fix',
+  { timeout: START_MS_MAX },
+  async (command) => {
+    const result = await runCli([command], { cwd, env: { DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/db' } });
+    expect(result).toMatchObject({ code: 4, stdout: '' });
+    expect(result.stderr).toMatch(/ECONNREFUSED 127\.0\.0\.1:1\nFix: /);
+    expect(result.stderr).not.toContain('hunter2');
+  },
+);

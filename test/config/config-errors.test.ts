@@ -1,0 +1,156 @@
+// Each fault is named by its path, its value and what is allowed; all of them at once; secrets not repeated.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ConfigError, loadConfig } from '../../src/config.ts';
+
+let cwd: string;
+
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'holdfast-config-'));
+});
+afterEach(() => rm(cwd, { recursive: true }));
+
+async function faultsOf(file: string, env: Record<string, string> = {}): Promise<string[]> {
+  await writeFile(join(cwd, 'holdfast.json'), file);
+  try {
+    loadConfig({ env, cwd });
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.issues.map((issue) => `${issue.path} ${issue.message}`);
+  }
+}
+
+describe('in the file', () => {
+  test.each([
+    ['{agents: {defaults: {maxSteps: 0}}}', 'agents.defaults.maxSteps is 0; allowed: at least 1'],
+    ['{agents: {defaults: {maxSteps: 1.5}}}', 'agents.defaults.maxSteps is 1.5; allowed: a whole number'],
+    [
+      '{agents: {defaults: {promptMode: "ful"}}}',
+      'agents.defaults.promptMode is "ful"; allowed: "full", "minimal", "none"',
+    ],
+    ['{agents: {defaults: {maxStep: 3}}}', 'agents.defaults.maxStep is not a known key; did you mean "maxSteps"?'],
+    ['{lanes: {mian: 3}}', 'lanes.mian is not a known key; did you mean "main"?'],
+    ['{lanes: {xyzzy: 3}}', 'lanes.xyzzy is not a known key (known here: main, subagent, cron, batch)'],
+    [
+      '{agents: {defaults: {heartbeat: {every: "soon"}}}}',
+      'agents.defaults.heartbeat.every is "soon"; allowed: 0 to 3650d, as a number of milliseconds or a text such as "30m" or "1h30m"',
+    ],
+    [
+      '{shutdown: {graceMs: 9999999999}}',
+      'shutdown.graceMs is 9999999999; allowed: 0 to 24d, as a number of milliseconds or a text such as "30m" or "1h30m"',
+    ],
+    [
+      '{agents: {defaults: {userTimezone: "Mars/Base"}}}',
+      'agents.defaults.userTimezone is "Mars/Base"; allowed: an IANA time zone such as "Europe/Berlin" or "UTC"',
+    ],
+    [
+      '{agents: {defaults: {model: "claude"}}}',
+      'agents.defaults.model is "claude"; allowed: "anthropic/<model>", or an alias of "models"',
+    ],
+    [
+      '{agents: {defaults: {model: "fats", models: {fast: "anthropic/claude-haiku"}}}}',
+      'agents.defaults.model is "fats"; allowed: "anthropic/<model>", or an alias of "models" (did you mean "fast"?)',
+    ],
+    [
+      '{agents: {defaults: {models: {fast: "claude"}}}}',
+      'agents.defaults.models.fast is "claude"; allowed: "anthropic/<model>"',
+    ],
+    ['{agents: {list: []}}', 'agents.list is []; allowed: at least 1 item'],
+    ['{agents: {list: [{id: "a"}, {id: "a"}]}}', 'agents.list[1].id is "a"; allowed: an id that no other agent has'],
+    [
+      '{agents: {list: [{id: "A b"}]}}',
+      'agents.list[0].id is "A b"; allowed: 1 to 64 characters of a-z 0-9 _ -, beginning with a letter or digit',
+    ],
+    ['{agents: {list: [{}]}}', 'agents.list[0].id is missing; allowed: a string'],
+    [
+      '{agents: {list: [{id: "a", contextPruning: {softTrimRatio: 0.9}}]}}',
+      'agents.list[0].contextPruning.hardClearRatio is 0.5; allowed: at least softTrimRatio (0.9)',
+    ],
+    ['{owner: 3}', 'owner is 3; allowed: an object'],
+    ['[]', '(file) is []; allowed: an object'],
+    [
+      '{channels: {webhook: {url: "ftp://x"}}}',
+      'channels.webhook.url is "ftp://x"; allowed: a URL that begins with http:// or https://',
+    ],
+    [
+      '{channels: {webhook: {secret: "hunter2"}}}',
+      'channels.webhook.secret is a text of 7 characters; allowed: "whsec_" and at least 12 bytes in base64',
+    ],
+    [
+      '{models: {providers: {anthropic: {apiKey: "a\\nb"}}}}',
+      'models.providers.anthropic.apiKey is a text of 3 characters; allowed: printable ASCII characters',
+    ],
+    [
+      '{agents: {defaults: {promptMode: "full", prompt_mode: "none"}}}',
+      'agents.defaults.promptMode is given twice, as "prompt_mode" and as "promptMode"',
+    ],
+    ['{"__proto__": {"polluted": true}}', '__proto__ is not a known key'],
+  ])('%s is refused with path, value and what is allowed', async (file, expected) => {
+    const faults = await faultsOf(file);
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toContain(expected);
+  });
+
+  test('text that is not JSON5 is refused with the place', async () => {
+    expect((await faultsOf('{lanes: }'))[0]).toMatch(/holdfast\.json is not JSON5: invalid character '}' at 1:9$/);
+  });
+
+  test('a file that is named but not there is refused', () => {
+    expect(() => loadConfig({ env: { HOLDFAST_CONFIG: 'nowhere.json' }, cwd })).toThrow(
+      /HOLDFAST_CONFIG cannot read .*nowhere\.json: ENOENT/,
+    );
+  });
+});
+
+describe('in the environment', () => {
+  test.each([
+    ['HOLDFAST_PORT', '70000', 'HOLDFAST_PORT is "70000"; allowed: a whole number from 0 to 65535'],
+    ['HOLDFAST_PORT', '80x', 'HOLDFAST_PORT is "80x"; allowed: a whole number from 0 to 65535'],
+    ['HOLDFAST_LEASE_MS', '499', 'HOLDFAST_LEASE_MS is "499"; allowed: a whole number from 500 to 2147483647'],
+    ['HOLDFAST_RECONCILE_MS', '0', 'HOLDFAST_RECONCILE_MS is "0"; allowed: a whole number from 10 to 2147483647'],
+    [
+      'HOLDFAST_LOG_LEVEL',
+      'loud',
+      'HOLDFAST_LOG_LEVEL is "loud"; allowed: fatal, error, warn, info, debug, trace, silent',
+    ],
+    ['HOLDFAST_LOG_FORMAT', 'xml', 'HOLDFAST_LOG_FORMAT is "xml"; allowed: pretty, json'],
+    [
+      'HOLDFAST_CONCURRENCY',
+      'main=4,side=2',
+      'HOLDFAST_CONCURRENCY is "main=4,side=2"; allowed: 0 to 1000 for every lane, or a list',
+    ],
+    ['REDIS_URL', 'http://x', 'allowed: a URL that begins with redis:// or rediss://'],
+    ['ANTHROPIC_BASE_URL', 'localhost', 'allowed: a URL that begins with http:// or https://'],
+  ])('%s=%s is refused', async (name, value, expected) => {
+    const faults = await faultsOf('{}', { [name]: value });
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toContain(expected);
+  });
+
+  test('a URL that may hold a password is not repeated (G31)', async () => {
+    const faults = await faultsOf('{}', { DATABASE_URL: 'mysql://me:hunter2@db/x', HOLDFAST_API_KEY: 'two words' });
+    expect(faults).toHaveLength(2);
+    expect(faults.join()).not.toMatch(/hunter2|two words/);
+  });
+});
+
+test('all faults of file and environment come at once', async () => {
+  const faults = await faultsOf('{lanes: {main: -1}, bogus: 1, agents: {defaults: {model: "x", thinking: "a lot"}}}', {
+    HOLDFAST_PORT: 'x',
+  });
+  expect(faults.map((fault) => fault.split(' ')[0]).toSorted((a = '', b = '') => a.localeCompare(b))).toEqual([
+    'HOLDFAST_PORT',
+    'agents.defaults.model',
+    'agents.defaults.thinking',
+    'bogus',
+    'lanes.main',
+  ]);
+});
+
+test('the error is one text with every fault on a line of its own', () => {
+  const load = () => loadConfig({ env: { HOLDFAST_PORT: 'x', HOLDFAST_LEASE_MS: '1' }, cwd });
+  expect(load).toThrow(/^the configuration has 2 faults:\n {2}HOLDFAST_PORT .*\n {2}HOLDFAST_LEASE_MS .*$/);
+});

@@ -1,0 +1,53 @@
+// The route of a message: what decides whether two of them may share a turn.
+import { describe, expect, test } from 'vitest';
+import { isOwner, routeOf, type InboundMessage } from '../../src/core/inbound.ts';
+
+const base: InboundMessage = { text: 'hi', channel: 'telegram', accountId: 'bot', chatId: '1', sender: { id: '42' } };
+
+describe('routeOf (G6)', () => {
+  test('messages that differ only in what they say have equal routes', () => {
+    const other: InboundMessage = {
+      ...base,
+      text: 'ho',
+      messageId: '7',
+      timestamp: 5,
+      sender: { id: '43', name: 'Eve' },
+    };
+    expect(routeOf(other, ['1'])).toBe(routeOf(base, ['1']));
+  });
+
+  test.each<[string, Partial<InboundMessage>]>([
+    ['channel', { channel: 'discord' }],
+    ['account', { accountId: 'bot2' }],
+    ['chat', { chatId: '2' }],
+    ['thread', { thread: { label: 'x' } }],
+    ['thread without a label', { thread: { starterBody: 'x' } }],
+    ['reply address', { deliver: { url: 'https://example.org/hook' } }],
+    ['authority of the sender', { sender: { id: 'boss' } }],
+  ])('another %s makes another route', (_what, change) => {
+    expect(routeOf({ ...base, ...change }, ['boss'])).not.toBe(routeOf(base, ['boss']));
+  });
+
+  test('parts cannot be shifted into each other', () => {
+    const shifted: InboundMessage = { ...base, accountId: 'bot","1', chatId: '' };
+    expect(routeOf(shifted, [])).not.toBe(routeOf(base, []));
+  });
+
+  test('a message without a channel is one of the api', () => {
+    expect(routeOf({ text: 'a' }, [])).toBe(routeOf({ text: 'b', channel: 'api' }, []));
+  });
+});
+
+describe('isOwner', () => {
+  test('an owner is known by id or phone number, bare or with the channel in front', () => {
+    expect(isOwner(base, ['42'])).toBe(true);
+    expect(isOwner(base, ['telegram:42'])).toBe(true);
+    expect(isOwner({ text: '', sender: { e164: '+15551234567' } }, ['+15551234567'])).toBe(true);
+  });
+
+  test('a name makes nobody an owner', () => {
+    expect(isOwner({ text: '', sender: { id: '1', name: '42', username: '42', tag: '42' } }, ['42'])).toBe(false);
+    expect(isOwner(base, ['discord:42'])).toBe(false);
+    expect(isOwner({ text: '', sender: { id: '' } }, [''])).toBe(false);
+  });
+});

@@ -1,0 +1,77 @@
+// The API as a client of it: posts messages with idempotency keys, and asks what became of them.
+
+export interface ApiAnswer {
+  status: number;
+  body: unknown;
+}
+
+export interface AcceptedMessage {
+  id: string;
+  seq: number;
+  status: string;
+  reply: string | null;
+  error: unknown;
+}
+
+export interface TranscriptEntry {
+  seq: number;
+  kind: string;
+  role: string;
+  content: { type: string; text?: string; id?: string; tool_use_id?: string; is_error?: boolean; content?: unknown }[];
+}
+
+export interface ApiClient {
+  /** Posts once. Rejects when there is no answer. */
+  post(session: string, text: string, idempotencyKey: string): Promise<ApiAnswer>;
+  /** Posts and expects 202; returns the message. */
+  send(session: string, text: string): Promise<AcceptedMessage>;
+  message(id: string): Promise<AcceptedMessage>;
+  /** All entries of the session, oldest first. */
+  transcript(session: string): Promise<TranscriptEntry[]>;
+}
+
+/** Makes a client; `urlOf` is asked each time, because the process may have been started again elsewhere. */
+export function openApi(urlOf: () => string, apiKey: string): ApiClient {
+  async function ask(path: string, init: RequestInit = {}): Promise<ApiAnswer> {
+    const answer = await fetch(urlOf() + path, {
+      ...init,
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...init.headers },
+      signal: AbortSignal.timeout(20_000),
+    });
+    return { status: answer.status, body: await answer.json() };
+  }
+  async function expectStatus(status: number, asked: Promise<ApiAnswer>): Promise<unknown> {
+    const answer = await asked;
+    if (answer.status !== status)
+      throw new Error(`expected ${status}, got ${answer.status}: ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  }
+  const post = (session: string, text: string, idempotencyKey: string): Promise<ApiAnswer> =>
+    ask(`/v1/sessions/${session}/messages`, {
+      method: 'POST',
+      body: JSON.stringify({ text }),
+      headers: { 'idempotency-key': idempotencyKey },
+    });
+  return {
+    post,
+    async send(session, text) {
+      const body = await expectStatus(202, post(session, text, crypto.randomUUID()));
+      return (body as { message: AcceptedMessage }).message;
+    },
+    message: async (id) => (await expectStatus(200, ask(`/v1/messages/${id}`))) as AcceptedMessage,
+    async transcript(session) {
+      const entries: TranscriptEntry[] = [];
+      let cursor: string | null = null;
+      do {
+        const query: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+        const page = (await expectStatus(
+          200,
+          ask(`/v1/sessions/${session}/transcript?state=all&limit=100${query}`),
+        )) as { items: TranscriptEntry[]; nextCursor: string | null };
+        entries.push(...page.items);
+        cursor = page.nextCursor;
+      } while (cursor !== null);
+      return entries;
+    },
+  };
+}

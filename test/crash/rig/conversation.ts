@@ -1,0 +1,71 @@
+// The conversation of every crash test: a message whose turn makes two tool calls one after the other and two in parallel, and two
+// more messages that arrive while it runs. `judge.ts` knows what must be true of it afterwards, whatever died.
+import type { RoundTrip } from '../../servers/round-trips.ts';
+import type { AcceptedMessage } from './api-client.ts';
+import type { CrashRig } from './crash-rig.ts';
+import { waitUntil } from './wait-until.ts';
+
+export interface Conversation {
+  session: string;
+  /** What the three messages say, unique in the test; in order. */
+  markers: [string, string, string];
+  /** The keys of the four effects; the second and the fourth tool are declared idempotent. */
+  effectKeys: [string, string, string, string];
+  messages: AcceptedMessage[];
+}
+
+const settledWithinMs = 20_000;
+let conversations = 0;
+
+/** Begins a conversation that has not said anything yet. */
+export function newConversation(): Conversation {
+  conversations += 1;
+  const name = `c${conversations}`;
+  return {
+    session: `crash-${name}`,
+    markers: [`${name}-first`, `${name}-second`, `${name}-third`],
+    effectKeys: [`${name}-a`, `${name}-b`, `${name}-c`, `${name}-d`],
+    messages: [],
+  };
+}
+
+/** The text of the first message. `lastAnswerMs`: how long the model takes for the last answer, so that the clock has its say. */
+export function firstText({ markers, effectKeys: [a, b, c, d] }: Conversation, lastAnswerMs = 0): string {
+  const call = (tool: string, key: string): string => `[[tool: ${tool} {"key": "${key}"}]]`;
+  return [
+    markers[0],
+    call('http_effect', a),
+    call('http_effect_idempotent', b),
+    `${call('http_effect', c)} & ${call('http_effect_idempotent', d)}`,
+    lastAnswerMs > 0 ? `[[delay: ${lastAnswerMs}]]` : '',
+    '[[reply: Done.]]',
+  ].join(' ');
+}
+
+/** Sends the first message, and the other two as soon as its turn is open or `begun` resolves, whichever is first. */
+export async function converse(
+  rig: CrashRig,
+  talk: Conversation,
+  begun: Promise<unknown>,
+  lastAnswerMs = 0,
+): Promise<void> {
+  const isOpenTurn = (trip: RoundTrip): boolean => trip.tag === 'open-turn';
+  const opened = Promise.race([begun, ...rig.workers.map((worker) => worker.nextTrip(isOpenTurn))]);
+  talk.messages.push(await rig.client.send(talk.session, firstText(talk, lastAnswerMs)));
+  await opened;
+  for (const marker of talk.markers.slice(1)) {
+    talk.messages.push(await rig.client.send(talk.session, `${marker} [[reply: Yes.]]`));
+  }
+}
+
+/** Waits until every message is settled, and refreshes them. Rejects, saying how far they came, when that takes too long. */
+export async function untilSettled(rig: CrashRig, talk: Conversation): Promise<void> {
+  const look = async (): Promise<boolean> => {
+    talk.messages = await Promise.all(talk.messages.map(({ id }) => rig.client.message(id)));
+    return talk.messages.every(({ status }) => status !== 'waiting' && status !== 'claimed');
+  };
+  await waitUntil('all messages are settled', settledWithinMs, look).catch((error: unknown) => {
+    const states = talk.messages.map(({ seq, status }) => `${seq} ${status}`).join(', ');
+    throw new Error(`${talk.session}: ${states}`, { cause: error });
+  });
+}

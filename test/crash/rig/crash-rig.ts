@@ -1,0 +1,122 @@
+// Everything that a crash test needs, all of it real: a database, a queue, an api process, workers that may die, a model server
+// that refuses malformed requests and a server that counts effects. Nothing of the product knows that it is being tested.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import type { RecordedRequest } from '../../../src/model/scripted/request-log.ts';
+import { startScriptedModel } from '../../../src/model/scripted/scripted-model.ts';
+import { startTestRedis } from '../../servers/redis.ts';
+import { openApi, type ApiClient } from './api-client.ts';
+import { startEffectServer, type EffectServer } from './effect-server.ts';
+import { Victim } from './victim.ts';
+
+export const leaseMs = 1_000;
+export const reconcileMs = 500;
+
+export interface CrashRigOptions {
+  databaseUrl: string;
+  /** Where BullMQ lives; absent: in the database. */
+  queue?: 'postgres' | 'redis';
+  /** The checkout that the processes run; absent: this one. */
+  rootDir?: string;
+  workers?: number;
+  env?: Record<string, string>;
+}
+
+export interface CrashRig {
+  /** Null when the queue lives in the database. */
+  redisUrl: string | null;
+  /** Reads the tables past every proxy, to judge. */
+  database: pg.Pool;
+  effects: EffectServer;
+  /** Every model request since the start, oldest first. */
+  requests: RecordedRequest[];
+  /** The api process; behind a proxy too, so that it may be the one that dies. */
+  api: Victim;
+  client: ApiClient;
+  workers: Victim[];
+  /** Starts one more process of a role; it is closed with the rig. */
+  startVictim(name: string, roles: string): Promise<Victim>;
+  close(): Promise<void>;
+}
+
+const apiKey = 'crash-tests-0123456789';
+const pluginPath = fileURLToPath(new URL('../../tools/http-effect-tool.ts', import.meta.url));
+
+/** Starts all of it; resolves when every process is ready. */
+export async function startCrashRig(options: CrashRigOptions): Promise<CrashRig> {
+  const closers: (() => unknown)[] = [];
+  try {
+    return await start(options, closers);
+  } catch (error) {
+    await closeAll(closers);
+    throw error;
+  }
+}
+
+async function start(options: CrashRigOptions, closers: (() => unknown)[]): Promise<CrashRig> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'holdfast-crash-'));
+  closers.push(() => rmSync(dataDir, { recursive: true, force: true }));
+  const { databaseUrl } = options;
+  const redis = options.queue === 'redis' ? await startTestRedis() : null;
+  closers.push(() => redis?.stop());
+  const effects = await startEffectServer();
+  closers.push(() => effects.close());
+  const requests: RecordedRequest[] = [];
+  const model = await startScriptedModel({ onRequest: (request) => requests.push(request) });
+  closers.push(() => model.close());
+  const configPath = join(dataDir, 'holdfast.json');
+  const config = {
+    plugins: [pluginPath],
+    messages: { queue: { debounceMs: 0 } },
+    tools: { exec: { timeoutSeconds: 20 } },
+  };
+  writeFileSync(configPath, JSON.stringify(config));
+  const env = {
+    HOLDFAST_CONFIG: configPath,
+    HOLDFAST_DATA_DIR: dataDir,
+    HOLDFAST_API_KEY: apiKey,
+    HOLDFAST_LEASE_MS: String(leaseMs),
+    HOLDFAST_RECONCILE_MS: String(reconcileMs),
+    HTTP_EFFECT_URL: effects.url,
+    ANTHROPIC_API_KEY: 'scripted',
+    ANTHROPIC_BASE_URL: model.url,
+    ...(redis === null ? {} : { REDIS_URL: redis.url }),
+    ...options.env,
+  };
+  const startVictim = async (name: string, roles: string): Promise<Victim> => {
+    const victim = await Victim.start({
+      name,
+      roles,
+      env,
+      databaseUrl,
+      ...(options.rootDir === undefined ? {} : { rootDir: options.rootDir }),
+    });
+    closers.push(() => victim.close());
+    return victim;
+  };
+  const api = await startVictim('api', 'api');
+  const names = Array.from({ length: options.workers ?? 2 }, (_, index) => `worker-${index + 1}`);
+  const workers = await Promise.all(names.map((name) => startVictim(name, 'worker')));
+  const database = new pg.Pool({ connectionString: databaseUrl, max: 4, application_name: 'judge' });
+  // The server may be killed under it; the next query connects again.
+  database.on('error', () => {});
+  closers.push(() => database.end());
+  return {
+    redisUrl: redis?.url ?? null,
+    database,
+    effects,
+    requests,
+    api,
+    client: openApi(() => api.service.url, apiKey),
+    workers,
+    startVictim,
+    close: () => closeAll(closers),
+  };
+}
+
+async function closeAll(closers: (() => unknown)[]): Promise<void> {
+  for (let close = closers.pop(); close !== undefined; close = closers.pop()) await close();
+}

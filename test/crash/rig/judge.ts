@@ -1,0 +1,125 @@
+// What must be true of a conversation once it has settled, whatever died when: nothing lost, doubled or reordered (G1, G3), no
+// effect twice unless its tool allows it (G11), every request well-formed (G12), one committer at a time (G7). Judged from
+// outside: the API, the tables, the requests that the model got and the effects that happened.
+import type { RecordedRequest } from '../../../src/model/scripted/request-log.ts';
+import type { TranscriptEntry } from './api-client.ts';
+import type { Conversation } from './conversation.ts';
+import type { CrashRig } from './crash-rig.ts';
+
+/** Returns what is wrong, one sentence each; empty when everything holds. */
+export async function judge(rig: CrashRig, talk: Conversation): Promise<string[]> {
+  const transcript = await rig.client.transcript(talk.session);
+  return [
+    ...judgeMessages(talk),
+    ...judgeInputs(talk, transcript),
+    ...judgePairs(transcript),
+    ...judgeEffects(rig, talk, transcript),
+    ...judgeRequests(rig.requests.filter((request) => isOf(request, talk))),
+    ...(await judgeRows(rig, talk)),
+  ];
+}
+
+function judgeMessages({ messages }: Conversation): string[] {
+  return messages
+    .filter(({ status }) => status !== 'answered')
+    .map(({ seq, status, error }) => `message ${seq} ended ${status}: ${JSON.stringify(error)}`);
+}
+
+function judgeInputs({ markers }: Conversation, transcript: TranscriptEntry[]): string[] {
+  const inputs = transcript
+    .filter(({ kind }) => kind === 'prompt' || kind === 'steer')
+    .flatMap(({ content }) => content.map(({ text }) => text ?? ''))
+    .join('\n');
+  const counts = markers.map((marker) => inputs.split(marker).length - 1);
+  const faults = counts.flatMap((count, index) => {
+    if (count === 1) return [];
+    return [count === 0 ? `${markers[index]} is lost` : `${markers[index]} is in the transcript ${count} times`];
+  });
+  const positions = markers.map((marker) => inputs.indexOf(marker));
+  const isOrdered = positions.every((position, index) => index === 0 || position > positions[index - 1]!);
+  return isOrdered ? faults : [...faults, `the inputs are out of order: ${positions.join(', ')}`];
+}
+
+function judgePairs(transcript: TranscriptEntry[]): string[] {
+  const faults: string[] = [];
+  transcript.forEach(({ seq, content }, index) => {
+    if (seq !== index + 1) faults.push(`entry ${seq} stands at position ${index + 1}`);
+    const calls = content.filter(({ type }) => type === 'tool_use').map(({ id }) => id);
+    if (calls.length === 0) return;
+    const next = transcript[index + 1]?.content ?? [];
+    const results = next.filter(({ type }) => type === 'tool_result').map((block) => block.tool_use_id);
+    if (calls.join() !== results.join())
+      faults.push(`entry ${seq} calls ${calls.join()} but is followed by results of ${results.join()}`);
+  });
+  return faults;
+}
+
+function judgeEffects(rig: CrashRig, { effectKeys }: Conversation, transcript: TranscriptEntry[]): string[] {
+  const blocks = transcript.flatMap(({ content }) => content);
+  return effectKeys.flatMap((key, index) => {
+    const isIdempotent = index % 2 === 1;
+    const happened = rig.effects.effects.filter((effect) => effect.key === key);
+    const calls = blocks.filter((block) => block.type === 'tool_use' && JSON.stringify(block).includes(`"${key}"`));
+    if (calls.length !== 1) return [`effect ${key} was called for ${calls.length} times`];
+    const result = blocks.find((block) => block.type === 'tool_result' && block.tool_use_id === calls[0]!.id);
+    if (result === undefined) return [`effect ${key} has no result`];
+    const faults: string[] = [];
+    if (!isIdempotent && happened.length > 1) faults.push(`effect ${key} happened ${happened.length} times`);
+    if (new Set(happened.map(({ idempotencyKey }) => idempotencyKey)).size > 1) {
+      faults.push(`effect ${key} came with different idempotency keys`);
+    }
+    if (result.is_error !== true && happened.length === 0) faults.push(`effect ${key} is reported but did not happen`);
+    if (result.is_error === true && isIdempotent) faults.push(`effect ${key} failed although it may run again`);
+    if (result.is_error === true && !JSON.stringify(result.content).includes('outcome unknown')) {
+      faults.push(`effect ${key} failed: ${JSON.stringify(result.content)}`);
+    }
+    return faults;
+  });
+}
+
+function judgeRequests(requests: RecordedRequest[]): string[] {
+  const faults: string[] = [];
+  let highest = 0;
+  for (const request of requests) {
+    if (request.status !== null && request.status >= 400)
+      faults.push(`request ${request.number} was refused with ${request.status}`);
+    const epoch = epochOf(request);
+    if (epoch < highest) faults.push(`request ${request.number} came with epoch ${epoch} after one with ${highest}`);
+    highest = Math.max(highest, epoch);
+  }
+  return faults;
+}
+
+async function judgeRows(rig: CrashRig, { session, messages }: Conversation): Promise<string[]> {
+  const { rows } = await rig.database.query<Record<string, string>>(
+    `with own as (select * from holdfast.sessions where key = $1)
+     select (select count(*) from own where owner is not null or turn_id is not null or waiting <> 0) as busy,
+       (select count(*) from holdfast.doorbells d join own on own.id = d.session_id) as doorbells,
+       (select count(*) from holdfast.inbox i join own on own.id = i.session_id) as inputs,
+       (select count(*) from holdfast.turns t join own on own.id = t.session_id where t.ended_at is null) as open_turns,
+       (select count(*) from holdfast.tool_calls c join holdfast.turns t on t.id = c.turn_id join own on own.id = t.session_id
+        where c.status = 'intent') as intents`,
+    [`agent:main:${session}`],
+  );
+  const row = rows[0]!;
+  const expected: Record<string, number> = {
+    busy: 0,
+    doorbells: 0,
+    inputs: messages.length,
+    open_turns: 0,
+    intents: 0,
+  };
+  return Object.entries(expected)
+    .filter(([name, count]) => Number(row[name]) !== count)
+    .map(([name, count]) => `${name} is ${row[name]} instead of ${count}`);
+}
+
+/** True for a model request of this conversation. */
+export function isOf(request: RecordedRequest, { session, markers }: Conversation): boolean {
+  const header = request.headers['x-holdfast-session'];
+  return header === `agent:main:${session}` || JSON.stringify(request.body).includes(markers[0]);
+}
+
+function epochOf(request: RecordedRequest): number {
+  return Number(request.headers['x-holdfast-epoch'] ?? 0);
+}

@@ -1,0 +1,34 @@
+// What a round trip is for, told by the comment that begins its SQL, or by its first words.
+// A turn's own statements are told apart from what a worker does all the time whether or not there is work.
+import type { RoundTrip } from '../../servers/round-trips.ts';
+
+/** What a worker repeats by the clock: these come at no particular point of a turn. `renew` is one of a turn's own. */
+const polls = new Set([
+  'watch',
+  'reconcile',
+  'count-rings',
+  'due-deliveries',
+  'deltas',
+  'queue: poll',
+  'queue: extend',
+  'queue: reclaim',
+]);
+
+/** Commits of a turn: the first of them after a fault shows that the session goes on. */
+const journal = new Set(['open-turn', 'commit-step', 'finish-turn']);
+
+/** The name under which round trips of the same purpose are counted. */
+export function kindOf(trip: RoundTrip): string {
+  if (trip.tag !== null) return trip.tag;
+  const words = (trip.sql[0] ?? '').replaceAll(/\s+/g, ' ').trim();
+  return words.slice(0, 60);
+}
+
+/** True for a round trip that a turn needs, of the journal or of the queue. */
+export function isOfTurn(trip: RoundTrip): boolean {
+  return trip.label.startsWith('holdfast:') && !polls.has(kindOf(trip));
+}
+
+export function isJournal(trip: RoundTrip): boolean {
+  return trip.tag !== null && journal.has(trip.tag);
+}

@@ -1,0 +1,35 @@
+// Which points of a turn a sweep strikes. The full sweep takes every round trip, before and after, with every fault; the short one
+// takes every kind of statement, and alternates where a kind comes often.
+import type { Fault, StrikePoint } from './strike.ts';
+
+/** True when every point is wanted: `HOLDFAST_CRASH_SWEEP=full`. */
+export function isFullSweep(): boolean {
+  return process.env['HOLDFAST_CRASH_SWEEP'] === 'full';
+}
+
+/** All points of a recorded turn for one fault: kinds with how often each comes. */
+export function everyPoint(turn: ReadonlyMap<string, number>, fault: Fault): StrikePoint[] {
+  const points: StrikePoint[] = [];
+  for (const [kind, count] of turn) {
+    for (let ordinal = 1; ordinal <= count; ordinal += 1) {
+      points.push({ fault, kind, ordinal, when: 'before' }, { fault, kind, ordinal, when: 'after' });
+    }
+  }
+  return points;
+}
+
+/** Of points in pairs (before, after): both where the kind comes once, else one of them in turn. */
+export function alternating(points: StrikePoint[]): StrikePoint[] {
+  const counts = Map.groupBy(points, ({ kind }) => kind);
+  return points.filter(({ kind, ordinal, when }) => {
+    if (counts.get(kind)!.length <= 2) return true;
+    return (ordinal % 2 === 1) === (when === 'before');
+  });
+}
+
+/** What happens by the clock within a turn that lasts: the first of each. */
+export function clockPoints(fault: Fault): StrikePoint[] {
+  return ['renew', 'watch'].flatMap((kind) =>
+    (['before', 'after'] as const).map((when) => ({ fault, kind, ordinal: 1, when, lastAnswerMs: 700 })),
+  );
+}

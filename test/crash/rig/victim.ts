@@ -1,0 +1,90 @@
+// A service process that may die: it reaches PostgreSQL through a proxy of its own, so that whatever happens at one of its round
+// trips happens to it alone. It can be killed, frozen and thawed, and started again behind the same proxy.
+import { startPostgresProxy, type PostgresProxy } from '../../servers/postgres-proxy.ts';
+import type { RoundTrip } from '../../servers/round-trips.ts';
+import { startServiceProcess, type ServiceProcess } from '../../servers/service-process.ts';
+
+export interface VictimOptions {
+  name: string;
+  roles: string;
+  env: Record<string, string>;
+  databaseUrl: string;
+  /** The checkout to run; absent: this one. */
+  rootDir?: string;
+}
+
+export class Victim {
+  readonly name: string;
+  readonly proxy: PostgresProxy;
+  readonly #options: VictimOptions;
+  #service: ServiceProcess | null = null;
+  #isFrozen = false;
+
+  private constructor(options: VictimOptions, proxy: PostgresProxy) {
+    this.name = options.name;
+    this.proxy = proxy;
+    this.#options = options;
+  }
+
+  /** Opens the proxy and starts the process. */
+  static async start(options: VictimOptions): Promise<Victim> {
+    const { hostname: host, port } = new URL(options.databaseUrl);
+    const victim = new Victim(options, await startPostgresProxy({ host, port: Number(port) }));
+    await victim.revive();
+    return victim;
+  }
+
+  get service(): ServiceProcess {
+    if (this.#service === null) throw new Error(`${this.name} was never started`);
+    return this.#service;
+  }
+
+  get isAlive(): boolean {
+    return this.#service?.isAlive() === true;
+  }
+
+  /** Starts the process again when it is dead; resolves when it is ready. */
+  async revive(): Promise<void> {
+    if (this.isAlive) return;
+    const { env, databaseUrl, roles, rootDir } = this.#options;
+    this.#service = await startServiceProcess({
+      env: { ...env, DATABASE_URL: this.proxy.urlFor(databaseUrl) },
+      roles,
+      ...(rootDir === undefined ? {} : { rootDir }),
+    });
+  }
+
+  /** SIGKILL; resolves when the process is gone. */
+  async kill(): Promise<void> {
+    await this.service.end('SIGKILL');
+  }
+
+  /** SIGSTOP: it neither runs nor notices that time goes by. */
+  freeze(): void {
+    this.#isFrozen = this.service.child.kill('SIGSTOP');
+  }
+
+  /** SIGCONT: it goes on where it was and finds out what happened meanwhile. */
+  thaw(): void {
+    if (this.#isFrozen) this.service.child.kill('SIGCONT');
+    this.#isFrozen = false;
+  }
+
+  /** Ends process and proxy. */
+  async close(): Promise<void> {
+    this.thaw();
+    if (this.#service !== null) await this.#service.end('SIGKILL');
+    await this.proxy.close();
+  }
+
+  /** Resolves with the next round trip that begins and matches. */
+  nextTrip(matches: (trip: RoundTrip) => boolean): Promise<RoundTrip> {
+    return new Promise((resolve) => {
+      const stop = this.proxy.onRoundTrip((trip) => {
+        if (trip.outcome !== 'pending' || !matches(trip)) return;
+        stop();
+        resolve(trip);
+      });
+    });
+  }
+}

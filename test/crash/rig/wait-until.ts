@@ -1,0 +1,19 @@
+// Waiting for a state that has no signal of its own, such as a row in a database: looked at often, and never longer than a bound.
+import { setTimeout as delay } from 'node:timers/promises';
+
+const lookEveryMs = 15;
+
+/** Resolves with the first value that is neither null nor false; rejects, naming what was waited for, when the time is over. */
+export async function waitUntil<Value>(
+  what: string,
+  withinMs: number,
+  look: () => Value | Promise<Value>,
+): Promise<Exclude<Value, null | false>> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    const value = await look();
+    if (value !== null && value !== false) return value as Exclude<Value, null | false>;
+    if (performance.now() > deadline) throw new Error(`waited ${withinMs} ms in vain: ${what}`);
+    await delay(lookEveryMs);
+  }
+}

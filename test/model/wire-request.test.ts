@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'vitest';
+import { toWireRequest } from '../../src/model/wire-request.ts';
+import { assistant, request, user } from './build-request.ts';
+
+describe('the body of a call', () => {
+  test('has a cache breakpoint on the last block of the last message, and leaves the request as it was', () => {
+    const given = request(['first', assistant('answer'), user('a', 'b')]);
+    const before = structuredClone(given);
+    const body = toWireRequest(given);
+    expect(body.messages.map((message) => message.content.map((block) => 'cache_control' in block))).toEqual([
+      [false],
+      [false],
+      [false, true],
+    ]);
+    expect(given).toEqual(before);
+  });
+
+  test('marks the last block that may be marked', () => {
+    const body = toWireRequest(
+      request(['first', assistant('say', { type: 'thinking', thinking: 't', signature: 's' })]),
+    );
+    expect(body.messages[1]?.content).toEqual([
+      { type: 'text', text: 'say', cache_control: { type: 'ephemeral' } },
+      { type: 'thinking', thinking: 't', signature: 's' },
+    ]);
+  });
+
+  test('asks for thinking only when there is a budget, and leaves out empty lists', () => {
+    expect(toWireRequest(request(['x'], { thinkingBudgetTokens: 2048 })).thinking).toEqual({
+      type: 'enabled',
+      budget_tokens: 2048,
+    });
+    expect(Object.keys(toWireRequest(request(['x'], { system: [], tools: [] })))).toEqual([
+      'model',
+      'max_tokens',
+      'stream',
+      'messages',
+    ]);
+  });
+
+  test('is the same bytes for the same request', () => {
+    expect(JSON.stringify(toWireRequest(request(['x'])))).toBe(JSON.stringify(toWireRequest(request(['x']))));
+  });
+});

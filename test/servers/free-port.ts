@@ -1,0 +1,13 @@
+// Ports for servers that a test starts as processes of their own.
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+
+/** A loopback port that nobody listens on at this moment. */
+export async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,16 @@
+// Runs once before the tests of a project and once after them: the PostgreSQL server that they share.
+import type { TestProject } from 'vitest/node';
+import { createTemplate, startTestPostgres } from './postgres.ts';
+
+/** Starts the server and tells the tests where it is; the returned function stops it. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const server = await startTestPostgres();
+  try {
+    await createTemplate(server);
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  project.provide('postgresUrl', server.url);
+  return () => server.stop();
+}

@@ -1,0 +1,146 @@
+// A PostgreSQL server of a test's own: a fresh cluster in a temporary directory on a free port, that can be killed as a crash
+// would and started again on the same data. Uses the binaries of Debian's PostgreSQL 15 where they are, else the ones of the
+// embedded package. As root the server runs as `postgres` or `nobody`, because it refuses to run as root.
+import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { locateBinaries } from '../../src/embedded-postgres/locate-binaries.ts';
+import { chooseServerUser, type OsUser } from '../../src/embedded-postgres/server-user.ts';
+import { findFreePort } from './free-port.ts';
+
+export interface PostgresServer {
+  port: number;
+  /** Of the database `postgres`, as superuser. */
+  url: string;
+  /** Of another database, which is created when it is missing. */
+  createDatabase(name: string): Promise<string>;
+  /** SIGKILLs the postmaster and all of its backends at once: what a power cut leaves in the files stays. */
+  kill(): Promise<void>;
+  /** Starts it again on the same data and port after `kill`; resolves when it accepts connections. */
+  restart(): Promise<void>;
+  /** Ends the server and removes its files. */
+  stop(): Promise<void>;
+}
+
+interface Cluster {
+  postgres: string;
+  dataDir: string;
+  port: number;
+  /** Whom the server runs as; null: whoever runs the test. */
+  user: OsUser | null;
+}
+
+/** Settings that a managed server has by default, plus what makes many test processes fit. */
+const settings = ['max_connections=300', 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
+
+/** Creates a cluster and starts its server. `version` 15 demands Debian's, `embedded` the packaged one; absent: what there is. */
+export async function startPostgresServer(version?: 15 | 'embedded'): Promise<PostgresServer> {
+  const user = chooseServerUser();
+  const { initdb, postgres } = programsOf(version, user);
+  const rootDir = mkdtempSync(join(tmpdir(), 'holdfast-postgres-'));
+  if (user !== null) chownSync(rootDir, user.uid, user.gid);
+  const cluster: Cluster = { postgres, user, dataDir: join(rootDir, 'data'), port: await findFreePort() };
+  const flags = ['-D', cluster.dataDir, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
+  await promisify(execFile)(initdb, flags, { ...user, cwd: rootDir });
+  let postmaster = await startPostmaster(cluster);
+  const urlOf = (name: string): string => `postgres://postgres@127.0.0.1:${cluster.port}/${name}`;
+  return {
+    port: cluster.port,
+    url: urlOf('postgres'),
+    async createDatabase(name) {
+      const client = new pg.Client({ connectionString: urlOf('postgres') });
+      await client.connect();
+      const found = await client.query('select 1 from pg_database where datname = $1', [name]);
+      if (found.rowCount === 0) await client.query(`create database ${client.escapeIdentifier(name)}`);
+      await client.end();
+      return urlOf(name);
+    },
+    async kill() {
+      await killTree(postmaster);
+    },
+    async restart() {
+      postmaster = await startPostmaster(cluster);
+    },
+    async stop() {
+      if (postmaster.exitCode === null && postmaster.signalCode === null) {
+        const exited = once(postmaster, 'exit');
+        postmaster.kill('SIGINT');
+        await exited;
+      }
+      rmSync(rootDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** True when Debian's PostgreSQL 15 is installed. */
+export function hasPostgres15(): boolean {
+  return existsSync(join(debianBinDir, 'postgres'));
+}
+
+const debianBinDir = '/usr/lib/postgresql/15/bin';
+
+function programsOf(version: 15 | 'embedded' | undefined, user: OsUser | null): { initdb: string; postgres: string } {
+  if (version !== 'embedded' && hasPostgres15()) {
+    return { initdb: join(debianBinDir, 'initdb'), postgres: join(debianBinDir, 'postgres') };
+  }
+  if (version === 15) throw new Error(`no PostgreSQL 15 in ${debianBinDir}`);
+  return locateBinaries(user, () => {});
+}
+
+/** Starts the postmaster and waits until it says that it is ready; a crash recovery is part of the wait. */
+async function startPostmaster({ postgres, dataDir, port, user }: Cluster): Promise<ChildProcess> {
+  const flags = ['-D', dataDir, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])];
+  // Read the readiness from its log line, so the level of messages to the log must show it.
+  const child = spawn(postgres, [...flags, '-c', 'log_min_messages=log'], {
+    ...user,
+    cwd: dataDir,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const lines: string[] = [];
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    if (lines.push(line) > 50) lines.shift();
+    if (line.includes('database system is ready to accept connections')) resolve();
+  });
+  const killWithTest = (): void => void child.kill('SIGQUIT');
+  process.once('exit', killWithTest);
+  child.once('exit', () => process.off('exit', killWithTest));
+  child.once('error', reject);
+  child.once('exit', (code) => reject(new Error(`PostgreSQL ended with ${code}:\n${lines.join('\n')}`)));
+  await promise;
+  return child;
+}
+
+/** Kills the postmaster first, so that it starts no recovery, then every backend that it leaves. */
+async function killTree(postmaster: ChildProcess): Promise<void> {
+  const exited = once(postmaster, 'exit');
+  const pid = postmaster.pid!;
+  const children = childrenOf(pid);
+  postmaster.kill('SIGSTOP');
+  for (const child of [...children, ...childrenOf(pid)]) tryKill(child);
+  postmaster.kill('SIGKILL');
+  await exited;
+}
+
+function childrenOf(pid: number): number[] {
+  const listed = execFileSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' });
+  return listed
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .filter(([, parent]) => parent === pid)
+    .map(([child]) => child!);
+}
+
+function tryKill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It ended by itself.
+  }
+}

@@ -1,0 +1,64 @@
+// PostgreSQL for tests. One server is shared by a whole run (`global-setup.ts` starts it); each test file works in a database
+// of its own, cloned from one that has all migrations, so files can run at once and see nothing of each other.
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { inject } from 'vitest';
+import { migrate } from '../../src/store/migrate.ts';
+import { migrateQueue } from '../../workers/queue/migrate-queue.ts';
+import { startPostgresServer, type PostgresServer } from './postgres-server.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The shared server's database `postgres`, as superuser. */
+    postgresUrl: string;
+  }
+}
+
+export interface TestDatabase {
+  url: string;
+  /** Ends what is still connected and removes the database. */
+  drop(): Promise<void>;
+}
+
+const TEMPLATE = 'holdfast_template';
+
+/**
+ * Starts a server of the version that `HOLDFAST_TEST_PG` names: `embedded` (the default) or `15`. For tests that stop or kill
+ * it; all others use `withTestDatabase`.
+ */
+export function startTestPostgres(): Promise<PostgresServer> {
+  const version = process.env['HOLDFAST_TEST_PG'] ?? 'embedded';
+  if (version !== 'embedded' && version !== '15')
+    throw new Error(`HOLDFAST_TEST_PG is "${version}"; allowed: embedded, 15`);
+  return startPostgresServer(version === '15' ? 15 : 'embedded');
+}
+
+/** Makes the migrated database that all others are cloned from. Nothing may stay connected to it. */
+export async function createTemplate(server: PostgresServer): Promise<void> {
+  const url = await server.createDatabase(TEMPLATE);
+  await migrate(url);
+  await migrateQueue(url);
+}
+
+/** A migrated, empty database on the shared server. */
+export async function withTestDatabase(): Promise<TestDatabase> {
+  const serverUrl = inject('postgresUrl');
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await runOn(serverUrl, `create database ${name} template ${TEMPLATE}`);
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return {
+    url: url.toString(),
+    drop: () => runOn(serverUrl, `drop database if exists ${name} with (force)`),
+  };
+}
+
+async function runOn(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}

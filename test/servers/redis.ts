@@ -1,0 +1,68 @@
+// A Redis server of a test's own on a free loopback port, without persistence: what it forgets at a restart is what a queue may
+// lose. Needs the `redis-server` binary; a run that has none fails, unless it says that it wants none.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
+
+export interface RedisServer {
+  url: string;
+  port: number;
+  /** SIGKILLs it; everything in it is gone. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port, empty. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** False when `HOLDFAST_TEST_REDIS=off`: the tests that need Redis are left out. */
+export function isRedisWanted(): boolean {
+  return process.env['HOLDFAST_TEST_REDIS'] !== 'off';
+}
+
+/** Starts a server; throws with an instruction when there is no binary. */
+export async function startTestRedis(): Promise<RedisServer> {
+  const port = await freePort();
+  let server = await startServer(port);
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    kill: () => end(server, 'SIGKILL'),
+    async restart() {
+      server = await startServer(port);
+    },
+    stop: () => end(server, 'SIGTERM'),
+  };
+}
+
+async function startServer(port: number): Promise<ChildProcess> {
+  const flags = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  const child = spawn('redis-server', flags, { stdio: ['ignore', 'pipe', 'inherit'], cwd: '/' });
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    if (line.includes('Ready to accept connections')) resolve();
+  });
+  child.once('error', (error: NodeJS.ErrnoException) => reject(error.code === 'ENOENT' ? new Error(MISSING) : error));
+  child.once('exit', (code) => reject(new Error(`redis-server ended with ${code}`)));
+  await promise;
+  return child;
+}
+
+const MISSING =
+  'There is no redis-server. Install it (Debian: apt-get install redis-server), or leave these tests out with HOLDFAST_TEST_REDIS=off.';
+
+async function end(server: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  const exited = once(server, 'exit');
+  server.kill(signal);
+  await exited;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,116 @@
+// Starts Holdfast the way its users do, as a child process with an environment, and waits until it says that it is ready. What
+// it prints is kept, for the message of a test that fails.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { findFreePort } from './free-port.ts';
+
+export interface ServiceOptions {
+  /** `HOLDFAST_*`, `DATABASE_URL` and others, on top of what a shell has; the port is chosen here. */
+  env: Record<string, string>;
+  /** Absent: all of them. */
+  roles?: string;
+  /** The checkout to run; absent: this one. */
+  rootDir?: string;
+  /** `npm` runs it as `npm start`; absent: the CLI directly. */
+  through?: 'npm';
+  readyWithinMs?: number;
+}
+
+export interface ServiceProcess {
+  url: string;
+  pid: number;
+  child: ChildProcess;
+  /** From spawning the process to the first 200 of `/readyz`. */
+  readyMs: number;
+  /** The last lines that it printed. */
+  output(): string;
+  /** True until the process ended. */
+  isAlive(): boolean;
+  /** Sends the signal; resolves when the process has ended. */
+  end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
+}
+
+const outputLinesMax = 200;
+const checkout = fileURLToPath(new URL('../..', import.meta.url));
+
+/**
+ * Starts the service and resolves when `/readyz` answers 200, or without the api role when it has said that it runs; rejects,
+ * with its output, when it ends or takes too long.
+ */
+export async function startServiceProcess(options: ServiceOptions): Promise<ServiceProcess> {
+  const { rootDir = checkout, readyWithinMs = 30_000 } = options;
+  const port = await findFreePort();
+  const begin = performance.now();
+  const roleFlags = options.roles === undefined ? [] : ['--roles', options.roles];
+  const [command, flags] =
+    options.through === 'npm'
+      ? ['npm', ['start', '--silent', '--', ...roleFlags]]
+      : [process.execPath, [join(rootDir, 'src/cli/bin.mjs'), 'start', ...roleFlags]];
+  const child = spawn(command, flags, {
+    cwd: rootDir,
+    env: { ...inheritedEnv(), HOLDFAST_LOG_FORMAT: 'json', ...options.env, HOLDFAST_PORT: String(port) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const lines: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      lines.push(...chunk.toString().split('\n').filter(Boolean));
+      lines.splice(0, Math.max(0, lines.length - outputLinesMax));
+    });
+  }
+  const exited = once(child, 'exit');
+  const isAlive = (): boolean => child.exitCode === null && child.signalCode === null;
+  const killWithTest = (): void => void child.kill('SIGKILL');
+  process.once('exit', killWithTest);
+  void exited.then(() => process.off('exit', killWithTest));
+  const service: ServiceProcess = {
+    url: `http://127.0.0.1:${port}`,
+    pid: child.pid!,
+    child,
+    readyMs: 0,
+    output: () => lines.join('\n'),
+    isAlive,
+    async end(signal) {
+      if (isAlive()) child.kill(signal);
+      await exited;
+      return child.exitCode;
+    },
+  };
+  const isApi = options.roles === undefined || options.roles.includes('api');
+  const isReady = isApi
+    ? () => answersReady(service.url)
+    : () => Promise.resolve(lines.some((line) => line.startsWith('queue ')));
+  await waitUntilReady(service, isReady, begin + readyWithinMs);
+  service.readyMs = performance.now() - begin;
+  return service;
+}
+
+/** The environment of the tests without what would decide the service's behaviour behind their backs. */
+function inheritedEnv(): NodeJS.ProcessEnv {
+  const decides = /^(HOLDFAST_|ANTHROPIC_|DATABASE_URL$|REDIS_URL$|NODE_OPTIONS$|VITEST|NODE_V8)/;
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !decides.test(name)));
+}
+
+async function waitUntilReady(
+  service: ServiceProcess,
+  isReady: () => Promise<boolean>,
+  deadline: number,
+): Promise<void> {
+  while (performance.now() < deadline) {
+    if (!service.isAlive()) throw new Error(`the service ended with ${service.child.exitCode}:\n${service.output()}`);
+    if (await isReady()) return;
+    await delay(10);
+  }
+  await service.end('SIGKILL');
+  throw new Error(`the service was not ready in time:\n${service.output()}`);
+}
+
+async function answersReady(url: string): Promise<boolean> {
+  const answer = await fetch(`${url}/readyz`).catch(() => null);
+  await answer?.body?.cancel();
+  return answer?.status === 200;
+}

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
+
+let rig: StoreRig;
+beforeAll(async () => {
+  rig = await createStoreRig();
+});
+afterAll(() => rig.drop());
+
+test('messages of one session get their numbers in the order of their arrival (G3)', async () => {
+  const sessionId = await rig.session();
+  const accepted = await Promise.all(Array.from({ length: 50 }, () => rig.accept(rig.input(sessionId))));
+  expect(accepted.map((one) => (one.kind === 'accepted' ? one.message.seq : null))).toEqual(
+    Array.from({ length: 50 }, (_, index) => index + 1),
+  );
+});
+
+test('only the message that finds its session without work asks for a ring', async () => {
+  const sessionId = await rig.session();
+  const first = await rig.accept(rig.input(sessionId));
+  const second = await rig.accept(rig.input(sessionId));
+  expect(first).toMatchObject({ kind: 'accepted', ringNo: expect.any(Number) });
+  expect(second).toMatchObject({ kind: 'accepted', ringNo: null });
+});
+
+test('an idempotency key used at once by many makes one message (G2)', async () => {
+  const sessionId = await rig.session();
+  const idempotency = { scope: 'messages', key: newId<string>(), sha256: 'same' };
+  const results = await Promise.all(Array.from({ length: 20 }, () => rig.accept(rig.input(sessionId, { idempotency }))));
+  const accepted = results.filter((one) => one.kind === 'accepted');
+  const [stored] = await rig.rows('select id from holdfast.inbox where session_id = $1', [sessionId]);
+  expect(accepted).toHaveLength(1);
+  expect(results.filter((one) => one.kind === 'duplicate')).toEqual(
+    Array.from({ length: 19 }, () => ({ kind: 'duplicate', id: stored.id, by: 'idempotency' })),
+  );
+});
+
+test('the same idempotency key with another body is refused and writes nothing (G2)', async () => {
+  const sessionId = await rig.session();
+  const idempotency = { scope: 'messages', key: newId<string>(), sha256: 'one' };
+  await rig.accept(rig.input(sessionId, { idempotency }));
+  const result = await rig.accept(rig.input(sessionId, { idempotency: { ...idempotency, sha256: 'two' } }));
+  expect(result).toEqual({ kind: 'mismatch' });
+  expect(await rig.rows('select 1 from holdfast.inbox where session_id = $1', [sessionId])).toHaveLength(1);
+});
+
+test('a platform message that is delivered again is a duplicate for ever (G2)', async () => {
+  const sessionId = await rig.session();
+  const platformKey = newId<string>();
+  const first = rig.input(sessionId, { platformKey });
+  await rig.accept(first);
+  expect(await rig.accept(rig.input(sessionId, { platformKey }))).toEqual({
+    kind: 'duplicate',
+    id: first.messageId,
+    by: 'platform',
+  });
+});
+
+test('a statement that is sent again after an unknown COMMIT stores nothing twice (G23)', async () => {
+  const sessionId = await rig.session();
+  const input = rig.input(sessionId);
+  const first = await rig.accept(input);
+  const again = await rig.accept(input);
+  expect(again).toMatchObject({ kind: 'accepted', message: first.kind === 'accepted' ? first.message : null });
+  expect(await rig.rows('select 1 from holdfast.inbox where session_id = $1', [sessionId])).toHaveLength(1);
+});
+
+test('over the bound of its inbox a session accepts nothing (G27)', async () => {
+  const sessionId = await rig.session();
+  const results = await Promise.all(
+    Array.from({ length: 5 }, () => rig.accept(rig.input(sessionId, { waitingMax: 3 }))),
+  );
+  expect(results.map((one) => one.kind)).toEqual(['accepted', 'accepted', 'accepted', 'full', 'full']);
+});
+
+test('a message that arrives while the turn ends is never left without a ring (G4)', async () => {
+  // Goal: whatever order the two statements take, either the end sees the message or the message rings.
+  for (let round = 0; round < 40; round += 1) {
+    const sessionId = await rig.session();
+    await rig.accept(rig.input(sessionId));
+    const { write } = await rig.opened(sessionId);
+    const [ending, late] = await Promise.all([rig.finishTurn(goodEnd(write)), rig.accept(rig.input(sessionId))]);
+    const isRung = ending.kind === 'ok' && ending.ring !== null;
+    const rings = late.kind === 'accepted' && late.ringNo !== null;
+    expect([isRung, rings].filter(Boolean)).toHaveLength(1);
+  }
+});
+
+test('text that PostgreSQL calls text cannot hold stays in a body as it was', async () => {
+  const sessionId = await rig.session();
+  await rig.accept(rig.input(sessionId, { body: '{"text":"nul \\u0000 lone \\ud800","b":1,"a":2}' }));
+  const [row] = await rig.rows('select body::text as body from holdfast.inbox where session_id = $1', [sessionId]);
+  expect(row.body).toBe('{"text":"nul \\u0000 lone \\ud800","b":1,"a":2}');
+});

@@ -1,0 +1,242 @@
+// The file tools on a real file system: what they do, and that nothing outside of the workspace is read or written by them.
+import { execFileSync } from 'node:child_process';
+import { mkdir, readFile, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { editTool } from '../../src/tools/edit-tool.ts';
+import { grepTool } from '../../src/tools/grep-tool.ts';
+import { readTool } from '../../src/tools/read-tool.ts';
+import { runTool } from '../../src/tools/run-tool.ts';
+import type { Tool, ToolOutcome } from '../../src/tools/tool.ts';
+import { writeTool } from '../../src/tools/write-tool.ts';
+import { aToolCall, createWorkspace, type Workspace } from './workspace.ts';
+
+let workspace: Workspace;
+
+beforeEach(async () => {
+  workspace = await createWorkspace();
+});
+afterEach(() => workspace.remove());
+
+function run(tool: Tool, input: unknown): Promise<ToolOutcome> {
+  return tool.run(input, aToolCall({ workspaceDir: workspace.dir }));
+}
+
+async function file(path: string, content: string): Promise<void> {
+  await writeFile(join(workspace.dir, path), content);
+}
+
+describe('read', () => {
+  test('a file comes back as it is', async () => {
+    await file('a.txt', 'one\ntwo\n');
+    expect(await run(readTool, { file_path: 'a.txt' })).toEqual({ content: 'one\ntwo\n', isError: false });
+  });
+
+  test('a view range selects lines, and -1 reads to the end', async () => {
+    await file('a.txt', 'one\ntwo\nthree');
+    expect((await run(readTool, { file_path: 'a.txt', view_range: [2, 2] })).content).toBe('two');
+    expect((await run(readTool, { file_path: 'a.txt', view_range: [2, -1] })).content).toBe('two\nthree');
+  });
+
+  test('bytes that are not UTF-8 become replacement characters and NUL stays', async () => {
+    await writeFile(join(workspace.dir, 'a.bin'), Buffer.from([0x61, 0x00, 0xff, 0x62]));
+    expect((await run(readTool, { file_path: 'a.bin' })).content).toBe('a\u0000\ufffdb');
+  });
+
+  test('a missing file is an error result that names it', async () => {
+    const outcome = await run(readTool, { file_path: 'none.txt' });
+    expect(outcome).toEqual({ content: 'read: none.txt: no such file or directory', isError: true });
+  });
+
+  test('a file over 256 KiB is refused with the way to read it, and its lines can be read (G28)', async () => {
+    await file('big.txt', `${'x'.repeat(99)}\n`.repeat(10_000));
+    const whole = await run(readTool, { file_path: 'big.txt' });
+    expect(whole.isError).toBe(true);
+    expect(whole.content).toContain('view_range');
+    expect((await run(readTool, { file_path: 'big.txt', view_range: [9_999, 9_999] })).content).toBe('x'.repeat(99));
+  });
+
+  test('a file too large to look for lines in is refused at once (G25)', async () => {
+    await file('sparse', '');
+    await truncate(join(workspace.dir, 'sparse'), 2 ** 40);
+    const outcome = await run(readTool, { file_path: 'sparse', view_range: [2, 3] });
+    expect(outcome.isError).toBe(true);
+    expect(outcome.content).toContain('1099511627776 bytes');
+  });
+
+  test('a named pipe is refused instead of waited for', async () => {
+    execFileSync('mkfifo', [join(workspace.dir, 'pipe')]);
+    expect((await run(readTool, { file_path: 'pipe' })).content).toBe('read: pipe is not a regular file');
+  });
+});
+
+describe('write', () => {
+  test('a file is created with its directories', async () => {
+    expect((await run(writeTool, { file_path: 'a/b/c.txt', content: 'text' })).isError).toBe(false);
+    expect(await readFile(join(workspace.dir, 'a/b/c.txt'), 'utf8')).toBe('text');
+  });
+
+  test('writing the same twice leaves the same file', async () => {
+    await run(writeTool, { file_path: 'a.txt', content: 'text' });
+    await run(writeTool, { file_path: 'a.txt', content: 'text' });
+    expect(await readFile(join(workspace.dir, 'a.txt'), 'utf8')).toBe('text');
+  });
+
+  test('a call that is aborted already writes nothing and rejects with the reason', async () => {
+    const reason = new Error('stop');
+    const call = aToolCall({ workspaceDir: workspace.dir, signal: AbortSignal.abort(reason) });
+    await expect(writeTool.run({ file_path: 'a.txt', content: 'text' }, call)).rejects.toBe(reason);
+    await expect(stat(join(workspace.dir, 'a.txt'))).rejects.toThrow('ENOENT');
+  });
+});
+
+describe('edit', () => {
+  test('one occurrence is replaced, with patterns in the new text taken literally', async () => {
+    await file('a.txt', 'one two');
+    expect((await run(editTool, { file_path: 'a.txt', old_string: 'two', new_string: '$& 2' })).isError).toBe(false);
+    expect(await readFile(join(workspace.dir, 'a.txt'), 'utf8')).toBe('one $& 2');
+  });
+
+  test('an ambiguous text is refused and the file stays', async () => {
+    await file('a.txt', 'x x');
+    const outcome = await run(editTool, { file_path: 'a.txt', old_string: 'x', new_string: 'y' });
+    expect(outcome).toEqual({ content: 'edit: old_string appears 2 times in a.txt (must be unique)', isError: true });
+    expect(await readFile(join(workspace.dir, 'a.txt'), 'utf8')).toBe('x x');
+  });
+
+  test('replace_all replaces every occurrence', async () => {
+    await file('a.txt', 'x x');
+    await run(editTool, { file_path: 'a.txt', old_string: 'x', new_string: 'y', replace_all: true });
+    expect(await readFile(join(workspace.dir, 'a.txt'), 'utf8')).toBe('y y');
+  });
+
+  test('replacing a letter by a book is refused before it fills the memory (G28)', async () => {
+    await file('a.txt', 'x'.repeat(200_000));
+    const input = { file_path: 'a.txt', old_string: 'x', new_string: 'y'.repeat(10_000), replace_all: true };
+    const outcome = await run(editTool, input);
+    expect(outcome.isError).toBe(true);
+    expect(outcome.content).toContain('new_string');
+  });
+});
+
+describe('grep', () => {
+  test('matching lines come back with path and number', async () => {
+    await file('a.txt', 'one\ntwo\n');
+    const outcome = await run(grepTool, { pattern: 't.o' });
+    expect(outcome.content).toContain(`${join(workspace.dir, 'a.txt')}:2:two`);
+  });
+
+  test('a pattern that is no regular expression is an error result', async () => {
+    await file('a.txt', 'one');
+    expect((await run(grepTool, { pattern: '(' })).isError).toBe(true);
+  });
+
+  test('many matches are cut (G28)', async () => {
+    await file('a.txt', `${'x'.repeat(1_000)}\n`.repeat(1_000));
+    const { content } = await run(grepTool, { pattern: 'x' });
+    expect(content.length).toBeLessThan(110_000);
+    expect(content).toContain('truncated');
+  });
+
+  test('a pattern that backtracks for ever ends at its deadline (G25)', async () => {
+    await file('a.txt', `${'a'.repeat(1_900)}\n`.repeat(2_000));
+    const startMs = performance.now();
+    const call = aToolCall({ workspaceDir: workspace.dir });
+    const outcome = await runTool(grepTool, { pattern: '(a|a)*(a|a)*c' }, call, { timeoutMs: 300 });
+    expect(performance.now() - startMs).toBeLessThan(1_300);
+    // With ripgrep, which does not backtrack, the search is simply over.
+    expect(outcome.content).toMatch(/^grep timed out after 0.3 s|^no matches$/);
+  });
+});
+
+describe('confinement (G30)', () => {
+  const inputs = (path: string): [string, Tool, unknown][] => [
+    ['read', readTool, { file_path: path }],
+    ['write', writeTool, { file_path: path, content: 'overwritten' }],
+    ['edit', editTool, { file_path: path, old_string: 'secret', new_string: 'overwritten' }],
+    ['grep', grepTool, { pattern: 'secret', path }],
+  ];
+
+  async function expectRefused(path: string): Promise<void> {
+    for (const [name, tool, input] of inputs(path)) {
+      const outcome = await run(tool, input);
+      expect(outcome.isError, name).toBe(true);
+      expect(outcome.content, name).toMatch(/outside|symbolic links/);
+      expect(outcome.content, name).not.toContain('the secret');
+    }
+    expect(await readFile(join(workspace.outsideDir, 'secret.txt'), 'utf8')).toBe('the secret');
+  }
+
+  test('a path that climbs out is refused', () => expectRefused('../outside/secret.txt'));
+
+  test('a path that climbs out of a directory that does not exist is refused', () =>
+    expectRefused('none/../../outside/secret.txt'));
+
+  test('an absolute path outside is refused', () => expectRefused(join(workspace.outsideDir, 'secret.txt')));
+
+  test('a directory whose name begins with that of the workspace is outside', async () => {
+    await mkdir(`${workspace.dir}-2`);
+    await writeFile(`${workspace.dir}-2/secret.txt`, 'the secret');
+    await expectRefused('../workspace-2/secret.txt');
+  });
+
+  test('a symlink to a file outside is refused', async () => {
+    await symlink(join(workspace.outsideDir, 'secret.txt'), join(workspace.dir, 'link.txt'));
+    await expectRefused('link.txt');
+  });
+
+  test('a path through a symlinked directory is refused', async () => {
+    await symlink(workspace.outsideDir, join(workspace.dir, 'link'));
+    await expectRefused('link/secret.txt');
+  });
+
+  test('a chain of symlinks that ends outside is refused', async () => {
+    await symlink(workspace.outsideDir, join(workspace.dir, 'second'));
+    await symlink('second', join(workspace.dir, 'first'));
+    await expectRefused('first/secret.txt');
+  });
+
+  test('a symlink loop is refused', async () => {
+    await symlink('b', join(workspace.dir, 'a'));
+    await symlink('a', join(workspace.dir, 'b'));
+    await expectRefused('a');
+  });
+
+  test('writing through a dangling symlink creates nothing outside', async () => {
+    await symlink(join(workspace.outsideDir, 'new.txt'), join(workspace.dir, 'link.txt'));
+    expect((await run(writeTool, { file_path: 'link.txt', content: 'x' })).isError).toBe(true);
+    await expect(stat(join(workspace.outsideDir, 'new.txt'))).rejects.toThrow('ENOENT');
+  });
+
+  test('searching everything does not follow a symlink out', async () => {
+    await symlink(workspace.outsideDir, join(workspace.dir, 'link'));
+    expect((await run(grepTool, { pattern: 'secret' })).content).toBe('no matches');
+  });
+
+  test('an absolute path inside is taken', async () => {
+    await file('a.txt', 'text');
+    expect((await run(readTool, { file_path: join(workspace.dir, 'a.txt') })).content).toBe('text');
+  });
+
+  test('a symlink inside that stays inside is followed', async () => {
+    await file('a.txt', 'text');
+    await symlink('a.txt', join(workspace.dir, 'link.txt'));
+    expect((await run(readTool, { file_path: 'link.txt' })).content).toBe('text');
+  });
+});
+
+describe('bad input is an error result that names the field', () => {
+  test.each<[string, Tool, unknown, string]>([
+    ['a missing field', readTool, {}, 'read: file_path: '],
+    ['a wrong type', writeTool, { file_path: 'a', content: 3 }, 'write: content: '],
+    ['a wrong type within a list', readTool, { file_path: 'a', view_range: [1, 'x'] }, 'read: view_range.1: '],
+    ['an empty text', editTool, { file_path: 'a', old_string: '', new_string: '' }, 'edit: old_string: '],
+    ['an unknown field', grepTool, { pattern: 'a', glob: 'b' }, '"glob"'],
+    ['no object', readTool, 'a.txt', 'read: Invalid input: expected object'],
+    ['nothing', readTool, undefined, 'read: Invalid input: expected object'],
+  ])('%s', async (_title, tool, input, text) => {
+    const outcome = await run(tool, input);
+    expect(outcome.isError).toBe(true);
+    expect(outcome.content).toContain(text);
+  });
+});

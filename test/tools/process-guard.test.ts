@@ -1,0 +1,43 @@
+// Goal: a command does not outlive the process that runs it, even when that is killed with SIGKILL. Method: a real process runs
+// a command whose grandchildren hold a named pipe; the process is killed, and the end of the pipe is waited for.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect, test } from 'vitest';
+import { createLifeline, createWorkspace } from './workspace.ts';
+
+const RUNNER = `
+import { createExecTool } from ${JSON.stringify(new URL('../../src/tools/exec-tool.ts', import.meta.url).href)};
+const [workspaceDir, first, command] = process.argv.slice(1);
+const exec = createExecTool({ timeoutSeconds: 600, environment: { PATH: process.env.PATH } });
+const call = { workspaceDir, idempotencyKey: 'key', signal: new AbortController().signal };
+// The first ends by itself: the guard must know that it did and still watch the second.
+await exec.run({ command: first }, call);
+await exec.run({ command }, call);
+`;
+
+test('a command and its grandchildren end when their process is killed (G11)', async () => {
+  await using workspace = Object.assign(await createWorkspace(), {
+    [Symbol.asyncDispose]: () => workspace.remove(),
+  });
+  const lifeline = createLifeline(workspace.dir);
+  const command = `trap '' TERM; ${lifeline.hold}; (sleep 300 & sleep 300) & sleep 300`;
+  const runner = spawn(process.execPath, ['--input-type=module', '-e', RUNNER, workspace.dir, 'echo first', command], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const exited = once(runner, 'exit');
+  await lifeline.held;
+  runner.kill('SIGKILL');
+  await exited;
+  await lifeline.gone;
+  expect(runner.signalCode).toBe('SIGKILL');
+});
+
+test('a process that has run commands ends when it has nothing more to do', async () => {
+  await using workspace = Object.assign(await createWorkspace(), {
+    [Symbol.asyncDispose]: () => workspace.remove(),
+  });
+  const runner = spawn(process.execPath, ['--input-type=module', '-e', RUNNER, workspace.dir, 'echo a', 'echo b'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  expect(await once(runner, 'exit')).toEqual([0, null]);
+});

@@ -1,0 +1,143 @@
+// Policy, order and bytes of an agent's tools.
+import { describe, expect, test } from 'vitest';
+import { createCoreTools } from '../../src/tools/core-tools.ts';
+import { isToolAllowed, type ToolPolicy } from '../../src/tools/tool-policy.ts';
+import type { Tool } from '../../src/tools/tool.ts';
+import { createToolset, DuplicateToolError, unknownToolOutcome } from '../../src/tools/toolset.ts';
+
+function toolsNamed(...names: string[]): Tool[] {
+  return names.map((name) => ({
+    spec: { name, description: `does ${name}`, input_schema: { type: 'object' } },
+    summary: '',
+    isIdempotent: true,
+    run: () => Promise.resolve({ content: name, isError: false }),
+  }));
+}
+
+function namesOf(names: readonly string[], policy?: ToolPolicy | ToolPolicy[]): string[] {
+  const tools = toolsNamed(...names);
+  return createToolset(policy === undefined ? { tools } : { tools, policy }).specs.map((spec) => spec.name);
+}
+
+const coreTools = createCoreTools({
+  exec: { timeoutSeconds: 1_800, environment: {} },
+  sessionStatus: () => ({ model: 'anthropic/x', thinking: 'off', now: new Date(0) }),
+});
+
+describe('policy (G30)', () => {
+  test.each<[string, ToolPolicy, boolean]>([
+    ['exec', {}, true],
+    ['exec', { allow: [] }, true],
+    ['exec', { allow: ['exec'] }, true],
+    ['exec', { allow: ['read'] }, false],
+    ['exec', { deny: ['exec'] }, false],
+    ['exec', { allow: ['exec'], deny: ['exec'] }, false],
+    ['exec', { allow: ['*'], deny: ['e*'] }, false],
+    ['Exec', { allow: ['eXEC'] }, true],
+    ['exec', { deny: [' EXEC '] }, false],
+    ['memory_get', { deny: ['memory_*'] }, false],
+    ['memory', { deny: ['memory_*'] }, true],
+    ['my_memory_get', { deny: ['memory_*'] }, true],
+    ['sessions_send', { allow: ['*_send'] }, true],
+    ['sessions_send', { allow: ['s*s*d'] }, true],
+    ['exec', { allow: ['exe'] }, false],
+    ['exec', { allow: ['e.*c', 'e?ec', '[e]xec', ''] }, false],
+    ['a-b', { allow: ['a-b'] }, true],
+  ])('%s under %j: %s', (name, policy, isAllowed) => {
+    expect(isToolAllowed(name, policy)).toBe(isAllowed);
+  });
+
+  test('several policies must all let a tool through', () => {
+    const policy = [{ allow: ['read', 'exec'] }, { deny: ['exec'] }];
+    expect(namesOf(['read', 'exec', 'write'], policy)).toEqual(['read']);
+  });
+
+  test('a tool that is denied is neither shown nor found', () => {
+    const toolset = createToolset({ tools: toolsNamed('read', 'exec'), policy: { deny: ['exec'] } });
+    expect(toolset.tools.map((tool) => tool.spec.name)).toEqual(['read']);
+    expect(toolset.findTool('exec')).toBeUndefined();
+  });
+});
+
+describe('order', () => {
+  test('well-known tools come first in their order, others after them by name', () => {
+    const names = [
+      'zeta',
+      'session_status',
+      'Alpha',
+      'alpha2',
+      'exec',
+      'glob',
+      'read',
+      'http_effect',
+      'ls',
+      'find',
+      'grep',
+    ];
+    expect(namesOf(names)).toEqual(
+      'read grep find glob ls exec session_status Alpha alpha2 http_effect zeta'.split(' '),
+    );
+  });
+
+  test('the order in which tools are registered does not matter', () => {
+    const names = ['b', 'a', 'exec', 'read'];
+    expect(namesOf(names)).toEqual(namesOf(names.toReversed()));
+  });
+});
+
+describe('finding', () => {
+  const toolset = createToolset({ tools: toolsNamed('read', 'Exec') });
+
+  test('is exact, blanks around the name aside', () => {
+    expect(toolset.findTool(' read\n')?.spec.name).toBe('read');
+    expect(toolset.findTool('Exec')?.spec.name).toBe('Exec');
+    expect(toolset.findTool('exec')).toBeUndefined();
+    expect(toolset.findTool('constructor')).toBeUndefined();
+  });
+
+  test('an unknown tool is answered with those that exist', () => {
+    expect(unknownToolOutcome('run', toolset)).toEqual({
+      content: 'Unknown tool "run". Available tools: read, Exec.',
+      isError: true,
+    });
+  });
+});
+
+test('two tools of one name are refused', () => {
+  expect(() => createToolset({ tools: toolsNamed('read', 'Read') })).toThrow(DuplicateToolError);
+});
+
+test('a spec holds only what the API of the model takes', () => {
+  const [tool] = toolsNamed('a');
+  const extended = { ...tool, spec: { ...tool?.spec, note: 'x' } } as Tool;
+  expect(Object.keys(createToolset({ tools: [extended] }).specs[0] ?? {})).toEqual([
+    'name',
+    'description',
+    'input_schema',
+  ]);
+});
+
+describe('the core tools', () => {
+  const toolset = createToolset({ tools: coreTools });
+
+  test('declare whether they may run twice (G11)', () => {
+    expect(Object.fromEntries(toolset.tools.map((tool) => [tool.spec.name, tool.isIdempotent]))).toEqual({
+      read: true,
+      write: true,
+      edit: false,
+      grep: true,
+      glob: true,
+      exec: false,
+      session_status: true,
+    });
+  });
+
+  test('keep the bytes of their specs, which the prompt cache depends on', () => {
+    expect(JSON.stringify(toolset.specs, undefined, 1)).toMatchSnapshot();
+  });
+
+  test('have no exec when it is switched off', () => {
+    const tools = createCoreTools({ sessionStatus: () => ({ model: '', thinking: '', now: new Date(0) }) });
+    expect(tools.map((tool) => tool.spec.name)).not.toContain('exec');
+  });
+});

@@ -1,0 +1,63 @@
+// Builders for tool tests: a workspace on the real file system with an outside next to it, and calls in it.
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createReadStream } from 'node:fs';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ToolCall, ToolOutcome } from '../../src/tools/tool.ts';
+
+export interface Workspace {
+  /** The agent's workspace. */
+  dir: string;
+  /** A directory beside the workspace, with a file `secret.txt` in it. */
+  outsideDir: string;
+  remove(): Promise<void>;
+}
+
+export async function createWorkspace(): Promise<Workspace> {
+  const base = await realpath(await mkdtemp(join(tmpdir(), 'holdfast-tools-')));
+  const dir = join(base, 'workspace');
+  const outsideDir = join(base, 'outside');
+  await mkdir(dir);
+  await mkdir(outsideDir);
+  await writeFile(join(outsideDir, 'secret.txt'), 'the secret');
+  return { dir, outsideDir, remove: () => rm(base, { recursive: true, force: true }) };
+}
+
+/** A call in `workspaceDir`, with no abort of its own unless one is given. */
+export function aToolCall(call: Partial<ToolCall> & { workspaceDir: string }): ToolCall {
+  return {
+    sessionKey: 'agent:main:test',
+    agentId: 'main',
+    turnId: '0198c0de-0000-7000-8000-000000000001',
+    callId: 'toolu_1',
+    idempotencyKey: 'key-1',
+    signal: new AbortController().signal,
+    ...call,
+  };
+}
+
+/** The text of an outcome that consists of text alone. */
+export function contentOf({ content }: ToolOutcome): string {
+  if (typeof content !== 'string') throw new Error('the outcome has blocks');
+  return content;
+}
+
+export interface Lifeline {
+  /** Shell code after which a process and all its children hold the lifeline. */
+  hold: string;
+  /** Resolves when the first process holds it. */
+  held: Promise<unknown>;
+  /** Resolves when the last process that held it is gone. */
+  gone: Promise<unknown>;
+}
+
+/** A named pipe that processes keep open while they live: its end is the signal that they all are gone. */
+export function createLifeline(dir: string, name = 'lifeline'): Lifeline {
+  const path = join(dir, name);
+  execFileSync('mkfifo', [path]);
+  const reader = createReadStream(path);
+  reader.resume();
+  return { hold: `exec 9>'${path}'`, held: once(reader, 'open'), gone: once(reader, 'end') };
+}

@@ -1,0 +1,99 @@
+// Reading the workspace: what is inside, what is not, and what is read again.
+import { mkdtemp, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createWorkspaceCache, loadWorkspaceFiles, WorkspaceFileError } from '../../src/turn/load-workspace.ts';
+
+let dir: string;
+let workspace: string;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'holdfast-workspace-'));
+  workspace = join(dir, 'workspace');
+  await mkdir(workspace);
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+async function contentsOf(names: string[], limits = {}, cache = createWorkspaceCache()): Promise<(string | null)[]> {
+  const files = await loadWorkspaceFiles(workspace, names, limits, cache);
+  return files.map(({ content }) => content);
+}
+
+describe('loadWorkspaceFiles', () => {
+  test('files come in the order of their names, with their paths; what is missing is null', async () => {
+    await writeFile(join(workspace, 'AGENTS.md'), '\ufeffbe good\n');
+    expect(await loadWorkspaceFiles(workspace, ['SOUL.md', 'AGENTS.md'], {}, createWorkspaceCache())).toEqual([
+      { name: 'SOUL.md', path: join(workspace, 'SOUL.md'), content: null },
+      { name: 'AGENTS.md', path: join(workspace, 'AGENTS.md'), content: 'be good\n' },
+    ]);
+  });
+
+  test('a workspace that does not exist has no files', async () => {
+    await rm(workspace, { recursive: true });
+    expect(await contentsOf(['AGENTS.md'])).toEqual([null]);
+  });
+
+  test('links are followed inside the workspace and nowhere else (G30)', async () => {
+    await writeFile(join(dir, 'secret'), 'secret');
+    await mkdir(join(dir, 'workspace-2'));
+    await writeFile(join(dir, 'workspace-2', 'file'), 'of a neighbour');
+    await writeFile(join(workspace, 'real'), 'inside');
+    await symlink('real', join(workspace, 'in'));
+    await symlink('../secret', join(workspace, 'out'));
+    await symlink('../workspace-2', join(workspace, 'folder'));
+    await symlink('loop', join(workspace, 'loop'));
+    const names = ['in', 'out', 'folder/file', '../secret', join(dir, 'secret'), 'loop', '.'];
+    expect(await contentsOf(names)).toEqual(['inside', null, null, null, null, null, null]);
+  });
+
+  test('a workspace that is itself a link is read', async () => {
+    await writeFile(join(workspace, 'AGENTS.md'), 'x');
+    await symlink(workspace, join(dir, 'alias'));
+    const [file] = await loadWorkspaceFiles(join(dir, 'alias'), ['AGENTS.md'], {}, createWorkspaceCache());
+    expect(file).toEqual({ name: 'AGENTS.md', path: join(dir, 'alias', 'AGENTS.md'), content: 'x' });
+  });
+
+  test('folders are not files', async () => {
+    await mkdir(join(workspace, 'AGENTS.md'));
+    expect(await contentsOf(['AGENTS.md'])).toEqual([null]);
+  });
+
+  test('of a file that is too large the beginning and the end are read, whole characters only (G28)', async () => {
+    await writeFile(join(workspace, 'AGENTS.md'), `${'ä'.repeat(1000)}b${'ö'.repeat(1000)}`);
+    const [content] = await contentsOf(['AGENTS.md'], { fileBytesMax: 101 });
+    expect(content).toBe(`${'ä'.repeat(25)}\n\n[...]\n\n${'ö'.repeat(25)}`);
+    const [odd] = await contentsOf(['AGENTS.md'], { fileBytesMax: 22 });
+    expect(odd).toBe(`${'ä'.repeat(5)}\n\n[...]\n\n${'ö'.repeat(5)}`);
+  });
+
+  test('a change is seen, a file put in the place of another as well', async () => {
+    const cache = createWorkspaceCache();
+    const look = (): Promise<(string | null)[]> => contentsOf(['AGENTS.md'], { freshForMs: 0 }, cache);
+    await writeFile(join(workspace, 'AGENTS.md'), 'one');
+    expect(await look()).toEqual(['one']);
+    await writeFile(join(workspace, 'new'), 'two');
+    await rename(join(workspace, 'new'), join(workspace, 'AGENTS.md'));
+    expect(await look()).toEqual(['two']);
+    await rm(join(workspace, 'AGENTS.md'));
+    expect(await look()).toEqual([null]);
+  });
+
+  test('a fresh answer is given again, to all who ask at once too', async () => {
+    const cache = createWorkspaceCache();
+    const ask = () => loadWorkspaceFiles(workspace, ['AGENTS.md'], { freshForMs: 1e9 }, cache);
+    await writeFile(join(workspace, 'AGENTS.md'), 'one');
+    const [first, second] = await Promise.all([ask(), ask()]);
+    expect(second).toBe(first);
+    await writeFile(join(workspace, 'AGENTS.md'), 'two');
+    expect(await ask()).toBe(first);
+  });
+
+  test('what is there and cannot be read is an error, and is looked at again', async () => {
+    const cache = createWorkspaceCache();
+    const ask = () => loadWorkspaceFiles(workspace, ['a\0b'], { freshForMs: 1e9 }, cache);
+    await expect(ask()).rejects.toBeInstanceOf(WorkspaceFileError);
+    await expect(ask()).rejects.toMatchObject({ code: 'workspace_file_unreadable' });
+    expect(cache.size).toBe(0);
+  });
+});

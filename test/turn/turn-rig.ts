@@ -1,0 +1,104 @@
+// Builds what a turn needs around a real database and a scripted model server, without a queue: tests call `run` where a job would.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../../src/clock.ts';
+import { loadConfig } from '../../src/config.ts';
+import type { MessageId, SessionId, SessionKey } from '../../src/core/ids.ts';
+import { routeOf, type InboundMessage } from '../../src/core/inbound.ts';
+import { canonicalSessionKey } from '../../src/core/session-key.ts';
+import { newId } from '../../src/ids.ts';
+import { createLogger } from '../../src/logger.ts';
+import { createAnthropicModel } from '../../src/model/anthropic.ts';
+import { startScriptedModel } from '../../src/model/scripted/scripted-model.ts';
+import { createAccept } from '../../src/store/accept-messages.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { createEnsureSession } from '../../src/store/sessions.ts';
+import type { Tool } from '../../src/tools/tool.ts';
+import { runTurn, type TurnOutcome } from '../../src/turn/run-turn.ts';
+import { createWake } from '../../src/wake.ts';
+import { createTurnContext } from '../../workers/create-turn-context.ts';
+
+export type TurnRig = Awaited<ReturnType<typeof createTurnRig>>;
+
+/** Everything for turns on one database; `worker` makes a worker of it, as many as wanted. */
+export async function createTurnRig(databaseUrl: string, options: { tools?: Tool[]; leaseMs?: number } = {}) {
+  const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-turn-'));
+  const config = loadConfig({
+    env: { HOLDFAST_DATA_DIR: dataDir, HOLDFAST_LEASE_MS: String(options.leaseMs ?? 15_000) },
+    cwd: dataDir,
+  });
+  const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
+  await migrate(databaseUrl);
+  const database = openDatabase({ url: databaseUrl, role: 'test', onError: () => undefined });
+  const scripted = await startScriptedModel({ host: '127.0.0.1', port: 0 });
+  const ensure = createEnsureSession(database);
+  const accept = createAccept(database);
+
+  /** The id of a session, which is made if need be. */
+  function sessionOf(name: string): Promise<SessionId> {
+    const key: SessionKey = canonicalSessionKey(name);
+    return ensure({ key, candidateId: newId<SessionId>(), agentId: 'main', kind: 'main', lane: 'main', channel: 'api' });
+  }
+
+  /** Accepts a message, as the API would. */
+  async function send(name: string, text: string, more: Partial<InboundMessage> = {}): Promise<MessageId> {
+    const body: InboundMessage = { text, ...more };
+    const messageId = newId<MessageId>();
+    const acceptance = await accept({
+      messageId,
+      sessionId: await sessionOf(name),
+      kind: 'message',
+      body: JSON.stringify(body),
+      route: routeOf(body, []),
+      mode: more.mode ?? null,
+      platformKey: null,
+      idempotency: null,
+      waitingMax: 1000,
+    });
+    if (acceptance.kind !== 'accepted') throw new Error(`The message was not accepted: ${acceptance.kind}`);
+    return messageId;
+  }
+
+  /** A worker that runs turns when it is told to. */
+  function worker(more: { isDraining?: () => boolean; tools?: Tool[] } = {}) {
+    const context = createTurnContext({
+      config,
+      logger,
+      clock: systemClock,
+      database,
+      wake: createWake(),
+      model: createAnthropicModel({ apiKey: 'test', baseUrl: scripted.url }),
+      tools: more.tools ?? options.tools ?? [],
+      owner: newId<string>(),
+      isDraining: more.isDraining ?? (() => false),
+    });
+    context.locks.start();
+    return {
+      context,
+      run: async (name: string): Promise<TurnOutcome> => runTurn(context, await sessionOf(name)),
+      stop: () => context.locks.stop(),
+    };
+  }
+
+  /** Rows of a query, for asserting. */
+  async function rows(sql: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+    return (await database.views.query(sql, values)).rows;
+  }
+
+  return {
+    config,
+    database,
+    scripted,
+    sessionOf,
+    send,
+    worker,
+    rows,
+    async close() {
+      await scripted.close();
+      await database.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}

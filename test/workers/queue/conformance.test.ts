@@ -1,0 +1,375 @@
+// What the doorbell promises, whichever backend it has: the same suite against real servers of both.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { ShutdownReason } from '../../../workers/queue/start-lane-worker.ts';
+import { gate, newSession, openQueueRig, pending, ring, Seen } from './queue-rig.ts';
+import { queueServers, type QueueServer } from './queue-server.ts';
+
+describe.each(queueServers())('the queue in $name', ({ start }) => {
+  let server: QueueServer;
+  beforeAll(async () => (server = await start()));
+  afterAll(() => server.stop());
+  beforeEach(async () => {
+    await openQueueRig(server);
+    await server.wipe();
+  });
+
+  test('a ring wakes a worker that sleeps', async () => {
+    const { doorbell, startWorker } = await openQueueRig(server);
+    const seen = new Seen();
+    const worker = startWorker({ process: async ({ sessionId }) => seen.add(sessionId) });
+    await expect.poll(() => worker.lastPollAtMs()).not.toBeNull();
+    const first = ring();
+    await doorbell.ring([first]);
+    await seen.count(1);
+    expect(seen.sessions).toEqual([first.sessionId]);
+  });
+
+  test('a ring wakes a worker of another process', async () => {
+    const here = await openQueueRig(server);
+    const there = await openQueueRig(server);
+    const seen = new Seen();
+    const worker = there.startWorker({ process: async ({ sessionId }) => seen.add(sessionId) });
+    await expect.poll(() => worker.lastPollAtMs()).not.toBeNull();
+    for (let count = 1; count <= 20; count += 1) {
+      await here.doorbell.ring([ring()]);
+      await seen.count(count);
+    }
+  });
+
+  test('each ring of many is one job for one of many workers', async () => {
+    const rigs = await Promise.all([openQueueRig(server), openQueueRig(server), openQueueRig(server)]);
+    const rings = Array.from({ length: 600 }, () => ring());
+    const seen = new Seen();
+    for (const rig of rigs) rig.startWorker({ concurrency: 8, process: async ({ sessionId }) => seen.add(sessionId) });
+    await Promise.all(rings.map((one, index) => rigs[index % 3]?.doorbell.ring([one])));
+    await seen.count(rings.length);
+    expect(seen.sessions.toSorted()).toEqual(rings.map(({ sessionId }) => sessionId).toSorted());
+    await expect.poll(() => pending(rigs[0])).toBe(0);
+  });
+
+  test('every kind of ring reaches its queue and keeps its kind', async () => {
+    const { doorbell, startWorker } = await openQueueRig(server);
+    const seen = new Seen();
+    const sessionId = newSession();
+    for (const lane of ['main', 'subagent', 'cron', 'batch', 'deliver'] as const) {
+      startWorker({ lane, process: async ({ kind }) => seen.add(`${lane} ${kind}`) });
+    }
+    await doorbell.ring([
+      { kind: 'inbound', lane: 'main', sessionId, ringNo: 1 },
+      { kind: 'heartbeat', lane: 'main', sessionId, ringNo: 2 },
+      { kind: 'announce', lane: 'subagent', sessionId, ringNo: 3 },
+      { kind: 'cron', lane: 'cron', sessionId, ringNo: 4 },
+      { kind: 'followup', lane: 'batch', sessionId, ringNo: 5 },
+      { kind: 'deliver', sessionId, ringNo: 1 },
+    ]);
+    await seen.count(6);
+    const expected = ['main inbound', 'main heartbeat', 'subagent announce', 'cron cron', 'batch followup', 'deliver deliver'];
+    expect(seen.sessions.toSorted()).toEqual(expected.toSorted());
+  });
+
+  test('a ring that is repeated is one job', async () => {
+    const rig = await openQueueRig(server);
+    const sessionId = newSession();
+    await rig.doorbell.ring([ring(sessionId, 1), ring(sessionId, 1)]);
+    await rig.doorbell.ring([ring(sessionId, 1)]);
+    expect(await pending(rig)).toBe(1);
+    const seen = new Seen();
+    rig.startWorker({ process: async (job) => seen.add(job.sessionId) });
+    await rig.doorbell.ring([ring(sessionId, 2)]);
+    await seen.count(2);
+    await expect.poll(() => pending(rig)).toBe(0);
+    expect(seen.sessions).toHaveLength(2);
+  });
+
+  test('a ring with a new number during a job runs after it', async () => {
+    const { doorbell, startWorker } = await openQueueRig(server);
+    const sessionId = newSession();
+    const started = new Seen();
+    const { opened, open } = gate();
+    startWorker({
+      async process(job) {
+        started.add(job.sessionId);
+        await opened;
+      },
+    });
+    await doorbell.ring([ring(sessionId, 1)]);
+    await started.count(1);
+    await doorbell.ring([ring(sessionId, 2)]);
+    open();
+    await started.count(2);
+  });
+
+  test('jobs are taken in the order of their rings', async () => {
+    const { doorbell, startWorker } = await openQueueRig(server);
+    const rings = Array.from({ length: 40 }, () => ring());
+    for (const one of rings) await doorbell.ring([one]);
+    const seen = new Seen();
+    startWorker({ process: async ({ sessionId }) => seen.add(sessionId) });
+    await seen.count(rings.length);
+    expect(seen.sessions).toEqual(rings.map(({ sessionId }) => sessionId));
+  });
+
+  test('a worker that is killed in a job takes no later ring with it (G22)', async () => {
+    const { doorbell, startWorker } = await openQueueRig(server);
+    const args = [new URL('lane-worker-process.ts', import.meta.url).pathname, server.databaseUrl, server.redisUrl ?? ''];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const exited = once(child, 'exit');
+    const lines = createInterface({ input: child.stdout });
+    const sessionId = newSession();
+    await doorbell.ring([ring(sessionId, 1)]);
+    expect(await once(lines, 'line')).toEqual([sessionId]);
+    child.kill('SIGKILL');
+    await exited;
+    const seen = new Seen();
+    startWorker({ process: async (job) => seen.add(job.sessionId) });
+    await doorbell.ring([ring(sessionId, 2), ring()]);
+    await seen.count(2);
+    expect(seen.sessions).toContain(sessionId);
+  });
+
+  test('a wipe while 200 wait harms no worker (G22)', async () => {
+    const { doorbell, startWorker } = await openQueueRig(server);
+    const { opened, open } = gate();
+    const seen = new Seen();
+    startWorker({
+      concurrency: 4,
+      async process({ sessionId }) {
+        seen.add(sessionId);
+        await opened;
+      },
+    });
+    await doorbell.ring(Array.from({ length: 200 }, () => ring()));
+    await seen.count(4);
+    await server.wipe();
+    open();
+    const later = Array.from({ length: 20 }, () => ring());
+    await doorbell.ring(later);
+    await expect.poll(() => later.every(({ sessionId }) => seen.sessions.includes(sessionId))).toBe(true);
+  });
+
+  test('workers and rings go on after the server was killed and started again', { timeout: 40_000 }, async () => {
+    const { doorbell, startWorker } = await openQueueRig(server);
+    const { opened, open } = gate();
+    const seen = new Seen();
+    const worker = startWorker({
+      concurrency: 2,
+      async process({ sessionId }) {
+        seen.add(sessionId);
+        if (seen.sessions.length === 1) await opened;
+      },
+    });
+    await doorbell.ring([ring()]);
+    await seen.count(1);
+    await server.kill();
+    await server.restart();
+    open();
+    // A ring may be lost while connections are made anew: that is what the reconciler is for.
+    let ringNo = 1;
+    const sessionId = newSession();
+    await expect
+      .poll(
+        async () => {
+          await doorbell.ring([ring(sessionId, ringNo++)]);
+          return seen.sessions.includes(sessionId);
+        },
+        { timeout: 20_000, interval: 100 },
+      )
+      .toBe(true);
+    await expect.poll(() => worker.isLive(10_000)).toBe(true);
+    expect(worker.counts().failed).toBe(0);
+  });
+
+  test('a ring resolves within its bound and is logged when the server is down, and works when it is back', { timeout: 40_000 }, async () => {
+    const rig = await openQueueRig(server, 1_000);
+    await rig.doorbell.ring([ring()]);
+    await server.kill();
+    const startedAtMs = performance.now();
+    await Promise.all(Array.from({ length: 50 }, () => rig.doorbell.ring([ring()])));
+    expect(performance.now() - startedAtMs).toBeLessThan(2_500);
+    expect(rig.warnings).toContain('rings were not made; the reconciler will');
+    await expect(rig.doorbell.depth()).rejects.toThrow();
+    await server.restart();
+    const seen = new Seen();
+    rig.startWorker({ process: async ({ sessionId }) => seen.add(sessionId) });
+    await expect
+      .poll(
+        async () => {
+          await rig.doorbell.ring([ring()]);
+          return seen.sessions.length;
+        },
+        { timeout: 20_000, interval: 100 },
+      )
+      .toBeGreaterThan(0);
+  });
+
+  test('a ring resolves within its bound when the server swallows it', async () => {
+    const rig = await openQueueRig(server, 500);
+    await rig.doorbell.ring([ring()]);
+    const release = await server.hang();
+    const startedAtMs = performance.now();
+    await Promise.all(Array.from({ length: 50 }, () => rig.doorbell.ring([ring()])));
+    expect(performance.now() - startedAtMs).toBeLessThan(1_500);
+    expect(rig.warnings).toContain('rings were not made; the reconciler will');
+    await release();
+  });
+
+  test('a drain waits for what runs and takes nothing new (G26)', async () => {
+    const rig = await openQueueRig(server);
+    const { opened, open } = gate();
+    const seen = new Seen();
+    const worker = rig.startWorker({
+      concurrency: 4,
+      async process({ sessionId, draining, signal }) {
+        seen.add(sessionId);
+        await opened;
+        expect(draining.reason satisfies ShutdownReason).toEqual({ kind: 'shutdown' });
+        expect(signal.aborted).toBe(false);
+      },
+    });
+    await rig.doorbell.ring([ring()]);
+    await seen.count(1);
+    const drained = worker.drain(15_000);
+    const late = Array.from({ length: 10 }, () => ring());
+    await rig.doorbell.ring(late);
+    open();
+    expect(await drained).toEqual({ stillActive: 0 });
+    expect(seen.sessions).toHaveLength(1);
+    expect(worker.counts()).toEqual({ done: 1, failed: 0, orphans: 0 });
+    const seenBySuccessor = new Seen();
+    rig.startWorker({ process: async ({ sessionId }) => seenBySuccessor.add(sessionId) });
+    await seenBySuccessor.count(late.length);
+    expect(seenBySuccessor.sessions.toSorted()).toEqual(late.map(({ sessionId }) => sessionId).toSorted());
+  });
+
+  test('a drain asks at once, tells shortly before its end, and ends in time (G26)', async () => {
+    const { doorbell, startWorker } = await openQueueRig(server);
+    const heard: string[] = [];
+    const seen = new Seen();
+    const worker = startWorker({
+      process({ sessionId, draining, signal }) {
+        draining.addEventListener('abort', () => heard.push('draining'));
+        signal.addEventListener('abort', () => heard.push('signal'));
+        seen.add(sessionId);
+        return new Promise(() => undefined);
+      },
+    });
+    await doorbell.ring([ring()]);
+    await seen.count(1);
+    const startedAtMs = performance.now();
+    const drained = worker.drain(400);
+    expect(heard).toEqual(['draining']);
+    expect(await drained).toEqual({ stillActive: 1 });
+    expect(heard).toEqual(['draining', 'signal']);
+    expect(performance.now() - startedAtMs).toBeLessThan(1_400);
+  });
+
+  test('a paused worker leaves what is rung to others, and goes on when it is resumed', async () => {
+    const rig = await openQueueRig(server);
+    const other = await openQueueRig(server);
+    const seen = new Seen();
+    const seenByOther = new Seen();
+    const worker = rig.startWorker({ concurrency: 4, process: async ({ sessionId }) => seen.add(sessionId) });
+    await rig.doorbell.ring([ring()]);
+    await seen.count(1);
+    await worker.pause();
+    await rig.doorbell.ring([ring(), ring(), ring()]);
+    const otherWorker = other.startWorker({ process: async ({ sessionId }) => seenByOther.add(sessionId) });
+    await seenByOther.count(3);
+    expect(seen.sessions).toHaveLength(1);
+    await otherWorker.drain(5_000);
+    await worker.resume();
+    await rig.doorbell.ring([ring()]);
+    await seen.count(2);
+  });
+
+  test('a job that means nothing is taken off the queue and counted', async () => {
+    const rig = await openQueueRig(server);
+    const queue = rig.backend.openQueue('main');
+    const payloads = [
+      { name: 'inbound', data: {} },
+      { name: 'inbound', data: { sessionId: 'x' } },
+      { name: 'inbound', data: null },
+      { name: 'constructor', data: { sessionId: newSession() } },
+    ];
+    await queue.addBulk(payloads.map(({ name, data }, index) => ({ name, data, opts: { jobId: `odd.${index}`, removeOnComplete: true } })));
+    const gone = newSession();
+    const seen = new Seen();
+    const worker = rig.startWorker({
+      async process({ sessionId }) {
+        seen.add(sessionId);
+        return sessionId === gone ? 'orphan' : 'done';
+      },
+    });
+    await rig.doorbell.ring([ring(gone), ring()]);
+    await seen.count(2);
+    await expect.poll(() => pending(rig)).toBe(0);
+    expect(worker.counts()).toEqual({ done: 1, failed: 0, orphans: 5 });
+    await queue.close();
+  });
+
+  test('a job whose work fails is over, and the next one runs', async () => {
+    const rig = await openQueueRig(server);
+    const errors: unknown[] = [];
+    const seen = new Seen();
+    const worker = rig.startWorker({
+      async process({ sessionId }) {
+        seen.add(sessionId);
+        if (seen.sessions.length === 1) throw new Error('the work failed');
+      },
+      onError: (error) => void errors.push(error),
+    });
+    await rig.doorbell.ring([ring()]);
+    await rig.doorbell.ring([ring()]);
+    await seen.count(2);
+    await expect.poll(() => pending(rig)).toBe(0);
+    expect(errors).toEqual([new Error('the work failed')]);
+    expect(worker.counts()).toEqual({ done: 1, failed: 1, orphans: 0 });
+  });
+
+  test('the depth tells what waits and what runs', async () => {
+    const rig = await openQueueRig(server);
+    const { opened, open } = gate();
+    const seen = new Seen();
+    rig.startWorker({
+      concurrency: 2,
+      async process({ sessionId }) {
+        seen.add(sessionId);
+        await opened;
+      },
+    });
+    await rig.doorbell.ring([...Array.from({ length: 5 }, () => ring()), { kind: 'deliver', sessionId: newSession(), ringNo: 1 }]);
+    await seen.count(2);
+    const depth = await rig.doorbell.depth();
+    expect(depth.main).toEqual({ waiting: 3, active: 2, delayed: 0 });
+    expect(depth.deliver).toEqual({ waiting: 1, active: 0, delayed: 0 });
+    open();
+    await seen.count(5);
+  });
+
+  test('a worker whose server is away stops being live', { timeout: 40_000 }, async () => {
+    const { startWorker } = await openQueueRig(server);
+    const worker = startWorker({ process: async () => undefined });
+    await expect.poll(() => worker.isLive(8_000)).toBe(true);
+    await server.kill();
+    await expect.poll(() => worker.isLive(500), { timeout: 10_000 }).toBe(false);
+    await server.restart();
+    await expect.poll(() => worker.isLive(8_000), { timeout: 15_000 }).toBe(true);
+  });
+
+  test('the queue answers a ping, and says so when it does not', { timeout: 40_000 }, async () => {
+    const { backend } = await openQueueRig(server);
+    await backend.ping();
+    await server.kill();
+    await expect(backend.ping()).rejects.toThrow();
+    await server.restart();
+    await expect.poll(() => backend.ping().then(() => 'up', () => 'down'), { timeout: 15_000 }).toBe('up');
+  });
+
+  test('opening a queue that is not there fails', async () => {
+    await expect(openQueueRig({ databaseUrl: 'postgres://postgres@127.0.0.1:1/none', ...(server.redisUrl && { redisUrl: 'redis://127.0.0.1:1' }) })).rejects.toThrow();
+  });
+});
+

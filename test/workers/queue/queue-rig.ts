@@ -1,0 +1,83 @@
+// A process's side of the queue, as the service builds it: a backend, a doorbell, workers. Everything that was opened is closed
+// at the end of the test, and what the log said can be read.
+import { randomUUID } from 'node:crypto';
+import { onTestFinished } from 'vitest';
+import { createDoorbell, type Doorbell, type QueueName, type TurnRing } from '../../../jobs/index.ts';
+import type { SessionId } from '../../../src/core/ids.ts';
+import { openQueueBackend } from '../../../workers/queue/open-queue-backend.ts';
+import type { QueueBackend } from '../../../workers/queue/queue-backend.ts';
+import { startLaneWorker, type LaneWorker, type LaneWorkerOptions } from '../../../workers/queue/start-lane-worker.ts';
+import type { QueueServer } from './queue-server.ts';
+
+export interface QueueRig {
+  backend: QueueBackend;
+  doorbell: Doorbell;
+  /** The messages of the log's warnings, in order. */
+  warnings: string[];
+  startWorker(options: Partial<LaneWorkerOptions> & Pick<LaneWorkerOptions, 'process'>): LaneWorker;
+}
+
+/** Opens a backend, a doorbell and whatever workers the test asks for. */
+export async function openQueueRig(server: Pick<QueueServer, 'databaseUrl' | 'redisUrl'>, ringTimeoutMs = 2_000): Promise<QueueRig> {
+  const warnings: string[] = [];
+  const logger = { warn: (_: unknown, text?: string) => void warnings.push(text ?? ''), info: () => undefined };
+  const backend = await openQueueBackend({ databaseUrl: server.databaseUrl, redisUrl: server.redisUrl, logger });
+  const doorbell = createDoorbell({ openQueue: backend.openQueue, logger, ringTimeoutMs });
+  const workers: LaneWorker[] = [];
+  onTestFinished(async () => {
+    await Promise.all(workers.map((worker) => worker.drain(500)));
+    await doorbell.close();
+    await backend.close();
+  });
+  return {
+    backend,
+    doorbell,
+    warnings,
+    startWorker(options) {
+      const onError = (error: unknown): void => {
+        throw error;
+      };
+      const worker = startLaneWorker(backend, { lane: 'main', concurrency: 1, onError, ...options });
+      workers.push(worker);
+      return worker;
+    },
+  };
+}
+
+export function newSession(): SessionId {
+  return randomUUID() as SessionId;
+}
+
+/** A ring of the inbound kind; a fresh session unless one is given. */
+export function ring(sessionId = newSession(), ringNo = 1, lane: TurnRing['lane'] = 'main'): TurnRing {
+  return { kind: 'inbound', lane, sessionId, ringNo };
+}
+
+/** What a worker was given, and a way to wait for it. */
+export class Seen {
+  readonly sessions: string[] = [];
+  #waiting: { count: number; resolve: () => void }[] = [];
+
+  add(sessionId: string): void {
+    this.sessions.push(sessionId);
+    for (const waiting of this.#waiting) if (this.sessions.length >= waiting.count) waiting.resolve();
+  }
+
+  /** Resolves when so many jobs have been seen in all. */
+  async count(count: number): Promise<void> {
+    if (this.sessions.length >= count) return;
+    await new Promise<void>((resolve) => this.#waiting.push({ count, resolve }));
+  }
+}
+
+/** Something that workers wait at until the test opens it. */
+export function gate(): { opened: Promise<void>; open: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: resolve };
+}
+
+/** All jobs of a queue that are not over. */
+export async function pending(rig: QueueRig, name: QueueName = 'main'): Promise<number> {
+  const { waiting, active, delayed } = (await rig.doorbell.depth())[name];
+  return waiting + active + delayed;
+}

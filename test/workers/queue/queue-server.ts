@@ -1,0 +1,79 @@
+// The servers that a queue can live in, seen alike, so that one suite can hold both to the same promises.
+import pg from 'pg';
+import { Redis } from 'ioredis';
+import { startTestPostgres } from '../../servers/postgres.ts';
+import { isRedisWanted, startTestRedis } from '../../servers/redis.ts';
+
+export interface QueueServer {
+  databaseUrl: string;
+  redisUrl?: string;
+  /** Takes everything out of the queue at once, as an operator would. */
+  wipe(): Promise<void>;
+  /** Ends the server as a crash does. */
+  kill(): Promise<void>;
+  restart(): Promise<void>;
+  /** Makes the server swallow commands without an answer until the returned function is called. */
+  hang(): Promise<() => Promise<void>>;
+  stop(): Promise<void>;
+}
+
+/** How to start each of them; Redis is left out when the run wants none. */
+export function queueServers(): { name: string; start: () => Promise<QueueServer> }[] {
+  const postgres = { name: 'postgres', start: startPostgresQueue };
+  return isRedisWanted() ? [postgres, { name: 'redis', start: startRedisQueue }] : [postgres];
+}
+
+async function startPostgresQueue(): Promise<QueueServer> {
+  const server = await startTestPostgres();
+  const databaseUrl = await server.createDatabase('queue');
+  return {
+    databaseUrl,
+    async wipe() {
+      const tables = await query(databaseUrl, `select string_agg(format('%I.%I', schemaname, tablename), ', ') as names
+        from pg_tables where schemaname = 'bullmq' and tablename <> 'migration'`);
+      await query(databaseUrl, `truncate ${tables[0]?.['names']}`);
+    },
+    kill: () => server.kill(),
+    restart: () => server.restart(),
+    async hang() {
+      const client = new pg.Client({ connectionString: databaseUrl });
+      await client.connect();
+      await client.query('begin');
+      await client.query('lock table bullmq.job in access exclusive mode');
+      return () => client.end();
+    },
+    stop: () => server.stop(),
+  };
+}
+
+async function startRedisQueue(): Promise<QueueServer> {
+  const server = await startTestRedis();
+  const command = async (...words: [string, ...string[]]): Promise<void> => {
+    const redis = new Redis(server.url);
+    await redis.call(...words);
+    redis.disconnect();
+  };
+  return {
+    // Never connected to: the queue is in Redis.
+    databaseUrl: 'postgres://127.0.0.1:1/none',
+    redisUrl: server.url,
+    wipe: () => command('FLUSHALL'),
+    kill: () => server.kill(),
+    restart: () => server.restart(),
+    async hang() {
+      await command('CLIENT', 'PAUSE', '60000', 'ALL');
+      return () => command('CLIENT', 'UNPAUSE');
+    },
+    stop: () => server.stop(),
+  };
+}
+
+async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}

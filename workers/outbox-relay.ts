@@ -1,0 +1,66 @@
+// The outbox relay: takes the replies of a session out, one after the other, and hands them to their channel. Nothing that was
+// acknowledged is sent again; what has no answer is sent again with the same dedupe key (G21).
+//
+// A session's deliveries leave in their order because only the oldest open one can be claimed (src/store/outbox.ts). When one
+// must wait, those behind it wait with it; the relay turns to other sessions, and the reconciler rings when it is due.
+import type { Channel, DeliveryResult } from '../src/channels/channel.ts';
+import type { Config } from '../src/config.ts';
+import { deliveryDelayMs } from '../src/core/backoff.ts';
+import type { SessionId } from '../src/core/ids.ts';
+import type { Database } from '../src/store/database.ts';
+import { claimDelivery, settleDelivery, type ClaimedDelivery, type DeliverySettlement } from '../src/store/outbox.ts';
+import type { Wake } from '../src/wake.ts';
+
+export interface OutboxRelay {
+  database: Database;
+  config: Config;
+  owner: string;
+  channels: ReadonlyMap<string, Channel>;
+  wake: Wake;
+  random: () => number;
+}
+
+/** A lease outlives the attempt that it covers by this much, in milliseconds. */
+const LEASE_MARGIN_MS = 10_000;
+
+/** The most deliveries of one session in one job; the rest gets a job of its own, behind other sessions. */
+const DELIVERIES_PER_JOB_MAX = 20;
+
+/** Sends what is due in a session, until something must wait. Returns how many deliveries were settled. */
+export async function relayDeliveries(relay: OutboxRelay, sessionId: SessionId, signal: AbortSignal): Promise<number> {
+  const leaseMs = relay.config.channels.webhook.timeoutMs + LEASE_MARGIN_MS;
+  for (let settled = 0; settled < DELIVERIES_PER_JOB_MAX; settled += 1) {
+    if (signal.aborted) return settled;
+    const delivery = await claimDelivery(relay.database, { sessionId, owner: relay.owner, leaseMs });
+    if (delivery === null) return settled;
+    const settlement = settlementOf(relay, delivery, await sendOnce(relay, delivery, signal));
+    await settleDelivery(relay.database, settlement);
+    relay.wake.committed(sessionId);
+    if (settlement.status === 'pending') return settled;
+  }
+  return DELIVERIES_PER_JOB_MAX;
+}
+
+async function sendOnce(relay: OutboxRelay, delivery: ClaimedDelivery, signal: AbortSignal): Promise<DeliveryResult> {
+  const channel = relay.channels.get(delivery.channel);
+  if (channel === undefined) return { kind: 'refused', status: null, error: `There is no channel "${delivery.channel}".` };
+  return channel.send(delivery, signal);
+}
+
+function settlementOf(relay: OutboxRelay, delivery: ClaimedDelivery, result: DeliveryResult): DeliverySettlement {
+  const base = { delivery, owner: relay.owner, lastStatus: result.status, delayMs: 0 };
+  switch (result.kind) {
+    case 'sent':
+      return { ...base, status: 'sent', lastError: null };
+    case 'refused':
+      return { ...base, status: 'failed', lastError: result.error };
+    case 'later': {
+      if (delivery.attempts >= relay.config.channels.webhook.maxAttempts) {
+        return { ...base, status: 'failed', lastError: `Given up after ${delivery.attempts} attempts: ${result.error}` };
+      }
+      const { attempts } = delivery;
+      const delayMs = deliveryDelayMs({ attempts, random: relay.random(), retryAfterMs: result.retryAfterMs });
+      return { ...base, status: 'pending', lastError: result.error, delayMs };
+    }
+  }
+}

@@ -1,0 +1,137 @@
+// The queue in PostgreSQL: at most four connections for a process, however many queues and workers it has. It may commit
+// without waiting for the disk, because a ring that a crash forgets is rung again by the reconciler.
+import { assertSchemaCompatibility, PostgresConnection, Queue, Worker, type PgPool } from 'bullmq';
+import pg from 'pg';
+import { JOB_LOCK_MS, STALLED_COUNT_MAX, STALLED_INTERVAL_MS } from '../../jobs/index.ts';
+import type { Logger } from '../../src/logger.ts';
+import { migrateQueue } from './migrate-queue.ts';
+import { PlainJobsBackend, type SharedPostgres } from './postgres-backend.ts';
+import { createPostgresExchange } from './postgres-exchange.ts';
+import { createPostgresSignal } from './postgres-signal.ts';
+import { createTroubleLog } from './trouble-log.ts';
+import type { QueueBackend } from './queue-backend.ts';
+
+export interface PostgresQueuesOptions {
+  databaseUrl: string;
+  logger: Pick<Logger, 'warn' | 'info'>;
+  /** False: the schema is expected to be there (`--no-migrate`), and is not made again when somebody drops it. */
+  isMigrating: boolean;
+}
+
+const POOL_SIZE = 3;
+const QUERY_TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** How long an idle worker sleeps when nothing rings; the signal's poll is what finds a lost ring. */
+const SLEEP_SECONDS = 60;
+
+// The tables are nearly empty most of the time, so plans made from their statistics are wrong as soon as they are not: only
+// the way through the indexes is good for both. BullMQ's own statements name no schema.
+const SETTINGS = [
+  'search_path=bullmq',
+  'synchronous_commit=off',
+  'plan_cache_mode=force_generic_plan',
+  'enable_seqscan=off',
+  'enable_bitmapscan=off',
+  'enable_hashjoin=off',
+  'enable_mergejoin=off',
+  'enable_sort=off',
+  'jit=off',
+];
+
+/** Opens the queue in the database; creates or upgrades its schema first. Rejects when the database cannot be reached. */
+export async function openPostgresQueues(options: PostgresQueuesOptions): Promise<QueueBackend> {
+  const { databaseUrl, logger, isMigrating } = options;
+  if (isMigrating) await migrateQueue(databaseUrl);
+  const trouble = createTroubleLog(logger);
+  const pool = openPool(databaseUrl, trouble.report);
+  if (!isMigrating) await assertSchemaCompatibility(pool);
+  const heal = isMigrating ? createHealer(databaseUrl, trouble.report) : () => undefined;
+  const onError = (error: Error): void => {
+    trouble.report(error);
+    if (isSchemaMissing(error)) heal();
+  };
+  const shared: SharedPostgres = {
+    connection: new PostgresConnection(pool as PgPool),
+    exchange: createPostgresExchange(pool, JOB_LOCK_MS),
+    signal: createPostgresSignal({ databaseUrl, onError }),
+    consumers: new Map(),
+    onError,
+  };
+  return {
+    kind: 'postgres',
+    openQueue: (name) => {
+      const backend = new PlainJobsBackend(shared, name, 0);
+      const queue = new Queue(name, { connection: {}, skipMetasUpdate: true }, () => backend);
+      queue.on('error', onError);
+      return queue;
+    },
+    openConsumer: (name, { concurrency, process }) => {
+      const backend = new PlainJobsBackend(shared, name, concurrency);
+      const worker = new Worker(
+        name,
+        (job, token) => process(job, token ?? ''),
+        {
+          connection: {},
+          concurrency,
+          drainDelay: SLEEP_SECONDS,
+          lockDuration: JOB_LOCK_MS,
+          stalledInterval: STALLED_INTERVAL_MS,
+          maxStalledCount: STALLED_COUNT_MAX,
+        },
+        () => backend,
+      );
+      worker.on('error', onError);
+      return { worker, lastPollAtMs: () => lastPollAtMs(shared), interrupt: () => backend.disconnectBlocking(), resume: () => backend.reconnectBlocking() };
+    },
+    async ping() {
+      await pool.query('select 1');
+    },
+    async close() {
+      await shared.signal.close();
+      await shared.exchange.flush().catch(onError);
+      await pool.end();
+    },
+  };
+}
+
+function openPool(databaseUrl: string, onError: (error: Error) => void): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    application_name: 'holdfast:queue',
+    max: POOL_SIZE,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: 60_000,
+    query_timeout: QUERY_TIMEOUT_MS,
+    keepAlive: true,
+    options: SETTINGS.map((setting) => `-c ${setting}`).join(' '),
+  });
+  pool.on('error', onError);
+  pool.on('connect', (client) => client.on('error', onError));
+  return pool;
+}
+
+/** When the consuming path last worked. The poll does not count while the statements that take jobs fail. */
+function lastPollAtMs({ exchange, signal }: SharedPostgres): number | null {
+  const { lastSuccessAtMs, isFailing } = exchange.health();
+  const polledAtMs = signal.lastPollAtMs();
+  if (isFailing || polledAtMs === null) return lastSuccessAtMs;
+  return Math.max(polledAtMs, lastSuccessAtMs ?? 0);
+}
+
+/** True when the queue's tables, functions or schema are not there: somebody dropped them while we ran. */
+function isSchemaMissing(error: Error): boolean {
+  return ['42P01', '42883', '3F000', '42704'].includes((error as { code?: string }).code ?? '');
+}
+
+/** Makes a function that makes the schema again; calls while that goes on are one. */
+function createHealer(databaseUrl: string, onError: (error: Error) => void): () => void {
+  let isHealing = false;
+  return () => {
+    if (isHealing) return;
+    isHealing = true;
+    void migrateQueue(databaseUrl)
+      .catch(onError)
+      .finally(() => (isHealing = false));
+  };
+}

@@ -1,0 +1,115 @@
+// The queue in Redis: one connection to ring with, one for the workers' commands, and one for each worker to wait on. Ringing
+// fails fast, because a caller waits for it; what works waits for Redis to come back.
+import { createRedisBackend, Queue, Worker, type IQueueBackend } from 'bullmq';
+import { Redis, type RedisOptions } from 'ioredis';
+import { JOB_LOCK_MS, STALLED_COUNT_MAX, STALLED_INTERVAL_MS } from '../../jobs/index.ts';
+import type { Logger } from '../../src/logger.ts';
+import type { QueueBackend } from './queue-backend.ts';
+import { createTroubleLog } from './trouble-log.ts';
+
+export interface RedisQueuesOptions {
+  redisUrl: string;
+  logger: Pick<Logger, 'warn' | 'info'>;
+}
+
+/** Keeps Holdfast's keys apart from others'. Two installations need two databases of Redis, or they take each other's rings. */
+const PREFIX = 'holdfast';
+
+const COMMAND_TIMEOUT_MS = 2_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+const RECONNECT_MS_MAX = 1_000;
+
+/** How long an idle worker waits on Redis before it looks again, which also shows that it is alive. */
+const SLEEP_SECONDS = 5;
+
+/** After a command that failed for want of a connection. BullMQ's default is 15 s, longer than a restart of Redis. */
+const RETRY_MS = 500;
+
+/** Nobody reads the event streams; BullMQ cannot do without them. */
+const EVENTS_MAX = 100;
+
+/** Opens the queue in Redis. Rejects when Redis cannot be reached. */
+export async function openRedisQueues({ redisUrl, logger }: RedisQueuesOptions): Promise<QueueBackend> {
+  const trouble = createTroubleLog(logger);
+  const ringing = connectionTo(redisUrl, { enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: COMMAND_TIMEOUT_MS });
+  // BullMQ waits on a copy of this one, and demands that it is patient.
+  const working = connectionTo(redisUrl, { maxRetriesPerRequest: null });
+  for (const connection of [ringing, working]) connection.on('error', trouble.report);
+  try {
+    await ringing.connect();
+    await warnOfEviction(ringing, logger);
+  } catch (error) {
+    ringing.disconnect();
+    throw error;
+  }
+  const shared = { prefix: PREFIX, streams: { events: { maxLen: EVENTS_MAX } } };
+  return {
+    kind: 'redis',
+    openQueue: (name) => {
+      const queue = new Queue(name, { ...shared, connection: ringing });
+      queue.on('error', trouble.report);
+      return queue;
+    },
+    openConsumer: (name, { concurrency, process }) => {
+      const polls = { lastAtMs: null as number | null };
+      const worker = new Worker(
+        name,
+        (job, token) => process(job, token ?? ''),
+        {
+          prefix: PREFIX,
+          connection: working,
+          concurrency,
+          drainDelay: SLEEP_SECONDS,
+          runRetryDelay: RETRY_MS,
+          lockDuration: JOB_LOCK_MS,
+          stalledInterval: STALLED_INTERVAL_MS,
+          maxStalledCount: STALLED_COUNT_MAX,
+        },
+        (...of) => withPollTimes(createRedisBackend(...of), polls),
+      );
+      worker.on('error', trouble.report);
+      // A job that is taken after the worker was told to stop is given back by it; nothing is held here.
+      const nothingHeld = (): Promise<void> => Promise.resolve();
+      return { worker, lastPollAtMs: () => polls.lastAtMs, interrupt: nothingHeld, resume: nothingHeld };
+    },
+    async ping() {
+      await ringing.ping();
+    },
+    async close() {
+      ringing.disconnect();
+      working.disconnect();
+    },
+  };
+}
+
+function connectionTo(redisUrl: string, options: RedisOptions): Redis {
+  return new Redis(redisUrl, {
+    ...options,
+    lazyConnect: true,
+    replyMapping: 'legacy',
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    retryStrategy: (times: number) => Math.min(50 * times, RECONNECT_MS_MAX),
+  });
+}
+
+/** Notes when Redis last answered one of the commands that take jobs. */
+function withPollTimes<Backend extends IQueueBackend>(backend: Backend, polls: { lastAtMs: number | null }): Backend {
+  const noted = <Result>(answer: Result): Result => {
+    polls.lastAtMs = performance.now();
+    return answer;
+  };
+  const { moveToActive, waitForJob } = backend;
+  backend.moveToActive = async (...of) => noted(await moveToActive.apply(backend, of));
+  backend.waitForJob = async (...of) => noted(await waitForJob.apply(backend, of));
+  return backend;
+}
+
+/** A Redis that evicts keys loses rings: each costs the reconciler's interval. */
+async function warnOfEviction(redis: Redis, logger: RedisQueuesOptions['logger']): Promise<void> {
+  // Hosted servers may refuse to tell.
+  const answer = await redis.config('GET', 'maxmemory-policy').catch(() => null);
+  const policy = Array.isArray(answer) ? String(answer[1]) : 'unknown';
+  if (policy !== 'noeviction' && policy !== 'unknown') {
+    logger.warn({ policy }, 'Redis evicts keys when its memory is full; set maxmemory-policy to noeviction');
+  }
+}

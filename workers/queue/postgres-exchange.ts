@@ -1,0 +1,307 @@
+// The few statements that the queue needs of PostgreSQL, shared by all queues of the process. Finished jobs leave and waiting
+// jobs are taken in one statement: while it is on its way, what arrives waits and goes together in the next. BullMQ's own
+// functions make a commit, two rows of events and a NOTIFY for each of these, job by job.
+//
+// They speak to BullMQ's tables as migration 11 left them. Only plain jobs exist here (no delay, priority, parent or
+// deduplication), so a job is a row that is inserted, marked as taken, and deleted.
+import type pg from 'pg';
+
+export interface NewJob {
+  id: string;
+  name: string;
+  /** JSON text. */
+  data: string;
+}
+
+/** A job that was taken. */
+export interface TakenJob {
+  queue: string;
+  id: string;
+  name: string;
+  /** JSON text. */
+  data: string;
+  addedAtMs: number;
+  attemptsStarted: number;
+  stalledCount: number;
+}
+
+/** A job that is over. */
+export interface FinishedJob {
+  queue: string;
+  id: string;
+  /** Who took it: a job that was taken from a silent worker by another is left alone. */
+  token: string;
+}
+
+export interface PostgresExchange {
+  /**
+   * Adds jobs that are not there yet, and wakes who listens. The first `handOver.count` of them are added as taken by
+   * `handOver.token`; returns those of them that were new.
+   */
+  add(queue: string, jobs: NewJob[], handOver: { token: string; count: number }): Promise<TakenJob[]>;
+  /** Takes up to `howMany()` jobs, asked when the statement is made; fewer mean that no more were there when it began. */
+  take(queue: string, token: string, howMany: () => number): Promise<{ jobs: TakenJob[]; asked: number }>;
+  /** Deletes the job with the next statement, or soon. Nobody waits for it: a job that stays is found stalled and does nothing. */
+  finish(job: FinishedJob): void;
+  /** Gives jobs back untouched and wakes who listens. */
+  giveBack(queue: string, token: string, ids: string[]): Promise<void>;
+  /** Says that the taker of the jobs is alive. */
+  extend(queue: string, token: string, ids: string[]): Promise<void>;
+  /** Gives back the jobs whose taker fell silent, and returns their ids. */
+  reclaim(queue: string): Promise<string[]>;
+  health(): ExchangeHealth;
+  /** Deletes what is finished. Rejects when that fails. */
+  flush(): Promise<void>;
+}
+
+export interface ExchangeHealth {
+  /** On the monotonic clock; null before the first success. */
+  lastSuccessAtMs: number | null;
+  /** The last statement failed. */
+  isFailing: boolean;
+}
+
+/** How long a finished job may wait for a statement that takes it along. */
+const FINISH_DELAY_MS = 100;
+
+/** The same, after a statement that failed. */
+const FINISH_RETRY_MS = 1_000;
+
+/** Finished jobs that wait while the database is away; more are left to be found stalled. */
+const FINISHED_MAX = 10_000;
+
+interface Taker {
+  queue: string;
+  token: string;
+  howMany: () => number;
+  resolve: (taken: { jobs: TakenJob[]; asked: number }) => void;
+  reject: (error: unknown) => void;
+}
+
+/** Makes the exchange of a process. `lockMs`: how long BullMQ believes that a silent worker is alive. */
+export function createPostgresExchange(pool: pg.Pool, lockMs: number): PostgresExchange {
+  let finished: FinishedJob[] = [];
+  let takers: Taker[] = [];
+  let running: Promise<void> | null = null;
+  let flushTimer: NodeJS.Timeout | undefined;
+  let health: ExchangeHealth = { lastSuccessAtMs: null, isFailing: false };
+
+  async function query<Row extends pg.QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]> {
+    try {
+      const result = await pool.query<Row>({ name: `queue-${name}`, text, values });
+      health = { lastSuccessAtMs: performance.now(), isFailing: false };
+      return result.rows;
+    } catch (error) {
+      health = { ...health, isFailing: true };
+      throw error;
+    }
+  }
+
+  function start(): Promise<void> {
+    running ??= Promise.resolve().then(async () => {
+      try {
+        while (takers.length > 0) await exchange();
+      } finally {
+        running = null;
+      }
+    });
+    return running;
+  }
+
+  async function exchange(): Promise<void> {
+    const asking = takers.map((taker) => ({ taker, asked: Math.max(0, taker.howMany()) }));
+    takers = [];
+    const leaving = takeFinished();
+    try {
+      const rows = await query<TakenRow>('exchange', EXCHANGE_SQL, [
+        ...columnsOf(leaving),
+        asking.map(({ taker }) => taker.queue),
+        asking.map(({ asked }) => asked),
+        asking.map(({ taker }) => taker.token),
+        lockMs,
+      ]);
+      rows.sort((one, other) => Number(one.seq) - Number(other.seq));
+      for (const { taker, asked } of asking) {
+        taker.resolve({ jobs: rows.filter((row) => row.token === taker.token).map(jobOf), asked });
+      }
+    } catch (error) {
+      putBack(leaving);
+      for (const { taker } of asking) taker.reject(error);
+    }
+  }
+
+  function takeFinished(): FinishedJob[] {
+    clearTimeout(flushTimer);
+    flushTimer = undefined;
+    const leaving = finished;
+    finished = [];
+    return leaving;
+  }
+
+  function putBack(jobs: FinishedJob[]): void {
+    finished = [...jobs, ...finished].slice(-FINISHED_MAX);
+    if (finished.length > 0) flushIn(FINISH_RETRY_MS);
+  }
+
+  function flushIn(ms: number): void {
+    // A failure loses nothing: the jobs are in the list again and leave with a later statement.
+    flushTimer ??= setTimeout(() => void flush().catch(() => undefined), ms);
+  }
+
+  async function flush(): Promise<void> {
+    const leaving = takeFinished();
+    if (leaving.length === 0) return;
+    try {
+      await query('finish', FINISH_SQL, columnsOf(leaving));
+    } catch (error) {
+      putBack(leaving);
+      throw error;
+    }
+  }
+
+  return {
+    async add(queue, jobs, handOver) {
+      const leaving = takeFinished();
+      try {
+        const rows = await query<TakenRow>('add', ADD_SQL, [
+          ...columnsOf(leaving),
+          queue,
+          jobs.map(({ id }) => id),
+          jobs.map(({ name }) => name),
+          jobs.map(({ data }) => data),
+          handOver.count,
+          handOver.token,
+          lockMs,
+        ]);
+        return rows.filter((row) => row.token !== null).map(jobOf);
+      } catch (error) {
+        putBack(leaving);
+        throw error;
+      }
+    },
+    take(queue, token, howMany) {
+      return new Promise((resolve, reject) => {
+        takers.push({ queue, token, howMany, resolve, reject });
+        void start();
+      });
+    },
+    finish(job) {
+      finished.push(job);
+      flushIn(FINISH_DELAY_MS);
+    },
+    async giveBack(queue, token, ids) {
+      await query('give-back', GIVE_BACK_SQL, [queue, token, ids]);
+    },
+    async extend(queue, token, ids) {
+      await query('extend', EXTEND_SQL, [queue, token, ids, lockMs]);
+    },
+    async reclaim(queue) {
+      const rows = await query<{ id: string }>('reclaim', RECLAIM_SQL, [queue]);
+      return rows.map(({ id }) => id);
+    },
+    health: () => health,
+    async flush() {
+      await running;
+      await flush();
+    },
+  };
+}
+
+const JOB_COLUMNS = `job.queue, job.id, job.seq, job.name, job.data::text as data, job.added_at_ms, job.attempts_started,
+  job.stalled_count, job.lock_token as token`;
+
+const NOW_MS = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
+
+const FINISH_CTE = `delete from bullmq.job using unnest($1::text[], $2::text[], $3::text[]) as finished (queue, id, token)
+  where job.queue = finished.queue and job.id = finished.id and job.lock_token = finished.token`;
+
+// Purpose: delete finished jobs, and add new ones. Input: queue, id and token of each finished job; then a queue, and ids,
+// names and payloads of its new jobs; how many of them are taken from the start, by which token; the lock's length. Output: a
+// row per job that was taken. A job that is there already, in any state, stays as it is.
+// NOTIFY serialises the commits that make one; there is one in a statement of many jobs, and none when nothing waits.
+// Locking: by id, because whoever adds the same id waits; their places in the queue are given in the order of the input.
+const ADD_SQL = `/* queue: add */
+with finished as (${FINISH_CTE}),
+input as materialized (
+  select id, name, data, n <= $8 as is_taken, nextval('bullmq.job_seq') as seq
+  from unnest($5::text[], $6::text[], $7::text[]) with ordinality as input (id, name, data, n)
+),
+added as (
+  insert into bullmq.job as job (queue, id, seq, name, state, data, added_at_ms, lock_token, locked_until_ms, attempts_started)
+  select $4, id, seq, name, case when is_taken then 'active' else 'waiting' end::bullmq.job_state, data::jsonb, ${NOW_MS},
+    case when is_taken then $9 end, case when is_taken then ${NOW_MS} + $10::bigint end, is_taken::int
+  from input order by id
+  on conflict (queue, id) do nothing
+  returning ${JOB_COLUMNS}, job.state
+)
+select added.*, case when state = 'waiting' then pg_notify('bullmq_jobs', $4) end from added
+where state = 'active' or id = (select min(id) from added where state = 'waiting')`;
+
+// Purpose: delete finished jobs. Input: queue, id and token of each. A job that somebody else holds by now stays.
+const FINISH_SQL = `/* queue: finish */ ${FINISH_CTE}`;
+
+// Purpose: delete finished jobs, and take waiting ones in their order. Input: as above; then queue, number and token of each
+// taker; the lock's length. Output: a row per job taken. Locking: skips jobs that others are taking.
+const EXCHANGE_SQL = `/* queue: exchange */
+with finished as (${FINISH_CTE}),
+picked as materialized (
+  select taker.token, one.queue, one.id
+  from unnest($4::text[], $5::int[], $6::text[]) as taker (queue, n, token)
+  cross join lateral (
+    select queue, id from bullmq.job where queue = taker.queue and state = 'waiting'
+    order by priority, seq limit taker.n for update skip locked
+  ) as one
+)
+update bullmq.job set state = 'active', lock_token = picked.token, locked_until_ms = ${NOW_MS} + $7::bigint,
+  processed_at_ms = ${NOW_MS}, attempts_started = attempts_started + 1
+from picked where job.queue = picked.queue and job.id = picked.id
+returning ${JOB_COLUMNS}`;
+
+// Purpose: give taken jobs back; they keep their place. Input: queue, token, ids.
+const GIVE_BACK_SQL = `/* queue: give back */
+with given as (
+  update bullmq.job set state = 'waiting', lock_token = null, locked_until_ms = null
+  where queue = $1 and lock_token = $2 and id = any ($3::text[])
+  returning 1
+)
+select pg_notify('bullmq_jobs', $1) from given limit 1`;
+
+// Purpose: renew locks. Input: queue, token, ids, the lock's length. Locking: skips jobs that are just being deleted.
+const EXTEND_SQL = `/* queue: extend */
+update bullmq.job set locked_until_ms = ${NOW_MS} + $4::bigint
+where queue = $1 and id in (
+  select id from bullmq.job where queue = $1 and lock_token = $2 and id = any ($3::text[]) for update skip locked
+)`;
+
+// Purpose: give back the jobs of silent takers, by the database's clock. Input: queue. Output: their ids.
+const RECLAIM_SQL = `/* queue: reclaim */
+with silent as materialized (
+  select id from bullmq.job where queue = $1 and state = 'active' and locked_until_ms < ${NOW_MS} for update skip locked
+),
+given as (
+  update bullmq.job set state = 'waiting', lock_token = null, locked_until_ms = null, stalled_count = stalled_count + 1
+  from silent where job.queue = $1 and job.id = silent.id
+  returning job.id
+)
+select id, pg_notify('bullmq_jobs', $1) from given`;
+
+interface TakenRow {
+  queue: string;
+  id: string;
+  seq: string;
+  name: string;
+  data: string;
+  added_at_ms: string;
+  attempts_started: number;
+  stalled_count: number;
+  token: string | null;
+}
+
+function columnsOf(jobs: FinishedJob[]): unknown[] {
+  return [jobs.map(({ queue }) => queue), jobs.map(({ id }) => id), jobs.map(({ token }) => token)];
+}
+
+function jobOf(row: TakenRow): TakenJob {
+  const { queue, id, name, data } = row;
+  return { queue, id, name, data, addedAtMs: Number(row.added_at_ms), attemptsStarted: row.attempts_started, stalledCount: row.stalled_count };
+}

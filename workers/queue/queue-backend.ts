@@ -1,0 +1,38 @@
+// What the rest of Holdfast sees of BullMQ: a backend that opens producers and consumers of queues. One code path uses it;
+// PostgreSQL and Redis provide it.
+import type { Job, Queue, Worker } from 'bullmq';
+import type { QueueName } from '../../jobs/index.ts';
+
+/** A BullMQ worker or queue whatever its backend is; only what both backends have is used. */
+export type AnyQueue = Pick<Queue, 'addBulk' | 'getJobCounts' | 'getJobState' | 'close'>;
+export type AnyWorker = Pick<Worker, 'pause' | 'resume' | 'close' | 'isPaused'>;
+export type AnyJob = Pick<Job, 'id' | 'name' | 'data' | 'moveToWait'>;
+
+export interface WorkerSettings {
+  concurrency: number;
+  /** Runs a job. A rejection gives the job back; see `settle.ts`, the only place that makes one. */
+  process: (job: AnyJob, token: string) => Promise<void>;
+}
+
+/** The consuming side of one queue. */
+export interface QueueConsumer {
+  worker: AnyWorker;
+  /** When the queue last answered this consumer, on the monotonic clock; null before the first answer. */
+  lastPollAtMs(): number | null;
+  /** Stops taking jobs before the worker does, and gives back those that were taken and not begun. */
+  interrupt(): Promise<void>;
+  /** Takes jobs again after `interrupt`. */
+  resume(): Promise<void>;
+}
+
+export interface QueueBackend {
+  kind: 'postgres' | 'redis';
+  /** Opens the producing side of a queue; without a connection of its own. */
+  openQueue(name: QueueName): AnyQueue;
+  /** Opens the consuming side of a queue, which begins to take jobs at once. */
+  openConsumer(name: QueueName, settings: WorkerSettings): QueueConsumer;
+  /** Resolves when the queue answers; rejects when it does not, within some seconds. */
+  ping(): Promise<void>;
+  /** Ends the connections. Workers and queues are closed before. */
+  close(): Promise<void>;
+}

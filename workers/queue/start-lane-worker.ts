@@ -1,0 +1,140 @@
+// Takes the jobs of one lane and hands them to a function, so many at once. Wraps a BullMQ worker so that the queue can do
+// no harm: a job ends once it was looked at, whatever came of it, and nothing that is thrown reaches the queue.
+//
+// A drain has two steps, because a turn can leave in two ways: `draining` asks it to stop where it can be continued, and
+// `signal` tells it to leave at once. Jobs that arrive in between go back to the queue.
+import { parseJob, type QueueName, type RingKind } from '../../jobs/index.ts';
+import type { SessionId } from '../../src/core/ids.ts';
+import type { AnyJob, QueueBackend } from './queue-backend.ts';
+import { giveBack, type JobOutcome } from './settle.ts';
+
+export interface LaneJob {
+  kind: RingKind;
+  sessionId: SessionId;
+  /** Aborts with a `ShutdownReason` when the worker leaves and waits no longer. */
+  signal: AbortSignal;
+  /** Aborts with a `ShutdownReason` when the worker begins to drain: stop at the next step that can be continued. */
+  draining: AbortSignal;
+}
+
+export interface ShutdownReason {
+  kind: 'shutdown';
+}
+
+export interface LaneWorkerOptions {
+  lane: QueueName;
+  /** Jobs at once in this process; at least 1. */
+  concurrency: number;
+  /**
+   * Looks at the session. May be called for the same session several times at once, and again for work that is done: the
+   * session's rows decide. Returns `orphan` when there is no such session. What it throws is passed to `onError` and ends the
+   * job like any other end.
+   */
+  process: (job: LaneJob) => Promise<JobOutcome | void>;
+  /** Called with what `process` threw. Must not throw. */
+  onError: (error: unknown, job: Pick<LaneJob, 'kind' | 'sessionId'>) => void;
+}
+
+/** Counts since the start. */
+export interface LaneCounts {
+  done: number;
+  /** `process` threw. */
+  failed: number;
+  /** The payload was none of ours, or pointed to nothing. */
+  orphans: number;
+}
+
+export interface LaneWorker {
+  lane: QueueName;
+  counts(): LaneCounts;
+  /** Jobs that run now. */
+  active(): number;
+  /** When the queue last answered, on the monotonic clock; null before it did. */
+  lastPollAtMs(): number | null;
+  /** False when jobs could be taken and the queue has not answered for so long: the process had better be restarted. */
+  isLive(withinMs: number): boolean;
+  /** Takes no more jobs until `resume`; those that run go on. */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+  /**
+   * Takes no more jobs, asks those that run to stop, and waits for them; shortly before the time is over it tells them to.
+   * Resolves with how many still run. Cannot be taken back.
+   */
+  drain(graceMs: number): Promise<{ stillActive: number }>;
+}
+
+/** The part of the grace that is kept for what has to be told to leave, at most. */
+const ABORT_SHARE = 0.2;
+const ABORT_MS_MAX = 5_000;
+
+/** Starts to take jobs at once. */
+export function startLaneWorker(backend: QueueBackend, options: LaneWorkerOptions): LaneWorker {
+  const { lane, concurrency, onError } = options;
+  const counts: LaneCounts = { done: 0, failed: 0, orphans: 0 };
+  const draining = new AbortController();
+  const leaving = new AbortController();
+  let active = 0;
+  let isPaused = false;
+
+  const consumer = backend.openConsumer(lane, {
+    concurrency,
+    async process(job, token) {
+      if (isPaused || draining.signal.aborted) await giveBack(job, token);
+      active += 1;
+      try {
+        await look(job);
+      } finally {
+        active -= 1;
+      }
+    },
+  });
+
+  async function look(job: AnyJob): Promise<void> {
+    const parsed = parseJob(job.name, job.data);
+    if (parsed === null) {
+      counts.orphans += 1;
+      return;
+    }
+    try {
+      const outcome = await options.process({ ...parsed, signal: leaving.signal, draining: draining.signal });
+      counts[outcome === 'orphan' ? 'orphans' : 'done'] += 1;
+    } catch (error) {
+      counts.failed += 1;
+      onError(error, parsed);
+    }
+  }
+
+  return {
+    lane,
+    counts: () => ({ ...counts }),
+    active: () => active,
+    lastPollAtMs: () => consumer.lastPollAtMs(),
+    isLive(withinMs) {
+      if (isPaused || draining.signal.aborted || active >= concurrency) return true;
+      const lastPollAtMs = consumer.lastPollAtMs();
+      return lastPollAtMs !== null && performance.now() - lastPollAtMs <= withinMs;
+    },
+    async pause() {
+      isPaused = true;
+      await consumer.worker.pause(true);
+      await consumer.interrupt();
+    },
+    async resume() {
+      isPaused = false;
+      await consumer.resume();
+      await consumer.worker.resume();
+    },
+    async drain(graceMs) {
+      const reason: ShutdownReason = { kind: 'shutdown' };
+      const abortMs = Math.max(graceMs * (1 - ABORT_SHARE), graceMs - ABORT_MS_MAX);
+      const abortTimer = setTimeout(() => leaving.abort(reason), abortMs);
+      const { promise: isOver, resolve: endGrace } = Promise.withResolvers<void>();
+      const graceTimer = setTimeout(endGrace, graceMs);
+      draining.abort(reason);
+      await Promise.race([consumer.worker.close(), isOver]);
+      clearTimeout(abortTimer);
+      clearTimeout(graceTimer);
+      return { stillActive: active };
+    },
+  };
+}

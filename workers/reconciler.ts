@@ -1,0 +1,89 @@
+// The reconciler: rings again for everything that waits without a live ring. It makes up for rings that were lost (a queue that
+// was wiped, a process that died between commit and ring) and calls for sessions whose holder died (G10, G22).
+//
+// It looks every `reconcileMs`, and earlier when it knows of an earlier moment: a lease that runs out, a retry that becomes due.
+// A ring that still waits in the queue is not rung again: with ten thousand sessions waiting for a worker there are ten
+// thousand jobs, not more each second.
+import type { Doorbell, Ring } from '../jobs/index.ts';
+import type { Lane } from '../src/config.ts';
+import type { Logger } from '../src/logger.ts';
+import type { Database } from '../src/store/database.ts';
+import { readDueDeliveries } from '../src/store/outbox.ts';
+import { countRings, takeFadedRings, type FadedRing } from '../src/store/reconcile.ts';
+
+export interface ReconcilerOptions {
+  database: Database;
+  doorbell: Doorbell;
+  logger: Logger;
+  reconcileMs: number;
+  /** Which of these rings still wait in the queue. May reject when the queue is away. */
+  stillWaiting: (rings: FadedRing[]) => Promise<Set<string>>;
+}
+
+/** A lease is looked at this long after it ran out, in milliseconds. */
+const AFTER_MOMENT_MS = 5;
+
+export class Reconciler {
+  readonly #options: ReconcilerOptions;
+  #timer: NodeJS.Timeout | null = null;
+  #round: Promise<void> = Promise.resolve();
+  #isStopped = false;
+  /** When a round last succeeded, monotonic milliseconds; for health. */
+  lastRoundAtMs = performance.now();
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#schedule(0);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#round;
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#isStopped) return;
+    this.#timer = setTimeout(() => {
+      this.#round = this.#work();
+    }, delayMs);
+  }
+
+  async #work(): Promise<void> {
+    const { reconcileMs, logger } = this.#options;
+    let nextMs = reconcileMs;
+    try {
+      const nextInMs = await this.#ringFaded();
+      await this.#ringDeliveries();
+      if (nextInMs !== null) nextMs = Math.min(reconcileMs, nextInMs + AFTER_MOMENT_MS);
+      this.lastRoundAtMs = performance.now();
+    } catch (error) {
+      logger.warn({ err: error }, 'A round of the reconciler failed; the next follows');
+    }
+    this.#schedule(nextMs);
+  }
+
+  async #ringFaded(): Promise<number | null> {
+    const { database, doorbell, reconcileMs, stillWaiting, logger } = this.#options;
+    const { faded, nextInMs } = await takeFadedRings(database, reconcileMs);
+    if (faded.length === 0) return nextInMs;
+    const alive = await stillWaiting(faded.filter((ring) => !ring.isAbandoned));
+    const needed = await countRings(
+      database,
+      faded.filter((ring) => !alive.has(`${ring.sessionId}.${ring.ringNo}`)),
+    );
+    if (needed.length > 0) {
+      logger.debug({ rings: needed.length }, 'Ringing again');
+      await doorbell.ring(needed.map((ring): Ring => ({ kind: 'inbound', ...ring, lane: ring.lane as Lane })));
+    }
+    return nextInMs;
+  }
+
+  async #ringDeliveries(): Promise<void> {
+    const due = await readDueDeliveries(this.#options.database);
+    if (due.length > 0) await this.#options.doorbell.ring(due.map((ring): Ring => ({ kind: 'deliver', ...ring })));
+  }
+}

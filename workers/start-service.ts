@@ -1,0 +1,179 @@
+// Starts the service: any of the roles api, worker and scheduler in this process, on the database and queue that the environment
+// names, or on its own. Everything that is started here is ended by `drain`, in the reverse order.
+import { systemClock } from '../src/clock.ts';
+import { agentOf, ensureApiKey, type Config } from '../src/config.ts';
+import type { Logger } from '../src/logger.ts';
+import type { Database } from '../src/store/database.ts';
+import { createWake } from '../src/wake.ts';
+
+export type Role = 'api' | 'worker' | 'scheduler';
+
+export interface ServiceOptions {
+  config: Config;
+  roles: readonly Role[];
+  /** False: the database is used as it is. */
+  migrate: boolean;
+  logger: Logger;
+}
+
+export interface RunningService {
+  /** Where the API listens; null without the api role. */
+  url: string | null;
+  /** What to tell a person at the start. */
+  lines: string[];
+  /** Takes nothing new, hands over what runs, and ends all that was started. */
+  drain(reason: string): Promise<void>;
+}
+
+/** The part of the grace that the lanes get; the rest is for closing. */
+const LANES_SHARE = 0.8;
+
+type Ender = () => Promise<unknown>;
+
+/** Starts what the roles need. Rejects with the first fault, having ended what had been started. */
+export async function startService(options: ServiceOptions): Promise<RunningService> {
+  const enders: Ender[] = [];
+  try {
+    return await start(options, enders);
+  } catch (error) {
+    await endAll(enders, options.logger);
+    throw error;
+  }
+}
+
+async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningService> {
+  const { config, roles, logger } = options;
+  // The database takes a moment to come up: the code is loaded meanwhile.
+  const [databaseUrl, modules, modelEndpoint] = await Promise.all([
+    databaseUrlOf(config, logger, enders),
+    loadModules(roles),
+    modelEndpointOf(config, roles, enders),
+  ]);
+  const { redisUrl } = config.runtime;
+  if (options.migrate) await modules.migrate(databaseUrl);
+  const database = modules.openDatabase({
+    url: databaseUrl,
+    role: roles.length === 1 ? (roles[0] ?? 'service') : 'service',
+    // The error's own fields hold the whole connection.
+    onError: (error) => logger.warn({ message: error.message, code: (error as { code?: unknown }).code }, 'A database connection failed'),
+  });
+  enders.push(() => database.close());
+  const backend = await modules.openQueueBackend({ databaseUrl, redisUrl, logger, isMigrating: options.migrate });
+  enders.push(() => backend.close());
+  const doorbell = modules.createDoorbell({ openQueue: (name) => backend.openQueue(name), logger });
+  enders.push(() => doorbell.close());
+  const wake = createWake();
+  const parts = { config, logger, clock: systemClock, database, wake, doorbell, backend };
+
+  const reconciler = new modules.Reconciler({
+    database,
+    doorbell,
+    logger,
+    reconcileMs: config.runtime.reconcileMs,
+    stillWaiting: (rings) => modules.stillWaiting(backend, rings),
+  });
+  enders.push(() => reconciler.stop());
+  if (modules.startWorker !== null) {
+    const worker = await modules.startWorker({ ...parts, modelEndpoint });
+    enders.push(() => worker.drain(config.shutdown.graceMs * LANES_SHARE));
+  }
+  // Messages of a process that only accepts are rung for by those that work.
+  if (roles.includes('worker') || roles.includes('scheduler')) reconciler.start();
+
+  const lines = [
+    `database   ${config.runtime.databaseUrl === undefined ? `embedded PostgreSQL in ${config.runtime.dataDir}` : 'DATABASE_URL'}`,
+    `queue      BullMQ on ${backend.kind === 'redis' ? 'Redis' : 'PostgreSQL'}`,
+    `model      ${modelEndpoint.isScripted ? 'scripted answers (no ANTHROPIC_API_KEY; tools are real)' : defaultModelOf(config)}`,
+  ];
+  let url: string | null = null;
+  if (modules.createApi !== null && modules.createApiContext !== null) {
+    const apiKey = await ensureApiKey(config);
+    const api = modules.createApi(
+      modules.createApiContext({
+        ...parts,
+        adminKey: apiKey.key,
+        modelInfo: { provider: 'anthropic', name: defaultModelOf(config), isScripted: modelEndpoint.isScripted },
+        dependencies: [{ name: 'queue', check: () => backend.ping() }],
+      }),
+    );
+    enders.push(() => api.close());
+    url = await api.listen({ host: config.runtime.host, port: config.runtime.port });
+    lines.unshift(`holdfast   ${url}`);
+    lines.push(`api key    ${apiKey.path ?? 'HOLDFAST_API_KEY'}`);
+  }
+  return {
+    url,
+    lines,
+    async drain(reason) {
+      logger.info({ reason }, 'Draining');
+      await endAll(enders, logger);
+    },
+  };
+}
+
+/** Only what the roles need is loaded: each of these costs a part of the start. */
+async function loadModules(roles: readonly Role[]) {
+  const isApi = roles.includes('api');
+  const isWorker = roles.includes('worker');
+  const [migrate, database, queue, jobs, reconciler, waiting, api, apiContext, worker] = await Promise.all([
+    import('../src/store/migrate.ts'),
+    import('../src/store/database.ts'),
+    import('./queue/open-queue-backend.ts'),
+    import('../jobs/index.ts'),
+    import('./reconciler.ts'),
+    import('./still-waiting.ts'),
+    isApi ? import('../src/api/create-api.ts') : null,
+    isApi ? import('./create-api-context.ts') : null,
+    isWorker ? import('./start-worker.ts') : null,
+  ]);
+  return {
+    migrate: migrate.migrate,
+    openDatabase: database.openDatabase as (options: Parameters<typeof database.openDatabase>[0]) => Database,
+    openQueueBackend: queue.openQueueBackend,
+    createDoorbell: jobs.createDoorbell,
+    Reconciler: reconciler.Reconciler,
+    stillWaiting: waiting.stillWaiting,
+    createApi: api?.createApi ?? null,
+    createApiContext: apiContext?.createApiContext ?? null,
+    startWorker: worker?.startWorker ?? null,
+  };
+}
+
+async function databaseUrlOf(config: Config, logger: Logger, enders: Ender[]): Promise<string> {
+  if (config.runtime.databaseUrl !== undefined) return config.runtime.databaseUrl;
+  const { startEmbeddedPostgres } = await import('../src/embedded-postgres/start-embedded-postgres.ts');
+  const embedded = await startEmbeddedPostgres({ dataDir: config.runtime.dataDir, logger });
+  enders.push(() => embedded.stop());
+  return embedded.url;
+}
+
+interface ModelEndpoint {
+  apiKey: string;
+  baseUrl?: string;
+  isScripted: boolean;
+}
+
+/** Without a key the worker brings its own model server, which speaks the same protocol: the code that asks is the same. */
+async function modelEndpointOf(config: Config, roles: readonly Role[], enders: Ender[]): Promise<ModelEndpoint> {
+  const { anthropicApiKey, anthropicBaseUrl } = config.runtime;
+  if (anthropicApiKey !== undefined) {
+    return { apiKey: anthropicApiKey, isScripted: false, ...(anthropicBaseUrl === undefined ? {} : { baseUrl: anthropicBaseUrl }) };
+  }
+  if (anthropicBaseUrl !== undefined) return { apiKey: 'none', baseUrl: anthropicBaseUrl, isScripted: false };
+  if (!roles.includes('worker')) return { apiKey: 'none', isScripted: true };
+  const { startScriptedModel } = await import('../src/model/scripted/scripted-model.ts');
+  const scripted = await startScriptedModel({ host: '127.0.0.1', port: 0 });
+  enders.push(() => scripted.close());
+  return { apiKey: 'scripted', baseUrl: scripted.url, isScripted: true };
+}
+
+function defaultModelOf(config: Config): string {
+  return agentOf(config, config.agents.list[0]?.id ?? 'main').model;
+}
+
+/** Ends everything in the reverse order; what fails to end is logged and does not keep the rest. */
+async function endAll(enders: Ender[], logger: Logger): Promise<void> {
+  for (let ender = enders.pop(); ender !== undefined; ender = enders.pop()) {
+    await ender().catch((error: unknown) => logger.warn({ err: error }, 'Something did not end as it should'));
+  }
+}

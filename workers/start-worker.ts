@@ -1,0 +1,133 @@
+// The worker role: takes the jobs of every lane and runs turns, takes the jobs of the outbox and delivers replies.
+import { hostname } from 'node:os';
+import { mkdir } from 'node:fs/promises';
+import { QUEUE_NAMES, type Doorbell, type QueueName } from '../jobs/index.ts';
+import type { Channel } from '../src/channels/channel.ts';
+import { createWebhookChannel } from '../src/channels/webhook/webhook-channel.ts';
+import type { Clock } from '../src/clock.ts';
+import { agentOf, ensureWebhookSecret, isAgent, processEnvironment, type Config } from '../src/config.ts';
+import { newId } from '../src/ids.ts';
+import type { Logger } from '../src/logger.ts';
+import { createAnthropicModel } from '../src/model/anthropic.ts';
+import type { Database } from '../src/store/database.ts';
+import { createCoreTools } from '../src/tools/core-tools.ts';
+import { loadPluginTools } from '../src/tools/load-plugins.ts';
+import type { SessionStatus } from '../src/tools/session-status-tool.ts';
+import type { Tool } from '../src/tools/tool.ts';
+import type { TurnContext } from '../src/turn/context.ts';
+import { runTurn } from '../src/turn/run-turn.ts';
+import type { Wake } from '../src/wake.ts';
+import { createTurnContext } from './create-turn-context.ts';
+import { relayDeliveries, type OutboxRelay } from './outbox-relay.ts';
+import type { QueueBackend } from './queue/queue-backend.ts';
+import { startLaneWorker, type LaneJob, type LaneWorker } from './queue/start-lane-worker.ts';
+import { ringNext } from './ring-next.ts';
+
+export interface WorkerOptions {
+  config: Config;
+  logger: Logger;
+  clock: Clock;
+  database: Database;
+  wake: Wake;
+  doorbell: Doorbell;
+  backend: QueueBackend;
+  /** Where and with which key the model is asked. */
+  modelEndpoint: { apiKey: string; baseUrl?: string };
+}
+
+export interface RunningWorker {
+  /** Takes nothing new, hands running turns over, and resolves when nothing runs any more or the grace is over. */
+  drain(graceMs: number): Promise<void>;
+}
+
+/** Jobs of the outbox at once. */
+const DELIVERIES_CONCURRENCY = 8;
+
+/** Starts the worker role; jobs are taken at once. */
+export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
+  const { config, logger, clock, database, wake, doorbell, backend } = options;
+  const owner = `${hostname()}:${process.pid}:${newId<string>()}`;
+  const draining = new AbortController();
+  await Promise.all(config.agents.list.map(({ id }) => mkdir(agentOf(config, id).workspaceDir, { recursive: true })));
+  const context = createTurnContext({
+    config,
+    logger,
+    clock,
+    database,
+    wake,
+    owner,
+    model: createAnthropicModel({
+      ...options.modelEndpoint,
+      headers: config.models.providers.anthropic.headers,
+    }),
+    tools: await toolsOf(config, database, clock),
+    isDraining: () => draining.signal.aborted,
+  });
+  const channels = new Map<string, Channel>([
+    ['webhook', createWebhookChannel({ secret: await ensureWebhookSecret(config), timeoutMs: config.channels.webhook.timeoutMs, clock })],
+  ]);
+  const relay: OutboxRelay = { database, config, owner, channels, wake, random: Math.random };
+  context.locks.start();
+  const lanes = QUEUE_NAMES.map((lane) =>
+    startLaneWorker(backend, {
+      lane,
+      concurrency: lane === 'deliver' ? DELIVERIES_CONCURRENCY : config.runtime.concurrency[lane],
+      process: lane === 'deliver' ? (job) => deliver(relay, job) : (job) => takeTurn(context, doorbell, job),
+      onError: (error, job) => logger.error({ err: error, ...job }, 'A job failed; the reconciler rings again'),
+    }),
+  );
+  return {
+    async drain(graceMs) {
+      draining.abort();
+      await drainLanes(lanes, graceMs);
+      context.locks.stop();
+    },
+  };
+}
+
+async function takeTurn(context: TurnContext, doorbell: Doorbell, job: LaneJob): Promise<void> {
+  const leave = (): void => context.locks.stopAll({ kind: 'shutdown', message: 'The worker is shutting down.' });
+  job.signal.addEventListener('abort', leave, { once: true });
+  try {
+    await ringNext(doorbell, await runTurn(context, job.sessionId));
+  } finally {
+    job.signal.removeEventListener('abort', leave);
+  }
+}
+
+async function deliver(relay: OutboxRelay, job: LaneJob): Promise<void> {
+  await relayDeliveries(relay, job.sessionId, job.draining);
+}
+
+async function drainLanes(lanes: LaneWorker[], graceMs: number): Promise<Record<QueueName, number>> {
+  const left = await Promise.all(lanes.map(async (lane) => [lane.lane, (await lane.drain(graceMs)).stillActive] as const));
+  return Object.fromEntries(left) as Record<QueueName, number>;
+}
+
+async function toolsOf(config: Config, database: Database, clock: Clock): Promise<Tool[]> {
+  const { exec } = config.tools;
+  const core = createCoreTools({
+    exec: exec.enabled ? { timeoutSeconds: exec.timeoutSeconds, environment: processEnvironment() } : undefined,
+    sessionStatus: (call) => statusOf(config, database, clock, call.sessionKey, call.agentId),
+  });
+  const plugged = await loadPluginTools(config.plugins, { cwd: process.cwd() });
+  return [...core, ...plugged];
+}
+
+async function statusOf(
+  config: Config,
+  database: Database,
+  clock: Clock,
+  sessionKey: string,
+  agentId: string,
+): Promise<SessionStatus> {
+  const agent = agentOf(config, isAgent(config, agentId) ? agentId : 'main');
+  const result = await database.views.query('select model, thinking from holdfast.sessions where key = $1', [sessionKey]);
+  const row = result.rows[0];
+  return {
+    model: row?.model ?? agent.model,
+    thinking: row?.thinking ?? agent.thinking,
+    now: clock.now(),
+    timezone: agent.userTimezone,
+  };
+}

@@ -1,0 +1,36 @@
+// Tells which rings still wait in the queue, by the ids of their jobs.
+import type { Lane } from '../src/config.ts';
+import type { FadedRing } from '../src/store/reconcile.ts';
+import type { AnyQueue, QueueBackend } from './queue/queue-backend.ts';
+
+/** States in which a job will still be taken by a worker. */
+const ALIVE = new Set(['waiting', 'delayed', 'prioritized', 'waiting-children']);
+
+/**
+ * The ids of the jobs of these rings that still wait. An empty queue is asked once; rejects when the queue cannot be asked.
+ */
+export async function stillWaiting(backend: QueueBackend, rings: FadedRing[]): Promise<Set<string>> {
+  const alive = new Set<string>();
+  for (const [lane, ofLane] of Map.groupBy(rings, (ring) => ring.lane)) {
+    const queue = queueOf(backend, lane as Lane);
+    const { waiting = 0, delayed = 0 } = await queue.getJobCounts('waiting', 'delayed');
+    if (waiting + delayed === 0) continue;
+    const ids = ofLane.map((ring) => `${ring.sessionId}.${ring.ringNo}`);
+    const states = await Promise.all(ids.map((id) => queue.getJobState(id)));
+    ids.forEach((id, index) => {
+      if (ALIVE.has(states[index] as string)) alive.add(id);
+    });
+  }
+  return alive;
+}
+
+const queues = new WeakMap<QueueBackend, Map<Lane, AnyQueue>>();
+
+/** The producing side of a lane, opened once per backend. */
+function queueOf(backend: QueueBackend, lane: Lane): AnyQueue {
+  let opened = queues.get(backend);
+  if (opened === undefined) queues.set(backend, (opened = new Map()));
+  let queue = opened.get(lane);
+  if (queue === undefined) opened.set(lane, (queue = backend.openQueue(lane)));
+  return queue;
+}
