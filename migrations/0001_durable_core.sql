@@ -59,8 +59,8 @@ create table holdfast.doorbells (
   session_id uuid primary key,
   lane text not null,
   -- not before: debounce, or a retry that the provider asked to wait for
-  due_at timestamptz not null default clock_timestamp(),
-  rung_at timestamptz not null default clock_timestamp(),
+  due_at timestamptz not null default now(),
+  rung_at timestamptz not null default now(),
   -- the number of the last ring; makes the ids of jobs deterministic, and is never used twice in a session
   rings bigint not null
 ) with (fillfactor = 60, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_scale_factor = 0.02);

@@ -12,19 +12,10 @@ import { ensureSecretFile } from './config/secret-file.ts';
 import { settingsOf, type Setting } from './config/sources.ts';
 
 export { agentOf, isAgent, modelRefOf, UnknownAgentError, ConfigError, LANES };
-export type { Config, Lane, Environment };
-export type {
-  AgentDefaults,
-  AgentSettings,
-  Misfire,
-  PromptMode,
-  QueueDrop,
-  QueueMode,
-  ThinkingLevel,
-  ToolPolicy,
-} from './config/config-type.ts';
+export type { Config, Lane };
+export type { AgentSettings, QueueMode, ThinkingLevel } from './config/config-type.ts';
 
-export interface LoadOptions {
+interface LoadOptions {
   /** Absent: the environment of this process. */
   env?: Environment;
   /** Where relative paths of the environment start; absent: the working directory. */
@@ -115,6 +106,6 @@ function passwordOf(url: string | undefined): string | undefined {
 }
 
 /** The environment of this process, for the commands that an agent runs; they see it without its secrets. */
-export function processEnvironment(): Readonly<Record<string, string | undefined>> {
+export function processEnvironment(): Environment {
   return process.env;
 }

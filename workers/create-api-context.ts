@@ -161,7 +161,13 @@ function createEnqueue({ database, wake }: ApiParts, ensureSession: EnsureSessio
 
 function createControl({ database, doorbell, wake }: ApiParts, views: ViewDatabase): Control {
   return {
-    abortSession: (input) => abortSession(database, input),
+    async abortSession(input) {
+      const abortion = await abortSession(database, input);
+      if (abortion === null) return null;
+      const { ring, ...answer } = abortion;
+      if (ring !== null) void doorbell.ring([inboundRing(ring.sessionId, ring.lane, ring.ringNo)]);
+      return answer;
+    },
     abortTurn: (turnId) => abortTurn(database, turnId),
     async retryTurn(turnId) {
       const retried = await retryTurn(database, turnId);

@@ -79,6 +79,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   }
   // Messages of a process that only accepts are rung for by those that work.
   if (roles.includes('worker') || roles.includes('scheduler')) reconciler.start();
+  if (roles.includes('scheduler')) enders.push(modules.startHousekeeper({ database, config, logger }));
 
   const lines = [
     `database   ${config.runtime.databaseUrl === undefined ? `embedded PostgreSQL in ${config.runtime.dataDir}` : 'DATABASE_URL'}`,
@@ -115,13 +116,14 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
 async function loadModules(roles: readonly Role[]) {
   const isApi = roles.includes('api');
   const isWorker = roles.includes('worker');
-  const [migrate, database, queue, jobs, reconciler, waiting, api, apiContext, worker] = await Promise.all([
+  const [migrate, database, queue, jobs, reconciler, waiting, housekeeper, api, apiContext, worker] = await Promise.all([
     import('../src/store/migrate.ts'),
     import('../src/store/database.ts'),
     import('./queue/open-queue-backend.ts'),
     import('../jobs/index.ts'),
     import('./reconciler.ts'),
     import('./still-waiting.ts'),
+    import('./housekeeper.ts'),
     isApi ? import('../src/api/create-api.ts') : null,
     isApi ? import('./create-api-context.ts') : null,
     isWorker ? import('./start-worker.ts') : null,
@@ -133,6 +135,7 @@ async function loadModules(roles: readonly Role[]) {
     createDoorbell: jobs.createDoorbell,
     Reconciler: reconciler.Reconciler,
     stillWaiting: waiting.stillWaiting,
+    startHousekeeper: housekeeper.startHousekeeper,
     createApi: api?.createApi ?? null,
     createApiContext: apiContext?.createApiContext ?? null,
     startWorker: worker?.startWorker ?? null,

@@ -14,7 +14,7 @@ export interface ApiClient {
   open(path: string, options: { headers: Record<string, string>; signal: AbortSignal }): Promise<Response>;
 }
 
-export interface RequestOptions {
+interface RequestOptions {
   /** Sent as JSON. */
   body?: unknown;
   headers?: Record<string, string>;
@@ -23,7 +23,7 @@ export interface RequestOptions {
   signal?: AbortSignal;
 }
 
-export interface ApiAnswer<Answer> {
+interface ApiAnswer<Answer> {
   status: number;
   body: Answer;
 }

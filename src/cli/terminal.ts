@@ -14,22 +14,22 @@ export interface Terminal {
   /** Columns of stdout. */
   readonly width: number;
   /** A line of data. */
-  print(line: string): void;
+  readonly print: (line: string) => void;
   /** Data as it comes, without a newline. */
-  write(text: string): void;
+  readonly write: (text: string) => void;
   /** A JSON document: indented for a person, on one line for a pipe. */
-  json(value: unknown): void;
+  readonly json: (value: unknown) => void;
   /** One line of JSON lines. */
-  jsonLine(value: unknown): void;
+  readonly jsonLine: (value: unknown) => void;
   /** Progress, hints, warnings. Silent with `--json`. */
-  note(line: string): void;
+  readonly note: (line: string) => void;
   /** An error, also with `--json`. */
-  error(line: string): void;
-  table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): void;
+  readonly error: (line: string) => void;
+  readonly table: <Row>(columns: readonly Column<Row>[], rows: readonly Row[]) => void;
   /** For stdout. */
-  paint(style: Style, text: string): string;
+  readonly paint: (style: Style, text: string) => string;
   /** A stored time: relative on a terminal, ISO 8601 in a pipe, `-` for none. */
-  time(iso: string | null | undefined): string;
+  readonly time: (iso: string | null | undefined) => string;
 }
 
 export interface TerminalOptions {

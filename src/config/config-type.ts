@@ -32,8 +32,8 @@ export const THINKING_LEVELS: readonly ThinkingLevel[] = [
   'adaptive',
 ];
 
-export type PromptMode = 'full' | 'minimal' | 'none';
-export type Misfire = 'run_once' | 'run_all' | 'skip';
+type PromptMode = 'full' | 'minimal' | 'none';
+type Misfire = 'run_once' | 'run_all' | 'skip';
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 export type LogFormat = 'pretty' | 'json';
 
@@ -43,7 +43,7 @@ export interface ToolPolicy {
   deny: string[];
 }
 
-export interface ContextPruning {
+interface ContextPruning {
   mode: 'off' | 'cache-ttl';
   ttl: number;
   keepLastAssistants: number;
@@ -57,7 +57,7 @@ export interface ContextPruning {
   tools: { allow: string[]; deny: string[] };
 }
 
-export interface Compaction {
+interface Compaction {
   reserveTokens: number;
   keepRecentTokens: number;
   timeoutSeconds: number;
@@ -67,7 +67,7 @@ export interface Compaction {
   model?: string;
 }
 
-export interface HeartbeatSettings {
+interface HeartbeatSettings {
   /** 0: off. */
   every: number;
   prompt: string;
@@ -79,7 +79,7 @@ export interface HeartbeatSettings {
   dedupeHours: number;
 }
 
-export interface SubagentSettings {
+interface SubagentSettings {
   maxSpawnDepth: number;
   maxChildrenPerSession: number;
   maxConcurrent: number;
@@ -135,7 +135,7 @@ export interface AgentSettings extends AgentDefaults {
   toolPolicies: readonly ToolPolicy[];
 }
 
-export interface QueueSettings {
+interface QueueSettings {
   mode: QueueMode;
   byChannel: Record<string, QueueMode>;
   debounceMs: number;
@@ -144,7 +144,7 @@ export interface QueueSettings {
 }
 
 /** Where replies go when a message names no `deliver` of its own. */
-export interface WebhookSettings {
+interface WebhookSettings {
   /** Absent: replies without a `deliver` of their own stay in the transcript. */
   url?: string;
   /** Standard Webhooks secret (`whsec_...`); absent: generated once in the data directory. */
@@ -156,7 +156,7 @@ export interface WebhookSettings {
 }
 
 /** Bounds of what may wait, come in or be answered; over them: 429, 503 or 413 before anything is accepted (G27, G28). */
-export interface Limits {
+interface Limits {
   waitingPerSession: number;
   waitingTotal: number;
   bodyBytes: number;
@@ -170,7 +170,7 @@ export interface Limits {
   pageItems: number;
 }
 
-export interface AnthropicSettings {
+interface AnthropicSettings {
   baseUrl?: string;
   apiKey?: string;
   headers: Record<string, string>;

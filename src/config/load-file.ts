@@ -29,8 +29,8 @@ export function loadFile(configured: string | undefined, cwd: string): LoadedFil
   return { path, baseDir: dirname(path), ...checkFile(read.value) };
 }
 
-/** Checks a parsed file. Exported for the tests and for tools that hold the text themselves. */
-export function checkFile(value: unknown): { input: FileInput; issues: ConfigIssue[] } {
+/** Checks a parsed file. */
+function checkFile(value: unknown): { input: FileInput; issues: ConfigIssue[] } {
   const aliasIssues: ConfigIssue[] = [];
   const renamed = resolveAliases(value, fileSchema, [], aliasIssues);
   const result = fileSchema.safeParse(renamed, { reportInput: true });

@@ -9,74 +9,27 @@ import {
   type DeepPartial,
   type FileSettings,
 } from './config-type.ts';
-import { formatDuration, parseDuration } from './durations.ts';
-
-/** Node's timers cannot go further than 2^31 - 1 ms: longer ones would fire at once. */
-const TIMER_MAX_MS = 24 * 86_400_000;
-const STORED_MAX_MS = 3650 * 86_400_000;
-const TEXT_MAX = 20_000;
-const LIST_MAX = 1000;
-
-/** A duration in units of `unitMs`: a number in that unit, or a text with its own units. */
-function duration(unitMs: number, minMs: number, maxMs: number) {
-  const unitName = { 1: 'milliseconds', 1000: 'seconds', 60_000: 'minutes', 3_600_000: 'hours' }[unitMs];
-  const range = `${minMs === 0 ? '0' : formatDuration(minMs)} to ${formatDuration(maxMs)}`;
-  const allowed = `${range}, as a number of ${unitName} or a text such as "30m" or "1h30m"`;
-  return z.union([z.number(), z.string()]).transform((value, context) => {
-    const parsedMs = typeof value === 'number' ? value * unitMs : parseDuration(value);
-    if (parsedMs === undefined || !Number.isFinite(parsedMs) || parsedMs < minMs || parsedMs > maxMs) {
-      context.addIssue({ code: 'custom', message: allowed, input: value });
-      return z.NEVER;
-    }
-    return unitMs === 1 ? Math.round(parsedMs) : parsedMs / unitMs;
-  });
-}
-
-const timerMs = (min = 0) => duration(1, min, TIMER_MAX_MS);
-const storedMs = (min = 0) => duration(1, min, STORED_MAX_MS);
-const seconds = (min = 1) => duration(1000, min * 1000, TIMER_MAX_MS);
-const count = (min: number, max: number) => z.int().min(min).max(max);
-const ratio = z.number().min(0).max(1);
-const text = z.string().min(1).max(TEXT_MAX);
-const word = z
-  .string()
-  .min(1)
-  .max(200)
-  .regex(/^[^\s\p{Cc}]+$/u, 'a text without blanks or control characters');
-const names = z.array(word).max(LIST_MAX);
-const path = z
-  .string()
-  .min(1)
-  .max(4096)
-  .refine((value) => !value.includes('\0'), 'a path without NUL characters');
-const httpUrl = z.string().max(4096).refine(isHttpUrl, 'a URL that begins with http:// or https://');
-/** A header value: visible ASCII, so that it can be sent at all. */
-const headerValue = z
-  .string()
-  .min(1)
-  .max(4096)
-  .regex(/^[\x20-\x7e]+$/, 'printable ASCII characters');
-const key = z
-  .string()
-  .min(1)
-  .max(512)
-  .regex(/^[\x21-\x7e]+$/, 'visible ASCII characters without blanks');
-const timeZone = z.string().max(100).refine(isTimeZone, 'an IANA time zone such as "Europe/Berlin" or "UTC"');
-const timeOfDay = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/, 'a time as "HH:MM"');
-const toolPolicy = { allow: names.optional(), deny: names.optional() };
-
-function isHttpUrl(value: string): boolean {
-  return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
-}
-
-function isTimeZone(value: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: value });
-    return true;
-  } catch {
-    return false;
-  }
-}
+import {
+  count,
+  duration,
+  headerValue,
+  httpUrl,
+  key,
+  LIST_MAX,
+  names,
+  path,
+  ratio,
+  seconds,
+  STORED_MAX_MS,
+  storedMs,
+  text,
+  TEXT_MAX,
+  timeOfDay,
+  timerMs,
+  timeZone,
+  toolPolicy,
+  word,
+} from './schema-scalars.ts';
 
 const contextPruning = z.strictObject({
   mode: z.enum(['off', 'cache-ttl']).optional(),

@@ -35,7 +35,7 @@ export async function ensureSecretFile(dataDir: string, name: string, generate: 
 }
 
 /** The stored secret; undefined when there is no file. Tightens the mode when others may read it. */
-export async function readSecret(path: string): Promise<string | undefined> {
+async function readSecret(path: string): Promise<string | undefined> {
   try {
     const secret = (await readFile(path, 'utf8')).trim();
     if (secret === '') throw new SecretFileError(path, 'is empty');
@@ -48,7 +48,7 @@ export async function readSecret(path: string): Promise<string | undefined> {
 }
 
 /** A secret's file that is there but of no use; delete it to have a new one made. */
-export class SecretFileError extends Error {
+class SecretFileError extends Error {
   readonly code = 'secret_file';
 
   constructor(path: string, fault: string, cause?: unknown) {

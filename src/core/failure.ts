@@ -15,7 +15,7 @@ export interface ModelFault {
 }
 
 /** The stable codes that a turn's error carries when a model call was to blame. */
-export type FailureCode =
+type FailureCode =
   | 'model_rate_limited'
   | 'model_overloaded'
   | 'model_unavailable'

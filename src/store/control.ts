@@ -3,13 +3,15 @@
 import type { TurnId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
-import { firstRingSql } from './session-locks.ts';
+import { firstRingSql, type NeededRing } from './session-locks.ts';
 
 export interface Abortion {
   /** The turn that is being stopped; null when none runs. */
   aborted: TurnId | null;
   /** How many waiting messages were cancelled. */
   cancelled: number;
+  /** Calls a worker that ends the turn, when nobody runs it right now. */
+  ring: NeededRing | null;
 }
 
 /**
@@ -43,15 +45,23 @@ hushed as (
   delete from holdfast.doorbells d using moved
   where d.session_id = moved.id and moved.waiting = 0 and moved.turn_id is null and moved.owner is null
 ),
+rung as (
+  update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
+  from moved where d.session_id = moved.id and moved.turn_id is not null and moved.owner is null
+  returning d.session_id, d.lane, d.rings
+),
 told as (
   ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.settled' as type,
     json_build_object('messageId', id, 'status', status) as data, seq as n from cancelled`)}
 )
-select moved.turn_id, (select count(*) from cancelled)::int as cancelled from moved`,
+select moved.turn_id, (select count(*) from cancelled)::int as cancelled, rung.session_id, rung.lane, rung.rings
+from moved left join rung on rung.session_id = moved.id`,
     values: [input.sessionKey, input.keepQueued, input.reason ?? 'stopped by the user'],
   });
   const row = result.rows[0];
-  return row === undefined ? null : { aborted: row.turn_id, cancelled: row.cancelled };
+  if (row === undefined) return null;
+  const ring = row.rings === null ? null : { sessionId: row.session_id, lane: row.lane, ringNo: Number(row.rings) };
+  return { aborted: row.turn_id, cancelled: row.cancelled, ring };
 }
 
 /** Stops one turn, if it still runs; what waits in its session stays. Returns false when it has ended or does not exist. */

@@ -124,7 +124,8 @@ told as (
 )
 select * from (
   select distinct on (d.session_id) d.session_id, d.seq * 1000 + d.attempts as ring_no, d.status, d.due_at, d.lease_expires_at
-  from holdfast.deliveries d where d.status in ('pending', 'sending') order by d.session_id, d.seq
+  from holdfast.deliveries d
+  where d.status in ('pending', 'sending') and d.expires_at > clock_timestamp() order by d.session_id, d.seq
 ) as oldest
 where (status = 'pending' and due_at <= clock_timestamp()) or (status = 'sending' and lease_expires_at <= clock_timestamp())
 limit ${DUE_MAX}`,

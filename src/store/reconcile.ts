@@ -8,7 +8,7 @@ import type { NeededRing } from './session-locks.ts';
 const FADED_MAX = 500;
 
 export interface FadedRing extends NeededRing {
-  /** True when an earlier worker held the session until its lease ran out: that ring is certainly spent. */
+  /** True when the session became free or due after its last ring, which is certainly spent. */
   isAbandoned: boolean;
 }
 
@@ -25,10 +25,12 @@ export async function takeFadedRings(
     name: 'reconcile',
     text: `/* reconcile */
 with open as materialized (
-  select d.session_id, d.lane, d.rings, d.due_at, d.rung_at, s.owner is not null as is_abandoned,
-    greatest(d.due_at, coalesce(s.lease_expires_at, d.due_at), case when s.owner is null and d.rung_at >= d.due_at
-      then d.rung_at + $1 * interval '1 millisecond' else d.due_at end) as moment
-  from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id
+  select *, rung_at < free_at as is_abandoned,
+    case when rung_at >= free_at then rung_at + $1 * interval '1 millisecond' else free_at end as moment
+  from (
+    select d.session_id, d.rung_at, greatest(d.due_at, s.lease_expires_at) as free_at
+    from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id
+  ) as bells
 ),
 taken as (
   select d.session_id, open.is_abandoned from holdfast.doorbells d join open on open.session_id = d.session_id

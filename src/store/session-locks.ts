@@ -387,7 +387,7 @@ hushed as (
   delete from holdfast.doorbells d using locked where d.session_id = locked.id and not locked.has_work
 )
 update holdfast.doorbells d
-set rings = d.rings + 1, rung_at = clock_timestamp(), due_at = clock_timestamp() + locked.delay_ms * interval '1 millisecond'
+set rings = d.rings + 1, rung_at = now(), due_at = now() + locked.delay_ms * interval '1 millisecond'
 from locked where d.session_id = locked.id and locked.has_work
 returning d.session_id, d.lane, d.rings, locked.delay_ms`;
 

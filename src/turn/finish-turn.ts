@@ -52,10 +52,10 @@ export async function finishFailed(context: TurnContext, turn: RunningTurn, fail
 export async function finishStopped(
   context: TurnContext,
   turn: RunningTurn,
-  reason: Extract<StopReason, { kind: 'stopped' | 'turn-timeout' | 'idle-timeout' }>,
+  reason: Extract<StopReason, { kind: 'stopped' | 'turn-timeout' }>,
 ): Promise<Ending> {
   const isStop = reason.kind === 'stopped';
-  const code = isStop ? 'aborted' : reason.kind === 'turn-timeout' ? 'turn_timeout' : 'model_idle_timeout';
+  const code = isStop ? 'aborted' : 'turn_timeout';
   return end(context, turn, closingMoment(turn, reason.message), {
     status: isStop ? 'aborted' : 'timedOut',
     messageStatus: isStop ? 'cancelled' : 'failed',

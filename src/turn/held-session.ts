@@ -65,6 +65,8 @@ export class LockKeeper {
   readonly leaseMs: number;
   readonly #options: LockKeeperOptions;
   readonly #held = new Map<SessionId, HeldSession>();
+  /** Sessions that this worker is busy with, from before their claim to after their end. */
+  readonly #reserved = new Set<SessionId>();
   #renewTimer: NodeJS.Timeout | null = null;
   #watchTimer: NodeJS.Timeout | null = null;
 
@@ -90,8 +92,19 @@ export class LockKeeper {
     return this.#held.size;
   }
 
-  isHolding(sessionId: SessionId): boolean {
-    return this.#held.has(sessionId);
+  /**
+   * Reserves a session in this worker; false when it is reserved already. A worker may claim again what it holds, so without
+   * this a second job of the session would take it away from the first.
+   */
+  reserve(sessionId: SessionId): boolean {
+    if (this.#reserved.has(sessionId)) return false;
+    this.#reserved.add(sessionId);
+    return true;
+  }
+
+  /** Ends a reservation. */
+  unreserve(sessionId: SessionId): void {
+    this.#reserved.delete(sessionId);
   }
 
   /** Takes a session that was just claimed into care. `askedAtMs` is the monotonic time from before the claim was sent. */

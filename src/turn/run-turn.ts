@@ -32,7 +32,15 @@ export type TurnOutcome =
 
 /** Runs the next turn of a session, if it has one and nobody holds it. Rejects only for faults of the database. */
 export async function runTurn(context: TurnContext, sessionId: SessionId): Promise<TurnOutcome> {
-  if (context.locks.isHolding(sessionId)) return { kind: 'busy' };
+  if (!context.locks.reserve(sessionId)) return { kind: 'busy' };
+  try {
+    return await claimAndRun(context, sessionId);
+  } finally {
+    context.locks.unreserve(sessionId);
+  }
+}
+
+async function claimAndRun(context: TurnContext, sessionId: SessionId): Promise<TurnOutcome> {
   const askedAtMs = context.clock.monotonicMs();
   const claim = await context.store.claim({
     sessionId,
@@ -98,7 +106,6 @@ async function endOf(context: TurnContext, turn: RunningTurn) {
     switch (error.reason.kind) {
       case 'stopped':
       case 'turn-timeout':
-      case 'idle-timeout':
         return await finishStopped(context, turn, error.reason);
       case 'shutdown':
       case 'parked':

@@ -2,14 +2,13 @@
 // it into the end of the turn, or into no end at all (the turn stays resumable).
 
 /**
- * `stopped`: a person asked for it. `turn-timeout`, `idle-timeout`: a deadline of the turn or of a model call. `shutdown`: the
- * worker is leaving; the turn goes on elsewhere. `parked`: the provider asks to wait longer than a worker should.
- * `lock-lost`: somebody else runs the session now, or may do so; write nothing, start nothing.
+ * `stopped`: a person asked for it. `turn-timeout`: the deadline of the turn. `shutdown`: the worker is leaving; the turn goes on
+ * elsewhere. `parked`: the provider asks to wait longer than a worker should. `lock-lost`: somebody else runs the session
+ * now, or may do so; write nothing, start nothing.
  */
 export type StopReason =
   | { kind: 'stopped'; message: string }
   | { kind: 'turn-timeout'; message: string }
-  | { kind: 'idle-timeout'; message: string }
   | { kind: 'shutdown'; message: string }
   | { kind: 'parked'; message: string; delayMs: number }
   | { kind: 'lock-lost'; message: string };

@@ -43,12 +43,12 @@ const SETTINGS = [
 export async function openPostgresQueues(options: PostgresQueuesOptions): Promise<QueueBackend> {
   const { databaseUrl, logger, isMigrating } = options;
   if (isMigrating) await migrateQueue(databaseUrl);
-  const trouble = createTroubleLog(logger);
-  const pool = openPool(databaseUrl, trouble.report);
+  const report = createTroubleLog(logger);
+  const pool = openPool(databaseUrl, report);
   if (!isMigrating) await assertSchemaCompatibility(pool);
-  const heal = isMigrating ? createHealer(databaseUrl, trouble.report) : () => undefined;
+  const heal = isMigrating ? createHealer(databaseUrl, report) : () => undefined;
   const onError = (error: Error): void => {
-    trouble.report(error);
+    report(error);
     if (isSchemaMissing(error)) heal();
   };
   const shared: SharedPostgres = {
@@ -82,7 +82,12 @@ export async function openPostgresQueues(options: PostgresQueuesOptions): Promis
         () => backend,
       );
       worker.on('error', onError);
-      return { worker, lastPollAtMs: () => lastPollAtMs(shared), interrupt: () => backend.disconnectBlocking(), resume: () => backend.reconnectBlocking() };
+      return {
+        worker,
+        lastPollAtMs: () => lastPollAtMs(shared),
+        interrupt: () => backend.disconnectBlocking(),
+        resume: () => backend.reconnectBlocking(),
+      };
     },
     async ping() {
       await pool.query('select 1');

@@ -30,11 +30,15 @@ const EVENTS_MAX = 100;
 
 /** Opens the queue in Redis. Rejects when Redis cannot be reached. */
 export async function openRedisQueues({ redisUrl, logger }: RedisQueuesOptions): Promise<QueueBackend> {
-  const trouble = createTroubleLog(logger);
-  const ringing = connectionTo(redisUrl, { enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: COMMAND_TIMEOUT_MS });
+  const report = createTroubleLog(logger);
+  const ringing = connectionTo(redisUrl, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+  });
   // BullMQ waits on a copy of this one, and demands that it is patient.
   const working = connectionTo(redisUrl, { maxRetriesPerRequest: null });
-  for (const connection of [ringing, working]) connection.on('error', trouble.report);
+  for (const connection of [ringing, working]) connection.on('error', report);
   try {
     await ringing.connect();
     await warnOfEviction(ringing, logger);
@@ -47,7 +51,7 @@ export async function openRedisQueues({ redisUrl, logger }: RedisQueuesOptions):
     kind: 'redis',
     openQueue: (name) => {
       const queue = new Queue(name, { ...shared, connection: ringing });
-      queue.on('error', trouble.report);
+      queue.on('error', report);
       return queue;
     },
     openConsumer: (name, { concurrency, process }) => {
@@ -67,7 +71,7 @@ export async function openRedisQueues({ redisUrl, logger }: RedisQueuesOptions):
         },
         (...of) => withPollTimes(createRedisBackend(...of), polls),
       );
-      worker.on('error', trouble.report);
+      worker.on('error', report);
       // A job that is taken after the worker was told to stop is given back by it; nothing is held here.
       const nothingHeld = (): Promise<void> => Promise.resolve();
       return { worker, lastPollAtMs: () => polls.lastAtMs, interrupt: nothingHeld, resume: nothingHeld };
@@ -98,9 +102,10 @@ function withPollTimes<Backend extends IQueueBackend>(backend: Backend, polls: {
     polls.lastAtMs = performance.now();
     return answer;
   };
-  const { moveToActive, waitForJob } = backend;
-  backend.moveToActive = async (...of) => noted(await moveToActive.apply(backend, of));
-  backend.waitForJob = async (...of) => noted(await waitForJob.apply(backend, of));
+  const moveToActive = backend.moveToActive.bind(backend);
+  const waitForJob = backend.waitForJob.bind(backend);
+  backend.moveToActive = async (...of) => noted(await moveToActive(...of));
+  backend.waitForJob = async (...of) => noted(await waitForJob(...of));
   return backend;
 }
 

@@ -29,8 +29,8 @@ const NOTHING: NextJob = [null, '', 0, 0];
 /** Jobs taken by one statement for one worker: the rest is left to other processes. */
 const TAKE_MAX = 16;
 
-const RETRY_MS = 100;
-const RETRY_MS_MAX = 2_000;
+const RETRY_MS = 50;
+const RETRY_MS_MAX = 500;
 
 /** The backend of one queue: of a worker with `slots` places, or of a producer with none. */
 export class PlainJobsBackend extends PostgresQueueBackend {
@@ -98,11 +98,23 @@ export class PlainJobsBackend extends PostgresQueueBackend {
   }
 
   // Both ends are one end: whether the work was done is written in the session's rows, not in the queue.
-  override moveToCompleted(job: { id?: string }, _value: unknown, _keep: unknown, _token: string, fetchNext: boolean): Finish {
+  override moveToCompleted(
+    job: { id?: string },
+    _value: unknown,
+    _keep: unknown,
+    _token: string,
+    fetchNext: boolean,
+  ): Finish {
     return this.#finish(job, fetchNext);
   }
 
-  override moveToFailed(job: { id?: string }, _why: string, _keep: unknown, _token: string, fetchNext: boolean): Finish {
+  override moveToFailed(
+    job: { id?: string },
+    _why: string,
+    _keep: unknown,
+    _token: string,
+    fetchNext: boolean,
+  ): Finish {
     return this.#finish(job, fetchNext);
   }
 

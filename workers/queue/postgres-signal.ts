@@ -35,8 +35,8 @@ const CHANNEL = 'bullmq_jobs';
 const POLL_MS = 2_000;
 
 const CONNECT_TIMEOUT_MS = 5_000;
-const RETRY_MS = 100;
-const RETRY_MS_MAX = 2_000;
+const RETRY_MS = 50;
+const RETRY_MS_MAX = 500;
 
 const POLL_SQL = `/* queue: poll */ select queue from unnest($1::text[]) as queue
   where exists (select from bullmq.job where job.queue = queue.queue and state = 'waiting')`;
@@ -57,7 +57,7 @@ export function createPostgresSignal(options: PostgresSignalOptions): PostgresSi
   }
 
   function nudge(): void {
-    for (const look of [...sleepers]) look();
+    for (const look of sleepers) look();
   }
 
   async function keepListening(): Promise<void> {

@@ -28,7 +28,7 @@ export interface QueueConsumer {
 export interface QueueBackend {
   kind: 'postgres' | 'redis';
   /** Opens the producing side of a queue; without a connection of its own. */
-  openQueue(name: QueueName): AnyQueue;
+  openQueue: (name: QueueName) => AnyQueue;
   /** Opens the consuming side of a queue, which begins to take jobs at once. */
   openConsumer(name: QueueName, settings: WorkerSettings): QueueConsumer;
   /** Resolves when the queue answers; rejects when it does not, within some seconds. */

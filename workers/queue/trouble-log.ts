@@ -4,25 +4,21 @@ import type { Logger } from '../../src/logger.ts';
 
 const INTERVAL_MS = 5_000;
 
-export interface TroubleLog {
-  /** Logs the error, unless one was logged a moment ago; how many were not is said with the next. */
-  report(error: Error): void;
-}
-
-/** Makes the log of one queue backend. */
-export function createTroubleLog(logger: Pick<Logger, 'warn'>): TroubleLog {
-  let reportedAtMs = Number.NEGATIVE_INFINITY;
-  let unreported = 0;
-  return {
-    report(error) {
-      const nowMs = performance.now();
-      if (nowMs - reportedAtMs < INTERVAL_MS) {
-        unreported += 1;
-        return;
-      }
-      logger.warn({ err: error, unreported }, 'the queue is in trouble; it is tried again');
-      reportedAtMs = nowMs;
-      unreported = 0;
-    },
+/**
+ * Makes the function that logs errors of one queue backend. An error that comes a moment after another is not logged; how many
+ * were not is said with the next.
+ */
+export function createTroubleLog(logger: Pick<Logger, 'warn'>): (error: Error) => void {
+  let loggedAtMs = Number.NEGATIVE_INFINITY;
+  let unlogged = 0;
+  return (error) => {
+    const nowMs = performance.now();
+    if (nowMs - loggedAtMs < INTERVAL_MS) {
+      unlogged += 1;
+      return;
+    }
+    logger.warn({ err: error, unlogged }, 'the queue is in trouble; it is tried again');
+    loggedAtMs = nowMs;
+    unlogged = 0;
   };
 }

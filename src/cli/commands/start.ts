@@ -27,6 +27,8 @@ export async function runStart(options: { roles: string; migrate: boolean }, ter
   const { config } = loadOrRefuse(EXIT.badConfiguration);
   const logger = await openLog(config, roles);
   const stop = stopSignal(logger);
+  // A service goes on when nobody reads its lines any more.
+  process.stdout.removeAllListeners('error').on('error', () => undefined);
   const service = await startOrExplain({ config, roles, migrate: options.migrate, logger });
   const urlFile = join(config.runtime.dataDir, API_URL_FILE);
   if (service.url !== null) await publishUrl(urlFile, service.url, logger);

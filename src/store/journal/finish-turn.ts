@@ -97,8 +97,7 @@ moved as (
 ),
 rung as (
   update holdfast.doorbells d
-  set rings = d.rings + 1, rung_at = clock_timestamp(),
-    due_at = clock_timestamp() + moved.debounce_ms * interval '1 millisecond'
+  set rings = d.rings + 1, rung_at = now(), due_at = now() + moved.debounce_ms * interval '1 millisecond'
   from moved where d.session_id = moved.id and moved.waiting > 0
   returning d.session_id, d.lane, d.rings
 ),

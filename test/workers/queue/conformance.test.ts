@@ -44,7 +44,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     const rings = Array.from({ length: 600 }, () => ring());
     const seen = new Seen();
     for (const rig of rigs) rig.startWorker({ concurrency: 8, process: async ({ sessionId }) => seen.add(sessionId) });
-    await Promise.all(rings.map((one, index) => rigs[index % 3]?.doorbell.ring([one])));
+    await Promise.all(rings.map(async (one, index) => rigs[index % 3]?.doorbell.ring([one])));
     await seen.count(rings.length);
     expect(seen.sessions.toSorted()).toEqual(rings.map(({ sessionId }) => sessionId).toSorted());
     await expect.poll(() => pending(rigs[0])).toBe(0);
@@ -66,7 +66,14 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
       { kind: 'deliver', sessionId, ringNo: 1 },
     ]);
     await seen.count(6);
-    const expected = ['main inbound', 'main heartbeat', 'subagent announce', 'cron cron', 'batch followup', 'deliver deliver'];
+    const expected = [
+      'main inbound',
+      'main heartbeat',
+      'subagent announce',
+      'cron cron',
+      'batch followup',
+      'deliver deliver',
+    ];
     expect(seen.sessions.toSorted()).toEqual(expected.toSorted());
   });
 
@@ -114,7 +121,11 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
 
   test('a worker that is killed in a job takes no later ring with it (G22)', async () => {
     const { doorbell, startWorker } = await openQueueRig(server);
-    const args = [new URL('lane-worker-process.ts', import.meta.url).pathname, server.databaseUrl, server.redisUrl ?? ''];
+    const args = [
+      new URL('lane-worker-process.ts', import.meta.url).pathname,
+      server.databaseUrl,
+      server.redisUrl ?? '',
+    ];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     const exited = once(child, 'exit');
     const lines = createInterface({ input: child.stdout });
@@ -182,28 +193,32 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     expect(worker.counts().failed).toBe(0);
   });
 
-  test('a ring resolves within its bound and is logged when the server is down, and works when it is back', { timeout: 40_000 }, async () => {
-    const rig = await openQueueRig(server, 1_000);
-    await rig.doorbell.ring([ring()]);
-    await server.kill();
-    const startedAtMs = performance.now();
-    await Promise.all(Array.from({ length: 50 }, () => rig.doorbell.ring([ring()])));
-    expect(performance.now() - startedAtMs).toBeLessThan(2_500);
-    expect(rig.warnings).toContain('rings were not made; the reconciler will');
-    await expect(rig.doorbell.depth()).rejects.toThrow();
-    await server.restart();
-    const seen = new Seen();
-    rig.startWorker({ process: async ({ sessionId }) => seen.add(sessionId) });
-    await expect
-      .poll(
-        async () => {
-          await rig.doorbell.ring([ring()]);
-          return seen.sessions.length;
-        },
-        { timeout: 20_000, interval: 100 },
-      )
-      .toBeGreaterThan(0);
-  });
+  test(
+    'a ring resolves within its bound and is logged when the server is down, and works when it is back',
+    { timeout: 40_000 },
+    async () => {
+      const rig = await openQueueRig(server, 1_000);
+      await rig.doorbell.ring([ring()]);
+      await server.kill();
+      const startedAtMs = performance.now();
+      await Promise.all(Array.from({ length: 50 }, () => rig.doorbell.ring([ring()])));
+      expect(performance.now() - startedAtMs).toBeLessThan(2_500);
+      expect(rig.warnings).toContain('rings were not made; the reconciler will');
+      await expect(rig.doorbell.depth()).rejects.toThrow();
+      await server.restart();
+      const seen = new Seen();
+      rig.startWorker({ process: async ({ sessionId }) => seen.add(sessionId) });
+      await expect
+        .poll(
+          async () => {
+            await rig.doorbell.ring([ring()]);
+            return seen.sessions.length;
+          },
+          { timeout: 20_000, interval: 100 },
+        )
+        .toBeGreaterThan(0);
+    },
+  );
 
   test('a ring resolves within its bound when the server swallows it', async () => {
     const rig = await openQueueRig(server, 500);
@@ -294,7 +309,13 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
       { name: 'inbound', data: null },
       { name: 'constructor', data: { sessionId: newSession() } },
     ];
-    await queue.addBulk(payloads.map(({ name, data }, index) => ({ name, data, opts: { jobId: `odd.${index}`, removeOnComplete: true } })));
+    await queue.addBulk(
+      payloads.map(({ name, data }, index) => ({
+        name,
+        data,
+        opts: { jobId: `odd.${index}`, removeOnComplete: true },
+      })),
+    );
     const gone = newSession();
     const seen = new Seen();
     const worker = rig.startWorker({
@@ -340,7 +361,10 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
         await opened;
       },
     });
-    await rig.doorbell.ring([...Array.from({ length: 5 }, () => ring()), { kind: 'deliver', sessionId: newSession(), ringNo: 1 }]);
+    await rig.doorbell.ring([
+      ...Array.from({ length: 5 }, () => ring()),
+      { kind: 'deliver', sessionId: newSession(), ringNo: 1 },
+    ]);
     await seen.count(2);
     const depth = await rig.doorbell.depth();
     expect(depth.main).toEqual({ waiting: 3, active: 2, delayed: 0 });
@@ -365,11 +389,24 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     await server.kill();
     await expect(backend.ping()).rejects.toThrow();
     await server.restart();
-    await expect.poll(() => backend.ping().then(() => 'up', () => 'down'), { timeout: 15_000 }).toBe('up');
+    await expect
+      .poll(
+        () =>
+          backend.ping().then(
+            () => 'up',
+            () => 'down',
+          ),
+        { timeout: 15_000 },
+      )
+      .toBe('up');
   });
 
   test('opening a queue that is not there fails', async () => {
-    await expect(openQueueRig({ databaseUrl: 'postgres://postgres@127.0.0.1:1/none', ...(server.redisUrl && { redisUrl: 'redis://127.0.0.1:1' }) })).rejects.toThrow();
+    await expect(
+      openQueueRig({
+        databaseUrl: 'postgres://postgres@127.0.0.1:1/none',
+        ...(server.redisUrl && { redisUrl: 'redis://127.0.0.1:1' }),
+      }),
+    ).rejects.toThrow();
   });
 });
-

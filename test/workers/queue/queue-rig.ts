@@ -14,11 +14,14 @@ export interface QueueRig {
   doorbell: Doorbell;
   /** The messages of the log's warnings, in order. */
   warnings: string[];
-  startWorker(options: Partial<LaneWorkerOptions> & Pick<LaneWorkerOptions, 'process'>): LaneWorker;
+  startWorker: (options: Partial<LaneWorkerOptions> & Pick<LaneWorkerOptions, 'process'>) => LaneWorker;
 }
 
 /** Opens a backend, a doorbell and whatever workers the test asks for. */
-export async function openQueueRig(server: Pick<QueueServer, 'databaseUrl' | 'redisUrl'>, ringTimeoutMs = 2_000): Promise<QueueRig> {
+export async function openQueueRig(
+  server: Pick<QueueServer, 'databaseUrl' | 'redisUrl'>,
+  ringTimeoutMs = 2_000,
+): Promise<QueueRig> {
   const warnings: string[] = [];
   const logger = { warn: (_: unknown, text?: string) => void warnings.push(text ?? ''), info: () => undefined };
   const backend = await openQueueBackend({ databaseUrl: server.databaseUrl, redisUrl: server.redisUrl, logger });

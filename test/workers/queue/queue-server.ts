@@ -29,9 +29,12 @@ async function startPostgresQueue(): Promise<QueueServer> {
   return {
     databaseUrl,
     async wipe() {
-      const tables = await query(databaseUrl, `select string_agg(format('%I.%I', schemaname, tablename), ', ') as names
-        from pg_tables where schemaname = 'bullmq' and tablename <> 'migration'`);
-      await query(databaseUrl, `truncate ${tables[0]?.['names']}`);
+      const tables = await query(
+        databaseUrl,
+        `select string_agg(format('%I.%I', schemaname, tablename), ', ') as names
+        from pg_tables where schemaname = 'bullmq' and tablename <> 'migration'`,
+      );
+      await query(databaseUrl, `truncate ${String(tables[0]?.['names'])}`);
     },
     kill: () => server.kill(),
     restart: () => server.restart(),
@@ -48,21 +51,20 @@ async function startPostgresQueue(): Promise<QueueServer> {
 
 async function startRedisQueue(): Promise<QueueServer> {
   const server = await startTestRedis();
-  const command = async (...words: [string, ...string[]]): Promise<void> => {
-    const redis = new Redis(server.url);
-    await redis.call(...words);
-    redis.disconnect();
-  };
   return {
     // Never connected to: the queue is in Redis.
     databaseUrl: 'postgres://127.0.0.1:1/none',
     redisUrl: server.url,
-    wipe: () => command('FLUSHALL'),
+    async wipe() {
+      const redis = new Redis(server.url);
+      await redis.flushall();
+      redis.disconnect();
+    },
     kill: () => server.kill(),
     restart: () => server.restart(),
     async hang() {
-      await command('CLIENT', 'PAUSE', '60000', 'ALL');
-      return () => command('CLIENT', 'UNPAUSE');
+      const thaw = server.freeze();
+      return async () => thaw();
     },
     stop: () => server.stop(),
   };

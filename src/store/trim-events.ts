@@ -1,0 +1,18 @@
+// Events are for watching, not for keeping: those that are older than the retention go, oldest first, a bounded number at a time.
+import type { Database } from './database.ts';
+
+/** Events deleted in one statement at most. */
+const TRIMMED_MAX = 5_000;
+
+/** Deletes events older than `retentionMs`; returns whether there may be more. Ids grow with time, so only the oldest are looked at. */
+export async function trimEvents(database: Database, retentionMs: number): Promise<boolean> {
+  const result = await database.hot.query({
+    name: 'trim-events',
+    text: `/* trim-events */
+with oldest as materialized (select e.id, e.created_at from holdfast.events e order by e.id limit ${TRIMMED_MAX})
+delete from holdfast.events e using oldest
+where e.id = oldest.id and oldest.created_at < clock_timestamp() - $1 * interval '1 millisecond'`,
+    values: [retentionMs],
+  });
+  return result.rowCount === TRIMMED_MAX;
+}

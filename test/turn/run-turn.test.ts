@@ -1,0 +1,307 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Tool } from '../../src/tools/tool.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { createTurnRig, type TurnRig } from './turn-rig.ts';
+
+/** A tool that counts its runs by argument, and may be made to wait. */
+function countingTool(name: string, isIdempotent: boolean) {
+  const runs: string[] = [];
+  let gate: Promise<void> | null = null;
+  const tool: Tool = {
+    spec: { name, description: name, input_schema: { type: 'object', properties: { key: { type: 'string' } } } },
+    summary: name,
+    isIdempotent,
+    async run(input, call) {
+      runs.push((input as { key: string }).key);
+      if (gate !== null) {
+        const aborted = new Promise<never>((_, reject) => {
+          call.signal.addEventListener('abort', () => reject(call.signal.reason), { once: true });
+        });
+        await Promise.race([gate, aborted]);
+      }
+      return { content: `ran ${(input as { key: string }).key}`, isError: false };
+    },
+  };
+  return {
+    tool,
+    runs,
+    /** Makes every run wait until the returned function is called. */
+    close(): () => void {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      gate = promise;
+      return () => {
+        gate = null;
+        resolve();
+      };
+    },
+    /** Resolves when the tool has been entered with that key so many times. */
+    async entered(key: string, times = 1): Promise<void> {
+      const count = (): number => runs.filter((one) => one === key).length;
+      await expect.poll(count, { timeout: 10_000, interval: 5 }).toBeGreaterThanOrEqual(times);
+    },
+  };
+}
+
+let database: Awaited<ReturnType<typeof withTestDatabase>>;
+let rig: TurnRig;
+const effect = countingTool('effect', false);
+const lookup = countingTool('lookup', true);
+
+beforeAll(async () => {
+  database = await withTestDatabase();
+  rig = await createTurnRig(database.url, { tools: [effect.tool, lookup.tool], leaseMs: 1_000 });
+});
+afterAll(async () => {
+  await rig.close();
+  await database.drop();
+});
+
+/** The messages of the last request that the model received for a session. */
+function lastRequest(name: string): { role: string; content: { type: string; [key: string]: unknown }[] }[] {
+  const requests = rig.scripted.requests.filter((request) => request.headers['x-holdfast-session'] === `agent:main:${name}`);
+  return (requests.at(-1)?.body as { messages: never[] }).messages;
+}
+
+async function statusOf(messageId: string): Promise<unknown> {
+  const [row] = await rig.rows('select status from holdfast.inbox where id = $1', [messageId]);
+  return row?.['status'];
+}
+
+async function entriesOf(name: string): Promise<unknown[]> {
+  const rows = await rig.rows('select kind from holdfast.entries where session_id = $1 order by seq', [await rig.sessionOf(name)]);
+  return rows.map((row) => row['kind']);
+}
+
+/** What a dead worker leaves behind: its lease has run out, its turn is open. */
+async function letLeaseRunOut(name: string): Promise<void> {
+  await rig.rows("update holdfast.sessions set lease_expires_at = clock_timestamp() - interval '1 second' where id = $1", [
+    await rig.sessionOf(name),
+  ]);
+}
+
+describe('a turn', () => {
+  test('answers a message and releases its session', async () => {
+    const worker = rig.worker();
+    const message = await rig.send('plain', 'hello');
+    expect(await worker.run('plain')).toMatchObject({ kind: 'ended', ring: null });
+    expect(await statusOf(message)).toBe('answered');
+    expect(await worker.run('plain')).toEqual({ kind: 'idle' });
+    worker.stop();
+  });
+
+  test('runs tools in sequence and in parallel, with results in source order (G11)', async () => {
+    const worker = rig.worker();
+    await rig.send('tools', '[[tool: effect {"key":"a"}]] [[tool: effect {"key":"b"}]] & [[tool: lookup {"key":"c"}]] [[reply: done]]');
+    await worker.run('tools');
+    expect(await entriesOf('tools')).toEqual(['prompt', 'answer', 'results', 'answer', 'results', 'answer']);
+    const results = lastRequest('tools').at(-1)?.content.map((block) => block['content']);
+    expect(results).toEqual(['ran b', 'ran c']);
+    const ledger = await rig.rows(
+      'select t.name, t.status, t.step::int, t.ordinal::int from holdfast.tool_calls t join holdfast.turns u on u.id = t.turn_id where u.session_id = $1 order by 3, 4',
+      [await rig.sessionOf('tools')],
+    );
+    expect(ledger).toEqual([
+      { name: 'effect', status: 'done', step: 1, ordinal: 1 },
+      { name: 'effect', status: 'done', step: 2, ordinal: 1 },
+      { name: 'lookup', status: 'done', step: 2, ordinal: 2 },
+    ]);
+    worker.stop();
+  });
+
+  test('answers unknown tools and malformed input with error results and goes on', async () => {
+    const worker = rig.worker();
+    const message = await rig.send('bad-tools', '[[tool: nothing {}]] [[malformed]] [[tool: effect {"key":"never"}]] [[reply: still here]]');
+    await worker.run('bad-tools');
+    expect(await statusOf(message)).toBe('answered');
+    expect(effect.runs).not.toContain('never');
+    worker.stop();
+  });
+
+  test('takes the messages that wait together, in their order, and answers each (G3, G4)', async () => {
+    const worker = rig.worker();
+    const ids = [await rig.send('collect', 'first'), await rig.send('collect', 'second'), await rig.send('collect', 'third')];
+    await worker.run('collect');
+    const text = String(lastRequest('collect').at(-1)?.content[0]?.['text']);
+    expect(text).toMatch(/first[\s\S]*second[\s\S]*third/);
+    expect(await Promise.all(ids.map(statusOf))).toEqual(['answered', 'answered', 'answered']);
+    worker.stop();
+  });
+
+  test('takes a followup message alone', async () => {
+    const worker = rig.worker();
+    await rig.send('followup', 'one', { mode: 'followup' });
+    await rig.send('followup', 'two', { mode: 'followup' });
+    expect(await worker.run('followup')).toMatchObject({ kind: 'ended', ring: { lane: 'main' } });
+    expect(await worker.run('followup')).toMatchObject({ kind: 'ended', ring: null });
+    expect(await entriesOf('followup')).toEqual(['prompt', 'answer', 'prompt', 'answer']);
+    worker.stop();
+  });
+
+  test('is silent on purpose when the model says so', async () => {
+    const worker = rig.worker();
+    const message = await rig.send('silent', '[[reply: NO_REPLY]]');
+    await worker.run('silent');
+    expect(await statusOf(message)).toBe('silent');
+    worker.stop();
+  });
+});
+
+describe('a model that fails', () => {
+  test('is asked again within the stored budget, each call charged before it (G16)', async () => {
+    const worker = rig.worker();
+    const message = await rig.send('overloaded', '[[error: 529 times=2]] [[reply: at last]]');
+    await worker.run('overloaded');
+    expect(await statusOf(message)).toBe('answered');
+    const [turn] = await rig.rows('select calls, retries from holdfast.turns where session_id = $1', [await rig.sessionOf('overloaded')]);
+    expect(turn).toEqual({ calls: 3, retries: 2 });
+    worker.stop();
+  });
+
+  test('is not asked again after a 400, and the refused prompt does not fail the next turn (G16)', async () => {
+    const worker = rig.worker();
+    const refused = await rig.send('refused', '[[error: 400]]');
+    await worker.run('refused');
+    expect(await statusOf(refused)).toBe('failed');
+    const next = await rig.send('refused', 'and now?');
+    await worker.run('refused');
+    expect(await statusOf(next)).toBe('answered');
+    expect(JSON.stringify(lastRequest('refused'))).not.toContain('error: 400');
+    worker.stop();
+  });
+
+  test('a cut stream is no entry and runs no tool (G12)', async () => {
+    const worker = rig.worker();
+    await rig.send('cut', '[[cut: after=3]] [[tool: effect {"key":"from-cut"}]] [[reply: whole]]');
+    await worker.run('cut');
+    expect(effect.runs.filter((key) => key === 'from-cut')).toHaveLength(1);
+    expect(await entriesOf('cut')).toEqual(['prompt', 'answer', 'results', 'answer']);
+    worker.stop();
+  });
+
+  test('a wait that the provider asks for is not spent in the worker', async () => {
+    const worker = rig.worker();
+    await rig.send('parked', '[[error: 429 retry-after=30]] [[reply: later]]');
+    expect(await worker.run('parked')).toEqual({ kind: 'released', ring: null });
+    expect(await worker.run('parked')).toEqual({ kind: 'early' });
+    worker.stop();
+  });
+});
+
+describe('a worker that dies', () => {
+  test('leaves finished calls finished, and an unfinished call that is not idempotent unknown (G11)', async () => {
+    // Method: a worker is cut off while a tool runs, as a kill would; its writes afterwards are fenced. Another takes over.
+    const open = effect.close();
+    const first = rig.worker();
+    const message = await rig.send('death', '[[tool: lookup {"key":"done-before"}]] [[tool: effect {"key":"in-flight"}]] [[reply: survived]]');
+    const dying = first.run('death');
+    await effect.entered('in-flight');
+    first.stop();
+    await letLeaseRunOut('death');
+
+    const second = rig.worker();
+    expect(await second.run('death')).toMatchObject({ kind: 'ended' });
+    open();
+    expect(await dying).toEqual({ kind: 'lost' });
+
+    expect(effect.runs.filter((key) => key === 'in-flight')).toHaveLength(1);
+    expect(lookup.runs.filter((key) => key === 'done-before')).toHaveLength(1);
+    expect(await statusOf(message)).toBe('answered');
+    expect(JSON.stringify(lastRequest('death'))).toContain('outcome unknown');
+    expect(await entriesOf('death')).toEqual(['prompt', 'answer', 'results', 'answer', 'results', 'answer']);
+    second.stop();
+  });
+
+  test('has its idempotent call run again, once (G11)', async () => {
+    const open = lookup.close();
+    const first = rig.worker();
+    await rig.send('again', '[[tool: lookup {"key":"repeatable"}]] [[reply: fine]]');
+    const dying = first.run('again');
+    await lookup.entered('repeatable');
+    first.stop();
+    await letLeaseRunOut('again');
+    const second = rig.worker();
+    const heir = second.run('again');
+    await lookup.entered('repeatable', 2);
+    open();
+    await Promise.all([heir, dying]);
+    expect(lookup.runs.filter((key) => key === 'repeatable')).toHaveLength(2);
+    const [call] = await rig.rows("select status, runs from holdfast.tool_calls where call_id in (select call_id from holdfast.tool_calls t join holdfast.turns u on u.id = t.turn_id where u.session_id = $1)", [
+      await rig.sessionOf('again'),
+    ]);
+    expect(call).toEqual({ status: 'done', runs: 2 });
+    second.stop();
+  });
+
+  test('is the last of three: the turn is given up with a dead letter, and the session goes on (G17)', async () => {
+    const open = effect.close();
+    const message = await rig.send('poison', '[[tool: effect {"key":"poison"}]] [[reply: never]]');
+    const sessionId = await rig.sessionOf('poison');
+    const dying: Promise<unknown>[] = [];
+    for (let death = 1; death <= 3; death += 1) {
+      const worker = rig.worker();
+      if (death === 1) {
+        dying.push(worker.run('poison'));
+        await effect.entered('poison');
+      } else {
+        await worker.context.store.claim({ sessionId, owner: `dies-${death}`, leaseMs: 1_000, known: { version: -1, seq: 0 } });
+      }
+      worker.stop();
+      await letLeaseRunOut('poison');
+    }
+    const last = rig.worker();
+    await last.run('poison');
+    open();
+    await Promise.all(dying);
+    expect(await statusOf(message)).toBe('failed');
+    expect(await rig.rows('select code from holdfast.dead_letters where session_id = $1', [sessionId])).toEqual([{ code: 'poison' }]);
+    const next = await rig.send('poison', 'are you there?');
+    await last.run('poison');
+    expect(await statusOf(next)).toBe('answered');
+    last.stop();
+  });
+});
+
+describe('a turn that is stopped', () => {
+  test('ends within a second, its message cancelled, and the next prompt says so once (G24)', async () => {
+    const open = effect.close();
+    const worker = rig.worker();
+    const message = await rig.send('stop', '[[tool: effect {"key":"stopped"}]] [[reply: never]]');
+    const running = worker.run('stop');
+    await effect.entered('stopped');
+    const stoppedAt = performance.now();
+    await rig.rows("update holdfast.sessions set stop_reason = 'stopped by the user' where id = $1", [await rig.sessionOf('stop')]);
+    expect(await running).toMatchObject({ kind: 'ended' });
+    expect(performance.now() - stoppedAt).toBeLessThan(1_000);
+    open();
+    expect(await statusOf(message)).toBe('cancelled');
+
+    await rig.send('stop', 'go on');
+    await worker.run('stop');
+    expect(JSON.stringify(lastRequest('stop'))).toContain('Note: The previous agent run was aborted by the user.');
+    await rig.send('stop', 'again');
+    await worker.run('stop');
+    expect(JSON.stringify(lastRequest('stop').at(-1))).not.toContain('previous agent run');
+    worker.stop();
+  });
+
+  test('by a draining worker is left resumable at the next step, with nothing lost (G26)', async () => {
+    let isDraining = false;
+    const leaving = rig.worker({ isDraining: () => isDraining });
+    const message = await rig.send('drain', '[[tool: effect {"key":"drained"}]] [[reply: handed over]]');
+    const open = effect.close();
+    const running = leaving.run('drain');
+    await effect.entered('drained');
+    isDraining = true;
+    open();
+    expect(await running).toMatchObject({ kind: 'released', ring: { lane: 'main' } });
+    leaving.stop();
+
+    const next = rig.worker();
+    expect(await next.run('drain')).toMatchObject({ kind: 'ended' });
+    expect(effect.runs.filter((key) => key === 'drained')).toHaveLength(1);
+    expect(await statusOf(message)).toBe('answered');
+    const [turn] = await rig.rows('select attempt, deaths from holdfast.turns where session_id = $1', [await rig.sessionOf('drain')]);
+    expect(turn).toEqual({ attempt: 2, deaths: 0 });
+    next.stop();
+  });
+});

@@ -1,0 +1,157 @@
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createWebhookChannel } from '../../src/channels/webhook/webhook-channel.ts';
+import { systemClock } from '../../src/clock.ts';
+import { loadConfig } from '../../src/config.ts';
+import type { DeliveryId, SessionId } from '../../src/core/ids.ts';
+import { newId } from '../../src/ids.ts';
+import { claimDelivery, readDueDeliveries } from '../../src/store/outbox.ts';
+import { createWake } from '../../src/wake.ts';
+import { relayDeliveries, type OutboxRelay } from '../../workers/outbox-relay.ts';
+import { createStoreRig, goodEnd, type StoreRig } from '../store/store-rig.ts';
+
+const SECRET = `whsec_${Buffer.from('a secret for these tests only').toString('base64')}`;
+
+interface Received {
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+let rig: StoreRig;
+let receiver: Server;
+let received: Received[];
+/** What the receiver answers, in turn; then 200. */
+let answers: { status: number; headers?: Record<string, string> }[];
+let relay: OutboxRelay;
+const never = new AbortController().signal;
+
+beforeAll(async () => {
+  rig = await createStoreRig();
+  receiver = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      received.push({ headers: request.headers, body });
+      const { status, headers } = answers.shift() ?? { status: 200 };
+      response.writeHead(status, headers).end(status === 200 ? '' : 'no');
+    });
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  receiver.listen(0, '127.0.0.1', resolve);
+  await promise;
+  relay = {
+    database: rig.database,
+    config: loadConfig({ env: {}, cwd: '/' }),
+    owner: 'relay',
+    channels: new Map([['webhook', createWebhookChannel({ secret: SECRET, timeoutMs: 2_000, clock: systemClock })]]),
+    wake: createWake(),
+    random: () => 0,
+  };
+});
+beforeEach(() => {
+  received = [];
+  answers = [];
+});
+afterAll(async () => {
+  receiver.close();
+  await rig.drop();
+});
+
+/** Ends a turn that leaves replies behind, and returns the session. */
+async function sessionWithReplies(texts: string[], more: { expiresMs?: number } = {}): Promise<SessionId> {
+  const sessionId = await rig.session();
+  await rig.accept(rig.input(sessionId));
+  const { write } = await rig.opened(sessionId);
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+  await rig.finishTurn(
+    goodEnd(write, {
+      deliveries: texts.map((text) => ({
+        id: newId<DeliveryId>(),
+        channel: 'webhook',
+        target: { url },
+        payload: { type: 'reply', text },
+        expiresMs: more.expiresMs ?? 60_000,
+      })),
+    }),
+  );
+  return sessionId;
+}
+
+async function statusesOf(sessionId: SessionId): Promise<string[]> {
+  const rows = await rig.rows('select status from holdfast.deliveries where session_id = $1 order by seq', [sessionId]);
+  return rows.map((row) => row.status);
+}
+
+/** Makes what waits for its next attempt due now. */
+async function makeDue(sessionId: SessionId): Promise<void> {
+  await rig.rows('update holdfast.deliveries set due_at = clock_timestamp() where session_id = $1', [sessionId]);
+}
+
+test('replies leave in their order, signed, each with its own dedupe key (G21)', async () => {
+  const sessionId = await sessionWithReplies(['one', 'two', 'three']);
+  expect(await relayDeliveries(relay, sessionId, never)).toBe(3);
+  expect(received.map(({ body }) => JSON.parse(body).text)).toEqual(['one', 'two', 'three']);
+  expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
+  const { body, headers } = received[0] as Received;
+  expect(() => new Webhook(SECRET).verify(body, headers as Record<string, string>)).not.toThrow();
+  expect(() => new Webhook(SECRET).verify(`${body} `, headers as Record<string, string>)).toThrow();
+  expect(await statusesOf(sessionId)).toEqual(['sent', 'sent', 'sent']);
+});
+
+test('what fails for a passing reason waits, and nothing behind it overtakes it (G21)', async () => {
+  const sessionId = await sessionWithReplies(['first', 'second']);
+  answers = [{ status: 503 }];
+  await relayDeliveries(relay, sessionId, never);
+  expect(await statusesOf(sessionId)).toEqual(['pending', 'pending']);
+  expect(await relayDeliveries(relay, sessionId, never)).toBe(0);
+  await makeDue(sessionId);
+  await relayDeliveries(relay, sessionId, never);
+  expect(received.map(({ body }) => JSON.parse(body).text)).toEqual(['first', 'first', 'second']);
+  expect(received[0]?.headers['webhook-id']).toBe(received[1]?.headers['webhook-id']);
+});
+
+test('the receiver decides how long to wait at least', async () => {
+  const sessionId = await sessionWithReplies(['patient']);
+  answers = [{ status: 429, headers: { 'retry-after': '3600' } }];
+  await relayDeliveries(relay, sessionId, never);
+  const [row] = await rig.rows(
+    'select extract(epoch from due_at - clock_timestamp()) as seconds from holdfast.deliveries where session_id = $1',
+    [sessionId],
+  );
+  expect(Number(row.seconds)).toBeGreaterThan(3_500);
+});
+
+test('what will never succeed is a dead letter, and the next reply leaves', async () => {
+  const sessionId = await sessionWithReplies(['refused', 'fine']);
+  answers = [{ status: 404 }];
+  await relayDeliveries(relay, sessionId, never);
+  expect(await statusesOf(sessionId)).toEqual(['failed', 'sent']);
+  const letters = await rig.rows('select code, reason from holdfast.dead_letters where session_id = $1', [sessionId]);
+  expect(letters).toEqual([{ code: 'delivery_failed', reason: 'HTTP 404: no' }]);
+});
+
+test('two relays never send the same reply at the same time', async () => {
+  const sessionId = await sessionWithReplies(['once']);
+  const settled = await Promise.all(
+    Array.from({ length: 8 }, (_, index) => relayDeliveries({ ...relay, owner: `relay-${index}` }, sessionId, never)),
+  );
+  expect(settled.reduce((sum, count) => sum + count, 0)).toBe(1);
+  expect(received).toHaveLength(1);
+});
+
+test('what a dead relay was sending is sent again with the same dedupe key', async () => {
+  const sessionId = await sessionWithReplies(['interrupted']);
+  const taken = await claimDelivery(rig.database, { sessionId, owner: 'dead', leaseMs: 1 });
+  await expect.poll(() => relayDeliveries(relay, sessionId, never), { interval: 5 }).toBe(1);
+  expect(received[0]?.headers['webhook-id']).toBe(taken?.id);
+});
+
+test('a reply that is too old expires instead of arriving late', async () => {
+  const sessionId = await sessionWithReplies(['stale'], { expiresMs: 0 });
+  const due = await readDueDeliveries(rig.database);
+  expect(due.map((one) => one.sessionId)).not.toContain(sessionId);
+  expect(await relayDeliveries(relay, sessionId, never)).toBe(0);
+  expect(await statusesOf(sessionId)).toEqual(['expired']);
+});

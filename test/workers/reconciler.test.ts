@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Doorbell, Ring } from '../../jobs/index.ts';
+import { createLogger } from '../../src/logger.ts';
+import { countRings, takeFadedRings } from '../../src/store/reconcile.ts';
+import { Reconciler } from '../../workers/reconciler.ts';
+import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
+
+let rig: StoreRig;
+beforeAll(async () => {
+  rig = await createStoreRig();
+});
+afterAll(() => rig.drop());
+
+/** A doorbell that remembers what was rung. */
+function listeningDoorbell(): Doorbell & { rung: Ring[] } {
+  const rung: Ring[] = [];
+  return {
+    rung,
+    ring: async (rings) => void rung.push(...rings),
+    depth: () => Promise.reject(new Error('not asked')),
+    close: () => Promise.resolve(),
+  };
+}
+
+function reconcilerOf(doorbell: Doorbell, more: { stillWaiting?: () => Promise<Set<string>>; reconcileMs?: number } = {}) {
+  return new Reconciler({
+    database: rig.database,
+    doorbell,
+    logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
+    reconcileMs: more.reconcileMs ?? 20,
+    stillWaiting: more.stillWaiting ?? (() => Promise.resolve(new Set())),
+  });
+}
+
+test('a session whose ring was lost is rung again, under a new number (G22)', async () => {
+  const sessionId = await rig.session();
+  const accepted = await rig.accept(rig.input(sessionId));
+  const doorbell = listeningDoorbell();
+  const reconciler = reconcilerOf(doorbell);
+  reconciler.start();
+  await expect.poll(() => doorbell.rung.find((ring) => ring.sessionId === sessionId)).toBeDefined();
+  await reconciler.stop();
+  const firstNo = accepted.kind === 'accepted' ? (accepted.ringNo ?? 0) : 0;
+  expect(doorbell.rung.find((ring) => ring.sessionId === sessionId)?.ringNo).toBeGreaterThan(firstNo);
+});
+
+test('a ring that still waits in the queue is not rung again', async () => {
+  const sessionId = await rig.session();
+  const accepted = await rig.accept(rig.input(sessionId));
+  const waiting = `${sessionId}.${accepted.kind === 'accepted' ? accepted.ringNo : ''}`;
+  const doorbell = listeningDoorbell();
+  let asked = 0;
+  const reconciler = reconcilerOf(doorbell, {
+    stillWaiting: async () => {
+      asked += 1;
+      return new Set([waiting]);
+    },
+  });
+  reconciler.start();
+  await expect.poll(() => asked).toBeGreaterThan(3);
+  await reconciler.stop();
+  expect(doorbell.rung.filter((ring) => ring.sessionId === sessionId)).toEqual([]);
+});
+
+test('a session that somebody holds is left alone until its lease runs out, and then rung at once (G10)', async () => {
+  const sessionId = await rig.session();
+  await rig.accept(rig.input(sessionId));
+  await rig.opened(sessionId, 'dies', 400);
+  const doorbell = listeningDoorbell();
+  // The interval is far longer than the lease: what rings in time is the known moment.
+  const reconciler = reconcilerOf(doorbell, { reconcileMs: 60_000 });
+  const startedAt = performance.now();
+  reconciler.start();
+  await expect.poll(() => doorbell.rung.find((ring) => ring.sessionId === sessionId), { timeout: 5_000, interval: 10 }).toBeDefined();
+  await reconciler.stop();
+  expect(performance.now() - startedAt).toBeLessThan(3_000);
+});
+
+test('of several reconcilers one counts a ring', async () => {
+  const sessionId = await rig.session();
+  await rig.accept(rig.input(sessionId));
+  const { faded } = await takeFadedRings(rig.database, 0);
+  const mine = faded.filter((ring) => ring.sessionId === sessionId);
+  const counted = await Promise.all(Array.from({ length: 5 }, () => countRings(rig.database, mine)));
+  expect(counted.flat()).toHaveLength(1);
+});

@@ -1,0 +1,31 @@
+// The housekeeper of the scheduler role: what keeps the tables small. Any number may run; each round is bounded.
+import type { Config } from '../src/config.ts';
+import type { Logger } from '../src/logger.ts';
+import type { Database } from '../src/store/database.ts';
+import { trimEvents } from '../src/store/trim-events.ts';
+
+const ROUND_MS = 60_000;
+
+/** Trims old events now and then. Returns the function that ends it. */
+export function startHousekeeper(options: { database: Database; config: Config; logger: Logger }): () => Promise<void> {
+  const { database, config, logger } = options;
+  let isStopped = false;
+  let round: Promise<void> = Promise.resolve();
+
+  async function work(): Promise<void> {
+    try {
+      while (!isStopped && (await trimEvents(database, config.events.retention)));
+    } catch (error) {
+      logger.warn({ err: error }, 'Old events could not be trimmed; the next round follows');
+    }
+  }
+
+  const timer = setInterval(() => {
+    round = round.then(work);
+  }, ROUND_MS);
+  return async () => {
+    isStopped = true;
+    clearInterval(timer);
+    await round;
+  };
+}
