@@ -66,7 +66,9 @@ test('the core imports nothing but itself', () => {
 });
 
 test('the core waits for nothing', () => {
-  const waiting = files.filter((file) => file.startsWith('src/core/') && /\bawait\b|\basync\b|\bPromise\b/.test(codeOf(file)));
+  const waiting = files.filter(
+    (file) => file.startsWith('src/core/') && /\bawait\b|\basync\b|\bPromise\b/.test(codeOf(file)),
+  );
   expect(waiting).toEqual([]);
 });
 
@@ -93,14 +95,20 @@ test('there is no default export and no export-everything outside the catalogue'
 });
 
 test('the environment is read in the configuration only', () => {
-  const readers = files.filter((file) => !file.startsWith('src/config') && !file.startsWith('src/cli/') && /process\.env\b/.test(codeOf(file)));
+  const readers = files.filter(
+    (file) => !file.startsWith('src/config') && !file.startsWith('src/cli/') && /process\.env\b/.test(codeOf(file)),
+  );
   expect(readers).toEqual([]);
 });
 
 function importsOf(from: string): Import[] {
   const code = codeOf(from);
   const specifiers = [...code.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1] ?? '');
-  return specifiers.map((specifier) => ({ from, specifier, to: specifier.startsWith('.') ? fileOf(from, specifier) : null }));
+  return specifiers.map((specifier) => ({
+    from,
+    specifier,
+    to: specifier.startsWith('.') ? fileOf(from, specifier) : null,
+  }));
 }
 
 function fileOf(from: string, specifier: string): string {

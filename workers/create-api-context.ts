@@ -1,7 +1,14 @@
 // Builds what the API is given: its functions, made of the store and the doorbell.
 import { drizzle } from 'drizzle-orm/node-postgres';
 import type { Doorbell, Ring } from '../jobs/index.ts';
-import type { Accepted, AcceptMessage, ApiContext, Control, EnqueueSystemEvent, ModelInfo } from '../src/api/context.ts';
+import type {
+  Accepted,
+  AcceptMessage,
+  ApiContext,
+  Control,
+  EnqueueSystemEvent,
+  ModelInfo,
+} from '../src/api/context.ts';
 import type { Clock } from '../src/clock.ts';
 import { agentOf, isAgent, type Config, type Lane } from '../src/config.ts';
 import type { MessageId, SessionId, SessionKey, SystemEventId } from '../src/core/ids.ts';
@@ -120,7 +127,14 @@ async function answerOf(acceptance: Acceptance, parts: AnswerParts): Promise<Acc
         const first = await readFirstAnswer(database, acceptance.id);
         if (first === null) throw new Error(`The message ${acceptance.id} of an idempotency key does not exist.`);
         const message = waitingMessage({ ...first, id: acceptance.id, sessionKey: first.session.key });
-        return { kind: 'duplicate', by: 'idempotency', sessionId: first.sessionId, message, session: first.session, disposition: 'queued' };
+        return {
+          kind: 'duplicate',
+          by: 'idempotency',
+          sessionId: first.sessionId,
+          message,
+          session: first.session,
+          disposition: 'queued',
+        };
       }
       const message = await viewMessage(views, acceptance.id);
       const session = message === null ? null : await viewSession(views, message.sessionKey);
@@ -130,9 +144,23 @@ async function answerOf(acceptance: Acceptance, parts: AnswerParts): Promise<Acc
   }
 }
 
-function waitingMessage(known: Pick<MessageView, 'id' | 'sessionKey' | 'seq' | 'kind' | 'text' | 'receivedAt'>): MessageView {
+function waitingMessage(
+  known: Pick<MessageView, 'id' | 'sessionKey' | 'seq' | 'kind' | 'text' | 'receivedAt'>,
+): MessageView {
   const { id, sessionKey, seq, kind, text, receivedAt } = known;
-  return { id, sessionKey, seq, kind, text, status: 'waiting', turnId: null, reply: null, error: null, receivedAt, settledAt: null };
+  return {
+    id,
+    sessionKey,
+    seq,
+    kind,
+    text,
+    status: 'waiting',
+    turnId: null,
+    reply: null,
+    error: null,
+    receivedAt,
+    settledAt: null,
+  };
 }
 
 /** Unique for ever per channel, account and chat; a chat without an id is its session. */
@@ -154,7 +182,14 @@ function createEnqueue({ database, wake }: ApiParts, ensureSession: EnsureSessio
     const { event } = enqueued;
     return {
       disposition: enqueued.disposition,
-      event: { id: event?.id ?? id, sessionKey, text, contextKey, trusted, createdAt: event?.createdAt ?? new Date().toISOString() },
+      event: {
+        id: event?.id ?? id,
+        sessionKey,
+        text,
+        contextKey,
+        trusted,
+        createdAt: event?.createdAt ?? new Date().toISOString(),
+      },
     };
   };
 }

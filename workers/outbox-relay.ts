@@ -43,7 +43,8 @@ export async function relayDeliveries(relay: OutboxRelay, sessionId: SessionId, 
 
 async function sendOnce(relay: OutboxRelay, delivery: ClaimedDelivery, signal: AbortSignal): Promise<DeliveryResult> {
   const channel = relay.channels.get(delivery.channel);
-  if (channel === undefined) return { kind: 'refused', status: null, error: `There is no channel "${delivery.channel}".` };
+  if (channel === undefined)
+    return { kind: 'refused', status: null, error: `There is no channel "${delivery.channel}".` };
   return channel.send(delivery, signal);
 }
 
@@ -56,7 +57,11 @@ function settlementOf(relay: OutboxRelay, delivery: ClaimedDelivery, result: Del
       return { ...base, status: 'failed', lastError: result.error };
     case 'later': {
       if (delivery.attempts >= relay.config.channels.webhook.maxAttempts) {
-        return { ...base, status: 'failed', lastError: `Given up after ${delivery.attempts} attempts: ${result.error}` };
+        return {
+          ...base,
+          status: 'failed',
+          lastError: `Given up after ${delivery.attempts} attempts: ${result.error}`,
+        };
       }
       const { attempts } = delivery;
       const delayMs = deliveryDelayMs({ attempts, random: relay.random(), retryAfterMs: result.retryAfterMs });

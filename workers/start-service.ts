@@ -55,7 +55,8 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     url: databaseUrl,
     role: roles.length === 1 ? (roles[0] ?? 'service') : 'service',
     // The error's own fields hold the whole connection.
-    onError: (error) => logger.warn({ message: error.message, code: (error as { code?: unknown }).code }, 'A database connection failed'),
+    onError: (error) =>
+      logger.warn({ message: error.message, code: (error as { code?: unknown }).code }, 'A database connection failed'),
   });
   enders.push(() => database.close());
   const backend = await modules.openQueueBackend({ databaseUrl, redisUrl, logger, isMigrating: options.migrate });
@@ -116,18 +117,20 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
 async function loadModules(roles: readonly Role[]) {
   const isApi = roles.includes('api');
   const isWorker = roles.includes('worker');
-  const [migrate, database, queue, jobs, reconciler, waiting, housekeeper, api, apiContext, worker] = await Promise.all([
-    import('../src/store/migrate.ts'),
-    import('../src/store/database.ts'),
-    import('./queue/open-queue-backend.ts'),
-    import('../jobs/index.ts'),
-    import('./reconciler.ts'),
-    import('./still-waiting.ts'),
-    import('./housekeeper.ts'),
-    isApi ? import('../src/api/create-api.ts') : null,
-    isApi ? import('./create-api-context.ts') : null,
-    isWorker ? import('./start-worker.ts') : null,
-  ]);
+  const [migrate, database, queue, jobs, reconciler, waiting, housekeeper, api, apiContext, worker] = await Promise.all(
+    [
+      import('../src/store/migrate.ts'),
+      import('../src/store/database.ts'),
+      import('./queue/open-queue-backend.ts'),
+      import('../jobs/index.ts'),
+      import('./reconciler.ts'),
+      import('./still-waiting.ts'),
+      import('./housekeeper.ts'),
+      isApi ? import('../src/api/create-api.ts') : null,
+      isApi ? import('./create-api-context.ts') : null,
+      isWorker ? import('./start-worker.ts') : null,
+    ],
+  );
   return {
     migrate: migrate.migrate,
     openDatabase: database.openDatabase as (options: Parameters<typeof database.openDatabase>[0]) => Database,
@@ -160,7 +163,11 @@ interface ModelEndpoint {
 async function modelEndpointOf(config: Config, roles: readonly Role[], enders: Ender[]): Promise<ModelEndpoint> {
   const { anthropicApiKey, anthropicBaseUrl } = config.runtime;
   if (anthropicApiKey !== undefined) {
-    return { apiKey: anthropicApiKey, isScripted: false, ...(anthropicBaseUrl === undefined ? {} : { baseUrl: anthropicBaseUrl }) };
+    return {
+      apiKey: anthropicApiKey,
+      isScripted: false,
+      ...(anthropicBaseUrl === undefined ? {} : { baseUrl: anthropicBaseUrl }),
+    };
   }
   if (anthropicBaseUrl !== undefined) return { apiKey: 'none', baseUrl: anthropicBaseUrl, isScripted: false };
   if (!roles.includes('worker')) return { apiKey: 'none', isScripted: true };

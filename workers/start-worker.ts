@@ -64,7 +64,14 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     isDraining: () => draining.signal.aborted,
   });
   const channels = new Map<string, Channel>([
-    ['webhook', createWebhookChannel({ secret: await ensureWebhookSecret(config), timeoutMs: config.channels.webhook.timeoutMs, clock })],
+    [
+      'webhook',
+      createWebhookChannel({
+        secret: await ensureWebhookSecret(config),
+        timeoutMs: config.channels.webhook.timeoutMs,
+        clock,
+      }),
+    ],
   ]);
   const relay: OutboxRelay = { database, config, owner, channels, wake, random: Math.random };
   context.locks.start();
@@ -100,7 +107,9 @@ async function deliver(relay: OutboxRelay, job: LaneJob): Promise<void> {
 }
 
 async function drainLanes(lanes: LaneWorker[], graceMs: number): Promise<Record<QueueName, number>> {
-  const left = await Promise.all(lanes.map(async (lane) => [lane.lane, (await lane.drain(graceMs)).stillActive] as const));
+  const left = await Promise.all(
+    lanes.map(async (lane) => [lane.lane, (await lane.drain(graceMs)).stillActive] as const),
+  );
   return Object.fromEntries(left) as Record<QueueName, number>;
 }
 
@@ -122,7 +131,9 @@ async function statusOf(
   agentId: string,
 ): Promise<SessionStatus> {
   const agent = agentOf(config, isAgent(config, agentId) ? agentId : 'main');
-  const result = await database.views.query('select model, thinking from holdfast.sessions where key = $1', [sessionKey]);
+  const result = await database.views.query('select model, thinking from holdfast.sessions where key = $1', [
+    sessionKey,
+  ]);
   const row = result.rows[0];
   return {
     model: row?.model ?? agent.model,

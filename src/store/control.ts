@@ -124,5 +124,10 @@ from turn left join moved on moved.id = turn.session_id left join rung on rung.s
   const row = result.rows[0];
   if (row === undefined) return { kind: 'unknown' };
   if (!row.is_ok) return { kind: 'conflict' };
-  return { kind: 'ok', sessionId: row.session_id, lane: row.lane, ringNo: row.rings === null ? null : Number(row.rings) };
+  return {
+    kind: 'ok',
+    sessionId: row.session_id,
+    lane: row.lane,
+    ringNo: row.rings === null ? null : Number(row.rings),
+  };
 }

@@ -79,7 +79,9 @@ function pendingOf(migrations: Migration[], applied: Map<string, string>): Migra
   const names = new Set(migrations.map((migration) => migration.name));
   for (const name of applied.keys()) {
     if (!names.has(name)) {
-      throw new MigrationError(`The database has the migration ${name}, which this version does not know: it is newer. Upgrade Holdfast.`);
+      throw new MigrationError(
+        `The database has the migration ${name}, which this version does not know: it is newer. Upgrade Holdfast.`,
+      );
     }
   }
   for (const { name, sha256 } of migrations) {
@@ -98,7 +100,10 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
     await client.query(`create table if not exists holdfast.migrations (
       name text primary key, sha256 text not null, applied_at timestamptz not null default clock_timestamp())`);
     await client.query(migration.sql);
-    await client.query('insert into holdfast.migrations (name, sha256) values ($1, $2)', [migration.name, migration.sha256]);
+    await client.query('insert into holdfast.migrations (name, sha256) values ($1, $2)', [
+      migration.name,
+      migration.sha256,
+    ]);
     await client.query('commit');
   } catch (error) {
     await client.query('rollback');

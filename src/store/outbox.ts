@@ -95,7 +95,15 @@ told as (
     json_build_object('deliveryId', id, 'attempt', attempts, 'status', $3::text, 'httpStatus', $4::int) as data, 1 as n from settled`)}
 )
 select 1`,
-    values: [delivery.id, settlement.owner, status, lastStatus, lastError, Math.ceil(settlement.delayMs), newId<string>()],
+    values: [
+      delivery.id,
+      settlement.owner,
+      status,
+      lastStatus,
+      lastError,
+      Math.ceil(settlement.delayMs),
+      newId<string>(),
+    ],
   });
 }
 

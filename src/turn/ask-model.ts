@@ -84,7 +84,12 @@ async function askOnce(context: TurnContext, turn: RunningTurn, startedAt: Date)
 }
 
 /** Charges the next call and waits as long as it must. Throws when there is no next call, or none in this worker. */
-async function prepareRetry(context: TurnContext, turn: RunningTurn, fault: ModelError, startedAt: Date): Promise<void> {
+async function prepareRetry(
+  context: TurnContext,
+  turn: RunningTurn,
+  fault: ModelError,
+  startedAt: Date,
+): Promise<void> {
   const verdict = classifyFailure(fault);
   const attempt = turn.progress.retries + 1;
   if (verdict.kind !== 'retry') throw new TurnFailed(verdict.code, fault.message, fault);
@@ -131,7 +136,13 @@ function failedCall(turn: RunningTurn, fault: ModelError, code: string, startedA
 function faultOf(error: unknown): ModelError {
   if (error instanceof ModelError) return error;
   if (error instanceof ModelSilent) {
-    return new ModelError({ type: 'idle_timeout', status: null, retryAfterMs: null, message: error.message, cause: error });
+    return new ModelError({
+      type: 'idle_timeout',
+      status: null,
+      retryAfterMs: null,
+      message: error.message,
+      cause: error,
+    });
   }
   throw error;
 }

@@ -12,7 +12,7 @@ import type { InboundMeta, RuntimeFacts } from '../core/prompt/system-input.ts';
 import { buildSystemPrompt } from '../core/prompt/system-prompt.ts';
 import type { SessionKind } from '../core/session-key.ts';
 import { tokenLimits } from '../core/thinking-budget.ts';
-import type { ClaimedSession } from '../store/session-locks.ts';
+import type { ClaimedSession } from '../store/claim-session.ts';
 import type { Toolset } from '../tools/toolset.ts';
 import type { RequestBase, TurnContext } from './context.ts';
 import { loadWorkspaceFiles } from './load-workspace.ts';
@@ -54,23 +54,47 @@ export async function assembleRequest(context: TurnContext, choices: RequestChoi
     runtime: RUNTIME,
     ...inboundParts(choices.message),
   });
-  return { model: model.slice('anthropic/'.length), ...tokenLimits(choices.thinking), system: systemBlocks(prompt), tools: toolset.specs };
+  return {
+    model: model.slice('anthropic/'.length),
+    ...tokenLimits(choices.thinking),
+    system: systemBlocks(prompt),
+    tools: toolset.specs,
+  };
 }
 
-/** The hash under which a part of a request is kept, and the JSON text that it is the hash of. */
-export function snapshotOf(part: SystemBlock[] | RequestBase['tools']): { sha256: string; content: string } {
-  const content = JSON.stringify(part);
-  return { sha256: createHash('sha256').update(content).digest('hex'), content };
+/** A part of a request as it is kept: JSON text under the hash of its bytes. */
+export interface Snapshot {
+  sha256: string;
+  content: string;
 }
+
+export function snapshotOf(part: SystemBlock[] | RequestBase['tools']): Snapshot {
+  const known = snapshots.get(part);
+  if (known !== undefined) return known;
+  const content = JSON.stringify(part);
+  const snapshot = { sha256: createHash('sha256').update(content).digest('hex'), content };
+  snapshots.set(part, snapshot);
+  return snapshot;
+}
+
+/** Toolsets are the same objects from turn to turn. */
+const snapshots = new WeakMap<object, Snapshot>();
 
 function modelOf({ agent, session, message }: RequestChoices): string {
   const wanted = message?.model ?? session.model ?? agent.model;
   const model = modelRefOf(agent, wanted);
   if (model?.startsWith('anthropic/')) return model;
-  throw new TurnFailed('unknown_model', `There is no model "${wanted}": use anthropic/<model> or an alias of agents.defaults.models.`);
+  throw new TurnFailed(
+    'unknown_model',
+    `There is no model "${wanted}": use anthropic/<model> or an alias of agents.defaults.models.`,
+  );
 }
 
-function inboundParts(message: InboundMessage | null): { channel?: string; inbound?: InboundMeta; groupSystemPrompt?: string } {
+function inboundParts(message: InboundMessage | null): {
+  channel?: string;
+  inbound?: InboundMeta;
+  groupSystemPrompt?: string;
+} {
   if (message === null) return {};
   const { chatId, provider, surface, chatType = 'direct', groupSystemPrompt } = message;
   const channel = channelOf(message);

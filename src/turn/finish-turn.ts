@@ -17,13 +17,21 @@ type Outcome = Pick<TurnEnd, 'status' | 'messageStatus' | 'reply' | 'error'> &
   Partial<Pick<TurnEnd, 'wasAborted' | 'deliveries' | 'deadLetter' | 'isPromptHidden'>>;
 
 /** Failures that the same prompt would bring about again. */
-const FAULTS_OF_PROMPT = new Set(['model_invalid_request', 'model_request_too_large', 'model_context_overflow', 'malformed_history']);
+const FAULTS_OF_PROMPT = new Set([
+  'model_invalid_request',
+  'model_request_too_large',
+  'model_context_overflow',
+  'malformed_history',
+]);
 
 /** Ends a turn with its last answer. */
 export async function finishAnswered(context: TurnContext, turn: RunningTurn, answered: Answered): Promise<Ending> {
   const moment = answerMoment(context, turn, answered);
   const { answer } = answered;
-  if (answer.stopReason === 'model_context_window_exceeded' || (answer.stopReason === 'refusal' && textOf(answer.content) === '')) {
+  if (
+    answer.stopReason === 'model_context_window_exceeded' ||
+    (answer.stopReason === 'refusal' && textOf(answer.content) === '')
+  ) {
     const code = answer.stopReason === 'refusal' ? 'model_refused' : 'model_context_overflow';
     const error = { code, message: `The model stopped with ${answer.stopReason}.` };
     return end(context, turn, moment, { status: 'failed', messageStatus: 'failed', reply: null, error });

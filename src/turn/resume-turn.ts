@@ -3,7 +3,7 @@
 import type { ThinkingLevel } from '../config.ts';
 import type { SystemBlock, ToolSpec } from '../core/model-request.ts';
 import { tokenLimits } from '../core/thinking-budget.ts';
-import type { Claim, OpenTurn } from '../store/session-locks.ts';
+import type { Claim, OpenTurn } from '../store/claim-session.ts';
 import { readSnapshots } from '../store/snapshots.ts';
 import type { TurnContext } from './context.ts';
 import type { HeldSession } from './held-session.ts';

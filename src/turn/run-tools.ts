@@ -8,7 +8,7 @@ import type { ToolResultBlock, ToolUseBlock } from '../core/content.ts';
 import type { ModelAnswer } from '../core/model-request.ts';
 import type { NewEvent } from '../store/events.ts';
 import type { ToolIntent, ToolSettlement } from '../store/journal.ts';
-import type { LedgerRow } from '../store/session-locks.ts';
+import type { LedgerRow } from '../store/claim-session.ts';
 import { runTool } from '../tools/run-tool.ts';
 import type { Tool, ToolOutcome } from '../tools/tool.ts';
 import { unknownToolOutcome } from '../tools/toolset.ts';
@@ -42,7 +42,12 @@ export function planFresh(turn: RunningTurn, answer: ModelAnswer, calls: ToolUse
     const ordinal = index + 1;
     const malformed = answer.malformedInputs?.[call.id];
     if (malformed !== undefined) {
-      return known(call, ordinal, null, `The input of this call is not valid JSON and was not run: ${malformed.slice(0, 500)}`);
+      return known(
+        call,
+        ordinal,
+        null,
+        `The input of this call is not valid JSON and was not run: ${malformed.slice(0, 500)}`,
+      );
     }
     const tool = turn.toolset.findTool(call.name);
     return tool === undefined ? unknownTool(turn, call, ordinal) : { call, ordinal, kind: 'run', tool };
@@ -58,7 +63,13 @@ export function planResumed(turn: RunningTurn, calls: ToolUseBlock[]): Plan[] {
     const tool = turn.toolset.findTool(call.name);
     if (row === undefined) return unknownTool(turn, call, ordinal);
     if (row.result !== null) {
-      return { call, ordinal, kind: 'known', outcome: row.result as ToolOutcome, status: row.status as ToolSettlement['status'] };
+      return {
+        call,
+        ordinal,
+        kind: 'known',
+        outcome: row.result as ToolOutcome,
+        status: row.status as ToolSettlement['status'],
+      };
     }
     if (tool?.isIdempotent === true) return { call, ordinal, kind: 'run', tool };
     return known(
@@ -90,7 +101,9 @@ export async function runTools(context: TurnContext, turn: RunningTurn, plans: P
       // Others that finished in the same moment travel together.
       if (running.size > 0) await takeFinished(running, settled);
       if (running.size > 0) {
-        await commit(context, turn, { toolSettlements: settled.slice(reported).map((one) => settlementOf(one, step, true)) });
+        await commit(context, turn, {
+          toolSettlements: settled.slice(reported).map((one) => settlementOf(one, step, true)),
+        });
         reported = settled.length;
       }
     }
@@ -103,14 +116,12 @@ export async function runTools(context: TurnContext, turn: RunningTurn, plans: P
 
 /** The results of a batch that was stopped: what had finished, and for the rest that it was stopped. */
 export function stoppedMoment(turn: RunningTurn, calls: ToolUseBlock[], message: string): Moment {
-  const results = calls.map(
-    (call): ToolResultBlock => ({
-      type: 'tool_result',
-      tool_use_id: call.id,
-      content: `Stopped: ${message} The call may have taken effect or not.`,
-      is_error: true,
-    }),
-  );
+  const results = calls.map((call): ToolResultBlock => ({
+    type: 'tool_result',
+    tool_use_id: call.id,
+    content: `Stopped: ${message} The call may have taken effect or not.`,
+    is_error: true,
+  }));
   const step = turn.progress.steps;
   return {
     entries: [newEntry('results', 'user', results)],

@@ -15,7 +15,8 @@
 // Who dies anywhere in here leaves the lock to run out and the journal as it is. The next claim goes on behind it (G10, G11).
 import type { SessionId } from '../core/ids.ts';
 import { isPassingFault } from '../store/database.ts';
-import type { Claim, NeededRing } from '../store/session-locks.ts';
+import type { Claim } from '../store/claim-session.ts';
+import type { NeededRing } from '../store/session-locks.ts';
 import type { TurnContext } from './context.ts';
 import { finishAnswered, finishFailed, finishStopped } from './finish-turn.ts';
 import type { HeldSession } from './held-session.ts';
@@ -64,7 +65,10 @@ async function runClaimed(
 ): Promise<TurnOutcome> {
   let turn: RunningTurn | null = null;
   try {
-    turn = claim.openTurn === null ? await startTurn(context, claim, held) : await resumeTurn(context, claim, claim.openTurn, held);
+    turn =
+      claim.openTurn === null
+        ? await startTurn(context, claim, held)
+        : await resumeTurn(context, claim, claim.openTurn, held);
     if (turn === null) return await release(context, held, 0);
     return await runToEnd(context, turn);
   } catch (error) {
@@ -100,7 +104,10 @@ async function endOf(context: TurnContext, turn: RunningTurn) {
     if (!(error instanceof TurnStopped)) {
       // The database's faults are not the turn's: it stays open. Anything else is a bug, and would meet every attempt.
       if (isPassingFault(error)) throw error;
-      context.logger.error({ err: error, turnId: turn.id, session: turn.session.key }, 'A turn failed for an unforeseen reason');
+      context.logger.error(
+        { err: error, turnId: turn.id, session: turn.session.key },
+        'A turn failed for an unforeseen reason',
+      );
       return await finishFailed(context, turn, new TurnFailed('internal_error', String(error), error));
     }
     switch (error.reason.kind) {

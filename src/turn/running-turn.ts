@@ -6,7 +6,7 @@ import type { Entry, EntryKind } from '../core/entry.ts';
 import type { EntryId, TurnId } from '../core/ids.ts';
 import { newId } from '../ids.ts';
 import type { JournalWrite, NewEntry, TurnProgress } from '../store/journal.ts';
-import type { ClaimedSession, LedgerRow, WaitingInput } from '../store/session-locks.ts';
+import type { ClaimedSession, LedgerRow, WaitingInput } from '../store/claim-session.ts';
 import type { Toolset } from '../tools/toolset.ts';
 import type { RequestBase, TurnContext } from './context.ts';
 import type { HeldSession } from './held-session.ts';

@@ -10,7 +10,7 @@ import { buildUserPrompt, type UserPrompt } from '../core/prompt/user-prompt.ts'
 import { selectInputs } from '../core/queue-mode.ts';
 import { newId } from '../ids.ts';
 import { isPassingFault } from '../store/database.ts';
-import type { Claim, ClaimedSession, WaitingInput } from '../store/session-locks.ts';
+import type { Claim, ClaimedSession, WaitingInput } from '../store/claim-session.ts';
 import { assembleRequest, snapshotOf } from './assemble-request.ts';
 import type { RequestBase, TurnContext } from './context.ts';
 import type { HeldSession } from './held-session.ts';
@@ -127,10 +127,16 @@ interface Assembly {
 }
 
 // What cannot be assembled must still be answered: the turn is opened with the bare texts and ends with the reason.
-async function assemble(context: TurnContext, claim: Claimed, inputs: WaitingInput[], agent: AgentSettings): Promise<Assembly> {
+async function assemble(
+  context: TurnContext,
+  claim: Claimed,
+  inputs: WaitingInput[],
+  agent: AgentSettings,
+): Promise<Assembly> {
   const { session } = claim;
   try {
-    if (agent.id !== session.agentId) throw new TurnFailed('unknown_agent', `The configuration has no agent "${session.agentId}".`);
+    if (agent.id !== session.agentId)
+      throw new TurnFailed('unknown_agent', `The configuration has no agent "${session.agentId}".`);
     const messages = inputs.map((input) => input.body as InboundMessage);
     const prompt = buildUserPrompt({
       kind: promptKindOf(inputs),

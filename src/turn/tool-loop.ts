@@ -24,7 +24,10 @@ export async function runToolLoop(context: TurnContext, turn: RunningTurn): Prom
     const moment = answerMoment(context, turn, answered);
     const step = turn.progress.steps + 1;
     const toolIntents = intentsOf(turn, answer, calls, step);
-    const started = calls.map((call): NewEvent => ({ type: 'tool.started', data: { callId: call.id, name: call.name, step } }));
+    const started = calls.map((call): NewEvent => ({
+      type: 'tool.started',
+      data: { callId: call.id, name: call.name, step },
+    }));
     await commit(context, turn, { ...moment, toolIntents, events: [...(moment.events ?? []), ...started] });
     await runTools(context, turn, planFresh(turn, answer, calls), step);
   }

@@ -27,7 +27,9 @@ test('only the message that finds its session without work asks for a ring', asy
 test('an idempotency key used at once by many makes one message (G2)', async () => {
   const sessionId = await rig.session();
   const idempotency = { scope: 'messages', key: newId<string>(), sha256: 'same' };
-  const results = await Promise.all(Array.from({ length: 20 }, () => rig.accept(rig.input(sessionId, { idempotency }))));
+  const results = await Promise.all(
+    Array.from({ length: 20 }, () => rig.accept(rig.input(sessionId, { idempotency }))),
+  );
   const accepted = results.filter((one) => one.kind === 'accepted');
   const [stored] = await rig.rows('select id from holdfast.inbox where session_id = $1', [sessionId]);
   expect(accepted).toHaveLength(1);

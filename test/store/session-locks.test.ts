@@ -48,7 +48,9 @@ test('every claim raises the epoch, and only the newest may write (G7)', async (
     await rig.finishTurn(goodEnd(zombie.write)),
   ];
   expect(verdicts).toEqual([{ kind: 'fenced' }, { kind: 'fenced' }]);
-  expect(await renewLocks(rig.database, 'zombie', 1000, [{ sessionId, epoch: zombie.taken.session.epoch }])).toEqual(new Set());
+  expect(await renewLocks(rig.database, 'zombie', 1000, [{ sessionId, epoch: zombie.taken.session.epoch }])).toEqual(
+    new Set(),
+  );
   expect(await rig.release({ sessionId, epoch: zombie.taken.session.epoch, delayMs: 0 })).toBeNull();
   const entries = await rig.rows('select kind from holdfast.entries where session_id = $1', [sessionId]);
   expect(entries).toEqual([{ kind: 'prompt' }]);
@@ -132,7 +134,9 @@ test('a write that is sent again after an unknown COMMIT is in the journal once 
   const next = writeAfter(taken, turnId);
   const end = goodEnd({ ...next, fence: { ...next.fence, baseSeq: next.fence.baseSeq + 1 } });
   expect([await rig.finishTurn(end), await rig.finishTurn(end)]).toMatchObject([{ kind: 'ok' }, { kind: 'ok' }]);
-  const entries = await rig.rows('select seq::int, kind from holdfast.entries where session_id = $1 order by seq', [sessionId]);
+  const entries = await rig.rows('select seq::int, kind from holdfast.entries where session_id = $1 order by seq', [
+    sessionId,
+  ]);
   expect(entries).toEqual([
     { seq: 1, kind: 'prompt' },
     { seq: 2, kind: 'answer' },

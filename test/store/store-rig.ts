@@ -8,7 +8,8 @@ import type { JournalWrite } from '../../src/store/journal.ts';
 import { createCommitStep } from '../../src/store/journal/commit-step.ts';
 import { createFinishTurn, type TurnEnd } from '../../src/store/journal/finish-turn.ts';
 import { createOpenTurn } from '../../src/store/journal/open-turn.ts';
-import { createClaim, createRelease, type Claim } from '../../src/store/session-locks.ts';
+import { createClaim, type Claim } from '../../src/store/claim-session.ts';
+import { createRelease } from '../../src/store/session-locks.ts';
 import { createEnsureSession } from '../../src/store/sessions.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 

@@ -58,7 +58,9 @@ afterAll(async () => {
 
 /** The messages of the last request that the model received for a session. */
 function lastRequest(name: string): { role: string; content: { type: string; [key: string]: unknown }[] }[] {
-  const requests = rig.scripted.requests.filter((request) => request.headers['x-holdfast-session'] === `agent:main:${name}`);
+  const requests = rig.scripted.requests.filter(
+    (request) => request.headers['x-holdfast-session'] === `agent:main:${name}`,
+  );
   return (requests.at(-1)?.body as { messages: never[] }).messages;
 }
 
@@ -68,15 +70,18 @@ async function statusOf(messageId: string): Promise<unknown> {
 }
 
 async function entriesOf(name: string): Promise<unknown[]> {
-  const rows = await rig.rows('select kind from holdfast.entries where session_id = $1 order by seq', [await rig.sessionOf(name)]);
+  const rows = await rig.rows('select kind from holdfast.entries where session_id = $1 order by seq', [
+    await rig.sessionOf(name),
+  ]);
   return rows.map((row) => row['kind']);
 }
 
 /** What a dead worker leaves behind: its lease has run out, its turn is open. */
 async function letLeaseRunOut(name: string): Promise<void> {
-  await rig.rows("update holdfast.sessions set lease_expires_at = clock_timestamp() - interval '1 second' where id = $1", [
-    await rig.sessionOf(name),
-  ]);
+  await rig.rows(
+    "update holdfast.sessions set lease_expires_at = clock_timestamp() - interval '1 second' where id = $1",
+    [await rig.sessionOf(name)],
+  );
 }
 
 describe('a turn', () => {
@@ -91,10 +96,15 @@ describe('a turn', () => {
 
   test('runs tools in sequence and in parallel, with results in source order (G11)', async () => {
     const worker = rig.worker();
-    await rig.send('tools', '[[tool: effect {"key":"a"}]] [[tool: effect {"key":"b"}]] & [[tool: lookup {"key":"c"}]] [[reply: done]]');
+    await rig.send(
+      'tools',
+      '[[tool: effect {"key":"a"}]] [[tool: effect {"key":"b"}]] & [[tool: lookup {"key":"c"}]] [[reply: done]]',
+    );
     await worker.run('tools');
     expect(await entriesOf('tools')).toEqual(['prompt', 'answer', 'results', 'answer', 'results', 'answer']);
-    const results = lastRequest('tools').at(-1)?.content.map((block) => block['content']);
+    const results = lastRequest('tools')
+      .at(-1)
+      ?.content.map((block) => block['content']);
     expect(results).toEqual(['ran b', 'ran c']);
     const ledger = await rig.rows(
       'select t.name, t.status, t.step::int, t.ordinal::int from holdfast.tool_calls t join holdfast.turns u on u.id = t.turn_id where u.session_id = $1 order by 3, 4',
@@ -110,7 +120,10 @@ describe('a turn', () => {
 
   test('answers unknown tools and malformed input with error results and goes on', async () => {
     const worker = rig.worker();
-    const message = await rig.send('bad-tools', '[[tool: nothing {}]] [[malformed]] [[tool: effect {"key":"never"}]] [[reply: still here]]');
+    const message = await rig.send(
+      'bad-tools',
+      '[[tool: nothing {}]] [[malformed]] [[tool: effect {"key":"never"}]] [[reply: still here]]',
+    );
     await worker.run('bad-tools');
     expect(await statusOf(message)).toBe('answered');
     expect(effect.runs).not.toContain('never');
@@ -119,7 +132,11 @@ describe('a turn', () => {
 
   test('takes the messages that wait together, in their order, and answers each (G3, G4)', async () => {
     const worker = rig.worker();
-    const ids = [await rig.send('collect', 'first'), await rig.send('collect', 'second'), await rig.send('collect', 'third')];
+    const ids = [
+      await rig.send('collect', 'first'),
+      await rig.send('collect', 'second'),
+      await rig.send('collect', 'third'),
+    ];
     await worker.run('collect');
     const text = String(lastRequest('collect').at(-1)?.content[0]?.['text']);
     expect(text).toMatch(/first[\s\S]*second[\s\S]*third/);
@@ -152,7 +169,9 @@ describe('a model that fails', () => {
     const message = await rig.send('overloaded', '[[error: 529 times=2]] [[reply: at last]]');
     await worker.run('overloaded');
     expect(await statusOf(message)).toBe('answered');
-    const [turn] = await rig.rows('select calls, retries from holdfast.turns where session_id = $1', [await rig.sessionOf('overloaded')]);
+    const [turn] = await rig.rows('select calls, retries from holdfast.turns where session_id = $1', [
+      await rig.sessionOf('overloaded'),
+    ]);
     expect(turn).toEqual({ calls: 3, retries: 2 });
     worker.stop();
   });
@@ -192,7 +211,10 @@ describe('a worker that dies', () => {
     // Method: a worker is cut off while a tool runs, as a kill would; its writes afterwards are fenced. Another takes over.
     const open = effect.close();
     const first = rig.worker();
-    const message = await rig.send('death', '[[tool: lookup {"key":"done-before"}]] [[tool: effect {"key":"in-flight"}]] [[reply: survived]]');
+    const message = await rig.send(
+      'death',
+      '[[tool: lookup {"key":"done-before"}]] [[tool: effect {"key":"in-flight"}]] [[reply: survived]]',
+    );
     const dying = first.run('death');
     await effect.entered('in-flight');
     first.stop();
@@ -225,9 +247,10 @@ describe('a worker that dies', () => {
     open();
     await Promise.all([heir, dying]);
     expect(lookup.runs.filter((key) => key === 'repeatable')).toHaveLength(2);
-    const [call] = await rig.rows("select status, runs from holdfast.tool_calls where call_id in (select call_id from holdfast.tool_calls t join holdfast.turns u on u.id = t.turn_id where u.session_id = $1)", [
-      await rig.sessionOf('again'),
-    ]);
+    const [call] = await rig.rows(
+      'select status, runs from holdfast.tool_calls where call_id in (select call_id from holdfast.tool_calls t join holdfast.turns u on u.id = t.turn_id where u.session_id = $1)',
+      [await rig.sessionOf('again')],
+    );
     expect(call).toEqual({ status: 'done', runs: 2 });
     second.stop();
   });
@@ -243,7 +266,12 @@ describe('a worker that dies', () => {
         dying.push(worker.run('poison'));
         await effect.entered('poison');
       } else {
-        await worker.context.store.claim({ sessionId, owner: `dies-${death}`, leaseMs: 1_000, known: { version: -1, seq: 0 } });
+        await worker.context.store.claim({
+          sessionId,
+          owner: `dies-${death}`,
+          leaseMs: 1_000,
+          known: { version: -1, seq: 0 },
+        });
       }
       worker.stop();
       await letLeaseRunOut('poison');
@@ -253,7 +281,9 @@ describe('a worker that dies', () => {
     open();
     await Promise.all(dying);
     expect(await statusOf(message)).toBe('failed');
-    expect(await rig.rows('select code from holdfast.dead_letters where session_id = $1', [sessionId])).toEqual([{ code: 'poison' }]);
+    expect(await rig.rows('select code from holdfast.dead_letters where session_id = $1', [sessionId])).toEqual([
+      { code: 'poison' },
+    ]);
     const next = await rig.send('poison', 'are you there?');
     await last.run('poison');
     expect(await statusOf(next)).toBe('answered');
@@ -269,7 +299,9 @@ describe('a turn that is stopped', () => {
     const running = worker.run('stop');
     await effect.entered('stopped');
     const stoppedAt = performance.now();
-    await rig.rows("update holdfast.sessions set stop_reason = 'stopped by the user' where id = $1", [await rig.sessionOf('stop')]);
+    await rig.rows("update holdfast.sessions set stop_reason = 'stopped by the user' where id = $1", [
+      await rig.sessionOf('stop'),
+    ]);
     expect(await running).toMatchObject({ kind: 'ended' });
     expect(performance.now() - stoppedAt).toBeLessThan(1_000);
     open();
@@ -300,7 +332,9 @@ describe('a turn that is stopped', () => {
     expect(await next.run('drain')).toMatchObject({ kind: 'ended' });
     expect(effect.runs.filter((key) => key === 'drained')).toHaveLength(1);
     expect(await statusOf(message)).toBe('answered');
-    const [turn] = await rig.rows('select attempt, deaths from holdfast.turns where session_id = $1', [await rig.sessionOf('drain')]);
+    const [turn] = await rig.rows('select attempt, deaths from holdfast.turns where session_id = $1', [
+      await rig.sessionOf('drain'),
+    ]);
     expect(turn).toEqual({ attempt: 2, deaths: 0 });
     next.stop();
   });

@@ -39,7 +39,14 @@ export async function createTurnRig(databaseUrl: string, options: { tools?: Tool
   /** The id of a session, which is made if need be. */
   function sessionOf(name: string): Promise<SessionId> {
     const key: SessionKey = canonicalSessionKey(name);
-    return ensure({ key, candidateId: newId<SessionId>(), agentId: 'main', kind: 'main', lane: 'main', channel: 'api' });
+    return ensure({
+      key,
+      candidateId: newId<SessionId>(),
+      agentId: 'main',
+      kind: 'main',
+      lane: 'main',
+      channel: 'api',
+    });
   }
 
   /** Accepts a message, as the API would. */

@@ -22,7 +22,10 @@ function listeningDoorbell(): Doorbell & { rung: Ring[] } {
   };
 }
 
-function reconcilerOf(doorbell: Doorbell, more: { stillWaiting?: () => Promise<Set<string>>; reconcileMs?: number } = {}) {
+function reconcilerOf(
+  doorbell: Doorbell,
+  more: { stillWaiting?: () => Promise<Set<string>>; reconcileMs?: number } = {},
+) {
   return new Reconciler({
     database: rig.database,
     doorbell,
@@ -71,7 +74,9 @@ test('a session that somebody holds is left alone until its lease runs out, and 
   const reconciler = reconcilerOf(doorbell, { reconcileMs: 60_000 });
   const startedAt = performance.now();
   reconciler.start();
-  await expect.poll(() => doorbell.rung.find((ring) => ring.sessionId === sessionId), { timeout: 5_000, interval: 10 }).toBeDefined();
+  await expect
+    .poll(() => doorbell.rung.find((ring) => ring.sessionId === sessionId), { timeout: 5_000, interval: 10 })
+    .toBeDefined();
   await reconciler.stop();
   expect(performance.now() - startedAt).toBeLessThan(3_000);
 });

@@ -136,7 +136,10 @@ left join rung on rung.session_id = head.session_id`;
   return ends.map((end, index) => {
     const row = rows.get(index + 1);
     if (row === undefined || !(row.is_new || row.was_ended)) return { kind: 'fenced' };
-    const ring = row.rings === null || end.debounceMs > 0 ? null : { sessionId: row.session_id, lane: row.lane, ringNo: Number(row.rings) };
+    const ring =
+      row.rings === null || end.debounceMs > 0
+        ? null
+        : { sessionId: row.session_id, lane: row.lane, ringNo: Number(row.rings) };
     const deliveryRingNo = row.delivery_ring_no === null ? null : Number(row.delivery_ring_no);
     return { kind: 'ok', ring, deliveryRingNo };
   });
@@ -144,20 +147,62 @@ left join rung on rung.session_id = head.session_id`;
 
 function tailColumns(values: Values, ends: TurnEnd[]): string[] {
   return [
-    values.add('text', ends.map((end) => end.status)),
-    values.add('text', ends.map((end) => end.messageStatus)),
-    values.add('text', ends.map((end) => storableText(end.reply))),
-    values.add('json', ends.map((end) => (end.error === null ? null : JSON.stringify(end.error)))),
-    values.add('boolean', ends.map((end) => end.wasAborted)),
-    values.add('bigint', ends.map((end) => end.contextTokens)),
-    values.add('int', ends.map((end) => end.deliveries.length)),
-    values.add('uuid', ends.map((end) => end.deadLetter?.id ?? null)),
-    values.add('text', ends.map((end) => end.deadLetter?.code ?? null)),
-    values.add('text', ends.map((end) => storableText(end.deadLetter?.reason ?? null))),
-    values.add('int', ends.map((end) => end.debounceMs)),
-    values.add('text', ends.map((end) => end.ended.type)),
-    values.add('json', ends.map((end) => JSON.stringify(end.ended.data))),
-    values.add('boolean', ends.map((end) => end.isPromptHidden)),
+    values.add(
+      'text',
+      ends.map((end) => end.status),
+    ),
+    values.add(
+      'text',
+      ends.map((end) => end.messageStatus),
+    ),
+    values.add(
+      'text',
+      ends.map((end) => storableText(end.reply)),
+    ),
+    values.add(
+      'json',
+      ends.map((end) => (end.error === null ? null : JSON.stringify(end.error))),
+    ),
+    values.add(
+      'boolean',
+      ends.map((end) => end.wasAborted),
+    ),
+    values.add(
+      'bigint',
+      ends.map((end) => end.contextTokens),
+    ),
+    values.add(
+      'int',
+      ends.map((end) => end.deliveries.length),
+    ),
+    values.add(
+      'uuid',
+      ends.map((end) => end.deadLetter?.id ?? null),
+    ),
+    values.add(
+      'text',
+      ends.map((end) => end.deadLetter?.code ?? null),
+    ),
+    values.add(
+      'text',
+      ends.map((end) => storableText(end.deadLetter?.reason ?? null)),
+    ),
+    values.add(
+      'int',
+      ends.map((end) => end.debounceMs),
+    ),
+    values.add(
+      'text',
+      ends.map((end) => end.ended.type),
+    ),
+    values.add(
+      'json',
+      ends.map((end) => JSON.stringify(end.ended.data)),
+    ),
+    values.add(
+      'boolean',
+      ends.map((end) => end.isPromptHidden),
+    ),
   ];
 }
 
@@ -166,13 +211,34 @@ function deliveryColumns(values: Values, ends: TurnEnd[]): string[] {
     end.deliveries.map((delivery, position) => ({ n: index + 1, pos: position + 1, delivery })),
   );
   return [
-    values.add('bigint', rows.map((row) => row.n)),
-    values.add('int', rows.map((row) => row.pos)),
-    values.add('uuid', rows.map((row) => row.delivery.id)),
-    values.add('text', rows.map((row) => row.delivery.channel)),
-    values.add('json', rows.map((row) => JSON.stringify(row.delivery.target))),
-    values.add('json', rows.map((row) => JSON.stringify(row.delivery.payload))),
-    values.add('bigint', rows.map((row) => row.delivery.expiresMs)),
+    values.add(
+      'bigint',
+      rows.map((row) => row.n),
+    ),
+    values.add(
+      'int',
+      rows.map((row) => row.pos),
+    ),
+    values.add(
+      'uuid',
+      rows.map((row) => row.delivery.id),
+    ),
+    values.add(
+      'text',
+      rows.map((row) => row.delivery.channel),
+    ),
+    values.add(
+      'json',
+      rows.map((row) => JSON.stringify(row.delivery.target)),
+    ),
+    values.add(
+      'json',
+      rows.map((row) => JSON.stringify(row.delivery.payload)),
+    ),
+    values.add(
+      'bigint',
+      rows.map((row) => row.delivery.expiresMs),
+    ),
   ];
 }
 

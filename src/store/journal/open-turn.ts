@@ -43,40 +43,109 @@ export function createOpenTurn(database: Database): Coalesced<NewTurn, Opening> 
 async function openTurns(database: Database, turns: NewTurn[]): Promise<Opening[]> {
   const values = new Values();
   const head = [
-    values.add('uuid', turns.map((turn) => turn.fence.sessionId)),
-    values.add('bigint', turns.map((turn) => turn.fence.epoch)),
-    values.add('bigint', turns.map((turn) => turn.fence.baseSeq)),
-    values.add('uuid', turns.map((turn) => turn.turnId)),
-    values.add('text', turns.map((turn) => turn.kind)),
-    values.add('text', turns.map((turn) => turn.lane)),
-    values.add('text', turns.map((turn) => turn.worker)),
-    values.add('text', turns.map((turn) => turn.model)),
-    values.add('text', turns.map((turn) => turn.thinking)),
-    values.add('uuid', turns.map((turn) => turn.prompt.id)),
-    values.add('json', turns.map((turn) => JSON.stringify(turn.prompt.content))),
-    values.add('int', turns.map((turn) => turn.inputIds.length)),
-    values.add('text', turns.map((turn) => turn.systemSha256)),
-    values.add('text', turns.map((turn) => turn.toolsSha256)),
-    values.add('timestamptz', turns.map((turn) => turn.queuedAt)),
-    values.add('timestamptz', turns.map((turn) => turn.claimedAt)),
+    values.add(
+      'uuid',
+      turns.map((turn) => turn.fence.sessionId),
+    ),
+    values.add(
+      'bigint',
+      turns.map((turn) => turn.fence.epoch),
+    ),
+    values.add(
+      'bigint',
+      turns.map((turn) => turn.fence.baseSeq),
+    ),
+    values.add(
+      'uuid',
+      turns.map((turn) => turn.turnId),
+    ),
+    values.add(
+      'text',
+      turns.map((turn) => turn.kind),
+    ),
+    values.add(
+      'text',
+      turns.map((turn) => turn.lane),
+    ),
+    values.add(
+      'text',
+      turns.map((turn) => turn.worker),
+    ),
+    values.add(
+      'text',
+      turns.map((turn) => turn.model),
+    ),
+    values.add(
+      'text',
+      turns.map((turn) => turn.thinking),
+    ),
+    values.add(
+      'uuid',
+      turns.map((turn) => turn.prompt.id),
+    ),
+    values.add(
+      'json',
+      turns.map((turn) => JSON.stringify(turn.prompt.content)),
+    ),
+    values.add(
+      'int',
+      turns.map((turn) => turn.inputIds.length),
+    ),
+    values.add(
+      'text',
+      turns.map((turn) => turn.systemSha256),
+    ),
+    values.add(
+      'text',
+      turns.map((turn) => turn.toolsSha256),
+    ),
+    values.add(
+      'timestamptz',
+      turns.map((turn) => turn.queuedAt),
+    ),
+    values.add(
+      'timestamptz',
+      turns.map((turn) => turn.claimedAt),
+    ),
   ];
   const inputs = turns.flatMap((turn, index) => turn.inputIds.map((id) => ({ n: index + 1, id })));
   const drained = turns.flatMap((turn, index) => turn.eventIds.map((id) => ({ n: index + 1, id })));
   const events = turns.flatMap((turn, index) => turn.events.map((event) => ({ n: index + 1, event })));
   const snapshots = new Map(turns.flatMap((turn) => turn.snapshots.map((one) => [one.sha256, one.content] as const)));
   const inputColumns = [
-    values.add('bigint', inputs.map((row) => row.n)),
-    values.add('uuid', inputs.map((row) => row.id)),
+    values.add(
+      'bigint',
+      inputs.map((row) => row.n),
+    ),
+    values.add(
+      'uuid',
+      inputs.map((row) => row.id),
+    ),
   ];
   const drainedColumns = [
-    values.add('bigint', drained.map((row) => row.n)),
-    values.add('uuid', drained.map((row) => row.id)),
+    values.add(
+      'bigint',
+      drained.map((row) => row.n),
+    ),
+    values.add(
+      'uuid',
+      drained.map((row) => row.id),
+    ),
   ];
   const snapshotColumns = [values.add('text', [...snapshots.keys()]), values.add('json', [...snapshots.values()])];
   const eventColumns = [
-    values.add('bigint', events.map((row) => row.n)),
-    values.add('text', events.map((row) => row.event.type)),
-    values.add('json', events.map((row) => JSON.stringify(row.event.data))),
+    values.add(
+      'bigint',
+      events.map((row) => row.n),
+    ),
+    values.add(
+      'text',
+      events.map((row) => row.event.type),
+    ),
+    values.add(
+      'json',
+      events.map((row) => JSON.stringify(row.event.data)),
+    ),
   ];
   // Purpose: open each turn. Locking: the session rows in the order of their ids, then the inputs that they are stamped on.
   // An event that was dropped for the cap after it had been read is in the prompt all the same: it is consumed, not dropped.

@@ -18,25 +18,65 @@ export class Values {
  * `fence` (the writes that may be applied, with the locked session row's values), `verdict` (n, is_ok: applied now or earlier).
  */
 export function journalParts(values: Values, writes: JournalWrite[]): string {
-  return [head(values, writes), FENCE_SQL, entries(values, writes), modelCalls(values, writes), ledger(values, writes)].join(
-    ',\n',
-  );
+  return [
+    head(values, writes),
+    FENCE_SQL,
+    entries(values, writes),
+    modelCalls(values, writes),
+    ledger(values, writes),
+  ].join(',\n');
 }
 
 function head(values: Values, writes: JournalWrite[]): string {
   const columns = [
-    values.add('uuid', writes.map((write) => write.fence.sessionId)),
-    values.add('bigint', writes.map((write) => write.fence.epoch)),
-    values.add('bigint', writes.map((write) => write.fence.baseSeq)),
-    values.add('int', writes.map((write) => write.entries.length)),
-    values.add('uuid', writes.map((write) => write.progress.turnId)),
-    values.add('int', writes.map((write) => write.progress.calls)),
-    values.add('int', writes.map((write) => write.progress.retries)),
-    values.add('int', writes.map((write) => write.progress.steps)),
-    values.add('bigint', writes.map((write) => write.progress.inputTokens)),
-    values.add('bigint', writes.map((write) => write.progress.outputTokens)),
-    values.add('bigint', writes.map((write) => write.progress.cacheReadTokens)),
-    values.add('bigint', writes.map((write) => write.progress.cacheWriteTokens)),
+    values.add(
+      'uuid',
+      writes.map((write) => write.fence.sessionId),
+    ),
+    values.add(
+      'bigint',
+      writes.map((write) => write.fence.epoch),
+    ),
+    values.add(
+      'bigint',
+      writes.map((write) => write.fence.baseSeq),
+    ),
+    values.add(
+      'int',
+      writes.map((write) => write.entries.length),
+    ),
+    values.add(
+      'uuid',
+      writes.map((write) => write.progress.turnId),
+    ),
+    values.add(
+      'int',
+      writes.map((write) => write.progress.calls),
+    ),
+    values.add(
+      'int',
+      writes.map((write) => write.progress.retries),
+    ),
+    values.add(
+      'int',
+      writes.map((write) => write.progress.steps),
+    ),
+    values.add(
+      'bigint',
+      writes.map((write) => write.progress.inputTokens),
+    ),
+    values.add(
+      'bigint',
+      writes.map((write) => write.progress.outputTokens),
+    ),
+    values.add(
+      'bigint',
+      writes.map((write) => write.progress.cacheReadTokens),
+    ),
+    values.add(
+      'bigint',
+      writes.map((write) => write.progress.cacheWriteTokens),
+    ),
   ];
   return `head as materialized (
   select * from unnest(${columns.join(', ')}) with ordinality
@@ -66,12 +106,30 @@ function entries(values: Values, writes: JournalWrite[]): string {
     write.entries.map((entry, offset) => ({ n: index + 1, offset: offset + 1, entry })),
   );
   const columns = [
-    values.add('bigint', rows.map((row) => row.n)),
-    values.add('int', rows.map((row) => row.offset)),
-    values.add('uuid', rows.map((row) => row.entry.id)),
-    values.add('text', rows.map((row) => row.entry.kind)),
-    values.add('text', rows.map((row) => row.entry.role)),
-    values.add('json', rows.map((row) => JSON.stringify(row.entry.content))),
+    values.add(
+      'bigint',
+      rows.map((row) => row.n),
+    ),
+    values.add(
+      'int',
+      rows.map((row) => row.offset),
+    ),
+    values.add(
+      'uuid',
+      rows.map((row) => row.entry.id),
+    ),
+    values.add(
+      'text',
+      rows.map((row) => row.entry.kind),
+    ),
+    values.add(
+      'text',
+      rows.map((row) => row.entry.role),
+    ),
+    values.add(
+      'json',
+      rows.map((row) => JSON.stringify(row.entry.content)),
+    ),
   ];
   return `stored_entries as (
   insert into holdfast.entries (session_id, seq, id, transcript_no, parent_seq, kind, role, content, turn_id)
@@ -84,21 +142,66 @@ function entries(values: Values, writes: JournalWrite[]): string {
 function modelCalls(values: Values, writes: JournalWrite[]): string {
   const rows = writes.flatMap((write, index) => write.modelCalls.map((call) => ({ n: index + 1, call })));
   const columns = [
-    values.add('bigint', rows.map((row) => row.n)),
-    values.add('int', rows.map((row) => row.call.callNo)),
-    values.add('int', rows.map((row) => row.call.step)),
-    values.add('bigint', rows.map((row) => row.call.untilSeq)),
-    values.add('text', rows.map((row) => row.call.status)),
-    values.add('text', rows.map((row) => row.call.stopReason)),
-    values.add('text', rows.map((row) => row.call.responseId)),
-    values.add('json', rows.map((row) => (row.call.error === null ? null : JSON.stringify(row.call.error)))),
-    values.add('bigint', rows.map((row) => row.call.inputTokens)),
-    values.add('bigint', rows.map((row) => row.call.outputTokens)),
-    values.add('bigint', rows.map((row) => row.call.cacheReadTokens)),
-    values.add('bigint', rows.map((row) => row.call.cacheWriteTokens)),
-    values.add('timestamptz', rows.map((row) => row.call.startedAt)),
-    values.add('timestamptz', rows.map((row) => row.call.firstChunkAt)),
-    values.add('timestamptz', rows.map((row) => row.call.endedAt)),
+    values.add(
+      'bigint',
+      rows.map((row) => row.n),
+    ),
+    values.add(
+      'int',
+      rows.map((row) => row.call.callNo),
+    ),
+    values.add(
+      'int',
+      rows.map((row) => row.call.step),
+    ),
+    values.add(
+      'bigint',
+      rows.map((row) => row.call.untilSeq),
+    ),
+    values.add(
+      'text',
+      rows.map((row) => row.call.status),
+    ),
+    values.add(
+      'text',
+      rows.map((row) => row.call.stopReason),
+    ),
+    values.add(
+      'text',
+      rows.map((row) => row.call.responseId),
+    ),
+    values.add(
+      'json',
+      rows.map((row) => (row.call.error === null ? null : JSON.stringify(row.call.error))),
+    ),
+    values.add(
+      'bigint',
+      rows.map((row) => row.call.inputTokens),
+    ),
+    values.add(
+      'bigint',
+      rows.map((row) => row.call.outputTokens),
+    ),
+    values.add(
+      'bigint',
+      rows.map((row) => row.call.cacheReadTokens),
+    ),
+    values.add(
+      'bigint',
+      rows.map((row) => row.call.cacheWriteTokens),
+    ),
+    values.add(
+      'timestamptz',
+      rows.map((row) => row.call.startedAt),
+    ),
+    values.add(
+      'timestamptz',
+      rows.map((row) => row.call.firstChunkAt),
+    ),
+    values.add(
+      'timestamptz',
+      rows.map((row) => row.call.endedAt),
+    ),
   ];
   return `stored_calls as (
   insert into holdfast.model_calls (turn_id, call_no, step, epoch, until_seq, status, stop_reason, response_id, error,
@@ -116,19 +219,52 @@ function ledger(values: Values, writes: JournalWrite[]): string {
   const intents = writes.flatMap((write, index) => write.toolIntents.map((intent) => ({ n: index + 1, intent })));
   const settled = writes.flatMap((write, index) => write.toolSettlements.map((call) => ({ n: index + 1, call })));
   const intentColumns = [
-    values.add('bigint', intents.map((row) => row.n)),
-    values.add('int', intents.map((row) => row.intent.step)),
-    values.add('int', intents.map((row) => row.intent.ordinal)),
-    values.add('text', intents.map((row) => row.intent.callId)),
-    values.add('text', intents.map((row) => row.intent.name)),
-    values.add('boolean', intents.map((row) => row.intent.isIdempotent)),
+    values.add(
+      'bigint',
+      intents.map((row) => row.n),
+    ),
+    values.add(
+      'int',
+      intents.map((row) => row.intent.step),
+    ),
+    values.add(
+      'int',
+      intents.map((row) => row.intent.ordinal),
+    ),
+    values.add(
+      'text',
+      intents.map((row) => row.intent.callId),
+    ),
+    values.add(
+      'text',
+      intents.map((row) => row.intent.name),
+    ),
+    values.add(
+      'boolean',
+      intents.map((row) => row.intent.isIdempotent),
+    ),
   ];
   const settledColumns = [
-    values.add('bigint', settled.map((row) => row.n)),
-    values.add('int', settled.map((row) => row.call.step)),
-    values.add('int', settled.map((row) => row.call.ordinal)),
-    values.add('text', settled.map((row) => row.call.status)),
-    values.add('json', settled.map((row) => (row.call.result === null ? null : JSON.stringify(row.call.result)))),
+    values.add(
+      'bigint',
+      settled.map((row) => row.n),
+    ),
+    values.add(
+      'int',
+      settled.map((row) => row.call.step),
+    ),
+    values.add(
+      'int',
+      settled.map((row) => row.call.ordinal),
+    ),
+    values.add(
+      'text',
+      settled.map((row) => row.call.status),
+    ),
+    values.add(
+      'json',
+      settled.map((row) => (row.call.result === null ? null : JSON.stringify(row.call.result))),
+    ),
   ];
   // An intent that is there already is a call that is run again after a death: its tool is idempotent.
   return `stored_intents as (
@@ -154,10 +290,22 @@ export const PROGRESS_SQL = `calls = fence.calls, retries = fence.retries, steps
 export function eventsSource(values: Values, writes: JournalWrite[]): string {
   const rows = writes.flatMap((write, index) => write.events.map((event) => ({ n: index + 1, event })));
   const columns = [
-    values.add('bigint', rows.map((row) => row.n)),
-    values.add('bigint', rows.map((_, index) => index)),
-    values.add('text', rows.map((row) => row.event.type)),
-    values.add('json', rows.map((row) => JSON.stringify(row.event.data))),
+    values.add(
+      'bigint',
+      rows.map((row) => row.n),
+    ),
+    values.add(
+      'bigint',
+      rows.map((_, index) => index),
+    ),
+    values.add(
+      'text',
+      rows.map((row) => row.event.type),
+    ),
+    values.add(
+      'json',
+      rows.map((row) => JSON.stringify(row.event.data)),
+    ),
   ];
   return `select fence.session_id, fence.turn_id, e.type, e.data, e.pos as n
     from unnest(${columns.join(', ')}) as e (n, pos, type, data) join fence on fence.n = e.n`;

@@ -79,9 +79,7 @@ async function newestOf(
     .select({ letter: deadLetters, sessionKey: sessions.key })
     .from(deadLetters)
     .leftJoin(sessions, eq(sessions.id, deadLetters.sessionId))
-    .where(
-      and(eq(deadLetters.state, group.state), eq(deadLetters.kind, group.kind), eq(deadLetters.code, group.code)),
-    )
+    .where(and(eq(deadLetters.state, group.state), eq(deadLetters.kind, group.kind), eq(deadLetters.code, group.code)))
     .orderBy(desc(deadLetters.id))
     .limit(LETTERS_OF_GROUP_MAX);
   return rows.map(({ letter, sessionKey }) => ({

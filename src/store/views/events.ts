@@ -102,7 +102,9 @@ function eventOf(row: RawEvent): EventRow {
 function conditionOf(filter: EventFilter): SQL {
   const parts: SQL[] = [];
   if (filter.sessionKey !== undefined) {
-    parts.push(sql`and e.session_id = (select wanted.id from holdfast.sessions wanted where wanted.key = ${filter.sessionKey})`);
+    parts.push(
+      sql`and e.session_id = (select wanted.id from holdfast.sessions wanted where wanted.key = ${filter.sessionKey})`,
+    );
   }
   if (filter.turn !== undefined) {
     parts.push(sql`and e.session_id = ${filter.turn.sessionId} and e.turn_id = ${filter.turn.id}`);

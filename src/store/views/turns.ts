@@ -83,7 +83,9 @@ export async function findTurn(
     .from(turns)
     .where(eq(turns.id, id));
   const row = rows[0];
-  return row === undefined ? null : { sessionId: row.sessionId, startedAt: row.startedAt, isEnded: row.endedAt !== null };
+  return row === undefined
+    ? null
+    : { sessionId: row.sessionId, startedAt: row.startedAt, isEnded: row.endedAt !== null };
 }
 
 /** Turns, the youngest first; a filter that names no session of ours finds none. */
