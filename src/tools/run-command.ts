@@ -48,8 +48,10 @@ export async function runCommand(command: Command): Promise<CommandEnd> {
   const output = new BoundedOutput(command.outputBytesMax);
   shell.stdout.on('data', (chunk: Buffer) => output.write(chunk));
   const closed = once(shell.stdout, 'close').catch(() => undefined);
-  // Guarded before anything is awaited, so that this process hardly has a moment to die in between.
-  if (shell.pid !== undefined) guardProcessGroup(shell.pid);
+  if (shell.pid !== undefined) {
+    guardProcessGroup(shell.pid);
+    shell.stdin.end('go\n');
+  }
   await once(shell, 'spawn');
   // A process that was spawned has an id, and it leads the group.
   const groupId = shell.pid as number;
@@ -69,17 +71,21 @@ export async function runCommand(command: Command): Promise<CommandEnd> {
 }
 
 /**
- * The outer sh gives the shell one pipe for both of its outputs, so that their order is kept, and becomes it. `--` because a command may
- * begin with a dash.
+ * The outer sh waits for a line before it becomes the shell that runs the command: if this process dies before the group is guarded, the
+ * line never comes and nothing runs. It gives the shell one pipe for both of its outputs, so that their order is kept. `--` because
+ * a command may begin with a dash.
  */
 function startShell({ command, workdir, environment }: Command) {
-  const shell = existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh';
-  return spawn('/bin/sh', ['-c', 'exec "$0" -c -- "$1" 2>&1', shell, command], {
+  const path = existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh';
+  const shell = spawn('/bin/sh', ['-c', 'read -r go && exec "$0" -c -- "$1" </dev/null 2>&1', path, command], {
     cwd: workdir,
     env: environment,
-    detached: false,
-    stdio: ['ignore', 'pipe', 'ignore'],
+    detached: true,
+    stdio: ['pipe', 'pipe', 'ignore'],
   });
+  // It may be killed before it has read.
+  shell.stdin.on('error', () => undefined);
+  return shell;
 }
 
 function aborted(signal: AbortSignal): Promise<true> {
