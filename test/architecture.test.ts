@@ -28,7 +28,6 @@ const MAY_IMPORT: Record<string, string[]> = {
   'workers/': ['src/core/', 'src/store/', 'src/model/', 'src/tools/', 'src/channels/', 'src/turn/', 'jobs/', ...BASE],
   // Entry points build the context of a process, so they see all rooms.
   'workers/start-service.ts': [''],
-  'workers/create-api-context.ts': [''],
   'src/cli/': [''],
 };
 
@@ -40,7 +39,7 @@ const PACKAGE_ROOMS: Record<string, string[]> = {
   pg: ['src/store/', 'src/embedded-postgres/', 'workers/queue/', 'src/cli/doctor/'],
   fastify: ['src/api/'],
   commander: ['src/cli/'],
-  'drizzle-orm': ['src/store/', 'workers/create-api-context.ts'],
+  'drizzle-orm': ['src/store/'],
   standardwebhooks: ['src/channels/'],
 };
 

@@ -1,7 +1,7 @@
 // Starts the service: any of the roles api, worker and scheduler in this process, on the database and queue that the environment
 // names, or on its own. Everything that is started here is ended by `drain`, in the reverse order.
 import { systemClock } from '../src/clock.ts';
-import { agentOf, ensureApiKey, type Config } from '../src/config.ts';
+import { agentOf, ensureApiKey, isAgent, type Config, type ThinkingLevel } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Database } from '../src/store/database.ts';
 import { createWake } from '../src/wake.ts';
@@ -96,6 +96,8 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
         adminKey: apiKey.key,
         modelInfo: { provider: 'anthropic', name: defaultModelOf(config), isScripted: modelEndpoint.isScripted },
         dependencies: [{ name: 'queue', check: () => backend.ping() }],
+        deriveRequest: (turnId, callNo) =>
+          modules.deriveRequest(database, { turnId, callNo, defaultThinking: thinkingOf(config) }),
       }),
     );
     enders.push(() => api.close());
@@ -117,8 +119,8 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
 async function loadModules(roles: readonly Role[]) {
   const isApi = roles.includes('api');
   const isWorker = roles.includes('worker');
-  const [migrate, database, queue, jobs, reconciler, waiting, housekeeper, api, apiContext, worker] = await Promise.all(
-    [
+  const [migrate, database, queue, jobs, reconciler, waiting, housekeeper, derive, api, apiContext, worker] =
+    await Promise.all([
       import('../src/store/migrate.ts'),
       import('../src/store/database.ts'),
       import('./queue/open-queue-backend.ts'),
@@ -126,11 +128,11 @@ async function loadModules(roles: readonly Role[]) {
       import('./reconciler.ts'),
       import('./still-waiting.ts'),
       import('./housekeeper.ts'),
+      import('../src/turn/derive-request.ts'),
       isApi ? import('../src/api/create-api.ts') : null,
-      isApi ? import('./create-api-context.ts') : null,
+      isApi ? import('../src/api/create-context.ts') : null,
       isWorker ? import('./start-worker.ts') : null,
-    ],
-  );
+    ]);
   return {
     migrate: migrate.migrate,
     openDatabase: database.openDatabase as (options: Parameters<typeof database.openDatabase>[0]) => Database,
@@ -139,6 +141,7 @@ async function loadModules(roles: readonly Role[]) {
     Reconciler: reconciler.Reconciler,
     stillWaiting: waiting.stillWaiting,
     startHousekeeper: housekeeper.startHousekeeper,
+    deriveRequest: derive.deriveRequest,
     createApi: api?.createApi ?? null,
     createApiContext: apiContext?.createApiContext ?? null,
     startWorker: worker?.startWorker ?? null,
@@ -175,6 +178,11 @@ async function modelEndpointOf(config: Config, roles: readonly Role[], enders: E
   const scripted = await startScriptedModel({ host: '127.0.0.1', port: 0 });
   enders.push(() => scripted.close());
   return { apiKey: 'scripted', baseUrl: scripted.url, isScripted: true };
+}
+
+/** The thinking level of an agent's turns that set none. */
+function thinkingOf(config: Config): (agentId: string) => ThinkingLevel {
+  return (agentId) => (isAgent(config, agentId) ? agentOf(config, agentId).thinking : 'off');
 }
 
 function defaultModelOf(config: Config): string {

@@ -64,9 +64,13 @@ export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
 /** A session as it is made when this message is the first that reaches it. */
 export function neededSession(key: SessionKey, body?: InboundMessage) {
   const kind = sessionKindOf(key);
+  let candidateId: SessionId | undefined;
   return {
     key,
-    candidateId: newId<SessionId>(),
+    // Made when it is asked for: nearly always the session exists.
+    get candidateId() {
+      return (candidateId ??= newId<SessionId>());
+    },
     agentId: agentIdOf(key),
     kind,
     lane: laneOf(kind),
@@ -77,7 +81,12 @@ export function neededSession(key: SessionKey, body?: InboundMessage) {
 /** Unique for ever per channel, account and chat (G2); a message without a chat belongs to that of its session. */
 function platformKeyOf(sessionKey: SessionKey, body: InboundMessage): string | null {
   if (body.messageId === undefined) return null;
-  return JSON.stringify([channelOf(body), body.accountId ?? null, body.chatId ?? `session:${sessionKey}`, body.messageId]);
+  return JSON.stringify([
+    channelOf(body),
+    body.accountId ?? null,
+    body.chatId ?? `session:${sessionKey}`,
+    body.messageId,
+  ]);
 }
 
 async function answerOf(
@@ -88,7 +97,13 @@ async function answerOf(
   switch (acceptance.kind) {
     case 'accepted': {
       const message = newMessageView(acceptance.message, sent);
-      return { kind: 'accepted', sessionId: sent.sessionId, message, session: acceptance.session, disposition: 'queued' };
+      return {
+        kind: 'accepted',
+        sessionId: sent.sessionId,
+        message,
+        session: acceptance.session,
+        disposition: 'queued',
+      };
     }
     case 'duplicate':
       return acceptance.by === 'idempotency'

@@ -21,6 +21,11 @@ export class Admission {
     this.#bounds = bounds;
   }
 
+  /** How many are inside now. */
+  get size(): number {
+    return this.#inside.size;
+  }
+
   /** Lets a request in or throws 503. */
   enter(request: FastifyRequest): void {
     const bytes = this.#bytesOf(request);

@@ -35,7 +35,7 @@ export interface ApiContext {
 }
 
 /** What became of a message at the door. */
-export type Disposition = 'queued' | 'steered' | 'interrupting' | 'duplicate' | 'command' | 'rejected';
+type Disposition = 'queued' | 'steered' | 'interrupting' | 'duplicate' | 'command' | 'rejected';
 
 export interface AcceptedAnswer {
   message: MessageView;
@@ -53,7 +53,7 @@ export type Accepted =
   | { kind: 'mismatch' }
   | { kind: 'full'; retryAfterMs: number };
 
-export interface KeyedBody {
+interface KeyedBody {
   scope: string;
   key: string;
   sha256: string;
@@ -66,8 +66,15 @@ export type AcceptMessage = (input: {
   idempotency: KeyedBody | null;
 }) => Promise<Accepted>;
 
-export interface EnqueuedSystemEvent {
-  event: { id: string; sessionKey: string; text: string; contextKey: string | null; trusted: boolean; createdAt: string };
+interface EnqueuedSystemEvent {
+  event: {
+    id: string;
+    sessionKey: string;
+    text: string;
+    contextKey: string | null;
+    trusted: boolean;
+    createdAt: string;
+  };
   disposition: 'queued' | 'duplicate';
 }
 
@@ -96,7 +103,7 @@ export interface Control {
 }
 
 /** The model request of call `n` of a turn, as it was sent; null when there was no such call. */
-export type DeriveRequest = (turnId: string, n: number) => Promise<object | null>;
+type DeriveRequest = (turnId: string, n: number) => Promise<object | null>;
 
 /** Says that something of a session was committed in this process. Listeners must not throw. */
 export interface CommitWake {

@@ -43,7 +43,7 @@ export function createApi(context: ApiContext): FastifyInstance {
     requestTimeout: ARRIVAL_MS_MAX,
     // While it closes, what still comes on open connections is answered as usual: a rolling restart fails nobody (G26).
     return503OnClosing: false,
-    genReqId: requestIdOf,
+    genReqId: createRequestIdOf(),
     frameworkErrors: (error, request, reply) => {
       reply.header('x-request-id', request.id);
       handleError(error, request, reply);
@@ -55,10 +55,14 @@ export function createApi(context: ApiContext): FastifyInstance {
   app.addHook('onResponse', createOnResponse(services));
   app.addHook('preClose', (done) => {
     services.close();
+    // Connections whose request ends from now on are not kept for another one.
+    app.server.keepAliveTimeout = 1;
     done();
   });
   app.setErrorHandler(handleError);
-  app.setNotFoundHandler((request, reply) => handleError(notFound(`${request.method} ${pathOf(request)}`), request, reply));
+  app.setNotFoundHandler((request, reply) =>
+    handleError(notFound(`${request.method} ${pathOf(request)}`), request, reply),
+  );
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     readBody(body as Buffer, context.config.limits.jsonDepth, done);
@@ -83,9 +87,16 @@ function readBody(body: Buffer, depthMax: number, done: (error: Error | null, va
   }
 }
 
-function requestIdOf(raw: { headers: Record<string, string | string[] | undefined> }): string {
-  const given = raw.headers['x-request-id'];
-  return typeof given === 'string' && REQUEST_ID.test(given) ? given : newId<string>();
+/** The id that the client gives, or one of our own: of this server, and counted, because a random one costs more than it says. */
+function createRequestIdOf() {
+  const server = newId<string>();
+  let count = 0;
+  return (raw: { headers: Record<string, string | string[] | undefined> }): string => {
+    const given = raw.headers['x-request-id'];
+    if (typeof given === 'string' && REQUEST_ID.test(given)) return given;
+    count += 1;
+    return `${server}.${count}`;
+  };
 }
 
 function pathOf(request: FastifyRequest): string {
@@ -167,7 +178,11 @@ function placeOf(path: string, params: object): string {
 /** Answers bytes that are not HTTP, or headers that are too long; there is no request yet. */
 function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const body = problemBody(new Problem('invalid_request', 'This is not an HTTP request that can be read.'), '', newId<string>());
+  const body = problemBody(
+    new Problem('invalid_request', 'This is not an HTTP request that can be read.'),
+    '',
+    newId<string>(),
+  );
   socket.end(
     `HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\nconnection: close\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

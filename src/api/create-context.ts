@@ -11,7 +11,6 @@ import { patchSession } from '../store/patch-session.ts';
 import { createEnsureSession } from '../store/sessions.ts';
 import { enqueueSystemEvent } from '../store/system-events.ts';
 import { findSession } from '../store/views/sessions.ts';
-import { findTurn } from '../store/views/turns.ts';
 import type { Wake } from '../wake.ts';
 import { createAcceptMessage, neededSession } from './accept-message.ts';
 import type { ApiContext, Control, EnqueueSystemEvent } from './context.ts';
@@ -57,28 +56,32 @@ function createEnqueue(database: Database, wake: Wake): EnqueueSystemEvent {
 type ControlParts = Pick<ContextParts, 'database' | 'doorbell' | 'wake'> & Pick<ApiContext, 'views'>;
 
 function createControl({ database, views, doorbell, wake }: ControlParts): Control {
+  function ring({ sessionId, lane, ringNo }: { sessionId: string; lane: string; ringNo: number }): void {
+    // The store writes only ids of sessions and lanes of the configuration.
+    void doorbell.ring([{ kind: 'inbound', lane: lane as Lane, sessionId: sessionId as SessionId, ringNo }]);
+  }
   return {
     async abortSession(input) {
       const session = await findSession(views, input.sessionKey);
       const done = session === null ? null : await abortSession(database, input);
-      if (session !== null) wake.committed(session.id);
-      return done;
+      if (session === null || done === null) return null;
+      wake.committed(session.id);
+      if (done.ring !== null) ring(done.ring);
+      return { aborted: done.aborted, cancelled: done.cancelled };
     },
     async abortTurn(turnId) {
-      const isStopped = await abortTurn(database, turnId);
-      const turn = isStopped ? await findTurn(views, turnId) : null;
-      if (turn !== null) wake.committed(turn.sessionId);
-      return isStopped;
+      const stopped = await abortTurn(database, turnId);
+      if (stopped === null) return false;
+      wake.committed(stopped.sessionId);
+      if (stopped.ring !== null) ring(stopped.ring);
+      return true;
     },
     async retryTurn(turnId) {
       const retried = await retryTurn(database, turnId);
       if (retried.kind !== 'ok') return retried.kind;
       wake.committed(retried.sessionId);
-      if (retried.ringNo !== null) {
-        // The store writes only ids of sessions and lanes of the configuration.
-        const [sessionId, lane, ringNo] = [retried.sessionId as SessionId, retried.lane as Lane, retried.ringNo];
-        void doorbell.ring([{ kind: 'inbound', lane, sessionId, ringNo }]);
-      }
+      const { sessionId, lane, ringNo } = retried;
+      if (ringNo !== null) ring({ sessionId, lane, ringNo });
       return 'ok';
     },
     patchSession: (sessionKey, patch) => patchSession(views, sessionKey, patch),

@@ -41,18 +41,22 @@ export class EventStream {
     this.#options = options;
     this.#cursor = options.after;
     this.#closed = new Promise((resolve) => {
-      options.response.once('close', () => {
+      const leave = (): void => {
         this.#isDone = true;
         options.tail.detach(this.#subscriber);
         resolve();
-      });
+      };
+      options.response.once('close', leave);
+      // Whoever left already is not told of again; and what is written to somebody who leaves is no error of ours.
+      if (options.response.destroyed) leave();
+      options.response.on('error', () => undefined);
     });
   }
 
   /** Replays and follows until the stream ends or the client leaves. Rejects when the past cannot be read. */
   async run(): Promise<void> {
     const { response, tail } = this.#options;
-    response.write(retryFrame(RETRY_MS) + idFrame(this.#cursor));
+    if (!this.#isDone) response.write(retryFrame(RETRY_MS) + idFrame(this.#cursor));
     while (!this.#isDone) {
       if (await this.#replayPage()) continue;
       if (this.#isDone) return;
@@ -69,11 +73,11 @@ export class EventStream {
    */
   beat(): void {
     const { response, tail } = this.#options;
-    if (this.#isDone || response.destroyed) return;
+    if (this.#isDone) return;
     const isStalled = response.writableLength > 0 && response.writableLength >= this.#unreadAtBeat;
     this.#unreadAtBeat = response.writableLength;
     this.#stalledBeats = isStalled ? this.#stalledBeats + 1 : 0;
-    if (this.#stalledBeats >= STALLED_BEATS_MAX) response.destroy();
+    if (this.#stalledBeats >= STALLED_BEATS_MAX) return void response.destroy();
     if (!this.#isLive) return;
     if (tail.position > this.#cursor) this.#cursor = tail.position;
     this.#writeLive(`: alive\n${idFrame(this.#cursor)}`);
@@ -90,7 +94,7 @@ export class EventStream {
   async #replayPage(): Promise<boolean> {
     const { response, read, isLast } = this.#options;
     const page = await read({ after: this.#cursor, limit: PAGE_EVENTS });
-    if (this.#isDone || response.destroyed) return false;
+    if (this.#isDone) return false;
     const last = page.events.findIndex(isLast);
     const events = last === -1 ? page.events : page.events.slice(0, last + 1);
     const hasRoom = events.length === 0 || response.write(events.map(frameOf).join(''));
@@ -100,8 +104,8 @@ export class EventStream {
     }
     if (!hasRoom) await Promise.race([drained(response), this.#closed]);
     const isMore = page.events.length === PAGE_EVENTS;
-    const newest = page.events.at(-1)?.id ?? this.#cursor;
-    this.#cursor = isMore || newest >= page.horizon ? newest : maxOf(this.#cursor, page.horizon - 1n);
+    // Everything below the horizon was read. An id from beyond it, whoever made it up, does not count: it would hide what comes.
+    this.#cursor = isMore ? (page.events.at(-1)?.id ?? this.#cursor) : page.horizon - 1n;
     return isMore;
   }
 
@@ -123,13 +127,10 @@ export class EventStream {
 
   #writeLive(text: string): void {
     const { response } = this.#options;
+    if (response.destroyed) return;
     response.write(text);
     if (response.writableLength > BUFFER_BYTES_MAX) response.destroy();
   }
-}
-
-function maxOf(one: bigint, other: bigint): bigint {
-  return one > other ? one : other;
 }
 
 function drained(response: ServerResponse): Promise<void> {

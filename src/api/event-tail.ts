@@ -76,9 +76,10 @@ export class EventTail {
    * lies between its floor and now is not remembered: then it must read on from the database and come again.
    */
   attach(subscriber: Subscriber, floor: bigint): boolean {
-    if (this.#subscribers.size === 0) this.#start(floor);
+    if (this.#subscribers.size === 0) this.#startAfter(floor);
     if (floor < this.#rememberedAfter) return false;
     this.#subscribers.set(subscriber, floor);
+    this.#lookWithin(this.#intervalMs);
     const missed = this.#remembered.filter(({ event }) => event.id > floor);
     if (missed.length > 0) subscriber.take(missed);
     return true;
@@ -89,15 +90,18 @@ export class EventTail {
     if (this.#subscribers.size === 0) this.#stop();
   }
 
-  #start(floor: bigint): void {
+  /** Begins anew: with the first subscriber, and when the database went back to an older state (a restore, a fail-over). */
+  #startAfter(floor: bigint): void {
     this.#position = floor;
+    this.#remembered = [];
+    this.#rememberedChars = 0;
     this.#rememberedAfter = floor;
+    for (const subscriber of this.#subscribers.keys()) this.#subscribers.set(subscriber, floor);
     this.#stopListening ??= this.#options.wake.onCommit(() => {
       this.#intervalMs = WOKEN_INTERVAL_MS;
       this.#lookWithin(0);
     });
-    this.#intervalMs = INTERVAL_MS_MIN;
-    this.#lookWithin(0);
+    this.#intervalMs = WOKEN_INTERVAL_MS;
   }
 
   #stop(): void {
@@ -106,7 +110,6 @@ export class EventTail {
     this.#stopListening?.();
     this.#stopListening = undefined;
     this.#remembered = [];
-    this.#rememberedChars = 0;
   }
 
   #lookWithin(ms: number): void {
@@ -135,6 +138,7 @@ export class EventTail {
       // Everybody may have left meanwhile, and others begun elsewhere; then this page is not the continuation of anything.
       if (this.#subscribers.size > 0 && this.#position === after) {
         isMore = page.events.length === PAGE_EVENTS;
+        if (page.horizon <= this.#position) this.#startAfter(page.horizon - 1n);
         this.#handOut(page.events);
       }
     } catch (error) {
@@ -154,7 +158,7 @@ export class EventTail {
     const live = events.map((event) => ({ event, frame: frameOf(event) }));
     this.#position = last.id;
     this.#remember(live);
-    for (const [subscriber, floor] of [...this.#subscribers]) {
+    for (const [subscriber, floor] of this.#subscribers) {
       const news = floor < live[0]!.event.id ? live : live.filter(({ event }) => event.id > floor);
       if (news.length > 0) subscriber.take(news);
     }

@@ -16,7 +16,7 @@ export interface ApiMetrics {
 /** Makes the metrics of an API process, in the given registry or in one of its own. */
 export function createMetrics(
   shared: Registry | undefined,
-  now: { eventStreams: () => number; waitingRequests: () => number },
+  now: { requestsInside: () => number; eventStreams: () => number; waitingRequests: () => number },
 ): ApiMetrics {
   const registry = shared ?? new Registry();
   if (shared === undefined) collectDefaultMetrics({ register: registry });
@@ -33,6 +33,7 @@ export function createMetrics(
     buckets: SECONDS,
     registers: [registry],
   });
+  gaugeOf(registry, 'holdfast_http_requests_inside', 'Requests that are being answered', now.requestsInside);
   gaugeOf(registry, 'holdfast_event_streams', 'Open event streams', now.eventStreams);
   gaugeOf(registry, 'holdfast_waiting_requests', 'Requests that wait for a message to be settled', now.waitingRequests);
   const stats = new StatsGauges(registry);

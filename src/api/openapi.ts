@@ -10,7 +10,11 @@ type Json = Record<string, unknown>;
 const COMPONENT_PREFIX = '#/components/schemas/';
 
 const PATH_PARAMETERS: Record<string, Json> = {
-  key: { type: 'string', description: 'Session key; agent:main: is put in front of a key without agent:', maxLength: 211 },
+  key: {
+    type: 'string',
+    description: 'Session key; agent:main: is put in front of a key without agent:',
+    maxLength: 211,
+  },
   id: { type: 'string', format: 'uuid' },
   n: { type: 'integer', minimum: 1 },
 };
@@ -84,7 +88,9 @@ function operationOf(route: Route): Json {
       ? {}
       : { requestBody: { required: !route.body.safeParse({}).success, content: jsonContent(schemaOf(route.body)) } }),
     responses: {
-      ...Object.fromEntries(Object.entries(route.answers).map(([status, doc]) => [status, answerOf(Number(status), doc)])),
+      ...Object.fromEntries(
+        Object.entries(route.answers).map(([status, doc]) => [status, answerOf(Number(status), doc)]),
+      ),
       default: { $ref: '#/components/responses/Problem' },
     },
   };
@@ -98,7 +104,12 @@ function parametersOf(route: Route): Json[] {
     schema: PATH_PARAMETERS[name] ?? { type: 'string' },
   }));
   const query = route.query instanceof z.ZodObject ? (route.query.shape as Record<string, z.ZodType>) : {};
-  const inQuery = Object.entries(query).map(([name, schema]) => ({ name, in: 'query', required: false, schema: schemaOf(schema) }));
+  const inQuery = Object.entries(query).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: false,
+    schema: schemaOf(schema),
+  }));
   const headers = { ...route.headers, ...(route.method === 'POST' ? { 'Idempotency-Key': IDEMPOTENCY_KEY } : {}) };
   const inHeader = Object.entries(headers).map(([name, description]) => ({
     name,
@@ -110,7 +121,8 @@ function parametersOf(route: Route): Json[] {
   return [...inPath, ...inQuery, ...inHeader];
 }
 
-const IDEMPOTENCY_KEY = '1 to 200 visible ASCII characters; the same key with the same body gives the first answer again';
+const IDEMPOTENCY_KEY =
+  '1 to 200 visible ASCII characters; the same key with the same body gives the first answer again';
 
 function answerOf(status: number, doc: AnswerDoc): Json {
   if (doc.schema !== undefined) return { description: doc.description, content: jsonContent(schemaOf(doc.schema)) };

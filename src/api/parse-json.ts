@@ -55,8 +55,12 @@ function checkValue(value: unknown, check: Check, path: string): void {
 }
 
 /** Throws when the string holds a NUL character or half of a surrogate pair. */
-export function checkString(text: string, path: string): void {
-  const fault = text.includes('\u0000') ? 'holds a NUL character' : text.isWellFormed() ? null : 'holds a lone surrogate';
+function checkString(text: string, path: string): void {
+  const fault = text.includes('\u0000')
+    ? 'holds a NUL character'
+    : text.isWellFormed()
+      ? null
+      : 'holds a lone surrogate';
   if (fault === null) return;
   throw new Problem('invalid_body', `A string of the body ${fault}: ${shortened(path)}`, {
     errors: [{ path: shortened(path), message: fault }],

@@ -19,9 +19,9 @@ export function parseRequest(
   principal: Principal,
 ): ApiRequest<PathValues, unknown, unknown> {
   const params = parseParams(request.params as Record<string, string>);
-  const query = parseWith(route.query ?? noFields, request.query, 'invalid_query');
+  const query = parseFields(route.query, request.query, 'invalid_query');
   const rawBody = request.body ?? {};
-  const body = parseWith(route.body ?? noFields, rawBody, 'invalid_body');
+  const body = parseFields(route.body, rawBody, 'invalid_body');
   const { limit: _limit, cursor: _cursor, ...filters } = query as Record<string, unknown>;
   return {
     params,
@@ -66,6 +66,14 @@ function parseParams(raw: Record<string, string>): PathValues {
   }
   // Those that the path names are there: the router matched it.
   return params as PathValues;
+}
+
+/** By the schema; without one there may be no fields, which is seen without asking zod. */
+function parseFields(schema: z.ZodType | undefined, value: unknown, code: ProblemCode): unknown {
+  if (schema !== undefined) return parseWith(schema, value, code);
+  const isEmpty =
+    typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+  return isEmpty ? value : parseWith(noFields, value, code);
 }
 
 function parseWith(schema: z.ZodType, value: unknown, code: ProblemCode): unknown {

@@ -31,7 +31,9 @@ async function checkOne(dependency: Dependency): Promise<Readiness['dependencies
 }
 
 function errorName(error: unknown): string {
-  const codes = [error, (error as { cause?: unknown } | null)?.cause].map((one) => (one as { code?: unknown } | null)?.code);
+  const codes = [error, (error as { cause?: unknown } | null)?.cause].map(
+    (one) => (one as { code?: unknown } | null)?.code,
+  );
   const code = codes.find((one) => typeof one === 'string');
   if (typeof code === 'string') return code;
   return error instanceof Error ? error.name : 'failed';

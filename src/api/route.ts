@@ -16,7 +16,7 @@ export interface PathValues {
 }
 
 type NamesIn<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
-export type ParamsOf<Path> = Pick<PathValues, NamesIn<Path> & keyof PathValues>;
+type ParamsOf<Path> = Pick<PathValues, NamesIn<Path> & keyof PathValues>;
 
 /** A request whose parts are all checked. */
 export interface ApiRequest<Params, Query, Body> {

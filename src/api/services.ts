@@ -47,16 +47,18 @@ export function createServices(context: ApiContext, routes: Route[]): ApiService
   const tail = new EventTail({ read: (page) => readEvents(views, {}, page), wake, logger });
   const streams = new EventStreams(config.limits.eventStreams);
   let document: object | undefined;
+  const admission = new Admission({
+    requestsMax: REQUESTS_MAX,
+    bodyBytesMax: BODY_BYTES_MAX,
+    unknownBodyBytes: config.limits.bodyBytes,
+  });
   return {
-    admission: new Admission({
-      requestsMax: REQUESTS_MAX,
-      bodyBytesMax: BODY_BYTES_MAX,
-      unknownBodyBytes: config.limits.bodyBytes,
-    }),
+    admission,
     waiter,
     tail,
     streams,
     metrics: createMetrics(context.metrics, {
+      requestsInside: () => admission.size,
       eventStreams: () => streams.size,
       waitingRequests: () => waiter.size,
     }),

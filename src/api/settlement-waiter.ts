@@ -63,11 +63,7 @@ export class SettlementWaiter {
    * True when the message is settled, false when the time is over or the signal says so (the client is gone). Never rejects: a
    * database that is away only means that nothing is known yet.
    */
-  async wait(
-    message: { id: string; sessionId: string },
-    timeoutMs: number,
-    signal: AbortSignal,
-  ): Promise<boolean> {
+  async wait(message: { id: string; sessionId: string }, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     if (this.#isClosed || signal.aborted || this.#size >= this.#options.waitingMax) return false;
     return new Promise<boolean>((resolve) => {
       const waiting: Waiting = { sessionId: message.sessionId, end };
@@ -91,7 +87,7 @@ export class SettlementWaiter {
     this.#stopListening();
     clearTimeout(this.#timer);
     clearTimeout(this.#wokenTimer);
-    for (const group of [...this.#waiting.values()]) for (const one of [...group]) one.end(false);
+    for (const group of this.#waiting.values()) for (const one of group) one.end(false);
   }
 
   #add(messageId: string, waiting: Waiting): void {
@@ -151,7 +147,7 @@ export class SettlementWaiter {
     try {
       const settled = await this.#options.findSettled(ids);
       this.#isFailing = false;
-      for (const id of settled) for (const one of [...(this.#waiting.get(id) ?? [])]) one.end(true);
+      for (const id of settled) for (const one of this.#waiting.get(id) ?? []) one.end(true);
     } catch (error) {
       if (!this.#isFailing) this.#options.logger.warn({ err: error }, 'cannot look for settled messages; trying on');
       this.#isFailing = true;

@@ -15,7 +15,9 @@ export function toProblem(error: unknown, bodyBytesMax: number): Problem {
 }
 
 function internal(error: unknown): Problem {
-  return new Problem('internal', 'Something went wrong inside. It was logged with the id of this request.', { cause: error });
+  return new Problem('internal', 'Something went wrong inside. It was logged with the id of this request.', {
+    cause: error,
+  });
 }
 
 /** What the HTTP server itself refuses. */

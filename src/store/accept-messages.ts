@@ -193,10 +193,11 @@ function reasonOf(row: ReasonRow): Acceptance {
     };
   }
   if (row.is_mismatch) return { kind: 'mismatch' };
-  if (row.twin_id !== null) return { kind: 'duplicate', id: row.twin_id, by: 'platform' };
-  if (row.resource_id !== null && row.resource_id !== row.id) {
+  // A key that made the message itself is replayed as such; one that was new and met an older platform message is not.
+  if (row.resource_id !== null && row.resource_id !== row.id && (row.twin_id ?? row.resource_id) === row.resource_id) {
     return { kind: 'duplicate', id: row.resource_id, by: 'idempotency' };
   }
+  if (row.twin_id !== null) return { kind: 'duplicate', id: row.twin_id, by: 'platform' };
   return { kind: 'full' };
 }
 

@@ -64,16 +64,32 @@ from moved left join rung on rung.session_id = moved.id`,
   return { aborted: row.turn_id, cancelled: row.cancelled, ring };
 }
 
-/** Stops one turn, if it still runs; what waits in its session stays. Returns false when it has ended or does not exist. */
-export async function abortTurn(database: Database, turnId: string, reason = 'stopped by the user'): Promise<boolean> {
+/** Stops one turn, if it still runs; what waits in its session stays. Null when it has ended or does not exist. */
+export async function abortTurn(
+  database: Database,
+  turnId: string,
+  reason = 'stopped by the user',
+): Promise<{ sessionId: string; ring: NeededRing | null } | null> {
   const result = await database.hot.query({
     name: 'abort-turn',
     text: `/* abort-turn */
-update holdfast.sessions s set stop_reason = $2, updated_at = clock_timestamp()
-from holdfast.turns t where t.id = $1 and s.id = t.session_id and s.turn_id = t.id`,
+with moved as (
+  update holdfast.sessions s set stop_reason = $2, updated_at = clock_timestamp()
+  from holdfast.turns t where t.id = $1 and s.id = t.session_id and s.turn_id = t.id
+  returning s.id, s.owner
+),
+rung as (
+  update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
+  from moved where d.session_id = moved.id and moved.owner is null
+  returning d.session_id, d.lane, d.rings
+)
+select moved.id, rung.lane, rung.rings from moved left join rung on rung.session_id = moved.id`,
     values: [turnId, reason],
   });
-  return (result.rowCount ?? 0) > 0;
+  const row = result.rows[0];
+  if (row === undefined) return null;
+  const ring = row.rings === null ? null : { sessionId: row.id, lane: row.lane, ringNo: Number(row.rings) };
+  return { sessionId: row.id, ring };
 }
 
 /**
@@ -94,8 +110,7 @@ locked as materialized (
 fit as materialized (
   select locked.*, turn.id as retried_id, turn.prompt_seq from locked join turn on turn.session_id = locked.id
   where turn.status in ('failed', 'aborted', 'timedOut') and locked.turn_id is null
-    and exists (select from holdfast.entries e
-      where e.session_id = locked.id and e.seq = locked.entry_seq and e.turn_id = turn.id and e.state = 'active')
+    and not exists (select from holdfast.turns later where later.session_id = locked.id and later.id > turn.id)
 ),
 again as (
   update holdfast.inbox i set status = 'waiting', turn_id = null, error = null, settled_at = null
@@ -108,7 +123,9 @@ hidden as (
 moved as (
   update holdfast.sessions s
   set waiting = s.waiting + (select count(*) from again)::int, transcript_version = s.transcript_version + 1,
-    leaf_seq = (select e.parent_seq from holdfast.entries e where e.session_id = fit.id and e.seq = fit.prompt_seq),
+    leaf_seq = case when s.leaf_seq >= fit.prompt_seq
+      then (select e.parent_seq from holdfast.entries e where e.session_id = fit.id and e.seq = fit.prompt_seq)
+      else s.leaf_seq end,
     updated_at = clock_timestamp()
   from fit where s.id = fit.id
   returning s.*

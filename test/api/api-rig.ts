@@ -5,9 +5,12 @@ import type { Ring } from '../../jobs/ring.ts';
 import { createApi } from '../../src/api/create-api.ts';
 import { createApiContext } from '../../src/api/create-context.ts';
 import type { ApiContext, Dependency } from '../../src/api/context.ts';
+import { ROUTES } from '../../src/api/route-table.ts';
+import { problem } from '../../src/api/schemas/answers.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { Config } from '../../src/config.ts';
 import { createLogger } from '../../src/logger.ts';
+import type { Tool } from '../../src/tools/tool.ts';
 import { deriveRequest } from '../../src/turn/derive-request.ts';
 import { createWake } from '../../src/wake.ts';
 import { createTurnRig } from '../turn/turn-rig.ts';
@@ -27,13 +30,21 @@ export type ApiRig = Awaited<ReturnType<typeof createApiRig>>;
 export interface JsonAnswer {
   status: number;
   headers: Record<string, unknown>;
-  // Tests look into answers of every shape; the schemas are checked by `api-answers.test.ts`.
+  // Tests look into answers of every shape; each was held against the schema of its route.
   body: any; // oxlint-disable-line typescript/no-explicit-any
 }
 
+/** A tool without effects, so that turns have steps. */
+const echo: Tool = {
+  spec: { name: 'echo', description: 'Says it again.', input_schema: { type: 'object' } },
+  summary: 'says it again',
+  isIdempotent: true,
+  run: async (input) => ({ content: JSON.stringify(input), isError: false }),
+};
+
 /** Makes the rig; `close` ends all of it. */
 export async function createApiRig(databaseUrl: string, options: ApiRigOptions = {}) {
-  const turns = await createTurnRig(databaseUrl);
+  const turns = await createTurnRig(databaseUrl, { tools: [echo] });
   const wake = createWake();
   const rings: Ring[] = [];
   const logLines: string[] = [];
@@ -56,8 +67,7 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
       database: turns.database,
       doorbell: { ring: async (rung) => void rings.push(...rung) },
       wake,
-      deriveRequest: (turnId, n) =>
-        deriveRequest(turns.database, { turnId, callNo: n, defaultThinking: () => 'off' }),
+      deriveRequest: (turnId, n) => deriveRequest(turns.database, { turnId, callNo: n, defaultThinking: () => 'off' }),
       modelInfo: { provider: 'scripted', name: 'anthropic/claude-sonnet-4-5', isScripted: true },
       dependencies: options.dependencies ?? [],
     }),
@@ -67,7 +77,11 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
   const worker = turns.worker();
 
   /** Asks in process, with the admin key unless headers say otherwise. */
-  async function ask(method: NonNullable<InjectOptions['method']>, url: string, more: InjectOptions = {}): Promise<JsonAnswer> {
+  async function ask(
+    method: NonNullable<InjectOptions['method']>,
+    url: string,
+    more: InjectOptions = {},
+  ): Promise<JsonAnswer> {
     const answer = await app.inject({
       ...more,
       method,
@@ -75,13 +89,16 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
       headers: { authorization: `Bearer ${ADMIN_KEY}`, ...more.headers },
     });
     const isJson = String(answer.headers['content-type']).includes('json');
-    return { status: answer.statusCode, headers: answer.headers, body: isJson ? answer.json() : answer.body };
+    const body: unknown = isJson ? answer.json() : answer.body;
+    checkDocumented({ method, url, status: answer.statusCode, body });
+    return { status: answer.statusCode, headers: answer.headers, body };
   }
 
   return {
     app,
     context,
     config,
+    databaseUrl,
     turns,
     wake,
     rings,
@@ -101,6 +118,20 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
       await turns.close();
     },
   };
+}
+
+/** Every answer of every test is what its route says that it answers. */
+function checkDocumented(answer: { method: string; url: string; status: number; body: unknown }): void {
+  const path = answer.url.split('?', 1)[0] ?? '';
+  const route = ROUTES.find(
+    (one) => one.method === answer.method && new RegExp(`^${one.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
+  );
+  const doc = route?.answers[answer.status];
+  const schema = doc?.schema ?? (answer.status >= 400 ? problem : undefined);
+  if (doc === undefined && answer.status < 400)
+    throw new Error(`${answer.method} ${path} does not say that it answers ${answer.status}`);
+  const result = schema?.safeParse(answer.body);
+  if (result?.success === false) throw new Error(`${answer.method} ${path} ${answer.status}: ${result.error.message}`);
 }
 
 async function listen(app: FastifyInstance): Promise<string> {

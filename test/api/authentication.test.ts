@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { ROUTES } from '../../src/api/route-table.ts';
 import { ADMIN_KEY } from './api-rig.ts';
-import { useApiRig } from './test-database.ts';
+import { useApiRig } from './use-api-rig.ts';
 
 const OPS_KEY = 'ops-key-0123456789';
 const holder = useApiRig({ keys: [{ name: 'ops', key: OPS_KEY }] });
@@ -64,8 +64,12 @@ describe('a key', () => {
   test('is in no log line and no answer (G31)', async () => {
     const { rig } = holder;
     await rig.get(`/v1/${ADMIN_KEY}`, { authorization: 'Bearer wrong-key-wrong-key' });
-    await rig.ask('POST', '/v1/sessions/main/messages', { payload: '{', headers: { 'content-type': 'application/json' } });
-    const said = rig.logLines.join('') + JSON.stringify((await rig.get('/openapi.json')).body) + (await rig.get('/metrics')).body;
+    await rig.ask('POST', '/v1/sessions/main/messages', {
+      payload: '{',
+      headers: { 'content-type': 'application/json' },
+    });
+    const said =
+      rig.logLines.join('') + JSON.stringify((await rig.get('/openapi.json')).body) + (await rig.get('/metrics')).body;
     for (const secret of [ADMIN_KEY, OPS_KEY, 'wrong-key-wrong-key']) expect(said).not.toContain(secret);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ADMIN_KEY } from './api-rig.ts';
-import { useApiRig } from './test-database.ts';
+import { eventually, useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig({ limits: { waitingPerSession: 5 }, keys: [{ name: 'ops', key: 'second-key-of-ops' }] });
 let numbers = 0;
@@ -56,7 +56,9 @@ describe('an inbound message', () => {
     const session = newSession();
     await rig.post(pathOf(session), { text: 'a', timestamp: '2026-02-27T01:56:00+01:00' });
     await rig.post(pathOf(session), { text: 'b', timestamp: 1_772_153_760_000 });
-    const rows = await rig.rows("select body ->> 'timestamp' as at from holdfast.inbox where body ->> 'text' in ('a', 'b')");
+    const rows = await rig.rows(
+      "select body ->> 'timestamp' as at from holdfast.inbox where body ->> 'text' in ('a', 'b')",
+    );
     expect(rows).toEqual([{ at: '1772153760000' }, { at: '1772153760000' }]);
   });
 
@@ -82,7 +84,10 @@ describe('an inbound message', () => {
     const first = await rig.post(pathOf(session), body);
     await rig.work(session);
     const again = await rig.post(pathOf(session), { ...body, text: 'hi again' });
-    expect(again).toMatchObject({ status: 202, body: { disposition: 'duplicate', message: { id: first.body.message.id } } });
+    expect(again).toMatchObject({
+      status: 202,
+      body: { disposition: 'duplicate', message: { id: first.body.message.id } },
+    });
     const elsewhere = await rig.post(pathOf(session), { ...body, chatId: '43' });
     expect(elsewhere.body.disposition).toBe('queued');
   });
@@ -157,7 +162,7 @@ describe('Prefer: wait', () => {
     const session = newSession();
     const waiting = rig.post(pathOf(session), { text: '[[reply: done]]' }, { prefer: 'wait=20' });
     // Nothing wakes this process: the worker has a wake of its own.
-    await expect.poll(() => rig.work(session)).toMatchObject({ kind: 'ended' });
+    await eventually(() => rig.work(session)).toMatchObject({ kind: 'ended' });
     const answer = await waiting;
     expect(answer).toMatchObject({
       status: 200,
@@ -179,7 +184,7 @@ describe('Prefer: wait', () => {
     const headers = { 'idempotency-key': 'k-5', prefer: 'wait=20' };
     const first = rig.post(pathOf(session), { text: '[[reply: same]]' }, headers);
     const second = rig.post(pathOf(session), { text: '[[reply: same]]' }, headers);
-    await expect.poll(() => rig.work(session)).toMatchObject({ kind: 'ended' });
+    await eventually(() => rig.work(session)).toMatchObject({ kind: 'ended' });
     const [one, other] = await Promise.all([first, second]);
     expect(one.body).toEqual(other.body);
     expect([one.status, other.status]).toEqual([200, 200]);
@@ -198,9 +203,9 @@ describe('Prefer: wait', () => {
     });
     const waiters = async (): Promise<string | undefined> =>
       /^holdfast_waiting_requests (\d+)/m.exec((await rig.get('/metrics')).body)?.[1];
-    await expect.poll(waiters).toBe('1');
+    await eventually(waiters).toBe('1');
     leaving.abort();
     await expect(request).rejects.toThrow();
-    await expect.poll(waiters).toBe('0');
+    await eventually(waiters).toBe('0');
   });
 });

@@ -1,6 +1,12 @@
 // Live events: streams that resume by the last id without a gap or a repeat, whichever process answers.
 import { z } from 'zod';
-import { findEventBefore, findTurnEnd, readEventHorizon, readEvents, type EventFilter } from '../../store/views/events.ts';
+import {
+  findEventBefore,
+  findTurnEnd,
+  readEventHorizon,
+  readEvents,
+  type EventFilter,
+} from '../../store/views/events.ts';
 import { findTurn } from '../../store/views/turns.ts';
 import type { ApiContext } from '../context.ts';
 import { withDeadline } from '../deadline.ts';
@@ -15,7 +21,10 @@ import type { ApiServices } from '../services.ts';
 const EVENT_ID = /^\d{1,18}$/;
 const READ_MS_MAX = 5_000;
 const afterText = z.string().regex(EVENT_ID, 'expected the id of an event').optional();
-const streamDoc = { description: 'Events: id, event, data {type, sessionKey, turnId, at, ...}', contentType: 'text/event-stream' };
+const streamDoc = {
+  description: 'Events: id, event, data {type, sessionKey, turnId, at, ...}',
+  contentType: 'text/event-stream',
+};
 const lastIdHeader = { 'Last-Event-ID': 'Resume after this event' };
 
 const getTurnEvents = defineRoute({
@@ -75,7 +84,8 @@ const getEvents = defineRoute({
     const wantedTypes = types === undefined ? undefined : new Set(types);
     const filter = { sessionKey, types };
     const now = async () => (await readEventHorizon(context.views)) - 1n;
-    const after = lastEventIdOf(request) ?? (await withDeadline(now(), READ_MS_MAX, 'The events could not be read in time.'));
+    const after =
+      lastEventIdOf(request) ?? (await withDeadline(now(), READ_MS_MAX, 'The events could not be read in time.'));
     return stream(request, services, {
       after,
       read: (page) => readEvents(context.views, filter, page),
@@ -91,7 +101,8 @@ const getEvents = defineRoute({
 /** `Last-Event-ID`, which a client that reconnects sends by itself, before `after`; null when there is neither. */
 function lastEventIdOf(request: ApiRequest<unknown, { after?: string | undefined }, unknown>): bigint | null {
   const header = request.headers['last-event-id'];
-  if (header === undefined || header === '') return request.query.after === undefined ? null : BigInt(request.query.after);
+  if (header === undefined || header === '')
+    return request.query.after === undefined ? null : BigInt(request.query.after);
   if (typeof header === 'string' && EVENT_ID.test(header)) return BigInt(header);
   throw new Problem('invalid_header', 'Last-Event-ID: expected the id of an event, a number.', {
     errors: [{ path: 'Last-Event-ID', message: 'expected the id of an event' }],
@@ -114,6 +125,8 @@ async function stream(
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache, no-transform',
     'x-accel-buffering': 'no',
+    // A connection that carried a stream ends with it: kept alive, it would hold a process that wants to stop.
+    connection: 'close',
   });
   try {
     await services.streams.run(new EventStream({ ...options, response: reply.raw, tail: services.tail }));

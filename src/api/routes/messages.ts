@@ -95,6 +95,7 @@ async function waitForEnd(
   const { request, context, services } = api;
   const gone = new AbortController();
   request.reply.raw.once('close', () => gone.abort());
+  if (request.reply.raw.destroyed) gone.abort();
   services.admission.leave(request.reply.request);
   const isSettled = await services.waiter.wait(
     { id: result.message.id, sessionId: result.sessionId },

@@ -5,7 +5,7 @@ import { message, session, systemEvent, turn } from './views.ts';
 const EVENT_TEXT_CHARS_MAX = 10_000;
 const CONTEXT_KEY_CHARS_MAX = 200;
 
-export const disposition = z.enum(['queued', 'steered', 'interrupting', 'duplicate', 'command', 'rejected']);
+const disposition = z.enum(['queued', 'steered', 'interrupting', 'duplicate', 'command', 'rejected']);
 
 export const accepted = z.strictObject({ message, session, disposition });
 

@@ -40,7 +40,12 @@ const forwarded = z.strictObject({
 });
 const historyMessage = z.strictObject({ sender: name, timestamp: time, body: z.string() });
 const thread = z.strictObject({ label: name, starterBody: text, historyBody: text });
-const media = z.strictObject({ path: name, type: name, url: z.string().max(URL_CHARS_MAX).exactOptional(), transcript: text });
+const media = z.strictObject({
+  path: name,
+  type: name,
+  url: z.string().max(URL_CHARS_MAX).exactOptional(),
+  transcript: text,
+});
 
 /** What `POST /v1/sessions/{key}/messages` takes. */
 export const inboundMessage = z

@@ -6,7 +6,7 @@ import type { SessionFacts } from '../session-facts.ts';
 import { isoOf, isoOrNull, type ViewDatabase } from './page.ts';
 
 export const MESSAGE_STATUSES = ['waiting', 'claimed', 'answered', 'silent', 'failed', 'cancelled', 'dropped'] as const;
-export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
+type MessageStatus = (typeof MESSAGE_STATUSES)[number];
 
 export interface MessageView {
   id: string;

@@ -1,0 +1,71 @@
+// Goal: a database that dies, comes back or never answers is a quick 503, never a request that hangs, and nothing that was
+// answered is lost (G1, G23). Method: a server of its own that is killed as a power cut would.
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { startTestPostgres } from '../servers/postgres.ts';
+import type { PostgresServer } from '../servers/postgres-server.ts';
+import { createApiRig, type ApiRig } from './api-rig.ts';
+
+let server: PostgresServer;
+let rig: ApiRig;
+
+beforeAll(async () => {
+  server = await startTestPostgres();
+  rig = await createApiRig(server.url);
+});
+
+afterAll(async () => {
+  await rig.close();
+  await server.stop();
+});
+
+test('reads are 503 with Retry-After while it is away, and work when it is back', async () => {
+  const { body } = await rig.post('/v1/sessions/survivor/messages', { text: 'kept' });
+  await server.kill();
+  const startedAt = performance.now();
+  for (const url of ['/v1/sessions', `/v1/messages/${body.message.id}`, '/v1/stats', '/v1/events']) {
+    const answer = await rig.get(url);
+    expect(answer).toMatchObject({ status: 503, body: { code: 'database_unavailable' } });
+    expect(answer.headers['retry-after']).toBe('1');
+  }
+  expect(performance.now() - startedAt).toBeLessThan(8_000);
+  expect((await rig.get('/healthz')).status).toBe(200);
+  expect(await rig.get('/readyz')).toMatchObject({ status: 503, body: { dependencies: [{ status: 'failed' }] } });
+  expect((await rig.get('/metrics')).body).toContain('holdfast_database_up 0');
+  await server.restart();
+  expect((await rig.get(`/v1/messages/${body.message.id}`)).body).toEqual(body.message);
+});
+
+test('a message that comes while it is away is accepted once when it is soon back (G1)', async () => {
+  await server.kill();
+  const sending = rig.post('/v1/sessions/patient/messages', { text: 'x' }, { 'idempotency-key': 'away-1' });
+  await server.restart();
+  const answer = await sending;
+  expect(answer.status).toBe(202);
+  const again = await rig.post('/v1/sessions/patient/messages', { text: 'x' }, { 'idempotency-key': 'away-1' });
+  expect(again.body.message.id).toBe(answer.body.message.id);
+  expect((await rig.get('/v1/sessions/patient')).body.waitingMessages).toBe(1);
+});
+
+test('a statement that never ends is 503 in time, and says what is not known', async () => {
+  const { accept } = rig.context;
+  const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>();
+  rig.context.accept = () => {
+    isAsked();
+    return new Promise(() => undefined);
+  };
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const asking = rig.post('/v1/sessions/patient/messages', { text: 'x' });
+  await asked;
+  await vi.advanceTimersByTimeAsync(15_000);
+  vi.useRealTimers();
+  rig.context.accept = accept;
+  const answer = await asking;
+  expect(answer).toMatchObject({ status: 503, body: { code: 'timeout' } });
+  expect(answer.body.detail).toContain('Idempotency-Key');
+});
+
+test('is said in the log now and then, not for every request', () => {
+  const warnings = rig.logLines.filter((line) => line.includes('requests are answered 503'));
+  expect(warnings.length).toBeGreaterThan(0);
+  expect(warnings.length).toBeLessThan(5);
+});

@@ -1,0 +1,71 @@
+// A client of event streams over real HTTP: keeps every event in the order of arrival, and the last id as a browser would.
+import { EventEmitter, once } from 'node:events';
+import { createParser } from 'eventsource-parser';
+import { ADMIN_KEY } from './api-rig.ts';
+
+export interface ReceivedEvent {
+  id: string;
+  type: string;
+  data: Record<string, unknown>;
+}
+
+export interface EventClient {
+  status: number;
+  events: ReceivedEvent[];
+  /** What a client that reconnects would send; also moved by frames without an event. */
+  lastId(): string;
+  /** Resolves when `isEnough` holds for the events so far. */
+  until(isEnough: (events: ReceivedEvent[]) => boolean): Promise<ReceivedEvent[]>;
+  /** Resolves when the server has ended the stream. */
+  ended: Promise<void>;
+  leave(): void;
+}
+
+/** Connects; resolves with the first byte of the answer. */
+export async function openEvents(url: string, lastEventId?: string): Promise<EventClient> {
+  const leaving = new AbortController();
+  const response = await fetch(url, {
+    headers: {
+      authorization: `Bearer ${ADMIN_KEY}`,
+      ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+    },
+    signal: leaving.signal,
+  });
+  const news = new EventEmitter();
+  const events: ReceivedEvent[] = [];
+  let lastId = lastEventId ?? '';
+  const parser = createParser({
+    onEvent(event) {
+      events.push({
+        id: event.id ?? '',
+        type: event.event ?? '',
+        data: JSON.parse(event.data) as Record<string, unknown>,
+      });
+      news.emit('event');
+    },
+  });
+  const ended = (async () => {
+    const decoder = new TextDecoder();
+    try {
+      for await (const chunk of response.body ?? []) {
+        const text = decoder.decode(chunk, { stream: true });
+        for (const [, id] of text.matchAll(/^id: (\d+)$/gm)) lastId = id ?? lastId;
+        parser.feed(text);
+      }
+    } catch (error) {
+      if (!leaving.signal.aborted) news.emit('broken', error);
+    }
+    news.emit('event');
+  })();
+  return {
+    status: response.status,
+    events,
+    lastId: () => lastId,
+    ended,
+    async until(isEnough) {
+      while (!isEnough(events)) await once(news, 'event', { signal: AbortSignal.timeout(15_000) });
+      return events;
+    },
+    leave: () => leaving.abort(),
+  };
+}

@@ -1,0 +1,221 @@
+// Event streams over real HTTP: nothing is missed and nothing comes twice, whoever dies or comes late.
+import pg from 'pg';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import type { ApiRig } from './api-rig.ts';
+import { openEvents, type ReceivedEvent } from './event-client.ts';
+import { eventually, useApiRig } from './use-api-rig.ts';
+
+const holder = useApiRig({ limits: { eventStreams: 20 } });
+let url = '';
+
+beforeAll(async () => {
+  url = await holder.rig.listen();
+});
+
+/** Writes events of a session as a worker does, in one transaction each. */
+async function tell(session: string, marks: number[], type = 'tool.started'): Promise<void> {
+  const { rig } = holder;
+  const sessionId = await rig.turns.sessionOf(session);
+  for (const mark of marks) {
+    await rig.rows(
+      `insert into holdfast.events (id, session_id, type, data)
+       values ((pg_current_xact_id()::text::bigint << 16) + 1, $1, $2, $3)`,
+      [sessionId, type, JSON.stringify({ mark })],
+    );
+  }
+}
+
+function marksOf(events: ReceivedEvent[]): unknown[] {
+  return events.map((event) => event.data['mark']);
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, n) => from + n);
+}
+
+async function startTurn(rig: ApiRig, session: string, text: string): Promise<string> {
+  const { body } = await rig.post(`/v1/sessions/${session}/messages`, { text });
+  await rig.work(session);
+  return (await rig.get(`/v1/messages/${body.message.id}`)).body.turnId;
+}
+
+describe('the stream of a turn', () => {
+  test('has it from its start with its text deltas, and ends after turn.ended', async () => {
+    const { rig } = holder;
+    await startTurn(rig, 'told', '[[reply: another turn]]');
+    const turnId = await startTurn(rig, 'told', 'do [[tool: echo {}]] [[reply: hello world]]');
+    const client = await openEvents(`${url}/v1/turns/${turnId}/events`);
+    await client.ended;
+    const types = client.events.map((event) => event.type);
+    expect(types[0]).toBe('turn.started');
+    expect(types.at(-1)).toBe('turn.ended');
+    expect(types).toEqual(expect.arrayContaining(['model.delta', 'model.ended', 'tool.started', 'tool.ended']));
+    expect(client.events.every((event) => event.data['turnId'] === turnId)).toBe(true);
+    expect(client.events[0]?.data).toMatchObject({ type: 'turn.started', sessionKey: 'agent:main:told' });
+    const text = client.events.filter((event) => event.type === 'model.delta').map((event) => event.data['text']);
+    expect(text.join('')).toContain('hello world');
+  });
+
+  test('resumes after any event without a gap or a repeat', async () => {
+    const { rig } = holder;
+    const turnId = await startTurn(rig, 'resumed', 'do [[tool: echo {}]] [[reply: hello]]');
+    const path = `${url}/v1/turns/${turnId}/events`;
+    const whole = await openEvents(path);
+    await whole.ended;
+    const ids = whole.events.map((event) => event.id);
+    expect(ids).toEqual(ids.toSorted((one, other) => Number(BigInt(one) - BigInt(other))));
+    for (const [index, id] of ids.slice(0, -1).entries()) {
+      const rest = await openEvents(path, id);
+      await rest.ended;
+      expect(rest.events.map((event) => event.id)).toEqual(ids.slice(index + 1));
+    }
+    expect((await openEvents(path, ids.at(-1))).status).toBe(204);
+    expect((await openEvents(`${path}?after=${ids.at(-2)}`)).status).toBe(200);
+  });
+
+  test('that runs is followed live to its end', async () => {
+    const { rig } = holder;
+    const sessionId = await rig.turns.sessionOf('live');
+    const turnId = newId<string>();
+    await rig.rows(
+      `insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256,
+         queued_at, claimed_at) values ($1, $2, 'message', 'main', 'running', 1, 'w', 'm', 1, '', '', now(), now())`,
+      [turnId, sessionId],
+    );
+    const happen = (type: string): Promise<unknown> =>
+      rig.rows(
+        `insert into holdfast.events (id, session_id, turn_id, type, data)
+         values ((pg_current_xact_id()::text::bigint << 16) + 1, $1, $2, $3, '{}')`,
+        [sessionId, turnId, type],
+      );
+    await happen('turn.started');
+    const client = await openEvents(`${url}/v1/turns/${turnId}/events`);
+    await client.until((events) => events.length === 1);
+    await happen('model.started');
+    await client.until((events) => events.length === 2);
+    await happen('turn.ended');
+    await client.ended;
+    expect(client.events.map((event) => event.type)).toEqual(['turn.started', 'model.started', 'turn.ended']);
+  });
+
+  test('that ended while its events are not final yet still brings the end', async () => {
+    const { rig } = holder;
+    const turnId = await startTurn(rig, 'late-end', '[[reply: x]]');
+    // A transaction older than the end of the turn holds the horizon back.
+    const [end] = await rig.rows("select id from holdfast.events where turn_id = $1 and type = 'turn.ended'", [turnId]);
+    await rig.rows('delete from holdfast.events where id = $1', [end?.['id']]);
+    const older = new pg.Client({ connectionString: rig.databaseUrl });
+    await older.connect();
+    await older.query('begin; select pg_current_xact_id()');
+    await rig.rows(
+      `insert into holdfast.events (id, session_id, turn_id, type, data)
+       select (pg_current_xact_id()::text::bigint << 16) + 1, session_id, id, 'turn.ended', '{}' from holdfast.turns where id = $1`,
+      [turnId],
+    );
+    const client = await openEvents(`${url}/v1/turns/${turnId}/events`);
+    await client.until((events) => events.some((event) => event.type === 'turn.started'));
+    expect(client.events.some((event) => event.type === 'turn.ended')).toBe(false);
+    await older.query('rollback');
+    await older.end();
+    await client.ended;
+    expect(client.events.at(-1)?.type).toBe('turn.ended');
+  });
+});
+
+describe('the stream of everything', () => {
+  test('begins now, and resumes from there even when nothing came', async () => {
+    await tell('now', [1, 2]);
+    const client = await openEvents(`${url}/v1/events?session=now`);
+    await eventually(() => client.lastId()).not.toBe('');
+    client.leave();
+    await tell('now', [3]);
+    const back = await openEvents(`${url}/v1/events?session=now`, client.lastId());
+    await tell('now', [4]);
+    expect(marksOf(await back.until((events) => events.length >= 2))).toEqual([3, 4]);
+    back.leave();
+  });
+
+  test('can be of one session, and of some types', async () => {
+    const ofSession = await openEvents(`${url}/v1/events?session=Chosen`);
+    const ofTypes = await openEvents(`${url}/v1/events?types=tool.ended,turn.ended`);
+    await tell('other', [1]);
+    await tell('chosen', [2]);
+    await tell('chosen', [3], 'tool.ended');
+    expect(marksOf(await ofSession.until((events) => events.length >= 2))).toEqual([2, 3]);
+    expect(marksOf(await ofTypes.until((events) => events.length >= 1))).toEqual([3]);
+    ofSession.leave();
+    ofTypes.leave();
+  });
+
+  test('misses no event that is committed after a younger one', async () => {
+    const { rig } = holder;
+    const client = await openEvents(`${url}/v1/events?session=order`);
+    const sessionId = await rig.turns.sessionOf('order');
+    const slow = new pg.Client({ connectionString: rig.databaseUrl });
+    await slow.connect();
+    await slow.query('begin');
+    await slow.query(
+      `insert into holdfast.events (id, session_id, type, data)
+       values ((pg_current_xact_id()::text::bigint << 16) + 1, $1, 'tool.started', '{"mark":1}')`,
+      [sessionId],
+    );
+    await tell('order', [2, 3]);
+    const before = client.events.length;
+    await slow.query('commit');
+    await slow.end();
+    expect(before).toBe(0);
+    expect(marksOf(await client.until((events) => events.length >= 3))).toEqual([1, 2, 3]);
+    client.leave();
+  });
+
+  test('hands over from the past to what is live while events pour in: no gap, no repeat', async () => {
+    const TOTAL = 1500;
+    await tell('flood', [0]);
+    const [{ id: start } = {}] = await holder.rig.rows('select max(id) as id from holdfast.events');
+    const writing = (async () => {
+      for (let from = 1; from <= TOTAL; from += 50) await tell('flood', range(from, from + 49));
+    })();
+    const clients = await Promise.all(
+      Array.from({ length: 5 }, () => openEvents(`${url}/v1/events?session=flood`, String(start))),
+    );
+    // One more that breaks off again and again.
+    const seen: ReceivedEvent[] = [];
+    let lastId = String(start);
+    while (seen.length < TOTAL) {
+      const client = await openEvents(`${url}/v1/events?session=flood`, lastId);
+      await client.until((events) => events.length >= Math.min(100, TOTAL - seen.length));
+      client.leave();
+      await client.ended;
+      seen.push(...client.events);
+      lastId = client.events.at(-1)?.id ?? lastId;
+    }
+    await writing;
+    expect(marksOf(seen)).toEqual(range(1, TOTAL));
+    for (const client of clients) {
+      expect(marksOf(await client.until((events) => events.length >= TOTAL))).toEqual(range(1, TOTAL));
+      client.leave();
+    }
+  });
+
+  test('is not led astray by an id from the future', async () => {
+    const astray = await openEvents(`${url}/v1/events?session=future`, '999999999999999999');
+    const other = await openEvents(`${url}/v1/events?session=future`);
+    await tell('future', [1]);
+    expect(marksOf(await astray.until((events) => events.length >= 1))).toEqual([1]);
+    expect(marksOf(await other.until((events) => events.length >= 1))).toEqual([1]);
+    astray.leave();
+    other.leave();
+  });
+
+  test('refuses an id that is none, and one more stream than may be open', async () => {
+    expect(await holder.rig.get('/v1/events', { 'last-event-id': 'abc' })).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_header' },
+    });
+    const open = await Promise.all(Array.from({ length: 20 }, () => openEvents(`${url}/v1/events`)));
+    expect((await openEvents(`${url}/v1/events`)).status).toBe(503);
+    for (const client of open) client.leave();
+    await eventually(async () => (await holder.rig.get('/metrics')).body).toContain('holdfast_event_streams 0');
+  });
+});

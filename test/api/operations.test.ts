@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+import { useApiRig } from './use-api-rig.ts';
+
+let isQueueUp = true;
+const holder = useApiRig({
+  dependencies: [
+    {
+      name: 'queue',
+      async check() {
+        if (!isQueueUp)
+          throw Object.assign(new Error('connect to redis://:secret-pw@host failed'), { code: 'ECONNREFUSED' });
+      },
+    },
+  ],
+});
+
+describe('readyz', () => {
+  test('names each dependency with its time, and the model that answers', async () => {
+    const answer = await holder.rig.get('/readyz');
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        status: 'ready',
+        dependencies: [
+          { name: 'database', status: 'ok', error: null },
+          { name: 'queue', status: 'ok', error: null },
+        ],
+        model: { isScripted: true },
+      },
+    });
+  });
+
+  test('is 503 when one is missing, and says its code only (G31)', async () => {
+    isQueueUp = false;
+    const answer = await holder.rig.get('/readyz');
+    isQueueUp = true;
+    expect(answer).toMatchObject({ status: 503, body: { status: 'unavailable' } });
+    expect(answer.body.dependencies[1]).toMatchObject({ name: 'queue', status: 'failed', error: 'ECONNREFUSED' });
+    expect(JSON.stringify(answer.body)).not.toContain('secret-pw');
+  });
+});
+
+describe('stats', () => {
+  test('count what is there', async () => {
+    const { rig } = holder;
+    await rig.post('/v1/sessions/a/messages', { text: '[[reply: x]]' });
+    await rig.work('a');
+    await rig.post('/v1/sessions/a/messages', { text: 'one' });
+    await rig.post('/v1/sessions/b/messages', { text: 'two' });
+    const stats = (await rig.get('/v1/stats')).body;
+    expect(stats).toMatchObject({
+      sessions: 2,
+      messages: { answered: 1, waiting: 2 },
+      turns: { completed: 1 },
+      liveLocks: 0,
+      queueDepth: { main: 2, subagent: 0, cron: 0, batch: 0 },
+      deadLetters: 0,
+    });
+    expect(stats.oldestWaitMs).toBeGreaterThanOrEqual(0);
+  });
+});
+
+describe('metrics', () => {
+  test('have requests by route of the table, and what the database says', async () => {
+    const { rig } = holder;
+    await rig.get('/v1/messages/01a200b2-af01-73e8-8681-83b97fe6f9f3');
+    const text = (await rig.get('/metrics')).body as string;
+    expect(text).toContain('holdfast_http_requests_total{method="GET",route="/v1/messages/:id",status="404"} 1');
+    expect(text).toContain('holdfast_messages{status="waiting"} 2');
+    expect(text).toContain('holdfast_queue_depth{lane="main"} 2');
+    expect(text).toContain('holdfast_database_up 1');
+    expect(text).not.toContain('01a200b2');
+  });
+});
+
+describe('the page at /', () => {
+  test('is HTML that runs nothing', async () => {
+    const answer = await holder.rig.get('/');
+    expect(answer.headers['content-type']).toMatch(/^text\/html/);
+    expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
+    expect(answer.body).toContain('/readyz');
+  });
+});

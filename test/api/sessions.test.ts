@@ -1,0 +1,223 @@
+import { describe, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { reserveKey } from '../../src/store/idempotency.ts';
+import { useApiRig } from './use-api-rig.ts';
+
+const holder = useApiRig();
+
+/** Follows nextCursor to the end. */
+async function allPages(url: string, limit: number): Promise<{ items: Record<string, unknown>[]; pages: number }> {
+  const items: Record<string, unknown>[] = [];
+  let cursor: string | null = '';
+  let pages = 0;
+  const glue = url.includes('?') ? '&' : '?';
+  while (cursor !== null) {
+    const page = await holder.rig.get(`${url}${glue}limit=${limit}${cursor === '' ? '' : `&cursor=${cursor}`}`);
+    expect(page.status).toBe(200);
+    expect(page.body.items.length).toBeLessThanOrEqual(limit);
+    items.push(...page.body.items);
+    cursor = page.body.nextCursor;
+    pages += 1;
+  }
+  return { items, pages };
+}
+
+describe('sessions', () => {
+  test('are listed youngest first, each once over all pages', async () => {
+    const { rig } = holder;
+    const keys = Array.from({ length: 7 }, (_, n) => `agent:main:listed-${n}`);
+    for (const key of keys) await rig.post(`/v1/sessions/${key}/messages`, { text: 'x' });
+    const { items, pages } = await allPages('/v1/sessions', 3);
+    expect(items.map((item) => item['key'])).toEqual(keys.toReversed());
+    expect(pages).toBe(3);
+  });
+
+  test('take overrides, and null clears them', async () => {
+    const { rig } = holder;
+    await rig.post('/v1/sessions/patched/messages', { text: 'x' });
+    const patch = {
+      queueMode: 'steer',
+      queueDebounceMs: 10,
+      queueCap: 3,
+      queueDrop: 'old',
+      model: 'anthropic/m',
+      thinking: 'low',
+      label: 'L',
+    };
+    const patched = await rig.ask('PATCH', '/v1/sessions/patched', { payload: patch });
+    expect(patched).toMatchObject({ status: 200, body: patch });
+    const cleared = await rig.ask('PATCH', '/v1/sessions/patched', { payload: { queueMode: null, label: null } });
+    expect(cleared.body).toMatchObject({ queueMode: null, label: null, queueCap: 3 });
+    const wrong = await rig.ask('PATCH', '/v1/sessions/patched', { payload: { queueCap: -1, epoch: 9 } });
+    expect(wrong.body.errors.map((error: { path: string }) => error.path)).toEqual(['queueCap', 'epoch']);
+  });
+
+  test('say what waits and what ran', async () => {
+    const { rig } = holder;
+    await rig.post('/v1/sessions/counted/messages', { text: 'x' });
+    await rig.post('/v1/sessions/counted/system-events', { text: 'a fact' });
+    expect((await rig.get('/v1/sessions/counted')).body).toMatchObject({
+      status: 'waiting',
+      waitingMessages: 1,
+      systemEvents: 1,
+    });
+    await rig.work('counted');
+    const after = (await rig.get('/v1/sessions/counted')).body;
+    expect(after).toMatchObject({ status: 'idle', waitingMessages: 0, systemEvents: 0, epoch: 1, turnId: null });
+    expect(after.tokens.output).toBeGreaterThan(0);
+  });
+});
+
+describe('abort', () => {
+  test('cancels what waits', async () => {
+    const { rig } = holder;
+    const { body } = await rig.post('/v1/sessions/aborted/messages', { text: 'one' });
+    await rig.post('/v1/sessions/aborted/messages', { text: 'two' });
+    expect((await rig.post('/v1/sessions/aborted/abort')).body).toEqual({ aborted: null, cancelled: 2 });
+    expect((await rig.get(`/v1/messages/${body.message.id}`)).body).toMatchObject({
+      status: 'cancelled',
+      error: { code: 'aborted' },
+    });
+  });
+
+  test('with queued: keep keeps what waits', async () => {
+    const { rig } = holder;
+    await rig.post('/v1/sessions/kept/messages', { text: 'one' });
+    expect((await rig.post('/v1/sessions/kept/abort', { queued: 'keep' })).body).toEqual({
+      aborted: null,
+      cancelled: 0,
+    });
+    expect((await rig.get('/v1/sessions/kept')).body.waitingMessages).toBe(1);
+  });
+
+  test('with an Idempotency-Key happens once and says the same again', async () => {
+    const { rig } = holder;
+    const headers = { 'idempotency-key': 'abort-1' };
+    await rig.post('/v1/sessions/once/messages', { text: 'one' });
+    const first = await rig.post('/v1/sessions/once/abort', {}, headers);
+    await rig.post('/v1/sessions/once/messages', { text: 'two' });
+    const again = await rig.post('/v1/sessions/once/abort', {}, headers);
+    expect(again.body).toEqual(first.body);
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect((await rig.get('/v1/sessions/once')).body.waitingMessages).toBe(1);
+    expect((await rig.post('/v1/sessions/once/abort', { queued: 'keep' }, headers)).status).toBe(422);
+  });
+});
+
+describe('a transcript', () => {
+  test('has the entries of the turns, oldest first, each with its parent', async () => {
+    const { rig } = holder;
+    for (const text of ['[[reply: one]]', '[[reply: two]]']) {
+      await rig.post('/v1/sessions/told/messages', { text });
+      await rig.work('told');
+    }
+    const { items } = await allPages('/v1/sessions/told/transcript', 3);
+    expect(items.map((item) => [item['seq'], item['kind'], item['role']])).toEqual([
+      [1, 'prompt', 'user'],
+      [2, 'answer', 'assistant'],
+      [3, 'prompt', 'user'],
+      [4, 'answer', 'assistant'],
+    ]);
+    expect(items.map((item) => item['parentId'])).toEqual([null, ...items.slice(0, 3).map((item) => item['id'])]);
+    expect(items[3]).toMatchObject({ content: [{ type: 'text', text: 'two' }], state: 'active' });
+  });
+
+  test('shows entries that are not active only when asked', async () => {
+    const { rig } = holder;
+    await rig.post('/v1/sessions/hidden/messages', { text: 'x' });
+    await rig.work('hidden');
+    await rig.rows(
+      `update holdfast.entries set state = 'pruned' where seq = 1 and session_id =
+       (select id from holdfast.sessions where key = 'agent:main:hidden')`,
+    );
+    expect((await rig.get('/v1/sessions/hidden/transcript')).body.items).toHaveLength(1);
+    const all = await rig.get('/v1/sessions/hidden/transcript?state=all');
+    expect(all.body.items.map((item: { state: string }) => item.state)).toEqual(['pruned', 'active']);
+  });
+
+  test('comes in pages that are bounded in bytes too (G28)', async () => {
+    const { rig } = holder;
+    await rig.post('/v1/sessions/heavy/messages', { text: 'x' });
+    const [session] = await rig.rows("select id from holdfast.sessions where key = 'agent:main:heavy'");
+    for (let seq = 1; seq <= 6; seq += 1) {
+      await rig.rows(
+        `insert into holdfast.entries (session_id, seq, id, transcript_no, kind, role, content, turn_id)
+         values ($1, $2, $3, 1, 'prompt', 'user', $4, $5)`,
+        [session?.['id'], seq, newId(), JSON.stringify([{ type: 'text', text: 'y'.repeat(1_500_000) }]), newId()],
+      );
+    }
+    const { items, pages } = await allPages('/v1/sessions/heavy/transcript', 100);
+    expect(items.map((item) => item['seq'])).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(pages).toBe(2);
+  });
+
+  test('refuses the cursor of another list', async () => {
+    const { rig } = holder;
+    const page = await rig.get('/v1/sessions/told/transcript?limit=1');
+    const cursor = page.body.nextCursor as string;
+    expect((await rig.get(`/v1/sessions/told/transcript?limit=1&cursor=${cursor}`)).status).toBe(200);
+    expect((await rig.get(`/v1/sessions/told/transcript?state=all&cursor=${cursor}`)).status).toBe(400);
+    expect((await rig.get(`/v1/sessions/hidden/transcript?cursor=${cursor}`)).status).toBe(400);
+  });
+});
+
+describe('an Idempotency-Key of any POST', () => {
+  test('makes one thing of ten equal requests at once', async () => {
+    const { rig } = holder;
+    const path = '/v1/sessions/keyed/system-events';
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => rig.post(path, { text: 'once' }, { 'idempotency-key': 'event-1' })),
+    );
+    expect(answers.map((answer) => answer.status)).toEqual(Array.from({ length: 10 }, () => 202));
+    expect(new Set(answers.map((answer) => answer.body.event.id)).size).toBe(1);
+    expect(answers.filter((answer) => answer.headers['idempotent-replayed'] === 'true')).toHaveLength(9);
+  });
+
+  test('is not used up by a request that was refused', async () => {
+    const { rig } = holder;
+    const headers = { 'idempotency-key': 'late-1' };
+    expect((await rig.post('/v1/sessions/not-yet/abort', {}, headers)).status).toBe(404);
+    await rig.post('/v1/sessions/not-yet/messages', { text: 'x' });
+    expect((await rig.post('/v1/sessions/not-yet/abort', {}, headers)).body.cancelled).toBe(1);
+  });
+
+  test('that was left behind by a process that died is taken over once it has faded', async () => {
+    const { rig } = holder;
+    const request = { scope: 'admin POST /v1/x', key: 'left', sha256: 'a' };
+    expect(await reserveKey(rig.context.views, request)).toEqual({ kind: 'reserved' });
+    expect(await reserveKey(rig.context.views, request)).toEqual({ kind: 'busy' });
+    await rig.rows(
+      "update holdfast.idempotency_keys set created_at = now() - interval '31 seconds' where key = 'left'",
+    );
+    expect(await reserveKey(rig.context.views, { ...request, sha256: 'b' })).toEqual({ kind: 'mismatch' });
+    expect(await reserveKey(rig.context.views, request)).toEqual({ kind: 'reserved' });
+  });
+});
+
+describe('system events', () => {
+  test('are queued, found to be duplicates, and listed with what became of them', async () => {
+    const { rig } = holder;
+    const path = '/v1/sessions/facts/system-events';
+    const first = await rig.post(path, { text: ' rain today ', contextKey: 'weather', trusted: false });
+    expect(first).toMatchObject({
+      status: 202,
+      body: { event: { text: 'rain today', contextKey: 'weather', trusted: false }, disposition: 'queued' },
+    });
+    const again = await rig.post(path, { text: 'rain today' });
+    expect(again.body).toMatchObject({ disposition: 'duplicate', event: { id: first.body.event.id } });
+    await rig.post('/v1/sessions/facts/messages', { text: 'x' });
+    await rig.work('facts');
+    expect((await rig.get(path)).body.items).toEqual([]);
+    const [message] = (await rig.get('/v1/turns?session=facts')).body.items;
+    expect((await rig.get(`${path}?state=all`)).body.items).toMatchObject([
+      { id: first.body.event.id, state: 'consumed', turnId: message.id },
+    ]);
+  });
+
+  test.each([[{}], [{ text: ' ' }], [{ text: 'x', trusted: 'yes' }], [{ text: 'x', colour: 1 }]])(
+    'that do not fit are 400: %j',
+    async (payload) => {
+      expect((await holder.rig.post('/v1/sessions/facts/system-events', payload)).status).toBe(400);
+    },
+  );
+});

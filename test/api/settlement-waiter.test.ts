@@ -1,0 +1,120 @@
+// The waiter by itself, with a database that is a set of ids: how often it asks, for whom, and that nobody waits for ever.
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { SettlementWaiter } from '../../src/api/settlement-waiter.ts';
+import { createLogger } from '../../src/logger.ts';
+import { createWake } from '../../src/wake.ts';
+
+const never = new AbortController().signal;
+const settled = new Set<string>();
+let asked: string[][] = [];
+let isDown = false;
+
+function createWaiter(waitingMax = 100) {
+  const wake = createWake();
+  const waiter = new SettlementWaiter({
+    async findSettled(ids) {
+      asked.push(ids);
+      if (isDown) throw new Error('away');
+      return ids.filter((id) => settled.has(id));
+    },
+    wake,
+    logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
+    waitingMax,
+  });
+  return { waiter, wake };
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  settled.clear();
+  asked = [];
+  isDown = false;
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('a wait', () => {
+  test('ends within 250 ms of a settlement that another process made, with one query for all who wait', async () => {
+    const { waiter } = createWaiter();
+    const waits = ['a', 'b', 'c'].map((id) => waiter.wait({ id, sessionId: `s-${id}` }, 10_000, never));
+    await vi.advanceTimersByTimeAsync(2_000);
+    const before = asked.length;
+    expect(before).toBeLessThan(20);
+    expect(asked.at(-1)).toEqual(['a', 'b', 'c']);
+    for (const id of ['a', 'b', 'c']) settled.add(id);
+    await vi.advanceTimersByTimeAsync(250);
+    expect(await Promise.all(waits)).toEqual([true, true, true]);
+    expect(asked.length - before).toBe(1);
+    expect(waiter.size).toBe(0);
+  });
+
+  test('ends at once when this process commits to its session, and only that is looked at', async () => {
+    const { waiter, wake } = createWaiter();
+    const one = waiter.wait({ id: 'a', sessionId: 's-a' }, 10_000, never);
+    const other = waiter.wait({ id: 'b', sessionId: 's-b' }, 60, never);
+    settled.add('a');
+    wake.committed('s-a');
+    wake.committed('s-unknown');
+    await vi.advanceTimersByTimeAsync(1);
+    expect(asked).toEqual([['a']]);
+    expect(await one).toBe(true);
+    await vi.advanceTimersByTimeAsync(60);
+    expect(await other).toBe(false);
+  });
+
+  test('is looked at soon although others have waited long', async () => {
+    const { waiter } = createWaiter();
+    void waiter.wait({ id: 'old', sessionId: 's' }, 100_000, never);
+    await vi.advanceTimersByTimeAsync(5_000);
+    settled.add('new');
+    const young = waiter.wait({ id: 'new', sessionId: 't' }, 10_000, never);
+    await vi.advanceTimersByTimeAsync(51);
+    expect(await Promise.race([young, Promise.resolve('still waiting')])).toBe(true);
+    waiter.close();
+  });
+
+  test('ends with its time, with its client, and with the process', async () => {
+    const { waiter } = createWaiter();
+    const client = new AbortController();
+    const timed = waiter.wait({ id: 'a', sessionId: 's' }, 1_000, never);
+    const left = waiter.wait({ id: 'a', sessionId: 's' }, 9_000, client.signal);
+    const closed = waiter.wait({ id: 'b', sessionId: 's' }, 9_000, never);
+    client.abort();
+    expect(await left).toBe(false);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await timed).toBe(false);
+    waiter.close();
+    expect(await closed).toBe(false);
+    expect(waiter.size).toBe(0);
+    expect(await waiter.wait({ id: 'c', sessionId: 's' }, 9_000, never)).toBe(false);
+  });
+
+  test('over the bound ends before it begins', async () => {
+    const { waiter } = createWaiter(1);
+    const first = waiter.wait({ id: 'a', sessionId: 's' }, 1_000, never);
+    expect(await waiter.wait({ id: 'b', sessionId: 's' }, 1_000, never)).toBe(false);
+    waiter.close();
+    await first;
+  });
+
+  test('outlasts a database that is away', async () => {
+    const { waiter } = createWaiter();
+    isDown = true;
+    const wait = waiter.wait({ id: 'a', sessionId: 's' }, 10_000, never);
+    await vi.advanceTimersByTimeAsync(1_000);
+    isDown = false;
+    settled.add('a');
+    await vi.advanceTimersByTimeAsync(300);
+    expect(await wait).toBe(true);
+  });
+
+  test('asks nothing when nobody waits', async () => {
+    const { waiter, wake } = createWaiter();
+    wake.committed('s');
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(asked).toEqual([]);
+    waiter.close();
+  });
+});

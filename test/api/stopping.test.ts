@@ -1,0 +1,100 @@
+// What happens to those who are connected when the process stops, and to those that it cannot take (G26, G27, G28).
+import { Agent, get, request, type IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
+import { ADMIN_KEY, createApiRig, type ApiRig } from './api-rig.ts';
+import { openEvents } from './event-client.ts';
+import { eventually } from './use-api-rig.ts';
+
+const authorization = `Bearer ${ADMIN_KEY}`;
+let database: TestDatabase;
+let rig: ApiRig;
+
+beforeAll(async () => {
+  database = await withTestDatabase();
+  rig = await createApiRig(database.url);
+});
+
+afterAll(async () => {
+  await rig.close();
+  await database.drop();
+});
+
+/** Writes many large events of a session in one go. */
+async function flood(session: string, count: number, bytes: number): Promise<void> {
+  const sessionId = await rig.turns.sessionOf(session);
+  await rig.rows(
+    `insert into holdfast.events (id, session_id, type, data)
+     select (pg_current_xact_id()::text::bigint << 16) + n, $1, 'tool.ended', json_build_object('x', repeat('y', $3))
+     from generate_series(1, $2) as n`,
+    [sessionId, count, bytes],
+  );
+}
+
+test('a client that does not read what is live is disconnected, and resumes by its id without a gap (G28)', async () => {
+  const url = await rig.listen();
+  const request = get(`${url}/v1/events?session=slow`, { headers: { authorization } });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  let received = '';
+  response.on('data', (chunk: Buffer) => (received += chunk.toString()));
+  await eventually(() => received).toContain('id:');
+  response.pause();
+  const broken = new Promise<void>((resolve) => response.once('close', () => resolve()));
+  response.on('error', () => undefined);
+  // More than the sockets of both sides and the stream's own buffer hold.
+  for (let round = 1; round <= 10; round += 1) await flood('slow', 200, 20_000);
+  await eventually(async () => (await rig.get('/metrics')).body).toContain('holdfast_event_streams 0');
+  response.resume();
+  await broken;
+  const whole = received.slice(0, received.lastIndexOf('\n\n') + 2);
+  const seen = [...whole.matchAll(/^id: (\d+)\nevent/gm)].map(([, id]) => id ?? '');
+  const lastId = [...whole.matchAll(/^id: (\d+)$/gm)].at(-1)?.[1] ?? '';
+  const back = await openEvents(`${url}/v1/events?session=slow`, lastId);
+  await back.until((events) => seen.length + events.length >= 2000);
+  back.leave();
+  expect(new Set([...seen, ...back.events.map((event) => event.id)]).size).toBe(2000);
+  await rig.app.close();
+});
+
+test('closing ends streams, answers who waits with the 202 form, and keeps no connection', async () => {
+  const other = await createApiRig(database.url);
+  const url = await other.listen();
+  const stream = await openEvents(`${url}/v1/events`);
+  const agent = new Agent({ keepAlive: true });
+  const waiting = request(`${url}/v1/sessions/stopping/messages`, {
+    method: 'POST',
+    agent,
+    headers: { authorization, 'content-type': 'application/json', prefer: 'wait=60' },
+  });
+  waiting.end('{"text":"x"}');
+  const answered = once(waiting, 'response') as Promise<[IncomingMessage]>;
+  await eventually(async () => (await other.get('/metrics')).body).toContain('holdfast_waiting_requests 1');
+  const startedAt = performance.now();
+  const closing = other.close();
+  const [response] = await answered;
+  response.resume();
+  expect(response.statusCode).toBe(202);
+  await stream.ended;
+  await closing;
+  expect(performance.now() - startedAt).toBeLessThan(4_000);
+  agent.destroy();
+});
+
+test('a body that never comes whole leaves the count of requests inside', async () => {
+  const other = await createApiRig(database.url);
+  const url = await other.listen();
+  const broken = request(`${url}/v1/sessions/broken/messages`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json', 'content-length': '1000' },
+  });
+  broken.on('error', () => undefined);
+  const inside = async (): Promise<string | undefined> =>
+    /^holdfast_http_requests_inside (\d+)/m.exec((await other.get('/metrics')).body)?.[1];
+  broken.write('{"text":');
+  // The scrape itself is inside too.
+  await eventually(inside).toBe('2');
+  broken.destroy();
+  await eventually(inside).toBe('1');
+  await other.close();
+});

@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import type { ApiRig } from './api-rig.ts';
+import { useApiRig } from './use-api-rig.ts';
+
+const holder = useApiRig();
+
+/** Runs a turn with this text and returns it. */
+async function turnOf(rig: ApiRig, session: string, text: string) {
+  const { body } = await rig.post(`/v1/sessions/${session}/messages`, { text });
+  await rig.work(session);
+  const { turnId } = (await rig.get(`/v1/messages/${body.message.id}`)).body;
+  return (await rig.get(`/v1/turns/${turnId}`)).body;
+}
+
+describe('a turn', () => {
+  test('shows its steps, calls, tools and spans', async () => {
+    const turn = await turnOf(holder.rig, 'steps', 'do [[tool: echo {}]] [[reply: done]]');
+    expect(turn).toMatchObject({ sessionKey: 'agent:main:steps', status: 'completed', reply: 'done', stepCount: 2 });
+    expect(turn.steps).toMatchObject([
+      { n: 1, calls: [{ n: 1, status: 'ok', stopReason: 'tool_use' }], tools: [{ name: 'echo' }] },
+      { n: 2, calls: [{ n: 2, status: 'ok', stopReason: 'end_turn' }], tools: [] },
+    ]);
+    expect(turn.spans.map((span: { kind: string }) => span.kind)).toEqual([
+      'queue.wait',
+      'prompt.assemble',
+      'model.call',
+      'tool.exec',
+      'model.call',
+    ]);
+    for (const span of turn.spans) expect(Date.parse(span.endedAt)).toBeGreaterThanOrEqual(Date.parse(span.startedAt));
+  });
+
+  test('gives the exact request of each of its calls', async () => {
+    const { rig } = holder;
+    const turn = await turnOf(rig, 'requests', '[[reply: ok]]');
+    const sent = rig.turns.scripted.requests.at(-1);
+    const derived = await rig.get(`/v1/turns/${turn.id}/requests/1`);
+    expect(derived.body.request).toMatchObject({ messages: (sent as { body: { messages: unknown } }).body.messages });
+    expect((await rig.get(`/v1/turns/${turn.id}/requests/2`)).status).toBe(404);
+  });
+
+  test('has a cost where a price is known', async () => {
+    const { rig } = holder;
+    const turn = await turnOf(rig, 'cost', '[[reply: ok]]');
+    expect(turn.costUsd).toBeNull();
+    rig.context.priceOf = (_model, usage) => usage.outputTokens / 1000;
+    const priced = (await rig.get(`/v1/turns/${turn.id}`)).body;
+    delete rig.context.priceOf;
+    expect(priced.costUsd).toBeCloseTo(turn.usage.outputTokens / 1000);
+  });
+
+  test('that failed can be retried, one that ended well cannot', async () => {
+    const { rig } = holder;
+    const good = await turnOf(rig, 'not-retried', '[[reply: ok]]');
+    expect(await rig.post(`/v1/turns/${good.id}/retry`)).toMatchObject({ status: 409, body: { code: 'conflict' } });
+    const failed = await turnOf(rig, 'retried', 'bad [[error: 400]]');
+    expect(await rig.post(`/v1/turns/${failed.id}/retry`)).toMatchObject({ status: 202, body: { retried: failed.id } });
+    expect((await rig.get('/v1/sessions/retried')).body.waitingMessages).toBe(1);
+    expect(rig.rings.at(-1)).toMatchObject({ kind: 'inbound', lane: 'main' });
+  });
+
+  test('that has ended is not aborted any more', async () => {
+    const { rig } = holder;
+    const turn = await turnOf(rig, 'ended', '[[reply: ok]]');
+    expect(await rig.post(`/v1/turns/${turn.id}/abort`)).toMatchObject({ status: 200, body: { aborted: false } });
+  });
+});
+
+describe('turns', () => {
+  test('are found by session, status, kind, lane and time, and by nothing else', async () => {
+    const { rig } = holder;
+    const bad = await turnOf(rig, 'filtered', 'bad [[error: 400]]');
+    const good = await turnOf(rig, 'filtered', '[[reply: ok]]');
+    const ids = async (query: string): Promise<string[]> =>
+      (await rig.get(`/v1/turns?session=filtered&${query}`)).body.items.map((turn: { id: string }) => turn.id);
+    expect(await ids('')).toEqual([good.id, bad.id]);
+    expect(await ids('status=failed')).toEqual([bad.id]);
+    expect(await ids('status=failed,completed')).toEqual([good.id, bad.id]);
+    expect(await ids('kind=cron')).toEqual([]);
+    expect(await ids('kind=message&lane=main')).toEqual([good.id, bad.id]);
+    expect(await ids(`since=${good.startedAt}`)).toContain(good.id);
+    expect(await ids(`since=2999-01-01T00:00:00Z`)).toEqual([]);
+    expect((await rig.get('/v1/turns?session=no-such-session')).body.items).toEqual([]);
+  });
+
+  test('in a list show their last 20 steps and say how many there are', async () => {
+    const { rig } = holder;
+    const turn = await turnOf(rig, 'long', '[[reply: ok]]');
+    for (let step = 2; step <= 30; step += 1) {
+      await rig.rows(
+        `insert into holdfast.model_calls (turn_id, call_no, step, epoch, until_seq, status, started_at, ended_at)
+         values ($1, $2, $2, 1, 1, 'ok', now(), now())`,
+        [turn.id, step],
+      );
+    }
+    const [listed] = (await rig.get('/v1/turns?session=long')).body.items;
+    expect(listed.steps.map((step: { n: number }) => step.n)).toEqual(Array.from({ length: 20 }, (_, n) => n + 11));
+    expect(listed.stepCount).toBe(30);
+    expect((await rig.get(`/v1/turns/${turn.id}`)).body.steps).toHaveLength(30);
+  });
+});
+
+describe('the outbox', () => {
+  async function newDelivery(status: string, target: object = { url: 'https://example.org/hook' }): Promise<string> {
+    const { rig } = holder;
+    const id = newId<string>();
+    const sessionId = await rig.turns.sessionOf('outbox');
+    await rig.rows(
+      `insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, status, expires_at)
+       values ($1, $2, (select count(*) + 1 from holdfast.deliveries), 'webhook', $3, '{"text":"hi"}', $4, now() - interval '1 hour')`,
+      [id, sessionId, JSON.stringify(target), status],
+    );
+    return id;
+  }
+
+  test('is listed youngest first, by session and status, without credentials (G31)', async () => {
+    const { rig } = holder;
+    const failed = await newDelivery('failed', { url: 'https://ada:pw12345@example.org/x', secret: 'whsec_1' });
+    const sent = await newDelivery('sent');
+    const { items } = (await rig.get('/v1/deliveries?session=outbox')).body;
+    expect(items.map((item: { id: string }) => item.id)).toEqual([sent, failed]);
+    expect(items[1].target).toEqual({ url: 'https://[redacted]@example.org/x', secret: '[redacted]' });
+    expect((await rig.get('/v1/deliveries?status=failed')).body.items).toHaveLength(1);
+  });
+
+  test('sends a failed delivery again with time to do it, and closes its dead letter', async () => {
+    const { rig } = holder;
+    const id = await newDelivery('failed');
+    await rig.rows(
+      `insert into holdfast.dead_letters (id, kind, delivery_id, code, reason) values ($1, 'delivery', $2, 'delivery_failed', '500')`,
+      [newId(), id],
+    );
+    const redriven = await rig.post(`/v1/deliveries/${id}/redrive`);
+    expect(redriven).toMatchObject({ status: 200, body: { id, status: 'pending', attempts: 0, settledAt: null } });
+    expect(Date.parse(redriven.body.expiresAt)).toBeGreaterThan(Date.now());
+    expect(await rig.rows('select state from holdfast.dead_letters where delivery_id = $1', [id])).toEqual([
+      { state: 'redriven' },
+    ]);
+    expect((await rig.post(`/v1/deliveries/${id}/redrive`)).body.code).toBe('conflict');
+  });
+
+  test('gives up what is asked to be given up, but not what was sent', async () => {
+    const { rig } = holder;
+    const pending = await newDelivery('pending');
+    expect((await rig.post(`/v1/deliveries/${pending}/discard`)).body.status).toBe('discarded');
+    const sent = await newDelivery('sent');
+    expect(await rig.post(`/v1/deliveries/${sent}/discard`)).toMatchObject({ status: 409 });
+    const sending = await newDelivery('sending');
+    expect(await rig.post(`/v1/deliveries/${sending}/discard`)).toMatchObject({ status: 409 });
+  });
+});
+
+describe('dead letters', () => {
+  test('are grouped by what went wrong', async () => {
+    const { rig } = holder;
+    const sessionId = await rig.turns.sessionOf('dead');
+    for (let n = 1; n <= 25; n += 1) {
+      await rig.rows(
+        `insert into holdfast.dead_letters (id, kind, session_id, code, reason) values ($1, 'turn', $2, $3, $4)`,
+        [newId(), sessionId, n <= 3 ? 'poison' : 'model_failed', `reason ${n}`],
+      );
+    }
+    const groups = (await rig.get('/v1/dead-letters')).body.items.filter(
+      (one: { kind: string }) => one.kind === 'turn',
+    );
+    expect(groups).toMatchObject([
+      { code: 'model_failed', count: 22 },
+      { code: 'poison', count: 3 },
+    ]);
+    expect(groups[0].letters).toHaveLength(20);
+    expect(groups[1].letters[0]).toMatchObject({ reason: 'reason 3', sessionKey: 'agent:main:dead', state: 'open' });
+    const first = await rig.get('/v1/dead-letters?limit=1');
+    const second = await rig.get(`/v1/dead-letters?limit=1&cursor=${first.body.nextCursor}`);
+    expect(second.body.items[0].code).not.toBe(first.body.items[0].code);
+  });
+});
