@@ -5,13 +5,15 @@ import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import type { Cluster } from './cluster.ts';
 import { launchServer } from './launch-server.ts';
 import type { PostgresBinaries } from './locate-binaries.ts';
-import { isPostmasterAlive, readPostmasterFile } from './postmaster.ts';
+import { endLeftBackends, isPostmasterAlive, readPostmasterFile } from './postmaster.ts';
 import { probeServer } from './probe-server.ts';
 import { pathForServer } from './server-user.ts';
 
 /** How long a server that exists may be starting or stopping, and the last processes of a killed one may take to go. */
-const SETTLE_MS_MAX = 60_000;
+const SETTLE_MS_MAX = 120_000;
 const SETTLE_POLL_MS = 20;
+const LEFT_BACKENDS_GRACE_MS = 1_000;
+const LEFT_BACKENDS_POLL_MS = 100;
 const PORT_ATTEMPTS_MAX = 5;
 
 /** Told what happens, one line per event; a pino logger fits. */
@@ -36,21 +38,27 @@ export interface Server {
 /** Returns the cluster's server, verified by a login. Throws `EmbeddedPostgresError`. */
 export async function adoptOrLaunch(request: AdoptOrLaunchRequest): Promise<Server> {
   const { cluster, logger } = request;
-  const deadline = performance.now() + SETTLE_MS_MAX;
+  const begin = performance.now();
   let launchedPid: number | null = null;
+  let attempts = 0;
   let portAttempts = 0;
   for (;;) {
-    const found = await findServer(cluster, deadline);
+    const found = await findServer(cluster, begin + SETTLE_MS_MAX);
     if (found.kind === 'serving') {
-      const server = { pid: found.pid, port: found.port, wasAdopted: found.pid !== launchedPid };
-      logger.info(
-        { postgresPid: found.pid, port: found.port },
-        server.wasAdopted ? 'using the embedded PostgreSQL that already runs' : 'embedded PostgreSQL started',
-      );
-      return server;
+      const wasAdopted = found.pid !== launchedPid;
+      const event = wasAdopted ? 'using the embedded PostgreSQL that already runs' : 'embedded PostgreSQL started';
+      logger.info({ postgresPid: found.pid, port: found.port }, event);
+      return { pid: found.pid, port: found.port, wasAdopted };
     }
     if (launchedPid !== null) throw startFailed(`PostgreSQL (process ${launchedPid}) ended as soon as it had started.`);
-    const outcome = await launch(request, found.stalePid);
+    if (attempts === 0) announceLaunch(request, found.stalePid);
+    attempts += 1;
+    const outcome = await launchServer({
+      cluster,
+      binaries: request.locateBinaries(),
+      logPath: request.logPath,
+      stalePid: found.stalePid,
+    });
     switch (outcome.kind) {
       case 'ready':
         launchedPid = outcome.pid;
@@ -58,12 +66,10 @@ export async function adoptOrLaunch(request: AdoptOrLaunchRequest): Promise<Serv
       case 'port-taken':
         portAttempts += 1;
         if (portAttempts >= PORT_ATTEMPTS_MAX)
-          throw startFailed('Every free port was taken by others before PostgreSQL could.');
+          throw startFailed('Others took every free port before PostgreSQL could.');
         break;
       case 'cluster-busy':
-        if (performance.now() > deadline)
-          throw startFailed(`Processes of a killed server still use ${cluster.dir}:\n${outcome.log}\n`);
-        await delay(SETTLE_POLL_MS);
+        await waitForLeftBackends(cluster, begin, outcome.log);
         break;
       default:
         outcome satisfies never;
@@ -89,17 +95,18 @@ async function findServer(cluster: Cluster, deadline: number): Promise<Found> {
   }
 }
 
-function launch({ cluster, logger, logPath, locateBinaries }: AdoptOrLaunchRequest, stalePid: number | null) {
-  const { dir, user } = cluster;
-  const binaries = locateBinaries();
+function announceLaunch({ cluster: { dir, user }, logger }: AdoptOrLaunchRequest, stalePid: number | null): void {
   if (stalePid !== null) logger.info({ dir, stalePid }, 'the embedded PostgreSQL was killed, starting it again');
-  if (pathForServer(dir, user) !== dir) {
-    logger.info(
-      { dir, ...user },
-      'the user of PostgreSQL cannot pass the directories above its own, starting it inside',
-    );
-  }
-  return launchServer({ cluster, binaries, logPath, stalePid });
+  if (pathForServer(dir, user) === dir) return;
+  logger.info({ dir, ...user }, 'the user of PostgreSQL cannot pass the directories above its own, starting it inside');
+}
+
+/** A killed server's processes notice within a moment, unless they are busy with a statement. */
+async function waitForLeftBackends(cluster: Cluster, begin: number, log: string): Promise<void> {
+  const waitedMs = performance.now() - begin;
+  if (waitedMs > SETTLE_MS_MAX) throw startFailed(`Processes of a killed server still use ${cluster.dir}:\n${log}\n`);
+  if (waitedMs > LEFT_BACKENDS_GRACE_MS) endLeftBackends(cluster.dir);
+  await delay(LEFT_BACKENDS_POLL_MS);
 }
 
 function startFailed(problem: string): EmbeddedPostgresError {

@@ -1,6 +1,7 @@
 // Locks between the processes of one machine. The kernel holds them and drops them when their process dies, however it dies: no
 // lock file can go stale and no recycled process id can be mistaken for a holder. Node has no call for such a lock, but its
 // SQLite takes one for every transaction, on every platform; the databases stay empty.
+import { accessSync, constants } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
@@ -17,10 +18,29 @@ export interface FileLock {
 }
 
 /** Takes the lock `path` alone, waiting for other holders up to `waitMs`. Throws `embedded_postgres_lock_timeout` after that. */
-export async function lockAlone(path: string, waitMs: number): Promise<FileLock> {
+export function lockAlone(path: string, waitMs: number): Promise<FileLock> {
+  return waitForLock(path, waitMs, tryLockAlone);
+}
+
+/** The same, together with others who share it. */
+export function lockShared(path: string, waitMs: number): Promise<FileLock> {
+  return waitForLock(path, waitMs, tryLockShared);
+}
+
+/** Takes the lock `path` alone if nobody holds it in any way; null otherwise. */
+export function tryLockAlone(path: string): Promise<FileLock | null> {
+  return tryLock(path, 'BEGIN EXCLUSIVE');
+}
+
+function tryLockShared(path: string): Promise<FileLock | null> {
+  // The lock is taken by the first read of the transaction, not by its BEGIN.
+  return tryLock(path, 'BEGIN; SELECT count(*) FROM sqlite_master');
+}
+
+async function waitForLock(path: string, waitMs: number, tryIt: typeof tryLockAlone): Promise<FileLock> {
   const deadline = performance.now() + waitMs;
   for (;;) {
-    const lock = await tryLockAlone(path);
+    const lock = await tryIt(path);
     if (lock !== null) return lock;
     if (performance.now() >= deadline) {
       throw new EmbeddedPostgresError({
@@ -33,22 +53,12 @@ export async function lockAlone(path: string, waitMs: number): Promise<FileLock>
   }
 }
 
-/** Takes the lock `path` alone if nobody holds it in any way; null otherwise. */
-export function tryLockAlone(path: string): Promise<FileLock | null> {
-  return tryLock(path, 'BEGIN EXCLUSIVE');
-}
-
-/** Takes the lock `path` together with others who share it; null while somebody holds it alone. */
-export function tryLockShared(path: string): Promise<FileLock | null> {
-  // The lock is taken by the first read of the transaction, not by its BEGIN.
-  return tryLock(path, 'BEGIN; SELECT count(*) FROM sqlite_master');
-}
-
 async function tryLock(path: string, statement: string): Promise<FileLock | null> {
   const { DatabaseSync } = await import('node:sqlite');
   let database;
   try {
     database = new DatabaseSync(path, { timeout: 0 });
+    accessSync(path, constants.W_OK); // SQLite would be content with reading it, and with a lock that keeps nobody out.
     // Nothing is ever written, and a journal file left by a killed process would only look like damage.
     database.exec('PRAGMA journal_mode = OFF');
     database.exec(statement);

@@ -31,17 +31,19 @@ export async function initialiseCluster(
   const unfinished = join(dataDir, UNFINISHED_PREFIX + randomBytes(4).toString('hex'));
   // Only this directory belongs to the server's user: a whole path made with mode 0700 would lock that user out above it.
   await mkdir(unfinished, { mode: 0o700 });
-  if (user !== null) await chown(unfinished, user.uid, user.gid);
-
-  await runInitdb({ dir: unfinished, binaries, user, password });
-  await replaceOwned(join(unfinished, 'pg_hba.conf'), ACCESS_RULES, user);
-  await replaceOwned(join(unfinished, PASSWORD_FILE), `${password}\n`, user);
-  await flushDirectory(unfinished);
-
-  const dir = clusterDirOf(dataDir);
-  await rename(unfinished, dir);
+  try {
+    if (user !== null) await chown(unfinished, user.uid, user.gid);
+    await runInitdb({ dir: unfinished, binaries, user, password });
+    await replaceOwned({ path: join(unfinished, 'pg_hba.conf'), text: ACCESS_RULES, user, isDurable: true });
+    await replaceOwned({ path: join(unfinished, PASSWORD_FILE), text: `${password}\n`, user, isDurable: true });
+    await flushDirectory(unfinished);
+    await rename(unfinished, clusterDirOf(dataDir));
+  } catch (error) {
+    await rm(unfinished, { recursive: true, force: true });
+    throw error;
+  }
   await flushDirectory(dataDir);
-  return { dir, user, password };
+  return { dir: clusterDirOf(dataDir), user, password };
 }
 
 /** What a crash in the middle of an earlier `initialiseCluster` left. Its initdb may still be writing: then a later call sweeps. */

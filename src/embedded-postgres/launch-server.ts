@@ -41,7 +41,7 @@ export interface LaunchRequest {
 export async function launchServer({ cluster, binaries, logPath, stalePid }: LaunchRequest): Promise<LaunchOutcome> {
   const settingsPath = join(cluster.dir, 'postgresql.conf');
   const port = await findFreePort(parsePort(readFileSync(settingsPath, 'utf8')));
-  await replaceOwned(settingsPath, renderSettings(port), cluster.user);
+  await replaceOwned({ path: settingsPath, text: renderSettings(port), user: cluster.user, isDurable: false });
 
   const log = openLog(logPath);
   try {
@@ -68,7 +68,7 @@ export async function launchServer({ cluster, binaries, logPath, stalePid }: Lau
 }
 
 /** `preferred` if it can be listened on, else any port that can. */
-export async function findFreePort(preferred: number | null): Promise<number> {
+async function findFreePort(preferred: number | null): Promise<number> {
   for (const candidate of preferred === null ? [0] : [preferred, 0]) {
     const port = await tryPort(candidate);
     if (port !== null) return port;

@@ -2,7 +2,7 @@
 // process id may by then belong to anybody, or to a zombie that nobody reaps: only a process that names the cluster counts.
 // The file itself is PostgreSQL's: we never delete it, because its own start checks it against shared memory as well.
 import { execFile, execFileSync } from 'node:child_process';
-import { readFileSync, realpathSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -75,6 +75,36 @@ export async function stopPostmaster(clusterDir: string, locatePgCtl: () => stri
     problem: `The embedded PostgreSQL (process ${pid}) did not stop.`,
     remedy: 'Its data is safe. See its log, postgres.log in the data directory, and end the process.',
   });
+}
+
+/**
+ * Ends the processes that a killed server of `clusterDir` left in the middle of a statement; they would finish it first, and no other
+ * server can start until then. Their transactions are rolled back, as all that a crash interrupts. Does nothing while the server lives,
+ * nor outside Linux.
+ */
+export function endLeftBackends(clusterDir: string): void {
+  if (process.platform !== 'linux') return;
+  const workingDir = realpathSync(clusterDir);
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && isServerProcessIn(name, workingDir));
+  // The main process shows how it was called, its children what they do: "postgres: holdfast: ...".
+  if (pids.some((pid) => !readCommandLine(Number(pid)).startsWith('postgres: '))) return;
+  for (const pid of pids) {
+    try {
+      process.kill(Number(pid), 'SIGQUIT');
+    } catch {
+      // It has just ended by itself.
+    }
+  }
+}
+
+function isServerProcessIn(pid: string, workingDir: string): boolean {
+  try {
+    return (
+      readFileSync(`/proc/${pid}/comm`, 'utf8') === 'postgres\n' && readlinkSync(`/proc/${pid}/cwd`) === workingDir
+    );
+  } catch {
+    return false; // Gone, or somebody else's.
+  }
 }
 
 async function sendSignal(pid: number, signal: 'INT' | 'QUIT', locatePgCtl: () => string): Promise<void> {

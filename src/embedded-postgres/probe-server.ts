@@ -45,7 +45,7 @@ export async function probeServer(cluster: Cluster, port: number): Promise<Serve
   client.on('error', () => {}); // Emitted as well as thrown when the server goes away; unheard, it would end the process.
   const token = `holdfast-probe-${randomBytes(8).toString('hex')}`;
   try {
-    await replaceOwned(join(cluster.dir, token), '', cluster.user);
+    await replaceOwned({ path: join(cluster.dir, token), text: '', user: cluster.user, isDurable: false });
     await client.connect();
     const { rows } = await client.query<{ is_ours: boolean; has_database: boolean }>(
       `SELECT (pg_stat_file($1, true)).size IS NOT NULL AS is_ours,

@@ -45,17 +45,25 @@ export function pathForServer(dir: string, user: OsUser | null): string {
   );
 }
 
+export interface OwnedFile {
+  path: string;
+  text: string;
+  user: OsUser | null;
+  /** Whether its content must survive a power cut; waits for the disk. */
+  isDurable: boolean;
+}
+
 /**
- * Puts a file of mode 0600 in the place of `path`, at once and flushed, and gives it to `user`. Never writes through a link that
- * the directory's owner might have put there for root to follow.
+ * Puts a file of mode 0600 in the place of `path`, at once, and gives it to `user`. Never writes through a link that the directory's
+ * owner might have put there for root to follow.
  */
-export async function replaceOwned(path: string, text: string, user: OsUser | null): Promise<void> {
+export async function replaceOwned({ path, text, user, isDurable }: OwnedFile): Promise<void> {
   const fresh = `${path}.${randomBytes(4).toString('hex')}`;
   const file = await open(fresh, 'wx', 0o600);
   try {
     await file.writeFile(text);
     if (user !== null) await file.chown(user.uid, user.gid);
-    await file.sync();
+    if (isDurable) await file.sync();
   } finally {
     await file.close();
   }

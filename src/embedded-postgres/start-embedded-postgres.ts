@@ -12,14 +12,14 @@ import { join, resolve } from 'node:path';
 import { adoptOrLaunch, type LaunchLogger } from './adopt-or-launch.ts';
 import { type Cluster, databaseUrl, readCluster } from './cluster.ts';
 import { dataDirUnusable } from './embedded-postgres-error.ts';
-import { type FileLock, lockAlone, tryLockAlone, tryLockShared } from './file-lock.ts';
+import { type FileLock, lockAlone, lockShared, tryLockAlone } from './file-lock.ts';
 import { initialiseCluster } from './initialise-cluster.ts';
 import { locateBinaries, type PostgresBinaries } from './locate-binaries.ts';
 import { stopPostmaster } from './postmaster.ts';
 import { chooseServerUser, type OsUser } from './server-user.ts';
 
-/** As long as the slowest launch that another process may be busy with: a recovery from a crash. */
-const LOCK_MS_MAX = 120_000;
+/** Longer than the slowest launch that another process may be busy with: a recovery from a crash. */
+const LOCK_MS_MAX = 150_000;
 
 export interface EmbeddedPostgresOptions {
   /** Holdfast's data directory; created if missing. */
@@ -55,7 +55,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const startLock = await lockAlone(launcher.startLockPath, LOCK_MS_MAX);
   let registration: FileLock | null = null;
   try {
-    registration = await tryLockShared(launcher.usersLockPath);
+    const registered = (registration = await lockShared(launcher.usersLockPath, LOCK_MS_MAX));
     const cluster = (await readCluster(launcher.dataDir)) ?? (await initialise(launcher));
     const server = await adoptOrLaunch({
       cluster,
@@ -63,7 +63,6 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       logPath: join(launcher.dataDir, 'postgres.log'),
       locateBinaries: () => locate(launcher.logger, cluster.user),
     });
-    const registered = registration;
     let stopping: Promise<void> | null = null;
     return {
       url: databaseUrl(cluster, server.port),
@@ -100,12 +99,13 @@ async function openLauncher({ dataDir, logger, user }: EmbeddedPostgresOptions):
     );
   }
   const realDir = await realpath(path);
+  const serverUser = chooseServerUser();
   return {
     dataDir: realDir,
     startLockPath: join(realDir, 'postgres.lock'),
     usersLockPath: join(realDir, 'postgres-users.lock'),
     logger: logger ?? { info: () => {} },
-    user: user ?? chooseServerUser(),
+    user: serverUser === null ? null : (user ?? serverUser),
   };
 }
 
@@ -122,12 +122,12 @@ function locate(logger: LaunchLogger, user: OsUser | null): PostgresBinaries {
   );
 }
 
-async function signOff(launcher: Launcher, cluster: Cluster, registration: FileLock | null): Promise<void> {
+async function signOff(launcher: Launcher, cluster: Cluster, registration: FileLock): Promise<void> {
   const { logger, startLockPath, usersLockPath } = launcher;
   let startLock: FileLock | null = null;
   try {
     startLock = await lockAlone(startLockPath, LOCK_MS_MAX);
-    registration?.release();
+    registration.release();
     const lastOut = await tryLockAlone(usersLockPath);
     if (lastOut === null) {
       logger.info({}, 'leaving the embedded PostgreSQL to the other processes that use it');
@@ -136,7 +136,7 @@ async function signOff(launcher: Launcher, cluster: Cluster, registration: FileL
     await stopPostmaster(cluster.dir, () => locate(logger, cluster.user).pgCtl).finally(() => lastOut.release());
     logger.info({}, 'embedded PostgreSQL stopped');
   } finally {
-    registration?.release();
+    registration.release();
     startLock?.release();
   }
 }

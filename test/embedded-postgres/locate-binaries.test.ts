@@ -1,6 +1,6 @@
 // Which package serves which machine, and how its programs are made usable where npm could not: on copies of the real package.
-import { chmodSync, constants, cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { findPackage, makeUsable } from '../../src/embedded-postgres/locate-binaries.ts';
 import { IS_ROOT, makeDir, NOBODY, sweep } from './test-machine.ts';
@@ -22,7 +22,7 @@ it('says when the package of this machine is not installed', () => {
 });
 
 it('creates the links between the libraries that npm did not', () => {
-  const packageDir = copyWithoutLinks();
+  const packageDir = packageWithoutLinks();
   expect(makeUsable({ packageDir, user: null, copyParents: [], onCopy: () => {} })).toBe(packageDir);
   expect(linksOf(packageDir).every((link) => existsSync(link))).toBe(true);
 });
@@ -30,7 +30,7 @@ it('creates the links between the libraries that npm did not', () => {
 it.runIf(IS_ROOT)(
   'copies the programs out once when the server may not pass to them, and only to a place of its own',
   () => {
-    const packageDir = copyWithoutLinks();
+    const packageDir = packageWithoutLinks();
     chmodSync(packageDir, 0o700);
     const open = makeDir();
     const shared = join(open, 'shared');
@@ -53,12 +53,26 @@ it.runIf(IS_ROOT)(
   },
 );
 
-function copyWithoutLinks(): string {
+/** The package as npm leaves it without install scripts; its files are hard links, which take no time. */
+function packageWithoutLinks(): string {
+  const original = findPackage(`${process.platform}-${process.arch}`);
   const packageDir = join(makeDir(), 'package');
-  const options = { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE };
-  cpSync(findPackage(`${process.platform}-${process.arch}`), packageDir, options);
-  for (const link of linksOf(packageDir)) rmSync(link, { force: true });
+  mkdirSync(packageDir);
+  for (const entry of readdirSync(original, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    const target = join(packageDir, relative(original, path));
+    if (entry.isDirectory()) mkdirSync(target);
+    else if (entry.isFile()) linkOrCopy(path, target);
+  }
   return packageDir;
+}
+
+function linkOrCopy(path: string, target: string): void {
+  try {
+    linkSync(path, target);
+  } catch {
+    copyFileSync(path, target); // The temporary directory is on another disk, or links are not allowed.
+  }
 }
 
 function linksOf(packageDir: string): string[] {

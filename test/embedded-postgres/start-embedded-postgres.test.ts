@@ -29,7 +29,7 @@ import {
   makeDir,
   NOBODY,
 } from './test-machine.ts';
-import { query, spawnHoldfast, sweep, until } from './test-machine.ts';
+import { query, spawnHoldfast, sweep, until, untilBusy } from './test-machine.ts';
 
 /** A data directory after a cold start, a table `kept` and a clean stop. */
 let template: string;
@@ -144,6 +144,23 @@ it('recovers when it was killed too, and its process id is by then that of anoth
   await next.stop();
   expect(other.exitCode).toBeNull();
   other.kill();
+});
+
+it('starts again although a process of the killed server is busy with a statement, and rolls that back', async () => {
+  const dataDir = copyDataDir(template);
+  const killed = await startEmbeddedPostgres({ dataDir });
+  const endless = query(
+    killed.url,
+    'UPDATE kept SET number = (SELECT count(*) FROM generate_series(1, 1000000000000))',
+  );
+  const failure = endless.catch((error: unknown) => error);
+  await untilBusy(killed.url);
+  process.kill(killed.pid, 'SIGKILL');
+
+  const next = await startEmbeddedPostgres({ dataDir });
+  expect(await failure).toBeInstanceOf(Error);
+  expect(await query(next.url, 'SELECT number FROM kept')).toEqual([{ number: 7 }]);
+  await Promise.all([killed.stop(), next.stop()]);
 });
 
 it('is one server for two processes that start cold at once, and the last one out stops it', async () => {

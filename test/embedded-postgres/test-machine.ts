@@ -102,6 +102,7 @@ export function spawnHoldfast(dataDir: string, user?: OsUser): HoldfastProcess {
 /** Runs one statement and returns its rows. */
 export async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client(url);
+  client.on('error', () => {}); // A test that kills the server hears of it from the statement.
   await client.connect();
   try {
     return (await client.query<Record<string, unknown>>(sql)).rows;
@@ -116,6 +117,15 @@ export async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) {
     if (performance.now() > deadline) throw new Error(`still not so after ${LOOK_MS_MAX} ms: ${isSo.toString()}`);
     await delay(5);
+  }
+}
+
+/** Waits until an UPDATE is at work on the server. */
+export async function untilBusy(url: string): Promise<void> {
+  const sql = `SELECT FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'UPDATE%'`;
+  const deadline = performance.now() + LOOK_MS_MAX;
+  while ((await query(url, sql)).length === 0) {
+    if (performance.now() > deadline) throw new Error(`no UPDATE after ${LOOK_MS_MAX} ms`);
   }
 }
 
