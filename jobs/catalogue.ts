@@ -32,6 +32,6 @@ export function parseJob(name: string, data: unknown): ParsedJob | null {
 }
 
 /** A job that was understood. */
-export interface ParsedJob extends JobPayload {
+interface ParsedJob extends JobPayload {
   kind: RingKind;
 }

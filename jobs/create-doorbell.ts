@@ -13,7 +13,7 @@ export interface RingQueue {
   close(): Promise<void>;
 }
 
-export interface DoorbellOptions {
+interface DoorbellOptions {
   /** Opens the producing side of a queue; called once per queue, when it is first needed. */
   openQueue: (name: QueueName) => RingQueue;
   logger: Pick<Logger, 'warn' | 'info'>;

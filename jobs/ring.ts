@@ -7,7 +7,7 @@ import type { SessionId } from '../src/core/ids.ts';
 export type QueueName = Lane | 'deliver';
 
 /** Why a session is to be looked at. Each wants a turn of the session. */
-export type TurnRingKind = 'inbound' | 'cron' | 'heartbeat' | 'announce' | 'followup';
+type TurnRingKind = 'inbound' | 'cron' | 'heartbeat' | 'announce' | 'followup';
 
 export type RingKind = TurnRingKind | 'deliver';
 

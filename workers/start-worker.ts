@@ -75,7 +75,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   ]);
   const relay: OutboxRelay = { database, config, owner, channels, wake, random: Math.random };
   context.locks.start();
-  const lanes = QUEUE_NAMES.map((lane) =>
+  // A lane of concurrency 0 is left to other workers.
+  const taken = QUEUE_NAMES.filter((lane) => lane === 'deliver' || config.runtime.concurrency[lane] > 0);
+  const lanes = taken.map((lane) =>
     startLaneWorker(backend, {
       lane,
       concurrency: lane === 'deliver' ? DELIVERIES_CONCURRENCY : config.runtime.concurrency[lane],

@@ -10,6 +10,8 @@ export interface RedisServer {
   port: number;
   /** SIGKILLs it; everything in it is gone. */
   kill(): Promise<void>;
+  /** Stops the process: connections stay and nothing is answered, until the returned function is called. */
+  freeze(): () => void;
   /** Starts it again on the same port, empty. */
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -28,6 +30,10 @@ export async function startTestRedis(): Promise<RedisServer> {
     port,
     url: `redis://127.0.0.1:${port}`,
     kill: () => end(server, 'SIGKILL'),
+    freeze() {
+      server.kill('SIGSTOP');
+      return () => server.kill('SIGCONT');
+    },
     async restart() {
       server = await startServer(port);
     },

@@ -95,6 +95,7 @@ export async function openPostgresQueues(options: PostgresQueuesOptions): Promis
     async close() {
       await shared.signal.close();
       await shared.exchange.flush().catch(onError);
+      shared.exchange.close();
       await pool.end();
     },
   };

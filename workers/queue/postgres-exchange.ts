@@ -27,7 +27,7 @@ export interface TakenJob {
 }
 
 /** A job that is over. */
-export interface FinishedJob {
+interface FinishedJob {
   queue: string;
   id: string;
   /** Who took it: a job that was taken from a silent worker by another is left alone. */
@@ -53,9 +53,11 @@ export interface PostgresExchange {
   health(): ExchangeHealth;
   /** Deletes what is finished. Rejects when that fails. */
   flush(): Promise<void>;
+  /** Sends no more statements of its own. What is finished and was not flushed stays, and is found stalled. */
+  close(): void;
 }
 
-export interface ExchangeHealth {
+interface ExchangeHealth {
   /** On the monotonic clock; null before the first success. */
   lastSuccessAtMs: number | null;
   /** The last statement failed. */
@@ -85,6 +87,7 @@ export function createPostgresExchange(pool: pg.Pool, lockMs: number): PostgresE
   let takers: Taker[] = [];
   let running: Promise<void> | null = null;
   let flushTimer: NodeJS.Timeout | undefined;
+  let isClosed = false;
   let health: ExchangeHealth = { lastSuccessAtMs: null, isFailing: false };
 
   async function query<Row extends pg.QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]> {
@@ -145,6 +148,7 @@ export function createPostgresExchange(pool: pg.Pool, lockMs: number): PostgresE
   }
 
   function flushIn(ms: number): void {
+    if (isClosed) return;
     // A failure loses nothing: the jobs are in the list again and leave with a later statement.
     flushTimer ??= setTimeout(() => void flush().catch(() => undefined), ms);
   }
@@ -204,6 +208,10 @@ export function createPostgresExchange(pool: pg.Pool, lockMs: number): PostgresE
     async flush() {
       await running;
       await flush();
+    },
+    close() {
+      isClosed = true;
+      clearTimeout(flushTimer);
     },
   };
 }

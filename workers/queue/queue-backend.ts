@@ -5,17 +5,17 @@ import type { QueueName } from '../../jobs/index.ts';
 
 /** A BullMQ worker or queue whatever its backend is; only what both backends have is used. */
 export type AnyQueue = Pick<Queue, 'addBulk' | 'getJobCounts' | 'getJobState' | 'close'>;
-export type AnyWorker = Pick<Worker, 'pause' | 'resume' | 'close' | 'isPaused'>;
+type AnyWorker = Pick<Worker, 'pause' | 'resume' | 'close'>;
 export type AnyJob = Pick<Job, 'id' | 'name' | 'data' | 'moveToWait'>;
 
-export interface WorkerSettings {
+interface WorkerSettings {
   concurrency: number;
   /** Runs a job. A rejection gives the job back; see `settle.ts`, the only place that makes one. */
   process: (job: AnyJob, token: string) => Promise<void>;
 }
 
 /** The consuming side of one queue. */
-export interface QueueConsumer {
+interface QueueConsumer {
   worker: AnyWorker;
   /** When the queue last answered this consumer, on the monotonic clock; null before the first answer. */
   lastPollAtMs(): number | null;

@@ -36,7 +36,7 @@ export interface LaneWorkerOptions {
 }
 
 /** Counts since the start. */
-export interface LaneCounts {
+interface LaneCounts {
   done: number;
   /** `process` threw. */
   failed: number;

@@ -2,15 +2,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ShutdownReason } from '../../../workers/queue/start-lane-worker.ts';
 import { gate, newSession, openQueueRig, pending, ring, Seen } from './queue-rig.ts';
 import { queueServers, type QueueServer } from './queue-server.ts';
 
 describe.each(queueServers())('the queue in $name', ({ start }) => {
   let server: QueueServer;
-  beforeAll(async () => (server = await start()));
-  afterAll(() => server.stop());
+  beforeAll(async () => {
+    server = await start();
+    return () => server.stop();
+  });
   beforeEach(async () => {
     await openQueueRig(server);
     await server.wipe();

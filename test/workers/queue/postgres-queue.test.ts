@@ -1,7 +1,7 @@
 // What only the queue in PostgreSQL promises: what it costs, and that its schema and its connections heal.
 import { LATEST_SCHEMA_VERSION } from 'bullmq';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { migrateQueue } from '../../../workers/queue/migrate-queue.ts';
 import { startPostgresProxy, type PostgresProxy } from '../../servers/postgres-proxy.ts';
 import { withTestDatabase, type TestDatabase } from '../../servers/postgres.ts';
@@ -14,6 +14,7 @@ beforeAll(async () => {
   admin = new pg.Client({ connectionString: database.url });
   await admin.connect();
 });
+beforeEach(() => admin.query('truncate bullmq.job cascade'));
 afterAll(async () => {
   await admin.end();
   await database.drop();

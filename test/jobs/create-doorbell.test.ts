@@ -1,0 +1,140 @@
+// How the doorbell shares commands and survives a queue that fails, hangs or comes back. The queue here is a stand-in whose
+// answers the test gives; `test/workers/queue/conformance.test.ts` holds the same promises against real servers.
+import { expect, test } from 'vitest';
+import { createDoorbell, type Doorbell, type QueueName, type Ring, type RingQueue } from '../../jobs/index.ts';
+import type { SessionId } from '../../src/core/ids.ts';
+
+interface Command {
+  queue: QueueName;
+  jobIds: string[];
+  answer: PromiseWithResolvers<void>;
+}
+
+/** A doorbell on queues that answer when the test says so. */
+function rig(ringTimeoutMs = 60_000): {
+  doorbell: Doorbell;
+  commands: Command[];
+  lines: string[];
+  closed: QueueName[];
+} {
+  const commands: Command[] = [];
+  const lines: string[] = [];
+  const closed: QueueName[] = [];
+  const openQueue = (queue: QueueName): RingQueue => ({
+    addBulk(jobs) {
+      const answer = Promise.withResolvers<void>();
+      commands.push({ queue, jobIds: jobs.map(({ opts }) => opts.jobId), answer });
+      return answer.promise;
+    },
+    getJobCounts: async () => ({ waiting: 3, active: 2, delayed: 1 }),
+    close: async () => void closed.push(queue),
+  });
+  const note = (_: unknown, text?: string): void => void lines.push(text ?? '');
+  return {
+    doorbell: createDoorbell({ openQueue, logger: { warn: note, info: note }, ringTimeoutMs }),
+    commands,
+    lines,
+    closed,
+  };
+}
+
+function ringOf(session: number, lane: 'main' | 'batch' = 'main'): Ring {
+  return { kind: 'inbound', lane, sessionId: `s${session}` as SessionId, ringNo: 1 };
+}
+
+/** Lets everything that is due happen. */
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test('rings of one moment are one command for each queue', async () => {
+  const { doorbell, commands } = rig();
+  const rung = [
+    doorbell.ring([ringOf(1)]),
+    doorbell.ring([ringOf(2), ringOf(3, 'batch')]),
+    doorbell.ring([ringOf(4, 'batch')]),
+  ];
+  await settled();
+  expect(commands.map(({ queue, jobIds }) => [queue, jobIds])).toEqual([
+    ['main', ['s1.1', 's2.1']],
+    ['batch', ['s3.1', 's4.1']],
+  ]);
+  for (const { answer } of commands) answer.resolve();
+  await Promise.all(rung);
+});
+
+test('what arrives while a command is on its way goes together in the next, once each', async () => {
+  const { doorbell, commands } = rig();
+  const first = doorbell.ring([ringOf(1)]);
+  await settled();
+  const others = [2, 3, 2, 3].map((session) => doorbell.ring([ringOf(session)]));
+  await settled();
+  expect(commands).toHaveLength(1);
+  commands[0]?.answer.resolve();
+  await first;
+  await settled();
+  expect(commands.map(({ jobIds }) => jobIds)).toEqual([['s1.1'], ['s2.1', 's3.1']]);
+  commands[1]?.answer.resolve();
+  await Promise.all(others);
+});
+
+test('a command that fails is logged once, and the ring resolves', async () => {
+  const { doorbell, commands, lines } = rig();
+  for (let session = 1; session <= 3; session += 1) {
+    const rung = doorbell.ring([ringOf(session)]);
+    await settled();
+    commands.at(-1)?.answer.reject(new Error('the queue is away'));
+    await rung;
+  }
+  expect(lines).toEqual(['rings were not made; the reconciler will']);
+  const rung = doorbell.ring([ringOf(4)]);
+  await settled();
+  commands.at(-1)?.answer.resolve();
+  await rung;
+  expect(lines).toEqual(['rings were not made; the reconciler will', 'the queue takes rings again']);
+});
+
+test('a command without an answer is given up, and a queue that answers nothing is not asked for ever', async () => {
+  const { doorbell, commands } = rig(5);
+  for (let session = 1; session <= 10; session += 1) await doorbell.ring([ringOf(session)]);
+  expect(commands).toHaveLength(4);
+  commands[0]?.answer.resolve();
+  await settled();
+  await doorbell.ring([ringOf(11)]);
+  expect(commands).toHaveLength(5);
+});
+
+test('what waits is bounded', async () => {
+  const { doorbell, commands, lines } = rig();
+  const first = doorbell.ring([ringOf(0)]);
+  await settled();
+  const many = Array.from({ length: 20_000 }, (_, index) => ringOf(index + 1));
+  const waiting = doorbell.ring(many);
+  await doorbell.ring([ringOf(20_001)]);
+  expect(lines).toEqual(['rings were not made; the reconciler will']);
+  commands[0]?.answer.resolve();
+  await first;
+  for (let made = 1; made <= 40; made += 1) {
+    await settled();
+    expect(commands[made]?.jobIds).toHaveLength(500);
+    commands[made]?.answer.resolve();
+  }
+  await waiting;
+});
+
+test('closing makes what waits, and rings after it are given up', async () => {
+  const { doorbell, commands, closed } = rig();
+  const rung = doorbell.ring([ringOf(1)]);
+  const closing = doorbell.close();
+  await settled();
+  expect(closed).toEqual([]);
+  commands[0]?.answer.resolve();
+  await Promise.all([rung, closing]);
+  expect(closed).toEqual(['main']);
+  await doorbell.ring([ringOf(2)]);
+  expect(commands).toHaveLength(1);
+});
+
+test('the depth has an entry for every queue', async () => {
+  const { doorbell } = rig();
+  const depth = { waiting: 3, active: 2, delayed: 1 };
+  expect(await doorbell.depth()).toEqual({ main: depth, subagent: depth, cron: depth, batch: depth, deliver: depth });
+});
