@@ -34,7 +34,6 @@ export interface WorkerParts {
 export function createTurnContext(parts: WorkerParts): TurnContext {
   const { config, logger, clock, database, wake } = parts;
   const { leaseMs } = config.runtime;
-  const onWritten = (sessionId: string): void => wake.committed(sessionId);
   return {
     config,
     clock,
@@ -48,14 +47,14 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
       finishTurn: createFinishTurn(database),
     },
     locks: new LockKeeper({ database, clock, logger, owner: parts.owner, leaseMs }),
-    deltas: new DeltaWriter({ database, logger, onWritten }),
+    deltas: new DeltaWriter({ database, logger, onWritten: (sessionId) => wake.committed(sessionId, 'progress') }),
     transcripts: new TranscriptCache(),
     model: parts.model,
     toolsetOf: createToolsets(config, parts.tools),
     knownSnapshots: new Set(),
     random: Math.random,
     isDraining: parts.isDraining,
-    onCommit: onWritten,
+    onCommit: (sessionId, what) => wake.committed(sessionId, what),
   };
 }
 

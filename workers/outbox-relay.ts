@@ -35,7 +35,7 @@ export async function relayDeliveries(relay: OutboxRelay, sessionId: SessionId, 
     if (delivery === null) return settled;
     const settlement = settlementOf(relay, delivery, await sendOnce(relay, delivery, signal));
     await settleDelivery(relay.database, settlement);
-    relay.wake.committed(sessionId);
+    relay.wake.committed(sessionId, 'progress');
     if (settlement.status === 'pending') return settled;
   }
   return DELIVERIES_PER_JOB_MAX;

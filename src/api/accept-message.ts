@@ -50,7 +50,7 @@ export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
     });
     if (acceptance.kind === 'accepted') {
       waiting.add(1);
-      wake.committed(sessionId);
+      wake.committed(sessionId, 'progress');
       if (acceptance.ringNo !== null) {
         const { ringNo } = acceptance;
         // The store writes only lanes of the configuration.

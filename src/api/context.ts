@@ -7,6 +7,7 @@ import type { InboundMessage } from '../core/inbound.ts';
 import type { SessionKey } from '../core/ids.ts';
 import type { Usage } from '../core/model-request.ts';
 import type { Logger } from '../logger.ts';
+import type { Committed } from '../wake.ts';
 import type { SessionPatch } from '../store/patch-session.ts';
 import type { SessionFacts } from '../store/session-facts.ts';
 import type { DeliveryDecision } from '../store/decide-delivery.ts';
@@ -107,7 +108,7 @@ type DeriveRequest = (turnId: string, n: number) => Promise<object | null>;
 
 /** Says that something of a session was committed in this process. Listeners must not throw. */
 export interface CommitWake {
-  onCommit(listener: (sessionId: string) => void): () => void;
+  onCommit(listener: (sessionId: string, what: Committed) => void): () => void;
 }
 
 export interface ModelInfo {

@@ -46,7 +46,7 @@ function createEnqueue(database: Database, wake: Wake): EnqueueSystemEvent {
       contextKey,
       isTrusted: trusted,
     });
-    wake.committed(sessionId);
+    wake.committed(sessionId, 'progress');
     // A duplicate may be equal to an event that is no longer kept; then the answer names the one that was not stored.
     const stored = event ?? { id, createdAt: new Date().toISOString() };
     return { event: { ...stored, sessionKey, text, contextKey, trusted }, disposition };
@@ -65,21 +65,21 @@ function createControl({ database, views, doorbell, wake }: ControlParts): Contr
       const session = await findSession(views, input.sessionKey);
       const done = session === null ? null : await abortSession(database, input);
       if (session === null || done === null) return null;
-      wake.committed(session.id);
+      wake.committed(session.id, 'settlement');
       if (done.ring !== null) ring(done.ring);
       return { aborted: done.aborted, cancelled: done.cancelled };
     },
     async abortTurn(turnId) {
       const stopped = await abortTurn(database, turnId);
       if (stopped === null) return false;
-      wake.committed(stopped.sessionId);
+      wake.committed(stopped.sessionId, 'progress');
       if (stopped.ring !== null) ring(stopped.ring);
       return true;
     },
     async retryTurn(turnId) {
       const retried = await retryTurn(database, turnId);
       if (retried.kind !== 'ok') return retried.kind;
-      wake.committed(retried.sessionId);
+      wake.committed(retried.sessionId, 'progress');
       const { sessionId, lane, ringNo } = retried;
       if (ringNo !== null) ring({ sessionId, lane, ringNo });
       return 'ok';

@@ -47,8 +47,8 @@ export class SettlementWaiter {
 
   constructor(options: SettlementWaiterOptions) {
     this.#options = options;
-    this.#stopListening = options.wake.onCommit((sessionId) => {
-      if (!this.#sessions.has(sessionId)) return;
+    this.#stopListening = options.wake.onCommit((sessionId, what) => {
+      if (what !== 'settlement' || !this.#sessions.has(sessionId)) return;
       this.#woken.add(sessionId);
       this.#lookAtWoken();
     });

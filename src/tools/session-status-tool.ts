@@ -49,22 +49,32 @@ function localTime(now: Date, timezone: string | undefined): string {
   return `${date} ${time} (${format.resolvedOptions().timeZone}, ${parts['timeZoneName']})`;
 }
 
+const FORMAT = {
+  weekday: 'long',
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+  timeZoneName: 'longOffset',
+} as const;
+
+/** A format costs more to make than everything else here, and there are as many as agents have zones. */
+const formats = new Map<string | undefined, Intl.DateTimeFormat>();
+
 function formatFor(timezone: string | undefined): Intl.DateTimeFormat {
-  const options = {
-    weekday: 'long',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-    hourCycle: 'h23',
-    timeZoneName: 'longOffset',
-  } as const;
+  let format = formats.get(timezone);
+  if (format === undefined) formats.set(timezone, (format = newFormat(timezone)));
+  return format;
+}
+
+function newFormat(timezone: string | undefined): Intl.DateTimeFormat {
   try {
-    return new Intl.DateTimeFormat('en-US', { ...options, timeZone: timezone });
+    return new Intl.DateTimeFormat('en-US', { ...FORMAT, timeZone: timezone });
   } catch {
     // A zone that this machine does not know.
-    return new Intl.DateTimeFormat('en-US', options);
+    return new Intl.DateTimeFormat('en-US', FORMAT);
   }
 }

@@ -12,6 +12,7 @@ import type { NewTurn, Opening } from '../store/journal/open-turn.ts';
 import type { Claim, ClaimRequest } from '../store/claim-session.ts';
 import type { NeededRing, Release } from '../store/session-locks.ts';
 import type { Toolset } from '../tools/toolset.ts';
+import type { Committed } from '../wake.ts';
 import type { DeltaWriter } from './delta-writer.ts';
 import type { LockKeeper } from './held-session.ts';
 import type { TranscriptCache } from './transcript-cache.ts';
@@ -41,7 +42,7 @@ export interface TurnContext {
   /** True while the worker drains: a turn stops at its next step boundary and is left resumable. */
   isDraining: () => boolean;
   /** Told after each commit of a session; must not throw. */
-  onCommit: (sessionId: string) => void;
+  onCommit: (sessionId: string, what: Committed) => void;
 }
 
 /** The unchanging parts of a turn's model requests. */

@@ -100,7 +100,7 @@ async function end(context: TurnContext, turn: RunningTurn, moment: Moment, outc
   if (ending.kind === 'ok') {
     applied(turn, write);
     if (outcome.isPromptHidden !== true) context.transcripts.keep(turn.session.id, turn.transcript);
-    context.onCommit(turn.session.id);
+    context.onCommit(turn.session.id, 'settlement');
   }
   return ending;
 }

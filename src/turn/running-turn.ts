@@ -49,7 +49,7 @@ export async function commit(context: TurnContext, turn: RunningTurn, moment: Mo
   const verdict = await context.store.commitStep(write);
   if (verdict.kind === 'fenced') throw lockLost(turn);
   applied(turn, write);
-  context.onCommit(turn.session.id);
+  context.onCommit(turn.session.id, 'progress');
   if (verdict.stopReason !== null) turn.held.stop({ kind: 'stopped', message: verdict.stopReason });
   turn.held.assertHeld();
 }

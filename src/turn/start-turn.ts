@@ -68,7 +68,7 @@ export async function startTurn(context: TurnContext, claim: Claimed, held: Held
   if (opening.kind === 'stopped') return null;
   for (const { sha256 } of snapshots) context.knownSnapshots.add(sha256);
   transcript.push(prompt);
-  context.onCommit(session.id);
+  context.onCommit(session.id, 'progress');
   return {
     id: turnId,
     session,

@@ -77,7 +77,7 @@ describe('the tail', () => {
         const readers: Reader[] = [];
         for (const { do: what, count } of steps) {
           if (what === 'write') log.write(count);
-          if (what === 'wake') wake.committed('s');
+          if (what === 'wake') wake.committed('s', 'settlement');
           if (what === 'pass') await vi.advanceTimersByTimeAsync(count);
           if (what === 'leave') for (const gone of readers.splice(count, 1)) tail.detach(gone);
           if (what !== 'join') continue;
@@ -134,7 +134,7 @@ describe('the tail', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const log = new Log();
     const { tail, wake } = createTail(log);
-    wake.committed('s');
+    wake.committed('s', 'settlement');
     await vi.advanceTimersByTimeAsync(10_000);
     expect(log.reads).toBe(0);
     const reader = new Reader(0n);

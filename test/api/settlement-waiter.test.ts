@@ -55,8 +55,8 @@ describe('a wait', () => {
     const one = waiter.wait({ id: 'a', sessionId: 's-a' }, 10_000, never);
     const other = waiter.wait({ id: 'b', sessionId: 's-b' }, 60, never);
     settled.add('a');
-    wake.committed('s-a');
-    wake.committed('s-unknown');
+    wake.committed('s-a', 'settlement');
+    wake.committed('s-unknown', 'settlement');
     await vi.advanceTimersByTimeAsync(1);
     expect(asked).toEqual([['a']]);
     expect(await one).toBe(true);
@@ -112,7 +112,7 @@ describe('a wait', () => {
 
   test('asks nothing when nobody waits', async () => {
     const { waiter, wake } = createWaiter();
-    wake.committed('s');
+    wake.committed('s', 'settlement');
     await vi.advanceTimersByTimeAsync(10_000);
     expect(asked).toEqual([]);
     waiter.close();
