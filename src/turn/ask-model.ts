@@ -78,6 +78,18 @@ async function askOnce(context: TurnContext, turn: RunningTurn, startedAt: Date)
       endedAt: context.clock.now(),
     };
     return { answer, call };
+  } catch (error) {
+    if (error instanceof TurnStopped) {
+      const { kind, message } = error.reason;
+      const endedAt = context.clock.now();
+      turn.callWithoutAnswer = brokenCall(turn, {
+        status: 'aborted',
+        error: { code: kind, message },
+        startedAt,
+        endedAt,
+      });
+    }
+    throw error;
   } finally {
     idle.stop();
   }
@@ -92,12 +104,13 @@ async function prepareRetry(
 ): Promise<void> {
   const verdict = classifyFailure(fault);
   const attempt = turn.progress.retries + 1;
+  const failed = failedCall(turn, fault, verdict.code, startedAt, context.clock.now());
+  turn.callWithoutAnswer = failed;
   if (verdict.kind !== 'retry') throw new TurnFailed(verdict.code, fault.message, fault);
   if (attempt > context.config.models.providers.anthropic.maxRetries) {
     throw new TurnFailed(verdict.code, `Given up after ${turn.progress.calls} model calls: ${fault.message}`, fault);
   }
   const delayMs = retryDelayMs({ attempt, random: context.random(), retryAfterMs: fault.retryAfterMs });
-  const failed = failedCall(turn, fault, verdict.code, startedAt, context.clock.now());
   const calls = turn.progress.calls + 1;
   context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
   await commit(context, turn, {
@@ -115,21 +128,27 @@ async function prepareRetry(
 }
 
 function failedCall(turn: RunningTurn, fault: ModelError, code: string, startedAt: Date, endedAt: Date): ModelCallRow {
+  const error = { code, type: fault.type, status: fault.status, message: fault.message.slice(0, 2000) };
+  return brokenCall(turn, { status: 'failed', error, startedAt, endedAt });
+}
+
+/** The row of a call without an answer; what it cost is not known. */
+function brokenCall(
+  turn: RunningTurn,
+  end: Pick<ModelCallRow, 'status' | 'error' | 'startedAt' | 'endedAt'>,
+): ModelCallRow {
   return {
+    ...end,
     callNo: turn.progress.calls,
     step: turn.progress.steps + 1,
     untilSeq: turn.lastEntry.seq,
-    status: 'failed',
     stopReason: null,
     responseId: null,
-    error: { code, type: fault.type, status: fault.status, message: fault.message.slice(0, 2000) },
     inputTokens: 0,
     outputTokens: 0,
     cacheReadTokens: 0,
     cacheWriteTokens: 0,
-    startedAt,
     firstChunkAt: null,
-    endedAt,
   };
 }
 

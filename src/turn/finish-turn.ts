@@ -46,7 +46,7 @@ export async function finishFailed(context: TurnContext, turn: RunningTurn, fail
   const error = { code: failure.code, message: failure.message };
   const deadLetter =
     failure.code === 'poison' ? { id: newId<string>(), code: failure.code, reason: failure.message } : null;
-  return end(context, turn, closingMoment(turn, failure.message), {
+  return end(context, turn, closingMoment(context, turn, failure.message), {
     status: 'failed',
     messageStatus: 'failed',
     reply: null,
@@ -64,7 +64,7 @@ export async function finishStopped(
 ): Promise<Ending> {
   const isStop = reason.kind === 'stopped';
   const code = isStop ? 'aborted' : 'turn_timeout';
-  return end(context, turn, closingMoment(turn, reason.message), {
+  return end(context, turn, closingMoment(context, turn, reason.message), {
     status: isStop ? 'aborted' : 'timedOut',
     messageStatus: isStop ? 'cancelled' : 'failed',
     reply: null,
@@ -73,11 +73,19 @@ export async function finishStopped(
   });
 }
 
-/** Calls that have no results yet get one each, so that the transcript stays well-formed. */
-function closingMoment(turn: RunningTurn, message: string): Moment {
+/**
+ * Tool calls that have no results yet get one each, so that the transcript stays well-formed; a model call that brought no answer
+ * gets its end.
+ */
+function closingMoment(context: TurnContext, turn: RunningTurn, message: string): Moment {
   const last = turn.lastEntry;
   const calls = last.kind === 'answer' ? toolUsesOf(last.content) : [];
-  return calls.length === 0 ? {} : stoppedMoment(turn, calls, message);
+  const moment = calls.length === 0 ? {} : stoppedMoment(turn, calls, message);
+  const broken = turn.callWithoutAnswer;
+  if (broken === null) return moment;
+  context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
+  const { callNo: call, status, error } = broken;
+  return { ...moment, modelCalls: [broken], events: [{ type: 'model.ended', data: { call, status, error } }] };
 }
 
 async function end(context: TurnContext, turn: RunningTurn, moment: Moment, outcome: Outcome): Promise<Ending> {

@@ -62,5 +62,6 @@ export async function resumeTurn(
     contextTokens: 0,
     ledger: open.toolCalls,
     mustCharge: true,
+    callWithoutAnswer: null,
   };
 }

@@ -5,7 +5,7 @@ import type { ContentBlock } from '../core/content.ts';
 import type { Entry, EntryKind } from '../core/entry.ts';
 import type { EntryId, TurnId } from '../core/ids.ts';
 import { newId } from '../ids.ts';
-import type { JournalWrite, NewEntry, TurnProgress } from '../store/journal.ts';
+import type { JournalWrite, ModelCallRow, NewEntry, TurnProgress } from '../store/journal.ts';
 import type { ClaimedSession, LedgerRow, WaitingInput } from '../store/claim-session.ts';
 import type { Toolset } from '../tools/toolset.ts';
 import type { RequestBase, TurnContext } from './context.ts';
@@ -34,6 +34,8 @@ export interface RunningTurn {
   ledger: LedgerRow[];
   /** True until the first model call of this attempt: a call that an earlier attempt charged may have been made. */
   mustCharge: boolean;
+  /** A model call that brought no answer and is not in the journal yet; the end of the turn takes it along. */
+  callWithoutAnswer: ModelCallRow | null;
 }
 
 /** The part of a write that differs from moment to moment. */
@@ -70,6 +72,7 @@ export function writeOf(turn: RunningTurn, moment: Moment): JournalWrite {
 /** Moves a turn behind a write that was committed. */
 export function applied(turn: RunningTurn, write: JournalWrite): void {
   turn.progress = write.progress;
+  if (write.modelCalls.some((call) => call === turn.callWithoutAnswer)) turn.callWithoutAnswer = null;
   for (const added of write.entries) {
     const entry: Entry = { ...added, seq: turn.lastEntry.seq + 1, parentSeq: turn.lastEntry.seq, turnId: turn.id };
     turn.transcript.push(entry);

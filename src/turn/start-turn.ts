@@ -93,6 +93,7 @@ export async function startTurn(context: TurnContext, claim: Claimed, held: Held
     contextTokens: 0,
     ledger: [],
     mustCharge: false,
+    callWithoutAnswer: null,
   };
 }
 

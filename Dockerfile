@@ -1,0 +1,33 @@
+# Holdfast as one image for every role: `start --roles api`, `--roles worker`, `--roles scheduler`, or all of them.
+# The sources run as they are (Node strips the types), so there is no build step, only dependencies.
+
+FROM node:24-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json ./
+# The image has the right Node: the one that npm would bring for older machines stays out.
+RUN npm ci --omit=dev --no-audit --no-fund \
+  && rm -rf node_modules/node-linux-* node_modules/.bin/node
+
+FROM node:24-slim
+ENV NODE_ENV=production \
+    HOLDFAST_DATA_DIR=/data \
+    HOLDFAST_HOST=0.0.0.0 \
+    HOLDFAST_LOG_FORMAT=json
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY . .
+# The cache of compiled sources is written at the first start, by whoever runs it; workspaces, keys and, without
+# DATABASE_URL, the database are in /data.
+RUN ln -s /app/src/cli/bin.mjs /usr/local/bin/holdfast \
+  && mkdir -p /data node_modules/.cache \
+  && chown node:node /data node_modules/.cache
+USER node
+VOLUME /data
+EXPOSE 7420
+# Ready means that every dependency answers. Processes without the api role have no port: compose asks the doctor there.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.HOLDFAST_PORT || 7420) + '/readyz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+# A SIGTERM drains: give it longer than shutdown.graceMs (30 s) before it is killed.
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["node", "/app/src/cli/bin.mjs"]
+CMD ["start"]

@@ -1,0 +1,169 @@
+// `holdfast demo`: plays the main job with real processes on a database of its own, shows what happens, and checks all of it by the
+// API. Ends with 0 only if every check held; leaves nothing running and nothing on the disk, however it ends.
+import { performance } from 'node:perf_hooks';
+import { EXIT, type ExitCode } from '../cli-error.ts';
+import { CHAPTERS } from '../demo/chapters.ts';
+import type { DemoRecord, Scene } from '../demo/chapter.ts';
+import { countUp, type DemoNumbers } from '../demo/count-up.ts';
+import { formatMs, Progress } from '../demo/progress.ts';
+import { StageManager } from '../demo/stage.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** The longest that the demo may take: on a machine that is this slow something is wrong. */
+const DEMO_MS_MAX = 180_000;
+
+const NEXT = [
+  { command: 'npm start', does: 'the service, with its own database, until Ctrl-C' },
+  { command: 'npx holdfast send main "Hello" --stream', does: 'talk to it, in another terminal' },
+  { command: 'npx holdfast turns list', does: 'see what it did; then: npx holdfast turns show <turn>' },
+];
+
+/** What `--json` prints. */
+interface DemoDocument {
+  ok: boolean;
+  ms: number;
+  dataDir: string;
+  chapters: PlayedChapter[];
+  numbers: DemoNumbers | null;
+  failures: string[];
+  next: string[];
+}
+
+interface PlayedChapter {
+  id: string;
+  title: string;
+  ms: number;
+  checks: { ok: boolean; text: string; detail?: unknown }[];
+}
+
+/** Plays all chapters. Resolves with 0, with 1 when something did not hold, with 130 or 143 when it was stopped. */
+export async function runDemo(terminal: Terminal): Promise<ExitCode> {
+  const startedAtMs = performance.now();
+  const stop = stopSignals();
+  const progress = new Progress(terminal);
+  const manager = await StageManager.open(stop.signal);
+  const document: DemoDocument = {
+    ok: false,
+    ms: 0,
+    dataDir: manager.dataDir,
+    chapters: [],
+    numbers: null,
+    failures: [],
+    next: NEXT.map(({ command }) => command),
+  };
+  const shown = terminal.isJson ? null : terminal;
+  shown?.print(
+    `${terminal.paint('bold', 'Holdfast demo')}: real processes, a real database, real tools; only the model is scripted`,
+  );
+  progress.tell(`everything is in ${manager.dataDir}, which is removed at the end`);
+  try {
+    document.numbers = await Promise.race([playAll(manager, progress, document), stop.stopped]);
+  } catch (error) {
+    // What was being played may go on for a moment, unseen, until it finds that its stage is gone.
+    progress.mute();
+    if (stop.exitCode() === null) fail(document, manager, terminal, error);
+    else document.failures.push('it was stopped');
+    stop.halt();
+  } finally {
+    const left = await manager.strike();
+    if (left.length > 0) document.failures.push(`could not be ended: ${left.join(', ')}`);
+    stop.forget();
+  }
+  document.ms = Math.round(performance.now() - startedAtMs);
+  document.ok = document.failures.length === 0 && document.numbers !== null;
+  if (terminal.isJson) terminal.json(document);
+  else report(document, terminal);
+  return stop.exitCode() ?? (document.ok ? EXIT.ok : EXIT.failed);
+}
+
+async function playAll(manager: StageManager, progress: Progress, document: DemoDocument): Promise<DemoNumbers> {
+  const stage = await manager.setUp(progress);
+  const record: DemoRecord = { messageIds: [], doubledEffects: 0, recoveryMs: null, rescuedTurnId: null };
+  const sceneOf = (played: PlayedChapter): Scene => ({
+    stage,
+    progress,
+    record,
+    check(isTrue, text, detail) {
+      progress.check(isTrue, text);
+      played.checks.push({ ok: isTrue, text, ...(isTrue ? {} : { detail }) });
+      if (!isTrue) document.failures.push(`${played.title}: ${text}`);
+    },
+  });
+  const play = async <Value>(id: string, title: string, work: (scene: Scene) => Promise<Value>): Promise<Value> => {
+    const startedAtMs = performance.now();
+    const played: PlayedChapter = { id, title, ms: 0, checks: [] };
+    document.chapters.push(played);
+    progress.title(title);
+    const value = await work(sceneOf(played));
+    played.ms = Math.round(performance.now() - startedAtMs);
+    return value;
+  };
+  for (const [index, { id, title, play: work }] of CHAPTERS.entries()) await play(id, `${index + 1}. ${title}`, work);
+  return play('numbers', 'In the end', countUp);
+}
+
+/** What went wrong, with what the processes said. */
+function fail(document: DemoDocument, manager: StageManager, terminal: Terminal, error: unknown): void {
+  const message = error instanceof Error ? error.message : String(error);
+  const where = document.chapters.at(-1)?.title ?? 'setting up';
+  document.failures.push(`${where}: ${message}`);
+  for (const line of manager.logs()) terminal.error(line);
+}
+
+function report({ ok, ms, numbers, failures }: DemoDocument, terminal: Terminal): void {
+  if (numbers !== null) {
+    const { messages, turns, modelCalls, toolCalls, lost, doubled, recoveryMs } = numbers;
+    terminal.print('');
+    terminal.print(
+      `  ${messages} messages · ${turns} turns · ${modelCalls} model calls · ${toolCalls} tool calls · ` +
+        `lost ${terminal.paint('bold', String(lost))} · doubled ${terminal.paint('bold', String(doubled))}` +
+        (recoveryMs === null ? '' : ` · taken over after ${terminal.paint('bold', formatMs(recoveryMs))}`),
+    );
+  }
+  for (const failure of failures) terminal.print(`  ${terminal.paint('red', '✘')} ${failure}`);
+  const verdict = ok ? 'all of it held' : 'not all of it was played and held';
+  terminal.print(`  ${terminal.paint('dim', `${verdict}, ${formatMs(ms)}; everything is ended and removed`)}`);
+  if (!ok) return;
+  terminal.print('');
+  terminal.print(terminal.paint('bold', 'Next'));
+  const width = Math.max(...NEXT.map(({ command }) => command.length));
+  for (const { command, does } of NEXT) terminal.print(`  ${command.padEnd(width)}  ${terminal.paint('dim', does)}`);
+}
+
+/** Ctrl-C and its likes, and the limit of time, stop the demo; what it has started is still ended in order. */
+function stopSignals() {
+  const controller = new AbortController();
+  const stopped = Promise.withResolvers<never>();
+  // Nobody may be waiting.
+  stopped.promise.catch(() => {});
+  let exitCode: ExitCode | null = null;
+  const halt = (why: string): void => {
+    const reason = new Error(why);
+    controller.abort(reason);
+    stopped.reject(reason);
+  };
+  const stop = (code: ExitCode) => (): void => {
+    exitCode ??= code;
+    halt('the demo was stopped');
+  };
+  const handlers = [
+    ['SIGINT', stop(EXIT.interrupted)],
+    ['SIGTERM', stop(EXIT.terminated)],
+    ['SIGHUP', stop(EXIT.terminated)],
+  ] as const;
+  for (const [signal, handler] of handlers) process.on(signal, handler);
+  const timer = setTimeout(() => halt(`the demo took longer than ${formatMs(DEMO_MS_MAX)}`), DEMO_MS_MAX);
+  return {
+    signal: controller.signal,
+    /** Rejects when the demo is to stop. */
+    stopped: stopped.promise,
+    /** Ends what still waits for something. */
+    halt: () => halt('the demo has ended'),
+    /** What a signal wants; null when there was none. */
+    exitCode: () => exitCode,
+    forget() {
+      clearTimeout(timer);
+      for (const [signal, handler] of handlers) process.off(signal, handler);
+    },
+  };
+}

@@ -1,0 +1,98 @@
+// Chapter: many messages to several sessions in the same moment, each sent twice as a bad network would. Each makes a tool write its
+// number into a file: the file says whether a message was lost or answered twice.
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { AcceptedAnswer, EntryAnswer, ListAnswer, MessageAnswer } from '../api-types.ts';
+import type { Chapter, Scene } from './chapter.ts';
+import { EventWatch } from './event-watch.ts';
+import { sendMessage } from './play-message.ts';
+
+const MESSAGES = 20;
+const SESSIONS = 7;
+const FILE = 'numbers.log';
+
+export const manyMessages: Chapter = {
+  id: 'many-messages',
+  title: `${MESSAGES} messages to ${SESSIONS} sessions at once, each sent twice`,
+  play: playManyMessages,
+};
+
+interface Sent {
+  n: number;
+  sessionKey: string;
+  answers: AcceptedAnswer[];
+}
+
+async function playManyMessages(scene: Scene): Promise<void> {
+  const { stage, progress, check, record } = scene;
+  const watch = await EventWatch.open(stage.api, { types: 'message.settled' }, stage.signal);
+  const step = progress.begin('sending');
+  const sent = await Promise.all(Array.from({ length: MESSAGES }, (_, index) => sendTwice(scene, index + 1)));
+  record.messageIds.push(...sent.map(idOf));
+  const open = new Set(sent.map(idOf));
+  while (open.size > 0) {
+    step.update(`${MESSAGES - open.size} of ${MESSAGES} are answered`);
+    open.delete(String((await watch.next()).data['messageId']));
+  }
+  step.done(`${MESSAGES} of ${MESSAGES} are answered`);
+  watch.close();
+  const messages = await Promise.all(sent.map((each) => stage.read<MessageAnswer>(`/v1/messages/${idOf(each)}`)));
+  check(
+    sent.every(({ answers }) => new Set(answers.map(({ message }) => message.id)).size === 1),
+    `${2 * MESSAGES} requests are ${MESSAGES} messages`,
+    sent,
+  );
+  check(
+    messages.every((message) => message.status === 'answered'),
+    'each is answered',
+    messages,
+  );
+  const numbers = (await readFile(join(stage.workspaceDir, FILE), 'utf8')).trimEnd().split('\n').map(Number);
+  record.doubledEffects += numbers.length - new Set(numbers).size;
+  check(
+    numbers.toSorted((a, b) => a - b).join() === sent.map(({ n }) => n).join(),
+    `their tools have written the numbers 1 to ${MESSAGES}, each of them once`,
+    numbers,
+  );
+  await checkTranscripts(scene, sent);
+}
+
+/** Both at once, with the same key: which of them comes first is left to chance. */
+async function sendTwice(scene: Scene, n: number): Promise<Sent> {
+  const sessionKey = `demo:team-${1 + (n % SESSIONS)}`;
+  const text = `Message ${n} of ${MESSAGES}. [[tool: exec ${JSON.stringify({ command: `echo ${n} >> ${FILE}` })}]]`;
+  const idempotencyKey = randomUUID();
+  const send = () => sendMessage(scene, { sessionKey, text, idempotencyKey });
+  return { n, sessionKey, answers: await Promise.all([send(), send()]) };
+}
+
+function idOf({ answers }: Sent): string {
+  const [first] = answers;
+  if (first === undefined) throw new Error('a message was not sent');
+  return first.message.id;
+}
+
+/** Each message is in one prompt of its session, in the order in which they were accepted. */
+async function checkTranscripts({ stage, check, record }: Scene, sent: readonly Sent[]): Promise<void> {
+  const bySession = Map.groupBy(sent, ({ sessionKey }) => sessionKey);
+  const comparisons = await Promise.all(
+    Array.from(bySession, async ([sessionKey, messages]) => {
+      const { items } = await stage.read<ListAnswer<EntryAnswer>>(`/v1/sessions/${sessionKey}/transcript?limit=200`);
+      const prompts = items.filter((entry) => entry.kind === 'prompt').map((entry) => JSON.stringify(entry.content));
+      const said = [...prompts.join('\n').matchAll(/Message (\d+) of/g)].map((match) => Number(match[1]));
+      const inOrder = messages.toSorted((one, other) => seqOf(one) - seqOf(other)).map(({ n }) => n);
+      return { sessionKey, said, inOrder };
+    }),
+  );
+  for (const { said } of comparisons) record.doubledEffects += said.length - new Set(said).size;
+  check(
+    comparisons.every(({ said, inOrder }) => said.join() === inOrder.join()),
+    'each stands in one prompt of its session, in the order in which they were accepted',
+    comparisons,
+  );
+}
+
+function seqOf({ answers }: Sent): number {
+  return answers[0]?.message.seq ?? 0;
+}

@@ -1,0 +1,94 @@
+// Sends a message and shows, as it happens, what becomes of it: each tool call with its end, the reply as it is written. Resolves when
+// its turn has ended.
+import { randomUUID } from 'node:crypto';
+import type { AcceptedAnswer, MessageAnswer, TurnAnswer } from '../api-types.ts';
+import type { LiveEvent } from '../event-stream.ts';
+import type { Scene } from './chapter.ts';
+import { EventWatch } from './event-watch.ts';
+import type { LiveStep } from './progress.ts';
+import { messageTextOf, type ScriptedMessage } from './script.ts';
+
+export interface PlayedMessage {
+  message: MessageAnswer;
+  turn: TurnAnswer;
+  /** Of this session, from before the message was sent to the end of its turn. */
+  events: LiveEvent[];
+  idempotencyKey: string;
+}
+
+export interface PlayOptions {
+  sessionKey: string;
+  script: ScriptedMessage;
+  /** Called with each event; answers true when it has shown the event itself. */
+  show?: (event: LiveEvent, live: LiveCall) => Promise<boolean>;
+}
+
+/** The line of the tool call that runs now, if one does. */
+export interface LiveCall {
+  step: LiveStep | null;
+}
+
+/** Plays one message to its end. */
+export async function playMessage(scene: Scene, options: PlayOptions): Promise<PlayedMessage> {
+  const { stage, progress, record } = scene;
+  const { sessionKey, script } = options;
+  const watch = await EventWatch.open(stage.api, { session: sessionKey }, stage.signal);
+  try {
+    const idempotencyKey = randomUUID();
+    progress.say('user', script.text);
+    const accepted = await sendMessage(scene, { sessionKey, text: messageTextOf(script), idempotencyKey });
+    record.messageIds.push(accepted.message.id);
+    const events = await showUntilEnded(scene, watch, options);
+    const message = await stage.read<MessageAnswer>(`/v1/messages/${accepted.message.id}`);
+    const turn = await stage.read<TurnAnswer>(`/v1/turns/${message.turnId}`);
+    return { message, turn, events, idempotencyKey };
+  } finally {
+    watch.close();
+  }
+}
+
+/** Posts a message; resolves when it is committed. */
+export async function sendMessage(
+  { stage }: Scene,
+  { sessionKey, text, idempotencyKey }: { sessionKey: string; text: string; idempotencyKey: string },
+): Promise<AcceptedAnswer> {
+  const { body } = await stage.api.request<AcceptedAnswer>('POST', `/v1/sessions/${sessionKey}/messages`, {
+    body: { text },
+    headers: { 'idempotency-key': idempotencyKey },
+    signal: stage.signal,
+  });
+  return body;
+}
+
+async function showUntilEnded(scene: Scene, watch: EventWatch, { script, show }: PlayOptions): Promise<LiveEvent[]> {
+  const { progress } = scene;
+  const events: LiveEvent[] = [];
+  const live: LiveCall = { step: null };
+  for (;;) {
+    const event = await watch.next();
+    events.push(event);
+    const isShown = (await show?.(event, live)) ?? false;
+    if (!isShown) showEvent(event, live, scene, script);
+    if (event.type !== 'turn.ended') continue;
+    if (typeof event.data['reply'] === 'string') progress.replied(event.data['reply']);
+    return events;
+  }
+}
+
+function showEvent(event: LiveEvent, live: LiveCall, { progress }: Scene, script: ScriptedMessage): void {
+  switch (event.type) {
+    case 'tool.started':
+      // One call per step, so the step's number finds its label.
+      live.step = progress.begin(script.steps[Number(event.data['step']) - 1]?.label ?? String(event.data['name']));
+      break;
+    case 'tool.ended':
+      if (event.data['status'] === 'done') live.step?.done();
+      else live.step?.end(event.data['status'] === 'unknown' ? 'unknown' : 'failed');
+      live.step = null;
+      break;
+    case 'model.delta':
+      progress.replying(String(event.data['text']));
+      break;
+    default:
+  }
+}

@@ -1,0 +1,28 @@
+// What the demo has the scripted model do, as data: the same list of steps becomes the directives in the message and the labels on
+// the screen, so the two cannot differ.
+
+export interface ScriptedStep {
+  /** The tool. */
+  name: string;
+  input: Record<string, unknown>;
+  /** What it does, for people. */
+  label: string;
+}
+
+export interface ScriptedMessage {
+  /** What the user says. */
+  text: string;
+  /** One tool call each, one after the other. */
+  steps: readonly ScriptedStep[];
+  /** What the model says at the end. */
+  reply: string;
+}
+
+/** Between two events of the reply, so that one can watch it being written, in milliseconds. */
+const REPLY_PACE_MS = 60;
+
+/** The message as it is sent: the user's words, then the directives. */
+export function messageTextOf({ text, steps, reply }: ScriptedMessage): string {
+  const calls = steps.map(({ name, input }) => `[[tool: ${name} ${JSON.stringify(input)}]]`);
+  return [text, ...calls, `[[slow: ${REPLY_PACE_MS}]] [[reply: ${reply}]]`].join('\n');
+}

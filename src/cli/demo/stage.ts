@@ -1,0 +1,168 @@
+// The stage of the demo: a directory of its own, the processes that play in it, and the way to talk to them. What is put up here is
+// taken down by `strike`, whatever happened in between; what the demo cannot take down itself, its guard does.
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { processEnvironment } from '../../config.ts';
+import { readPostmasterFile } from '../../embedded-postgres/postmaster.ts';
+import { clusterDirOf } from '../../embedded-postgres/cluster.ts';
+import { startEmbeddedPostgres } from '../../embedded-postgres/start-embedded-postgres.ts';
+import { connectApi, type ApiClient } from '../api-client.ts';
+import { CliError, EXIT } from '../cli-error.ts';
+import { DemoProcess } from './demo-process.ts';
+import { startGuard, type Guard } from './guard.ts';
+import type { Progress } from './progress.ts';
+
+/** A worker that died is followed by another within this, plus a second. Short, so that nobody has to wait in a demo. */
+export const LEASE_MS = 1500;
+
+export interface Stage {
+  api: ApiClient;
+  /** Where the model server is; it keeps what it was asked. */
+  modelUrl: string;
+  /** The folder that the agent's tools work in. */
+  workspaceDir: string;
+  /** Resolves when it runs. */
+  workerA: DemoProcess;
+  workerB: Promise<DemoProcess>;
+  /** Aborts when the person at the terminal stops the demo. */
+  signal: AbortSignal;
+  /** What the API answers to a GET. */
+  read<Answer>(path: string): Promise<Answer>;
+}
+
+/** What the agent is told of its work, as a user would: a file of the workspace, which becomes a part of the prompt. */
+const AGENTS_MD = `# How we work
+
+Keep accounts in plain text files. Never book anything twice: when in doubt, look first.
+`;
+
+/** A demo that is stopped in the middle of a long tool call does not wait for it. */
+const CONFIG = { shutdown: { graceMs: 3000 } };
+
+export class StageManager {
+  readonly dataDir: string;
+  readonly #signal: AbortSignal;
+  readonly #guard: Guard;
+  readonly #processes: DemoProcess[] = [];
+  readonly #apiKey = randomBytes(24).toString('base64url');
+
+  private constructor(dataDir: string, signal: AbortSignal) {
+    this.dataDir = dataDir;
+    this.#signal = signal;
+    this.#guard = startGuard(dataDir);
+  }
+
+  /** Makes the directory. Throws `CliError` when there is no place for it. */
+  static async open(signal: AbortSignal): Promise<StageManager> {
+    try {
+      const dataDir = await mkdtemp(join(await realpath(tmpdir()), 'holdfast-demo-'));
+      return new StageManager(dataDir, signal);
+    } catch (error) {
+      throw new CliError({
+        code: 'no_temp_dir',
+        exitCode: EXIT.failed,
+        message: `a directory for the demo cannot be made in ${tmpdir()}: ${String(error)}`,
+        fix: 'set TMPDIR to a directory that you may write to',
+        cause: error,
+      });
+    }
+  }
+
+  /** Starts everything; worker B comes up while the first part is played. */
+  async setUp(progress: Progress): Promise<Stage> {
+    const workspaceDir = join(this.dataDir, 'workspace');
+    await mkdir(workspaceDir, { recursive: true });
+    await writeFile(join(workspaceDir, 'AGENTS.md'), AGENTS_MD);
+    await writeFile(this.#configPath, JSON.stringify(CONFIG));
+    const model = this.#start('model', ['scripted-model']);
+    const gateway = this.#start('api and scheduler', ['start', '--roles', 'api,scheduler']);
+    const modelUrl = await progress.step(
+      'a model that plays from a script, in the place of a provider',
+      async () => (await model.says(/^http:\S+$/))[0],
+      (url) => `a model that plays from a script, in the place of a provider: ${url}`,
+    );
+    const url = await progress.step(
+      'PostgreSQL (new, in the directory above), API and scheduler',
+      async () => (await gateway.says(/^holdfast +(http:\S+)$/))[1] ?? '',
+      (found) => `PostgreSQL (new, in the directory above), API and scheduler: ${found}`,
+    );
+    const workerA = await progress.step(
+      'worker A',
+      () => this.#startWorker('worker A', modelUrl),
+      ({ pid }) => `worker A: process ${pid}`,
+    );
+    const workerB = this.#startWorker('worker B', modelUrl);
+    // Whoever needs it awaits it; until then a failure is nobody's.
+    workerB.catch(() => {});
+    const api = connectApi({ url, apiKey: this.#apiKey });
+    const read = async <Answer>(path: string): Promise<Answer> =>
+      (await api.request<Answer>('GET', path, { signal: this.#signal })).body;
+    return { api, modelUrl, workspaceDir, workerA, workerB, signal: this.#signal, read };
+  }
+
+  /** The last lines of every process, for a demo that failed. */
+  logs(): string[] {
+    return this.#processes.flatMap(({ name, pid, log }) => log.map((line) => `${name} (${pid}): ${line}`));
+  }
+
+  /** Ends everything and removes the directory; resolves with what could not be ended. */
+  async strike(): Promise<string[]> {
+    const [model, ...others] = this.#processes;
+    await Promise.all(others.map((each) => each.stop()));
+    await model?.stop();
+    // Usually gone: the last process that used it has stopped it. A process that was killed has not.
+    const isServing = (): boolean => readPostmasterFile(clusterDirOf(this.dataDir)) !== null;
+    if (isServing()) await startEmbeddedPostgres({ dataDir: this.dataDir }).then((server) => server.stop());
+    const left = this.#processes.filter((each) => each.isAlive).map((each) => each.name);
+    if (isServing()) left.push('PostgreSQL');
+    await rm(this.dataDir, { recursive: true, force: true, maxRetries: 3 });
+    this.#guard.release();
+    return left;
+  }
+
+  #start(name: string, args: string[], env: Record<string, string> = {}): DemoProcess {
+    this.#signal.throwIfAborted();
+    const started = new DemoProcess({
+      name,
+      args,
+      env: { ...ownEnvironment(), ...this.#environment(), ...env },
+      cwd: this.dataDir,
+      guard: this.#guard,
+    });
+    this.#processes.push(started);
+    return started;
+  }
+
+  async #startWorker(name: string, modelUrl: string): Promise<DemoProcess> {
+    const env = { ANTHROPIC_BASE_URL: modelUrl, ANTHROPIC_API_KEY: 'scripted' };
+    const worker = this.#start(name, ['start', '--roles', 'worker'], env);
+    // The last of the lines that it prints when it takes jobs.
+    await worker.says(/^model /);
+    return worker;
+  }
+
+  get #configPath(): string {
+    return join(this.dataDir, 'holdfast.json');
+  }
+
+  #environment(): Record<string, string> {
+    return {
+      HOLDFAST_CONFIG: this.#configPath,
+      HOLDFAST_DATA_DIR: this.dataDir,
+      HOLDFAST_HOST: '127.0.0.1',
+      HOLDFAST_PORT: '0',
+      HOLDFAST_API_KEY: this.#apiKey,
+      HOLDFAST_LEASE_MS: String(LEASE_MS),
+      HOLDFAST_LOG_LEVEL: 'warn',
+      HOLDFAST_LOG_FORMAT: 'json',
+    };
+  }
+}
+
+/** This machine's environment without what would make the demo another one. */
+function ownEnvironment(): Record<string, string | undefined> {
+  const decides = /^(HOLDFAST_|ANTHROPIC_)|^(DATABASE_URL|REDIS_URL)$/;
+  return Object.fromEntries(Object.entries(processEnvironment()).filter(([name]) => !decides.test(name)));
+}

@@ -1,0 +1,61 @@
+// Chapter: a fact that reaches a session from outside waits for the next prompt, stands in it once, and in no other.
+import type { EntryAnswer, ListAnswer } from '../api-types.ts';
+import type { Chapter, Scene } from './chapter.ts';
+import { playMessage } from './play-message.ts';
+import { HOME_SESSION } from './tool-loop.ts';
+
+const FACT = 'The nightly backup has finished: 412 files, no errors.';
+
+export const systemEvent: Chapter = {
+  id: 'system-event',
+  title: 'A system event waits for the next prompt',
+  play: playSystemEvent,
+};
+
+interface SystemEventAnswer {
+  id: string;
+  text: string;
+  state: string;
+  turnId: string | null;
+}
+
+async function playSystemEvent(scene: Scene): Promise<void> {
+  const { stage, progress, check } = scene;
+  const path = `/v1/sessions/${HOME_SESSION}/system-events`;
+  const post = () =>
+    stage.api.request<{ disposition: string }>('POST', path, { body: { text: FACT }, signal: stage.signal });
+  progress.say('event', FACT);
+  const dispositions = [(await post()).body.disposition, (await post()).body.disposition];
+  const { items: waiting } = await stage.read<ListAnswer<SystemEventAnswer>>(path);
+  check(
+    dispositions.join() === 'queued,duplicate' && waiting.length === 1,
+    'it waits, though nobody runs; told twice in a row, it waits once',
+    { dispositions, waiting },
+  );
+  const first = await ask(scene, 'Did the backup run?', 'Yes: it has finished, with 412 files and no errors.');
+  const second = await ask(scene, 'Thank you.', 'You are welcome.');
+  const { items } = await stage.read<ListAnswer<SystemEventAnswer>>(`${path}?state=all`);
+  const event = items.find((each) => each.text === FACT);
+  const line = first.prompt.split('\n').find((each) => each.includes(FACT));
+  if (line !== undefined) progress.tell(`in the prompt: ${line}`);
+  check(
+    line?.startsWith('System: ') === true && !second.prompt.includes(FACT),
+    'it stands in front of the next prompt, and not in the one after',
+    { first, second },
+  );
+  check(
+    event?.state === 'consumed' && event.turnId === first.turnId,
+    'the service says which turn has taken it',
+    items,
+  );
+}
+
+/** A message and its reply; answers with the prompt that was made of it. */
+async function ask(scene: Scene, text: string, reply: string): Promise<{ turnId: string; prompt: string }> {
+  const { turn } = await playMessage(scene, { sessionKey: HOME_SESSION, script: { text, steps: [], reply } });
+  const path = `/v1/sessions/${HOME_SESSION}/transcript?limit=200`;
+  const { items } = await scene.stage.read<ListAnswer<EntryAnswer>>(path);
+  const prompt = items.find((entry) => entry.turnId === turn.id && entry.kind === 'prompt');
+  const blocks = typeof prompt?.content === 'string' ? [] : (prompt?.content ?? []);
+  return { turnId: turn.id, prompt: blocks.map((block) => block.text ?? '').join('\n') };
+}

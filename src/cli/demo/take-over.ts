@@ -1,0 +1,186 @@
+// Chapter: a worker is killed with SIGKILL while a tool runs in the middle of a loop, and another finishes the turn. The tool books a
+// charge by adding a line to a file, which must not happen twice; each line says which process wrote it, so the file itself is
+// the witness of who did what.
+//
+// What decides the moment is what happens, never the clock: the event that the third call began, and its line in the file. So the
+// charge is booked and Holdfast cannot know it: the worst moment there is.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { EntryAnswer, ListAnswer, TurnAnswer } from '../api-types.ts';
+import type { LiveEvent } from '../event-stream.ts';
+import type { Chapter, Scene } from './chapter.ts';
+import type { DemoProcess } from './demo-process.ts';
+import { playMessage, type LiveCall } from './play-message.ts';
+import { formatMs } from './progress.ts';
+import type { ScriptedMessage, ScriptedStep } from './script.ts';
+import { LEASE_MS } from './stage.ts';
+
+const SESSION = 'demo:accounts';
+const FILE = 'charges.log';
+/** The step in which the worker dies. Its command would go on for long, so that it surely is in the middle of it. */
+const FATAL_STEP = 3;
+const FATAL_COMMAND_SECONDS = 30;
+/** Between the event that the call began and its line in the file: the start of a shell. */
+const LINE_MS_MAX = 20_000;
+const LOOK_MS = 5;
+
+const charge = (invoice: number, then = ''): ScriptedStep => ({
+  name: 'exec',
+  // The parent of the shell is the worker.
+  input: { command: `echo "invoice ${invoice} charged by process $PPID" >> ${FILE}${then}` },
+  label: `exec   charge invoice ${invoice}`,
+});
+
+const SCRIPT: ScriptedMessage = {
+  text: 'Charge invoices 1 to 5, one after the other.',
+  steps: [
+    charge(1),
+    charge(2),
+    charge(FATAL_STEP, `; sleep ${FATAL_COMMAND_SECONDS}`),
+    { name: 'read', input: { file_path: FILE }, label: `read   ${FILE}, to see what was booked` },
+    charge(4),
+    charge(5),
+  ],
+  reply: 'All five invoices are charged. I was interrupted at number 3, looked it up, and did not charge it again.',
+};
+
+export const takeOver: Chapter = {
+  id: 'take-over',
+  title: 'A worker is killed in the middle of a tool loop; another finishes the turn',
+  play: playTakeOver,
+};
+
+async function playTakeOver(scene: Scene): Promise<void> {
+  const { stage, progress, record } = scene;
+  const workerB = await progress.step(
+    'worker B',
+    () => stage.workerB,
+    ({ pid }) => `worker B: process ${pid}`,
+  );
+  const workers = [stage.workerA, workerB];
+  const kill: Kill = { victim: null, atMs: 0, recoveryMs: null };
+  const show = (event: LiveEvent, live: LiveCall): Promise<boolean> => showKill(scene, { kill, workers }, event, live);
+  const { message, turn } = await playMessage(scene, { sessionKey: SESSION, script: SCRIPT, show });
+  record.recoveryMs = kill.recoveryMs;
+  record.rescuedTurnId = turn.id;
+  const { check } = scene;
+  check(
+    message.status === 'answered' && turn.status === 'completed' && turn.attempt === 2,
+    'the same turn went on, attempt 2, and the message is answered',
+    turn,
+  );
+  await checkFile(scene, workers, kill);
+  checkLedger(scene, turn);
+  await checkUnknown(scene, turn);
+  const recoveryMs = kill.recoveryMs ?? Number.POSITIVE_INFINITY;
+  check(
+    recoveryMs <= LEASE_MS + 1000,
+    `taken over ${formatMs(recoveryMs)} after the kill, with a lease of ${formatMs(LEASE_MS)}`,
+    { recoveryMs },
+  );
+}
+
+interface Kill {
+  victim: DemoProcess | null;
+  atMs: number;
+  recoveryMs: number | null;
+}
+
+/** Kills the worker in the fatal step and shows what comes of it; all other events are shown as usual. */
+async function showKill(
+  scene: Scene,
+  { kill, workers }: { kill: Kill; workers: DemoProcess[] },
+  event: LiveEvent,
+  live: LiveCall,
+): Promise<boolean> {
+  const { progress } = scene;
+  if (kill.victim === null) {
+    if (event.type !== 'tool.started' || event.data['step'] !== FATAL_STEP) return false;
+    live.step = progress.begin(SCRIPT.steps[FATAL_STEP - 1]?.label ?? '');
+    await lineOf(scene, FATAL_STEP);
+    kill.victim = await workerOf(scene, workers, event.turnId);
+    kill.atMs = performance.now();
+    await kill.victim.kill();
+    const { name, pid } = kill.victim;
+    live.step.end(
+      'unknown',
+      `${SCRIPT.steps[FATAL_STEP - 1]?.label}: ${name} (process ${pid}) is killed in the middle of it`,
+    );
+    live.step = progress.begin('nobody may touch the session until the lease of the dead is over');
+    return true;
+  }
+  if (kill.recoveryMs !== null) return false;
+  kill.recoveryMs = performance.now() - kill.atMs;
+  const follower = workers.find((worker) => worker !== kill.victim);
+  live.step?.done(
+    `${follower?.name} takes over: calls 1 and 2 are done and stay done, call 3 is unknown and is not run again`,
+  );
+  live.step = null;
+  return event.type === 'tool.ended';
+}
+
+/** Resolves when the charge stands in the file. */
+async function lineOf({ stage }: Scene, invoice: number): Promise<void> {
+  const deadlineMs = performance.now() + LINE_MS_MAX;
+  while (!(await readFile(join(stage.workspaceDir, FILE), 'utf8').catch(() => '')).includes(`invoice ${invoice} `)) {
+    if (performance.now() > deadlineMs) throw new Error(`invoice ${invoice} was not charged within ${LINE_MS_MAX} ms`);
+    await delay(LOOK_MS, undefined, { signal: stage.signal });
+  }
+}
+
+/** The process that runs the turn: its name in the API is host, process and a number. */
+async function workerOf({ stage }: Scene, workers: DemoProcess[], turnId: string | null): Promise<DemoProcess> {
+  const { worker } = await stage.read<TurnAnswer>(`/v1/turns/${turnId}`);
+  const found = workers.find(({ pid }) => worker.split(':').includes(String(pid)));
+  if (found === undefined) throw new Error(`${worker} is none of the workers of this demo`);
+  return found;
+}
+
+async function checkFile({ check, stage, record }: Scene, workers: DemoProcess[], { victim }: Kill): Promise<void> {
+  const lines = (await readFile(join(stage.workspaceDir, FILE), 'utf8')).trimEnd().split('\n');
+  const charges = lines.map((line) => /^invoice (\d) charged by process (\d+)$/.exec(line)?.slice(1).map(Number) ?? []);
+  record.doubledEffects += lines.length - new Set(charges.map(([invoice]) => invoice)).size;
+  check(
+    charges.map(([invoice]) => invoice).join() === '1,2,3,4,5',
+    `${FILE} has five charges, each of them once`,
+    lines,
+  );
+  const byVictim = charges.filter(([, pid]) => pid === victim?.pid).map(([invoice]) => invoice);
+  const follower = workers.find((worker) => worker !== victim);
+  const byFollower = charges.filter(([, pid]) => pid === follower?.pid).map(([invoice]) => invoice);
+  check(
+    byVictim.join() === '1,2,3' && byFollower.join() === '4,5',
+    `1, 2 and 3 were booked by ${victim?.name} (process ${victim?.pid}), 4 and 5 by ${follower?.name} (process ${follower?.pid})`,
+    lines,
+  );
+}
+
+function checkLedger({ check }: Scene, turn: TurnAnswer): void {
+  const tools = turn.steps.flatMap((step) => step.tools);
+  const statuses = tools.map((tool) => tool.status).join();
+  check(
+    statuses === 'done,done,unknown,done,done,done' && tools.every((tool) => tool.runs === 1),
+    'the ledger: five calls done, one unknown, none ran twice',
+    tools,
+  );
+}
+
+/** The model was told, in the place of a result, that nobody knows. */
+async function checkUnknown({ check, stage, progress }: Scene, turn: TurnAnswer): Promise<void> {
+  const { items } = await stage.read<ListAnswer<EntryAnswer>>(`/v1/sessions/${SESSION}/transcript`);
+  const results = items.flatMap((entry) =>
+    entry.turnId === turn.id && typeof entry.content !== 'string' ? entry.content : [],
+  );
+  const unknown = results.filter(
+    (block) => block.type === 'tool_result' && String(block.content).startsWith('outcome unknown'),
+  );
+  const [told] = unknown;
+  if (told !== undefined) progress.tell(`the model was told: "${String(told.content)}"`);
+  check(
+    unknown.length === 1 && told?.is_error === true,
+    'the model was told once, and looked before it went on',
+    unknown,
+  );
+}

@@ -1,0 +1,78 @@
+// Chapter: a message that makes the agent use its tools, seen live, and sent again as a network would.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ListAnswer, TurnAnswer } from '../api-types.ts';
+import type { LiveEvent } from '../event-stream.ts';
+import type { Chapter, Scene } from './chapter.ts';
+import { playMessage, sendMessage } from './play-message.ts';
+import { messageTextOf, type ScriptedMessage } from './script.ts';
+
+/** Also where the system event goes: a session with a past. */
+export const HOME_SESSION = 'demo:home';
+
+const SCRIPT: ScriptedMessage = {
+  text: 'Write a shopping list: oats, apples, milk. Then sort it.',
+  steps: [
+    {
+      name: 'write',
+      input: { file_path: 'shopping.txt', content: 'oats\napples\nmilk\n' },
+      label: 'write  shopping.txt',
+    },
+    {
+      name: 'exec',
+      input: { command: 'sort -o shopping.txt shopping.txt' },
+      label: 'exec   sort -o shopping.txt shopping.txt',
+    },
+    { name: 'read', input: { file_path: 'shopping.txt' }, label: 'read   shopping.txt' },
+  ],
+  reply: 'Your list is in shopping.txt and it is sorted: apples come first, then milk, and the oats are last.',
+};
+
+export const toolLoop: Chapter = {
+  id: 'tool-loop',
+  title: 'A message, a loop of three tools, a reply while it is written',
+  play: playToolLoop,
+};
+
+async function playToolLoop(scene: Scene): Promise<void> {
+  const { check, stage } = scene;
+  const played = await playMessage(scene, { sessionKey: HOME_SESSION, script: SCRIPT });
+  const { message, turn, events } = played;
+  check(message.status === 'answered' && message.reply === SCRIPT.reply, 'the message is answered', message);
+  check(
+    streamedText(events) === SCRIPT.reply,
+    'the pieces that were streamed are the reply, whole and in order',
+    events,
+  );
+  const tools = turn.steps.flatMap((step) => step.tools);
+  const asScripted = tools.map((tool) => tool.name).join() === SCRIPT.steps.map((step) => step.name).join();
+  check(
+    asScripted && tools.every((tool) => tool.status === 'done' && tool.runs === 1),
+    'three tool calls, each written to the ledger before it ran, each ran once',
+    tools,
+  );
+  const file = await readFile(join(stage.workspaceDir, 'shopping.txt'), 'utf8');
+  check(file === 'apples\nmilk\noats\n', 'the tools are real: the file is there, and sorted', file);
+  await sendAgain(scene, played.idempotencyKey, message.id);
+}
+
+/** A client that heard no answer sends the same again: that is not a second message. */
+async function sendAgain(scene: Scene, idempotencyKey: string, messageId: string): Promise<void> {
+  const again = await sendMessage(scene, { sessionKey: HOME_SESSION, text: messageTextOf(SCRIPT), idempotencyKey });
+  const turns = await scene.stage.read<ListAnswer<TurnAnswer>>(`/v1/turns?session=${HOME_SESSION}`);
+  scene.check(
+    again.message.id === messageId && turns.items.length === 1,
+    'sent again with the same Idempotency-Key, it is the same message: no second turn',
+    { again, turns: turns.items.length },
+  );
+}
+
+/** The text that the last model call streamed. */
+function streamedText(events: readonly LiveEvent[]): string {
+  const deltas = events.filter((event) => event.type === 'model.delta');
+  const lastCall = deltas.at(-1)?.data['call'];
+  return deltas
+    .filter((event) => event.data['call'] === lastCall)
+    .map((event) => event.data['text'])
+    .join('');
+}
