@@ -1,8 +1,6 @@
 // What the routes share inside one API: waits, streams, metrics. Made with the server, closed with it.
-import { findSettled } from '../store/views/messages.ts';
 import { readEvents } from '../store/views/events.ts';
 import { viewSettlements, type SettlementView } from '../store/views/settlements.ts';
-import { coalesce } from '../store/coalescer.ts';
 import { viewStats, type StatsView } from '../store/views/stats.ts';
 import { Admission } from './admission.ts';
 import { coalesceReads } from './coalesce-reads.ts';
@@ -17,12 +15,10 @@ import { SettlementWaiter } from './settlement-waiter.ts';
 
 export interface ApiServices {
   admission: Admission;
-  waiter: SettlementWaiter;
+  waiter: SettlementWaiter<SettlementView>;
   tail: EventTail;
   streams: EventStreams;
   metrics: ApiMetrics;
-  /** How a message ended; requests that ask at once share queries. */
-  readSettlement: (messageId: string) => Promise<SettlementView | null>;
   /** The statistics as they are now. */
   readStats: () => Promise<StatsView>;
   /** Whether everything is there; anybody may ask, so many who ask at once cost one check. */
@@ -39,7 +35,7 @@ const BODY_BYTES_MAX = 256 * 1024 * 1024;
 export function createServices(context: ApiContext, routes: Route[]): ApiServices {
   const { config, views, wake, logger } = context;
   const waiter = new SettlementWaiter({
-    findSettled: (ids) => findSettled(views, ids),
+    readSettled: (ids) => viewSettlements(views, ids),
     wake,
     logger,
     waitingMax: config.limits.waitingRequests,
@@ -62,7 +58,6 @@ export function createServices(context: ApiContext, routes: Route[]): ApiService
       eventStreams: () => streams.size,
       waitingRequests: () => waiter.size,
     }),
-    readSettlement: coalesce({ run: (ids: string[]) => viewSettlements(views, ids) }),
     readReadiness: coalesceReads(() => checkReadiness(context)),
     openApi: () => (document ??= openApiDocument(routes)),
     readStats: coalesceReads(() => viewStats(views)),

@@ -4,18 +4,18 @@
 import type { Logger } from '../logger.ts';
 import type { CommitWake } from './context.ts';
 
-export interface SettlementWaiterOptions {
-  /** Which of these messages are settled. One query. */
-  findSettled: (messageIds: string[]) => Promise<string[]>;
+export interface SettlementWaiterOptions<Settlement> {
+  /** How those of these messages that are settled ended. One query. */
+  readSettled: (messageIds: string[]) => Promise<ReadonlyMap<string, Settlement>>;
   wake: CommitWake;
   logger: Logger;
   /** Requests that may wait at once; over it a wait ends before it begins. */
   waitingMax: number;
 }
 
-interface Waiting {
+interface Waiting<Settlement> {
   sessionId: string;
-  end: (isSettled: boolean) => void;
+  end: (settlement: Settlement | null) => void;
 }
 
 /** How long between two looks: the first soon after somebody begins to wait, then less often. */
@@ -26,10 +26,10 @@ const INTERVAL_GROWTH = 1.5;
 const WOKEN_DISTANCE = 2;
 const WOKEN_DISTANCE_MS_MAX = 50;
 
-export class SettlementWaiter {
-  readonly #options: SettlementWaiterOptions;
+export class SettlementWaiter<Settlement> {
+  readonly #options: SettlementWaiterOptions<Settlement>;
   /** By message; several requests may wait for the same one. */
-  readonly #waiting = new Map<string, Set<Waiting>>();
+  readonly #waiting = new Map<string, Set<Waiting<Settlement>>>();
   /** How many of them wait per session, and the sessions that were committed to since the last look. */
   readonly #sessions = new Map<string, number>();
   readonly #woken = new Set<string>();
@@ -45,7 +45,7 @@ export class SettlementWaiter {
   #isFailing = false;
   #isClosed = false;
 
-  constructor(options: SettlementWaiterOptions) {
+  constructor(options: SettlementWaiterOptions<Settlement>) {
     this.#options = options;
     this.#stopListening = options.wake.onCommit((sessionId, what) => {
       if (what !== 'settlement' || !this.#sessions.has(sessionId)) return;
@@ -60,21 +60,25 @@ export class SettlementWaiter {
   }
 
   /**
-   * True when the message is settled, false when the time is over or the signal says so (the client is gone). Never rejects: a
-   * database that is away only means that nothing is known yet.
+   * How the message ended; null when the time is over first or the signal says so (the client is gone). Never rejects: a database
+   * that is away only means that nothing is known yet.
    */
-  async wait(message: { id: string; sessionId: string }, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
-    if (this.#isClosed || signal.aborted || this.#size >= this.#options.waitingMax) return false;
-    return new Promise<boolean>((resolve) => {
-      const waiting: Waiting = { sessionId: message.sessionId, end };
-      const timer = setTimeout(() => end(false), timeoutMs);
-      const giveUp = () => end(false);
+  async wait(
+    message: { id: string; sessionId: string },
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<Settlement | null> {
+    if (this.#isClosed || signal.aborted || this.#size >= this.#options.waitingMax) return null;
+    return new Promise<Settlement | null>((resolve) => {
+      const waiting: Waiting<Settlement> = { sessionId: message.sessionId, end };
+      const timer = setTimeout(() => end(null), timeoutMs);
+      const giveUp = () => end(null);
       const remove = () => this.#remove(message.id, waiting);
-      function end(isSettled: boolean): void {
+      function end(settlement: Settlement | null): void {
         clearTimeout(timer);
         signal.removeEventListener('abort', giveUp);
         remove();
-        resolve(isSettled);
+        resolve(settlement);
       }
       signal.addEventListener('abort', giveUp, { once: true });
       this.#add(message.id, waiting);
@@ -87,10 +91,10 @@ export class SettlementWaiter {
     this.#stopListening();
     clearTimeout(this.#timer);
     clearTimeout(this.#wokenTimer);
-    for (const group of this.#waiting.values()) for (const one of group) one.end(false);
+    for (const group of this.#waiting.values()) for (const one of group) one.end(null);
   }
 
-  #add(messageId: string, waiting: Waiting): void {
+  #add(messageId: string, waiting: Waiting<Settlement>): void {
     const group = this.#waiting.get(messageId);
     if (group === undefined) this.#waiting.set(messageId, new Set([waiting]));
     else group.add(waiting);
@@ -100,7 +104,7 @@ export class SettlementWaiter {
     this.#lookLater();
   }
 
-  #remove(messageId: string, waiting: Waiting): void {
+  #remove(messageId: string, waiting: Waiting<Settlement>): void {
     const group = this.#waiting.get(messageId);
     if (group === undefined || !group.delete(waiting)) return;
     if (group.size === 0) this.#waiting.delete(messageId);
@@ -132,7 +136,7 @@ export class SettlementWaiter {
     this.#intervalMs = Math.min(this.#intervalMs * INTERVAL_GROWTH, INTERVAL_MS_MAX);
   }
 
-  async #look(isWanted: (waiting: Waiting) => boolean): Promise<void> {
+  async #look(isWanted: (waiting: Waiting<Settlement>) => boolean): Promise<void> {
     if (this.#isLooking || this.#isClosed) return;
     const ids = [...this.#waiting].filter(([, group]) => [...group].some(isWanted)).map(([id]) => id);
     this.#woken.clear();
@@ -145,9 +149,9 @@ export class SettlementWaiter {
     this.#isLooking = true;
     const startedAt = performance.now();
     try {
-      const settled = await this.#options.findSettled(ids);
+      const settled = await this.#options.readSettled(ids);
       this.#isFailing = false;
-      for (const id of settled) for (const one of this.#waiting.get(id) ?? []) one.end(true);
+      for (const [id, settlement] of settled) for (const one of this.#waiting.get(id) ?? []) one.end(settlement);
     } catch (error) {
       if (!this.#isFailing) this.#options.logger.warn({ err: error }, 'cannot look for settled messages; trying on');
       this.#isFailing = true;

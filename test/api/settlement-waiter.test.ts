@@ -12,10 +12,10 @@ let isDown = false;
 function createWaiter(waitingMax = 100) {
   const wake = createWake();
   const waiter = new SettlementWaiter({
-    async findSettled(ids) {
+    async readSettled(ids: string[]) {
       asked.push(ids);
       if (isDown) throw new Error('away');
-      return ids.filter((id) => settled.has(id));
+      return new Map(ids.filter((id) => settled.has(id)).map((id) => [id, `how ${id} ended`]));
     },
     wake,
     logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
@@ -45,7 +45,7 @@ describe('a wait', () => {
     expect(asked.at(-1)).toEqual(['a', 'b', 'c']);
     for (const id of ['a', 'b', 'c']) settled.add(id);
     await vi.advanceTimersByTimeAsync(250);
-    expect(await Promise.all(waits)).toEqual([true, true, true]);
+    expect(await Promise.all(waits)).toEqual(['how a ended', 'how b ended', 'how c ended']);
     expect(asked.length - before).toBe(1);
     expect(waiter.size).toBe(0);
   });
@@ -59,9 +59,9 @@ describe('a wait', () => {
     wake.committed('s-unknown', 'settlement');
     await vi.advanceTimersByTimeAsync(1);
     expect(asked).toEqual([['a']]);
-    expect(await one).toBe(true);
+    expect(await one).toBe('how a ended');
     await vi.advanceTimersByTimeAsync(60);
-    expect(await other).toBe(false);
+    expect(await other).toBeNull();
   });
 
   test('is looked at soon although others have waited long', async () => {
@@ -71,7 +71,7 @@ describe('a wait', () => {
     settled.add('new');
     const young = waiter.wait({ id: 'new', sessionId: 't' }, 10_000, never);
     await vi.advanceTimersByTimeAsync(51);
-    expect(await Promise.race([young, Promise.resolve('still waiting')])).toBe(true);
+    expect(await Promise.race([young, Promise.resolve('still waiting')])).toBe('how new ended');
     waiter.close();
   });
 
@@ -82,19 +82,19 @@ describe('a wait', () => {
     const left = waiter.wait({ id: 'a', sessionId: 's' }, 9_000, client.signal);
     const closed = waiter.wait({ id: 'b', sessionId: 's' }, 9_000, never);
     client.abort();
-    expect(await left).toBe(false);
+    expect(await left).toBeNull();
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(await timed).toBe(false);
+    expect(await timed).toBeNull();
     waiter.close();
-    expect(await closed).toBe(false);
+    expect(await closed).toBeNull();
     expect(waiter.size).toBe(0);
-    expect(await waiter.wait({ id: 'c', sessionId: 's' }, 9_000, never)).toBe(false);
+    expect(await waiter.wait({ id: 'c', sessionId: 's' }, 9_000, never)).toBeNull();
   });
 
   test('over the bound ends before it begins', async () => {
     const { waiter } = createWaiter(1);
     const first = waiter.wait({ id: 'a', sessionId: 's' }, 1_000, never);
-    expect(await waiter.wait({ id: 'b', sessionId: 's' }, 1_000, never)).toBe(false);
+    expect(await waiter.wait({ id: 'b', sessionId: 's' }, 1_000, never)).toBeNull();
     waiter.close();
     await first;
   });
@@ -107,7 +107,7 @@ describe('a wait', () => {
     isDown = false;
     settled.add('a');
     await vi.advanceTimersByTimeAsync(300);
-    expect(await wait).toBe(true);
+    expect(await wait).toBe('how a ended');
   });
 
   test('asks nothing when nobody waits', async () => {

@@ -16,7 +16,6 @@ import { turnAnswerOf } from '../turn-answer.ts';
 
 /** Longer than the store tries again by itself, so that its own error comes first and says what is known. */
 const ACCEPT_MS_MAX = 15_000;
-const READ_MS_MAX = 5_000;
 
 /** A 202 or a duplicate, never a refusal. */
 type TakenMessage = Extract<Accepted, AcceptedAnswer>;
@@ -97,16 +96,10 @@ async function waitForEnd(
   request.reply.raw.once('close', () => gone.abort());
   if (request.reply.raw.destroyed) gone.abort();
   services.admission.leave(request.reply.request);
-  const isSettled = await services.waiter.wait(
+  const settlement = await services.waiter.wait(
     { id: result.message.id, sessionId: result.sessionId },
     waitSeconds * 1000,
     gone.signal,
-  );
-  if (!isSettled) return null;
-  const settlement = await withDeadline(
-    services.readSettlement(result.message.id),
-    READ_MS_MAX,
-    'The message was accepted and is settled, but how it ended could not be read in time.',
   );
   if (settlement === null) return null;
   const turn = settlement.turn === null ? null : turnAnswerOf(context, settlement.turn);

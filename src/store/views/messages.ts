@@ -1,6 +1,6 @@
 // Inbox messages as the outside sees them. The reply is that of the turn that took the message; several messages of one turn
 // have the same one.
-import { and, eq, inArray, notInArray, sql } from '../drizzle.ts';
+import { eq, inArray, sql } from '../drizzle.ts';
 import { inbox, sessions, turns } from '../schema.ts';
 import type { SessionFacts } from '../session-facts.ts';
 import { isoOf, isoOrNull, type ViewDatabase } from './page.ts';
@@ -61,16 +61,6 @@ export async function viewMessages(db: ViewDatabase, ids: string[]): Promise<Mes
 /** The message of this id, or null. */
 export async function viewMessage(db: ViewDatabase, id: string): Promise<MessageView | null> {
   return (await viewMessages(db, [id]))[0] ?? null;
-}
-
-/** Which of these messages are settled: answered, silent, failed, cancelled or dropped. */
-export async function findSettled(db: ViewDatabase, ids: string[]): Promise<string[]> {
-  if (ids.length === 0) return [];
-  const rows = await db
-    .select({ id: inbox.id })
-    .from(inbox)
-    .where(and(inArray(inbox.id, ids), notInArray(inbox.status, ['waiting', 'claimed'])));
-  return rows.map((row) => row.id);
 }
 
 /** A message as it was when it was accepted, with the session as it was then; null when it is not (or no longer) known. */

@@ -83,8 +83,8 @@ export async function viewSteps(db: ViewDatabase, turnIds: string[]): Promise<Ma
   return steps.sorted();
 }
 
-/** Gathers rows of several tables under the step that they belong to. */
-class StepCollection {
+/** Gathers what belongs to a step, of several turns. */
+export class StepCollection {
   readonly #turns = new Map<string, Map<number, StepView>>();
 
   of(turnId: string, n: number): StepView {

@@ -126,7 +126,7 @@ function selectTurns(db: ViewDatabase) {
 
 function turnViewOf(row: { turn: typeof turns.$inferSelect; sessionKey: string }, steps: StepView[]): TurnView {
   const { turn } = row;
-  return {
+  const facts: TurnFacts = {
     id: turn.id,
     sessionKey: row.sessionKey,
     kind: turn.kind,
@@ -149,18 +149,24 @@ function turnViewOf(row: { turn: typeof turns.$inferSelect; sessionKey: string }
     claimedAt: isoOf(turn.claimedAt),
     startedAt: isoOf(turn.startedAt),
     endedAt: isoOrNull(turn.endedAt),
-    stepCount: Math.max(turn.steps, steps.length),
-    steps,
-    spans: spansOf(turn, steps),
+    stepCount: turn.steps,
   };
+  return withSteps(facts, steps);
 }
 
-function spansOf(turn: typeof turns.$inferSelect, steps: StepView[]): SpanView[] {
-  const queuedAt = isoOf(turn.queuedAt);
-  const claimedAt = isoOf(turn.claimedAt);
+/** A turn without its steps; `stepCount` is what its row says. */
+export type TurnFacts = Omit<TurnView, 'steps' | 'spans'>;
+
+/** A turn with its steps, and the spans of its time that follow from them. */
+export function withSteps(facts: TurnFacts, steps: StepView[]): TurnView {
+  return { ...facts, stepCount: Math.max(facts.stepCount, steps.length), steps, spans: spansOf(facts, steps) };
+}
+
+function spansOf(turn: TurnFacts, steps: StepView[]): SpanView[] {
+  const { queuedAt, claimedAt, startedAt } = turn;
   const spans: SpanView[] = [
     { kind: 'queue.wait', name: 'waiting', n: null, startedAt: queuedAt, endedAt: claimedAt },
-    { kind: 'prompt.assemble', name: 'prompt', n: null, startedAt: claimedAt, endedAt: isoOf(turn.startedAt) },
+    { kind: 'prompt.assemble', name: 'prompt', n: null, startedAt: claimedAt, endedAt: startedAt },
   ];
   for (const step of steps) {
     for (const call of step.calls) {
