@@ -39,8 +39,9 @@ export class SettlementWaiter<Settlement> {
   #timer: NodeJS.Timeout | undefined;
   #dueAt = Number.POSITIVE_INFINITY;
   #wokenTimer: NodeJS.Timeout | undefined;
-  /** What the last look took. */
+  /** What the last look took, and when it ended. */
   #lookMs = 0;
+  #lookedAt = Number.NEGATIVE_INFINITY;
   #isLooking = false;
   #isFailing = false;
   #isClosed = false;
@@ -117,10 +118,11 @@ export class SettlementWaiter<Settlement> {
   #lookAtWoken(): void {
     if (this.#isLooking) return;
     const distanceMs = Math.min(this.#lookMs * WOKEN_DISTANCE, WOKEN_DISTANCE_MS_MAX);
+    const waitMs = Math.max(0, this.#lookedAt + distanceMs - performance.now());
     this.#wokenTimer ??= setTimeout(() => {
       this.#wokenTimer = undefined;
       void this.#look((waiting) => this.#woken.has(waiting.sessionId));
-    }, distanceMs);
+    }, waitMs);
   }
 
   /** Looks for all in an interval from now, unless that is due sooner already: who comes newly never puts the others off. */
@@ -157,7 +159,8 @@ export class SettlementWaiter<Settlement> {
       this.#isFailing = true;
     } finally {
       this.#isLooking = false;
-      this.#lookMs = performance.now() - startedAt;
+      this.#lookedAt = performance.now();
+      this.#lookMs = this.#lookedAt - startedAt;
     }
   }
 }

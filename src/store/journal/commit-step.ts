@@ -3,7 +3,8 @@ import { coalesce, type Coalesced } from '../coalescer.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
 import type { JournalWrite, Verdict } from '../journal.ts';
-import { eventsSource, journalParts, PROGRESS_SQL, Values } from './write-parts.ts';
+import { prepared, Values } from '../statement.ts';
+import { eventsSource, journalParts, PROGRESS_SQL } from './write-parts.ts';
 
 /** Makes the function that commits a step; steps of different turns share statements. */
 export function createCommitStep(database: Database): Coalesced<JournalWrite, Verdict> {
@@ -13,8 +14,10 @@ export function createCommitStep(database: Database): Coalesced<JournalWrite, Ve
 async function commitSteps(database: Database, writes: JournalWrite[]): Promise<Verdict[]> {
   const values = new Values();
   // Purpose: store a moment of each turn. Locking: the session rows in the order of their ids. Output: a verdict per write.
+  const parts = journalParts(values, writes);
+  const events = eventsSource(values, writes);
   const text = `/* commit-step */
-with ${journalParts(values, writes)},
+with ${parts},
 progressed as (
   update holdfast.turns t set status = 'running', ${PROGRESS_SQL} from fence where t.id = fence.turn_id
 ),
@@ -23,12 +26,9 @@ moved as (
   set entry_seq = fence.base_seq + fence.added, updated_at = clock_timestamp(),
     leaf_seq = case when fence.added > 0 then fence.base_seq + fence.added else s.leaf_seq end
   from fence where s.id = fence.session_id
-),
-told as (
-  ${insertEventsSql(eventsSource(values, writes))}
-)
+)${events === null ? '' : `,\ntold as (${insertEventsSql(events)})`}
 select n, is_ok, stop_reason, waiting from verdict order by n`;
-  const result = await database.hot.query({ name: 'commit-step', text, values: values.list });
+  const result = await database.hot.query(prepared('commit-step', text, values.list));
   const verdicts = new Map(result.rows.map((row) => [Number(row.n), row]));
   return writes.map((_, index) => {
     const row = verdicts.get(index + 1);

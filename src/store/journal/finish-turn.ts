@@ -7,7 +7,8 @@ import type { Database } from '../database.ts';
 import { insertEventsSql, type NewEvent } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
 import type { NeededRing } from '../session-locks.ts';
-import { eventsSource, journalParts, PROGRESS_SQL, Values } from './write-parts.ts';
+import { prepared, Values } from '../statement.ts';
+import { eventsSource, journalParts, PROGRESS_SQL } from './write-parts.ts';
 
 export interface NewDelivery {
   id: DeliveryId;
@@ -56,7 +57,8 @@ async function finishTurns(database: Database, ends: TurnEnd[]): Promise<Ending[
   const values = new Values();
   const parts = journalParts(values, ends);
   const tail = tailColumns(values, ends);
-  const deliveries = deliveryColumns(values, ends);
+  const optional = [...hidden(ends), ...posted(values, ends), ...lettered(ends)];
+  const events = eventsSource(values, ends);
   // Purpose: end each turn. Locking: the session rows in the order of their ids, then rows that belong to them.
   const text = `/* finish-turn */
 with ${parts},
@@ -70,10 +72,6 @@ ended as (
   update holdfast.turns t
   set status = tail.status, reply = tail.reply, error = tail.error, ended_at = clock_timestamp(), ${PROGRESS_SQL}
   from fence join tail on tail.n = fence.n where t.id = fence.turn_id
-),
-hidden as (
-  update holdfast.entries e set state = 'hidden'
-  from fence join tail on tail.n = fence.n where tail.hides_prompt and e.session_id = fence.session_id and e.seq = fence.base_seq
 ),
 settled as (
   update holdfast.inbox i set status = tail.message_status, error = tail.error, settled_at = clock_timestamp()
@@ -104,22 +102,10 @@ rung as (
 hushed as (
   delete from holdfast.doorbells d using moved where d.session_id = moved.id and moved.waiting = 0
 ),
-posted as (
-  insert into holdfast.deliveries (id, session_id, turn_id, seq, channel, target, payload, expires_at)
-  select d.id, fence.session_id, fence.turn_id, moved.delivery_seq - moved.deliveries + d.pos, d.channel, d.target, d.payload,
-    clock_timestamp() + d.expires_ms * interval '1 millisecond'
-  from unnest(${deliveries.join(', ')}) as d (n, pos, id, channel, target, payload, expires_ms)
-  join fence on fence.n = d.n join moved on moved.n = d.n
-),
-lettered as (
-  insert into holdfast.dead_letters (id, kind, session_id, turn_id, code, reason)
-  select letter_id, 'turn', session_id, turn_id, letter_code, letter_reason from tail where letter_id is not null
-),
-told as (
-  ${insertEventsSql(`${eventsSource(values, ends)}
-    union all
-    select session_id, turn_id, 'message.settled', json_build_object('messageId', id, 'status', status), ${SETTLED_AT_END} + seq
-      from settled
+${optional.map((part) => `${part},\n`).join('')}told as (
+  ${insertEventsSql(`${events === null ? '' : `${events}\n    union all`}
+    select session_id, turn_id, 'message.settled' as type, json_build_object('messageId', id, 'status', status) as data,
+      ${SETTLED_AT_END} + seq as n from settled
     union all
     select session_id, turn_id, ended_type, ended_data, ${SETTLED_AT_END} * 1000000::bigint + n from tail`)}
 )
@@ -131,7 +117,7 @@ left join moved on moved.n = head.n
 left join verdict on verdict.n = head.n
 left join holdfast.turns t on t.id = head.turn_id
 left join rung on rung.session_id = head.session_id`;
-  const result = await database.hot.query({ name: 'finish-turn', text, values: values.list });
+  const result = await database.hot.query(prepared('finish-turn', text, values.list));
   const rows = new Map(result.rows.map((row) => [Number(row.n), row]));
   return ends.map((end, index) => {
     const row = rows.get(index + 1);
@@ -147,98 +133,65 @@ left join rung on rung.session_id = head.session_id`;
 
 function tailColumns(values: Values, ends: TurnEnd[]): string[] {
   return [
-    values.add(
-      'text',
-      ends.map((end) => end.status),
-    ),
-    values.add(
-      'text',
-      ends.map((end) => end.messageStatus),
-    ),
-    values.add(
-      'text',
-      ends.map((end) => storableText(end.reply)),
-    ),
-    values.add(
-      'json',
-      ends.map((end) => (end.error === null ? null : JSON.stringify(end.error))),
-    ),
-    values.add(
-      'boolean',
-      ends.map((end) => end.wasAborted),
-    ),
-    values.add(
-      'bigint',
-      ends.map((end) => end.contextTokens),
-    ),
-    values.add(
-      'int',
-      ends.map((end) => end.deliveries.length),
-    ),
-    values.add(
-      'uuid',
-      ends.map((end) => end.deadLetter?.id ?? null),
-    ),
-    values.add(
-      'text',
-      ends.map((end) => end.deadLetter?.code ?? null),
-    ),
-    values.add(
-      'text',
-      ends.map((end) => storableText(end.deadLetter?.reason ?? null)),
-    ),
-    values.add(
-      'int',
-      ends.map((end) => end.debounceMs),
-    ),
-    values.add(
-      'text',
-      ends.map((end) => end.ended.type),
-    ),
-    values.add(
-      'json',
-      ends.map((end) => JSON.stringify(end.ended.data)),
-    ),
-    values.add(
-      'boolean',
-      ends.map((end) => end.isPromptHidden),
-    ),
+    values.add('text', ends, (end) => end.status),
+    values.add('text', ends, (end) => end.messageStatus),
+    values.add('text', ends, (end) => storableText(end.reply)),
+    values.add('json', ends, (end) => (end.error === null ? null : JSON.stringify(end.error))),
+    values.add('boolean', ends, (end) => end.wasAborted),
+    values.add('bigint', ends, (end) => end.contextTokens),
+    values.add('int', ends, (end) => end.deliveries.length),
+    values.add('uuid', ends, (end) => end.deadLetter?.id ?? null),
+    values.add('text', ends, (end) => end.deadLetter?.code ?? null),
+    values.add('text', ends, (end) => storableText(end.deadLetter?.reason ?? null)),
+    values.add('int', ends, (end) => end.debounceMs),
+    values.add('text', ends, (end) => end.ended.type),
+    values.add('json', ends, (end) => JSON.stringify(end.ended.data)),
+    values.add('boolean', ends, (end) => end.isPromptHidden),
   ];
 }
 
-function deliveryColumns(values: Values, ends: TurnEnd[]): string[] {
+function hidden(ends: TurnEnd[]): string[] {
+  if (!ends.some((end) => end.isPromptHidden)) return [];
+  return [
+    `hidden as (
+  update holdfast.entries e set state = 'hidden'
+  from fence join tail on tail.n = fence.n where tail.hides_prompt and e.session_id = fence.session_id and e.seq = fence.base_seq
+)`,
+  ];
+}
+
+function posted(values: Values, ends: TurnEnd[]): string[] {
   const rows = ends.flatMap((end, index) =>
     end.deliveries.map((delivery, position) => ({ n: index + 1, pos: position + 1, delivery })),
   );
+  if (rows.length === 0) return [];
+  const columns = [
+    values.add('bigint', rows, (row) => row.n),
+    values.add('int', rows, (row) => row.pos),
+    values.add('uuid', rows, (row) => row.delivery.id),
+    values.add('text', rows, (row) => row.delivery.channel),
+    values.add('json', rows, (row) => JSON.stringify(row.delivery.target)),
+    values.add('json', rows, (row) => JSON.stringify(row.delivery.payload)),
+    values.add('bigint', rows, (row) => row.delivery.expiresMs),
+  ];
   return [
-    values.add(
-      'bigint',
-      rows.map((row) => row.n),
-    ),
-    values.add(
-      'int',
-      rows.map((row) => row.pos),
-    ),
-    values.add(
-      'uuid',
-      rows.map((row) => row.delivery.id),
-    ),
-    values.add(
-      'text',
-      rows.map((row) => row.delivery.channel),
-    ),
-    values.add(
-      'json',
-      rows.map((row) => JSON.stringify(row.delivery.target)),
-    ),
-    values.add(
-      'json',
-      rows.map((row) => JSON.stringify(row.delivery.payload)),
-    ),
-    values.add(
-      'bigint',
-      rows.map((row) => row.delivery.expiresMs),
-    ),
+    `posted as (
+  insert into holdfast.deliveries (id, session_id, turn_id, seq, channel, target, payload, expires_at)
+  select d.id, fence.session_id, fence.turn_id, moved.delivery_seq - moved.deliveries + d.pos, d.channel, d.target, d.payload,
+    clock_timestamp() + d.expires_ms * interval '1 millisecond'
+  from unnest(${columns.join(', ')}) as d (n, pos, id, channel, target, payload, expires_ms)
+  join fence on fence.n = d.n join moved on moved.n = d.n
+)`,
+  ];
+}
+
+function lettered(ends: TurnEnd[]): string[] {
+  if (ends.every((end) => end.deadLetter === null)) return [];
+  return [
+    `lettered as (
+  insert into holdfast.dead_letters (id, kind, session_id, turn_id, code, reason)
+  select letter_id, 'turn', session_id, turn_id, letter_code, letter_reason from tail where letter_id is not null
+)`,
   ];
 }
 

@@ -7,7 +7,7 @@ import type { Database } from '../database.ts';
 import { insertEventsSql, type NewEvent } from '../events.ts';
 import type { Fence } from '../journal.ts';
 import type { TurnId } from '../../core/ids.ts';
-import { Values } from './write-parts.ts';
+import { prepared, Values } from '../statement.ts';
 
 export interface NewTurn {
   fence: Fence;
@@ -43,112 +43,36 @@ export function createOpenTurn(database: Database): Coalesced<NewTurn, Opening> 
 async function openTurns(database: Database, turns: NewTurn[]): Promise<Opening[]> {
   const values = new Values();
   const head = [
-    values.add(
-      'uuid',
-      turns.map((turn) => turn.fence.sessionId),
-    ),
-    values.add(
-      'bigint',
-      turns.map((turn) => turn.fence.epoch),
-    ),
-    values.add(
-      'bigint',
-      turns.map((turn) => turn.fence.baseSeq),
-    ),
-    values.add(
-      'uuid',
-      turns.map((turn) => turn.turnId),
-    ),
-    values.add(
-      'text',
-      turns.map((turn) => turn.kind),
-    ),
-    values.add(
-      'text',
-      turns.map((turn) => turn.lane),
-    ),
-    values.add(
-      'text',
-      turns.map((turn) => turn.worker),
-    ),
-    values.add(
-      'text',
-      turns.map((turn) => turn.model),
-    ),
-    values.add(
-      'text',
-      turns.map((turn) => turn.thinking),
-    ),
-    values.add(
-      'uuid',
-      turns.map((turn) => turn.prompt.id),
-    ),
-    values.add(
-      'json',
-      turns.map((turn) => JSON.stringify(turn.prompt.content)),
-    ),
-    values.add(
-      'int',
-      turns.map((turn) => turn.inputIds.length),
-    ),
-    values.add(
-      'text',
-      turns.map((turn) => turn.systemSha256),
-    ),
-    values.add(
-      'text',
-      turns.map((turn) => turn.toolsSha256),
-    ),
-    values.add(
-      'timestamptz',
-      turns.map((turn) => turn.queuedAt),
-    ),
-    values.add(
-      'timestamptz',
-      turns.map((turn) => turn.claimedAt),
-    ),
+    values.add('uuid', turns, (turn) => turn.fence.sessionId),
+    values.add('bigint', turns, (turn) => turn.fence.epoch),
+    values.add('bigint', turns, (turn) => turn.fence.baseSeq),
+    values.add('uuid', turns, (turn) => turn.turnId),
+    values.add('text', turns, (turn) => turn.kind),
+    values.add('text', turns, (turn) => turn.lane),
+    values.add('text', turns, (turn) => turn.worker),
+    values.add('text', turns, (turn) => turn.model),
+    values.add('text', turns, (turn) => turn.thinking),
+    values.add('uuid', turns, (turn) => turn.prompt.id),
+    values.add('json', turns, (turn) => JSON.stringify(turn.prompt.content)),
+    values.add('int', turns, (turn) => turn.inputIds.length),
+    values.add('text', turns, (turn) => turn.systemSha256),
+    values.add('text', turns, (turn) => turn.toolsSha256),
+    values.add('timestamptz', turns, (turn) => turn.queuedAt),
+    values.add('timestamptz', turns, (turn) => turn.claimedAt),
   ];
   const inputs = turns.flatMap((turn, index) => turn.inputIds.map((id) => ({ n: index + 1, id })));
   const drained = turns.flatMap((turn, index) => turn.eventIds.map((id) => ({ n: index + 1, id })));
   const events = turns.flatMap((turn, index) => turn.events.map((event) => ({ n: index + 1, event })));
   const snapshots = new Map(turns.flatMap((turn) => turn.snapshots.map((one) => [one.sha256, one.content] as const)));
-  const inputColumns = [
-    values.add(
-      'bigint',
-      inputs.map((row) => row.n),
-    ),
-    values.add(
-      'uuid',
-      inputs.map((row) => row.id),
-    ),
-  ];
-  const drainedColumns = [
-    values.add(
-      'bigint',
-      drained.map((row) => row.n),
-    ),
-    values.add(
-      'uuid',
-      drained.map((row) => row.id),
-    ),
-  ];
-  const snapshotColumns = [values.add('text', [...snapshots.keys()]), values.add('json', [...snapshots.values()])];
+  const inputColumns = [values.add('bigint', inputs, (row) => row.n), values.add('uuid', inputs, (row) => row.id)];
+  const kept = [...snapshots];
+  const optional = [...drainedPart(values, drained), ...keptPart(values, kept)];
   const eventColumns = [
-    values.add(
-      'bigint',
-      events.map((row) => row.n),
-    ),
-    values.add(
-      'text',
-      events.map((row) => row.event.type),
-    ),
-    values.add(
-      'json',
-      events.map((row) => JSON.stringify(row.event.data)),
-    ),
+    values.add('bigint', events, (row) => row.n),
+    values.add('text', events, (row) => row.event.type),
+    values.add('json', events, (row) => JSON.stringify(row.event.data)),
   ];
   // Purpose: open each turn. Locking: the session rows in the order of their ids, then the inputs that they are stamped on.
-  // An event that was dropped for the cap after it had been read is in the prompt all the same: it is consumed, not dropped.
   const text = `/* open-turn */
 with head as materialized (
   select * from unnest(${head.join(', ')}) with ordinality
@@ -156,7 +80,8 @@ with head as materialized (
       tools_sha256, queued_at, claimed_at, n)
 ),
 locked as materialized (
-  select s.* from holdfast.sessions s where s.id in (select session_id from head) order by s.id for no key update
+  select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_reason
+  from holdfast.sessions s where s.id = any ($1::uuid[]) order by s.id for no key update
 ),
 verdict as materialized (
   select head.n, case
@@ -187,17 +112,7 @@ stamped as (
   from unnest(${inputColumns.join(', ')}) as taken (n, id) join fence on fence.n = taken.n
   where i.id = taken.id
 ),
-drained as (
-  update holdfast.system_events e
-  set state = 'consumed', turn_id = fence.turn_id, drop_reason = null, settled_at = clock_timestamp()
-  from unnest(${drainedColumns.join(', ')}) as taken (n, id) join fence on fence.n = taken.n
-  where e.id = taken.id
-),
-kept as (
-  insert into holdfast.snapshots (sha256, content)
-  select * from unnest(${snapshotColumns.join(', ')}) on conflict do nothing
-),
-moved as (
+${optional.map((part) => `${part},\n`).join('')}moved as (
   update holdfast.sessions s
   set turn_id = fence.turn_id, entry_seq = fence.base_seq + 1, leaf_seq = fence.base_seq + 1,
     waiting = s.waiting - fence.inputs, was_aborted = false, last_event_text = null, updated_at = clock_timestamp()
@@ -208,11 +123,41 @@ told as (
     from unnest(${eventColumns.join(', ')}) with ordinality as e (n, type, data, pos) join fence on fence.n = e.n`)}
 )
 select n, verdict from verdict`;
-  const result = await database.hot.query({ name: 'open-turn', text, values: values.list });
+  const result = await database.hot.query(prepared('open-turn', text, values.list));
   const verdicts = new Map(result.rows.map((row) => [Number(row.n), row.verdict as string]));
   return turns.map((_, index) => {
     const verdict = verdicts.get(index + 1);
     if (verdict === 'new' || verdict === 'ok') return { kind: 'ok' };
     return { kind: verdict === 'stopped' ? 'stopped' : 'fenced' };
   });
+}
+
+interface Drained {
+  n: number;
+  id: SystemEventId;
+}
+
+// An event that was dropped for the cap after it had been read is in the prompt all the same: it is consumed, not dropped.
+function drainedPart(values: Values, rows: Drained[]): string[] {
+  if (rows.length === 0) return [];
+  const columns = [values.add('bigint', rows, (row) => row.n), values.add('uuid', rows, (row) => row.id)];
+  return [
+    `drained as (
+  update holdfast.system_events e
+  set state = 'consumed', turn_id = fence.turn_id, drop_reason = null, settled_at = clock_timestamp()
+  from unnest(${columns.join(', ')}) as taken (n, id) join fence on fence.n = taken.n
+  where e.id = taken.id
+)`,
+  ];
+}
+
+function keptPart(values: Values, rows: (readonly [sha256: string, content: string])[]): string[] {
+  if (rows.length === 0) return [];
+  const columns = [values.add('text', rows, ([sha256]) => sha256), values.add('json', rows, ([, content]) => content)];
+  return [
+    `kept as (
+  insert into holdfast.snapshots (sha256, content)
+  select * from unnest(${columns.join(', ')}) on conflict do nothing
+)`,
+  ];
 }

@@ -1,82 +1,38 @@
 // The parts that `commit-step` and `finish-turn` have in common: the columns of a batch of journal writes, and the SQL that
 // checks the fence and stores entries, model calls and the ledger.
 import type { JournalWrite } from '../journal.ts';
-
-/** A statement under construction: its values, and names for their positions. */
-export class Values {
-  readonly list: unknown[] = [];
-
-  /** Adds a column and returns its placeholder with the cast, e.g. `$3::uuid[]`. */
-  add(type: string, column: unknown[]): string {
-    this.list.push(column);
-    return `$${this.list.length}::${type}[]`;
-  }
-}
+import type { Values } from '../statement.ts';
 
 /**
  * The columns of a batch of writes and the CTEs that store them. CTEs defined: `head` (one row per write, n from 1),
  * `fence` (the writes that may be applied, with the locked session row's values), `verdict` (n, is_ok: applied now or earlier).
+ * What no write of the batch has is left out: a lone step is a small statement.
  */
 export function journalParts(values: Values, writes: JournalWrite[]): string {
   return [
     head(values, writes),
     FENCE_SQL,
-    entries(values, writes),
-    modelCalls(values, writes),
-    ledger(values, writes),
+    ...entries(values, writes),
+    ...modelCalls(values, writes),
+    ...intents(values, writes),
+    ...settlements(values, writes),
   ].join(',\n');
 }
 
 function head(values: Values, writes: JournalWrite[]): string {
   const columns = [
-    values.add(
-      'uuid',
-      writes.map((write) => write.fence.sessionId),
-    ),
-    values.add(
-      'bigint',
-      writes.map((write) => write.fence.epoch),
-    ),
-    values.add(
-      'bigint',
-      writes.map((write) => write.fence.baseSeq),
-    ),
-    values.add(
-      'int',
-      writes.map((write) => write.entries.length),
-    ),
-    values.add(
-      'uuid',
-      writes.map((write) => write.progress.turnId),
-    ),
-    values.add(
-      'int',
-      writes.map((write) => write.progress.calls),
-    ),
-    values.add(
-      'int',
-      writes.map((write) => write.progress.retries),
-    ),
-    values.add(
-      'int',
-      writes.map((write) => write.progress.steps),
-    ),
-    values.add(
-      'bigint',
-      writes.map((write) => write.progress.inputTokens),
-    ),
-    values.add(
-      'bigint',
-      writes.map((write) => write.progress.outputTokens),
-    ),
-    values.add(
-      'bigint',
-      writes.map((write) => write.progress.cacheReadTokens),
-    ),
-    values.add(
-      'bigint',
-      writes.map((write) => write.progress.cacheWriteTokens),
-    ),
+    values.add('uuid', writes, (write) => write.fence.sessionId),
+    values.add('bigint', writes, (write) => write.fence.epoch),
+    values.add('bigint', writes, (write) => write.fence.baseSeq),
+    values.add('int', writes, (write) => write.entries.length),
+    values.add('uuid', writes, (write) => write.progress.turnId),
+    values.add('int', writes, (write) => write.progress.calls),
+    values.add('int', writes, (write) => write.progress.retries),
+    values.add('int', writes, (write) => write.progress.steps),
+    values.add('bigint', writes, (write) => write.progress.inputTokens),
+    values.add('bigint', writes, (write) => write.progress.outputTokens),
+    values.add('bigint', writes, (write) => write.progress.cacheReadTokens),
+    values.add('bigint', writes, (write) => write.progress.cacheWriteTokens),
   ];
   return `head as materialized (
   select * from unnest(${columns.join(', ')}) with ordinality
@@ -86,8 +42,10 @@ function head(values: Values, writes: JournalWrite[]): string {
 }
 
 // A write is applied when the row has our epoch and our base; it was applied earlier when the row is already that much further.
+// `$1` are the ids of the sessions.
 const FENCE_SQL = `locked as materialized (
-  select s.* from holdfast.sessions s where s.id in (select session_id from head) order by s.id for no key update
+  select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_reason, s.waiting
+  from holdfast.sessions s where s.id = any ($1::uuid[]) order by s.id for no key update
 ),
 verdict as materialized (
   select head.n, s.epoch = head.epoch and s.turn_id = head.turn_id
@@ -97,113 +55,55 @@ verdict as materialized (
   from head join locked s on s.id = head.session_id
 ),
 fence as materialized (
-  select head.*, s.transcript_no, s.leaf_seq, s.key, s.parent_id
+  select head.*, s.transcript_no, s.leaf_seq
   from head join verdict on verdict.n = head.n and verdict.is_new join locked s on s.id = head.session_id
 )`;
 
-function entries(values: Values, writes: JournalWrite[]): string {
+function entries(values: Values, writes: JournalWrite[]): string[] {
   const rows = writes.flatMap((write, index) =>
     write.entries.map((entry, offset) => ({ n: index + 1, offset: offset + 1, entry })),
   );
+  if (rows.length === 0) return [];
   const columns = [
-    values.add(
-      'bigint',
-      rows.map((row) => row.n),
-    ),
-    values.add(
-      'int',
-      rows.map((row) => row.offset),
-    ),
-    values.add(
-      'uuid',
-      rows.map((row) => row.entry.id),
-    ),
-    values.add(
-      'text',
-      rows.map((row) => row.entry.kind),
-    ),
-    values.add(
-      'text',
-      rows.map((row) => row.entry.role),
-    ),
-    values.add(
-      'json',
-      rows.map((row) => JSON.stringify(row.entry.content)),
-    ),
+    values.add('bigint', rows, (row) => row.n),
+    values.add('int', rows, (row) => row.offset),
+    values.add('uuid', rows, (row) => row.entry.id),
+    values.add('text', rows, (row) => row.entry.kind),
+    values.add('text', rows, (row) => row.entry.role),
+    values.add('json', rows, (row) => JSON.stringify(row.entry.content)),
   ];
-  return `stored_entries as (
+  return [
+    `stored_entries as (
   insert into holdfast.entries (session_id, seq, id, transcript_no, parent_seq, kind, role, content, turn_id)
   select fence.session_id, fence.base_seq + e.pos, e.id, fence.transcript_no,
     case when e.pos = 1 then fence.leaf_seq else fence.base_seq + e.pos - 1 end, e.kind, e.role, e.content, fence.turn_id
   from unnest(${columns.join(', ')}) as e (n, pos, id, kind, role, content) join fence on fence.n = e.n
-)`;
+)`,
+  ];
 }
 
-function modelCalls(values: Values, writes: JournalWrite[]): string {
+function modelCalls(values: Values, writes: JournalWrite[]): string[] {
   const rows = writes.flatMap((write, index) => write.modelCalls.map((call) => ({ n: index + 1, call })));
+  if (rows.length === 0) return [];
   const columns = [
-    values.add(
-      'bigint',
-      rows.map((row) => row.n),
-    ),
-    values.add(
-      'int',
-      rows.map((row) => row.call.callNo),
-    ),
-    values.add(
-      'int',
-      rows.map((row) => row.call.step),
-    ),
-    values.add(
-      'bigint',
-      rows.map((row) => row.call.untilSeq),
-    ),
-    values.add(
-      'text',
-      rows.map((row) => row.call.status),
-    ),
-    values.add(
-      'text',
-      rows.map((row) => row.call.stopReason),
-    ),
-    values.add(
-      'text',
-      rows.map((row) => row.call.responseId),
-    ),
-    values.add(
-      'json',
-      rows.map((row) => (row.call.error === null ? null : JSON.stringify(row.call.error))),
-    ),
-    values.add(
-      'bigint',
-      rows.map((row) => row.call.inputTokens),
-    ),
-    values.add(
-      'bigint',
-      rows.map((row) => row.call.outputTokens),
-    ),
-    values.add(
-      'bigint',
-      rows.map((row) => row.call.cacheReadTokens),
-    ),
-    values.add(
-      'bigint',
-      rows.map((row) => row.call.cacheWriteTokens),
-    ),
-    values.add(
-      'timestamptz',
-      rows.map((row) => row.call.startedAt),
-    ),
-    values.add(
-      'timestamptz',
-      rows.map((row) => row.call.firstChunkAt),
-    ),
-    values.add(
-      'timestamptz',
-      rows.map((row) => row.call.endedAt),
-    ),
+    values.add('bigint', rows, (row) => row.n),
+    values.add('int', rows, (row) => row.call.callNo),
+    values.add('int', rows, (row) => row.call.step),
+    values.add('bigint', rows, (row) => row.call.untilSeq),
+    values.add('text', rows, (row) => row.call.status),
+    values.add('text', rows, (row) => row.call.stopReason),
+    values.add('text', rows, (row) => row.call.responseId),
+    values.add('json', rows, (row) => (row.call.error === null ? null : JSON.stringify(row.call.error))),
+    values.add('bigint', rows, (row) => row.call.inputTokens),
+    values.add('bigint', rows, (row) => row.call.outputTokens),
+    values.add('bigint', rows, (row) => row.call.cacheReadTokens),
+    values.add('bigint', rows, (row) => row.call.cacheWriteTokens),
+    values.add('timestamptz', rows, (row) => row.call.startedAt),
+    values.add('timestamptz', rows, (row) => row.call.firstChunkAt),
+    values.add('timestamptz', rows, (row) => row.call.endedAt),
   ];
-  return `stored_calls as (
+  return [
+    `stored_calls as (
   insert into holdfast.model_calls (turn_id, call_no, step, epoch, until_seq, status, stop_reason, response_id, error,
     input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at)
   select fence.turn_id, c.call_no, c.step, fence.epoch, c.until_seq, c.status, c.stop_reason, c.response_id, c.error,
@@ -212,73 +112,50 @@ function modelCalls(values: Values, writes: JournalWrite[]): string {
     output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at)
   join fence on fence.n = c.n
   on conflict (turn_id, call_no) do nothing
-)`;
+)`,
+  ];
 }
 
-function ledger(values: Values, writes: JournalWrite[]): string {
-  const intents = writes.flatMap((write, index) => write.toolIntents.map((intent) => ({ n: index + 1, intent })));
-  const settled = writes.flatMap((write, index) => write.toolSettlements.map((call) => ({ n: index + 1, call })));
-  const intentColumns = [
-    values.add(
-      'bigint',
-      intents.map((row) => row.n),
-    ),
-    values.add(
-      'int',
-      intents.map((row) => row.intent.step),
-    ),
-    values.add(
-      'int',
-      intents.map((row) => row.intent.ordinal),
-    ),
-    values.add(
-      'text',
-      intents.map((row) => row.intent.callId),
-    ),
-    values.add(
-      'text',
-      intents.map((row) => row.intent.name),
-    ),
-    values.add(
-      'boolean',
-      intents.map((row) => row.intent.isIdempotent),
-    ),
+// An intent that is there already is a call that is run again after a death: its tool is idempotent.
+function intents(values: Values, writes: JournalWrite[]): string[] {
+  const rows = writes.flatMap((write, index) => write.toolIntents.map((intent) => ({ n: index + 1, intent })));
+  if (rows.length === 0) return [];
+  const columns = [
+    values.add('bigint', rows, (row) => row.n),
+    values.add('int', rows, (row) => row.intent.step),
+    values.add('int', rows, (row) => row.intent.ordinal),
+    values.add('text', rows, (row) => row.intent.callId),
+    values.add('text', rows, (row) => row.intent.name),
+    values.add('boolean', rows, (row) => row.intent.isIdempotent),
   ];
-  const settledColumns = [
-    values.add(
-      'bigint',
-      settled.map((row) => row.n),
-    ),
-    values.add(
-      'int',
-      settled.map((row) => row.call.step),
-    ),
-    values.add(
-      'int',
-      settled.map((row) => row.call.ordinal),
-    ),
-    values.add(
-      'text',
-      settled.map((row) => row.call.status),
-    ),
-    values.add(
-      'json',
-      settled.map((row) => (row.call.result === null ? null : JSON.stringify(row.call.result))),
-    ),
-  ];
-  // An intent that is there already is a call that is run again after a death: its tool is idempotent.
-  return `stored_intents as (
+  return [
+    `stored_intents as (
   insert into holdfast.tool_calls (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch)
   select fence.turn_id, i.step, i.ordinal, i.call_id, i.name, i.is_idempotent, 'intent', fence.epoch
-  from unnest(${intentColumns.join(', ')}) as i (n, step, ordinal, call_id, name, is_idempotent) join fence on fence.n = i.n
+  from unnest(${columns.join(', ')}) as i (n, step, ordinal, call_id, name, is_idempotent) join fence on fence.n = i.n
   on conflict (turn_id, step, ordinal) do update set runs = tool_calls.runs + 1, epoch = excluded.epoch
-),
-settled_calls as (
+)`,
+  ];
+}
+
+function settlements(values: Values, writes: JournalWrite[]): string[] {
+  const rows = writes.flatMap((write, index) => write.toolSettlements.map((call) => ({ n: index + 1, call })));
+  if (rows.length === 0) return [];
+  const columns = [
+    values.add('bigint', rows, (row) => row.n),
+    values.add('int', rows, (row) => row.call.step),
+    values.add('int', rows, (row) => row.call.ordinal),
+    values.add('text', rows, (row) => row.call.status),
+    values.add('json', rows, (row) => (row.call.result === null ? null : JSON.stringify(row.call.result))),
+  ];
+  return [
+    `settled_calls as (
   update holdfast.tool_calls t
   set status = c.status, result = c.result, ended_at = clock_timestamp()
-  from unnest(${settledColumns.join(', ')}) as c (n, step, ordinal, status, result) join fence on fence.n = c.n
+  from unnest(${columns.join(', ')}) as c (n, step, ordinal, status, result) join fence on fence.n = c.n
   where t.turn_id = fence.turn_id and t.step = c.step and t.ordinal = c.ordinal
-)`;
+)`,
+  ];
 }
 
 /** The assignments that bring a row of `holdfast.turns` up to date from `fence`. */
@@ -286,26 +163,15 @@ export const PROGRESS_SQL = `calls = fence.calls, retries = fence.retries, steps
     input_tokens = fence.input_tokens, output_tokens = fence.output_tokens, cache_read_tokens = fence.cache_read_tokens,
     cache_write_tokens = fence.cache_write_tokens`;
 
-/** SQL of events to be told, as a source for `insertEventsSql`: session_id, turn_id, type, data, n. */
-export function eventsSource(values: Values, writes: JournalWrite[]): string {
+/** SQL of events to be told, as a source for `insertEventsSql`: session_id, turn_id, type, data, n; null when there are none. */
+export function eventsSource(values: Values, writes: JournalWrite[]): string | null {
   const rows = writes.flatMap((write, index) => write.events.map((event) => ({ n: index + 1, event })));
+  if (rows.length === 0) return null;
   const columns = [
-    values.add(
-      'bigint',
-      rows.map((row) => row.n),
-    ),
-    values.add(
-      'bigint',
-      rows.map((_, index) => index),
-    ),
-    values.add(
-      'text',
-      rows.map((row) => row.event.type),
-    ),
-    values.add(
-      'json',
-      rows.map((row) => JSON.stringify(row.event.data)),
-    ),
+    values.add('bigint', rows, (row) => row.n),
+    values.add('bigint', rows, (_, index) => index),
+    values.add('text', rows, (row) => row.event.type),
+    values.add('json', rows, (row) => JSON.stringify(row.event.data)),
   ];
   return `select fence.session_id, fence.turn_id, e.type, e.data, e.pos as n
     from unnest(${columns.join(', ')}) as e (n, pos, type, data) join fence on fence.n = e.n`;
