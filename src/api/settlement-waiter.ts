@@ -116,13 +116,15 @@ export class SettlementWaiter<Settlement> {
   }
 
   #lookAtWoken(): void {
-    if (this.#isLooking) return;
+    if (this.#isLooking || this.#wokenTimer !== undefined) return;
     const distanceMs = Math.min(this.#lookMs * WOKEN_DISTANCE, WOKEN_DISTANCE_MS_MAX);
-    const waitMs = Math.max(0, this.#lookedAt + distanceMs - performance.now());
-    this.#wokenTimer ??= setTimeout(() => {
+    const waitMs = this.#lookedAt + distanceMs - performance.now();
+    const look = () => {
       this.#wokenTimer = undefined;
       void this.#look((waiting) => this.#woken.has(waiting.sessionId));
-    }, waitMs);
+    };
+    if (waitMs > 0) this.#wokenTimer = setTimeout(look, waitMs);
+    else look();
   }
 
   /** Looks for all in an interval from now, unless that is due sooner already: who comes newly never puts the others off. */
