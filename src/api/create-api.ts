@@ -1,6 +1,7 @@
 // The HTTP server: the route table on Fastify. In the order of a request: its id, the key, the door (how much may be inside at
 // once), the body, the checks of the route, the route, and one place that turns whatever was thrown into a problem. Nothing is
 // logged of a request that went well.
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { newId } from '../ids.ts';
@@ -53,8 +54,10 @@ export function createApi(context: ApiContext): FastifyInstance {
   app.decorateRequest('principal', null);
   app.addHook('onRequest', createOnRequest(context, services));
   app.addHook('onResponse', createOnResponse(services));
+  const silent = trackSilentConnections(app);
   app.addHook('preClose', (done) => {
     services.close();
+    for (const socket of silent) socket.destroy();
     // Connections whose request ends from now on are not kept for another one.
     app.server.keepAliveTimeout = 1;
     done();
@@ -76,6 +79,20 @@ export function createApi(context: ApiContext): FastifyInstance {
     });
   }
   return app;
+}
+
+/**
+ * The connections on which no request has come yet, as browsers open them in advance. Closing a server waits for them, though
+ * nobody is answered on them.
+ */
+function trackSilentConnections(app: FastifyInstance): ReadonlySet<Socket> {
+  const silent = new Set<Socket>();
+  app.server.on('connection', (socket: Socket) => {
+    silent.add(socket);
+    socket.once('close', () => silent.delete(socket));
+  });
+  app.server.on('request', (request: IncomingMessage) => silent.delete(request.socket));
+  return silent;
 }
 
 function readBody(body: Buffer, depthMax: number, done: (error: Error | null, value?: unknown) => void): void {

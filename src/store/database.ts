@@ -35,12 +35,18 @@ const HOT_PLANNER = [
 
 /** Opens both pools; connects lazily, at the first query. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const hot = openPool(options, 'hot', options.hotConnections ?? 8, HOT_PLANNER);
-  const views = openPool(options, 'views', options.viewConnections ?? 6, ['jit=off']);
+  let isClosing = false;
+  // A connection that is being ended may still hear from a server that ends, too.
+  const onError = (error: Error): void => {
+    if (!isClosing) options.onError(error);
+  };
+  const hot = openPool({ ...options, onError }, 'hot', options.hotConnections ?? 8, HOT_PLANNER);
+  const views = openPool({ ...options, onError }, 'views', options.viewConnections ?? 6, ['jit=off']);
   return {
     hot,
     views,
     async close() {
+      isClosing = true;
       await Promise.all([hot.end(), views.end()]);
     },
   };

@@ -11,7 +11,7 @@ const MIGRATIONS_DIR = new URL('../../migrations/', import.meta.url);
 const LOCK_KEY = 4_731_900_271;
 
 /** The layout of the database is not what this version of Holdfast can work with. */
-export class MigrationError extends Error {
+class MigrationError extends Error {
   readonly code = 'migration_refused';
   constructor(message: string) {
     super(message);

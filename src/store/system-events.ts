@@ -5,7 +5,7 @@ import type { Database } from './database.ts';
 import { isoSql } from './session-facts.ts';
 
 /** The most events that wait in one session. */
-export const WAITING_EVENTS_MAX = 20;
+const WAITING_EVENTS_MAX = 20;
 
 export interface NewSystemEvent {
   id: SystemEventId;

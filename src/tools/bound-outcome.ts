@@ -4,7 +4,7 @@ import type { ImageBlock, TextBlock } from '../core/content.ts';
 import { errorOutcome, type ToolOutcome } from './tool.ts';
 
 /** The most text of one result. */
-export const RESULT_CHARS_MAX = 400_000;
+const RESULT_CHARS_MAX = 400_000;
 /** The most base64 of one image: the provider takes images of 5 MB. */
 const IMAGE_CHARS_MAX = 7_000_000;
 const BLOCKS_MAX = 50;

@@ -1,6 +1,7 @@
 // What happens to those who are connected when the process stops, and to those that it cannot take (G26, G27, G28).
 import { Agent, get, request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
 import { ADMIN_KEY, createApiRig, type ApiRig } from './api-rig.ts';
@@ -97,4 +98,16 @@ test('a body that never comes whole leaves the count of requests inside', async 
   broken.destroy();
   await eventually(inside).toBe('1');
   await other.close();
+});
+
+test('closing does not wait for a connection on which nothing was asked', async () => {
+  const silentRig = await createApiRig(database.url);
+  const { port } = new URL(await silentRig.listen());
+  const socket = connect(Number(port), '127.0.0.1');
+  await once(socket, 'connect');
+  // The server knows of the connection when it has answered on a later one.
+  await silentRig.get('/healthz');
+  const closed = once(socket, 'close');
+  await silentRig.close();
+  await closed;
 });

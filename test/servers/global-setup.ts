@@ -1,9 +1,15 @@
 // Runs once before the tests of a project and once after them: the PostgreSQL server that they share.
 import type { TestProject } from 'vitest/node';
 import { createTemplate, startTestPostgres } from './postgres.ts';
+import { isRedisWanted } from './redis.ts';
 
 /** Starts the server and tells the tests where it is; the returned function stops it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  if (!isRedisWanted()) {
+    process.stderr.write(
+      'No redis-server here: the tests of the Redis queue are left out (HOLDFAST_TEST_REDIS=on demands them).\n',
+    );
+  }
   const server = await startTestPostgres();
   try {
     await createTemplate(server);

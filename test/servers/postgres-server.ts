@@ -78,7 +78,7 @@ export async function startPostgresServer(version?: 15 | 'embedded'): Promise<Po
 }
 
 /** True when Debian's PostgreSQL 15 is installed. */
-export function hasPostgres15(): boolean {
+function hasPostgres15(): boolean {
   return existsSync(join(debianBinDir, 'postgres'));
 }
 

@@ -1,8 +1,10 @@
 // A Redis server of a test's own on a free loopback port, without persistence: what it forgets at a restart is what a queue may
-// lose. Needs the `redis-server` binary; a run that has none fails, unless it says that it wants none.
+// lose. Needs the `redis-server` binary.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
+import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 export interface RedisServer {
@@ -17,9 +19,18 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
-/** False when `HOLDFAST_TEST_REDIS=off`: the tests that need Redis are left out. */
+/**
+ * Whether the tests that need Redis run: `HOLDFAST_TEST_REDIS` says `on` or `off`; else they do when there is a `redis-server`. The
+ * run says so when they are left out.
+ */
 export function isRedisWanted(): boolean {
-  return process.env['HOLDFAST_TEST_REDIS'] !== 'off';
+  const wish = process.env['HOLDFAST_TEST_REDIS'];
+  if (wish === 'on' || wish === 'off') return wish === 'on';
+  return hasBinary();
+}
+
+function hasBinary(): boolean {
+  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'redis-server')));
 }
 
 /** Starts a server; throws with an instruction when there is no binary. */

@@ -16,6 +16,8 @@ export interface RoundTrip {
   /** The name in the comment that begins the first statement; null when there is none. */
   tag: string | null;
   startedAt: number;
+  /** The same moment on the wall clock, to be compared with times in the database. */
+  startedOn: Date;
   endedAt: number | null;
   outcome: 'pending' | 'ok' | 'error' | 'dropped';
   /** After the answer: `I` idle, `T` inside a transaction, `E` inside a failed one; null before. */
@@ -82,6 +84,7 @@ export class RoundTrips {
       sql,
       tag: sql[0] === undefined ? null : tagOfSql(sql[0]),
       startedAt: performance.now(),
+      startedOn: new Date(),
       endedAt: null,
       outcome: 'pending',
       transactionState: null,

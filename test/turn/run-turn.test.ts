@@ -61,7 +61,9 @@ function lastRequest(name: string): { role: string; content: { type: string; [ke
   const requests = rig.scripted.requests.filter(
     (request) => request.headers['x-holdfast-session'] === `agent:main:${name}`,
   );
-  return (requests.at(-1)?.body as { messages: never[] }).messages;
+  const last = requests.at(-1);
+  if (last === undefined) throw new Error(`The model received no request for ${name}.`);
+  return (last.body as { messages: never[] }).messages;
 }
 
 async function statusOf(messageId: string): Promise<unknown> {

@@ -11,6 +11,11 @@ export async function runMigrate(terminal: Terminal): Promise<ExitCode> {
   const database = await openDatabase(config.runtime);
   try {
     const { applied } = await migrate(database.url);
+    // Without Redis, the queue has its own tables in the same database.
+    if (config.runtime.redisUrl === undefined) {
+      const { migrateQueue } = await import('../../../workers/queue/migrate-queue.ts');
+      await migrateQueue(database.url);
+    }
     if (terminal.isJson) terminal.json({ applied });
     else for (const name of applied) terminal.print(name);
     terminal.note(applied.length === 0 ? 'nothing to apply: the database is up to date' : `${applied.length} applied`);

@@ -25,7 +25,7 @@ export interface MessageView {
 }
 
 /** The messages of these ids that exist, in no order. */
-export async function viewMessages(db: ViewDatabase, ids: string[]): Promise<MessageView[]> {
+async function viewMessages(db: ViewDatabase, ids: string[]): Promise<MessageView[]> {
   if (ids.length === 0) return [];
   const rows = await db
     .select({

@@ -62,7 +62,7 @@ export interface TurnFilter {
 const LISTED_STEPS_MAX = 20;
 
 /** Turns of these ids that exist, with all their steps. */
-export async function viewTurns(db: ViewDatabase, ids: string[]): Promise<TurnView[]> {
+async function viewTurns(db: ViewDatabase, ids: string[]): Promise<TurnView[]> {
   if (ids.length === 0) return [];
   const [rows, steps] = await Promise.all([selectTurns(db).where(inArray(turns.id, ids)), viewSteps(db, ids)]);
   return rows.map((row) => turnViewOf(row, steps.get(row.turn.id) ?? []));
