@@ -1,8 +1,8 @@
 // Lets many callers share one statement. While a statement is on its way, what arrives waits and goes together in the next;
 // when nothing is on its way, nothing waits. A statement that fails for a passing reason (a restart, a broken connection, a
 // deadlock) is sent again as it was: every statement given to a coalescer is idempotent.
-import { setTimeout as delay } from 'node:timers/promises';
 import { isPassingFault } from './database.ts';
+import { retryPassingFaults } from './retry-passing-faults.ts';
 
 export interface CoalescerOptions<Row, Result> {
   /** Runs one statement for all rows and returns one result per row, in the same order. */
@@ -24,9 +24,6 @@ interface Waiting<Row, Result> {
   reject: (error: unknown) => void;
 }
 
-const RETRY_DELAY_MS = 50;
-const RETRY_DELAY_MS_MAX = 500;
-
 /** Makes a function that shares statements among its callers. */
 export function coalesce<Row, Result>(options: CoalescerOptions<Row, Result>): Coalesced<Row, Result> {
   const { rowsMax = 256, retryMs = 10_000 } = options;
@@ -47,7 +44,8 @@ export function coalesce<Row, Result>(options: CoalescerOptions<Row, Result>): C
 
   async function settle(batch: Waiting<Row, Result>[]): Promise<void> {
     try {
-      const results = await runWithRetries(batch.map((one) => one.row));
+      const rows = batch.map((one) => one.row);
+      const results = await retryPassingFaults(() => options.run(rows), { retryMs, onRetry: options.onRetry });
       batch.forEach((one, index) => one.resolve(results[index] as Result));
     } catch (error) {
       // One bad row must not fail the others: each is tried by itself, once.
@@ -55,19 +53,6 @@ export function coalesce<Row, Result>(options: CoalescerOptions<Row, Result>): C
         for (const one of batch) await settle([one]);
       } else {
         batch.forEach((one) => one.reject(error));
-      }
-    }
-  }
-
-  async function runWithRetries(rows: Row[]): Promise<Result[]> {
-    const startedAt = performance.now();
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await options.run(rows);
-      } catch (error) {
-        if (!isPassingFault(error) || performance.now() - startedAt > retryMs) throw error;
-        options.onRetry?.(error as Error);
-        await delay(Math.min(RETRY_DELAY_MS * attempt, RETRY_DELAY_MS_MAX));
       }
     }
   }

@@ -1,8 +1,9 @@
 // Pages of lists, by key and never by offset: a page costs the same however deep it lies, and rows that arrive meanwhile move nothing.
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
+import type { Pool } from 'pg';
 
 /** Where the views read from. They only read. */
-export type ViewDatabase = NodePgDatabase<Record<string, never>>;
+export type ViewDatabase = NodePgDatabase<Record<string, never>> & { $client: Pool };
 
 /** What part of a list is wanted: at most `limit` items that come after the item whose key is `after`. */
 export interface PageRequest {
