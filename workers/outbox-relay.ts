@@ -9,6 +9,7 @@ import { deliveryDelayMs } from '../src/core/backoff.ts';
 import type { SessionId } from '../src/core/ids.ts';
 import type { Database } from '../src/store/database.ts';
 import { claimDelivery, settleDelivery, type ClaimedDelivery, type DeliverySettlement } from '../src/store/outbox.ts';
+import { retryPassingFaults } from '../src/store/retry-passing-faults.ts';
 import type { Wake } from '../src/wake.ts';
 
 export interface OutboxRelay {
@@ -26,15 +27,24 @@ const LEASE_MARGIN_MS = 10_000;
 /** The most deliveries of one session in one job; the rest gets a job of its own, behind other sessions. */
 const DELIVERIES_PER_JOB_MAX = 20;
 
-/** Sends what is due in a session, until something must wait. Returns how many deliveries were settled. */
-export async function relayDeliveries(relay: OutboxRelay, sessionId: SessionId, signal: AbortSignal): Promise<number> {
+/**
+ * Sends what is due in a session, until something must wait. Returns how many deliveries were settled. After `draining` none is begun;
+ * one that is on its way is only given up by `signal`: the receiver may have it already, and would get it again.
+ */
+export async function relayDeliveries(
+  relay: OutboxRelay,
+  sessionId: SessionId,
+  signal: AbortSignal,
+  draining = signal,
+): Promise<number> {
   const leaseMs = relay.config.channels.webhook.timeoutMs + LEASE_MARGIN_MS;
   for (let settled = 0; settled < DELIVERIES_PER_JOB_MAX; settled += 1) {
-    if (signal.aborted) return settled;
+    if (draining.aborted) return settled;
     const delivery = await claimDelivery(relay.database, { sessionId, owner: relay.owner, leaseMs });
     if (delivery === null) return settled;
     const settlement = settlementOf(relay, delivery, await sendOnce(relay, delivery, signal));
-    await settleDelivery(relay.database, settlement);
+    // What was acknowledged and is not noted goes out again when the lease is over: until then it is tried.
+    await retryPassingFaults(() => settleDelivery(relay.database, settlement), { retryMs: leaseMs });
     relay.wake.committed(sessionId, 'progress');
     if (settlement.status === 'pending') return settled;
   }

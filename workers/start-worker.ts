@@ -105,7 +105,7 @@ async function takeTurn(context: TurnContext, doorbell: Doorbell, job: LaneJob):
 }
 
 async function deliver(relay: OutboxRelay, job: LaneJob): Promise<void> {
-  await relayDeliveries(relay, job.sessionId, job.draining);
+  await relayDeliveries(relay, job.sessionId, job.signal, job.draining);
 }
 
 async function drainLanes(lanes: LaneWorker[], graceMs: number): Promise<Record<QueueName, number>> {

@@ -64,7 +64,7 @@ export async function claim(pool: Pool): Promise<FloorClaim | null> {
     name: 'floor-claim',
     text: `with next as (select session_id from floor.lane where visible_at <= clock_timestamp()
                          order by visible_at limit 1 for update skip locked),
-                leased as (update floor.lane set visible_at = clock_timestamp() + interval '15 seconds'
+                leased as (update floor.lane set visible_at = clock_timestamp() + interval '5 minutes'
                            from next where lane.session_id = next.session_id),
                 owned as (update floor.session set epoch = epoch + 1 from next where id = next.session_id
                           returning id, epoch, last_seq)

@@ -1,7 +1,7 @@
 // The floor's worker and its client in one process: accept, wake, claim, ask, append, run the tool, append, ask, finish. What
 // arrives is answered in process, so nothing is measured but the five commits and the model calls.
 import type { Pool } from 'pg';
-import { accept, append, claim, finish } from './floor-database.ts';
+import { accept, append, claim, finish, type FloorClaim } from './floor-database.ts';
 import type { AskFloorModel, FloorAnswer } from './floor-model.ts';
 
 export interface FloorWorker {
@@ -21,7 +21,7 @@ export function startFloorWorker(pool: Pool, ask: AskFloorModel, concurrency: nu
       running += 1;
       void runNextTurn(pool, ask)
         .then(
-          (sessionId) => sessionId !== null && settle(sessionId).resolve(),
+          (sessionId) => settle(sessionId).resolve(),
           (error: unknown) => waiting.forEach((one) => one.reject(error)),
         )
         .finally(() => {
@@ -49,10 +49,20 @@ export function startFloorWorker(pool: Pool, ask: AskFloorModel, concurrency: nu
   };
 }
 
-/** Runs a turn of whatever session waits longest; returns which it was, or null when another took it. */
-async function runNextTurn(pool: Pool, ask: AskFloorModel): Promise<number | null> {
-  const held = await claim(pool);
-  if (held === null) return null;
+const claimsMax = 100;
+
+/** Claims whatever session waits longest. One waits for each call, but another call may have taken the one that this one saw. */
+async function claimNext(pool: Pool): Promise<FloorClaim> {
+  for (let tries = 1; tries <= claimsMax; tries += 1) {
+    const held = await claim(pool);
+    if (held !== null) return held;
+  }
+  throw new Error(`no session to claim in ${claimsMax} tries`);
+}
+
+/** Runs a turn of whatever session waits longest; returns which it was. */
+async function runNextTurn(pool: Pool, ask: AskFloorModel): Promise<number> {
+  const held = await claimNext(pool);
   const messages = held.transcript;
   for (let appended = 0; ; appended += 2) {
     const answer = await ask(messages);
@@ -69,7 +79,7 @@ async function runNextTurn(pool: Pool, ask: AskFloorModel): Promise<number | nul
 }
 
 /** The tool of the benchmark does nothing but answer. */
-function runTools(answer: FloorAnswer): unknown[] {
+export function runTools(answer: FloorAnswer): unknown[] {
   return answer.content
     .filter((block) => block.type === 'tool_use')
     .map((block) => ({ type: 'tool_result', tool_use_id: block.id, content: 'Session is running.' }));

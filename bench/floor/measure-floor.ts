@@ -1,66 +1,86 @@
 // Measures the floor on a database of its own: under load, alone, and what its model calls alone cost without any database.
 import { performance } from 'node:perf_hooks';
 import pg from 'pg';
+import type { ToolSpec } from '../../src/core/model-request.ts';
 import { runClosedLoop, type LoadResult } from '../rig/closed-loop.ts';
-import { benchTool, historyOf, turnText } from '../rig/prompts.ts';
+import { benchTool, historyEntriesUsual, historyOf, turnText } from '../rig/prompts.ts';
 import { floorSchema, seedFloorSession, type FloorMessage } from './floor-database.ts';
-import { createFloorModel, type AskFloorModel } from './floor-model.ts';
-import { startFloorWorker } from './floor-worker.ts';
+import { createFloorModel, createPortModel, type AskFloorModel } from './floor-model.ts';
+import { runTools, startFloorWorker } from './floor-worker.ts';
 
 export interface FloorLoad {
   sessions: number;
   turnsEach: number;
   text: string;
   spreadMs?: number;
+  /** Absent: 20 kB. */
+  historyEntries?: number;
 }
 
-export interface Floor {
-  /** Runs the load on fresh sessions with 20 kB of history each. */
+export interface FloorRuns {
+  /** Runs the load on fresh sessions. */
   run(load: FloorLoad): Promise<LoadResult>;
   /** The same two model calls as those of a turn, one turn after the other, without a database: milliseconds per turn. */
-  runModelAlone(turns: number): Promise<number[]>;
+  runModelAlone(turns: number, historyEntries?: number): Promise<number[]>;
+  /** A tool loop to its end, without a database. */
+  runLoopAlone(text: string): Promise<void>;
+}
+
+export interface Floor extends FloorRuns {
+  /** The same floor with the service's own model client in place of the SDK's. */
+  withPortClient: FloorRuns;
   close(): Promise<void>;
 }
 
 const poolSize = 16;
-const concurrency = 200;
-const historyEntries = 50;
+const concurrency = 256;
 
 /** Prepares the floor in an empty database. */
 export async function openFloor(databaseUrl: string, modelUrl: string): Promise<Floor> {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: poolSize });
+  // Emitted when the server stops before the pool does; whoever asks for a connection is told as well.
+  pool.on('error', () => {});
   await pool.query(floorSchema);
-  const ask = createFloorModel(modelUrl, {
-    name: benchTool,
-    description: 'Says how the session is.',
-    input_schema: { type: 'object' },
-  });
-  const worker = startFloorWorker(pool, ask, concurrency);
-  const history = historyOf(historyEntries);
-  let sessions = 0;
+  const tool: ToolSpec = { name: benchTool, description: 'Says how the session is.', input_schema: { type: 'object' } };
   return {
-    async run({ text, ...load }) {
-      const ids = Array.from({ length: load.sessions }, () => (sessions += 1));
-      for (const id of ids) await seedFloorSession(pool, id, history);
-      await pool.query('analyze');
-      return await runClosedLoop({ ...load, sessions: ids, turn: (id) => worker.send(id, text) });
-    },
-    async runModelAlone(turns) {
-      const times: number[] = [];
-      for (let turn = 0; turn < turns; turn += 1) times.push(await timeModelCalls(ask, history));
-      return times;
-    },
+    ...createRuns(pool, createFloorModel(modelUrl, tool)),
+    withPortClient: createRuns(pool, createPortModel(modelUrl, tool)),
     close: () => pool.end(),
   };
 }
 
-async function timeModelCalls(ask: AskFloorModel, history: FloorMessage[]): Promise<number> {
-  const begin = performance.now();
-  const messages = [...history, { role: 'user' as const, content: [{ type: 'text', text: turnText }] }];
-  const answer = await ask(messages);
-  const results = answer.content
-    .filter((block) => block.type === 'tool_use')
-    .map((block) => ({ type: 'tool_result', tool_use_id: block.id, content: 'Session is running.' }));
-  await ask([...messages, { role: 'assistant', content: answer.content }, { role: 'user', content: results }]);
-  return performance.now() - begin;
+let sessions = 0;
+
+function createRuns(pool: pg.Pool, ask: AskFloorModel): FloorRuns {
+  const worker = startFloorWorker(pool, ask, concurrency);
+  return {
+    async run({ text, historyEntries = historyEntriesUsual, ...load }) {
+      // Whoever claims looks at every lane: those of earlier runs would only be in the way.
+      await pool.query('truncate floor.session, floor.lane, floor.message');
+      const ids = Array.from({ length: load.sessions }, () => (sessions += 1));
+      for (const id of ids) await seedFloorSession(pool, id, historyOf(historyEntries));
+      await pool.query('analyze');
+      return await runClosedLoop({ ...load, sessions: ids, turn: (id) => worker.send(id, text) });
+    },
+    async runModelAlone(turns, historyEntries = historyEntriesUsual) {
+      const history = historyOf(historyEntries);
+      const times: number[] = [];
+      for (let turn = 0; turn < turns; turn += 1) {
+        const begin = performance.now();
+        await runLoop(ask, history, turnText);
+        times.push(performance.now() - begin);
+      }
+      return times;
+    },
+    runLoopAlone: (text) => runLoop(ask, [], text),
+  };
+}
+
+async function runLoop(ask: AskFloorModel, history: FloorMessage[], text: string): Promise<void> {
+  const messages: FloorMessage[] = [...history, { role: 'user', content: [{ type: 'text', text }] }];
+  for (;;) {
+    const answer = await ask(messages);
+    if (!answer.wantsTools) return;
+    messages.push({ role: 'assistant', content: answer.content }, { role: 'user', content: runTools(answer) });
+  }
 }

@@ -41,7 +41,9 @@ function statusOf(pid: number): ProcessStatus | null {
   const text = read(`/proc/${pid}/status`);
   const name = /^Name:\s*(.+)$/m.exec(text)?.[1];
   const parent = /^PPid:\s*(\d+)$/m.exec(text)?.[1];
-  return name === undefined || parent === undefined ? null : { pid, parent: Number(parent), name };
+  if (name === undefined || parent === undefined) return null;
+  // Node names its threads, and the first one's name is the process's.
+  return { pid, parent: Number(parent), name: name === 'MainThread' ? 'node' : name };
 }
 
 function pssOf(pid: number): number {

@@ -24,6 +24,9 @@ export interface HistoryMessage {
 
 const bytesPerEntry = 400;
 
+/** Entries of a usual history: 20 kB. */
+export const historyEntriesUsual = 50;
+
 /** A conversation of so many entries of 400 bytes, user and assistant in turn; 50 of them are 20 kB. */
 export function historyOf(entries: number): HistoryMessage[] {
   return Array.from({ length: entries }, (_, index) => ({

@@ -12,3 +12,8 @@ export function quantile(values: readonly number[], part: number): number {
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
+
+/** The middle value of what is asked of each. */
+export function medianOf<Item>(items: readonly Item[], valueOf: (item: Item) => number): number {
+  return median(items.map(valueOf));
+}

@@ -112,7 +112,7 @@ async function prepareRetry(
   }
   const delayMs = retryDelayMs({ attempt, random: context.random(), retryAfterMs: fault.retryAfterMs });
   const calls = turn.progress.calls + 1;
-  context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
+  await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
   await commit(context, turn, {
     progress: { calls, retries: attempt },
     modelCalls: [failed],

@@ -1,5 +1,8 @@
 // Gathers the text deltas of all running turns for a moment and writes them together. What is still here when the answer is
 // committed goes with that commit instead, so a short answer costs no write of its own.
+//
+// Two statements that are on their way at once may be committed in either order, and readers read in the order of commits. So there
+// is one write at a time, and a commit that ends a call waits for the write that has text of it.
 import type { SessionId, TurnId } from '../core/ids.ts';
 import type { Logger } from '../logger.ts';
 import type { Database } from '../store/database.ts';
@@ -23,8 +26,11 @@ export class DeltaWriter {
   readonly #database: Database;
   readonly #logger: Logger;
   readonly #onWritten: (sessionId: SessionId) => void;
-  readonly #gathered = new Map<SessionId, Gathered>();
-  #timer: NodeJS.Timeout | null = null;
+  #gathered = new Map<SessionId, Gathered>();
+  /** What is being written; empty when nothing is. */
+  #leaving: ReadonlyMap<SessionId, Gathered> = new Map();
+  #written: Promise<void> = Promise.resolve();
+  #isDue = false;
 
   constructor(options: { database: Database; logger: Logger; onWritten: (sessionId: SessionId) => void }) {
     this.#database = options.database;
@@ -37,21 +43,37 @@ export class DeltaWriter {
     const gathered = this.#gathered.get(target.sessionId);
     if (gathered !== undefined && gathered.call === call && gathered.turnId === target.turnId) gathered.text += text;
     else this.#gathered.set(target.sessionId, { ...target, call, text });
-    this.#timer ??= setTimeout(() => void this.#flush(), GATHER_MS);
+    this.#writeSoon();
   }
 
-  /** Takes out what is gathered for a turn, for the statement that commits its answer. */
-  take(target: DeltaTarget): { call: number; text: string } | null {
+  /**
+   * Takes out what is gathered for a turn, for the statement that ends its model call. Resolves when everything before it is written
+   * or lost; never rejects.
+   */
+  async take(target: DeltaTarget): Promise<{ call: number; text: string } | null> {
+    while (this.#leaving.has(target.sessionId)) await this.#written;
     const gathered = this.#gathered.get(target.sessionId);
     if (gathered === undefined || gathered.turnId !== target.turnId) return null;
     this.#gathered.delete(target.sessionId);
     return { call: gathered.call, text: gathered.text };
   }
 
-  async #flush(): Promise<void> {
-    this.#timer = null;
-    const deltas = [...this.#gathered.values()];
-    this.#gathered.clear();
+  #writeSoon(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    setTimeout(() => {
+      this.#written = this.#write().finally(() => {
+        this.#isDue = false;
+        this.#leaving = new Map();
+        if (this.#gathered.size > 0) this.#writeSoon();
+      });
+    }, GATHER_MS);
+  }
+
+  async #write(): Promise<void> {
+    this.#leaving = this.#gathered;
+    this.#gathered = new Map();
+    const deltas = [...this.#leaving.values()];
     if (deltas.length === 0) return;
     try {
       await appendDeltas(

@@ -26,7 +26,7 @@ const FAULTS_OF_PROMPT = new Set([
 
 /** Ends a turn with its last answer. */
 export async function finishAnswered(context: TurnContext, turn: RunningTurn, answered: Answered): Promise<Ending> {
-  const moment = answerMoment(context, turn, answered);
+  const moment = await answerMoment(context, turn, answered);
   const { answer } = answered;
   if (
     answer.stopReason === 'model_context_window_exceeded' ||
@@ -46,7 +46,7 @@ export async function finishFailed(context: TurnContext, turn: RunningTurn, fail
   const error = { code: failure.code, message: failure.message };
   const deadLetter =
     failure.code === 'poison' ? { id: newId<string>(), code: failure.code, reason: failure.message } : null;
-  return end(context, turn, closingMoment(context, turn, failure.message), {
+  return end(context, turn, await closingMoment(context, turn, failure.message), {
     status: 'failed',
     messageStatus: 'failed',
     reply: null,
@@ -64,7 +64,7 @@ export async function finishStopped(
 ): Promise<Ending> {
   const isStop = reason.kind === 'stopped';
   const code = isStop ? 'aborted' : 'turn_timeout';
-  return end(context, turn, closingMoment(context, turn, reason.message), {
+  return end(context, turn, await closingMoment(context, turn, reason.message), {
     status: isStop ? 'aborted' : 'timedOut',
     messageStatus: isStop ? 'cancelled' : 'failed',
     reply: null,
@@ -77,13 +77,13 @@ export async function finishStopped(
  * Tool calls that have no results yet get one each, so that the transcript stays well-formed; a model call that brought no answer
  * gets its end.
  */
-function closingMoment(context: TurnContext, turn: RunningTurn, message: string): Moment {
+async function closingMoment(context: TurnContext, turn: RunningTurn, message: string): Promise<Moment> {
   const last = turn.lastEntry;
   const calls = last.kind === 'answer' ? toolUsesOf(last.content) : [];
   const moment = calls.length === 0 ? {} : stoppedMoment(turn, calls, message);
   const broken = turn.callWithoutAnswer;
   if (broken === null) return moment;
-  context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
+  await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
   const { callNo: call, status, error } = broken;
   return { ...moment, modelCalls: [broken], events: [{ type: 'model.ended', data: { call, status, error } }] };
 }

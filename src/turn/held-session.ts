@@ -14,6 +14,9 @@ import { TurnStopped, type StopReason } from './turn-end.ts';
 /** How often a worker looks whether its sessions are asked to stop, in milliseconds. */
 const WATCH_MS = 250;
 
+/** After a renewal that failed, the longest until the next, in milliseconds. */
+const RENEW_AGAIN_MS = 500;
+
 export class HeldSession {
   readonly sessionId: SessionId;
   readonly epoch: number;
@@ -39,6 +42,13 @@ export class HeldSession {
       this.stop({ kind: 'lock-lost', message: 'The lease ran out before it was renewed.' });
     }
     this.#abort.signal.throwIfAborted();
+  }
+
+  /** False when somebody else may hold the session by now. */
+  get isTrusted(): boolean {
+    const { reason } = this.#abort.signal as { reason: unknown };
+    if (reason instanceof TurnStopped && reason.reason.kind === 'lock-lost') return false;
+    return this.#clock.monotonicMs() < this.#trustedUntilMs;
   }
 
   /** Ends everything under this lock for the given reason. The first reason stands. */
@@ -69,6 +79,7 @@ export class LockKeeper {
   readonly #reserved = new Set<SessionId>();
   #renewTimer: NodeJS.Timeout | null = null;
   #watchTimer: NodeJS.Timeout | null = null;
+  #retryTimer: NodeJS.Timeout | null = null;
 
   constructor(options: LockKeeperOptions) {
     this.#options = options;
@@ -85,6 +96,8 @@ export class LockKeeper {
   stop(): void {
     if (this.#renewTimer !== null) clearInterval(this.#renewTimer);
     if (this.#watchTimer !== null) clearInterval(this.#watchTimer);
+    if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);
+    this.#renewTimer = null;
   }
 
   /** How many sessions are held. */
@@ -144,7 +157,15 @@ export class LockKeeper {
     } catch (error) {
       // The leases run on; when they run out before a renewal succeeds, `assertHeld` says so.
       this.#options.logger.warn({ err: error, sessions: held.length }, 'The leases could not be renewed');
+      this.#renewAgainSoon();
     }
+  }
+
+  /** The next turn of the interval may come too late for a lease that has missed a renewal already. */
+  #renewAgainSoon(): void {
+    if (this.#renewTimer === null) return;
+    if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);
+    this.#retryTimer = setTimeout(() => void this.#renew(), Math.min(RENEW_AGAIN_MS, this.leaseMs / 10));
   }
 
   async #watch(): Promise<void> {

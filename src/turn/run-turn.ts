@@ -72,7 +72,7 @@ async function runClaimed(
     if (turn === null) return await release(context, held, 0);
     return await runToEnd(context, turn);
   } catch (error) {
-    if (!(error instanceof TurnStopped)) throw error;
+    if (!(error instanceof TurnStopped)) return await giveBack(context, held, error);
     if (error.reason.kind === 'lock-lost') return { kind: 'lost' };
     return await release(context, held, error.reason.kind === 'parked' ? error.reason.delayMs : 0);
   }
@@ -120,6 +120,14 @@ async function endOf(context: TurnContext, turn: RunningTurn) {
         throw error;
     }
   }
+}
+
+/** After a fault of the database that nobody tries again: the turn stays open, and need not wait for the lease to run out. */
+async function giveBack(context: TurnContext, held: HeldSession, error: unknown): Promise<TurnOutcome> {
+  if (!isPassingFault(error)) throw error;
+  if (!held.isTrusted) return { kind: 'lost' };
+  context.logger.warn({ err: error, sessionId: held.sessionId }, 'The database failed a turn; it is given back');
+  return await release(context, held, 0);
 }
 
 async function release(context: TurnContext, held: HeldSession, delayMs: number): Promise<TurnOutcome> {

@@ -21,7 +21,7 @@ export async function runToolLoop(context: TurnContext, turn: RunningTurn): Prom
     const { answer } = answered;
     const calls = toolUsesOf(answer.content);
     if (calls.length === 0) return answered;
-    const moment = answerMoment(context, turn, answered);
+    const moment = await answerMoment(context, turn, answered);
     const step = turn.progress.steps + 1;
     const toolIntents = intentsOf(turn, answer, calls, step);
     const started = calls.map((call): NewEvent => ({
@@ -34,9 +34,13 @@ export async function runToolLoop(context: TurnContext, turn: RunningTurn): Prom
 }
 
 /** The part of a write that every answer has in common: entry, call, totals, and the text that was not streamed out yet. */
-export function answerMoment(context: TurnContext, turn: RunningTurn, { answer, call }: Answered): Moment {
+export async function answerMoment(
+  context: TurnContext,
+  turn: RunningTurn,
+  { answer, call }: Answered,
+): Promise<Moment> {
   const target = { sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id };
-  const delta = context.deltas.take(target);
+  const delta = await context.deltas.take(target);
   const { usage } = answer;
   turn.contextTokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
   return {

@@ -11,6 +11,11 @@ export function createCommitStep(database: Database): Coalesced<JournalWrite, Ve
   return coalesce({ run: (writes) => commitSteps(database, writes) });
 }
 
+// A write without entries leaves the position as it was, so one that is sent again is applied again. That is harmless, since all of
+// its values are absolute; but its events would be told twice. Such a write charges a call: that tells whether it was here before.
+const WHERE_NEW = `where fence.added > 0
+  or exists (select from holdfast.turns t where t.id = fence.turn_id and t.calls < fence.calls)`;
+
 async function commitSteps(database: Database, writes: JournalWrite[]): Promise<Verdict[]> {
   const values = new Values();
   // Purpose: store a moment of each turn. Locking: the session rows in the order of their ids. Output: a verdict per write.
@@ -26,7 +31,7 @@ moved as (
   set entry_seq = fence.base_seq + fence.added, updated_at = clock_timestamp(),
     leaf_seq = case when fence.added > 0 then fence.base_seq + fence.added else s.leaf_seq end
   from fence where s.id = fence.session_id
-)${events === null ? '' : `,\ntold as (${insertEventsSql(events)})`}
+)${events === null ? '' : `,\ntold as (${insertEventsSql(`${events} ${WHERE_NEW}`)})`}
 select n, is_ok, stop_reason, waiting from verdict order by n`;
   const result = await database.hot.query(prepared('commit-step', text, values.list));
   const verdicts = new Map(result.rows.map((row) => [Number(row.n), row]));

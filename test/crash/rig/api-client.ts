@@ -32,7 +32,10 @@ export interface ApiClient {
 
 /** Makes a client; `urlOf` is asked each time, because the process may have been started again elsewhere. */
 export function openApi(urlOf: () => string, apiKey: string): ApiClient {
-  async function ask(path: string, init: RequestInit = {}): Promise<ApiAnswer> {
+  async function ask(
+    path: string,
+    init: { method?: string; body?: string; headers?: Record<string, string> } = {},
+  ): Promise<ApiAnswer> {
     const answer = await fetch(urlOf() + path, {
       ...init,
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...init.headers },

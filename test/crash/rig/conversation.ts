@@ -30,7 +30,7 @@ export function newConversation(): Conversation {
 }
 
 /** The text of the first message. `lastAnswerMs`: how long the model takes for the last answer, so that the clock has its say. */
-export function firstText({ markers, effectKeys: [a, b, c, d] }: Conversation, lastAnswerMs = 0): string {
+function firstText({ markers, effectKeys: [a, b, c, d] }: Conversation, lastAnswerMs = 0): string {
   const call = (tool: string, key: string): string => `[[tool: ${tool} {"key": "${key}"}]]`;
   return [
     markers[0],

@@ -13,13 +13,13 @@ import { startEffectServer, type EffectServer } from './effect-server.ts';
 import { Victim } from './victim.ts';
 
 export const leaseMs = 1_000;
-export const reconcileMs = 500;
+const reconcileMs = 500;
 
 export interface CrashRigOptions {
   databaseUrl: string;
   /** Where BullMQ lives; absent: in the database. */
   queue?: 'postgres' | 'redis';
-  /** The checkout that the processes run; absent: this one. */
+  /** The checkout that the processes run; absent: this one. Its migrations must be in the database. */
   rootDir?: string;
   workers?: number;
   env?: Record<string, string>;
@@ -36,6 +36,8 @@ export interface CrashRig {
   /** The api process; behind a proxy too, so that it may be the one that dies. */
   api: Victim;
   client: ApiClient;
+  /** A client of one api process, wherever it listens at the moment. */
+  clientOf(api: Victim): ApiClient;
   workers: Victim[];
   /** Starts one more process of a role; it is closed with the rig. */
   startVictim(name: string, roles: string): Promise<Victim>;
@@ -97,9 +99,12 @@ async function start(options: CrashRigOptions, closers: (() => unknown)[]): Prom
     closers.push(() => victim.close());
     return victim;
   };
-  const api = await startVictim('api', 'api');
   const names = Array.from({ length: options.workers ?? 2 }, (_, index) => `worker-${index + 1}`);
-  const workers = await Promise.all(names.map((name) => startVictim(name, 'worker')));
+  const [api, ...workers] = await Promise.all([
+    startVictim('api', 'api'),
+    ...names.map((name) => startVictim(name, 'worker')),
+  ]);
+  const clientOf = (victim: Victim): ApiClient => openApi(() => victim.service.url, apiKey);
   const database = new pg.Pool({ connectionString: databaseUrl, max: 4, application_name: 'judge' });
   // The server may be killed under it; the next query connects again.
   database.on('error', () => {});
@@ -110,7 +115,8 @@ async function start(options: CrashRigOptions, closers: (() => unknown)[]): Prom
     effects,
     requests,
     api,
-    client: openApi(() => api.service.url, apiKey),
+    client: clientOf(api),
+    clientOf,
     workers,
     startVictim,
     close: () => closeAll(closers),

@@ -115,9 +115,8 @@ async function judgeRows(rig: CrashRig, { session, messages }: Conversation): Pr
 }
 
 /** True for a model request of this conversation. */
-export function isOf(request: RecordedRequest, { session, markers }: Conversation): boolean {
-  const header = request.headers['x-holdfast-session'];
-  return header === `agent:main:${session}` || JSON.stringify(request.body).includes(markers[0]);
+export function isOf(request: RecordedRequest, { session }: Conversation): boolean {
+  return request.headers['x-holdfast-session'] === `agent:main:${session}`;
 }
 
 function epochOf(request: RecordedRequest): number {

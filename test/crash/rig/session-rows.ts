@@ -29,3 +29,22 @@ export async function readSessionRows(rig: CrashRig, session: string): Promise<R
 export function changedTables(before: Record<string, string>, after: Record<string, string>): string[] {
   return [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((name) => before[name] !== after[name]);
 }
+
+/** The fencing number of the session now; 0 when there is no such session yet. */
+export async function readEpoch(rig: CrashRig, session: string): Promise<number> {
+  const { rows } = await rig.database.query<{ epoch: string }>('select epoch from holdfast.sessions where key = $1', [
+    `agent:main:${session}`,
+  ]);
+  return Number(rows[0]?.epoch ?? 0);
+}
+
+/** The ids of tool calls without a result whose intent was committed before then: their worker may have begun them. */
+export async function readRunningCalls(rig: CrashRig, session: string, committedBefore: Date): Promise<string[]> {
+  const { rows } = await rig.database.query<{ call_id: string }>(
+    `select c.call_id from holdfast.tool_calls c join holdfast.turns t on t.id = c.turn_id
+     join holdfast.sessions s on s.id = t.session_id
+     where s.key = $1 and c.status = 'intent' and c.intent_at < $2`,
+    [`agent:main:${session}`, committedBefore],
+  );
+  return rows.map((row) => row.call_id);
+}

@@ -29,6 +29,11 @@ export function isOfTurn(trip: RoundTrip): boolean {
   return trip.label.startsWith('holdfast:') && !polls.has(kindOf(trip));
 }
 
+/** True for a commit of a turn. */
 export function isJournal(trip: RoundTrip): boolean {
-  return trip.tag !== null && journal.has(trip.tag);
+  return isJournalKind(kindOf(trip));
+}
+
+export function isJournalKind(kind: string): boolean {
+  return journal.has(kind);
 }

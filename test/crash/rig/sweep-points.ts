@@ -1,6 +1,7 @@
 // Which points of a turn a sweep strikes. The full sweep takes every round trip, before and after, with every fault; the short one
 // takes every kind of statement, and alternates where a kind comes often.
-import type { Fault, StrikePoint } from './strike.ts';
+import type { FaultKind, StrikePoint } from './fault.ts';
+import { isJournalKind } from './statement-kinds.ts';
 
 /** True when every point is wanted: `HOLDFAST_CRASH_SWEEP=full`. */
 export function isFullSweep(): boolean {
@@ -8,7 +9,7 @@ export function isFullSweep(): boolean {
 }
 
 /** All points of a recorded turn for one fault: kinds with how often each comes. */
-export function everyPoint(turn: ReadonlyMap<string, number>, fault: Fault): StrikePoint[] {
+export function everyPoint(turn: ReadonlyMap<string, number>, fault: FaultKind): StrikePoint[] {
   const points: StrikePoint[] = [];
   for (const [kind, count] of turn) {
     for (let ordinal = 1; ordinal <= count; ordinal += 1) {
@@ -16,6 +17,11 @@ export function everyPoint(turn: ReadonlyMap<string, number>, fault: Fault): Str
     }
   }
   return points;
+}
+
+/** The commits of a turn, each arriving late, when another worker holds the session already. */
+export function racePoints(turn: ReadonlyMap<string, number>): StrikePoint[] {
+  return everyPoint(turn, 'race').filter(({ kind, when }) => when === 'before' && isJournalKind(kind));
 }
 
 /** Of points in pairs (before, after): both where the kind comes once, else one of them in turn. */
@@ -28,7 +34,7 @@ export function alternating(points: StrikePoint[]): StrikePoint[] {
 }
 
 /** What happens by the clock within a turn that lasts: the first of each. */
-export function clockPoints(fault: Fault): StrikePoint[] {
+export function clockPoints(fault: FaultKind): StrikePoint[] {
   return ['renew', 'watch'].flatMap((kind) =>
     (['before', 'after'] as const).map((when) => ({ fault, kind, ordinal: 1, when, lastAnswerMs: 700 })),
   );

@@ -18,6 +18,7 @@ export class Victim {
   readonly proxy: PostgresProxy;
   readonly #options: VictimOptions;
   #service: ServiceProcess | null = null;
+  #reviving: Promise<void> | null = null;
   #isFrozen = false;
 
   private constructor(options: VictimOptions, proxy: PostgresProxy) {
@@ -43,9 +44,19 @@ export class Victim {
     return this.#service?.isAlive() === true;
   }
 
-  /** Starts the process again when it is dead; resolves when it is ready. */
-  async revive(): Promise<void> {
-    if (this.isAlive) return;
+  /** True when the process is alive and has said that it is ready. */
+  get isReady(): boolean {
+    return this.isAlive && this.#reviving === null;
+  }
+
+  /** Starts the process again when it is dead; resolves when it is ready. Calls while it starts are one. */
+  revive(): Promise<void> {
+    if (this.isReady) return Promise.resolve();
+    this.#reviving ??= this.#start().finally(() => (this.#reviving = null));
+    return this.#reviving;
+  }
+
+  async #start(): Promise<void> {
     const { env, databaseUrl, roles, rootDir } = this.#options;
     this.#service = await startServiceProcess({
       env: { ...env, DATABASE_URL: this.proxy.urlFor(databaseUrl) },
@@ -73,6 +84,7 @@ export class Victim {
   /** Ends process and proxy. */
   async close(): Promise<void> {
     this.thaw();
+    await this.#reviving?.catch(() => {});
     if (this.#service !== null) await this.#service.end('SIGKILL');
     await this.proxy.close();
   }

@@ -1,0 +1,67 @@
+// (b) The time that a turn adds to its two model calls when it is alone, against what the floor adds. What the calls alone take is
+// measured in the same round, for each side with the client that it uses, and taken off.
+import type { Floor, FloorRuns } from '../floor/measure-floor.ts';
+import { alternate } from '../rig/alternate.ts';
+import { formatNumber, type BarLine } from '../rig/bar.ts';
+import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';
+import type { BenchService } from '../rig/bench-service.ts';
+import { turnText } from '../rig/prompts.ts';
+import { median, medianOf } from '../rig/statistics.ts';
+
+export const alone: BenchPart = { letter: 'b', title: 'a turn alone', run };
+
+/** Then a fresh session follows: each turn makes its history longer. */
+const turnsPerSession = 20;
+
+interface Alone {
+  /** Median time of a turn, and of its model calls by themselves. */
+  turnMs: number;
+  modelMs: number;
+}
+
+async function run(context: BenchContext): Promise<BarLine[]> {
+  const { rounds, sessionsPerRound, warmUpSessions } = context.isQuick
+    ? { rounds: 2, sessionsPerRound: 1, warmUpSessions: 10 }
+    : { rounds: 7, sessionsPerRound: 3, warmUpSessions: 30 };
+  return await withService(context, {}, async (service) => {
+    const { floor } = context;
+    context.say('warming up');
+    // Many sessions at once, because what is alone takes long to warm up.
+    const warmUp = { sessions: warmUpSessions, turnsEach: 20, text: turnText };
+    for (const side of [floor, floor.withPortClient, service]) await side.run(warmUp);
+    context.say(`floor and service by turns, ${rounds} rounds`);
+    const measure = async (side: Pick<Floor | BenchService, 'run'>, client: FloorRuns): Promise<Alone> => {
+      const modelMs = await client.runModelAlone(turnsPerSession * sessionsPerRound);
+      const turnMs: number[] = [];
+      for (let session = 1; session <= sessionsPerRound; session += 1) {
+        turnMs.push(...(await side.run({ sessions: 1, turnsEach: turnsPerSession, text: turnText })).latenciesMs);
+      }
+      return { modelMs: median(modelMs), turnMs: median(turnMs) };
+    };
+    const found = await alternate(
+      rounds,
+      { floor: () => measure(floor, floor), service: () => measure(service, floor.withPortClient) },
+      addedMs,
+    );
+    return [
+      {
+        part: 'b',
+        what: 'added time alone, median',
+        floor: describe(found.floor),
+        holdfast: describe(found.service),
+        measured: found.ratio,
+        unit: 'x',
+        bar: 2.5,
+        sense: 'atMost',
+      },
+    ];
+  });
+}
+
+function addedMs({ turnMs, modelMs }: Alone): number {
+  return turnMs - modelMs;
+}
+
+function describe(rounds: Alone[]): string {
+  return `${formatNumber(medianOf(rounds, addedMs))} ms (turn ${formatNumber(medianOf(rounds, (one) => one.turnMs))})`;
+}

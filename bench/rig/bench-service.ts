@@ -1,0 +1,102 @@
+// The service as its users see it: a process that is started with an environment and asked over HTTP.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startServiceProcess } from '../../test/servers/service-process.ts';
+import type { BenchPlace } from './bench-place.ts';
+import { runClosedLoop, type LoadResult } from './closed-loop.ts';
+import { openHttpClient, type HttpAnswer } from './http-client.ts';
+import { historyEntriesUsual } from './prompts.ts';
+import { seedSessions } from './seed-sessions.ts';
+
+export interface ServiceOptions {
+  place: BenchPlace;
+  modelUrl: string;
+  /** With the queue in this Redis; absent: in the database. */
+  redisUrl?: string;
+  /** The configuration file. */
+  settings?: object;
+}
+
+export interface ServiceLoad {
+  /** How many fresh sessions with 20 kB of history each, or which. */
+  sessions: number | string[];
+  turnsEach: number;
+  text: string;
+  spreadMs?: number;
+}
+
+export interface BenchService {
+  pid: number;
+  run(load: ServiceLoad): Promise<LoadResult>;
+  /** Makes sessions with histories and returns their keys. */
+  seed(sessions: number, historyEntries: number): Promise<string[]>;
+  /** Sends a message and resolves when it is answered as it should be. Rejects when it is not. */
+  send(session: string, text: string): Promise<void>;
+  /** Drains it; resolves when it has ended. */
+  stop(): Promise<void>;
+}
+
+const apiKey = 'bench-0123456789';
+const socketsMax = 256;
+const waitSeconds = 300;
+
+/** Turns at once; more than any load here has sessions. */
+const concurrency = 256;
+
+/** Starts the service with all roles, against the model at this address. */
+export async function startBenchService(options: ServiceOptions): Promise<BenchService> {
+  const { place, modelUrl, redisUrl, settings = {} } = options;
+  const configPath = join(place.dataDir, 'bench.json');
+  writeFileSync(configPath, JSON.stringify(settings));
+  const service = await startServiceProcess({
+    env: {
+      HOLDFAST_DATA_DIR: place.dataDir,
+      HOLDFAST_CONFIG: configPath,
+      HOLDFAST_API_KEY: apiKey,
+      HOLDFAST_CONCURRENCY: String(concurrency),
+      HOLDFAST_LOG_LEVEL: 'warn',
+      ANTHROPIC_API_KEY: 'scripted',
+      ANTHROPIC_BASE_URL: modelUrl,
+      ...(redisUrl === undefined ? {} : { DATABASE_URL: place.redisDatabaseUrl, REDIS_URL: redisUrl }),
+    },
+  });
+  const http = openHttpClient(service.url, apiKey, socketsMax);
+  const databaseUrl = redisUrl === undefined ? place.databaseUrl : place.redisDatabaseUrl;
+  const seed = (sessions: number, entries: number): Promise<string[]> => seedSessions(databaseUrl, sessions, entries);
+  async function send(session: string, text: string): Promise<void> {
+    const answer = await http.post(`/v1/sessions/${session}/messages`, { text }, { prefer: `wait=${waitSeconds}` });
+    if (isAsItShouldBe(answer)) return;
+    const body = JSON.stringify(answer.body).slice(0, 1000);
+    throw new Error(`${session} was answered ${answer.status}: ${body}\n${service.output()}`);
+  }
+  return {
+    pid: service.pid,
+    async run({ text, ...load }) {
+      const sessions =
+        typeof load.sessions === 'number' ? await seed(load.sessions, historyEntriesUsual) : load.sessions;
+      return await runClosedLoop({ ...load, sessions, turn: (session) => send(session, text) });
+    },
+    seed,
+    send,
+    async stop() {
+      http.close();
+      await service.end('SIGTERM');
+    },
+  };
+}
+
+interface Settled {
+  reply: string | null;
+  turn: { steps: { tools: { status: string }[] }[] } | null;
+}
+
+/** What is fast and wrong is not to be measured: the reply has come, and every tool has run. */
+function isAsItShouldBe(answer: HttpAnswer): boolean {
+  if (answer.status !== 200) return false;
+  const { reply, turn } = answer.body as Settled;
+  return reply === 'Done.' && turn !== null && turn.steps.every(({ tools }) => tools.every(isDone));
+}
+
+function isDone(tool: { status: string }): boolean {
+  return tool.status === 'done';
+}

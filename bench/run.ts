@@ -1,0 +1,91 @@
+// `npm run bench`: every benchmark in one run on this machine, with its baseline beside it, and whether its bar is met.
+// `npm run bench -- --only a,b` runs some of the parts; `--quick` is less thorough. Ends with 1 when a bar is missed, with 2 when
+// a benchmark fails.
+import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
+import { performance } from 'node:perf_hooks';
+import { parseArgs } from 'node:util';
+import { alone } from './parts/alone.ts';
+import { commits } from './parts/commits.ts';
+import { longTurns } from './parts/long-turns.ts';
+import { memory } from './parts/memory.ts';
+import { slowModel } from './parts/slow-model.ts';
+import { startUp } from './parts/start-up.ts';
+import { throughput } from './parts/throughput.ts';
+import { formatBars, verdictOf, type BarLine } from './rig/bar.ts';
+import { openBenchContext, type BenchContext, type BenchPart } from './rig/bench-context.ts';
+
+const parts: BenchPart[] = [throughput, alone, commits, slowModel, longTurns, memory, startUp];
+
+/** A load average above this belongs to others. */
+const busyLoad = 0.7;
+
+const exitCodes = { met: 0, missed: 1, failed: 2 };
+
+async function main(): Promise<number> {
+  const { chosen, isQuick } = readArguments();
+  const begin = performance.now();
+  sayMachine();
+  const context = await openBenchContext({ isQuick, say: (text) => console.log(`    ${text}`) });
+  closeOnSignal(context);
+  const lines: BarLine[] = [];
+  let failures = 0;
+  for (const part of chosen) {
+    console.log(`(${part.letter}) ${part.title}`);
+    try {
+      lines.push(...(await part.run(context)));
+    } catch (error) {
+      failures += 1;
+      console.error(error instanceof Error ? error.stack : error);
+    }
+  }
+  await context.close();
+  console.log(`\n${formatBars(lines)}\n`);
+  const count = (verdict: string): number => lines.filter((line) => verdictOf(line) === verdict).length;
+  const seconds = ((performance.now() - begin) / 1000).toFixed(0);
+  console.log(
+    `${count('pass')} bars met, ${count('MISS')} missed, ${count('not measured')} not measured, ${failures} parts failed; ` +
+      `${seconds} s, load at the end ${loadText()}${isQuick ? '; a quick run, so trust it less' : ''}`,
+  );
+  if (failures > 0) return exitCodes.failed;
+  return count('MISS') > 0 ? exitCodes.missed : exitCodes.met;
+}
+
+/** The server outlives its parent unless it is told to stop. */
+function closeOnSignal({ place }: BenchContext): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void place.close().finally(() => process.exit(exitCodes.failed)));
+  }
+}
+
+function sayMachine(): void {
+  const memoryGiB = (totalmem() / 2 ** 30).toFixed(0);
+  console.log(`Node ${process.version}, ${availableParallelism()} x ${cpus()[0]?.model ?? '?'}, ${memoryGiB} GiB`);
+  if ((loadavg()[0] ?? 0) > busyLoad) {
+    console.log(`The machine is busy already (load ${loadText()}): trust the ratios little and the times not at all.`);
+  }
+}
+
+function loadText(): string {
+  return (loadavg()[0] ?? 0).toFixed(1);
+}
+
+function readArguments(): { chosen: BenchPart[]; isQuick: boolean } {
+  const { values } = parseArgs({
+    options: { only: { type: 'string' }, quick: { type: 'boolean', default: false } },
+  });
+  const letters = values.only?.split(',').map((letter) => letter.trim()) ?? parts.map((part) => part.letter);
+  const unknown = letters.filter((letter) => !parts.some((part) => part.letter === letter));
+  if (unknown.length > 0) {
+    throw new Error(`no such part: ${unknown.join(', ')}; there are ${parts.map((part) => part.letter).join(',')}`);
+  }
+  return { chosen: parts.filter((part) => letters.includes(part.letter)), isQuick: values.quick };
+}
+
+try {
+  // Connections that are kept for a next call are not waited for.
+  process.exit(await main());
+} catch (error) {
+  console.error(error);
+  // Servers and loads that are still under way end with this process.
+  process.exit(exitCodes.failed);
+}

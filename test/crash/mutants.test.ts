@@ -1,0 +1,139 @@
+// Goal: the sweeps can fail. Method: switch off one safeguard at a time, in a copy of the product or by dropping an index, strike
+// where it matters, and expect the judges to object. Runs with `HOLDFAST_CRASH_SWEEP=mutants`; a safeguard whose absence nobody
+// notices is either not needed or not tested.
+import pg from 'pg';
+import { describe, expect, test } from 'vitest';
+import { withTestDatabase } from '../servers/postgres.ts';
+import type { HeldBytes } from '../servers/round-trips.ts';
+import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
+import type { StrikePoint } from './rig/fault.ts';
+import { makeMutant, type SourceChange } from './rig/mutant.ts';
+import { nameOf, strike } from './rig/strike.ts';
+
+interface Safeguard {
+  name: string;
+  changes: SourceChange[];
+  points: StrikePoint[];
+  /** What the judges say about at least one of the points' faults. */
+  says: RegExp;
+}
+
+const journal = 'src/store/journal';
+
+const safeguards: Safeguard[] = [
+  {
+    name: 'the epoch check of a step and of the end of a turn',
+    changes: [
+      {
+        file: `${journal}/write-parts.ts`,
+        find: 'select head.n, s.epoch = head.epoch and s.turn_id',
+        replace: 'select head.n, s.turn_id',
+      },
+      {
+        file: `${journal}/write-parts.ts`,
+        find: 's.epoch = head.epoch and s.turn_id = head.turn_id and s.entry_seq = head.base_seq as is_new',
+        replace: 's.turn_id = head.turn_id and s.entry_seq = head.base_seq as is_new',
+      },
+    ],
+    points: [
+      { fault: 'race', when: 'before', kind: 'commit-step', ordinal: 2 },
+      { fault: 'race', when: 'before', kind: 'finish-turn', ordinal: 1 },
+    ],
+    says: /old epoch wrote to (entries|tool_calls)/,
+  },
+  {
+    name: 'the epoch check of the beginning of a turn',
+    changes: [
+      {
+        file: `${journal}/open-turn.ts`,
+        find: `when s.epoch <> head.epoch then 'fenced'`,
+        replace: `when false then 'fenced'`,
+      },
+    ],
+    points: [{ fault: 'race', when: 'before', kind: 'open-turn', ordinal: 1 }],
+    says: /old epoch wrote to turns/,
+  },
+  {
+    name: 'what a worker knows of its own lease',
+    changes: [
+      {
+        file: 'src/turn/held-session.ts',
+        find: 'this.#clock.monotonicMs() >= this.#trustedUntilMs',
+        replace: 'false',
+      },
+      // A renewal that is refused says it too, if it comes in time.
+      { file: 'src/turn/held-session.ts', find: 'this.leaseMs / 3)', replace: '600_000)' },
+    ],
+    points: [{ fault: 'freeze', when: 'after', kind: 'commit-step', ordinal: 1 }],
+    says: /the woken worker ran the tool/,
+  },
+  {
+    name: 'the ledger of effects',
+    changes: [
+      {
+        file: 'src/turn/run-tools.ts',
+        find: 'if (tool?.isIdempotent === true) return',
+        replace: 'if (tool !== undefined) return',
+      },
+    ],
+    points: [{ fault: 'kill', when: 'before', kind: 'commit-step', ordinal: 2 }],
+    says: /happened 2 times/,
+  },
+  {
+    name: 'the reconciler',
+    changes: [{ file: 'workers/start-service.ts', find: 'reconciler.start();', replace: '{}' }],
+    points: [{ fault: 'kill', when: 'after', kind: 'commit-step', ordinal: 1 }],
+    says: /all messages are settled/,
+  },
+];
+
+const isWanted = process.env['HOLDFAST_CRASH_SWEEP'] === 'mutants';
+
+describe.runIf(isWanted)('without', () => {
+  test.each(safeguards)('$name, the sweep turns red', async ({ changes, points, says }) => {
+    const mutant = makeMutant(changes);
+    const testDatabase = await withTestDatabase();
+    let rig: CrashRig | null = null;
+    try {
+      rig = await startCrashRig({ databaseUrl: testDatabase.url, rootDir: mutant.rootDir });
+      for (const point of points) {
+        const report = await strike(rig, point);
+        expect(report.isReached, nameOf(point)).toBe(true);
+        expect(report.violations.join('\n'), nameOf(point)).toMatch(says);
+      }
+    } finally {
+      await rig?.close();
+      await testDatabase.drop();
+      mutant.remove();
+    }
+  });
+
+  test('the index of idempotency keys, a repeated POST is stored twice', async () => {
+    const testDatabase = await withTestDatabase();
+    const client = new pg.Client({ connectionString: testDatabase.url });
+    await client.connect();
+    await client.query('alter table holdfast.idempotency_keys drop constraint idempotency_keys_pkey');
+    await client.end();
+    const rig = await startCrashRig({ databaseUrl: testDatabase.url, workers: 0 });
+    try {
+      const killed = rig.api.proxy.arm({
+        when: 'after',
+        at: 1,
+        matches: ({ tag }) => tag === 'accept',
+        hit: async (): Promise<HeldBytes> => {
+          await rig.api.kill();
+          return 'drop';
+        },
+      });
+      await expect(rig.client.post('twice', 'm1', 'key-1')).rejects.toThrow();
+      await killed.reached;
+      await rig.api.revive();
+      expect((await rig.client.post('twice', 'm1', 'key-1')).status).toBe(202);
+      const { rows } = await rig.database.query<{ n: number }>('select count(*)::int as n from holdfast.inbox');
+      expect(rows[0]?.n).toBe(2);
+    } finally {
+      await rig.close();
+      await testDatabase.drop();
+    }
+  });
+});

@@ -1,0 +1,87 @@
+// Goal: a POST that was answered is on disk (G1, G23). Method: post without pause and SIGKILL the whole PostgreSQL server right after
+// an answer, several times, while api and workers live on; then every message that was answered is there once and gets its
+// reply, and every one that was not answered is there at most once.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { migrate } from '../../src/store/migrate.ts';
+import type { PostgresServer } from '../servers/postgres-server.ts';
+import { startTestPostgres } from '../servers/postgres.ts';
+import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
+import { waitUntil } from './rig/wait-until.ts';
+
+const kills = 3;
+const clients = 6;
+const settledWithinMs = 60_000;
+
+let postgres: PostgresServer;
+let rig: CrashRig;
+
+beforeAll(async () => {
+  postgres = await startTestPostgres();
+  const databaseUrl = await postgres.createDatabase('holdfast');
+  await migrate(databaseUrl);
+  rig = await startCrashRig({ databaseUrl });
+});
+
+afterAll(async () => {
+  await rig?.close();
+  await postgres?.stop();
+});
+
+interface Sent {
+  marker: string;
+  isAnswered: boolean;
+}
+
+/** Posts one message after the other until told to stop; calls `onAnswered` at each answer. */
+async function keepPosting(client: number, isOver: () => boolean, onAnswered: () => void): Promise<Sent[]> {
+  const sent: Sent[] = [];
+  for (let n = 1; !isOver(); n += 1) {
+    const marker = `kill-${client}-${n}.`;
+    const answer = await rig.client
+      .post(`kill-${client}`, `${marker} [[reply: Yes.]]`, crypto.randomUUID())
+      .catch(() => null);
+    sent.push({ marker, isAnswered: answer?.status === 202 });
+    if (answer?.status === 202) onAnswered();
+  }
+  return sent;
+}
+
+async function killAndRestart(): Promise<void> {
+  await postgres.kill();
+  await postgres.restart();
+}
+
+test('the database may be killed at any time after an answer (G1, G23)', async () => {
+  let killed = 0;
+  let isKilling: Promise<void> | null = null;
+  let answersSinceKill = 0;
+  const onAnswered = (): void => {
+    answersSinceKill += 1;
+    if (isKilling !== null || killed === kills || answersSinceKill < clients * 2) return;
+    // This very answer is the last thing that the client heard.
+    killed += 1;
+    isKilling = killAndRestart().finally(() => {
+      isKilling = null;
+      answersSinceKill = 0;
+    });
+  };
+  const isOver = (): boolean => killed === kills && isKilling === null && answersSinceKill >= clients;
+  const all = await Promise.all(
+    Array.from({ length: clients }, (_, index) => keepPosting(index + 1, isOver, onAnswered)),
+  );
+
+  const found = await waitUntil('everything that is stored is answered', settledWithinMs, async () => {
+    const { rows } = await rig.database
+      .query<{ marker: string; status: string; seq: number }>(
+        `select split_part(body->>'text', ' ', 1) as marker, status, seq::int as seq from holdfast.inbox order by session_id, seq`,
+      )
+      .catch(() => ({ rows: [] }));
+    return rows.length > 0 && rows.every(({ status }) => status === 'answered') && rows;
+  });
+  const counts = Map.groupBy(found, ({ marker }) => marker);
+  const sent = all.flat();
+  const lost = sent.filter(({ marker, isAnswered }) => isAnswered && !counts.has(marker)).map(({ marker }) => marker);
+  const doubled = sent.filter(({ marker }) => (counts.get(marker)?.length ?? 0) > 1).map(({ marker }) => marker);
+  expect({ lost, doubled }).toEqual({ lost: [], doubled: [] });
+  expect(sent.filter(({ isAnswered }) => isAnswered).length).toBeGreaterThan(kills * clients);
+});

@@ -1,0 +1,39 @@
+// A copy of the product with one of its safeguards switched off, to show that the tests notice. The product itself has no switch
+// for this: the copy's source text is changed, and a change that no longer finds its text fails.
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export interface SourceChange {
+  /** From the root of the checkout. */
+  file: string;
+  find: string;
+  replace: string;
+}
+
+export interface Mutant {
+  rootDir: string;
+  remove(): void;
+}
+
+const checkout = fileURLToPath(new URL('../../..', import.meta.url));
+const parts = ['src', 'workers', 'jobs', 'migrations', 'package.json', 'tsconfig.json'];
+
+/** Copies the product and applies the changes. Throws when one of them does not find its text exactly once. */
+export function makeMutant(changes: readonly SourceChange[]): Mutant {
+  const rootDir = mkdtempSync(join(tmpdir(), 'holdfast-mutant-'));
+  for (const part of parts) cpSync(join(checkout, part), join(rootDir, part), { recursive: true });
+  symlinkSync(join(checkout, 'node_modules'), join(rootDir, 'node_modules'));
+  for (const { file, find, replace } of changes) {
+    const path = join(rootDir, file);
+    const text = readFileSync(path, 'utf8');
+    const places = text.split(find).length - 1;
+    if (places !== 1) throw new Error(`${file} has "${find}" ${places} times: the mutant is out of date`);
+    writeFileSync(
+      path,
+      text.replace(find, () => replace),
+    );
+  }
+  return { rootDir, remove: () => rmSync(rootDir, { recursive: true, force: true }) };
+}

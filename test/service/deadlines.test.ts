@@ -1,0 +1,106 @@
+// Goal: whatever takes too long is ended within its time + 1 s, and says by itself what it was (G25). Method: one agent for each
+// deadline, a second long; the times are those that the database noted.
+import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import type { ServiceApi } from './rig/service-api.ts';
+import { busyMachineMs, openServiceRig, queues, type ServiceRig } from './rig/service-rig.ts';
+
+const deadlineMs = 1_000;
+/** What G25 adds to a deadline. */
+const marginMs = 1_000;
+const lateMs = deadlineMs + marginMs + busyMachineMs;
+
+const config = {
+  agents: {
+    list: [{ id: 'main' }, { id: 'hasty', timeoutSeconds: 1 }, { id: 'impatient', llm: { idleTimeoutSeconds: 1 } }],
+  },
+  models: { providers: { anthropic: { maxRetries: 0 } } },
+  tools: { exec: { timeoutSeconds: 1 } },
+};
+
+describe.each(queues)('with the queue in $queue', ({ queue }) => {
+  let rig: ServiceRig;
+  let api: ServiceApi;
+  let silent: Server;
+
+  beforeAll(async () => {
+    silent = createServer(() => {}).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    rig = await openServiceRig({ queue, config, env: { HTTP_EFFECT_URL: `http://127.0.0.1:${port}` } });
+    api = rig.apiOf(await rig.start('api,worker,scheduler'));
+  });
+  afterAll(async () => {
+    await rig?.close();
+    silent.closeAllConnections();
+    silent.close();
+  });
+
+  async function turnOf(session: string, text: string) {
+    const message = await api.settled(await api.send(session, { text }));
+    const { body: turn } = await api.ask('GET', `/v1/turns/${message.turnId}`);
+    return { message, turn, ms: Date.parse(turn.endedAt) - Date.parse(turn.startedAt) };
+  }
+
+  test.concurrent('a turn that takes too long while the model thinks ends timedOut (G25)', async ({ expect }) => {
+    const { message, turn, ms } = await turnOf('agent:hasty:thinks', '[[delay: 60000]] [[reply: Late.]]');
+    expect(turn).toMatchObject({ status: 'timedOut', reply: null, error: { code: 'turn_timeout' } });
+    expect(turn.error.message).toContain('longer than 1 s');
+    expect(message).toMatchObject({ status: 'failed', error: { code: 'turn_timeout' } });
+    expect(ms).toBeGreaterThan(deadlineMs - 100);
+    expect(ms).toBeLessThan(lateMs);
+  });
+
+  test.concurrent('a turn that takes too long while a tool runs ends timedOut, in many steps too (G25)', async ({
+    expect,
+  }) => {
+    const { turn, ms } = await turnOf('agent:hasty:acts', '[[repeat: 1000 tool exec {"command": "sleep 0.3"}]]');
+    expect(turn).toMatchObject({ status: 'timedOut', error: { code: 'turn_timeout' } });
+    expect(ms).toBeLessThan(lateMs);
+  });
+
+  test.concurrent('a model that falls silent is given up (G25)', async ({ expect }) => {
+    const { turn, ms } = await turnOf('agent:impatient:x', '[[stall: after=3]] [[reply: Never heard.]]');
+    expect(turn).toMatchObject({ status: 'failed', error: { code: 'model_timeout' } });
+    expect(turn.error.message).toContain('The model was silent for 1 s.');
+    expect(ms).toBeLessThan(lateMs);
+    const calls = await rig.rows(
+      `select c.status, c.error from holdfast.model_calls c where c.turn_id = $1 order by c.call_no`,
+      [turn.id],
+    );
+    expect(calls).toMatchObject([{ status: 'failed', error: { type: 'idle_timeout' } }]);
+  });
+
+  test.concurrent('a model that keeps talking is not silent, however long it takes (G25)', async ({ expect }) => {
+    const { message, ms } = await turnOf('agent:impatient:slow', '[[slow: 60]] [[fill: 1200]]');
+    expect(message.status).toBe('answered');
+    expect(ms).toBeGreaterThan(deadlineMs);
+  });
+
+  test.concurrent('a tool that takes too long ends alone, and the model is told (G25)', async ({ expect }) => {
+    const command = JSON.stringify({ command: 'sleep 60' });
+    const { message, turn } = await turnOf(
+      'tools',
+      `[[tool: exec ${command}]] & [[tool: http_effect {"key": "none"}]] [[reply: Both ended.]]`,
+    );
+    expect(message).toMatchObject({ status: 'answered', reply: 'Both ended.' });
+    const calls = await rig.rows<{ name: string; status: string; ms: number }>(
+      `select name, status, extract(epoch from ended_at - intent_at)::float8 * 1000 as ms
+       from holdfast.tool_calls where turn_id = $1 order by ordinal`,
+      [turn.id],
+    );
+    expect(calls).toMatchObject([
+      { name: 'exec', status: 'failed' },
+      { name: 'http_effect', status: 'failed' },
+    ]);
+    for (const { ms } of calls) expect(ms).toBeLessThan(lateMs);
+    const { body } = await api.ask('GET', '/v1/sessions/tools/transcript');
+    const results = body.items.find((entry: { kind: string }) => entry.kind === 'results').content;
+    for (const [index, name] of ['exec', 'http_effect'].entries()) {
+      expect(results[index]).toMatchObject({ type: 'tool_result', is_error: true });
+      expect(JSON.stringify(results[index].content)).toMatch(new RegExp(`${name} .*1 s`));
+    }
+  });
+});

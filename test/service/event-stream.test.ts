@@ -1,0 +1,99 @@
+// Goal: whoever follows a turn live sees each of its events once, in order, whoever dies (issue "unbreakable stream"). Method: two
+// clients, one on the turn and one on the session, follow a slowly streamed answer; the worker is killed in the middle of it, then
+// the api process, and another one takes its port. What the clients have is compared with the rows.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { waitUntil } from '../crash/rig/wait-until.ts';
+import { followEvents, type FollowedEvent } from './rig/event-follower.ts';
+import { apiKey, openServiceRig, queues, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
+
+const soonMs = 30_000;
+const reply = Array.from({ length: 100 }, (_, index) => `This is sentence ${index + 1}.`).join(' ');
+
+describe.each(queues)('with the queue in $queue', ({ queue }) => {
+  let rig: ServiceRig;
+  let api: RunningProcess;
+
+  beforeAll(async () => {
+    rig = await openServiceRig({ queue });
+    [api] = await Promise.all([rig.start('api'), rig.start('worker'), rig.start('worker')]);
+  });
+  afterAll(() => rig?.close());
+
+  async function idsOf(where: string, id: string): Promise<string[]> {
+    const rows = await rig.rows<{ id: string }>(`select id from holdfast.events where ${where} = $1 order by id`, [id]);
+    return rows.map((row) => row.id);
+  }
+
+  test(
+    'a stream continues without gap or repeat across the death of its worker and of its api',
+    { timeout: 90_000 },
+    async () => {
+      const client = rig.apiOf(api);
+      const bySession = await followEvents(`${api.url}/v1/events?session=watched`, apiKey);
+      const text = `[[slow: 60]] [[reply: ${reply}]] [[tool: http_effect {"key": "watched"}]] [[slow: 60]] [[reply: ${reply}]]`;
+      const message = await client.send('watched', { text });
+      const turnId = await waitUntil('the turn is open', soonMs, async () => {
+        return (await client.ask('GET', `/v1/messages/${message.id}`)).body.turnId as string | null;
+      });
+      const byTurn = await followEvents(`${api.url}/v1/turns/${turnId}/events`, apiKey);
+      const deltasOf = (call: number): FollowedEvent[] =>
+        byTurn.events.filter(({ type, data }) => type === 'model.delta' && data['call'] === call);
+
+      await waitUntil('text arrives', soonMs, () => deltasOf(1).length >= 2);
+      await (await rig.holderOf('watched')).end('SIGKILL');
+      await waitUntil('another worker streams', soonMs, () => deltasOf(2).length >= 2);
+      await api.end('SIGKILL');
+      await rig.start('api', { port: Number(new URL(api.url).port) });
+
+      await byTurn.isComplete;
+      const settled = await client.settled(message);
+      expect(settled).toMatchObject({ status: 'answered', reply });
+      const sessionId = (await client.ask('GET', '/v1/sessions/watched')).body.id as string;
+      const expected = await idsOf('session_id', sessionId);
+      await waitUntil(
+        'the session is followed to its end',
+        soonMs,
+        () => bySession.events.at(-1)?.id === expected.at(-1),
+      );
+      await Promise.all([byTurn.leave(), bySession.leave()]);
+
+      expect(byTurn.connections()).toBeGreaterThan(1);
+      expect(byTurn.events.map(({ id }) => id)).toEqual(await idsOf('turn_id', turnId));
+      expect(byTurn.events.at(-1)).toMatchObject({ type: 'turn.ended', data: { status: 'completed', reply } });
+      expect(bySession.events.map(({ id }) => id)).toEqual(expected);
+      const lastCall = Math.max(...byTurn.events.map(({ data }) => Number(data['call'] ?? 0)));
+      const streamed = [lastCall - 1, lastCall].map((call) =>
+        deltasOf(call)
+          .map(({ data }) => data['text'])
+          .join(''),
+      );
+      expect(streamed).toEqual([reply, reply]);
+    },
+  );
+
+  test(
+    'the text deltas of a turn, in order, are its text, however many stream at once',
+    { timeout: 60_000 },
+    async () => {
+      const client = rig.apiOf(api);
+      const sessions = Array.from({ length: 24 }, (_, index) => `many-${index + 1}`);
+      const sent = await Promise.all(
+        sessions.map((session, index) =>
+          client.send(session, { text: `[[slow: ${4 + index}]] [[reply: ${session}: ${reply}]]` }),
+        ),
+      );
+      const settled = await Promise.all(sent.map((message) => client.settled(message)));
+      const rows = await rig.rows<{ session: string; text: string; last: string; deltas: number }>(
+        `select replace(s.key, 'agent:main:', '') as session,
+         string_agg(e.data->>'text', '' order by e.id) filter (where e.type = 'model.delta') as text,
+         (array_agg(e.type order by e.id desc) filter (where e.turn_id is not null))[1] as last,
+         count(*) filter (where e.type = 'model.delta')::int as deltas
+       from holdfast.events e join holdfast.sessions s on s.id = e.session_id where s.key like 'agent:main:many-%' group by s.key`,
+      );
+      const byName = new Map(rows.map((row) => [row.session, row]));
+      expect(settled.map(({ status }) => status)).toEqual(sessions.map(() => 'answered'));
+      expect(sessions.filter((name) => byName.get(name)?.text !== `${name}: ${reply}`)).toEqual([]);
+      expect(rows.map(({ last }) => last)).toEqual(sessions.map(() => 'turn.ended'));
+    },
+  );
+});

@@ -1,0 +1,102 @@
+// Goal: one session with thousands of messages neither starves others nor grows without bound (G27). Method: fill a session up to its
+// bound while no worker runs, let another session's message come behind it, then start one worker that takes one turn at a time, and
+// count whose turns came before whose.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { waitUntil } from '../crash/rig/wait-until.ts';
+import type { Message, ServiceApi } from './rig/service-api.ts';
+import { openServiceRig, queues, type ServiceRig } from './rig/service-rig.ts';
+
+const waitingMax = 2_000;
+const sendersAtOnce = 50;
+/** How many turns of the crowded session may come before the turn of somebody else. */
+const fewTurns = 4;
+const soonMs = 30_000;
+
+describe.each(queues)('with the queue in $queue', ({ queue }) => {
+  let rig: ServiceRig;
+  let api: ServiceApi;
+  let early: Message;
+
+  beforeAll(async () => {
+    rig = await openServiceRig({
+      queue,
+      config: { limits: { waitingPerSession: waitingMax } },
+      env: { HOLDFAST_CONCURRENCY: 'main=1' },
+    });
+    api = rig.apiOf(await rig.start('api'));
+  });
+  afterAll(() => rig?.close());
+
+  async function countOf(session: string, status: string): Promise<number> {
+    const [row] = await rig.rows<{ n: number }>(
+      `select count(*)::int as n from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id
+       where s.key = $1 and i.status = $2`,
+      [`agent:main:${session}`, status],
+    );
+    return row?.n ?? 0;
+  }
+
+  const crowd = (n: number): object => ({ text: `${n}. [[reply: One of many.]]`, mode: 'followup' });
+
+  test(
+    'a full inbox answers 429 with a time to come again, and stores nothing (G27)',
+    { timeout: 60_000 },
+    async () => {
+      let sent = 0;
+      const sender = async (): Promise<void> => {
+        while (sent < waitingMax) await api.send('crowded', crowd((sent += 1)));
+      };
+      await Promise.all(Array.from({ length: sendersAtOnce }, sender));
+      expect(await countOf('crowded', 'waiting')).toBe(waitingMax);
+      const key = { 'idempotency-key': 'one-too-many' };
+      const refused = await api.ask('POST', '/v1/sessions/crowded/messages', crowd(waitingMax + 1), key);
+      expect(refused).toMatchObject({ status: 429, body: { status: 429, code: 'inbox_full' } });
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(refused.headers.get('content-type')).toContain('application/problem+json');
+      expect(await countOf('crowded', 'waiting')).toBe(waitingMax);
+      const [keys] = await rig.rows<{ n: number }>('select count(*)::int as n from holdfast.idempotency_keys');
+      expect(keys?.n).toBe(0);
+      early = await api.send('neighbour', { text: '[[reply: Me too.]]' });
+      expect(early.status).toBe('waiting');
+    },
+  );
+
+  /** How many turns of the crowded session began between a message's arrival and its turn. */
+  async function turnsBefore(message: Message): Promise<number> {
+    const [row] = await rig.rows<{ n: number }>(
+      `select count(*)::int as n from holdfast.inbox i join holdfast.turns own on own.id = i.turn_id
+       join holdfast.turns t on t.session_id <> i.session_id
+         and t.started_at > i.received_at and t.started_at < own.started_at
+       where i.id = $1`,
+      [message.id],
+    );
+    return row?.n ?? Number.NaN;
+  }
+
+  test('others wait for a few turns of a crowded session, not for its crowd (G27)', { timeout: 90_000 }, async () => {
+    await rig.start('worker,scheduler');
+    expect(await api.settled(early)).toMatchObject({ status: 'answered', reply: 'Me too.' });
+    expect(await turnsBefore(early)).toBeLessThanOrEqual(fewTurns);
+    for (const session of ['second', 'third', 'fourth']) {
+      const answered = await countOf('crowded', 'answered');
+      await waitUntil('the crowd goes on', soonMs, async () => (await countOf('crowded', 'answered')) > answered + 3);
+      const message = await api.settled(await api.send(session, { text: '[[reply: Here.]]' }));
+      expect(message.status).toBe('answered');
+      expect(await turnsBefore(message)).toBeLessThanOrEqual(fewTurns);
+    }
+    expect(await countOf('crowded', 'waiting')).toBeGreaterThan(waitingMax / 2);
+  });
+
+  test('when the crowd gets smaller, what was refused is accepted with the same key (G27)', async () => {
+    const key = { 'idempotency-key': 'one-too-many' };
+    const accepted = await api.ask('POST', '/v1/sessions/crowded/messages', crowd(waitingMax + 1), key);
+    expect(accepted.status).toBe(202);
+    expect(accepted.headers.get('idempotent-replayed')).toBeNull();
+    const { body } = await api.ask('POST', '/v1/sessions/crowded/abort', {});
+    expect(body.cancelled).toBeGreaterThan(waitingMax / 2);
+    expect((await api.settled(accepted.body.message)).status).toBe('cancelled');
+    await waitUntil('the session is idle', soonMs, async () => {
+      return (await api.ask('GET', '/v1/sessions/crowded')).body.status === 'idle';
+    });
+  });
+});

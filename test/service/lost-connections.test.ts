@@ -1,0 +1,131 @@
+// Goal: a connection to PostgreSQL that breaks at the worst moment costs a moment, not a lease, and nothing that was done is done again
+// (G23). Method: workers reach the database through a proxy that drops the connection at one chosen statement.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { waitUntil } from '../crash/rig/wait-until.ts';
+import { startPostgresProxy, type PostgresProxy } from '../servers/postgres-proxy.ts';
+import type { Message, ServiceApi } from './rig/service-api.ts';
+import { openServiceRig, queues, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
+import { startReceiver, type WebhookReceiver } from './rig/webhook-receiver.ts';
+
+/** Much longer than anything here may take, so that a lock that is left to run out is noticed. */
+const leaseMs = 4_000;
+const soonMs = 30_000;
+
+describe.each(queues)('with the queue in $queue', ({ queue }) => {
+  let rig: ServiceRig;
+  let proxy: PostgresProxy;
+  let receiver: WebhookReceiver;
+  let api: ServiceApi;
+
+  beforeAll(async () => {
+    rig = await openServiceRig({ queue, env: { HOLDFAST_LEASE_MS: String(leaseMs) } });
+    const { hostname: host, port } = new URL(rig.databaseUrl);
+    proxy = await startPostgresProxy({ host, port: Number(port) });
+    receiver = await startReceiver();
+    const [front] = await Promise.all([startBehindProxy('api,scheduler'), startWorker(), startWorker()]);
+    api = rig.apiOf(front);
+  });
+  afterAll(async () => {
+    await rig?.close();
+    await proxy?.close();
+    await receiver?.close();
+  });
+
+  const startWorker = (): Promise<RunningProcess> => startBehindProxy('worker');
+
+  function startBehindProxy(roles: string): Promise<RunningProcess> {
+    return rig.start(roles, { env: { DATABASE_URL: proxy.urlFor(rig.databaseUrl) } });
+  }
+
+  /** Drops the connection at the next statement of that name, before the server sees it or before its answer is heard. */
+  function dropAt(tag: string, when: 'before' | 'after', at = 1): Promise<unknown> {
+    return proxy.arm({ when, matches: (trip) => trip.tag === tag, at, hit: () => 'drop' }).reached;
+  }
+
+  /** Plays a message with a failing call and a tool loop; resolves with what was told of it, in order. */
+  async function play(session: string): Promise<string[]> {
+    const text = `[[error: 529]] [[tool: http_effect {"key": "${session}"}]] [[reply: Played.]]`;
+    const message = await api.settled(await api.send(session, { text }));
+    expect(message).toMatchObject({ status: 'answered', reply: 'Played.' });
+    const told = await rig.rows<{ type: string; data: Record<string, unknown> }>(
+      `select e.type, e.data from holdfast.events e join holdfast.sessions s on s.id = e.session_id where s.key = $1 order by e.id`,
+      [`agent:main:${session}`],
+    );
+    return told.map(({ type, data }) => [type, data['call'], data['name'], data['status']].filter(Boolean).join(' '));
+  }
+
+  async function turnOf(message: Message): Promise<{ attempt: number; deaths: number; ms: number }> {
+    const [row] = await rig.rows<{ attempt: number; deaths: number; ms: number }>(
+      `select t.attempt, t.deaths, extract(epoch from t.ended_at - t.started_at)::float8 * 1000 as ms
+       from holdfast.turns t join holdfast.inbox i on i.turn_id = t.id where i.id = $1`,
+      [message.id],
+    );
+    if (row === undefined) throw new Error('the message has no turn');
+    return row;
+  }
+
+  test(
+    'an answer of the database that is lost changes nothing of what happens or is told (G23)',
+    { timeout: 60_000 },
+    async () => {
+      const undisturbed = await play('undisturbed');
+      expect(undisturbed).toContain('model.ended 1 failed');
+      const statements = [
+        ['ensure-session', 1],
+        ['accept', 1],
+        ['claim', 1],
+        ['open-turn', 1],
+        ['commit-step', 1],
+        ['commit-step', 2],
+        ['commit-step', 3],
+        ['finish-turn', 1],
+      ] as const;
+      for (const [tag, at] of statements) {
+        const session = `unheard-${tag}-${at}`;
+        const dropped = dropAt(tag, 'after', at);
+        expect([session, await play(session)]).toEqual([session, undisturbed]);
+        await dropped;
+        expect(rig.effects.effects.filter(({ key }) => key === session)).toHaveLength(1);
+      }
+    },
+  );
+
+  test('a renewal that fails is tried again well before the lease is over (G23)', { timeout: 60_000 }, async () => {
+    const message = await api.send('renewed', { text: `[[delay: ${leaseMs + 1_000}]] [[reply: Held on.]]` });
+    for (let drops = 1; drops <= 3; drops += 1) await dropAt('renew', 'before');
+    expect(await api.settled(message)).toMatchObject({ status: 'answered', reply: 'Held on.' });
+    expect(await turnOf(message)).toMatchObject({ attempt: 1, deaths: 0 });
+  });
+
+  test('a turn that cannot be taken up is given back at once (G10, G23)', { timeout: 60_000 }, async () => {
+    const message = await api.send('resumed', {
+      text: '[[delay: 200 each]] [[repeat: 4 tool http_effect {"key": "resumed-$i"}]] [[reply: Went on.]]',
+    });
+    await waitUntil('it runs', soonMs, () => rig.effects.effects.some(({ key }) => key === 'resumed-1'));
+    const dropped = dropAt('snapshots', 'before');
+    const holder = await rig.holderOf('resumed');
+    expect(await holder.end('SIGTERM')).toBe(0);
+    await dropped;
+    expect(await api.settled(message)).toMatchObject({ status: 'answered', reply: 'Went on.' });
+    const { deaths, ms } = await turnOf(message);
+    expect(deaths).toBe(0);
+    expect(ms).toBeLessThan(leaseMs);
+  });
+
+  test.for(['before', 'after'] as const)(
+    'a reply that was acknowledged is not sent again when its settlement breaks %s the server has it (G21, G23)',
+    { timeout: 60_000 },
+    async (when, { expect: expectHere }) => {
+      const reply = `Sent once, broken ${when}.`;
+      const dropped = dropAt('settle-delivery', when);
+      const session = `settled-${when}`;
+      await api.settled(await api.send(session, { text: `[[reply: ${reply}]]`, deliver: { url: receiver.url } }));
+      await dropped;
+      await waitUntil('the delivery is settled', soonMs, async () => {
+        const { items } = (await api.ask('GET', `/v1/deliveries?session=${session}`)).body;
+        return items[0]?.status === 'sent';
+      });
+      expectHere(receiver.received.filter(({ body }) => body.text === reply)).toHaveLength(1);
+    },
+  );
+});

@@ -1,0 +1,174 @@
+// Goal: whatever PostgreSQL does under a busy service, nothing is lost, doubled or given up, requests are answered meanwhile, and the
+// service recovers by itself (G23). Method: a server of the test's own with one service for each kind of queue on it, both under load;
+// its backends are ended again and again, it is killed and started again, and it is made read-only for a while.
+import { setInterval as everyMs } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { waitUntil } from '../crash/rig/wait-until.ts';
+import type { PostgresServer } from '../servers/postgres-server.ts';
+import { startTestPostgres } from '../servers/postgres.ts';
+import type { ServiceApi } from './rig/service-api.ts';
+import { openServiceRig, queues, type Queue, type ServiceRig } from './rig/service-rig.ts';
+import { judge, startLoad, toolLoop, untilQuiet, type SentMessage, type SteadyLoad } from './rig/steady-load.ts';
+
+const sessions = 6;
+const soonMs = 45_000;
+const stormMs = 3_000;
+const stormEveryMs = 100;
+/** No request takes longer, whatever the database does. */
+const answeredWithinMs = 20_000;
+
+interface Site {
+  queue: Queue;
+  rig: ServiceRig;
+  api: ServiceApi;
+  load: SteadyLoad;
+}
+
+let postgres: PostgresServer;
+const sites: Site[] = [];
+
+beforeAll(async () => {
+  postgres = await startTestPostgres();
+  const opened = await Promise.all(
+    queues.map(async ({ queue }): Promise<Omit<Site, 'load'>> => {
+      const rig = await openServiceRig({ queue, databaseUrl: await postgres.createDatabase(`faults_${queue}`) });
+      const [front] = await Promise.all([rig.start('api,worker,scheduler'), rig.start('worker')]);
+      return { queue, rig, api: rig.apiOf(front) };
+    }),
+  );
+  sites.push(...opened.map((site) => ({ ...site, load: { answered: () => 0, stop: async () => [] } })));
+}, 120_000);
+
+afterAll(async () => {
+  await Promise.all(sites.map(({ rig }) => rig.close()));
+  await postgres?.stop();
+});
+
+describe('under load', () => {
+  let faults = 0;
+
+  beforeEach(async () => {
+    faults += 1;
+    for (const site of sites) {
+      const options = { name: nameOf(faults), sessions, waitSeconds: 5, script: toolLoop };
+      site.load = startLoad([site.api], options);
+    }
+    await answerMore();
+  });
+
+  // Whatever a test did to the server is over: both services must get well by themselves.
+  afterEach(async () => {
+    await answerMore();
+    const verdicts = await Promise.all(
+      sites.map(async ({ queue, rig, load }) => {
+        const messages = await load.stop();
+        await untilQuiet(rig, nameOf(faults), soonMs);
+        return [queue, [...judgeRefusals(messages), ...(await judge(rig, nameOf(faults), messages))]];
+      }),
+    );
+    expect(Object.fromEntries(verdicts)).toEqual(Object.fromEntries(queues.map(({ queue }) => [queue, []])));
+  }, 120_000);
+
+  test('its backends may be ended again and again (G23)', { timeout: 60_000 }, async () => {
+    const admin = await connectAsAdmin();
+    let ended = 0;
+    const until = performance.now() + stormMs;
+    for await (const _ of everyMs(stormEveryMs)) {
+      if (performance.now() > until) break;
+      const { rowCount } = await admin.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'holdfast%'`,
+      );
+      ended += rowCount ?? 0;
+    }
+    await admin.end();
+    expect(ended).toBeGreaterThan(stormMs / stormEveryMs);
+  });
+
+  test('it may be killed and started again; meanwhile the API answers 503 (G23)', { timeout: 60_000 }, async () => {
+    await postgres.kill();
+    const answers = await Promise.all(
+      sites.flatMap(({ api }) => ['/v1/stats', '/v1/sessions', '/readyz'].map((path) => api.ask('GET', path))),
+    );
+    const posts = sites.map(({ api }) => api.ask('POST', '/v1/sessions/patient/messages', { text: '[[reply: Yes.]]' }));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 503));
+    for (const { headers, body } of answers.filter((answer) => answer.body.code !== undefined)) {
+      expect(body.code).toBe('database_unavailable');
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+    await postgres.restart();
+    for (const [index, post] of posts.entries()) {
+      const { status, body } = await post;
+      expect(status).toBe(202);
+      expect((await sites[index]!.api.settled(body.message)).status).toBe('answered');
+    }
+  });
+
+  test(
+    'it may refuse to write for a while; meanwhile the API answers 503 and still reads (G23)',
+    { timeout: 60_000 },
+    async () => {
+      await setReadOnly(true);
+      const begin = performance.now();
+      const posts = sites.map(({ api }) =>
+        api.ask('POST', '/v1/sessions/readonly/messages', { text: 'x [[reply: Yes.]]' }),
+      );
+      const reads = await Promise.all(sites.map(({ api }) => api.ask('GET', '/v1/stats')));
+      expect(reads.map(({ status }) => status)).toEqual(reads.map(() => 200));
+      for (const post of posts) {
+        const { status, headers, body } = await post;
+        expect({ status, code: body.code }).toEqual({ status: 503, code: 'database_unavailable' });
+        expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+      }
+      expect(performance.now() - begin).toBeLessThan(answeredWithinMs);
+      await setReadOnly(false);
+      for (const { rig } of sites) {
+        expect(await rig.rows(`select 1 from holdfast.inbox where body->>'text' like 'x %'`)).toEqual([]);
+      }
+    },
+  );
+
+  /** Waits until each service has answered as much again as it has sessions. */
+  async function answerMore(): Promise<void> {
+    await Promise.all(
+      sites.map(({ queue, load }) => {
+        const until = load.answered() + sessions;
+        return waitUntil(`${queue} answers more`, soonMs, () => load.answered() >= until);
+      }),
+    );
+  }
+});
+
+function nameOf(fault: number): string {
+  return `fault${fault}`;
+}
+
+/** Not taken means 503 with a time to come again, soon. */
+function judgeRefusals(messages: SentMessage[]): string[] {
+  return messages.flatMap(({ marker, refusals }) =>
+    refusals
+      .filter(
+        ({ status, ms, contentType, retryAfter }) =>
+          status !== 503 ||
+          ms > answeredWithinMs ||
+          contentType?.startsWith('application/problem+json') !== true ||
+          !(Number(retryAfter) > 0),
+      )
+      .map((refusal) => `${marker}: ${JSON.stringify(refusal)}`),
+  );
+}
+
+async function setReadOnly(isReadOnly: boolean): Promise<void> {
+  const admin = await connectAsAdmin();
+  await admin.query(
+    `alter system ${isReadOnly ? 'set default_transaction_read_only = on' : 'reset default_transaction_read_only'}`,
+  );
+  await admin.query('select pg_reload_conf()');
+  await admin.end();
+}
+
+async function connectAsAdmin(): Promise<pg.Client> {
+  const admin = new pg.Client({ connectionString: postgres.url, options: '-c default_transaction_read_only=off' });
+  await admin.connect();
+  return admin;
+}

@@ -1,0 +1,62 @@
+// The API as its clients use it, over real HTTP. An answer is kept whole, whatever it is: the tests judge it.
+import { waitUntil } from '../../crash/rig/wait-until.ts';
+
+export interface ServiceAnswer {
+  status: number;
+  headers: Headers;
+  // Tests look into answers of every shape.
+  body: any; // oxlint-disable-line typescript/no-explicit-any
+}
+
+export interface Message {
+  id: string;
+  status: string;
+  turnId: string | null;
+  reply: string | null;
+  error: { code: string; message: string } | null;
+}
+
+export interface ServiceApi {
+  /** Rejects when there is no answer. */
+  ask(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<ServiceAnswer>;
+  /** Posts a message, expects 202, and returns it. */
+  send(session: string, message: object): Promise<Message>;
+  /** Waits until the message is settled and returns it. */
+  settled(message: { id: string }): Promise<Message>;
+}
+
+/** The longest that any request may take: longer means that it hangs. */
+const answeredWithinMs = 25_000;
+const settledWithinMs = 60_000;
+
+export function openServiceApi(url: string, apiKey: string): ServiceApi {
+  async function ask(
+    method: string,
+    path: string,
+    body?: object,
+    headers: Record<string, string> = {},
+  ): Promise<ServiceAnswer> {
+    const response = await fetch(url + path, {
+      method,
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(answeredWithinMs),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json') === true;
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+  }
+  return {
+    ask,
+    async send(session, message) {
+      const answer = await ask('POST', `/v1/sessions/${session}/messages`, message);
+      if (answer.status !== 202) throw new Error(`expected 202, got ${answer.status}: ${JSON.stringify(answer.body)}`);
+      return answer.body.message;
+    },
+    settled: ({ id }) =>
+      waitUntil(`message ${id} is settled`, settledWithinMs, async () => {
+        const { body } = await ask('GET', `/v1/messages/${id}`);
+        return body.status !== 'waiting' && body.status !== 'claimed' && (body as Message);
+      }),
+  };
+}

@@ -1,0 +1,216 @@
+// A whole service of real processes, as its users run it: a database, a queue of either kind, a model server, a server that counts
+// effects, and any number of processes of any roles. Every line that a process prints is kept. Nothing of the product knows that it
+// is being tested.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { startScriptedModel, type ScriptedModel } from '../../../src/model/scripted/scripted-model.ts';
+import { startEffectServer, type EffectServer } from '../../crash/rig/effect-server.ts';
+import { waitUntil } from '../../crash/rig/wait-until.ts';
+import { withTestDatabase } from '../../servers/postgres.ts';
+import { isRedisWanted, startTestRedis } from '../../servers/redis.ts';
+import { startServiceProcess, type ServiceProcess } from '../../servers/service-process.ts';
+import { openServiceApi, type ServiceApi } from './service-api.ts';
+
+/** Short, so that a take-over is; long enough that a busy machine does not lose its locks. */
+export const leaseMs = 1_500;
+export const reconcileMs = 500;
+export const apiKey = 'hf_service_tests_0123456789';
+
+/** What a bound of a guarantee may be late by when the machine has other things to do. */
+export const busyMachineMs = 1_000;
+
+/** Where BullMQ may live: each suite holds for all of them. */
+export const queues: { queue: Queue }[] = [
+  { queue: 'postgres' },
+  ...(isRedisWanted() ? [{ queue: 'redis' as const }] : []),
+];
+
+export type Queue = 'postgres' | 'redis';
+
+export interface ServiceRigOptions {
+  queue: Queue;
+  /** Absent: a fresh one on the shared server, which is removed in the end. */
+  databaseUrl?: string;
+  /** The configuration file, on top of what all tests need. */
+  config?: Record<string, unknown>;
+  env?: Record<string, string>;
+}
+
+/** A process of the service. */
+export type RunningProcess = Pick<ServiceProcess, 'url' | 'isAlive' | 'output' | 'end'> & { child: ChildProcess };
+
+export interface ProcessOptions {
+  /** Where its api listens; absent: anywhere. */
+  port?: number;
+  /** On top of what all processes have. */
+  env?: Record<string, string>;
+}
+
+export interface ServiceRig {
+  databaseUrl: string;
+  dataDir: string;
+  model: ScriptedModel;
+  effects: EffectServer;
+  /** Every line that any process printed, in the order of arrival. */
+  logs: string[];
+  /** Starts a process; it is killed with the rig. */
+  start(roles: string, own?: ProcessOptions): Promise<RunningProcess>;
+  /** The living process that holds the session; rejects when none of ours comes to hold it. */
+  holderOf(session: string): Promise<RunningProcess>;
+  /** A client of a process with an api. */
+  apiOf(process: Pick<RunningProcess, 'url'>): ServiceApi;
+  /** Asks the database directly, to judge. */
+  rows<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+const pluginPath = fileURLToPath(new URL('../../tools/http-effect-tool.ts', import.meta.url));
+const checkout = fileURLToPath(new URL('../../..', import.meta.url));
+const readyWithinMs = 60_000;
+const recordedRequestsMax = 5_000;
+
+/** Prepares all of it but the processes of the service, which the test starts. */
+export async function openServiceRig(options: ServiceRigOptions): Promise<ServiceRig> {
+  const closers: (() => unknown)[] = [];
+  try {
+    return await open(options, closers);
+  } catch (error) {
+    await closeAll(closers);
+    throw error;
+  }
+}
+
+async function open(options: ServiceRigOptions, closers: (() => unknown)[]): Promise<ServiceRig> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'holdfast-service-'));
+  closers.push(() => rmSync(dataDir, { recursive: true, force: true }));
+  const databaseUrl = options.databaseUrl ?? (await freshDatabase(closers));
+  const redis = options.queue === 'redis' ? await startTestRedis() : null;
+  closers.push(() => redis?.stop());
+  const effects = await startEffectServer();
+  closers.push(() => effects.close());
+  const model = await startScriptedModel({ recordedRequestsMax });
+  closers.push(() => model.close());
+  const env = {
+    HOLDFAST_CONFIG: writeConfig(dataDir, options.config),
+    HOLDFAST_DATA_DIR: dataDir,
+    HOLDFAST_API_KEY: apiKey,
+    HOLDFAST_LEASE_MS: String(leaseMs),
+    HOLDFAST_RECONCILE_MS: String(reconcileMs),
+    HTTP_EFFECT_URL: effects.url,
+    DATABASE_URL: databaseUrl,
+    ANTHROPIC_API_KEY: 'scripted',
+    ANTHROPIC_BASE_URL: model.url,
+    ...(redis === null ? {} : { REDIS_URL: redis.url }),
+    ...options.env,
+  };
+  const database = new pg.Pool({ connectionString: databaseUrl, max: 4, application_name: 'judge' });
+  // The server may be restarted under it; the next query connects again.
+  database.on('error', () => {});
+  closers.push(() => database.end());
+  const logs: string[] = [];
+  const processes: RunningProcess[] = [];
+  return {
+    databaseUrl,
+    dataDir,
+    model,
+    effects,
+    logs,
+    async start(roles, { port, env: own = {} } = {}) {
+      const process =
+        port === undefined
+          ? await startServiceProcess({ roles, env: { ...env, ...own }, readyWithinMs })
+          : await startOnPort({ roles, env: { ...env, ...own }, port });
+      logs.push(...process.output().split('\n'));
+      keepLines(process.child, logs);
+      processes.push(process);
+      closers.push(() => process.end('SIGKILL'));
+      return process;
+    },
+    holderOf: (session) =>
+      waitUntil(`somebody holds ${session}`, readyWithinMs, async () => {
+        const sql = 'select owner from holdfast.sessions where key = $1';
+        const { rows } = await database.query<{ owner: string | null }>(sql, [`agent:main:${session}`]);
+        const processId = rows[0]?.owner?.split(':')[1];
+        return processes.find(({ child, isAlive }) => isAlive() && String(child.pid) === processId) ?? null;
+      }),
+    apiOf: (process) => openServiceApi(process.url, apiKey),
+    rows: async <Row extends pg.QueryResultRow>(sql: string, values: unknown[] = []) =>
+      (await database.query<Row>(sql, values)).rows,
+    close: () => closeAll(closers),
+  };
+}
+
+async function freshDatabase(closers: (() => unknown)[]): Promise<string> {
+  const database = await withTestDatabase();
+  closers.push(() => database.drop());
+  return database.url;
+}
+
+function writeConfig(dataDir: string, own: Record<string, unknown> = {}): string {
+  const path = join(dataDir, 'holdfast.json');
+  const config = {
+    plugins: [pluginPath],
+    messages: { queue: { debounceMs: 0 } },
+    shutdown: { graceMs: 15_000 },
+    ...own,
+  };
+  writeFileSync(path, JSON.stringify(config));
+  return path;
+}
+
+function keepLines(child: ChildProcess, logs: string[]): void {
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk: Buffer) => logs.push(...chunk.toString().split('\n').filter(Boolean)));
+  }
+}
+
+/** As `startServiceProcess`, on a port that somebody else had before. */
+async function startOnPort(options: {
+  roles: string;
+  env: Record<string, string>;
+  port: number;
+}): Promise<RunningProcess> {
+  const child = spawn(process.execPath, [join(checkout, 'src/cli/bin.mjs'), 'start', '--roles', options.roles], {
+    cwd: checkout,
+    env: {
+      PATH: process.env['PATH'],
+      HOLDFAST_LOG_FORMAT: 'json',
+      ...options.env,
+      HOLDFAST_PORT: String(options.port),
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const lines: string[] = [];
+  keepLines(child, lines);
+  const url = `http://127.0.0.1:${options.port}`;
+  const exited = once(child, 'exit');
+  const isAlive = (): boolean => child.exitCode === null && child.signalCode === null;
+  const running: RunningProcess = {
+    url,
+    child,
+    isAlive,
+    output: () => lines.join('\n'),
+    async end(signal) {
+      if (isAlive()) child.kill(signal);
+      await exited;
+      return child.exitCode;
+    },
+  };
+  await waitUntil(`a process on port ${options.port} is ready`, readyWithinMs, async () => {
+    if (!isAlive()) throw new Error(`the service ended with ${child.exitCode}:\n${lines.join('\n')}`);
+    return (await fetch(`${url}/readyz`).catch(() => null))?.ok === true;
+  }).catch(async (error: unknown) => {
+    await running.end('SIGKILL');
+    throw error;
+  });
+  return running;
+}
+
+async function closeAll(closers: (() => unknown)[]): Promise<void> {
+  for (let close = closers.pop(); close !== undefined; close = closers.pop()) await close();
+}

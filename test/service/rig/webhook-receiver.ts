@@ -1,0 +1,67 @@
+// Whoever receives replies: a server that keeps each webhook that reached it, and answers when and with what the test says. It can
+// be down and come back on the same port.
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface ReceivedWebhook {
+  headers: IncomingHttpHeaders;
+  rawBody: string;
+  body: { text: string; deliveryId: string; messageIds: string[]; sessionKey: string; turnId: string };
+}
+
+export interface WebhookReceiver {
+  url: string;
+  received: ReceivedWebhook[];
+  /** Until the returned function is called, nothing is answered. */
+  hold(): () => void;
+  /** Refuses connections until `up`. */
+  down(): Promise<void>;
+  up(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts on a free loopback port. */
+export async function startReceiver({ answerAfterMs = 0 } = {}): Promise<WebhookReceiver> {
+  const received: ReceivedWebhook[] = [];
+  let held: Promise<void> = Promise.resolve();
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const rawBody = Buffer.concat(chunks).toString();
+      received.push({ headers: request.headers, rawBody, body: JSON.parse(rawBody) as ReceivedWebhook['body'] });
+      void held
+        .then(() => (answerAfterMs > 0 ? delay(answerAfterMs) : undefined))
+        .then(() => response.writeHead(200).end());
+    });
+  });
+  await listen(server, 0);
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/replies`,
+    received,
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = promise;
+      return resolve;
+    },
+    down: () => stop(server),
+    up: () => listen(server, port),
+    close: () => stop(server),
+  };
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+}
+
+async function stop(server: Server): Promise<void> {
+  if (!server.listening) return;
+  const closed = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}

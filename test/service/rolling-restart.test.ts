@@ -1,0 +1,89 @@
+// Goal: replacing every worker of a busy service, one after the other, loses, doubles and fails nothing (G26). Method: clients in
+// twenty sessions send messages with tool loops and a delivery each, without pause, while each worker is told to stop with SIGTERM
+// and another one takes its place; afterwards everything is counted.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { waitUntil } from '../crash/rig/wait-until.ts';
+import { openServiceRig, queues, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
+import { judge, replyTo, startLoad, toolLoop, untilQuiet } from './rig/steady-load.ts';
+import { startReceiver, type WebhookReceiver } from './rig/webhook-receiver.ts';
+
+const sessions = 20;
+const answeredBetweenRestarts = 30;
+const graceMs = 15_000;
+const soonMs = 30_000;
+/** So that deliveries are on their way when a worker is told to stop. */
+const receivedAfterMs = 100;
+
+describe.each(queues)('with the queue in $queue', ({ queue }) => {
+  let rig: ServiceRig;
+  let receiver: WebhookReceiver;
+  let front: RunningProcess;
+  let workers: RunningProcess[];
+
+  beforeAll(async () => {
+    rig = await openServiceRig({ queue });
+    receiver = await startReceiver({ answerAfterMs: receivedAfterMs });
+    [front, ...workers] = (await Promise.all([
+      rig.start('api,scheduler'),
+      rig.start('worker'),
+      rig.start('worker'),
+    ])) as [RunningProcess, ...RunningProcess[]];
+  });
+  afterAll(async () => {
+    await rig?.close();
+    await receiver?.close();
+  });
+
+  test('a rolling restart under load loses, doubles and fails nothing (G26)', { timeout: 120_000 }, async () => {
+    const load = startLoad([rig.apiOf(front)], {
+      name: 'roll',
+      sessions,
+      waitSeconds: 30,
+      fields: { deliver: { url: receiver.url } },
+      script: (marker, session) => (session % 5 === 0 ? slowCommand(marker) : toolLoop(marker)),
+    });
+    const answerMore = async (): Promise<void> => {
+      const until = load.answered() + answeredBetweenRestarts;
+      await waitUntil('more is answered', soonMs, () => load.answered() >= until);
+    };
+    await answerMore();
+    for (const worker of workers) {
+      await rig.start('worker');
+      const begin = performance.now();
+      expect(await worker.end('SIGTERM')).toBe(0);
+      expect(performance.now() - begin).toBeLessThan(graceMs);
+      await answerMore();
+    }
+    const sent = await load.stop();
+    await untilQuiet(rig, 'roll', soonMs);
+
+    expect(sent.length).toBeGreaterThan(answeredBetweenRestarts * 3);
+    expect(sent.flatMap(({ refusals }) => refusals)).toEqual([]);
+    expect(await judge(rig, 'roll', sent)).toEqual([]);
+    const [{ deaths } = { deaths: -1 }] = await rig.rows<{ deaths: number }>(
+      'select sum(deaths)::int as deaths from holdfast.turns',
+    );
+    expect(deaths).toBe(0);
+    const keys = rig.effects.effects.map(({ key }) => key);
+    expect(keys.length).toBe(new Set(keys).size);
+    const commands = sent.filter(({ session }) => isCommanding(session)).map(({ marker }) => marker);
+    expect(keys.length).toBe((sent.length - commands.length) * 3);
+    const log = await readFile(join(rig.dataDir, 'workspace', 'effects.log'), 'utf8');
+    expect(log.split('\n').filter(Boolean).toSorted()).toEqual(commands.toSorted());
+    const replies = receiver.received.map(({ body }) => body.text);
+    expect(replies.toSorted()).toEqual(sent.map(({ marker }) => replyTo(marker)).toSorted());
+    expect(rig.logs.filter((line) => /"level":(50|60)/.test(line))).toEqual([]);
+  });
+});
+
+/** A command that is likely to run when its worker is told to stop. */
+function slowCommand(marker: string): string {
+  const command = `sleep 0.3; echo ${marker} >> effects.log`;
+  return `[[tool: exec ${JSON.stringify({ command })}]] [[reply: ${replyTo(marker)}]]`;
+}
+
+function isCommanding(session: string): boolean {
+  return Number(session.split('-')[1]) % 5 === 0;
+}

@@ -1,0 +1,176 @@
+// Goal: no secret that the service was given is in anything that it writes or answers (G31). Method: canaries in every place where a
+// secret goes; a service of separate processes that says everything it can say has good and bad days; then all that it printed, stored,
+// answered and sent is searched.
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { waitUntil } from '../crash/rig/wait-until.ts';
+import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
+import { openServiceApi, type ServiceApi } from './rig/service-api.ts';
+import { openServiceRig, queues, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
+import { startReceiver, type WebhookReceiver } from './rig/webhook-receiver.ts';
+
+const soonMs = 30_000;
+
+function canary(): string {
+  return `canary${randomBytes(12).toString('hex')}`;
+}
+
+describe.each(queues)('with the queue in $queue', ({ queue }) => {
+  const webhookKey = randomBytes(24).toString('base64');
+  const secrets = {
+    adminKey: canary(),
+    otherKey: canary(),
+    modelKey: canary(),
+    modelHeader: canary(),
+    webhookSecret: `whsec_${webhookKey}`,
+    databasePassword: canary(),
+    displaySecret: canary(),
+    environment: canary(),
+  };
+  /** What a receiver's address holds is given by whoever sends the message: it may be stored where it is needed. */
+  const receiverPassword = canary();
+  let testDatabase: TestDatabase;
+  let rig: ServiceRig;
+  let receiver: WebhookReceiver;
+  let front: RunningProcess;
+  let api: ServiceApi;
+  const answers: string[] = [];
+
+  beforeAll(async () => {
+    testDatabase = await withTestDatabase();
+    const databaseUrl = new URL(testDatabase.url);
+    databaseUrl.password = secrets.databasePassword;
+    receiver = await startReceiver();
+    rig = await openServiceRig({
+      queue,
+      databaseUrl: databaseUrl.toString(),
+      config: {
+        models: { providers: { anthropic: { headers: { 'x-gateway-key': secrets.modelHeader }, maxRetries: 1 } } },
+        channels: { webhook: { secret: secrets.webhookSecret, timeoutMs: 1_000 } },
+        api: { keys: [{ name: 'other', key: secrets.otherKey }] },
+        owner: { display: 'hash', displaySecret: secrets.displaySecret },
+      },
+      env: {
+        HOLDFAST_LOG_LEVEL: 'trace',
+        HOLDFAST_API_KEY: secrets.adminKey,
+        ANTHROPIC_API_KEY: secrets.modelKey,
+        SOME_SERVICE_TOKEN: secrets.environment,
+      },
+    });
+    [front] = await Promise.all([rig.start('api'), rig.start('worker'), rig.start('scheduler')]);
+    const asked = openServiceApi(front.url, secrets.adminKey);
+    api = {
+      ...asked,
+      async ask(...of) {
+        const answer = await asked.ask(...of);
+        answers.push(JSON.stringify([...answer.headers]) + JSON.stringify(answer.body));
+        return answer;
+      },
+    };
+  });
+  afterAll(async () => {
+    await rig?.close();
+    await receiver?.close();
+    await testDatabase?.drop();
+  });
+
+  /** Sends a message and reads everything that the API says about what came of it. */
+  async function talk(session: string, text: string, fields: object = {}): Promise<void> {
+    const { id } = (await api.ask('POST', `/v1/sessions/${session}/messages`, { text, ...fields })).body.message;
+    const { turnId } = await waitUntil(`message ${id} is settled`, soonMs, async () => {
+      const { body } = await api.ask('GET', `/v1/messages/${id}`);
+      return body.settledAt !== null && body;
+    });
+    for (const path of [
+      `/v1/sessions/${session}`,
+      `/v1/sessions/${session}/transcript?state=all`,
+      `/v1/turns/${turnId}`,
+      `/v1/turns/${turnId}/requests/1`,
+      `/v1/turns/${turnId}/events`,
+    ])
+      expect((await api.ask('GET', path)).status).toBe(200);
+  }
+
+  test('a service that has good and bad days', { timeout: 60_000 }, async () => {
+    const exec = (command: string): string => `[[tool: exec ${JSON.stringify({ command })}]]`;
+    await talk('good', `${exec('env; set; export -p; cat /proc/self/environ')} [[reply: That is all.]]`, {
+      deliver: { url: receiver.url },
+    });
+    await talk(
+      'curious',
+      '[[tool: read {"path": "../holdfast.json"}]] [[tool: glob {"pattern": "../*"}]] [[reply: No.]]',
+    );
+    await talk('refused', '[[error: 401 message="invalid x-api-key"]]');
+    await talk('unlucky', '[[cut: after=2 times=always]]');
+    await talk('nowhere', '[[reply: Hello?]]', { deliver: { url: 'http://127.0.0.1:1/' } });
+    const guarded = receiver.url.replace('http://', `http://user:${receiverPassword}@`);
+    await talk('guarded', '[[reply: Knock.]]', { deliver: { url: guarded } });
+    await waitUntil('every delivery was tried', soonMs, async () => {
+      const { items } = (await api.ask('GET', '/v1/deliveries')).body;
+      return items.length === 3 && items.every((item: { attempts: number }) => item.attempts > 0);
+    });
+    await rig.rows(`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name like 'holdfast%'`);
+    await talk('after', '[[reply: Still here.]]');
+  });
+
+  test('and clients who get it wrong', async () => {
+    const stranger = openServiceApi(front.url, `${secrets.adminKey}x`);
+    const strange = await stranger.ask('GET', '/v1/sessions');
+    expect(strange.status).toBe(401);
+    answers.push(JSON.stringify(strange.body));
+    expect((await api.ask('GET', `/v1/turns?key=${secrets.adminKey}`)).status).toBe(400);
+    expect((await api.ask('GET', `/v1/events?after=${secrets.otherKey}`)).status).toBe(400);
+    const body = { text: 'x', authorization: secrets.adminKey };
+    expect((await api.ask('POST', '/v1/sessions/wrong/messages', body)).status).toBe(400);
+    const headers = { 'idempotency-key': 'a b', 'x-api-key': secrets.adminKey };
+    expect((await api.ask('POST', '/v1/sessions/wrong/messages', { text: 'x' }, headers)).status).toBe(400);
+    for (const path of ['/readyz', '/metrics', '/openapi.json', '/', '/v1/stats', '/v1/dead-letters', '/v1/deliveries'])
+      expect((await api.ask('GET', path)).status).toBe(200);
+  });
+
+  test('write no secret into a log, a row, an answer, a request or a webhook (G31)', async () => {
+    const tables = await rig.rows<{ name: string }>(
+      `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('holdfast', 'bullmq')`,
+    );
+    const rows: string[] = [];
+    for (const { name } of tables) {
+      const found = await rig.rows<{ row: string }>(`select to_json(t)::text as row from ${name} t`);
+      rows.push(...found.map(({ row }) => `${name} ${row}`));
+    }
+    const places = {
+      logs: rig.logs,
+      rows,
+      answers,
+      requests: rig.model.requests.map((request) => JSON.stringify(request)),
+      webhooks: receiver.received.map((webhook) => JSON.stringify(webhook)),
+    };
+    for (const lines of Object.values(places)) expect(lines.length).toBeGreaterThan(0);
+    // The command did print its environment, and the log did tell of the connections.
+    expect(rows.some((row) => row.includes('HOLDFAST_IDEMPOTENCY_KEY'))).toBe(true);
+    expect(rig.logs.some((line) => line.includes('A database connection failed'))).toBe(true);
+    const forms = Object.entries({ ...secrets, webhookKey }).flatMap(([name, secret]) =>
+      [secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64').replace(/=+$/, '')].map(
+        (form) => [name, form] as const,
+      ),
+    );
+    const leaks = Object.entries(places).flatMap(([place, lines]) =>
+      forms.flatMap(([name, form]) =>
+        lines.filter((line) => line.includes(form)).map((line) => `${name} in ${place}: ${line.slice(0, 300)}`),
+      ),
+    );
+    expect(leaks).toEqual([]);
+  });
+
+  test('show the password in the address of a receiver to nobody (G31)', async () => {
+    const errors = await rig.rows<{ text: string }>(
+      `select last_error as text from holdfast.deliveries where last_error is not null
+       union all select reason from holdfast.dead_letters union all select data::text from holdfast.events`,
+    );
+    const shown = [...rig.logs, ...answers, ...errors.map(({ text }) => text)];
+    expect(shown.filter((line) => line.includes(receiverPassword))).toEqual([]);
+    const [webhook] = receiver.received.filter(({ body }) => body.text === 'Knock.');
+    const credentials = Buffer.from(`user:${receiverPassword}`).toString('base64');
+    expect(webhook?.headers.authorization).toBe(`Basic ${credentials}`);
+  });
+});

@@ -1,0 +1,124 @@
+// Goal: an abort reaches whatever a session does, wherever it is (G24). Method: abort while a command of the model runs with a
+// grandchild of its own, while others wait, and while a turn waits for its provider; judged by the rows, the processes and the
+// next prompt.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { waitUntil } from '../crash/rig/wait-until.ts';
+import type { Message, ServiceApi } from './rig/service-api.ts';
+import { busyMachineMs, openServiceRig, queues, type ServiceRig } from './rig/service-rig.ts';
+
+/** What G24 allows, and what `exec` gives its processes between TERM and KILL. */
+const stoppedWithinMs = 1_000;
+const killGraceMs = 2_000;
+const soonMs = 20_000;
+const hint = 'The previous agent run was aborted by the user.';
+
+describe.each(queues)('with the queue in $queue', ({ queue }) => {
+  let rig: ServiceRig;
+  let api: ServiceApi;
+
+  beforeAll(async () => {
+    rig = await openServiceRig({ queue });
+    api = rig.apiOf(await rig.start('api,worker,scheduler'));
+  });
+  afterAll(() => rig?.close());
+
+  /** Asks for a command and returns the ids of the processes that it says it started, once it did. */
+  async function runCommand(session: string, command: string): Promise<{ message: Message; processIds: number[] }> {
+    const file = `${session}.pids`;
+    const whole = `${command.replaceAll('NOTE', `>> ${file}`)} wait`;
+    const message = await api.send(session, { text: `[[tool: exec ${JSON.stringify({ command: whole })}]]` });
+    const path = join(rig.dataDir, 'workspace', file);
+    const processIds = await waitUntil('the command runs', soonMs, async () => {
+      const lines = (await readFile(path, 'utf8').catch(() => '')).split('\n').filter(Boolean);
+      return lines.length === 2 && lines.map(Number);
+    });
+    expect(await Promise.all(processIds.map(isRunning))).toEqual([true, true]);
+    return { message, processIds };
+  }
+
+  /** Aborts and resolves when the turn has ended, with how long that took. */
+  async function abort(session: string, message: Message): Promise<{ body: unknown; ms: number; settled: Message }> {
+    const begin = performance.now();
+    const { status, body } = await api.ask('POST', `/v1/sessions/${session}/abort`, {});
+    expect(status).toBe(200);
+    const settled = await api.settled(message);
+    return { body, ms: performance.now() - begin, settled };
+  }
+
+  async function promptsOf(session: string): Promise<string[]> {
+    const { body } = await api.ask('GET', `/v1/sessions/${session}/transcript`);
+    return body.items
+      .filter((entry: { kind: string }) => entry.kind === 'prompt')
+      .map((entry: { content: unknown }) => JSON.stringify(entry.content));
+  }
+
+  test('an abort ends a running command with all that it started, and cancels what waits (G24)', async () => {
+    const { message, processIds } = await runCommand('stop', 'echo $$ NOTE; (sleep 60 & echo $! NOTE; wait) & ');
+    const waiting = [
+      await api.send('stop', { text: 'second', mode: 'followup' }),
+      await api.send('stop', { text: 'third', mode: 'followup' }),
+    ];
+    const { turnId } = (await api.ask('GET', `/v1/messages/${message.id}`)).body;
+    const { body, ms, settled } = await abort('stop', message);
+    expect(body).toEqual({ aborted: turnId, cancelled: 2 });
+    expect(ms).toBeLessThan(stoppedWithinMs + killGraceMs);
+    expect(settled).toMatchObject({ status: 'cancelled', turnId });
+    expect((await api.ask('GET', `/v1/turns/${turnId}`)).body).toMatchObject({
+      status: 'aborted',
+      error: { code: 'aborted' },
+    });
+    expect(await Promise.all(processIds.map(isRunning))).toEqual([false, false]);
+    const statuses = await Promise.all(waiting.map(async (one) => (await api.settled(one)).status));
+    expect(statuses).toEqual(['cancelled', 'cancelled']);
+  });
+
+  test('the next message works and is told of the abort, the one after it is not (G24)', async () => {
+    const next = await api.settled(await api.send('stop', { text: 'Go on. [[reply: On it.]]' }));
+    const later = await api.settled(await api.send('stop', { text: 'And? [[reply: Done.]]' }));
+    expect([next, later]).toMatchObject([
+      { status: 'answered', reply: 'On it.' },
+      { status: 'answered', reply: 'Done.' },
+    ]);
+    expect((await promptsOf('stop')).map((prompt) => prompt.includes(hint))).toEqual([false, true, false]);
+  });
+
+  test('a command that ignores TERM is killed after its grace (G24)', async () => {
+    const { message, processIds } = await runCommand(
+      'stubborn',
+      `trap '' TERM; echo $$ NOTE; (trap '' TERM; echo $BASHPID NOTE; while :; do sleep 0.2; done) & while :; do sleep 0.2; done;`,
+    );
+    const { ms, settled } = await abort('stubborn', message);
+    expect(settled.status).toBe('cancelled');
+    expect(ms).toBeLessThan(stoppedWithinMs + killGraceMs + busyMachineMs);
+    expect(await Promise.all(processIds.map(isRunning))).toEqual([false, false]);
+  });
+
+  test('a turn that waits for its provider is aborted at once (G24)', async () => {
+    const message = await api.send('parked', { text: '[[error: 429 retry-after=60]] [[reply: Late.]]' });
+    await waitUntil('the turn is parked', soonMs, async () => {
+      const [turn] = (await api.ask('GET', '/v1/turns?session=parked')).body.items;
+      return turn?.status === 'interrupted';
+    });
+    const { ms, settled } = await abort('parked', message);
+    expect(settled.status).toBe('cancelled');
+    expect(ms).toBeLessThan(1_500 + busyMachineMs);
+    expect((await api.ask('GET', '/v1/sessions/parked')).body).toMatchObject({ status: 'idle', turnId: null });
+  });
+
+  test('an abort that keeps what waits ends the turn alone (G24)', async () => {
+    const { message } = await runCommand('keep', 'echo $$ NOTE; (sleep 60 & echo $! NOTE; wait) & ');
+    const waiting = await api.send('keep', { text: '[[reply: Kept.]]', mode: 'followup' });
+    const { body } = await api.ask('POST', '/v1/sessions/keep/abort', { queued: 'keep' });
+    expect(body.cancelled).toBe(0);
+    expect((await api.settled(message)).status).toBe('cancelled');
+    expect(await api.settled(waiting)).toMatchObject({ status: 'answered', reply: 'Kept.' });
+  });
+});
+
+/** False too for a zombie, which only waits to be reaped. */
+async function isRunning(processId: number): Promise<boolean> {
+  const stat = await readFile(`/proc/${processId}/stat`, 'utf8').catch(() => '');
+  return stat !== '' && stat.slice(stat.lastIndexOf(')') + 2, stat.lastIndexOf(')') + 3) !== 'Z';
+}
