@@ -19,8 +19,11 @@ const COMMAND_TIMEOUT_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_MS_MAX = 1_000;
 
-/** How long an idle worker waits on Redis before it looks again, which also shows that it is alive. */
-const SLEEP_SECONDS = 5;
+/**
+ * How long a sleeping worker may hear nothing before it looks by itself, in seconds. Short, because a worker that was frozen while it
+ * slept may hold the one mark that would wake the others.
+ */
+const SLEEP_SECONDS = 0.5;
 
 /** After a command that failed for want of a connection. BullMQ's default is 15 s, longer than a restart of Redis. */
 const RETRY_MS = 500;

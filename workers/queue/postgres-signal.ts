@@ -32,7 +32,7 @@ export interface PostgresSignal {
 const CHANNEL = 'bullmq_jobs';
 
 /** Bounds how long a job waits whose notification was lost, and is all that an idle process asks of the database. */
-const POLL_MS = 2_000;
+const POLL_MS = 800;
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const RETRY_MS = 50;
