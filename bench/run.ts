@@ -51,9 +51,9 @@ async function main(): Promise<number> {
 }
 
 /** The server outlives its parent unless it is told to stop. */
-function closeOnSignal({ place }: BenchContext): void {
+function closeOnSignal(context: BenchContext): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => void place.close().finally(() => process.exit(exitCodes.failed)));
+    process.once(signal, () => void context.abandon().finally(() => process.exit(exitCodes.failed)));
   }
 }
 

@@ -15,6 +15,8 @@ export interface BenchContext {
   /** Says what goes on, for whoever waits. */
   say(text: string): void;
   close(): Promise<void>;
+  /** Ends everything at once, in the middle of a part. */
+  abandon(): Promise<void>;
 }
 
 export interface BenchPart {
@@ -31,12 +33,25 @@ export async function openBenchContext(options: {
   const place = await openBenchPlace();
   const model = await startModelProcess();
   const floor = await openFloor(place.floorUrl, model.url);
+  const services: BenchService[] = [];
+  let isAbandoned = false;
   return {
     ...options,
     place,
     model,
     floor,
-    startService: (more = {}) => startBenchService({ place, modelUrl: model.url, ...more }),
+    async startService(more = {}) {
+      if (isAbandoned) throw new Error('the run was abandoned');
+      const service = await startBenchService({ place, modelUrl: model.url, ...more });
+      services.push(service);
+      return service;
+    },
+    async abandon() {
+      isAbandoned = true;
+      // The server stops when the last of its users has gone.
+      for (const service of services) await service.kill();
+      await place.close();
+    },
     async close() {
       await floor.close();
       model.stop();

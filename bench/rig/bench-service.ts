@@ -34,6 +34,8 @@ export interface BenchService {
   send(session: string, text: string): Promise<void>;
   /** Drains it; resolves when it has ended. */
   stop(): Promise<void>;
+  /** Ends it at once, whatever it does. */
+  kill(): Promise<void>;
 }
 
 const apiKey = 'bench-0123456789';
@@ -81,6 +83,9 @@ export async function startBenchService(options: ServiceOptions): Promise<BenchS
     async stop() {
       http.close();
       await service.end('SIGTERM');
+    },
+    async kill() {
+      await service.end('SIGKILL');
     },
   };
 }

@@ -10,10 +10,11 @@ import type { NewEvent } from '../store/events.ts';
 import type { ToolIntent, ToolSettlement } from '../store/journal.ts';
 import type { LedgerRow } from '../store/claim-session.ts';
 import { runTool } from '../tools/run-tool.ts';
-import type { Tool, ToolOutcome } from '../tools/tool.ts';
+import { ToolTimeoutError, type Tool, type ToolOutcome } from '../tools/tool.ts';
 import { unknownToolOutcome } from '../tools/toolset.ts';
 import type { TurnContext } from './context.ts';
 import { commit, newEntry, type Moment, type RunningTurn } from './running-turn.ts';
+import { TurnStopped } from './turn-end.ts';
 
 /** What is to be done with a call: run it, or answer with what is known already. */
 type Plan = { call: ToolUseBlock; ordinal: number } & (
@@ -141,21 +142,38 @@ async function takeFinished(running: Map<Plan, Promise<Settled>>, settled: Settl
 
 async function runOne(context: TurnContext, turn: RunningTurn, plan: Extract<Plan, { kind: 'run' }>): Promise<Settled> {
   turn.held.assertHeld();
-  const outcome = await runTool(
-    plan.tool,
-    plan.call.input,
-    {
-      sessionKey: turn.session.key,
-      agentId: turn.agent.id,
-      turnId: turn.id,
-      callId: plan.call.id,
-      idempotencyKey: `${turn.id}:${plan.call.id}`,
-      workspaceDir: turn.agent.workspaceDir,
-      signal: turn.held.signal,
-    },
-    { timeoutMs: context.config.tools.exec.timeoutSeconds * 1000 },
-  );
-  return { plan, outcome, status: outcome.isError ? 'failed' : 'done' };
+  const call = {
+    sessionKey: turn.session.key,
+    agentId: turn.agent.id,
+    turnId: turn.id,
+    callId: plan.call.id,
+    idempotencyKey: `${turn.id}:${plan.call.id}`,
+    workspaceDir: turn.agent.workspaceDir,
+  };
+  const timeoutMs = context.config.tools.exec.timeoutSeconds * 1000;
+  const { signal, release } = signalForTool(turn, plan.tool);
+  try {
+    const outcome = await runTool(plan.tool, plan.call.input, { ...call, signal }, { timeoutMs });
+    return { plan, outcome, status: outcome.isError ? 'failed' : 'done' };
+  } catch (error) {
+    turn.held.signal.throwIfAborted();
+    throw error;
+  } finally {
+    release();
+  }
+}
+
+/** The turn's signal for a tool: to it, the turn's deadline is a deadline, which leaves it less time to end than a stop does (G25). */
+function signalForTool(turn: RunningTurn, tool: Tool): { signal: AbortSignal; release: () => void } {
+  const { signal } = turn.held;
+  const forTool = new AbortController();
+  const pass = (): void => {
+    const isDeadline = signal.reason instanceof TurnStopped && signal.reason.reason.kind === 'turn-timeout';
+    const timeoutMs = turn.agent.timeoutSeconds * 1000;
+    forTool.abort(isDeadline ? new ToolTimeoutError(tool.spec.name, timeoutMs) : signal.reason);
+  };
+  signal.addEventListener('abort', pass, { once: true });
+  return { signal: forTool.signal, release: () => signal.removeEventListener('abort', pass) };
 }
 
 function resultsMoment(turn: RunningTurn, plans: Plan[], settled: Settled[], step: number): Moment {

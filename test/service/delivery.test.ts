@@ -2,10 +2,10 @@
 // receiver that keeps everything, is away for a while, or does not answer while the worker that sends is told to stop or is
 // killed.
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import type { ServiceApi } from './rig/service-api.ts';
-import { openServiceRig, queues, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
+import { onEachQueueAtOnce, openServiceRig, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 import { startReceiver, type ReceivedWebhook, type WebhookReceiver } from './rig/webhook-receiver.ts';
 
 const secret = `whsec_${Buffer.from('a secret for these tests only').toString('base64')}`;
@@ -14,7 +14,7 @@ const soonMs = 30_000;
 const attemptMs = 2_000;
 const takenOverWithinMs = 40_000;
 
-describe.each(queues)('with the queue in $queue', ({ queue }) => {
+onEachQueueAtOnce((queue) => {
   let rig: ServiceRig;
   let receiver: WebhookReceiver;
   let api: ServiceApi;

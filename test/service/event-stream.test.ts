@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { followEvents, type FollowedEvent } from './rig/event-follower.ts';
-import { apiKey, openServiceRig, queues, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
+import { apiKey, openServiceRig, queues, shortLease, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 
 const soonMs = 30_000;
 const reply = Array.from({ length: 100 }, (_, index) => `This is sentence ${index + 1}.`).join(' ');
@@ -14,7 +14,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   let api: RunningProcess;
 
   beforeAll(async () => {
-    rig = await openServiceRig({ queue });
+    rig = await openServiceRig({ queue, env: shortLease });
     [api] = await Promise.all([rig.start('api'), rig.start('worker'), rig.start('worker')]);
   });
   afterAll(() => rig?.close());
@@ -76,7 +76,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     { timeout: 60_000 },
     async () => {
       const client = rig.apiOf(api);
-      const sessions = Array.from({ length: 24 }, (_, index) => `many-${index + 1}`);
+      const sessions = Array.from({ length: 16 }, (_, index) => `many-${index + 1}`);
       const sent = await Promise.all(
         sessions.map((session, index) =>
           client.send(session, { text: `[[slow: ${4 + index}]] [[reply: ${session}: ${reply}]]` }),

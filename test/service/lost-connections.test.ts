@@ -1,17 +1,17 @@
 // Goal: a connection to PostgreSQL that breaks at the worst moment costs a moment, not a lease, and nothing that was done is done again
 // (G23). Method: workers reach the database through a proxy that drops the connection at one chosen statement.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { startPostgresProxy, type PostgresProxy } from '../servers/postgres-proxy.ts';
 import type { Message, ServiceApi } from './rig/service-api.ts';
-import { openServiceRig, queues, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
+import { onEachQueueAtOnce, openServiceRig, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 import { startReceiver, type WebhookReceiver } from './rig/webhook-receiver.ts';
 
 /** Much longer than anything here may take, so that a lock that is left to run out is noticed. */
 const leaseMs = 4_000;
 const soonMs = 30_000;
 
-describe.each(queues)('with the queue in $queue', ({ queue }) => {
+onEachQueueAtOnce((queue) => {
   let rig: ServiceRig;
   let proxy: PostgresProxy;
   let receiver: WebhookReceiver;

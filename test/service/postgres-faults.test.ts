@@ -8,10 +8,11 @@ import { waitUntil } from '../crash/rig/wait-until.ts';
 import type { PostgresServer } from '../servers/postgres-server.ts';
 import { startTestPostgres } from '../servers/postgres.ts';
 import type { ServiceApi } from './rig/service-api.ts';
-import { openServiceRig, queues, type Queue, type ServiceRig } from './rig/service-rig.ts';
+import { openServiceRig, queues, shortLease, type Queue, type ServiceRig } from './rig/service-rig.ts';
 import { judge, startLoad, toolLoop, untilQuiet, type SentMessage, type SteadyLoad } from './rig/steady-load.ts';
 
 const sessions = 6;
+const pauseMs = 100;
 const soonMs = 45_000;
 const stormMs = 3_000;
 const stormEveryMs = 100;
@@ -32,7 +33,8 @@ beforeAll(async () => {
   postgres = await startTestPostgres();
   const opened = await Promise.all(
     queues.map(async ({ queue }): Promise<Omit<Site, 'load'>> => {
-      const rig = await openServiceRig({ queue, databaseUrl: await postgres.createDatabase(`faults_${queue}`) });
+      const databaseUrl = await postgres.createDatabase(`faults_${queue}`);
+      const rig = await openServiceRig({ queue, databaseUrl, env: shortLease });
       const [front] = await Promise.all([rig.start('api,worker,scheduler'), rig.start('worker')]);
       return { queue, rig, api: rig.apiOf(front) };
     }),
@@ -51,7 +53,7 @@ describe('under load', () => {
   beforeEach(async () => {
     faults += 1;
     for (const site of sites) {
-      const options = { name: nameOf(faults), sessions, waitSeconds: 5, script: toolLoop };
+      const options = { name: nameOf(faults), sessions, pauseMs, script: toolLoop };
       site.load = startLoad([site.api], options);
     }
     await answerMore();

@@ -11,7 +11,10 @@ import { startReceiver, type WebhookReceiver } from './rig/webhook-receiver.ts';
 
 const sessions = 20;
 const answeredBetweenRestarts = 30;
-const graceMs = 15_000;
+/** Busy, and with room for processes to start. */
+const pauseMs = 300;
+/** `shutdown.graceMs`. */
+const graceMs = 30_000;
 const soonMs = 30_000;
 /** So that deliveries are on their way when a worker is told to stop. */
 const receivedAfterMs = 100;
@@ -40,7 +43,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     const load = startLoad([rig.apiOf(front)], {
       name: 'roll',
       sessions,
-      waitSeconds: 30,
+      pauseMs,
       fields: { deliver: { url: receiver.url } },
       script: (marker, session) => (session % 5 === 0 ? slowCommand(marker) : toolLoop(marker)),
     });

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { describe } from 'vitest';
 import { startScriptedModel, type ScriptedModel } from '../../../src/model/scripted/scripted-model.ts';
 import { startEffectServer, type EffectServer } from '../../crash/rig/effect-server.ts';
 import { waitUntil } from '../../crash/rig/wait-until.ts';
@@ -16,19 +17,26 @@ import { isRedisWanted, startTestRedis } from '../../servers/redis.ts';
 import { startServiceProcess, type ServiceProcess } from '../../servers/service-process.ts';
 import { openServiceApi, type ServiceApi } from './service-api.ts';
 
-/** Short, so that a take-over is; long enough that a busy machine does not lose its locks. */
-export const leaseMs = 1_500;
-export const reconcileMs = 500;
+/** For tests in which somebody dies: a take-over is soon. In all others a lock is lost by nobody, however busy the machine. */
+export const shortLease = { HOLDFAST_LEASE_MS: '1500' };
+const reconcileMs = 500;
 export const apiKey = 'hf_service_tests_0123456789';
 
 /** What a bound of a guarantee may be late by when the machine has other things to do. */
 export const busyMachineMs = 1_000;
 
-/** Where BullMQ may live: each suite holds for all of them. */
+/** Where BullMQ may live: each suite holds for all of them, in a service of its own. */
 export const queues: { queue: Queue }[] = [
   { queue: 'postgres' },
   ...(isRedisWanted() ? [{ queue: 'redis' as const }] : []),
 ];
+
+/** Describes a suite for each queue; the two run at the same time, because they mostly wait, and each runs its tests in order. */
+export function onEachQueueAtOnce(suite: (queue: Queue) => void): void {
+  describe.concurrent.each(queues)('with the queue in $queue', ({ queue }) => {
+    describe('the service', { concurrent: false }, () => suite(queue));
+  });
+}
 
 export type Queue = 'postgres' | 'redis';
 
@@ -99,7 +107,6 @@ async function open(options: ServiceRigOptions, closers: (() => unknown)[]): Pro
     HOLDFAST_CONFIG: writeConfig(dataDir, options.config),
     HOLDFAST_DATA_DIR: dataDir,
     HOLDFAST_API_KEY: apiKey,
-    HOLDFAST_LEASE_MS: String(leaseMs),
     HOLDFAST_RECONCILE_MS: String(reconcileMs),
     HTTP_EFFECT_URL: effects.url,
     DATABASE_URL: databaseUrl,
@@ -156,7 +163,6 @@ function writeConfig(dataDir: string, own: Record<string, unknown> = {}): string
   const config = {
     plugins: [pluginPath],
     messages: { queue: { debounceMs: 0 } },
-    shutdown: { graceMs: 15_000 },
     ...own,
   };
   writeFileSync(path, JSON.stringify(config));

@@ -29,12 +29,14 @@ export interface LoadOptions {
   script: (marker: string, session: number) => string;
   /** More fields of each message. */
   fields?: Record<string, unknown>;
-  /** Seconds that a client waits for the reply before it sends its next message; 0: not at all. */
-  waitSeconds: number;
+  /** How long a client rests after each message. */
+  pauseMs: number;
 }
 
 /** Between two tries of a request that was refused. */
 const retryMs = 50;
+/** How long a client asks to be kept waiting for its reply. */
+const waitSeconds = 10;
 
 /** The reply that a message with this marker gets. */
 export function replyTo(marker: string): string {
@@ -69,6 +71,7 @@ export function startLoad(apis: ServiceApi[], options: LoadOptions): SteadyLoad 
       const api = apis[(number + n) % apis.length] as ServiceApi;
       const answer = await sendUntilAccepted(api, message, options, number, () => isOver);
       if (answer?.status === 200) answered += 1;
+      await delay(options.pauseMs);
     }
   };
   const clients = Array.from({ length: options.sessions }, (_, index) => client(index + 1));
@@ -85,12 +88,12 @@ export function startLoad(apis: ServiceApi[], options: LoadOptions): SteadyLoad 
 async function sendUntilAccepted(
   api: ServiceApi,
   message: SentMessage,
-  { script, fields, waitSeconds }: LoadOptions,
+  { script, fields }: LoadOptions,
   session: number,
   isOver: () => boolean,
 ): Promise<ServiceAnswer | null> {
   const body = { text: `${message.marker}. ${script(message.marker, session)}`, mode: 'followup', ...fields };
-  const headers = { 'idempotency-key': message.marker, ...(waitSeconds > 0 ? { prefer: `wait=${waitSeconds}` } : {}) };
+  const headers = { 'idempotency-key': message.marker, prefer: `wait=${waitSeconds}` };
   while (!message.isAccepted) {
     const begin = performance.now();
     const answer = await api.ask('POST', `/v1/sessions/${message.session}/messages`, body, headers).catch(() => null);
@@ -119,6 +122,12 @@ export async function untilQuiet(rig: ServiceRig, name: string, withinMs: number
       [`agent:main:${name}-%`],
     );
   await waitUntil('everything is settled', withinMs, async () => (await look()).length === 0).catch(async (error) => {
+    const tables = await rig.rows<{n: string}>(`select tablename as n from pg_tables where schemaname='bullmq'`);
+    const dump: unknown[] = [];
+    for (const { n } of tables) dump.push(n, await rig.rows(`select * from bullmq.${n} limit 20`));
+    dump.push(await rig.rows(`select key, id, owner, epoch, lease_expires_at, turn_id, waiting, stop_reason, now() from holdfast.sessions where waiting > 0 or turn_id is not null or owner is not null`), await rig.rows('select * from holdfast.doorbells'),
+      await rig.rows(`select pid, application_name, state, wait_event_type, wait_event, now() - query_start as age, left(query, 80) as q from pg_stat_activity where application_name like 'holdfast%'`));
+    (await import('node:fs')).writeFileSync(`/tmp/svc/stuck-${Date.now()}.txt`, dump.map((d) => JSON.stringify(d)).join('\n') + '\n' + rig.logs.join('\n'));
     throw new Error(`still: ${JSON.stringify(await look())}`, { cause: error });
   });
 }
