@@ -11,7 +11,7 @@ import { createHistory, type History } from '../core/history/prepare-history.ts'
 import type { SessionId } from '../core/ids.ts';
 
 /** The most text that is kept, in UTF-16 units. */
-const KEPT_CHARS_MAX = 24_000_000;
+const KEPT_CHARS_MAX = 6_000_000;
 
 export class Transcript {
   readonly version: number;
