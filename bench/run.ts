@@ -5,7 +5,9 @@ import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { alone } from './parts/alone.ts';
+import { assembly } from './parts/assembly.ts';
 import { commits } from './parts/commits.ts';
+import { compaction } from './parts/compaction.ts';
 import { longTurns } from './parts/long-turns.ts';
 import { memory } from './parts/memory.ts';
 import { slowModel } from './parts/slow-model.ts';
@@ -14,7 +16,7 @@ import { throughput } from './parts/throughput.ts';
 import { formatBars, verdictOf, type BarLine } from './rig/bar.ts';
 import { openBenchContext, type BenchContext, type BenchPart } from './rig/bench-context.ts';
 
-const parts: BenchPart[] = [throughput, alone, commits, slowModel, longTurns, memory, startUp];
+const parts: BenchPart[] = [throughput, alone, commits, slowModel, longTurns, memory, startUp, assembly, compaction];
 
 /** A load average above this belongs to others. */
 const busyLoad = 0.7;

@@ -13,7 +13,7 @@ import { settingsOf, type Setting } from './config/sources.ts';
 
 export { agentOf, isAgent, modelRefOf, UnknownAgentError, ConfigError, LANES };
 export type { Config, Lane };
-export type { AgentSettings, QueueMode, ThinkingLevel } from './config/config-type.ts';
+export type { AgentSettings, PluginSettings, QueueMode, ThinkingLevel } from './config/config-type.ts';
 
 interface LoadOptions {
   /** Absent: the environment of this process. */

@@ -1,12 +1,17 @@
 // Builds what a turn is given in a worker process: the store's shared statements, the locks, the model, the tools.
 import type { Clock } from '../src/clock.ts';
 import { agentOf, type Config } from '../src/config.ts';
+import { DENIED_TOOLS } from '../src/core/subagent-role.ts';
+import { ImageLoader } from '../src/images/load-images.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Model } from '../src/model/model.ts';
+import type { Plugins } from '../src/plugins/plugins.ts';
 import type { Database } from '../src/store/database.ts';
+import { createBeginCompaction } from '../src/store/journal/begin-compaction.ts';
 import { createCommitStep } from '../src/store/journal/commit-step.ts';
 import { createFinishTurn } from '../src/store/journal/finish-turn.ts';
 import { createOpenTurn } from '../src/store/journal/open-turn.ts';
+import { createWriteCompaction } from '../src/store/journal/write-compaction.ts';
 import { createClaim } from '../src/store/claim-session.ts';
 import { createRelease } from '../src/store/session-locks.ts';
 import type { Tool } from '../src/tools/tool.ts';
@@ -14,6 +19,7 @@ import { createToolset, type Toolset } from '../src/tools/toolset.ts';
 import type { TurnContext } from '../src/turn/context.ts';
 import { DeltaWriter } from '../src/turn/delta-writer.ts';
 import { LockKeeper } from '../src/turn/held-session.ts';
+import { SnapshotCache } from '../src/turn/snapshot-cache.ts';
 import { TranscriptCache } from '../src/turn/transcript-cache.ts';
 import type { Wake } from '../src/wake.ts';
 
@@ -24,7 +30,9 @@ export interface WorkerParts {
   database: Database;
   wake: Wake;
   model: Model;
+  /** All tools, those of plugins among them. */
   tools: readonly Tool[];
+  plugins: Plugins;
   /** Names this process among the owners of locks; never used twice. */
   owner: string;
   isDraining: () => boolean;
@@ -45,26 +53,33 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
       openTurn: createOpenTurn(database),
       commitStep: createCommitStep(database),
       finishTurn: createFinishTurn(database),
+      beginCompaction: createBeginCompaction(database),
+      writeCompaction: createWriteCompaction(database),
     },
     locks: new LockKeeper({ database, clock, logger, owner: parts.owner, leaseMs }),
     deltas: new DeltaWriter({ database, logger, onWritten: (sessionId) => wake.committed(sessionId, 'progress') }),
     transcripts: new TranscriptCache(),
     model: parts.model,
     toolsetOf: createToolsets(config, parts.tools),
+    plugins: parts.plugins,
+    images: new ImageLoader({ dataDir: config.runtime.dataDir, roots: config.images.roots, logger }),
     knownSnapshots: new Set(),
+    snapshotCache: new SnapshotCache(),
     random: Math.random,
     isDraining: parts.isDraining,
     onCommit: (sessionId, what) => wake.committed(sessionId, what),
   };
 }
 
-function createToolsets(config: Config, tools: readonly Tool[]): (agentId: string) => Toolset {
+function createToolsets(config: Config, tools: readonly Tool[]): TurnContext['toolsetOf'] {
   const toolsets = new Map<string, Toolset>();
-  return (agentId) => {
-    let toolset = toolsets.get(agentId);
+  return (agentId, role) => {
+    const name = `${agentId} ${role}`;
+    let toolset = toolsets.get(name);
     if (toolset === undefined) {
-      toolset = createToolset({ tools, policy: agentOf(config, agentId).toolPolicies });
-      toolsets.set(agentId, toolset);
+      const policy = [...agentOf(config, agentId).toolPolicies, { deny: DENIED_TOOLS[role] }];
+      toolset = createToolset({ tools, policy });
+      toolsets.set(name, toolset);
     }
     return toolset;
   };

@@ -81,6 +81,11 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   // Messages of a process that only accepts are rung for by those that work.
   if (roles.includes('worker') || roles.includes('scheduler')) reconciler.start();
   if (roles.includes('scheduler')) enders.push(modules.startHousekeeper({ database, config, logger }));
+  if (modules.Scheduler !== null) {
+    const scheduler = new modules.Scheduler({ database, doorbell, config, logger });
+    enders.push(() => scheduler.stop());
+    await scheduler.start();
+  }
 
   const lines = [
     `database   ${config.runtime.databaseUrl === undefined ? `embedded PostgreSQL in ${config.runtime.dataDir}` : 'DATABASE_URL'}`,
@@ -119,7 +124,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
 async function loadModules(roles: readonly Role[]) {
   const isApi = roles.includes('api');
   const isWorker = roles.includes('worker');
-  const [migrate, database, queue, jobs, reconciler, waiting, housekeeper, derive, api, apiContext, worker] =
+  const [migrate, database, queue, jobs, reconciler, waiting, housekeeper, derive, api, apiContext, worker, scheduler] =
     await Promise.all([
       import('../src/store/migrate.ts'),
       import('../src/store/database.ts'),
@@ -132,6 +137,7 @@ async function loadModules(roles: readonly Role[]) {
       isApi ? import('../src/api/create-api.ts') : null,
       isApi ? import('../src/api/create-context.ts') : null,
       isWorker ? import('./start-worker.ts') : null,
+      roles.includes('scheduler') ? import('./scheduler.ts') : null,
     ]);
   return {
     migrate: migrate.migrate,
@@ -145,6 +151,7 @@ async function loadModules(roles: readonly Role[]) {
     createApi: api?.createApi ?? null,
     createApiContext: apiContext?.createApiContext ?? null,
     startWorker: worker?.startWorker ?? null,
+    Scheduler: scheduler?.Scheduler ?? null,
   };
 }
 

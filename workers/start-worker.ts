@@ -5,13 +5,13 @@ import { QUEUE_NAMES, type Doorbell, type QueueName } from '../jobs/index.ts';
 import type { Channel } from '../src/channels/channel.ts';
 import { createWebhookChannel } from '../src/channels/webhook/webhook-channel.ts';
 import type { Clock } from '../src/clock.ts';
-import { agentOf, ensureWebhookSecret, isAgent, processEnvironment, type Config } from '../src/config.ts';
+import { agentOf, ensureWebhookSecret, isAgent, type Config } from '../src/config.ts';
 import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
-import { createAnthropicModel } from '../src/model/anthropic.ts';
+import { createConfiguredModel } from '../src/model/configured-model.ts';
+import { loadPlugins } from '../src/plugins/load-plugins.ts';
 import type { Database } from '../src/store/database.ts';
 import { createCoreTools } from '../src/tools/core-tools.ts';
-import { loadPluginTools } from '../src/tools/load-plugins.ts';
 import type { SessionStatus } from '../src/tools/session-status-tool.ts';
 import type { Tool } from '../src/tools/tool.ts';
 import type { TurnContext } from '../src/turn/context.ts';
@@ -22,6 +22,7 @@ import { relayDeliveries, type OutboxRelay } from './outbox-relay.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
 import { startLaneWorker, type LaneJob, type LaneWorker } from './queue/start-lane-worker.ts';
 import { ringNext } from './ring-next.ts';
+import { createToolPorts, type ToolPorts } from './tool-ports.ts';
 
 export interface WorkerOptions {
   config: Config;
@@ -49,6 +50,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const owner = `${hostname()}:${process.pid}:${newId<string>()}`;
   const draining = new AbortController();
   await Promise.all(config.agents.list.map(({ id }) => mkdir(agentOf(config, id).workspaceDir, { recursive: true })));
+  const plugins = await loadPlugins(config.plugins, { logger, cwd: process.cwd() });
+  const model = createConfiguredModel({ config, clock, logger, endpoint: options.modelEndpoint });
+  const ports = createToolPorts({ config, database, doorbell, logger, owner });
   const context = createTurnContext({
     config,
     logger,
@@ -56,11 +60,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     database,
     wake,
     owner,
-    model: createAnthropicModel({
-      ...options.modelEndpoint,
-      headers: config.models.providers.anthropic.headers,
-    }),
-    tools: await toolsOf(config, database, clock),
+    model,
+    tools: [...coreToolsOf(config, clock, ports), ...plugins.tools],
+    plugins,
     isDraining: () => draining.signal.aborted,
   });
   const channels = new Map<string, Channel>([
@@ -75,6 +77,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   ]);
   const relay: OutboxRelay = { database, config, owner, channels, wake, random: Math.random };
   context.locks.start();
+  ports.keeper?.start();
   // A lane of concurrency 0 is left to other workers.
   const taken = QUEUE_NAMES.filter((lane) => lane === 'deliver' || config.runtime.concurrency[lane] > 0);
   const lanes = taken.map((lane) =>
@@ -89,7 +92,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     async drain(graceMs) {
       draining.abort();
       await drainLanes(lanes, graceMs);
+      await ports.keeper?.stop();
       context.locks.stop();
+      await model.close();
     },
   };
 }
@@ -115,32 +120,14 @@ async function drainLanes(lanes: LaneWorker[], graceMs: number): Promise<Record<
   return Object.fromEntries(left) as Record<QueueName, number>;
 }
 
-async function toolsOf(config: Config, database: Database, clock: Clock): Promise<Tool[]> {
-  const { exec } = config.tools;
-  const core = createCoreTools({
-    exec: exec.enabled ? { timeoutSeconds: exec.timeoutSeconds, environment: processEnvironment() } : undefined,
-    sessionStatus: (call) => statusOf(config, database, clock, call.sessionKey, call.agentId),
+function coreToolsOf(config: Config, clock: Clock, ports: ToolPorts): Tool[] {
+  return createCoreTools({
+    ...ports.options,
+    sessionStatus: (call) => statusOf(config, clock, call.agentId),
   });
-  const plugged = await loadPluginTools(config.plugins, { cwd: process.cwd() });
-  return [...core, ...plugged];
 }
 
-async function statusOf(
-  config: Config,
-  database: Database,
-  clock: Clock,
-  sessionKey: string,
-  agentId: string,
-): Promise<SessionStatus> {
+function statusOf(config: Config, clock: Clock, agentId: string): SessionStatus {
   const agent = agentOf(config, isAgent(config, agentId) ? agentId : 'main');
-  const result = await database.views.query('select model, thinking from holdfast.sessions where key = $1', [
-    sessionKey,
-  ]);
-  const row = result.rows[0];
-  return {
-    model: row?.model ?? agent.model,
-    thinking: row?.thinking ?? agent.thinking,
-    now: clock.now(),
-    timezone: agent.userTimezone,
-  };
+  return { now: clock.now(), timezone: agent.userTimezone };
 }

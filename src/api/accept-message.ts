@@ -2,18 +2,21 @@
 // ring is not waited for: the row is its own outbox, and the reconciler rings for what was not heard.
 import type { Doorbell } from '../../jobs/ring.ts';
 import type { Config, Lane } from '../config.ts';
+import { mayCommand, readChatCommand, takeDirectives, type ChatCommand } from '../core/chat-command.ts';
 import { channelOf, routeOf, type InboundMessage } from '../core/inbound.ts';
 import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
 import { agentIdOf, laneOf, sessionKindOf } from '../core/session-key.ts';
 import { newId } from '../ids.ts';
-import { createAccept, type Acceptance } from '../store/accept-messages.ts';
+import { createAccept, type Acceptance, type StoredMessage } from '../store/accept-messages.ts';
 import type { Database } from '../store/database.ts';
+import { dropOverflow } from '../store/drop-overflow.ts';
 import { createEnsureSession } from '../store/sessions.ts';
 import { viewAcceptance, viewMessage, type MessageView } from '../store/views/messages.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 import { viewSession } from '../store/views/sessions.ts';
 import type { Wake } from '../wake.ts';
-import type { Accepted, AcceptMessage } from './context.ts';
+import { createCommands } from './chat-commands.ts';
+import type { Accepted, AcceptMessage, Control } from './context.ts';
 import { createWaitingTotal } from './waiting-total.ts';
 
 export interface AcceptParts {
@@ -22,6 +25,7 @@ export interface AcceptParts {
   views: ViewDatabase;
   doorbell: Pick<Doorbell, 'ring'>;
   wake: Wake;
+  control: Pick<Control, 'abortSession' | 'patchSession'>;
 }
 
 /** How long a client is asked to wait when as much waits as may. */
@@ -33,24 +37,33 @@ export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
   const ensureSession = createEnsureSession(database);
   const accept = createAccept(database);
   const waiting = createWaitingTotal(views);
-  return async ({ sessionKey, body, idempotency }) => {
+  const commands = createCommands(parts);
+  return async ({ sessionKey, body: sent, idempotency }) => {
     if (waiting.total() >= config.limits.waitingTotal) return { kind: 'full', retryAfterMs: FULL_RETRY_MS };
-    const sessionId = await ensureSession(neededSession(sessionKey, body));
+    const sessionId = await ensureSession(neededSession(sessionKey, sent));
     const messageId = newId<MessageId>();
+    const platformKey = platformKeyOf(sessionKey, sent);
+    const { body, command } = readMessage(sent, config.owner.ids);
+    const commandReply = command === null ? null : await commands({ command, sessionKey, idempotency, platformKey });
+    const queue = queuePolicyOf(config, body);
     const acceptance = await accept({
       messageId,
       sessionId,
-      kind: 'message',
+      kind: command?.kind === 'compact' ? 'compaction' : 'message',
       body: JSON.stringify(body),
       route: routeOf(body, config.owner.ids),
       mode: body.mode ?? null,
-      platformKey: platformKeyOf(sessionKey, body),
+      ...(commandReply !== null ? { commandReply } : command === null ? { queue } : {}),
+      platformKey,
       idempotency,
       waitingMax: config.limits.waitingPerSession,
     });
     if (acceptance.kind === 'accepted') {
-      waiting.add(1);
+      if (acceptance.message.status === 'waiting') waiting.add(1);
       wake.committed(sessionId, 'progress');
+      if (acceptance.isOverCap && (await dropOverflow(database, { sessionId, ...queue })) > 0) {
+        wake.committed(sessionId, 'settlement');
+      }
       if (acceptance.ringNo !== null) {
         const { ringNo } = acceptance;
         // The store writes only lanes of the configuration.
@@ -59,6 +72,23 @@ export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
     }
     return answerOf(views, acceptance, { sessionKey, sessionId, text: body.text });
   };
+}
+
+/** The message as it is to be taken: a command of somebody who may give one, or words, without the directives among them. */
+function readMessage(
+  sent: InboundMessage,
+  ownerIds: readonly string[],
+): { body: InboundMessage; command: ChatCommand | null } {
+  if (!sent.text.includes('/') || !mayCommand(sent, ownerIds)) return { body: sent, command: null };
+  const command = readChatCommand(sent.text);
+  return command === null ? { body: { ...sent, ...takeDirectives(sent.text) }, command } : { body: sent, command };
+}
+
+/** What holds for a message of this channel where neither it nor its session says otherwise. */
+function queuePolicyOf({ messages: { queue } }: Config, body: InboundMessage) {
+  const channel = channelOf(body);
+  const byChannel = Object.hasOwn(queue.byChannel, channel) ? queue.byChannel[channel] : undefined;
+  return { mode: byChannel ?? queue.mode, cap: queue.cap, drop: queue.drop };
 }
 
 /** A session as it is made when this message is the first that reaches it. */
@@ -102,7 +132,7 @@ async function answerOf(
         sessionId: sent.sessionId,
         message,
         session: acceptance.session,
-        disposition: 'queued',
+        disposition: acceptance.disposition,
       };
     }
     case 'duplicate':
@@ -118,22 +148,13 @@ async function answerOf(
   }
 }
 
-function newMessageView(
-  stored: { id: MessageId; seq: number; receivedAt: string },
-  sent: { sessionKey: SessionKey; text: string },
-): MessageView {
+function newMessageView(stored: StoredMessage, sent: { sessionKey: SessionKey; text: string }): MessageView {
   return {
-    id: stored.id,
+    ...stored,
     sessionKey: sent.sessionKey,
-    seq: stored.seq,
-    kind: 'message',
+    kind: stored.kind,
     text: sent.text,
-    status: 'waiting',
     turnId: null,
-    reply: null,
-    error: null,
-    receivedAt: stored.receivedAt,
-    settledAt: null,
   };
 }
 
@@ -141,8 +162,7 @@ function newMessageView(
 async function firstAnswer(views: ViewDatabase, id: string): Promise<Accepted> {
   const first = await viewAcceptance(views, id);
   if (first === null || first.session === null) return duplicateAnswer(views, id);
-  const { message, session, sessionId } = first;
-  return { kind: 'duplicate', by: 'idempotency', sessionId, message, session, disposition: 'queued' };
+  return { kind: 'duplicate', by: 'idempotency', ...first, session: first.session };
 }
 
 /** The message that the platform's id names already, as it is now. */

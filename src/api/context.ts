@@ -3,12 +3,19 @@
 import type { Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
+import type { CronInput, CronPatch } from '../config/schema-crons.ts';
 import type { InboundMessage } from '../core/inbound.ts';
 import type { SessionKey } from '../core/ids.ts';
 import type { Usage } from '../core/model-request.ts';
 import type { Logger } from '../logger.ts';
 import type { Committed } from '../wake.ts';
+import type { Cron } from '../store/crons.ts';
+import type { CronChange } from '../store/manage-crons.ts';
 import type { SessionPatch } from '../store/patch-session.ts';
+import type { Acceptance } from '../store/accept-messages.ts';
+import type { Forked } from '../store/fork-session.ts';
+import type { Reset } from '../store/reset-session.ts';
+import type { Restoration } from '../store/restore-compaction.ts';
 import type { SessionFacts } from '../store/session-facts.ts';
 import type { DeliveryDecision } from '../store/decide-delivery.ts';
 import type { MessageView } from '../store/views/messages.ts';
@@ -24,6 +31,8 @@ export interface ApiContext {
   accept: AcceptMessage;
   enqueueSystemEvent: EnqueueSystemEvent;
   control: Control;
+  lifecycle: SessionLifecycle;
+  schedule: Schedule;
   deriveRequest: DeriveRequest;
   wake: CommitWake;
   modelInfo: ModelInfo;
@@ -93,7 +102,7 @@ export interface Control {
   abortSession(input: {
     sessionKey: SessionKey;
     keepQueued: boolean;
-  }): Promise<{ aborted: string | null; cancelled: number } | null>;
+  }): Promise<{ aborted: string | null; cancelled: number; stoppedRuns: number } | null>;
   /** False: it has ended already, or does not exist. */
   abortTurn(turnId: string): Promise<boolean>;
   retryTurn(turnId: string): Promise<'ok' | 'conflict' | 'unknown'>;
@@ -101,6 +110,42 @@ export interface Control {
   patchSession(sessionKey: SessionKey, patch: SessionPatch): Promise<boolean>;
   redriveDelivery(id: string): Promise<DeliveryDecision>;
   discardDelivery(id: string): Promise<DeliveryDecision>;
+}
+
+/** What is done to a session's transcript as a whole. */
+export interface SessionLifecycle {
+  /** Accepts the wish as an input of the session. Null: no such session. */
+  requestCompaction(input: {
+    sessionKey: SessionKey;
+    /** Empty: none. */
+    instructions: string;
+    idempotency: KeyedBody | null;
+  }): Promise<{ sessionId: string; acceptance: Acceptance } | null>;
+  /** `isAborting`: a running turn is stopped, and waited for. */
+  reset(input: { sessionKey: SessionKey; isAborting: boolean }): Promise<Reset>;
+  fork(input: { sourceKey: SessionKey; entryId: string | null; targetKey: SessionKey }): Promise<Forked>;
+  restoreCompaction(input: { sessionKey: SessionKey; compactionId: string }): Promise<Restoration['kind']>;
+}
+
+/** What happens by the clock. Everything resolves after its commit. */
+export interface Schedule {
+  /** The same cause makes one cron. Rejects with `InvalidCronError`. */
+  addCron(
+    input: CronInput,
+    causeKey: string | null,
+  ): Promise<{ kind: 'created' | 'duplicate'; cron: Cron } | { kind: 'full' }>;
+  findCron(id: string): Promise<Cron | null>;
+  /** Rejects with `InvalidCronError`. */
+  editCron(id: string, patch: CronPatch): Promise<CronChange>;
+  removeCron(id: string): Promise<'done' | 'unknown' | 'fixed'>;
+  runCron(
+    id: string,
+    causeKey: string,
+  ): Promise<{ kind: 'ran'; scheduledFor: Date } | { kind: 'unknown' } | { kind: 'full' }>;
+  /** The database's time, in epoch milliseconds. */
+  readTime(): Promise<number>;
+  /** Polls an agent of the configuration now; resolves with the id of the poll. */
+  poll(agentId: string): Promise<string>;
 }
 
 /** The model request of call `n` of a turn, as it was sent; null when there was no such call. */

@@ -10,12 +10,16 @@ import { discardDelivery, redriveDelivery } from '../store/decide-delivery.ts';
 import { patchSession } from '../store/patch-session.ts';
 import { createEnsureSession } from '../store/sessions.ts';
 import { enqueueSystemEvent } from '../store/system-events.ts';
-import { findSession } from '../store/views/sessions.ts';
 import type { Wake } from '../wake.ts';
 import { createAcceptMessage, neededSession } from './accept-message.ts';
 import type { ApiContext, Control, EnqueueSystemEvent } from './context.ts';
+import { createSchedule } from './cron-control.ts';
+import { createLifecycle } from './session-lifecycle.ts';
 
-export type ContextParts = Omit<ApiContext, 'views' | 'accept' | 'enqueueSystemEvent' | 'control' | 'wake'> & {
+export type ContextParts = Omit<
+  ApiContext,
+  'views' | 'accept' | 'enqueueSystemEvent' | 'control' | 'lifecycle' | 'schedule' | 'wake'
+> & {
   database: Database;
   doorbell: Pick<Doorbell, 'ring'>;
   wake: Wake;
@@ -25,12 +29,15 @@ export type ContextParts = Omit<ApiContext, 'views' | 'accept' | 'enqueueSystemE
 export function createApiContext({ database, doorbell, ...parts }: ContextParts): ApiContext {
   const views = drizzle({ client: database.views });
   const { config, wake } = parts;
+  const control = createControl({ config, database, views, doorbell, wake });
   return {
     ...parts,
     views,
-    accept: createAcceptMessage({ config, database, views, doorbell, wake }),
+    accept: createAcceptMessage({ config, database, views, doorbell, wake, control }),
     enqueueSystemEvent: createEnqueue(database, wake),
-    control: createControl({ database, views, doorbell, wake }),
+    control,
+    schedule: createSchedule({ config, database, doorbell, wake }),
+    lifecycle: createLifecycle({ config, database, views, doorbell, wake, control }),
   };
 }
 
@@ -53,21 +60,21 @@ function createEnqueue(database: Database, wake: Wake): EnqueueSystemEvent {
   };
 }
 
-type ControlParts = Pick<ContextParts, 'database' | 'doorbell' | 'wake'> & Pick<ApiContext, 'views'>;
+type ControlParts = Pick<ContextParts, 'config' | 'database' | 'doorbell' | 'wake'> & Pick<ApiContext, 'views'>;
 
-function createControl({ database, views, doorbell, wake }: ControlParts): Control {
+function createControl({ config, database, views, doorbell, wake }: ControlParts): Control {
   function ring({ sessionId, lane, ringNo }: { sessionId: string; lane: string; ringNo: number }): void {
     // The store writes only ids of sessions and lanes of the configuration.
     void doorbell.ring([{ kind: 'inbound', lane: lane as Lane, sessionId: sessionId as SessionId, ringNo }]);
   }
   return {
     async abortSession(input) {
-      const session = await findSession(views, input.sessionKey);
-      const done = session === null ? null : await abortSession(database, input);
-      if (session === null || done === null) return null;
-      wake.committed(session.id, 'settlement');
-      if (done.ring !== null) ring(done.ring);
-      return { aborted: done.aborted, cancelled: done.cancelled };
+      const done = await abortSession(database, { ...input, modes: config.messages.queue });
+      if (done === null) return null;
+      for (const sessionId of done.changed) wake.committed(sessionId, 'settlement');
+      for (const one of done.rings) ring(one);
+      const { aborted, cancelled, stoppedRuns } = done;
+      return { aborted, cancelled, stoppedRuns };
     },
     async abortTurn(turnId) {
       const stopped = await abortTurn(database, turnId);

@@ -64,6 +64,7 @@ function parseParams(raw: Record<string, string>): PathValues {
     if (!COUNT.test(raw['n'])) throw notFound('thing with this number: numbers begin with 1');
     params.n = Number(raw['n']);
   }
+  if (raw['agent'] !== undefined) params.agent = raw['agent'];
   // Those that the path names are there: the router matched it.
   return params as PathValues;
 }

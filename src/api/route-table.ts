@@ -1,20 +1,26 @@
 // Every route there is. One file per noun; a path that is not here does not exist.
 import type { Route } from './route.ts';
+import { cronRoutes } from './routes/crons.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { deliveryRoutes } from './routes/deliveries.ts';
 import { eventRoutes } from './routes/events.ts';
+import { heartbeatRoutes } from './routes/heartbeats.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { systemEventRoutes } from './routes/system-events.ts';
+import { transcriptRoutes } from './routes/transcripts.ts';
 import { turnRoutes } from './routes/turns.ts';
 
 export const ROUTES: Route[] = [
   ...messageRoutes,
   ...sessionRoutes,
+  ...transcriptRoutes,
   ...systemEventRoutes,
   ...turnRoutes,
   ...eventRoutes,
+  ...cronRoutes,
+  ...heartbeatRoutes,
   ...deliveryRoutes,
   ...deadLetterRoutes,
   ...operationRoutes,

@@ -8,11 +8,12 @@ import type { Principal } from './authenticate.ts';
 import type { ListIdentity } from './cursor.ts';
 import type { ApiServices } from './services.ts';
 
-/** The parameters that paths have, by name. `key` is canonical, `id` a UUID in lower case, `n` a positive integer. */
+/** The parameters that paths have, by name. `key` is canonical, `id` a UUID in lower case, `n` a positive integer, `agent` a name. */
 export interface PathValues {
   key: SessionKey;
   id: string;
   n: number;
+  agent: string;
 }
 
 type NamesIn<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;

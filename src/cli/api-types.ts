@@ -138,6 +138,46 @@ export interface DeliveryAnswer {
   settledAt: string | null;
 }
 
+export interface CronAnswer {
+  id: string;
+  name: string;
+  agentId: string;
+  schedule:
+    | { kind: 'cron'; expr: string; tz: string }
+    | { kind: 'every'; everyMs: number }
+    | { kind: 'at'; at: string };
+  target: string;
+  enabled: boolean;
+  disabledReason: string | null;
+  failures: number;
+  nextRunAt: string | null;
+}
+
+export interface CronFireAnswer {
+  scheduledFor: string;
+  status: string;
+  reason: string | null;
+  slots: number;
+  isManual: boolean;
+  messageId: string | null;
+  turnId: string | null;
+}
+
+export interface CronSlotsAnswer {
+  items: { slotAt: string; runAt: string }[];
+}
+
+export interface HeartbeatAnswer {
+  agentId: string;
+  scheduledFor: string;
+  status: string;
+  reason: string | null;
+  detail: string | null;
+  result: string | null;
+  messageId: string | null;
+  turnId: string | null;
+}
+
 export interface ListAnswer<Item> {
   items: Item[];
   nextCursor: string | null;

@@ -157,7 +157,8 @@ function addDeliveries(program: Command, run: RunCommand): void {
   }
 }
 
-function paged(command: Command): Command {
+/** The options of a list. */
+export function paged(command: Command): Command {
   return command
     .option('--limit <count>', 'at most so many', wholeNumber(1, PAGE_ITEMS_MAX), PAGE_ITEMS)
     .option('--cursor <cursor>', 'go on after the page that named this');

@@ -31,6 +31,11 @@ const EXPLANATIONS: Record<string, Explanation> = {
     message: (reason) => `the database does not exist: ${reason}`,
     fix: 'create it, or correct DATABASE_URL',
   },
+  plugin_error: {
+    exitCode: EXIT.badConfiguration,
+    message: (reason) => reason,
+    fix: 'correct the plugin, or take it out of "plugins" in the configuration file',
+  },
   migration_refused: {
     exitCode: EXIT.failed,
     message: (reason) => reason,

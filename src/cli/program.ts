@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { EXIT_CODES_HELP, type ExitCode } from './cli-error.ts';
 import { addClientCommands } from './client-commands.ts';
+import { addCronCommands } from './cron-commands.ts';
 import { addServiceCommands } from './service-commands.ts';
 import type { GlobalFlags, RunCommand } from './options.ts';
 import { openTerminal } from './terminal.ts';
@@ -33,6 +34,7 @@ export function buildProgram(onEnd: (exitCode: ExitCode) => void): Command {
   };
   addServiceCommands(program, run);
   addClientCommands(program, run);
+  addCronCommands(program, run);
   inheritSettings(program);
   return program;
 }

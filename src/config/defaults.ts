@@ -1,4 +1,6 @@
 // The defaults of every configuration key (CONTRACT section 3), as data: `holdfast config show` prints them, the merge starts from them.
+import { join } from 'node:path';
+import { IDLE_SECONDS_DEFAULT } from '../core/stream/idle-timeout.ts';
 import type { FileSettings } from './config-type.ts';
 
 const MINUTE = 60_000;
@@ -21,30 +23,56 @@ const HEARTBEAT_PROMPT =
   'Read HEARTBEAT.md if it exists (workspace context). Follow it strictly. Do not infer or repeat old tasks from prior chats. ' +
   'If nothing needs attention, reply HEARTBEAT_OK.';
 
+/** The documentation that is installed with the sources. */
+const DOCS_PATH = join(import.meta.dirname, '..', '..', 'docs');
+
 /** A fresh copy of all defaults; `workspace.path` is absolute, below the data directory. */
 export function defaultSettings(defaultWorkspacePath: string): FileSettings {
   return {
     agents: { defaults: agentDefaults(), list: [{ id: 'main' }] },
     workspace: { path: defaultWorkspacePath, bootstrapFiles: [...BOOTSTRAP_FILES] },
-    messages: { queue: { mode: 'collect', byChannel: {}, debounceMs: 1000, cap: 20, drop: 'summarize' } },
-    session: { resetTriggers: ['/new', '/reset'], reset: { mode: 'none', atHour: 4, idleMinutes: 60 } },
+    messages: {
+      queue: { mode: 'collect', byChannel: {}, debounceMs: 1000, gatherMsMax: 10_000, cap: 20, drop: 'summarize' },
+    },
+    session: {
+      orphanedPrompts: 'hide',
+      resetTriggers: ['/new', '/reset'],
+      agentToAgent: { maxPingPongTurns: 5 },
+      reset: { mode: 'none', atHour: 4, idleMinutes: 60 },
+    },
     lanes: { main: 4, subagent: 8, cron: 2, batch: 4 },
-    cron: { enabled: true, misfire: 'run_once', maxCatchUp: 5 },
-    models: { providers: { anthropic: { headers: {}, maxRetries: 5, auditHeaders: true } } },
+    cron: { enabled: true, misfire: 'run_once', maxCatchUp: 5, jobs: [] },
+    models: {
+      providers: {
+        anthropic: {
+          headers: {},
+          maxRetries: 5,
+          auditHeaders: true,
+          streaming: true,
+          toolCallArgumentsEncoding: 'none',
+        },
+      },
+    },
     tools: {
       deny: [],
-      exec: { enabled: true, timeoutSeconds: 120, sandbox: 'off' },
-      fetch: { enabled: true, timeoutSeconds: 30, maxBytes: 2_097_152 },
+      exec: { enabled: true, timeoutSeconds: 120, backgroundSeconds: 1800, sandbox: 'off' },
+      fetch: { enabled: true, timeoutSeconds: 30, maxBytes: 2_097_152, allowPrivate: [] },
+      message: { enabled: true, channels: [] },
+      sessions: { visibility: 'tree' },
+      agentToAgent: { enabled: false, allow: [] },
       loopDetection: { unknownToolThreshold: 3 },
     },
     owner: { ids: [], display: 'raw' },
-    sandbox: { enabled: false },
+    sandbox: { enabled: false, workdir: '/workspace', workspaceAccess: 'read-write' },
+    docs: { enabled: true, path: DOCS_PATH },
     tts: { enabled: false },
     reactions: { mode: 'minimal' },
     reasoning: { enabled: false },
+    memory: { citations: 'auto' },
     heartbeat: { enabled: true },
-    channels: { webhook: { timeoutMs: 10_000, maxAttempts: 10, expiresAfter: DAY } },
-    plugins: [],
+    channels: { webhook: { timeoutMs: 10_000, maxAttempts: 10, expiresAfter: DAY }, platforms: {} },
+    plugins: { modules: [], entries: {} },
+    images: { roots: [], textOnlyModels: ['anthropic/claude-2*', 'anthropic/claude-instant*'] },
     api: { keys: [] },
     events: { retention: 7 * DAY },
     limits: {
@@ -57,6 +85,7 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
       eventStreams: 1000,
       pageItems: 200,
     },
+    diagnostics: { payloadLog: { enabled: false }, cacheTrace: { enabled: false } },
     shutdown: { graceMs: 30_000 },
   };
 }
@@ -75,8 +104,10 @@ function agentDefaults(): FileSettings['agents']['defaults'] {
     bootstrapMaxChars: 20_000,
     bootstrapTotalMaxChars: 150_000,
     bootstrapWarning: 'once',
+    promptContribution: { sectionOverrides: {} },
+    chatContextPlace: 'stable',
     contextTokens: 200_000,
-    llm: { idleTimeoutSeconds: 120 },
+    llm: { idleTimeoutSeconds: IDLE_SECONDS_DEFAULT },
     contextPruning: {
       mode: 'off',
       ttl: 5 * MINUTE,
@@ -94,13 +125,17 @@ function agentDefaults(): FileSettings['agents']['defaults'] {
       timeoutSeconds: 300,
       aggregateWaitSeconds: 60,
       maxAttempts: 2,
+      memoryFlush: { enabled: true },
     },
+    harness: { runtime: 'auto', fallback: 'built-in' },
     heartbeat: { every: 0, prompt: HEARTBEAT_PROMPT, ackMaxChars: 300, target: 'none', dedupeHours: 24 },
     subagents: {
       maxSpawnDepth: 1,
       maxChildrenPerSession: 5,
+      maxDescendants: 50,
       maxConcurrent: 8,
       runTimeoutSeconds: 0,
+      allowAgents: [],
       announceDebounce: 1000,
     },
   };

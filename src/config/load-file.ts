@@ -73,10 +73,14 @@ function resolveAliases(value: unknown, schema: z.ZodType, path: string[], issue
     return value.map((each, at) => resolveAliases(each, element, [...path, String(at)], issues));
   }
   if (!isObject(value) || Array.isArray(value) || inner.def.type !== 'object') return value;
-  const shape = (inner as z.ZodObject).shape;
+  const { shape } = inner as z.ZodObject;
+  const { catchall } = inner.def as z.ZodObject['def'];
   const renamed: [string, unknown][] = Object.entries(value).map(([key, child]) => {
     const name = Object.hasOwn(shape, key) ? key : camelCase(key);
-    if (!Object.hasOwn(shape, name)) return [key, child];
+    if (!Object.hasOwn(shape, name)) {
+      const other = catchall as z.ZodType | undefined;
+      return [key, other === undefined ? child : resolveAliases(child, other, [...path, key], issues)];
+    }
     if (name !== key && Object.hasOwn(value, name)) {
       const message = `is given twice, as ${JSON.stringify(key)} and as ${JSON.stringify(name)}`;
       issues.push({ path: [...path, name].join('.'), value: undefined, allowed: 'one of the two', message });
@@ -164,7 +168,10 @@ function schemaAt(path: readonly PropertyKey[]): z.ZodType | undefined {
   let at: z.ZodType | undefined = fileSchema;
   for (const step of path) {
     const inner: z.ZodType | undefined = at === undefined ? undefined : unwrap(at);
-    if (inner?.def.type === 'object') at = (inner as z.ZodObject).shape[String(step)] as z.ZodType | undefined;
+    if (inner?.def.type === 'object') {
+      const object = inner as z.ZodObject;
+      at = (object.shape[String(step)] ?? object.def.catchall) as z.ZodType | undefined;
+    } else if (inner?.def.type === 'record') at = (inner as z.ZodRecord).valueType as z.ZodType;
     else if (inner?.def.type === 'array') at = (inner as z.ZodArray<z.ZodType>).element;
     else return undefined;
   }
@@ -173,8 +180,10 @@ function schemaAt(path: readonly PropertyKey[]): z.ZodType | undefined {
 
 /** The schema below `optional`, `default` and `transform`. */
 function unwrap(schema: z.ZodType): z.ZodType {
-  const { def } = schema as z.ZodType & { def: { innerType?: z.ZodType; in?: z.ZodType } };
-  const next = def.innerType ?? (schema.def.type === 'pipe' ? def.in : undefined);
+  const { def } = schema as z.ZodType & { def: { innerType?: z.ZodType; in?: z.ZodType; options?: z.ZodType[] } };
+  // Where there is a short form beside an object, the object has the keys.
+  const object = def.options?.find((option) => option.def.type === 'object');
+  const next = def.innerType ?? (schema.def.type === 'pipe' ? def.in : object);
   return next === undefined ? schema : unwrap(next);
 }
 

@@ -16,7 +16,14 @@ export function mergeSettings(input: FileInput, dataDir: string, baseDir: string
   // The schema's output has the shape of the settings with every key optional; `schema.ts` proves it.
   const settings = mergeOver(defaultSettings(join(dataDir, 'workspace')), input) as FileSettings;
   settings.workspace.path = absolute(settings.workspace.path, baseDir);
-  settings.plugins = settings.plugins.map((path) => absolute(path, baseDir));
+  const { phone, ids } = settings.owner;
+  if (phone !== undefined) settings.owner.ids = [...new Set([phone, ...ids])];
+  settings.docs.path = absolute(settings.docs.path, baseDir);
+  settings.plugins.modules = settings.plugins.modules.map((path) => absolute(path, baseDir));
+  settings.images.roots = settings.images.roots.map((path) => absolute(path, baseDir));
+  for (const file of Object.values(settings.diagnostics)) {
+    if (file.path !== undefined) file.path = absolute(file.path, baseDir);
+  }
   for (const agent of settings.agents.list) {
     if (agent.workspace !== undefined) agent.workspace = absolute(agent.workspace, baseDir);
   }
@@ -57,10 +64,22 @@ export function crossCheck(settings: FileSettings): ConfigIssue[] {
   for (const [at, name] of keyNames.entries()) {
     if (keyNames.indexOf(name) !== at) refuse(`api.keys[${at}].name`, name, 'a name that no other key has');
   }
+  checkCrons(settings, refuse);
   return issues;
 }
 
 type Refuse = (path: string, value: unknown, allowed: string) => void;
+
+function checkCrons({ cron, agents }: FileSettings, refuse: Refuse): void {
+  const ids = agents.list.map(({ id }) => id);
+  const seen = new Set<string>();
+  for (const [at, { name, agentId = ids[0] ?? 'main' }] of cron.jobs.entries()) {
+    if (!ids.includes(agentId)) refuse(`cron.jobs[${at}].agentId`, agentId, ids.join(', '));
+    if (seen.has(`${agentId} ${name}`))
+      refuse(`cron.jobs[${at}].name`, name, 'a name that no other cron of the agent has');
+    seen.add(`${agentId} ${name}`);
+  }
+}
 
 function checkAgent(path: string, agent: AgentDefaults, refuse: Refuse): void {
   for (const [alias, ref] of Object.entries(agent.models)) {
@@ -78,6 +97,15 @@ function checkAgent(path: string, agent: AgentDefaults, refuse: Refuse): void {
       `${path}.${key}`,
       name,
       `${modelRefText()}, or an alias of "models"${close === undefined ? '' : ` (did you mean "${close}"?)`}`,
+    );
+  }
+  const { command, url, file } = agent.heartbeat.when ?? {};
+  const looks = [command, url, file].filter((look) => look !== undefined).length;
+  if (agent.heartbeat.when !== undefined && looks !== 1) {
+    refuse(
+      `${path}.heartbeat.when`,
+      agent.heartbeat.when,
+      'exactly one of command, url and file, those of the defaults included',
     );
   }
   const { softTrim, softTrimRatio, hardClearRatio } = agent.contextPruning;

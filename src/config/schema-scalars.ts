@@ -29,6 +29,8 @@ export const seconds = (min = 1) => duration(1000, min * 1000, TIMER_MAX_MS);
 export const count = (min: number, max: number) => z.int().min(min).max(max);
 export const ratio = z.number().min(0).max(1);
 export const text = z.string().min(1).max(TEXT_MAX);
+/** A text that is part of a prompt, of many lines. */
+export const promptText = z.string().min(1).max(200_000);
 export const word = z
   .string()
   .min(1)
@@ -40,6 +42,8 @@ export const path = z
   .min(1)
   .max(4096)
   .refine((value) => !value.includes('\0'), 'a path without NUL characters');
+/** A host with or without a port, as `URL` writes it. */
+export const host = z.string().max(300).refine(isHost, 'a host such as "wiki.lan", "10.0.0.7:8080" or "[fd00::1]"');
 export const httpUrl = z.string().max(4096).refine(isHttpUrl, 'a URL that begins with http:// or https://');
 /** A header value: visible ASCII, so that it can be sent at all. */
 export const headerValue = z
@@ -58,6 +62,12 @@ export const toolPolicy = { allow: names.optional(), deny: names.optional() };
 
 function isHttpUrl(value: string): boolean {
   return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+}
+
+function isHost(value: string): boolean {
+  if (!URL.canParse(`http://${value}/`)) return false;
+  const url = new URL(`http://${value}/`);
+  return url.href === `http://${url.host}/` && (url.host === value || `${url.hostname}:80` === value);
 }
 
 function isTimeZone(value: string): boolean {

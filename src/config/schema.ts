@@ -9,15 +9,19 @@ import {
   type DeepPartial,
   type FileSettings,
 } from './config-type.ts';
+import { channelsSchema } from './schema-channels.ts';
+import { cronJob } from './schema-crons.ts';
 import {
   count,
   duration,
   headerValue,
+  host,
   httpUrl,
   key,
   LIST_MAX,
   names,
   path,
+  promptText,
   ratio,
   seconds,
   STORED_MAX_MS,
@@ -49,6 +53,14 @@ const contextPruning = z.strictObject({
   tools: z.strictObject(toolPolicy).optional(),
 });
 
+const harnessId = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, '"built-in", "auto" or the id of a harness: 1 to 64 characters of a-z 0-9 _ -');
+
+/** A look at what may have changed is short: many agents are looked at in turn. */
+const GATE_SECONDS = 10;
+const GATE_MAX_MS = 30_000;
+
 const agentShape = {
   model: word.optional(),
   models: z.record(word, word).optional(),
@@ -61,8 +73,23 @@ const agentShape = {
   bootstrapMaxChars: count(0, 10_000_000).optional(),
   bootstrapTotalMaxChars: count(0, 10_000_000).optional(),
   bootstrapWarning: z.enum(['once', 'always', 'off']).optional(),
+  systemPromptOverride: promptText.optional(),
+  promptContribution: z
+    .strictObject({
+      stablePrefix: promptText.optional(),
+      dynamicSuffix: promptText.optional(),
+      sectionOverrides: z
+        .strictObject({
+          interactionStyle: promptText.optional(),
+          toolCallStyle: promptText.optional(),
+          executionBias: promptText.optional(),
+        })
+        .optional(),
+    })
+    .optional(),
+  chatContextPlace: z.enum(['stable', 'dynamic']).optional(),
   contextTokens: count(1000, 100_000_000).optional(),
-  llm: z.strictObject({ idleTimeoutSeconds: seconds().optional() }).optional(),
+  llm: z.strictObject({ idleTimeoutSeconds: seconds(0).optional() }).optional(),
   contextPruning: contextPruning.optional(),
   compaction: z
     .strictObject({
@@ -72,6 +99,14 @@ const agentShape = {
       aggregateWaitSeconds: seconds(0).optional(),
       maxAttempts: count(1, 10).optional(),
       model: word.optional(),
+      memoryFlush: z.strictObject({ enabled: z.boolean().optional() }).optional(),
+    })
+    .optional(),
+  harness: z
+    .strictObject({
+      pinned: harnessId.optional(),
+      runtime: harnessId.optional(),
+      fallback: z.enum(['built-in', 'none']).optional(),
     })
     .optional(),
   heartbeat: z
@@ -88,15 +123,30 @@ const agentShape = {
         .optional(),
       target: word.optional(),
       dedupeHours: duration(3_600_000, 0, STORED_MAX_MS).optional(),
+      when: z
+        .strictObject({
+          command: text.optional(),
+          url: httpUrl.optional(),
+          file: path.optional(),
+          timeoutSeconds: duration(1000, 1000, GATE_MAX_MS).default(GATE_SECONDS),
+        })
+        .refine(
+          ({ command, url, file }) => [command, url, file].filter((one) => one !== undefined).length === 1,
+          'exactly one of command, url and file',
+        )
+        .optional(),
     })
     .optional(),
   subagents: z
     .strictObject({
       maxSpawnDepth: count(0, 10).optional(),
       maxChildrenPerSession: count(0, 1000).optional(),
+      maxDescendants: count(0, 10_000).optional(),
       maxConcurrent: count(0, 10_000).optional(),
       runTimeoutSeconds: seconds(0).optional(),
       model: word.optional(),
+      thinking: z.enum(THINKING_LEVELS).optional(),
+      allowAgents: names.optional(),
       announceDebounce: timerMs().optional(),
     })
     .optional(),
@@ -126,6 +176,7 @@ const messages = z.strictObject({
       mode: z.enum(QUEUE_MODES).optional(),
       byChannel: z.record(word, z.enum(QUEUE_MODES)).optional(),
       debounceMs: timerMs().optional(),
+      gatherMsMax: timerMs().optional(),
       cap: count(1, 100_000).optional(),
       drop: z.enum(QUEUE_DROPS).optional(),
     })
@@ -135,7 +186,9 @@ const messages = z.strictObject({
 const session = z.strictObject({
   dmHistoryLimit: count(0, 1_000_000).optional(),
   historyLimit: count(0, 1_000_000).optional(),
+  orphanedPrompts: z.enum(['hide', 'merge']).optional(),
   resetTriggers: names.optional(),
+  agentToAgent: z.strictObject({ maxPingPongTurns: count(0, 5).optional() }).optional(),
   reset: z
     .strictObject({
       mode: z.enum(['none', 'daily', 'idle']).optional(),
@@ -153,6 +206,8 @@ const anthropic = z.strictObject({
   headers: z.record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'an HTTP header name'), headerValue).optional(),
   maxRetries: count(0, 100).optional(),
   auditHeaders: z.boolean().optional(),
+  streaming: z.boolean().optional(),
+  toolCallArgumentsEncoding: z.enum(['none', 'html-entities']).optional(),
 });
 
 const tools = z.strictObject({
@@ -161,6 +216,7 @@ const tools = z.strictObject({
     .strictObject({
       enabled: z.boolean().optional(),
       timeoutSeconds: seconds().optional(),
+      backgroundSeconds: seconds().optional(),
       sandbox: z.literal('off').optional(),
     })
     .optional(),
@@ -169,21 +225,13 @@ const tools = z.strictObject({
       enabled: z.boolean().optional(),
       timeoutSeconds: seconds().optional(),
       maxBytes: count(1, 100_000_000).optional(),
+      allowPrivate: z.array(host).max(LIST_MAX).optional(),
     })
     .optional(),
+  message: z.strictObject({ enabled: z.boolean().optional(), channels: names.optional() }).optional(),
+  sessions: z.strictObject({ visibility: z.enum(['self', 'tree', 'agent', 'all']).optional() }).optional(),
+  agentToAgent: z.strictObject({ enabled: z.boolean().optional(), allow: names.optional() }).optional(),
   loopDetection: z.strictObject({ unknownToolThreshold: count(1, 1000).optional() }).optional(),
-});
-
-const webhook = z.strictObject({
-  url: httpUrl.optional(),
-  secret: z
-    .string()
-    .max(512)
-    .regex(/^whsec_[A-Za-z0-9+/]{16,}={0,2}$/, '"whsec_" and at least 12 bytes in base64')
-    .optional(),
-  timeoutMs: timerMs(1).optional(),
-  maxAttempts: count(1, 1000).optional(),
-  expiresAfter: storedMs(1000).optional(),
 });
 
 const limits = z.strictObject({
@@ -196,6 +244,28 @@ const limits = z.strictObject({
   eventStreams: count(0, 100_000).optional(),
   pageItems: count(1, 10_000).optional(),
 });
+
+const jsonlFile = z.strictObject({ enabled: z.boolean().optional(), path: path.optional() });
+
+const modules = z.array(path).max(100);
+
+/** Plugins: their modules alone, or with what is said of each. */
+const plugins = z.union([
+  modules.transform((list) => ({ modules: list })),
+  z.strictObject({
+    modules: modules.optional(),
+    entries: z
+      .record(
+        z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'the id of a plugin'),
+        z.strictObject({
+          enabled: z.boolean().optional(),
+          hooks: z.strictObject({ allowPromptInjection: z.boolean().optional() }).optional(),
+          config: z.record(z.string(), z.unknown()).optional(),
+        }),
+      )
+      .optional(),
+  }),
+]);
 
 /** A key of the API: an object, or only the key, which is then named by its place. */
 const apiKey = z.union([key, z.strictObject({ name: word, key })]);
@@ -212,6 +282,7 @@ export const fileSchema = z.strictObject({
       enabled: z.boolean().optional(),
       misfire: z.enum(['run_once', 'run_all', 'skip']).optional(),
       maxCatchUp: count(0, 10_000).optional(),
+      jobs: z.array(cronJob).max(LIST_MAX).optional(),
     })
     .optional(),
   models: z.strictObject({ providers: z.strictObject({ anthropic: anthropic.optional() }).optional() }).optional(),
@@ -224,13 +295,24 @@ export const fileSchema = z.strictObject({
       displaySecret: z.string().min(1).max(512).optional(),
     })
     .optional(),
-  sandbox: z.strictObject({ enabled: z.boolean().optional() }).optional(),
+  sandbox: z
+    .strictObject({
+      enabled: z.boolean().optional(),
+      workdir: path.optional(),
+      hostMount: path.optional(),
+      workspaceAccess: z.enum(['read-write', 'read-only', 'none']).optional(),
+      browserUrl: httpUrl.optional(),
+    })
+    .optional(),
+  docs: z.strictObject({ enabled: z.boolean().optional(), path: path.optional() }).optional(),
   tts: z.strictObject({ enabled: z.boolean().optional(), hint: text.optional() }).optional(),
-  reactions: z.strictObject({ mode: z.enum(['minimal', 'extensive']).optional() }).optional(),
+  reactions: z.strictObject({ mode: z.enum(['off', 'minimal', 'extensive']).optional() }).optional(),
   reasoning: z.strictObject({ enabled: z.boolean().optional() }).optional(),
+  memory: z.strictObject({ citations: z.enum(['auto', 'off']).optional() }).optional(),
   heartbeat: z.strictObject({ enabled: z.boolean().optional() }).optional(),
-  channels: z.strictObject({ webhook: webhook.optional() }).optional(),
-  plugins: z.array(path).max(100).optional(),
+  channels: channelsSchema.optional(),
+  plugins: plugins.optional(),
+  images: z.strictObject({ roots: z.array(path).max(100).optional(), textOnlyModels: names.optional() }).optional(),
   api: z
     .strictObject({
       keys: z
@@ -244,6 +326,7 @@ export const fileSchema = z.strictObject({
     .optional(),
   events: z.strictObject({ retention: storedMs(60_000).optional() }).optional(),
   limits: limits.optional(),
+  diagnostics: z.strictObject({ payloadLog: jsonlFile.optional(), cacheTrace: jsonlFile.optional() }).optional(),
   shutdown: z.strictObject({ graceMs: timerMs().optional() }).optional(),
 });
 

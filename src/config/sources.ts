@@ -40,7 +40,8 @@ const FILE_PATHS: Record<string, string> = {
 export function settingsOf(config: Config, input: FileInput, env: Environment): Setting[] {
   const given = new Set(leavesOf(input, '').map(([path]) => path));
   return leavesOf(config, '').map(([path, value]) => ({
-    path,
+    // In the file, platforms stand beside `webhook`.
+    path: path.replace(/^channels\.platforms\./, 'channels.'),
     value: showable(path, value),
     source: sourceOf(path, given, env),
   }));

@@ -1,7 +1,8 @@
 // The frame around several inputs that one turn answers together. The title, the numbering and the separators are what the
 // model knows; what overflowed is named in addition to the inputs, never in place of one (G5).
-
 import { headOf } from './prompt/cut-text.ts';
+import { foldText } from './prompt/fold-text.ts';
+import { ownPart, tighten, type PromptPart } from './prompt/prompt-parts.ts';
 
 const TITLES = {
   message: '[Queued messages while agent was busy]',
@@ -16,20 +17,26 @@ export interface Overflow {
   summaryLines: readonly string[];
 }
 
-export interface CollectPrompt {
+export interface Collection {
   kind: keyof typeof TITLES;
-  /** The prompts of the inputs, oldest first; at least one. */
-  prompts: readonly string[];
+  /** The parts of each input, oldest first; at least one input. */
+  inputs: readonly (readonly PromptPart[])[];
   overflow?: Overflow;
 }
 
-/** One prompt for all of them. A single prompt with nothing dropped is returned as it is. */
-export function buildCollectPrompt({ kind, prompts, overflow }: CollectPrompt): string {
-  const [only] = prompts;
+/** One prompt for all of them. A single input with nothing dropped is returned as it is. */
+export function collectParts({ kind, inputs, overflow }: Collection): PromptPart[] {
+  const [only] = inputs;
   const hasOverflow = overflow !== undefined && overflow.droppedCount > 0;
-  if (only !== undefined && prompts.length === 1 && !hasOverflow) return only;
-  const items = prompts.map((prompt, index) => `---\nQueued #${index + 1}\n${escapeFrame(prompt)}`);
-  return [TITLES[kind], ...(hasOverflow ? [overflowBlock(overflow)] : []), ...items].join('\n\n');
+  if (only !== undefined && inputs.length === 1 && !hasOverflow) return [...only];
+  return [
+    ownPart('queue-frame', TITLES[kind]),
+    ...(hasOverflow ? overflowParts(overflow) : []),
+    ...inputs.flatMap((parts, index) => [
+      ownPart('queue-frame', `---\nQueued #${index + 1}`),
+      ...tighten(parts.map(withoutFrame)),
+    ]),
+  ];
 }
 
 /** One line that stands for a dropped message: its text with whitespace collapsed, cut to 160 characters. */
@@ -40,13 +47,24 @@ export function summaryLineOf(text: string): string {
   return line.length > SUMMARY_CHARS_MAX ? `${headOf(line, SUMMARY_CHARS_MAX - 1).trimEnd()}…` : line;
 }
 
-function overflowBlock({ droppedCount, summaryLines }: Overflow): string {
+function overflowParts({ droppedCount, summaryLines }: Overflow): PromptPart[] {
   const noun = droppedCount === 1 ? 'message' : 'messages';
   const title = `[Queue overflow] Dropped ${droppedCount} ${noun} due to cap.`;
-  return summaryLines.length === 0 ? title : [title, 'Summary:', ...summaryLines.map((line) => `- ${line}`)].join('\n');
+  if (summaryLines.length === 0) return [ownPart('queue-overflow', title)];
+  const text = summaryLines.map((line) => `- ${summaryLineOf(line)}`).join('\n');
+  return [
+    ownPart('queue-overflow', `${title}\nSummary:`),
+    { name: 'queue-overflow', origin: 'sender', trust: 'untrusted', text, isTight: true },
+  ];
 }
 
-// A message that writes the separator itself would look like several.
-function escapeFrame(prompt: string): string {
-  return prompt.replace(/^---(?=[^\S\n]*\n[^\S\n]*Queued #\d)/gim, '- - -');
+// A message that writes the separator itself, with whatever looks like one, would look like several.
+function withoutFrame(part: PromptPart): PromptPart {
+  const folded = foldText(part.text);
+  const separators = [...folded.text.matchAll(/^[^\S\n]*---(?=[^\S\n]*\n[^\S\n]*queued[^\S\n]*#[^\S\n]*\d)/gm)];
+  const text = separators.reduceRight((rest, match) => {
+    const { start, end } = folded.rangeOf(match.index, match.index + match[0].length);
+    return `${rest.slice(0, start)}- - -${rest.slice(end)}`;
+  }, part.text);
+  return { ...part, text };
 }

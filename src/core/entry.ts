@@ -23,4 +23,11 @@ export interface Entry {
   role: 'user' | 'assistant';
   content: ContentBlock[];
   turnId: TurnId;
+  /** Where a prompt came from when no person wrote it to this session; absent or null: a person did. */
+  provenance?: EntryProvenance | null;
 }
+
+/** `heartbeat`: a poll. `inter_session`: another session sent it, by a tool. */
+export type EntryProvenance =
+  | { kind: 'heartbeat' }
+  | { kind: 'inter_session'; sourceSession: string; sourceChannel?: string; sourceTool?: string };

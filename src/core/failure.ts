@@ -1,5 +1,6 @@
 // Decides what a failed model call means for its turn: ask again, make the prompt smaller, or end. The only place that says what
 // is retryable; it never waits and never counts, it only answers.
+import { stopReasonOf } from './stream/stop-reasons.ts';
 
 /** A failed model call, as `ModelError` tells it. */
 export interface ModelFault {
@@ -25,6 +26,8 @@ type FailureCode =
   | 'model_cut_stream'
   | 'model_malformed_stream'
   | 'model_context_overflow'
+  | 'model_stopped_sensitive'
+  | 'unhandled_stop_reason'
   | 'model_spend_limit'
   | 'model_invalid_request'
   | 'model_unauthorized'
@@ -77,6 +80,12 @@ const RETRYABLE_STATUSES: ReadonlyMap<number, FailureCode> = new Map<number, Fai
   [529, 'model_overloaded'],
 ]);
 
+/** How a turn ends whose answer ended for such a reason. */
+export const CODE_OF_STOP = {
+  sensitive: 'model_stopped_sensitive',
+  unhandled: 'unhandled_stop_reason',
+} as const satisfies Record<string, FailureCode>;
+
 const FATAL_STATUSES: ReadonlyMap<number, FailureCode> = new Map<number, FailureCode>([
   [400, 'model_invalid_request'],
   [401, 'model_unauthorized'],
@@ -94,6 +103,8 @@ const FATAL_STATUSES: ReadonlyMap<number, FailureCode> = new Map<number, Failure
 export function classifyFailure(fault: ModelFault): FailureVerdict {
   const status = fault.status ?? STATUS_OF_TYPE.get(fault.type) ?? null;
   if (isContextOverflow(fault, status)) return { kind: 'overflow', code: 'model_context_overflow' };
+  const stopReason = unhandledStopReasonOf(fault.message);
+  if (stopReason !== null) return { kind: 'fatal', code: CODE_OF_STOP[stopReasonOf(stopReason)] };
   if (isSpendLimit(fault, status)) return { kind: 'fatal', code: 'model_spend_limit' };
   const retryCode = retryCodeOf(fault.type, status);
   if (retryCode) return { kind: 'retry', code: retryCode, notBeforeMs: waitMsOf(fault.retryAfterMs) };
@@ -123,6 +134,11 @@ function retryCodeOf(type: string, status: number | null): FailureCode | null {
 function isContextOverflow(fault: ModelFault, status: number | null): boolean {
   if (fault.type === 'model_context_window_exceeded') return true;
   return status === 400 && /prompt is too long|exceed(s|ed)? (the )?context (limit|window)/i.test(fault.message);
+}
+
+/** Some gateways do not end an answer with a reason that they do not know, but fail with these words. Asking again meets it again. */
+function unhandledStopReasonOf(message: string): string | null {
+  return /^unhandled stop reason:\s*"?([\w-]{1,100})/i.exec(message)?.[1] ?? null;
 }
 
 function isSpendLimit(fault: ModelFault, status: number | null): boolean {

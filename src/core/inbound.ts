@@ -93,6 +93,8 @@ export interface InboundMessage {
   media?: Media[];
   untrustedContext?: string[];
   groupSystemPrompt?: string;
+  /** Further instructions of whoever started the session, for the system prompt. Set inside Holdfast alone: a body cannot bring it. */
+  extraSystemPrompt?: string;
   mode?: QueueMode;
   model?: string;
   thinking?: ThinkingLevel;

@@ -24,6 +24,8 @@ export interface ToolSpec {
 }
 
 export interface ModelRequest {
+  /** Who serves the model; absent: `anthropic`. */
+  provider?: string;
   /** The provider's own model id, without the `anthropic/` prefix. */
   model: string;
   maxTokens: number;
@@ -32,6 +34,8 @@ export interface ModelRequest {
   messages: ModelMessage[];
   /** Tokens that the model may think; absent: thinking off. */
   thinkingBudgetTokens?: number;
+  /** True when no later request begins with the same messages: then it costs more to put them into the provider's cache than not to. */
+  isOneOff?: true;
 }
 
 /** Token counts as the provider gives them; `inputTokens` excludes what was read from or written to the cache. */
@@ -42,6 +46,7 @@ export interface Usage {
   cacheWriteTokens: number;
 }
 
+/** As in the Messages API; `sensitive`: a filter of the provider ended it; `unhandled`: a reason that nobody knows. */
 export type StopReason =
   | 'end_turn'
   | 'tool_use'
@@ -49,7 +54,19 @@ export type StopReason =
   | 'stop_sequence'
   | 'pause_turn'
   | 'refusal'
-  | 'model_context_window_exceeded';
+  | 'model_context_window_exceeded'
+  | 'sensitive'
+  | 'unhandled';
+
+/** What had to be put right in an answer, for the record of its call. */
+export interface AnswerRepair {
+  /** The step that did it, as in `core/stream/reduce-answer.ts`. */
+  step: string;
+  /** The tool call that it was done to; null: the answer as a whole. */
+  callId: string | null;
+  /** What was there before, cut to 200 characters. */
+  was: string;
+}
 
 /** A complete answer. A stream that was cut never becomes one. */
 export interface ModelAnswer {
@@ -63,4 +80,8 @@ export interface ModelAnswer {
    * call is never run: it is answered with an error result. Absent when there is none.
    */
   malformedInputs?: Record<string, string>;
+  /** The stop reason as the provider wrote it, where that is another word. */
+  wireStopReason?: string;
+  /** What had to be put right; absent when nothing had. */
+  repairs?: AnswerRepair[];
 }

@@ -1,4 +1,7 @@
 // What a finished turn wants to happen: decided from values, carried out by the statement that ends the turn.
+import { readHeartbeatAnswer, withoutHeartbeatToken } from './heartbeat-ack.ts';
+import { takeReplyTags, type ReplyTarget } from './reply-tags.ts';
+import { withoutReasoning } from './reasoning-tags.ts';
 import { interpretReply } from './silent-reply.ts';
 
 /** How an input is settled: `answered` with a reply, or `silent` on purpose. */
@@ -7,13 +10,33 @@ export interface Outcome {
   messageStatus: 'answered' | 'silent';
   /** The text that leaves; null when nothing does. */
   reply: string | null;
+  /** The message that the reply answers, when the model said so. */
+  replyTarget: ReplyTarget | null;
 }
 
+export interface ReplyRules {
+  /** True when the model was told to write its reasoning in tags. */
+  hasReasoningTags: boolean;
+  /** What an acknowledgement of a heartbeat poll may say beside its token, in UTF-16 units; null for turns that answer no poll. */
+  heartbeatAckCharsMax: number | null;
+}
+
+const SILENT: Outcome = { status: 'silent', messageStatus: 'silent', reply: null, replyTarget: null };
+
 /** Decides from the text of the last answer: a reply, or silence when the model asked for it or said nothing. */
-export function decideOutcome(text: string): Outcome {
+export function decideOutcome(answer: string, rules: ReplyRules): Outcome {
+  const said = rules.hasReasoningTags ? withoutReasoning(answer) : answer;
+  const { text, target } = takeReplyTags(said);
+  const reply = withoutTokens(text, rules.heartbeatAckCharsMax);
+  if (reply === '') return SILENT;
+  return { status: 'completed', messageStatus: 'answered', reply, replyTarget: target };
+}
+
+/** A text that has no tags any more without the tokens of silence at its edges; empty when it says nothing. */
+export function withoutTokens(text: string, heartbeatAckCharsMax: number | null): string {
   const reply = interpretReply(text);
-  if (reply.kind === 'silent' || reply.text.trim() === '') {
-    return { status: 'silent', messageStatus: 'silent', reply: null };
-  }
-  return { status: 'completed', messageStatus: 'answered', reply: reply.text };
+  if (reply.kind === 'silent') return '';
+  if (heartbeatAckCharsMax === null) return withoutHeartbeatToken(reply.text);
+  const poll = readHeartbeatAnswer(reply.text, heartbeatAckCharsMax);
+  return poll.isAck ? '' : poll.text.trim();
 }

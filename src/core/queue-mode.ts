@@ -3,10 +3,13 @@
 
 export type QueueMode = 'steer' | 'followup' | 'collect' | 'interrupt' | 'steer-backlog' | 'reject' | 'rollback';
 
+/** What happens to messages over the cap: the oldest go, a line standing for each or not, or the new one does. */
+export type QueueDrop = 'summarize' | 'old' | 'new';
+
 const DEFAULT_QUEUE_MODE: QueueMode = 'collect';
 
 /** The most messages that one turn takes together. */
-export const COLLECTED_MESSAGES_MAX = 50;
+export const COLLECTED_MESSAGES_MAX = 200;
 
 // The names and what people write instead.
 const MODES: Readonly<Record<string, QueueMode>> = {
@@ -34,24 +37,8 @@ export function parseQueueMode(word: string): QueueMode | null {
   return Object.hasOwn(MODES, key) ? (MODES[key] ?? null) : null;
 }
 
-/** Where a mode may be set; the first that is set decides. Absent and null both mean: not set here. */
-export interface QueueModeSources {
-  /** On the message itself. */
-  inline?: QueueMode | null;
-  /** On the session. */
-  session?: QueueMode | null;
-  /** The channel of the message, looked up in `byChannel`. */
-  channel?: string | null;
-  byChannel?: Readonly<Record<string, QueueMode>>;
-  global?: QueueMode | null;
-}
-
-/** The mode in force: inline, session, channel, global, else `collect`. */
-export function resolveQueueMode(sources: QueueModeSources): QueueMode {
-  const { inline, session, channel, byChannel, global } = sources;
-  const ofChannel = byChannel && channel && Object.hasOwn(byChannel, channel) ? byChannel[channel] : undefined;
-  return inline ?? session ?? ofChannel ?? global ?? DEFAULT_QUEUE_MODE;
-}
+/** The most messages that join a turn at once. */
+const STEERS_MAX = 50;
 
 /** What selecting needs to know of an input that waits. */
 export interface WaitingInput {
@@ -59,28 +46,44 @@ export interface WaitingInput {
   seq: number;
   /** message, announcement, cron, heartbeat, followup, batch */
   kind: string;
-  /** The mode on the message itself; null: none. */
+  /** The mode that was decided when it came; null for what is no message. */
   mode: QueueMode | null;
   route: string;
 }
 
+/** Modes whose messages share a turn when nothing took them apart. */
+const SHARING: ReadonlySet<QueueMode> = new Set(['collect', 'steer', 'steer-backlog', 'interrupt', 'rollback']);
+
 /**
  * The inputs that the next turn takes: a prefix of those that wait, in the order of their numbers, never empty unless none
- * waits. It is the longest run of messages of one route in mode `collect`; anything else is taken alone.
- * `sources` holds what is set beside the messages; they may come in any order and are not changed.
+ * waits. It is the longest run of messages of one route that may share a turn, or of announcements of one route; a message of mode
+ * `followup` or `reject`, one that begins a new session (`isReset`), and anything else is taken alone. A message that steered or
+ * interrupted and found no turn any more is like a collected one. The inputs may come in any order and are not changed.
  */
 export function selectInputs<Input extends WaitingInput>(
   waiting: readonly Input[],
-  sources: Omit<QueueModeSources, 'inline'>,
+  isReset: (input: Input) => boolean,
 ): Input[] {
   const ordered = waiting.toSorted((a, b) => a.seq - b.seq);
   const [first] = ordered;
   if (first === undefined) return [];
-  const isCollected = (input: Input): boolean =>
-    input.kind === 'message' &&
+  const mayShare = (input: Input): boolean =>
+    input.kind === first.kind &&
     input.route === first.route &&
-    resolveQueueMode({ ...sources, inline: input.mode }) === 'collect';
-  const breakAt = ordered.findIndex((input) => !isCollected(input));
-  const collected = breakAt < 0 ? ordered.length : breakAt;
-  return ordered.slice(0, Math.min(Math.max(collected, 1), COLLECTED_MESSAGES_MAX));
+    (input.kind === 'announcement' ||
+      (input.kind === 'message' && SHARING.has(input.mode ?? DEFAULT_QUEUE_MODE) && !isReset(input)));
+  const breakAt = ordered.findIndex((input) => !mayShare(input));
+  const shared = breakAt < 0 ? ordered.length : breakAt;
+  return ordered.slice(0, Math.min(Math.max(shared, 1), COLLECTED_MESSAGES_MAX));
+}
+
+/** What joins a running turn: the first of what waits, as long as it is said to steer and comes from where the turn came from. */
+export function selectSteers<Input extends WaitingInput>(waiting: readonly Input[], route: string): Input[] {
+  const ordered = waiting.toSorted((a, b) => a.seq - b.seq);
+  const steers = (input: Input): boolean =>
+    (input.kind === 'message' || input.kind === 'announcement') &&
+    input.route === route &&
+    (input.mode === 'steer' || input.mode === 'steer-backlog');
+  const breakAt = ordered.findIndex((input) => !steers(input));
+  return ordered.slice(0, Math.min(breakAt < 0 ? ordered.length : breakAt, STEERS_MAX));
 }

@@ -22,6 +22,13 @@ export function interpretReply(text: string): Reply {
   return { kind: 'reply', text: rest };
 }
 
+/** The beginning of a reply that goes on with words of its own, without the tokens that are glued to them. */
+export function withoutLeadingTokens(text: string): string {
+  let rest = text;
+  for (let pass = 0; pass < PASSES_MAX; pass += 1) rest = stripLeadingToken(rest);
+  return rest;
+}
+
 function isSilence(text: string): boolean {
   if (text === '' || text.toUpperCase() === SILENT_REPLY_TOKEN) return true;
   if (!text.startsWith('{') || !text.endsWith('}') || !text.includes(SILENT_REPLY_TOKEN)) return false;

@@ -1,6 +1,8 @@
 // System events as lines in front of a prompt. Every line of an event carries the prefix, so that no text of an event can look
 // like something else; heartbeat noise is filtered, and an event that is filtered is consumed all the same.
 import { formatEventTime, type EnvelopeZone } from './prompt/envelope-time.ts';
+import { LINE_BREAKS } from './prompt/fold-text.ts';
+import type { PromptPart } from './prompt/prompt-parts.ts';
 import { neutralise } from './prompt/untrusted-text.ts';
 
 export interface SystemEvent {
@@ -11,7 +13,7 @@ export interface SystemEvent {
   isTrusted: boolean;
 }
 
-const LINE_BREAK = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
+const LINE_BREAK = new RegExp(`\r\n|[${LINE_BREAKS}]`);
 const NODE_NOISE = ' · last input ';
 
 /** The text of an event as the model is told it, or null when it is noise. */
@@ -23,9 +25,17 @@ export function compactSystemEvent(raw: string): string | null {
   return text.startsWith('Node:') ? withoutLastInput(text) : text;
 }
 
-/** The lines of the events, oldest first, joined by a line break; empty when there is nothing to tell. */
-export function formatSystemEvents(events: readonly SystemEvent[], zone: EnvelopeZone): string {
-  return events.flatMap((event) => linesOf(event, zone)).join('\n');
+/** The events as parts of a prompt, oldest first, line under line; noise is left out. */
+export function eventParts(events: readonly SystemEvent[], zone: EnvelopeZone): PromptPart[] {
+  return events
+    .map((event): PromptPart => ({
+      name: 'system-event',
+      origin: event.isTrusted ? 'holdfast' : 'channel',
+      trust: event.isTrusted ? 'trusted' : 'untrusted',
+      text: linesOf(event, zone).join('\n'),
+      isTight: true,
+    }))
+    .filter(({ text }) => text !== '');
 }
 
 // Only the first line carries the time.

@@ -1,5 +1,7 @@
-// The model port: how a turn asks a model, whoever answers. `anthropic.ts` is its implementation.
+// The model port: how a turn asks a model, whoever answers. `create-model.ts` is its implementation.
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
+import type { Replacement } from '../core/stream/replace-text.ts';
+import type { CallIdentity, CallObserver } from './observers/observer.ts';
 
 export interface AskOptions {
   /** Aborts the call; its reason says why and is what `ask` then rejects with. */
@@ -7,19 +9,31 @@ export interface AskOptions {
   /** Extra headers of this call, for audit (`x-holdfast-session`, `-turn`, `-epoch`, `-call`). */
   headers: Record<string, string>;
   /**
-   * Called at every event of the stream, pings included, with the text that it adds to the reply (empty for other events). All
+   * Called at every event of the answer, pings included, with the text that it adds to the reply (empty for other events). All
    * of them joined are the answer's text as `textOf` gives it. Restarts the idle clock. Must not throw; never called after an abort.
    */
-  onChunk: (textDelta: string) => void;
+  onChunk?: (textDelta: string) => void;
+  /** Whose call it is, for those who watch all calls; absent: nobody's. */
+  about?: CallIdentity;
+  /** Those who watch this call alone. */
+  observers?: readonly CallObserver[];
+  /** The number of the call in its turn, from 1: ids that are made up for its tool calls differ from those of other calls. */
+  callNo?: number;
+  /** The answer in a row with which calling the same unknown tool ends the turn with a text; absent or 0: never. */
+  unknownToolThreshold?: number;
+  /** What is replaced in the text of the answer. */
+  replacements?: readonly Replacement[];
 }
 
 export interface Model {
   /**
-   * Asks once, without retries of its own, and returns the complete answer.
+   * Asks once, without retries of its own, and returns the complete answer, put right where it can be (`ModelAnswer.repairs`).
    * Throws `ModelError` for anything the provider or the network did wrong, a cut stream included; rejects with the signal's
    * reason after an abort.
    */
   ask(request: ModelRequest, options: AskOptions): Promise<ModelAnswer>;
+  /** Writes what its observers still hold. */
+  close(): Promise<void>;
 }
 
 /**

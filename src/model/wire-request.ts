@@ -9,7 +9,7 @@ type CachedBlock = ContentBlock & { cache_control?: CacheControl };
 export interface WireRequest {
   model: string;
   max_tokens: number;
-  stream: true;
+  stream: boolean;
   thinking?: { type: 'enabled'; budget_tokens: number };
   tools?: ToolSpec[];
   system?: SystemBlock[];
@@ -17,32 +17,51 @@ export interface WireRequest {
 }
 
 /**
- * The body for a request, with a cache breakpoint on the last block of the last message (CONTRACT.md section 5). The request
- * stays untouched; all of its blocks but that one are shared with the result.
+ * The body for a request, with cache breakpoints in its messages (CONTRACT.md section 5). The request stays untouched; all of its
+ * blocks but the marked ones are shared with the result.
  */
-export function toWireRequest(request: ModelRequest): WireRequest {
+export function toWireRequest(
+  request: ModelRequest,
+  { isStreaming = true }: { isStreaming?: boolean } = {},
+): WireRequest {
   const { thinkingBudgetTokens, system, tools } = request;
   return {
     model: request.model,
     max_tokens: request.maxTokens,
-    stream: true,
+    stream: isStreaming,
     ...(thinkingBudgetTokens === undefined
       ? undefined
       : { thinking: { type: 'enabled', budget_tokens: thinkingBudgetTokens } }),
     // The API refuses empty text blocks and has no use for empty lists.
     ...(tools.length > 0 ? { tools } : undefined),
     ...(system.length > 0 ? { system } : undefined),
-    messages: withBreakpointAtEnd(request.messages),
+    messages: request.isOneOff === true ? [...request.messages] : withBreakpoints(request.messages),
   };
 }
 
-function withBreakpointAtEnd(messages: readonly ModelMessage[]): WireRequest['messages'] {
-  const last = messages.at(-1);
-  const at = last ? last.content.findLastIndex(mayCarryBreakpoint) : -1;
-  const marked = last?.content[at];
-  if (!last || !marked) return [...messages];
-  const content = last.content.with(at, { ...marked, cache_control: { type: 'ephemeral' } } as CachedBlock);
-  return [...messages.slice(0, -1), { role: last.role, content }];
+/**
+ * The provider reads from its cache the longest prefix that ends at a breakpoint of an earlier request, but looks only so many blocks
+ * back from a breakpoint of this one. So one stands at the end, and one where the request before this ended: whatever came since, a
+ * batch of thirty calls or a long prompt, the prefix up to there is found. With the one behind the stable part of the system prompt
+ * that makes three of the four that a request may have.
+ */
+function withBreakpoints(messages: readonly ModelMessage[]): WireRequest['messages'] {
+  const marked: WireRequest['messages'] = [...messages];
+  const last = messages.length - 1;
+  const answerAt = messages.findLastIndex((message, at) => at < last && message.role === 'assistant');
+  for (const at of [answerAt - 1, last]) {
+    const message = messages[at];
+    if (message !== undefined) marked[at] = withBreakpoint(message);
+  }
+  return marked;
+}
+
+function withBreakpoint(message: ModelMessage): WireRequest['messages'][number] {
+  const at = message.content.findLastIndex(mayCarryBreakpoint);
+  const block = message.content[at];
+  if (block === undefined) return message;
+  const marked = { ...block, cache_control: { type: 'ephemeral' } } as CachedBlock;
+  return { role: message.role, content: message.content.with(at, marked) };
 }
 
 /** Thinking blocks and empty texts take no `cache_control`: the API answers 400. */

@@ -1,68 +1,52 @@
 // Control: what stops a session from outside. It never waits in a queue: the wish is written into the session row, where the
 // worker that runs it looks several times a second and at every step (G24).
-import type { TurnId } from '../core/ids.ts';
+import type { SessionId, TurnId } from '../core/ids.ts';
 import type { Database } from './database.ts';
-import { insertEventsSql } from './events.ts';
+import { readLastOutput } from './last-output.ts';
 import { firstRingSql, type NeededRing } from './session-locks.ts';
+import { findSpawner } from './spawn.ts';
+import { stopFamily } from './stop-family.ts';
+import type { QueueModes } from './subagent-ends.ts';
 
 export interface Abortion {
+  sessionId: SessionId;
   /** The turn that is being stopped; null when none runs. */
   aborted: TurnId | null;
   /** How many waiting messages were cancelled. */
   cancelled: number;
-  /** Calls a worker that ends the turn, when nobody runs it right now. */
-  ring: NeededRing | null;
+  /** How many runs of subagents were stopped with it. */
+  stoppedRuns: number;
+  /** Call workers that end the turns which nobody runs right now, and those who are told of it. */
+  rings: NeededRing[];
+  /** Every session that was changed. */
+  changed: SessionId[];
 }
 
 /**
- * Stops the running turn of a session and cancels what waits, or keeps it. Cancelled rows stay visible. Returns null when
- * there is no such session.
+ * Stops the running turn of a session with all subagents below it, and cancels what waits, or keeps it. Cancelled rows stay visible.
+ * Returns null when there is no such session.
  */
 export async function abortSession(
   database: Database,
-  input: { sessionKey: string; keepQueued: boolean; reason?: string },
+  input: { sessionKey: string; keepQueued: boolean; reason?: string; modes?: QueueModes },
 ): Promise<Abortion | null> {
-  const result = await database.hot.query({
-    name: 'abort-session',
-    text: `/* abort-session */
-with locked as materialized (
-  select s.* from holdfast.sessions s where s.key = $1 for no key update
-),
-cancelled as (
-  update holdfast.inbox i set status = 'cancelled', settled_at = clock_timestamp(),
-    error = json_build_object('code', 'aborted', 'message', 'Cancelled before it was taken: ' || $3::text)
-  from locked where not $2::boolean and i.session_id = locked.id and i.status = 'waiting'
-  returning i.id, i.seq, i.session_id, i.status
-),
-moved as (
-  update holdfast.sessions s
-  set stop_reason = case when s.turn_id is not null or s.owner is not null then $3::text end,
-    waiting = s.waiting - (select count(*) from cancelled)::int, updated_at = clock_timestamp()
-  from locked where s.id = locked.id
-  returning s.id, s.turn_id, s.owner, s.waiting
-),
-hushed as (
-  delete from holdfast.doorbells d using moved
-  where d.session_id = moved.id and moved.waiting = 0 and moved.turn_id is null and moved.owner is null
-),
-rung as (
-  update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
-  from moved where d.session_id = moved.id and moved.turn_id is not null and moved.owner is null
-  returning d.session_id, d.lane, d.rings
-),
-told as (
-  ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.settled' as type,
-    json_build_object('messageId', id, 'status', status) as data, seq as n from cancelled`)}
-)
-select moved.turn_id, (select count(*) from cancelled)::int as cancelled, rung.session_id, rung.lane, rung.rings
-from moved left join rung on rung.session_id = moved.id`,
-    values: [input.sessionKey, input.keepQueued, input.reason ?? 'stopped by the user'],
+  const session = await findSpawner(database, input.sessionKey);
+  if (session === null) return null;
+  const stopped = await stopFamily(database, {
+    sessionId: session.id,
+    keepsQueued: input.keepQueued,
+    reason: input.reason ?? 'stopped by the user',
+    status: 'killed',
+    result: session.depth === 0 ? null : await readLastOutput(database, session.id),
+    isTold: false,
+    modes: input.modes ?? DEFAULT_MODES,
   });
-  const row = result.rows[0];
-  if (row === undefined) return null;
-  const ring = row.rings === null ? null : { sessionId: row.session_id, lane: row.lane, ringNo: Number(row.rings) };
-  return { aborted: row.turn_id, cancelled: row.cancelled, ring };
+  if (stopped.kind === 'ended') return null;
+  const { aborted, cancelled, runs, rings, reached } = stopped;
+  return { sessionId: session.id, aborted, cancelled, stoppedRuns: runs, rings, changed: reached };
 }
+
+const DEFAULT_MODES: QueueModes = { mode: 'collect', byChannel: {} };
 
 /** Stops one turn, if it still runs; what waits in its session stays. Null when it has ended or does not exist. */
 export async function abortTurn(
@@ -77,6 +61,10 @@ with moved as (
   update holdfast.sessions s set stop_reason = $2, updated_at = clock_timestamp()
   from holdfast.turns t where t.id = $1 and s.id = t.session_id and s.turn_id = t.id
   returning s.id, s.owner
+),
+killed as (
+  update holdfast.processes p set kill_reason = coalesce(p.kill_reason, $2) from moved
+  where p.session_id = moved.id and p.turn_id = $1 and p.status = 'running'
 ),
 rung as (
   update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
@@ -118,7 +106,9 @@ again as (
   returning i.id, i.session_id
 ),
 hidden as (
-  update holdfast.entries e set state = 'hidden' from fit where e.session_id = fit.id and e.turn_id = fit.retried_id
+  update holdfast.entries e set state = 'hidden', retired_seq = fit.entry_seq + 1
+  from fit
+  where e.session_id = fit.id and e.turn_id = fit.retried_id and e.state = 'active' and e.kind <> 'summary'
 ),
 moved as (
   update holdfast.sessions s

@@ -24,6 +24,18 @@ export type Reservation =
 /** Longer than any request behind a key takes; then its reservation counts as left behind. */
 const RESERVATION_FADES_AFTER = '30 seconds';
 
+/** True when a message with this key or this platform id was accepted before. */
+export async function isKnownMessage(
+  db: ViewDatabase,
+  { idempotency, platformKey }: { idempotency: KeyedRequest | null; platformKey: string | null },
+): Promise<boolean> {
+  const known = await db.execute(sql`
+    select 1 from holdfast.idempotency_keys
+    where scope = ${idempotency?.scope ?? null} and key = ${idempotency?.key ?? null}
+    union all select 1 from holdfast.inbox where platform_key = ${platformKey} limit 1`);
+  return known.rows.length > 0;
+}
+
 /** Takes the key for this request, or says what is known of it. One statement when the key is new, two otherwise. */
 export async function reserveKey(db: ViewDatabase, request: KeyedRequest): Promise<Reservation> {
   const reserved = await db.execute(sql`

@@ -17,7 +17,9 @@
 // or tool calls.
 import type { ContentBlock } from '../core/content.ts';
 import type { EntryKind } from '../core/entry.ts';
-import type { EntryId, SessionId, TurnId } from '../core/ids.ts';
+import type { EntryId, MessageId, SessionId, TurnId } from '../core/ids.ts';
+import type { AnswerRepair } from '../core/model-request.ts';
+import type { CallView, SessionView } from '../core/view.ts';
 import type { NewEvent } from './events.ts';
 
 /** The right to write, as it was claimed. */
@@ -33,6 +35,8 @@ export interface NewEntry {
   kind: EntryKind;
   role: 'user' | 'assistant';
   content: ContentBlock[];
+  /** True when no later request shows it; only the last entry of a turn can be born so. */
+  isPruned?: boolean;
 }
 
 /** Absolute totals of a turn, as of this write. */
@@ -48,9 +52,24 @@ export interface TurnProgress {
   cacheWriteTokens: number;
 }
 
+/** What was measured of a model call, and what had to be put right in its answer. */
+export interface CallNotes {
+  requestBytes: number;
+  responseBytes: number;
+  /** From the moment the request left to the first byte of its answer, in milliseconds; null: none came. */
+  firstByteMs: number | null;
+  durationMs: number;
+  repairs?: readonly AnswerRepair[] | undefined;
+}
+
 export interface ModelCallRow {
   callNo: number;
   step: number;
+  /** What it was made for; absent: an answer of the turn. */
+  purpose?: 'answer' | 'compaction';
+  view: CallView | null;
+  /** Of the request as it was sent. */
+  requestSha256: string | null;
   /** The last entry of the request. */
   untilSeq: number;
   status: 'ok' | 'failed' | 'aborted';
@@ -64,6 +83,8 @@ export interface ModelCallRow {
   startedAt: Date;
   firstChunkAt: Date | null;
   endedAt: Date;
+  /** Absent: it was never sent. */
+  notes?: CallNotes;
 }
 
 export interface ToolIntent {
@@ -72,6 +93,8 @@ export interface ToolIntent {
   callId: string;
   name: string;
   isIdempotent: boolean;
+  /** `intent`: it runs after this write. Otherwise how it ended: it only looked, and was over before this write. */
+  status: 'intent' | 'done' | 'failed';
 }
 
 export interface ToolSettlement {
@@ -83,7 +106,14 @@ export interface ToolSettlement {
 }
 
 /** What a write of a running turn answers. `fenced`: the session is not ours any more; stop at once, write nothing. */
-export type Verdict = { kind: 'ok'; stopReason: string | null; waiting: number } | { kind: 'fenced' };
+export type Verdict = { kind: 'ok'; stopReason: string | null; waiting: number; steerSeq: number } | { kind: 'fenced' };
+
+/** Messages that join a running turn, and the follow-ups that some of them leave. */
+export interface TakenSteers {
+  ids: MessageId[];
+  /** New inputs of the same session, one for each message that asked for a turn of its own besides. */
+  followUps: { id: MessageId; causeKey: string; body: string; route: string }[];
+}
 
 /** What is common to every write of a turn. */
 export interface JournalWrite {
@@ -94,4 +124,8 @@ export interface JournalWrite {
   toolIntents: ToolIntent[];
   toolSettlements: ToolSettlement[];
   events: NewEvent[];
+  /** Waiting messages that the write takes into the turn. Absent: none. */
+  steers?: TakenSteers;
+  /** The session's view when this write changes it. */
+  sessionView?: SessionView;
 }

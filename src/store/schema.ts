@@ -1,11 +1,15 @@
 // The tables that are only looked at through drizzle, as the migrations made them. `migrations/` is the truth and this a mirror:
 // `test/api/schema.test.ts` compares the two, so a column that is changed there and not here turns the suite red.
-import { bigint, boolean, integer, json, pgSchema, text, timestamp, uuid } from './drizzle.ts';
+import { bigint, boolean, customType, integer, json, pgSchema, text, timestamp, uuid } from './drizzle.ts';
 
 const holdfast = pgSchema('holdfast');
 
 /** A bigint that stays far below 2^53: epochs, numbers in a session, tokens. */
 const count = (name: string) => bigint(name, { mode: 'number' });
+/** Ranges of entry numbers, as PostgreSQL writes them; only ever read by SQL. */
+const multirange = customType<{ data: string }>({ dataType: () => 'int8multirange' });
+/** Arrays are called so by the catalogue. */
+const uuids = customType<{ data: string[] }>({ dataType: () => 'ARRAY' });
 const time = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' });
 
 export const sessions = holdfast.table('sessions', {
@@ -42,6 +46,17 @@ export const sessions = holdfast.table('sessions', {
   contextTokens: count('context_tokens').notNull(),
   createdAt: time('created_at').notNull(),
   updatedAt: time('updated_at').notNull(),
+  view: json('view').notNull(),
+  steerSeq: count('steer_seq').notNull(),
+  lastMessageAt: time('last_message_at'),
+  overflowed: integer('overflowed').notNull(),
+  forkedFromId: uuid('forked_from_id'),
+  forkedFromSeq: count('forked_from_seq'),
+  ancestors: uuids('ancestors').notNull(),
+  runId: uuid('run_id'),
+  liveChildren: integer('live_children').notNull(),
+  liveDescendants: integer('live_descendants').notNull(),
+  archivedAt: time('archived_at'),
 });
 
 export const doorbells = holdfast.table('doorbells', {
@@ -50,6 +65,8 @@ export const doorbells = holdfast.table('doorbells', {
   dueAt: time('due_at').notNull(),
   rungAt: time('rung_at').notNull(),
   rings: count('rings').notNull(),
+  quietMs: integer('quiet_ms'),
+  gatherUntil: time('gather_until'),
 });
 
 export const inbox = holdfast.table('inbox', {
@@ -68,6 +85,9 @@ export const inbox = holdfast.table('inbox', {
   causeKey: text('cause_key'),
   receivedAt: time('received_at').notNull(),
   settledAt: time('settled_at'),
+  disposition: text('disposition').notNull(),
+  reply: text('reply'),
+  isSummarized: boolean('is_summarized').notNull(),
 });
 
 export const idempotencyKeys = holdfast.table('idempotency_keys', {
@@ -92,6 +112,10 @@ export const entries = holdfast.table('entries', {
   turnId: uuid('turn_id').notNull(),
   state: text('state').notNull(),
   createdAt: time('created_at').notNull(),
+  retiredSeq: count('retired_seq'),
+  parts: json('parts'),
+  provenance: json('provenance'),
+  absences: multirange('absences'),
 });
 
 export const turns = holdfast.table('turns', {
@@ -122,6 +146,7 @@ export const turns = holdfast.table('turns', {
   claimedAt: time('claimed_at').notNull(),
   startedAt: time('started_at').notNull(),
   endedAt: time('ended_at'),
+  view: json('view').notNull(),
 });
 
 export const modelCalls = holdfast.table('model_calls', {
@@ -141,6 +166,10 @@ export const modelCalls = holdfast.table('model_calls', {
   startedAt: time('started_at').notNull(),
   firstChunkAt: time('first_chunk_at'),
   endedAt: time('ended_at').notNull(),
+  purpose: text('purpose').notNull(),
+  view: json('view'),
+  requestSha256: text('request_sha256'),
+  notes: json('notes'),
 });
 
 export const toolCalls = holdfast.table('tool_calls', {

@@ -64,6 +64,11 @@ export interface NeededRing {
   ringNo: number;
 }
 
+/** A ring that is due in so many milliseconds, 0: now. Who waits for it in vain is rung for by the reconciler. */
+export interface LaterRing extends NeededRing {
+  dueInMs: number;
+}
+
 /**
  * SQL of the first ring number of a doorbell, from a row of `holdfast.sessions`. No number is used twice: the queue drops a job whose
  * id it still has, even one that is just ending. Inbox number and epoch only grow; in between there is room for a million rings.

@@ -7,6 +7,24 @@ import { isoSql } from './session-facts.ts';
 /** The most events that wait in one session. */
 const WAITING_EVENTS_MAX = 20;
 
+/**
+ * CTEs that make room for one more event of the session of `cte` (a CTE with session_id, empty when nothing is to happen): `crowd`
+ * and `displaced`. To be used in a statement that holds the session row.
+ */
+export function dropOldestEventsSql(cte: string): string[] {
+  return [
+    `crowd as materialized (
+  select e.id, row_number() over (order by e.id desc) as place from holdfast.system_events e join ${cte} on e.session_id = ${cte}.session_id
+  where e.state = 'queued'
+)`,
+    `displaced as (
+  update holdfast.system_events e set state = 'dropped', settled_at = clock_timestamp(),
+    drop_reason = 'more than ${WAITING_EVENTS_MAX} events waited'
+  from crowd where e.id = crowd.id and crowd.place >= ${WAITING_EVENTS_MAX}
+)`,
+  ];
+}
+
 export interface NewSystemEvent {
   id: SystemEventId;
   sessionId: SessionId;

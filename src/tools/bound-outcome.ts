@@ -1,10 +1,9 @@
 // Makes any tool's answer fit for a transcript: bounded (G28), well-formed text that JSON and the model's API accept, no empty
 // blocks (G12). Tools come from plugins too, so an answer of the wrong shape is expected, and is an error result.
 import type { ImageBlock, TextBlock } from '../core/content.ts';
+import { cutMiddle, RESULT_CHARS_MAX } from '../core/tool-result-size.ts';
 import { errorOutcome, type ToolOutcome } from './tool.ts';
 
-/** The most text of one result. */
-const RESULT_CHARS_MAX = 400_000;
 /** The most base64 of one image: the provider takes images of 5 MB. */
 const IMAGE_CHARS_MAX = 7_000_000;
 const BLOCKS_MAX = 50;
@@ -12,19 +11,18 @@ const IMAGES_MAX = 5;
 const IMAGE_TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 /** What stands for an answer without text: the model's API refuses blank blocks. */
 const NOTHING = '(empty)';
-/** How much of the room goes to the start of a text that is cut; the rest to its end. */
-const HEAD_SHARE = 0.75;
 
 /** The outcome with its text cut to `charsMax` (a note says how much is missing) and what cannot be sent replaced by a note. */
 export function boundOutcome(outcome: ToolOutcome, charsMax: number = RESULT_CHARS_MAX): ToolOutcome {
   // The port's types are a promise that a plugin in plain JavaScript may break.
-  const { content, isError } = (outcome ?? {}) as Partial<Record<keyof ToolOutcome, unknown>>;
+  const { content, isError, endsTurn } = (outcome ?? {}) as Partial<Record<keyof ToolOutcome, unknown>>;
+  const flags = { isError: isError === true, ...(endsTurn === true ? { endsTurn } : undefined) };
   if (typeof content === 'string') {
     const text = cutText(content, charsMax);
-    return { content: text.trim() === '' ? NOTHING : text, isError: isError === true };
+    return { content: text.trim() === '' ? NOTHING : text, ...flags };
   }
   if (!Array.isArray(content)) return errorOutcome('The tool answered with nothing that can be shown.');
-  return { content: boundBlocks(content, charsMax), isError: isError === true };
+  return { content: boundBlocks(content, charsMax), ...flags };
 }
 
 function boundBlocks(blocks: readonly unknown[], charsMax: number): (TextBlock | ImageBlock)[] {
@@ -63,11 +61,7 @@ function isImage(block: unknown): block is ImageBlock {
   );
 }
 
-/** Start and end of a text that is too long, with a note of what is missing; lone surrogates, also those a cut leaves, replaced. */
+/** Lone surrogates, also those that a cut leaves, are replaced. */
 function cutText(text: string, charsMax: number): string {
-  if (text.length <= charsMax) return text.toWellFormed();
-  const headChars = Math.floor(charsMax * HEAD_SHARE);
-  const head = text.slice(0, headChars);
-  const tail = text.slice(text.length - (charsMax - headChars));
-  return `${head}\n[... ${text.length - charsMax} characters left out ...]\n${tail}`.toWellFormed();
+  return cutMiddle(text, charsMax).toWellFormed();
 }

@@ -1,5 +1,6 @@
 // Collects the output of a command in bounded memory (G28): its start and its end are kept, the middle is counted. The text that
 // comes out is valid whatever bytes went in, so that it can be stored and sent.
+import { continuationBytesAt } from './output-text.ts';
 
 /** A collector that keeps at most `bytesMax` bytes, half of them from the start and half from the end. */
 export class BoundedOutput {
@@ -71,11 +72,4 @@ function decode(bytes: Uint8Array): string {
 /** Without the character that the cut left incomplete at the end. */
 function decodeWhole(bytes: Uint8Array): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true });
-}
-
-/** How many bytes at the start belong to a character whose first byte was cut off. */
-function continuationBytesAt(bytes: Uint8Array): number {
-  let count = 0;
-  while (count < 3 && ((bytes[count] ?? 0) & 0xc0) === 0x80) count++;
-  return count;
 }

@@ -1,20 +1,46 @@
-// The tools that every agent starts with, before policy: files of the workspace, commands, and the session's status.
+// The tools that every agent starts with, before policy: files of the workspace and its memory, commands, the web, messages, and the
+// session's status. Which there are depends on the configuration alone, so that the list of an agent keeps its bytes.
 import { editTool } from './edit-tool.ts';
 import { createExecTool, type ExecOptions } from './exec-tool.ts';
 import { globTool } from './glob-tool.ts';
 import { grepTool } from './grep-tool.ts';
 import { readTool } from './read-tool.ts';
+import { memoryGetTool } from './memory-get-tool.ts';
+import { createMemorySearchTool, type MemoryIndex } from './memory-search-tool.ts';
+import { createMessageTool, type MessageToolOptions } from './message-tool.ts';
+import { createProcessTool, type ProcessToolOptions } from './process-tool.ts';
 import { createSessionStatusTool, type SessionStatusSource } from './session-status-tool.ts';
 import type { Tool } from './tool.ts';
+import { createWebFetchTool, type WebFetchOptions } from './web-fetch-tool.ts';
 import { writeTool } from './write-tool.ts';
 
 export interface CoreToolOptions {
   /** Absent: there is no `exec`. */
   exec?: ExecOptions | undefined;
+  /** Absent: there is no `process`. */
+  process?: ProcessToolOptions | undefined;
+  /** Absent: there are no memory tools. */
+  memory?: MemoryIndex | undefined;
+  /** Absent: there is no `web_fetch`. */
+  webFetch?: WebFetchOptions | undefined;
+  /** Absent: there is no `message`. */
+  message?: MessageToolOptions | undefined;
   sessionStatus: SessionStatusSource;
 }
 
-export function createCoreTools({ exec, sessionStatus }: CoreToolOptions): Tool[] {
-  const tools = [readTool, writeTool, editTool, grepTool, globTool, createSessionStatusTool(sessionStatus)];
-  return exec === undefined ? tools : [...tools, createExecTool(exec)];
+export function createCoreTools(options: CoreToolOptions): Tool[] {
+  const { exec, process, memory, webFetch, message, sessionStatus } = options;
+  return [
+    readTool,
+    writeTool,
+    editTool,
+    grepTool,
+    globTool,
+    createSessionStatusTool(sessionStatus),
+    ...(exec === undefined ? [] : [createExecTool(exec)]),
+    ...(process === undefined ? [] : [createProcessTool(process)]),
+    ...(memory === undefined ? [] : [createMemorySearchTool(memory), memoryGetTool]),
+    ...(webFetch === undefined ? [] : [createWebFetchTool(webFetch)]),
+    ...(message === undefined ? [] : [createMessageTool(message)]),
+  ];
 }

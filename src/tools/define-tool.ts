@@ -13,17 +13,19 @@ interface ToolDefinition<Input extends z.ZodObject> {
   /** Strict: a field that the tool does not know is an error, not a setting that is silently ignored. */
   input: Input;
   isIdempotent: boolean;
+  isReadOnly?: boolean;
   timeoutMs?: number;
   run(input: z.output<Input>, call: ToolCall): Promise<ToolOutcome>;
 }
 
 /** The tool, with its spec made from `input` and its input checked before `run` is called. */
 export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
-  const { name, description, summary, input: schema, isIdempotent, timeoutMs } = definition;
+  const { name, description, summary, input: schema, isIdempotent, isReadOnly = false, timeoutMs } = definition;
   return {
     spec: { name, description, input_schema: jsonSchemaOf(schema) },
     summary,
     isIdempotent,
+    isReadOnly,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     async run(input, call) {
       const parsed = schema.safeParse(input);

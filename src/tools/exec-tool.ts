@@ -4,11 +4,15 @@ import { stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { defineTool } from './define-tool.ts';
 import { execEnvironment } from './exec-environment.ts';
+import { outputText } from './output-text.ts';
+import type { ProcessKeeper } from './process-keeper.ts';
+import { readProcessLog } from './process-log.ts';
 import { type CommandEnd, runCommand } from './run-command.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, ToolTimeoutError } from './tool.ts';
 import { resolveInWorkspace } from './workspace-files.ts';
 
-const OUTPUT_BYTES_MAX = 200_000;
+/** With the lines around it, less than what a result may hold: it is cut once, here, where bytes that are gone are counted. */
+const OUTPUT_BYTES_MAX = 36_000;
 /** The kernel takes at most 128 KiB in one argument. */
 const COMMAND_BYTES_MAX = 131_000;
 /** Between TERM and KILL after a stop, an interruption or a shutdown. */
@@ -21,24 +25,52 @@ export interface ExecOptions {
   timeoutSeconds: number;
   /** The environment of this process; commands see it without its secrets. */
   environment: Readonly<Record<string, string | undefined>>;
+  /** Where commands are left to run in the background; absent: nowhere. */
+  background?: BackgroundOptions | undefined;
 }
 
-export function createExecTool({ timeoutSeconds, environment }: ExecOptions): Tool {
+interface BackgroundOptions {
+  keeper: Pick<ProcessKeeper, 'run'>;
+  /** Where outputs are. */
+  dataDir: string;
+  /** The longest that a command in the background may run, and how long it may when it does not say. */
+  timeoutSeconds: number;
+}
+
+/** The part of a call's time that is left for ending a command that was waited for. */
+const YIELD_MARGIN_MS = 1_000;
+
+const inputShape = {
+  command: z
+    .string()
+    .min(1)
+    .refine((command) => !command.includes('\0'), 'must not contain a NUL character')
+    .refine((command) => Buffer.byteLength(command) <= COMMAND_BYTES_MAX, {
+      error: `must not be longer than ${COMMAND_BYTES_MAX} bytes; write it to a file and run that`,
+    }),
+  timeoutSeconds: z.number().positive().optional().describe('End the command after this time'),
+  workdir: z.string().min(1).optional().describe('Directory to run in, relative to the workspace'),
+};
+
+const backgroundShape = {
+  background: z.boolean().optional().describe('Leave the command in the background at once'),
+  yieldMs: z
+    .int()
+    .min(0)
+    .max(3_600_000)
+    .optional()
+    .describe('Wait so many milliseconds for its end, then leave it in the background'),
+};
+
+type BackgroundInput = { [Field in keyof typeof backgroundShape]?: z.output<(typeof backgroundShape)[Field]> };
+
+export function createExecTool({ timeoutSeconds, environment, background }: ExecOptions): Tool {
   return defineTool({
     name: 'exec',
-    description: `Run a shell command (bash) in the workspace. stdin is empty; stdout and stderr come back in one text with the exit code, start and end of it when it is longer than 200 kB. A command runs at most ${timeoutSeconds} s. Processes that it leaves in the background are ended with it.`,
+    description: `Run a shell command (bash) in the workspace. stdin is empty; stdout and stderr come back in one text with the exit code, start and end of it when it is longer than 36 kB. A command runs at most ${timeoutSeconds} s. Processes that it leaves in the background are ended with it${behindText(background)}.`,
     summary: 'Run shell commands',
-    input: z.strictObject({
-      command: z
-        .string()
-        .min(1)
-        .refine((command) => !command.includes('\0'), 'must not contain a NUL character')
-        .refine((command) => Buffer.byteLength(command) <= COMMAND_BYTES_MAX, {
-          error: `must not be longer than ${COMMAND_BYTES_MAX} bytes; write it to a file and run that`,
-        }),
-      timeoutSeconds: z.number().positive().optional().describe('End the command after this time'),
-      workdir: z.string().min(1).optional().describe('Directory to run in, relative to the workspace'),
-    }),
+    input:
+      background === undefined ? z.strictObject(inputShape) : z.strictObject({ ...inputShape, ...backgroundShape }),
     // What a command does is unknown, so it is never run again on its own account.
     isIdempotent: false,
     timeoutMs: timeoutSeconds * 1000,
@@ -47,9 +79,20 @@ export function createExecTool({ timeoutSeconds, environment }: ExecOptions): To
       const workdir = await workdirOf(input.workdir, call);
       if (typeof workdir !== 'string') return workdir;
       const env = execEnvironment(environment, call.idempotencyKey);
-      return runUntil({ command: input.command, workdir, environment: env, timeoutMs, call });
+      const command = { command: input.command, workdir, environment: env, call };
+      const { background: isBackground = false, yieldMs = 0 }: BackgroundInput & object = { ...input };
+      if (background === undefined || !(isBackground || yieldMs > 0)) return runUntil({ ...command, timeoutMs });
+      const waitMs = isBackground ? 0 : Math.max(0, Math.min(yieldMs, timeoutSeconds * 1000 - YIELD_MARGIN_MS));
+      const secondsMax = background.timeoutSeconds;
+      const runMs = Math.min(input.timeoutSeconds ?? secondsMax, secondsMax) * 1000;
+      return leave({ ...command, timeoutMs: runMs }, waitMs, background);
     },
   });
+}
+
+function behindText(background: BackgroundOptions | undefined): string {
+  if (background === undefined) return '';
+  return `; to leave the command itself there, at most ${background.timeoutSeconds} s, use background or yieldMs, and then process`;
 }
 
 /** The real directory to run in, or the error result that says why there is none. */
@@ -101,4 +144,28 @@ function describeEnd(end: CommandEnd, timeout: ToolTimeoutError | undefined): To
   else if (end.exitSignal !== null) lines.push(`[ended by ${end.exitSignal}]`);
   else lines.push(`[exit code ${end.exitCode}]`);
   return { content: lines.join('\n'), isError: timeout !== undefined || end.exitCode !== 0 };
+}
+
+/** Starts a command that may outlive its call, and waits a while for its end. */
+async function leave(
+  command: TimedCommand,
+  yieldMs: number,
+  { keeper, dataDir }: BackgroundOptions,
+): Promise<ToolOutcome> {
+  const start = await keeper.run({ ...command, yieldMs });
+  if (start.kind === 'refused') return errorOutcome(`exec: background: ${start.reason}`);
+  const { id } = start;
+  const logged = await readProcessLog({ dataDir, id }, { from: -OUTPUT_BYTES_MAX, bytesMax: OUTPUT_BYTES_MAX });
+  const isOver = start.kind === 'over';
+  const text = logged === null ? '' : outputText(logged.bytes, { isStart: logged.from === 0, isEnd: isOver });
+  const lines = text === '' ? [] : [text.replace(/\n$/, '')];
+  if (logged !== null && logged.from > 0) lines.unshift(`[the first ${logged.from} bytes are in the log of ${id}]`);
+  if (!isOver) {
+    lines.push(`[running in the background as ${id}: use process with this sessionId to poll, log, write or kill]`);
+    return { content: lines.join('\n'), isError: false };
+  }
+  const { exitCode, exitSignal, reason } = start.end;
+  if (reason !== null) lines.push(`[killed: ${reason}]`);
+  else lines.push(exitSignal === null ? `[exit code ${exitCode}]` : `[ended by ${exitSignal}]`);
+  return { content: lines.join('\n'), isError: exitCode !== 0 || reason !== null };
 }

@@ -28,6 +28,7 @@ export const globTool: Tool = defineTool({
     path: z.string().min(1).optional().describe('Directory to search in, relative to the workspace; default all of it'),
   }),
   isIdempotent: true,
+  isReadOnly: true,
   async run({ pattern, path }, call) {
     const fault = faultOfGlobPattern(pattern);
     if (fault !== undefined) return errorOutcome(`glob: pattern: ${fault}`);

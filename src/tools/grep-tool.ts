@@ -14,5 +14,6 @@ export const grepTool: Tool = defineTool({
     path: z.string().min(1).optional().describe('File or directory to search, relative to the workspace; default all'),
   }),
   isIdempotent: true,
+  isReadOnly: true,
   run: (input, call) => runToolsetTool((toolset, context) => toolset.betaGrepTool(context), input, call),
 });

@@ -25,6 +25,7 @@ export const readTool: Tool = defineTool({
       .describe('[start_line, end_line], 1-indexed, inclusive; an end_line of -1 reads to the end'),
   }),
   isIdempotent: true,
+  isReadOnly: true,
   async run(input, call) {
     const bytes = await sizeOf(call.workspaceDir, input.file_path);
     if (bytes > SCANNED_BYTES_MAX) {

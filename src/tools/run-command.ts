@@ -1,12 +1,11 @@
 // Runs one shell command in a process group of its own, and does not leave before everything that it started is over: what
 // outlived its call could neither be stopped nor be seen. Memory is bounded; nothing here waits without a limit.
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { BoundedOutput } from './bounded-output.ts';
 import { endProcessGroup, isGroupAlive } from './process-group.ts';
 import { guardProcessGroup, releaseProcessGroup } from './process-guard.ts';
+import { startShell } from './start-shell.ts';
 
 /** For processes that the command left running in the background when it ended by itself. */
 const LEFTOVER_GRACE_MS = 500;
@@ -44,7 +43,7 @@ export interface CommandEnd {
 export async function runCommand(command: Command): Promise<CommandEnd> {
   const { signal } = command;
   signal.throwIfAborted();
-  const shell = startShell(command);
+  const shell = startShell({ ...command, stdin: 'empty' });
   const output = new BoundedOutput(command.outputBytesMax);
   shell.stdout.on('data', (chunk: Buffer) => output.write(chunk));
   const closed = once(shell.stdout, 'close').catch(() => undefined);
@@ -68,24 +67,6 @@ export async function runCommand(command: Command): Promise<CommandEnd> {
     shell.stdout.destroy();
     releaseProcessGroup(groupId);
   }
-}
-
-/**
- * The outer sh waits for a line before it becomes the shell that runs the command: if this process dies before the group is guarded, the
- * line never comes and nothing runs. It gives the shell one pipe for both of its outputs, so that their order is kept. `--` because
- * a command may begin with a dash.
- */
-function startShell({ command, workdir, environment }: Command) {
-  const path = existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh';
-  const shell = spawn('/bin/sh', ['-c', 'read -r go && exec "$0" -c -- "$1" </dev/null 2>&1', path, command], {
-    cwd: workdir,
-    env: environment,
-    detached: true,
-    stdio: ['pipe', 'pipe', 'ignore'],
-  });
-  // It may be killed before it has read.
-  shell.stdin.on('error', () => undefined);
-  return shell;
 }
 
 function aborted(signal: AbortSignal): Promise<true> {

@@ -11,7 +11,8 @@ const ABORT_SETTLE_MS = 2_500;
 const TIMER_MS_MAX = 2_147_483_647;
 
 /**
- * Runs `tool` and returns its outcome, bounded and well-formed. `timeoutMs` is the limit for tools that declare none.
+ * Runs `tool` and returns its outcome, bounded and well-formed. `timeoutMs` is the limit for tools that declare none;
+ * `resultCharsMax` the most text of a result (absent: as for the largest window).
  *
  * - The time is over: `call.signal` (as the tool sees it) aborts with a `ToolTimeoutError`; the outcome is the tool's own answer to that,
  *   or an error result that names the tool and its limit.
@@ -23,7 +24,7 @@ export async function runTool(
   tool: Tool,
   input: unknown,
   call: ToolCall,
-  { timeoutMs }: { timeoutMs: number },
+  { timeoutMs, resultCharsMax }: { timeoutMs: number; resultCharsMax?: number },
 ): Promise<ToolOutcome> {
   call.signal.throwIfAborted();
   const limitMs = Math.min(tool.timeoutMs ?? timeoutMs, TIMER_MS_MAX);
@@ -33,9 +34,11 @@ export async function runTool(
   const signal = AbortSignal.any([call.signal, deadline.signal]);
   try {
     const outcome = await settledOrAbandoned(settle(tool, input, { ...call, signal }), signal);
-    if (outcome.kind === 'answered') return boundOutcome(outcome.outcome);
+    if (outcome.kind === 'answered') return boundOutcome(outcome.outcome, resultCharsMax);
     call.signal.throwIfAborted();
-    return deadline.signal.aborted ? timeoutOutcome(timeout) : boundOutcome(thrownOutcome(tool, outcome));
+    return deadline.signal.aborted
+      ? timeoutOutcome(timeout)
+      : boundOutcome(thrownOutcome(tool, outcome), resultCharsMax);
   } finally {
     clearTimeout(timer);
   }

@@ -4,19 +4,16 @@ import { z } from 'zod';
 import { defineTool } from './define-tool.ts';
 import type { Tool, ToolCall } from './tool.ts';
 
+/** What a call does not say of itself. */
 export interface SessionStatus {
-  /** As `provider/model`. */
-  model: string;
-  /** The thinking level. */
-  thinking: string;
   /** The wall time. */
   now: Date;
   /** The user's time zone as an IANA name; the machine's own when absent or unknown. */
   timezone?: string | undefined;
 }
 
-/** Called once for each call of the tool, for that call's session. May throw; the model is then told that it failed. */
-export type SessionStatusSource = (call: ToolCall) => SessionStatus | Promise<SessionStatus>;
+/** Called once for each call of the tool. Must not throw. */
+export type SessionStatusSource = (call: ToolCall) => SessionStatus;
 
 export function createSessionStatusTool(source: SessionStatusSource): Tool {
   return defineTool({
@@ -25,13 +22,14 @@ export function createSessionStatusTool(source: SessionStatusSource): Tool {
     summary: 'Show session status and the current date and time',
     input: z.strictObject({}),
     isIdempotent: true,
+    isReadOnly: true,
     async run(_input, call) {
-      const status = await source(call);
+      const status = source(call);
       const lines = [
         `Session: ${call.sessionKey}`,
         `Agent: ${call.agentId}`,
-        `Model: ${status.model}`,
-        `Thinking: ${status.thinking}`,
+        `Model: ${call.model}`,
+        `Thinking: ${call.thinking}`,
         `Current time: ${localTime(status.now, status.timezone)}`,
         `UTC: ${status.now.toISOString()}`,
       ];

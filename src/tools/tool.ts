@@ -7,6 +7,9 @@ import type { ToolSpec } from '../core/model-request.ts';
 export interface ToolCall {
   sessionKey: string;
   agentId: string;
+  /** The model that the turn asks, as `provider/model`, and how much it thinks. */
+  model: string;
+  thinking: string;
   turnId: string;
   /** The model's id of this call (`toolu_...`). */
   callId: string;
@@ -24,6 +27,11 @@ export interface ToolCall {
 export interface ToolOutcome {
   content: string | (TextBlock | ImageBlock)[];
   isError: boolean;
+  /**
+   * True ends the turn behind the batch, without a reply and without asking the model again: the session waits for something that
+   * will wake it. The other calls of the batch are finished first. Means nothing in an error result.
+   */
+  endsTurn?: boolean;
 }
 
 export interface Tool {
@@ -32,6 +40,11 @@ export interface Tool {
   summary: string;
   /** True when running it twice with the same input and idempotency key does no harm: only then is it run again after a crash. */
   isIdempotent: boolean;
+  /**
+   * True when a run changes nothing anywhere and only looks: there is no effect for the ledger to guard, so a run that is over in a
+   * moment is committed together with the answer that called it. Implies `isIdempotent`.
+   */
+  isReadOnly?: boolean;
   /** The longest it may run, in milliseconds; absent: the configured default. */
   timeoutMs?: number;
   /**

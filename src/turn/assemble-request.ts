@@ -1,87 +1,67 @@
-// Assembles what stays the same through a turn: system prompt, tools, model. Pure but for the workspace's files, which are read
-// through a short cache. Equal inputs give equal bytes, so that the provider's prompt cache holds (and a retry sends the same).
-import { createHash } from 'node:crypto';
-import os from 'node:os';
-import { modelRefOf, type AgentSettings, type ThinkingLevel } from '../config.ts';
-import type { InboundMessage } from '../core/inbound.ts';
-import { channelOf } from '../core/inbound.ts';
-import type { SystemBlock } from '../core/model-request.ts';
-import { promptModeOf } from '../core/prompt/prompt-mode.ts';
+// Assembles what stays the same through a turn: system prompt, tools, model. Pure: equal inputs give equal bytes, so that the
+// provider's prompt cache holds (and a retry sends the same).
+import { modelRefOf, type AgentSettings, type Config, type ThinkingLevel } from '../config.ts';
+import { splitAtBoundary } from '../core/prompt/cache-boundary.ts';
+import type { PromptMode } from '../core/prompt/prompt-mode.ts';
 import { systemBlocks } from '../core/prompt/system-blocks.ts';
-import type { InboundMeta, RuntimeFacts } from '../core/prompt/system-input.ts';
-import { buildSystemPrompt } from '../core/prompt/system-prompt.ts';
-import type { SessionKind } from '../core/session-key.ts';
+import type { Contributed, GroupActivation, SystemPromptInput } from '../core/prompt/system-input.ts';
+import { joinSections, writeSections, type SectionSpan, type WrittenSection } from '../core/prompt/system-prompt.ts';
 import { tokenLimits } from '../core/thinking-budget.ts';
-import type { ClaimedSession } from '../store/claim-session.ts';
 import type { Toolset } from '../tools/toolset.ts';
-import type { RequestBase, TurnContext } from './context.ts';
-import { loadWorkspaceFiles } from './load-workspace.ts';
+import { agentFactsOf, MACHINE } from './agent-facts.ts';
+import type { RequestBase } from './context.ts';
+import type { ChatFacts, SessionWorkspace } from './session-context.ts';
 import { TurnFailed } from './turn-end.ts';
 
-/** What the session and its message say about the model. */
-export interface RequestChoices {
-  session: ClaimedSession;
+/** What a turn's system prompt is written from. */
+export interface SystemChoices {
+  config: Config;
   agent: AgentSettings;
+  mode: PromptMode;
   toolset: Toolset;
-  /** The last of the inputs, when they are messages. */
-  message: InboundMessage | null;
+  workspace: SessionWorkspace;
+  chat: ChatFacts;
+  /** Set in the turn that explains the agent's role in its group. */
+  groupIntro: GroupActivation | null;
+  /** `provider/model`. */
+  model: string;
   thinking: ThinkingLevel;
+  /** What plugins contribute, behind what the configuration does. */
+  contributions: readonly Contributed[];
 }
 
-const RUNTIME: RuntimeFacts = {
-  host: os.hostname(),
-  os: `${os.type()} ${os.release()}`,
-  arch: os.arch(),
-  node: process.version,
-};
+/** The channels on which agents can react to messages. */
+const REACTING_CHANNELS: ReadonlySet<string> = new Set(['telegram', 'signal']);
 
-/** Builds the unchanging part of a turn's requests. Throws `TurnFailed` for a model that cannot be used. */
-export async function assembleRequest(context: TurnContext, choices: RequestChoices): Promise<RequestBase> {
-  const { agent, toolset } = choices;
-  const model = modelOf(choices);
-  const prompt = buildSystemPrompt({
-    mode: promptModeOf(choices.session.kind as SessionKind, agent.promptMode),
-    agentId: agent.id,
-    tools: toolset.tools.map((tool) => ({ name: tool.spec.name, summary: tool.summary })),
-    workspaceDir: agent.workspaceDir,
-    files: await loadWorkspaceFiles(agent.workspaceDir, context.config.workspace.bootstrapFiles),
-    fileLimits: { charsPerFileMax: agent.bootstrapMaxChars, charsTotalMax: agent.bootstrapTotalMaxChars },
-    timezone: agent.userTimezone,
-    model,
-    defaultModel: agent.model,
-    thinking: choices.thinking,
-    modelAliases: agent.models,
-    runtime: RUNTIME,
-    ...inboundParts(choices.message),
-  });
-  return {
+/** The sections of a turn's system prompt: those of the configuration, when it has its own prompt, else Holdfast's. */
+export function systemSections(choices: SystemChoices): WrittenSection[] {
+  const { systemPromptOverride } = choices.agent;
+  if (systemPromptOverride === undefined) return writeSections(systemInputOf(choices));
+  const { stable, dynamic } = splitAtBoundary(systemPromptOverride);
+  const section = { name: 'system-prompt-override', origin: 'configuration' } as const;
+  return [
+    { ...section, isStable: true, text: stable },
+    { ...section, isStable: false, text: dynamic },
+  ].filter(({ text }) => text !== '');
+}
+
+/** The unchanging part of a turn's requests, and where the sections of its system prompt stand. */
+export function assembleRequest(
+  sections: readonly WrittenSection[],
+  { model, thinking, toolset }: Pick<SystemChoices, 'model' | 'thinking' | 'toolset'>,
+): { request: RequestBase; spans: SectionSpan[] } {
+  const { prompt, spans } = joinSections(sections);
+  const request: RequestBase = {
     model: model.slice('anthropic/'.length),
-    ...tokenLimits(choices.thinking),
+    ...tokenLimits(thinking),
     system: systemBlocks(prompt),
     tools: toolset.specs,
   };
+  return { request, spans };
 }
 
-/** A part of a request as it is kept: JSON text under the hash of its bytes. */
-export interface Snapshot {
-  sha256: string;
-  content: string;
-}
-
-export function snapshotOf(part: SystemBlock[] | RequestBase['tools']): Snapshot {
-  const known = snapshots.get(part);
-  if (known !== undefined) return known;
-  const content = JSON.stringify(part);
-  const snapshot = { sha256: createHash('sha256').update(content).digest('hex'), content };
-  snapshots.set(part, snapshot);
-  return snapshot;
-}
-
-/** Toolsets are the same objects from turn to turn. */
-const snapshots = new WeakMap<object, Snapshot>();
-
-function modelOf({ agent, session, message }: RequestChoices): string {
-  const wanted = message?.model ?? session.model ?? agent.model;
+/** The model of a turn as `provider/model`, from a name or an alias. Throws `TurnFailed` for one that cannot be used. */
+export function modelFor(agent: AgentSettings, wanted: string): string {
   const model = modelRefOf(agent, wanted);
   if (model?.startsWith('anthropic/')) return model;
   throw new TurnFailed(
@@ -90,23 +70,32 @@ function modelOf({ agent, session, message }: RequestChoices): string {
   );
 }
 
-function inboundParts(message: InboundMessage | null): {
-  channel?: string;
-  inbound?: InboundMeta;
-  groupSystemPrompt?: string;
-} {
-  if (message === null) return {};
-  const { chatId, provider, surface, chatType = 'direct', groupSystemPrompt } = message;
-  const channel = channelOf(message);
+function systemInputOf(choices: SystemChoices): SystemPromptInput {
+  const { config, agent, mode, toolset, workspace, chat, groupIntro, model, thinking } = choices;
+  const facts = agentFactsOf(config, agent);
   return {
-    channel,
-    inbound: {
-      channel,
-      chatType,
-      ...(chatId === undefined ? {} : { chatId }),
-      ...(provider === undefined ? {} : { provider }),
-      ...(surface === undefined ? {} : { surface }),
-    },
-    ...(groupSystemPrompt === undefined ? {} : { groupSystemPrompt }),
+    ...facts,
+    ...chat,
+    ...channelFactsOf(config, chat.channel),
+    mode,
+    tools: toolset.tools.map((tool) => ({ name: tool.spec.name, summary: tool.summary })),
+    files: workspace.files,
+    skillsPrompt: workspace.skills,
+    model,
+    thinking,
+    runtime: workspace.repo === null ? MACHINE : { ...MACHINE, repo: workspace.repo },
+    contributions: [...(facts.contributions ?? []), ...choices.contributions],
+    ...(groupIntro === null ? {} : { groupIntro }),
   };
+}
+
+/** What the configuration knows of the channel that a chat is on. */
+function channelFactsOf(
+  config: Config,
+  channel: string | undefined,
+): Pick<SystemPromptInput, 'capabilities' | 'messageHints' | 'reactions'> {
+  if (channel === undefined) return {};
+  const { capabilities = [], messageHints = [], reactions } = config.channels.platforms[channel] ?? {};
+  const mode = reactions ?? (REACTING_CHANNELS.has(channel) ? config.reactions.mode : 'off');
+  return { capabilities, messageHints, ...(mode === 'off' ? {} : { reactions: { channel, mode } }) };
 }

@@ -2,19 +2,25 @@
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { ModelRequest } from '../core/model-request.ts';
+import type { SubagentRole } from '../core/subagent-role.ts';
+import type { ImageLoader } from '../images/load-images.ts';
 import type { Logger } from '../logger.ts';
 import type { Model } from '../model/model.ts';
+import type { Plugins } from '../plugins/plugins.ts';
 import type { Coalesced } from '../store/coalescer.ts';
 import type { Database } from '../store/database.ts';
 import type { JournalWrite, Verdict } from '../store/journal.ts';
+import type { CompactionBegin, CompactionBegun } from '../store/journal/begin-compaction.ts';
 import type { Ending, TurnEnd } from '../store/journal/finish-turn.ts';
 import type { NewTurn, Opening } from '../store/journal/open-turn.ts';
+import type { CompactionVerdict, CompactionWrite } from '../store/journal/write-compaction.ts';
 import type { Claim, ClaimRequest } from '../store/claim-session.ts';
 import type { NeededRing, Release } from '../store/session-locks.ts';
 import type { Toolset } from '../tools/toolset.ts';
 import type { Committed } from '../wake.ts';
 import type { DeltaWriter } from './delta-writer.ts';
 import type { LockKeeper } from './held-session.ts';
+import type { SnapshotCache } from './snapshot-cache.ts';
 import type { TranscriptCache } from './transcript-cache.ts';
 
 export interface TurnContext {
@@ -28,15 +34,21 @@ export interface TurnContext {
     openTurn: Coalesced<NewTurn, Opening>;
     commitStep: Coalesced<JournalWrite, Verdict>;
     finishTurn: Coalesced<TurnEnd, Ending>;
+    beginCompaction: Coalesced<CompactionBegin, CompactionBegun>;
+    writeCompaction: Coalesced<CompactionWrite, CompactionVerdict>;
   };
   locks: LockKeeper;
   deltas: DeltaWriter;
   transcripts: TranscriptCache;
   model: Model;
-  /** The tools of an agent, in stable order. */
-  toolsetOf: (agentId: string) => Toolset;
+  /** The tools of an agent in a session of that role, in stable order. */
+  toolsetOf: (agentId: string, role: SubagentRole) => Toolset;
+  plugins: Plugins;
+  images: ImageLoader;
   /** Hashes of snapshots that are in the database already. */
   knownSnapshots: Set<string>;
+  /** Contents of snapshots that turns ask for again. */
+  snapshotCache: SnapshotCache;
   /** A number in [0, 1), for jitter. */
   random: () => number;
   /** True while the worker drains: a turn stops at its next step boundary and is left resumable. */

@@ -1,26 +1,42 @@
 // Ends a turn: with its last answer, with a failure, or stopped. Each is one commit that also settles the messages, puts the
 // reply into the outbox and gives the lock back.
 import { textOf, toolUsesOf } from '../core/content.ts';
+import { CODE_OF_STOP } from '../core/failure.ts';
+import type { ModelAnswer } from '../core/model-request.ts';
+import { stopMessage } from '../core/stream/stop-reasons.ts';
 import { decideOutcome } from '../core/next-steps.ts';
+import type { ReplyTarget } from '../core/reply-tags.ts';
 import type { DeliveryId } from '../core/ids.ts';
 import type { InboundMessage } from '../core/inbound.ts';
+import type { OwnInput } from '../core/own-input.ts';
 import { newId } from '../ids.ts';
+import { INTERRUPTED, ROLLED_BACK } from '../core/stop-words.ts';
 import type { Ending, NewDelivery, TurnEnd } from '../store/journal/finish-turn.ts';
 import type { Answered } from './ask-model.ts';
 import type { TurnContext } from './context.ts';
+import { modelEnded } from './model-events.ts';
+import { settleAnswer, settleFault, type Outreach } from './reach-out.ts';
+import { replyRulesOf } from './reply-rules.ts';
 import { stoppedMoment } from './run-tools.ts';
 import { applied, writeOf, type Moment, type RunningTurn } from './running-turn.ts';
+import { wasSentByTool } from './sent-messages.ts';
+import { judgePoll, silentMoment } from './judge-poll.ts';
 import { answerMoment } from './tool-loop.ts';
 import type { StopReason, TurnFailed } from './turn-end.ts';
 
 type Outcome = Pick<TurnEnd, 'status' | 'messageStatus' | 'reply' | 'error'> &
-  Partial<Pick<TurnEnd, 'wasAborted' | 'deliveries' | 'deadLetter' | 'isPromptHidden'>>;
+  Outreach &
+  Partial<Pick<TurnEnd, 'wasAborted' | 'deliveries' | 'deadLetter' | 'hides' | 'pollResult'>> & {
+    /** True when a message that wants to be next has ended the turn. */
+    isInterrupted?: boolean;
+  };
 
 /** Failures that the same prompt would bring about again. */
 const FAULTS_OF_PROMPT = new Set([
   'model_invalid_request',
   'model_request_too_large',
   'model_context_overflow',
+  'blocked',
   'malformed_history',
 ]);
 
@@ -28,17 +44,65 @@ const FAULTS_OF_PROMPT = new Set([
 export async function finishAnswered(context: TurnContext, turn: RunningTurn, answered: Answered): Promise<Ending> {
   const moment = await answerMoment(context, turn, answered);
   const { answer } = answered;
-  if (
-    answer.stopReason === 'model_context_window_exceeded' ||
-    (answer.stopReason === 'refusal' && textOf(answer.content) === '')
-  ) {
-    const code = answer.stopReason === 'refusal' ? 'model_refused' : 'model_context_overflow';
-    const error = { code, message: `The model stopped with ${answer.stopReason}.` };
-    return end(context, turn, moment, { status: 'failed', messageStatus: 'failed', reply: null, error });
+  const error = errorOf(answer);
+  if (error !== null) {
+    const outreach = settleFault(context, turn, { status: 'failed', message: error.message });
+    return end(context, turn, moment, { status: 'failed', messageStatus: 'failed', reply: null, error, ...outreach });
   }
-  const outcome = decideOutcome(textOf(answer.content));
-  const deliveries = outcome.reply === null ? [] : deliveriesOf(context, turn, outcome.reply);
-  return end(context, turn, moment, { ...outcome, error: null, deliveries });
+  const decided = decideOutcome(textOf(answer.content), replyRulesOf(context, turn));
+  const { outcome, delivered, outreach } = settleAnswer(context, turn, { outcome: decided, entries: moment.entries });
+  const { replyTarget, ...ended } = outcome;
+  if (turn.kind === 'heartbeat') {
+    const poll = judgePoll(context, turn, ended.reply);
+    if (poll.pollResult !== 'alert') {
+      return end(context, turn, silentMoment(moment, poll), {
+        status: 'silent',
+        messageStatus: 'silent',
+        reply: null,
+        error: null,
+        ...poll,
+      });
+    }
+  }
+  const deliveries = delivered === null ? [] : deliveriesOf(context, turn, { text: delivered, replyTarget });
+  const pollResult = turn.kind === 'heartbeat' ? ({ pollResult: 'alert' } as const) : {};
+  return end(context, turn, moment, { ...ended, error: null, deliveries, ...pollResult, ...outreach });
+}
+
+/** What is wrong with a last answer by the reason of its end; null: nothing. */
+function errorOf({ stopReason, wireStopReason, content }: ModelAnswer): { code: string; message: string } | null {
+  switch (stopReason) {
+    case 'model_context_window_exceeded':
+      return { code: 'model_context_overflow', message: `The model stopped with ${stopReason}.` };
+    case 'refusal':
+      return textOf(content) === ''
+        ? { code: 'model_refused', message: `The model stopped with ${stopReason}.` }
+        : null;
+    case 'sensitive':
+    case 'unhandled':
+      return { code: CODE_OF_STOP[stopReason], message: stopMessage(stopReason, wireStopReason ?? stopReason) };
+    case 'end_turn':
+    case 'tool_use':
+    case 'max_tokens':
+    case 'stop_sequence':
+    case 'pause_turn':
+      return null;
+  }
+}
+
+/**
+ * Ends a turn whose tools have asked for it: the session now waits for something that will wake it. The results of the batch are in
+ * `moment`, so the model knows of them when it is asked the next time.
+ */
+export function finishYielded(context: TurnContext, turn: RunningTurn, moment: Moment): Promise<Ending> {
+  return end(context, turn, moment, { status: 'silent', messageStatus: 'silent', reply: null, error: null });
+}
+
+/** Ends a turn that only condensed its session: what it says goes to whoever asked for it, not to a channel. */
+export async function finishCompacted(context: TurnContext, turn: RunningTurn, reply: string): Promise<Ending> {
+  // The hint that an earlier turn was stopped is for the next prompt.
+  const { wasAborted } = turn.session;
+  return end(context, turn, {}, { status: 'completed', messageStatus: 'answered', reply, error: null, wasAborted });
 }
 
 /** Ends a turn that cannot succeed. */
@@ -52,7 +116,11 @@ export async function finishFailed(context: TurnContext, turn: RunningTurn, fail
     reply: null,
     error,
     deadLetter,
-    isPromptHidden: turn.lastEntry.kind === 'prompt' && FAULTS_OF_PROMPT.has(failure.code),
+    ...settleFault(context, turn, { status: 'failed', message: failure.message }),
+    hides:
+      turn.transcript.entries.at(-1)?.kind === 'prompt' && FAULTS_OF_PROMPT.has(failure.code)
+        ? ('prompt' as const)
+        : null,
   });
 }
 
@@ -63,13 +131,20 @@ export async function finishStopped(
   reason: Extract<StopReason, { kind: 'stopped' | 'turn-timeout' }>,
 ): Promise<Ending> {
   const isStop = reason.kind === 'stopped';
-  const code = isStop ? 'aborted' : 'turn_timeout';
-  return end(context, turn, await closingMoment(context, turn, reason.message), {
+  const isRolledBack = isStop && reason.message === ROLLED_BACK;
+  const isInterrupted = isStop && (isRolledBack || reason.message === INTERRUPTED);
+  const code = isInterrupted ? 'interrupted' : isStop ? 'aborted' : 'turn_timeout';
+  const { entries: closing = [], ...moment } = await closingMoment(context, turn, reason.message);
+  return end(context, turn, isRolledBack ? moment : { ...moment, entries: closing }, {
     status: isStop ? 'aborted' : 'timedOut',
     messageStatus: isStop ? 'cancelled' : 'failed',
     reply: null,
     error: { code, message: reason.message },
-    wasAborted: isStop,
+    // What was rolled back never happened.
+    wasAborted: isStop && !isRolledBack,
+    hides: isRolledBack ? 'turn' : null,
+    isInterrupted,
+    ...settleFault(context, turn, { status: isStop ? 'killed' : 'timedOut', message: reason.message }),
   });
 }
 
@@ -84,13 +159,13 @@ async function closingMoment(context: TurnContext, turn: RunningTurn, message: s
   const broken = turn.callWithoutAnswer;
   if (broken === null) return moment;
   await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
-  const { callNo: call, status, error } = broken;
-  return { ...moment, modelCalls: [broken], events: [{ type: 'model.ended', data: { call, status, error } }] };
+  return { ...moment, modelCalls: [broken], events: [modelEnded(turn.id, broken)] };
 }
 
 async function end(context: TurnContext, turn: RunningTurn, moment: Moment, outcome: Outcome): Promise<Ending> {
   const write = writeOf(turn, moment);
-  const { status, reply, error } = outcome;
+  const { status, reply, error, hides = null } = outcome;
+  const { queue } = context.config.messages;
   const ending = await context.store.finishTurn({
     ...write,
     status,
@@ -98,33 +173,48 @@ async function end(context: TurnContext, turn: RunningTurn, moment: Moment, outc
     reply,
     error,
     wasAborted: outcome.wasAborted ?? false,
-    contextTokens: turn.contextTokens,
+    contextTokens: hides === 'poll' ? (turn.room.condensedTokens ?? turn.session.contextTokens) : turn.contextTokens,
     deliveries: outcome.deliveries ?? [],
     deadLetter: outcome.deadLetter ?? null,
-    isPromptHidden: outcome.isPromptHidden ?? false,
-    debounceMs: 0,
+    hides,
+    ...(outcome.pollResult === undefined ? {} : { pollResult: outcome.pollResult }),
+    debounceMs: outcome.isInterrupted === true ? 0 : (turn.session.queueDebounceMs ?? queue.debounceMs),
+    announceDebounceMs: outcome.isInterrupted === true ? 0 : turn.agent.subagents.announceDebounce,
+    gatherMsMax: queue.gatherMsMax,
+    steerSeen: turn.steers.seen,
     ended: { type: 'turn.ended', data: { status, reply, error } },
+    ...(outcome.run === undefined ? {} : { run: outcome.run }),
+    ...(outcome.notices === undefined ? {} : { notices: outcome.notices }),
   });
   if (ending.kind === 'ok') {
     applied(turn, write);
-    if (outcome.isPromptHidden !== true) context.transcripts.keep(turn.session.id, turn.transcript);
+    if (hides === null) context.transcripts.keep(turn.session.id, turn.transcript);
     context.onCommit(turn.session.id, 'settlement');
+    for (const sessionId of ending.reached.sessions) context.onCommit(sessionId, 'progress');
   }
   return ending;
 }
 
 /** The reply goes where the last of the messages asked for, else where the configuration says, else nowhere. */
-function deliveriesOf(context: TurnContext, turn: RunningTurn, reply: string): NewDelivery[] {
+function deliveriesOf(
+  context: TurnContext,
+  turn: RunningTurn,
+  { text, replyTarget }: { text: string; replyTarget: ReplyTarget | null },
+): NewDelivery[] {
   const { webhook } = context.config.channels;
   const last = turn.inputs.at(-1)?.body as InboundMessage | undefined;
+  const own = last as OwnInput | undefined;
   const url = last?.deliver?.url ?? webhook.url;
-  if (url === undefined) return [];
+  if (url === undefined || own?.deliver === null || wasSentByTool(turn, text)) return [];
+  const answeredId = replyTarget?.kind === 'message' ? replyTarget.id : last?.messageId;
   const payload = {
     type: 'reply',
     sessionKey: turn.session.key,
     turnId: turn.id,
     messageIds: turn.inputs.map((input) => input.id),
-    text: reply,
+    text,
+    ...(own?.channel === undefined ? {} : { channel: own.channel }),
+    ...(replyTarget === null || answeredId === undefined ? {} : { replyToMessageId: answeredId }),
   };
   return [{ id: newId<DeliveryId>(), channel: 'webhook', target: { url }, payload, expiresMs: webhook.expiresAfter }];
 }

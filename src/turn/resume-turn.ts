@@ -2,11 +2,17 @@
 // tools come from the snapshots that the turn was opened with, and the journal says how far it got.
 import type { ThinkingLevel } from '../config.ts';
 import type { SystemBlock, ToolSpec } from '../core/model-request.ts';
+import { roleAt } from '../core/subagent-role.ts';
 import { tokenLimits } from '../core/thinking-budget.ts';
 import type { Claim, OpenTurn } from '../store/claim-session.ts';
 import { readSnapshots } from '../store/snapshots.ts';
+import { noEntry } from './compact-turn.ts';
 import type { TurnContext } from './context.ts';
+import { roomOf } from './context-room.ts';
 import type { HeldSession } from './held-session.ts';
+import { limitsOf, viewRules } from './open-view.ts';
+import { settingsFor } from './own-inputs.ts';
+import { RequestView } from './request-view.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { settingsOf, transcriptOf } from './start-turn.ts';
 import { TurnFailed } from './turn-end.ts';
@@ -22,11 +28,12 @@ export async function resumeTurn(
   held: HeldSession,
 ): Promise<RunningTurn> {
   const { session } = claim;
-  const agent = settingsOf(context, session);
+  const agent = settingsFor(settingsOf(context, session), open.inputs);
   const transcript = transcriptOf(context, claim);
   const snapshots = await readSnapshots(context.database, [open.systemSha256, open.toolsSha256]);
   if (session.stopReason !== null) held.stop({ kind: 'stopped', message: session.stopReason });
-  const lastEntry = transcript.last;
+  const lastEntry =
+    open.kind === 'compaction' ? (transcript.last ?? noEntry(session.entrySeq, open.id)) : transcript.last;
   if (lastEntry === null) throw new Error(`The turn ${open.id} is open but its prompt is not on the active path.`);
   context.logger.info(
     { turnId: open.id, session: session.key, attempt: open.attempt, deaths: open.deaths, steps: open.steps },
@@ -35,19 +42,28 @@ export async function resumeTurn(
   const { deaths } = open;
   return {
     id: open.id,
+    kind: open.kind,
     session,
     agent,
     held,
     inputs: open.inputs,
     request: {
       model: open.model,
-      ...tokenLimits((open.thinking as ThinkingLevel | null) ?? agent.thinking),
+      ...(limitsOf(open.view) ?? tokenLimits((open.thinking as ThinkingLevel | null) ?? agent.thinking)),
       system: (snapshots.get(open.systemSha256) ?? []) as SystemBlock[],
       tools: (snapshots.get(open.toolsSha256) ?? []) as ToolSpec[],
     },
-    toolset: context.toolsetOf(agent.id),
+    toolset: context.toolsetOf(agent.id, roleAt(session.depth, agent.subagents.maxSpawnDepth)),
+    requests: new RequestView(
+      transcript,
+      await viewRules(context, { view: open.view, promptSeq: open.promptSeq, model: open.model }),
+    ),
+    sessionView: session.view,
+    isSessionViewChanged: false,
     transcript,
     lastEntry,
+    thinking: open.thinking ?? agent.thinking,
+    baseSeq: session.entrySeq,
     failure: deaths >= DEATHS_MAX ? new TurnFailed('poison', `${deaths} workers died while they ran this turn.`) : null,
     progress: {
       turnId: open.id,
@@ -60,8 +76,12 @@ export async function resumeTurn(
       cacheWriteTokens: open.cacheWriteTokens,
     },
     contextTokens: 0,
+    room: { ...roomOf(0, 0), interrupted: open.compaction },
     ledger: open.toolCalls,
+    // One that came before the death may still wait.
+    steers: { known: session.steerSeq, seen: 0 },
     mustCharge: true,
+    idleTimeoutsInARow: 0,
     callWithoutAnswer: null,
   };
 }

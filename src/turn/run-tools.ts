@@ -1,11 +1,16 @@
 // Runs the tool calls of one model answer. Each call that may do something has an intent in the ledger before it runs and an
 // outcome after; the results of the batch are one entry, in source order (G11).
 //
+// A batch that only looks (`isReadOnly`) has no effect to guard. It runs at once, and when it is over in a moment, answer, calls and
+// results are one write; when it is not, the answer is committed with intents as any other, while the batch goes on.
+//
 // After a death, the ledger says what became of each call: finished calls keep their result and never run again; an
 // unfinished one runs again, with the same idempotency key, only if its tool is idempotent, else the model is told that its
 // outcome is unknown.
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ToolResultBlock, ToolUseBlock } from '../core/content.ts';
 import type { ModelAnswer } from '../core/model-request.ts';
+import { storedCharsMax } from '../core/tool-result-size.ts';
 import type { NewEvent } from '../store/events.ts';
 import type { ToolIntent, ToolSettlement } from '../store/journal.ts';
 import type { LedgerRow } from '../store/claim-session.ts';
@@ -13,14 +18,29 @@ import { runTool } from '../tools/run-tool.ts';
 import { ToolTimeoutError, type Tool, type ToolOutcome } from '../tools/tool.ts';
 import { unknownToolOutcome } from '../tools/toolset.ts';
 import type { TurnContext } from './context.ts';
+import { modelStarted } from './model-events.ts';
 import { commit, newEntry, type Moment, type RunningTurn } from './running-turn.ts';
 import { TurnStopped } from './turn-end.ts';
+
+type ResultsMoment = Pick<Moment, 'entries' | 'toolSettlements' | 'progress' | 'events'>;
+type BatchMoment = ResultsMoment & Pick<Moment, 'toolIntents'>;
 
 /** What is to be done with a call: run it, or answer with what is known already. */
 type Plan = { call: ToolUseBlock; ordinal: number } & (
   | { kind: 'run'; tool: Tool }
   | { kind: 'known'; outcome: ToolOutcome; status: ToolSettlement['status'] | null }
 );
+
+/** A batch on its way: what is known, and what still runs. */
+export interface Batch {
+  plans: Plan[];
+  step: number;
+  settled: Settled[];
+  running: Map<Plan, Promise<Settled>>;
+}
+
+/** How long the answer of a batch that only looks waits for its results, in milliseconds. */
+const MOMENT_MS = 5;
 
 interface Settled {
   plan: Plan;
@@ -33,7 +53,8 @@ export function intentsOf(turn: RunningTurn, answer: ModelAnswer, calls: ToolUse
   return calls.flatMap((call, index) => {
     const tool = turn.toolset.findTool(call.name);
     if (tool === undefined || answer.malformedInputs?.[call.id] !== undefined) return [];
-    return [{ step, ordinal: index + 1, callId: call.id, name: call.name, isIdempotent: tool.isIdempotent }];
+    const { isIdempotent } = tool;
+    return [{ step, ordinal: index + 1, callId: call.id, name: call.name, isIdempotent, status: 'intent' }];
   });
 }
 
@@ -83,16 +104,68 @@ export function planResumed(turn: RunningTurn, calls: ToolUseBlock[]): Plan[] {
   });
 }
 
-/**
- * Runs the batch and commits its results, with the charge for the next model call. Results of calls that finish while others
- * still run are put into the ledger as they come. Throws `TurnStopped`; what was left undone is then settled by `settleStopped`.
- */
-export async function runTools(context: TurnContext, turn: RunningTurn, plans: Plan[], step: number): Promise<void> {
+/** Starts the calls of a batch. Their intents are committed already, or they only look. */
+export function beginTools(context: TurnContext, turn: RunningTurn, plans: Plan[], step: number): Batch {
   const settled: Settled[] = plans.flatMap((plan) =>
     plan.kind === 'known' ? [{ plan, outcome: plan.outcome, status: plan.status }] : [],
   );
   const running = new Map<Plan, Promise<Settled>>();
-  for (const plan of plans) if (plan.kind === 'run') running.set(plan, runOne(context, turn, plan));
+  for (const plan of plans) {
+    if (plan.kind !== 'run') continue;
+    const run = runOne(context, turn, plan);
+    // Whoever ends the batch hears of it; until then nobody may be listening.
+    run.catch(() => undefined);
+    running.set(plan, run);
+  }
+  return { plans, step, settled, running };
+}
+
+/** True when no call of the batch changes anything. */
+export function isReadOnly(plans: readonly Plan[]): boolean {
+  return plans.every((plan) => plan.kind === 'known' || plan.tool.isReadOnly === true);
+}
+
+/** The end of a batch: the write that stores its results, and whether a tool asked for the end of the turn, too. */
+export interface BatchEnd<Write> {
+  moment: Write;
+  endsTurn: boolean;
+}
+
+/** The end of a batch that only looked, when it is over in a moment: calls and results at once. Null: it takes longer. */
+export async function endOfLook(turn: RunningTurn, batch: Batch): Promise<BatchEnd<Required<BatchMoment>> | null> {
+  const enough = new AbortController();
+  const all = Promise.all(batch.running.values());
+  // One that fails is not over: it is met again by `endTools`.
+  const isOver = all.then(
+    (ended) => ended,
+    () => null,
+  );
+  const found = await Promise.race([isOver, delay(MOMENT_MS, null, { signal: enough.signal })]);
+  enough.abort();
+  if (found === null) return null;
+  const settled = [...batch.settled, ...found];
+  const toolIntents = settled.flatMap(({ plan, status }): ToolIntent[] => {
+    if (plan.kind !== 'run') return [];
+    const { call, ordinal, tool } = plan;
+    const ended = status === 'failed' ? 'failed' : 'done';
+    return [
+      { step: batch.step, ordinal, callId: call.id, name: call.name, isIdempotent: tool.isIdempotent, status: ended },
+    ];
+  });
+  const { moment, endsTurn } = batchEnd(turn, batch.plans, settled, batch.step);
+  return { moment: { ...moment, toolSettlements: [], toolIntents }, endsTurn };
+}
+
+/**
+ * Waits for a batch and returns its end, which is not committed yet. Results of calls that finish while others still run are put
+ * into the ledger as they come. Throws `TurnStopped`; what was left undone is then settled by `stoppedMoment`.
+ */
+export async function endTools(
+  context: TurnContext,
+  turn: RunningTurn,
+  batch: Batch,
+): Promise<BatchEnd<Required<ResultsMoment>>> {
+  const { plans, step, settled, running } = batch;
   let reported = settled.length;
   try {
     while (running.size > 0) {
@@ -112,7 +185,7 @@ export async function runTools(context: TurnContext, turn: RunningTurn, plans: P
     await Promise.allSettled(running.values());
     throw error;
   }
-  await commit(context, turn, resultsMoment(turn, plans, settled, step));
+  return batchEnd(turn, plans, settled, step);
 }
 
 /** The results of a batch that was stopped: what had finished, and for the rest that it was stopped. */
@@ -130,6 +203,17 @@ export function stoppedMoment(turn: RunningTurn, calls: ToolUseBlock[], message:
   };
 }
 
+/** The results of a batch that gives way to a message: none of its calls has run. */
+export function skippedMoment(turn: RunningTurn, plans: readonly Plan[], step: number): Required<ResultsMoment> {
+  const settled = plans.map((plan): Settled => {
+    if (plan.kind === 'known') return { plan, outcome: plan.outcome, status: plan.status };
+    return { plan, outcome: { content: SKIPPED, isError: true }, status: 'skipped' };
+  });
+  return batchEnd(turn, [...plans], settled, step).moment;
+}
+
+const SKIPPED = 'Skipped due to queued user message.';
+
 async function takeFinished(running: Map<Plan, Promise<Settled>>, settled: Settled[]): Promise<void> {
   const pending = Symbol('pending');
   for (const [plan, promise] of running) {
@@ -145,15 +229,20 @@ async function runOne(context: TurnContext, turn: RunningTurn, plan: Extract<Pla
   const call = {
     sessionKey: turn.session.key,
     agentId: turn.agent.id,
+    model: `anthropic/${turn.request.model}`,
+    thinking: turn.thinking,
     turnId: turn.id,
     callId: plan.call.id,
     idempotencyKey: `${turn.id}:${plan.call.id}`,
     workspaceDir: turn.agent.workspaceDir,
   };
-  const timeoutMs = context.config.tools.exec.timeoutSeconds * 1000;
+  const limits = {
+    timeoutMs: context.config.tools.exec.timeoutSeconds * 1000,
+    resultCharsMax: storedCharsMax(turn.agent.contextTokens),
+  };
   const { signal, release } = signalForTool(turn, plan.tool);
   try {
-    const outcome = await runTool(plan.tool, plan.call.input, { ...call, signal }, { timeoutMs });
+    const outcome = await runTool(plan.tool, plan.call.input, { ...call, signal }, limits);
     return { plan, outcome, status: outcome.isError ? 'failed' : 'done' };
   } catch (error) {
     turn.held.signal.throwIfAborted();
@@ -176,15 +265,24 @@ function signalForTool(turn: RunningTurn, tool: Tool): { signal: AbortSignal; re
   return { signal: forTool.signal, release: () => signal.removeEventListener('abort', pass) };
 }
 
-function resultsMoment(turn: RunningTurn, plans: Plan[], settled: Settled[], step: number): Moment {
+/** The results of a batch in source order, with the charge for the next model call if there is to be one. */
+function batchEnd(
+  turn: RunningTurn,
+  plans: Plan[],
+  settled: Settled[],
+  step: number,
+): BatchEnd<Required<ResultsMoment>> {
   const outcomes = new Map(settled.map((one) => [one.plan, one]));
   const inOrder = plans.map((plan) => outcomes.get(plan) as Settled);
-  return {
+  const endsTurn = inOrder.some(({ outcome }) => outcome.endsTurn === true && !outcome.isError);
+  const calls = turn.progress.calls + 1;
+  const moment = {
     entries: [newEntry('results', 'user', inOrder.map(resultBlock))],
     toolSettlements: inOrder.flatMap((one) => (one.status === null ? [] : [settlementOf(one, step, false)])),
-    progress: { calls: turn.progress.calls + 1 },
-    events: [...inOrder.map(endedEvent), { type: 'model.started', data: { call: turn.progress.calls + 1 } }],
+    progress: endsTurn ? {} : { calls },
+    events: [...inOrder.map(endedEvent), ...(endsTurn ? [] : [modelStarted(turn.id, calls)])],
   };
+  return { moment, endsTurn };
 }
 
 function resultBlock({ plan, outcome }: Settled): ToolResultBlock {

@@ -16,9 +16,10 @@
 import type { SessionId } from '../core/ids.ts';
 import { isPassingFault } from '../store/database.ts';
 import type { Claim } from '../store/claim-session.ts';
-import type { NeededRing } from '../store/session-locks.ts';
+import type { LaterRing, NeededRing } from '../store/session-locks.ts';
+import { runCompactionTurn } from './compact-turn.ts';
 import type { TurnContext } from './context.ts';
-import { finishAnswered, finishFailed, finishStopped } from './finish-turn.ts';
+import { finishAnswered, finishFailed, finishStopped, finishYielded } from './finish-turn.ts';
 import type { HeldSession } from './held-session.ts';
 import { resumeTurn } from './resume-turn.ts';
 import type { RunningTurn } from './running-turn.ts';
@@ -27,9 +28,17 @@ import { runToolLoop } from './tool-loop.ts';
 import { TurnFailed, TurnStopped } from './turn-end.ts';
 
 export type TurnOutcome =
-  | { kind: 'ended'; sessionId: SessionId; ring: NeededRing | null; deliveryRingNo: number | null }
+  | {
+      kind: 'ended';
+      sessionId: SessionId;
+      ring: LaterRing | null;
+      deliveryRingNo: number | null;
+      /** Of sessions that something has come to. */
+      reached: NeededRing[];
+    }
   | { kind: 'released'; ring: NeededRing | null }
-  | { kind: 'lost' | 'busy' | 'idle' | 'early' };
+  | { kind: 'early'; ring: LaterRing | null }
+  | { kind: 'lost' | 'busy' | 'idle' };
 
 /** Runs the next turn of a session, if it has one and nobody holds it. Rejects only for faults of the database. */
 export async function runTurn(context: TurnContext, sessionId: SessionId): Promise<TurnOutcome> {
@@ -49,6 +58,7 @@ async function claimAndRun(context: TurnContext, sessionId: SessionId): Promise<
     leaseMs: context.locks.leaseMs,
     known: context.transcripts.known(sessionId),
   });
+  if (claim.kind === 'early') return claim;
   if (claim.kind !== 'claimed') return { kind: claim.kind };
   const held = context.locks.hold(sessionId, claim.session.epoch, askedAtMs);
   try {
@@ -79,16 +89,35 @@ async function runClaimed(
 }
 
 async function runToEnd(context: TurnContext, turn: RunningTurn): Promise<TurnOutcome> {
-  const deadline = setTimeout(() => {
-    const message = `The turn took longer than ${turn.agent.timeoutSeconds} s.`;
-    turn.held.stop({ kind: 'turn-timeout', message });
-  }, turn.agent.timeoutSeconds * 1000);
+  const deadline = new TurnDeadline(turn);
   try {
     const ending = await endOf(context, turn);
     if (ending.kind === 'fenced') return { kind: 'lost' };
-    return { kind: 'ended', sessionId: turn.session.id, ring: ending.ring, deliveryRingNo: ending.deliveryRingNo };
+    const { ring, deliveryRingNo, reached } = ending;
+    return { kind: 'ended', sessionId: turn.session.id, ring, deliveryRingNo, reached: reached.rings };
   } finally {
-    clearTimeout(deadline);
+    deadline.clear();
+  }
+}
+
+/** Stops a turn whose time is over. One that is in the middle of a compaction then gets the time of a compaction more, once. */
+class TurnDeadline {
+  #timer: NodeJS.Timeout;
+
+  constructor(turn: RunningTurn) {
+    const { timeoutSeconds, compaction } = turn.agent;
+    const stop = (): void => {
+      turn.held.stop({ kind: 'turn-timeout', message: `The turn took longer than ${timeoutSeconds} s.` });
+    };
+    this.#timer = setTimeout(() => {
+      if (turn.room.isCompacting && turn.kind !== 'compaction')
+        this.#timer = setTimeout(stop, compaction.timeoutSeconds * 1000);
+      else stop();
+    }, timeoutSeconds * 1000);
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
   }
 }
 
@@ -96,9 +125,12 @@ async function runToEnd(context: TurnContext, turn: RunningTurn): Promise<TurnOu
 async function endOf(context: TurnContext, turn: RunningTurn) {
   try {
     if (turn.failure !== null) throw turn.failure;
-    const answered = await runToolLoop(context, turn);
+    if (turn.kind === 'compaction') return await runCompactionTurn(context, turn);
+    const loopEnd = await runToolLoop(context, turn);
     turn.held.assertHeld();
-    return await finishAnswered(context, turn, answered);
+    return loopEnd.kind === 'answered'
+      ? await finishAnswered(context, turn, loopEnd.answered)
+      : await finishYielded(context, turn, loopEnd.moment);
   } catch (error) {
     if (error instanceof TurnFailed) return await finishFailed(context, turn, error);
     if (!(error instanceof TurnStopped)) {

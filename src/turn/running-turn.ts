@@ -4,36 +4,57 @@ import type { AgentSettings } from '../config.ts';
 import type { ContentBlock } from '../core/content.ts';
 import type { Entry, EntryKind } from '../core/entry.ts';
 import type { EntryId, TurnId } from '../core/ids.ts';
+import { estimateTokens } from '../core/token-estimate.ts';
+import type { SessionView } from '../core/view.ts';
 import { newId } from '../ids.ts';
 import type { JournalWrite, ModelCallRow, NewEntry, TurnProgress } from '../store/journal.ts';
 import type { ClaimedSession, LedgerRow, WaitingInput } from '../store/claim-session.ts';
 import type { Toolset } from '../tools/toolset.ts';
 import type { RequestBase, TurnContext } from './context.ts';
+import type { ContextRoom } from './context-room.ts';
 import type { HeldSession } from './held-session.ts';
+import type { RequestView } from './request-view.ts';
 import type { Transcript } from './transcript-cache.ts';
 import { TurnStopped, type TurnFailed } from './turn-end.ts';
 
 export interface RunningTurn {
   readonly id: TurnId;
+  /** In the contract's words; a `compaction` asks the model nothing but a summary. */
+  readonly kind: string;
   readonly session: ClaimedSession;
   readonly agent: AgentSettings;
   readonly held: HeldSession;
   readonly inputs: WaitingInput[];
   readonly request: RequestBase;
   readonly toolset: Toolset;
+  /** How much its model thinks. */
+  readonly thinking: string;
+  /** The messages of its requests; what the opening fixed for them is in `requests.rules.view`. */
+  readonly requests: RequestView;
+  /** The session's view, and whether the next write has to store it: change it with `changeSessionView`. */
+  sessionView: SessionView;
+  isSessionViewChanged: boolean;
   /** The active path up to the last committed entry. */
   readonly transcript: Transcript;
-  /** The session's last entry. */
+  /** The end of the active path. */
   lastEntry: Entry;
+  /** The number of the session's last entry; higher than that of `lastEntry` when that one is out of sight or a summary. */
+  baseSeq: number;
   /** Set when the turn cannot be run at all: it ends with this. */
   readonly failure: TurnFailed | null;
   progress: TurnProgress;
   /** Tokens of the last request and its answer together. */
   contextTokens: number;
+  /** How full the context is. */
+  readonly room: ContextRoom;
   /** What the ledger says of the last step's calls; empty unless an earlier worker left them. */
   ledger: LedgerRow[];
+  /** Messages that are meant for this turn: the number of the last that is known, and of the last that was looked for. */
+  steers: { known: number; seen: number };
   /** True until the first model call of this attempt: a call that an earlier attempt charged may have been made. */
   mustCharge: boolean;
+  /** Model calls that ended in silence, since the last answer of this attempt. */
+  idleTimeoutsInARow: number;
   /** A model call that brought no answer and is not in the journal yet; the end of the turn takes it along. */
   callWithoutAnswer: ModelCallRow | null;
 }
@@ -51,32 +72,45 @@ export async function commit(context: TurnContext, turn: RunningTurn, moment: Mo
   const verdict = await context.store.commitStep(write);
   if (verdict.kind === 'fenced') throw lockLost(turn);
   applied(turn, write);
+  turn.steers.known = verdict.steerSeq;
   context.onCommit(turn.session.id, 'progress');
   if (verdict.stopReason !== null) turn.held.stop({ kind: 'stopped', message: verdict.stopReason });
   turn.held.assertHeld();
 }
 
+/** Changes what the session's requests have fixed; the next write of the turn stores it. */
+export function changeSessionView(turn: RunningTurn, change: Partial<SessionView>): void {
+  turn.sessionView = { ...turn.sessionView, ...change };
+  turn.isSessionViewChanged = true;
+}
+
 /** The journal write of a moment, with everything that the moment leaves open. */
 export function writeOf(turn: RunningTurn, moment: Moment): JournalWrite {
   return {
-    fence: { sessionId: turn.session.id, epoch: turn.held.epoch, baseSeq: turn.lastEntry.seq },
+    fence: { sessionId: turn.session.id, epoch: turn.held.epoch, baseSeq: turn.baseSeq },
     progress: { ...turn.progress, ...moment.progress },
     entries: moment.entries ?? [],
     modelCalls: moment.modelCalls ?? [],
     toolIntents: moment.toolIntents ?? [],
     toolSettlements: moment.toolSettlements ?? [],
     events: moment.events ?? [],
+    ...(moment.steers === undefined ? undefined : { steers: moment.steers }),
+    ...(turn.isSessionViewChanged ? { sessionView: turn.sessionView } : undefined),
   };
 }
 
 /** Moves a turn behind a write that was committed. */
 export function applied(turn: RunningTurn, write: JournalWrite): void {
   turn.progress = write.progress;
+  if (write.sessionView === turn.sessionView) turn.isSessionViewChanged = false;
   if (write.modelCalls.some((call) => call === turn.callWithoutAnswer)) turn.callWithoutAnswer = null;
   for (const added of write.entries) {
-    const entry: Entry = { ...added, seq: turn.lastEntry.seq + 1, parentSeq: turn.lastEntry.seq, turnId: turn.id };
+    const entry: Entry = { ...added, seq: turn.baseSeq + 1, parentSeq: turn.lastEntry.seq, turnId: turn.id };
     turn.transcript.push(entry);
     turn.lastEntry = entry;
+    // What an answer takes, the provider has reported.
+    if (entry.kind !== 'answer') turn.room.newTokens += estimateTokens([entry]);
+    turn.baseSeq = entry.seq;
   }
 }
 

@@ -1,37 +1,59 @@
 // Starts a turn: chooses its inputs, drains its events, assembles its prompt, and commits all of it at once. From here a retry
 // finds everything again (G13).
-import { agentOf, isAgent, type AgentSettings, type QueueMode, type ThinkingLevel } from '../config.ts';
+import { agentOf, isAgent, type AgentSettings, type QueueMode } from '../config.ts';
 import type { Entry } from '../core/entry.ts';
 import type { EntryId, TurnId } from '../core/ids.ts';
-import type { InboundMessage } from '../core/inbound.ts';
-import { channelOf } from '../core/inbound.ts';
-import { resolveEnvelopeZone } from '../core/prompt/envelope-time.ts';
-import { buildUserPrompt, type UserPrompt } from '../core/prompt/user-prompt.ts';
 import { selectInputs } from '../core/queue-mode.ts';
+import { roleAt } from '../core/subagent-role.ts';
+import { estimateTokens } from '../core/token-estimate.ts';
 import { newId } from '../ids.ts';
-import { isPassingFault } from '../store/database.ts';
 import type { Claim, ClaimedSession, WaitingInput } from '../store/claim-session.ts';
-import { assembleRequest, snapshotOf } from './assemble-request.ts';
-import type { RequestBase, TurnContext } from './context.ts';
+import { assembleTurn } from './assemble-turn.ts';
+import { tellsOverflow } from './write-prompt.ts';
+import { openCompactionTurn } from './compact-turn.ts';
+import type { TurnContext } from './context.ts';
+import { roomOf } from './context-room.ts';
 import type { HeldSession } from './held-session.ts';
+import { viewOfTransform } from './input-transform.ts';
+import { modelStarted } from './model-events.ts';
+import { beginsTranscript, isMoot, leaveOut, settingsFor } from './own-inputs.ts';
+import { completeViews, decidePast, provenanceOf, viewRules } from './open-view.ts';
+import { RequestView } from './request-view.ts';
+import { asksForReset, resetTranscript } from './reset-at-start.ts';
 import { lockLost, type RunningTurn } from './running-turn.ts';
+import { snapshotOf } from './snapshot-cache.ts';
 import { Transcript } from './transcript-cache.ts';
-import { TurnFailed } from './turn-end.ts';
+import { tellLlmInput } from './turn-hooks.ts';
 
 type Claimed = Extract<Claim, { kind: 'claimed' }>;
 
 /** Opens the next turn of a claimed session; null when there is nothing to take. Throws `TurnStopped` when the lock is gone. */
-export async function startTurn(context: TurnContext, claim: Claimed, held: HeldSession): Promise<RunningTurn | null> {
+export async function startTurn(context: TurnContext, found: Claimed, held: HeldSession): Promise<RunningTurn | null> {
+  const inputs = chooseInputs(context, found);
+  const [first] = inputs;
+  if (first === undefined || found.session.stopReason !== null) return null;
+  if (isMoot(first, found.events)) {
+    await leaveOut(context, held, first);
+    return null;
+  }
+  const isNewlyAsked = found.session.leafSeq !== null && asksForReset(context, first);
+  const isFresh = found.session.leafSeq !== null && beginsTranscript(first);
+  const claim =
+    isNewlyAsked || isFresh ? await resetTranscript(context, found, held, isFresh ? 'cron' : 'message') : found;
   const { session } = claim;
   const transcript = transcriptOf(context, claim);
-  const inputs = chooseInputs(context, claim);
-  if (inputs.length === 0 || session.stopReason !== null) return null;
-  const agent = settingsOf(context, session);
-  const assembly = await assemble(context, claim, inputs, agent);
-  const system = snapshotOf(assembly.request.system);
-  const tools = snapshotOf(assembly.request.tools);
-  const snapshots = [system, tools].filter((snapshot) => !context.knownSnapshots.has(snapshot.sha256));
+  const agent = settingsFor(settingsOf(context, session), inputs);
+  if (inputs[0]?.kind === 'compaction') {
+    return await openCompactionTurn(context, claim, { held, transcript, inputs, agent });
+  }
+  const past = decidePast(context, { session, agent, transcript, inputs });
   const turnId = newId<TurnId>();
+  const material = { turnId, claim, inputs, agent, past };
+  const assembly = await assembleTurn(context, material);
+  const { sessionView, ...opened } = completeViews(session, past, assembly);
+  const view = { ...opened.view, ...viewOfTransform(context.plugins.textTransforms.input, agent.contextTokens) };
+  const [orphan] = past.orphans;
+  const snapshots = assembly.snapshots.filter((snapshot) => !context.knownSnapshots.has(snapshot.sha256));
   const prompt: Entry = {
     id: newId<EntryId>(),
     seq: session.entrySeq + 1,
@@ -40,6 +62,7 @@ export async function startTurn(context: TurnContext, claim: Claimed, held: Held
     role: 'user',
     content: [{ type: 'text', text: assembly.prompt.text }],
     turnId,
+    provenance: provenanceOf(inputs),
   };
   const kind = turnKindOf(inputs);
   held.assertHeld();
@@ -51,35 +74,54 @@ export async function startTurn(context: TurnContext, claim: Claimed, held: Held
     worker: context.locks.owner,
     model: assembly.request.model,
     thinking: assembly.prompt.thinking,
-    prompt,
+    prompt: { ...prompt, parts: assembly.prompt.parts },
+    ...(orphan === undefined ? undefined : { hiddenFromSeq: orphan.seq }),
+    view,
+    sessionView,
     inputIds: inputs.map((input) => input.id),
+    ...(tellsOverflow(inputs) && session.overflowed > 0
+      ? { overflow: { ids: claim.overflow.map(({ id }) => id), count: session.overflowed } }
+      : {}),
     eventIds: claim.events.map((event) => event.id),
-    systemSha256: system.sha256,
-    toolsSha256: tools.sha256,
+    systemSha256: snapshotOf(assembly.request.system).sha256,
+    toolsSha256: snapshotOf(assembly.request.tools).sha256,
     snapshots,
     queuedAt: new Date(inputs[0]?.receivedAt ?? 0),
     claimedAt: context.clock.now(),
     events: [
       { type: 'turn.started', data: { kind, messageIds: inputs.map((input) => input.id), attempt: 1 } },
-      { type: 'model.started', data: { call: 1 } },
+      modelStarted(turnId, 1),
     ],
   });
   if (opening.kind === 'fenced') throw lockLost({ held });
   if (opening.kind === 'stopped') return null;
   for (const { sha256 } of snapshots) context.knownSnapshots.add(sha256);
+  if (orphan !== undefined) hideOrphans(context, claim, transcript, past.orphans);
   transcript.push(prompt);
   context.onCommit(session.id, 'progress');
+  const { request, failure } = assembly;
+  const requests = new RequestView(
+    transcript,
+    await viewRules(context, { view, promptSeq: prompt.seq, model: request.model }),
+  );
+  if (failure === null) tellLlmInput(context, material, { request, prompt: assembly.prompt.text, view: requests });
   return {
     id: turnId,
+    kind,
     session,
     agent,
     held,
     inputs,
-    request: assembly.request,
-    toolset: context.toolsetOf(agent.id),
+    request,
+    toolset: context.toolsetOf(agent.id, roleAt(session.depth, agent.subagents.maxSpawnDepth)),
+    requests,
+    sessionView: sessionView ?? session.view,
+    isSessionViewChanged: false,
     transcript,
     lastEntry: prompt,
-    failure: assembly.failure,
+    thinking: assembly.prompt.thinking ?? agent.thinking,
+    baseSeq: prompt.seq,
+    failure,
     progress: {
       turnId,
       calls: 1,
@@ -91,10 +133,25 @@ export async function startTurn(context: TurnContext, claim: Claimed, held: Held
       cacheWriteTokens: 0,
     },
     contextTokens: 0,
+    room: roomOf(session.contextTokens, estimateTokens([prompt])),
     ledger: [],
+    steers: { known: session.steerSeq, seen: session.steerSeq },
     mustCharge: false,
+    idleTimeoutsInARow: 0,
     callWithoutAnswer: null,
   };
+}
+
+// The rows stay; the model sees the transcript without them from now on.
+function hideOrphans(
+  context: TurnContext,
+  { session }: Claimed,
+  transcript: Transcript,
+  orphans: readonly { seq: number }[],
+): void {
+  const seqs = orphans.map(({ seq }) => seq);
+  transcript.hide(new Set(seqs), session.transcriptVersion + 1);
+  context.logger.warn({ session: session.key, seqs }, 'Prompts that nobody answered are hidden');
 }
 
 /** The transcript of a claimed session: what the worker kept, with what the claim brought. */
@@ -112,59 +169,9 @@ export function settingsOf(context: TurnContext, session: ClaimedSession): Agent
 }
 
 function chooseInputs(context: TurnContext, claim: Claimed): WaitingInput[] {
-  const { queue } = context.config.messages;
-  const first = claim.inputs[0];
-  const channel = first?.kind === 'message' ? channelOf(first.body as InboundMessage) : claim.session.channel;
-  return selectInputs(
-    claim.inputs.map((input) => ({ ...input, mode: input.mode as QueueMode | null })),
-    { session: claim.session.queueMode as QueueMode | null, channel, byChannel: queue.byChannel, global: queue.mode },
-  );
+  const inputs = claim.inputs.map((input) => ({ ...input, mode: input.mode as QueueMode | null }));
+  return selectInputs(inputs, (input) => asksForReset(context, input));
 }
-
-interface Assembly {
-  prompt: Pick<UserPrompt, 'text' | 'thinking'>;
-  request: RequestBase;
-  failure: TurnFailed | null;
-}
-
-// What cannot be assembled must still be answered: the turn is opened with the bare texts and ends with the reason.
-async function assemble(
-  context: TurnContext,
-  claim: Claimed,
-  inputs: WaitingInput[],
-  agent: AgentSettings,
-): Promise<Assembly> {
-  const { session } = claim;
-  try {
-    if (agent.id !== session.agentId)
-      throw new TurnFailed('unknown_agent', `The configuration has no agent "${session.agentId}".`);
-    const messages = inputs.map((input) => input.body as InboundMessage);
-    const prompt = buildUserPrompt({
-      kind: promptKindOf(inputs),
-      messages,
-      events: claim.events,
-      zone: resolveEnvelopeZone(agent.envelopeTimezone, { userTimezone: agent.userTimezone, hostTimezone: HOST_ZONE }),
-      isNewSession: session.leafSeq === null,
-      wasAborted: session.wasAborted,
-      thinking: (session.thinking as ThinkingLevel | null) ?? null,
-      resetTriggers: context.config.session.resetTriggers,
-    });
-    const message = messages.at(-1) ?? null;
-    const thinking = prompt.thinking ?? agent.thinking;
-    const toolset = context.toolsetOf(agent.id);
-    const request = await assembleRequest(context, { session, agent, toolset, message, thinking });
-    return { prompt, request, failure: null };
-  } catch (error) {
-    if (isPassingFault(error)) throw error;
-    const failure = error instanceof TurnFailed ? error : new TurnFailed('internal_error', String(error), error);
-    context.logger.error({ err: error, session: session.key }, 'A prompt could not be assembled');
-    const text = inputs.map((input) => String((input.body as InboundMessage).text)).join('\n\n') || '(no text)';
-    const request: RequestBase = { model: agent.model, maxTokens: 1, system: [], tools: [] };
-    return { prompt: { text, thinking: null }, request, failure };
-  }
-}
-
-const HOST_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 function promptKindOf(inputs: WaitingInput[]): WaitingInput['kind'] {
   return inputs[0]?.kind ?? 'message';

@@ -1,18 +1,38 @@
 // The tool loop: ask, commit the answer with the intents of its calls, run them, commit their results, ask again, until an
 // answer calls no tool. Begins wherever the journal ends: behind a prompt, behind results, or behind an answer whose calls
 // have no results yet.
-import { toolUsesOf } from '../core/content.ts';
+import { toolUsesOf, type ToolUseBlock } from '../core/content.ts';
 import type { NewEvent } from '../store/events.ts';
 import { askModel, type Answered } from './ask-model.ts';
 import type { TurnContext } from './context.ts';
-import { intentsOf, planFresh, planResumed, runTools } from './run-tools.ts';
+import { modelEnded } from './model-events.ts';
+import {
+  beginTools,
+  endOfLook,
+  endTools,
+  intentsOf,
+  isReadOnly,
+  planFresh,
+  planResumed,
+  skippedMoment,
+  type BatchEnd,
+} from './run-tools.ts';
 import { commit, newEntry, type Moment, type RunningTurn } from './running-turn.ts';
+import { commitSteering, findSteering, takeSteering } from './steer-turn.ts';
 import { TurnFailed, TurnStopped } from './turn-end.ts';
 
-/** Runs a turn to its last answer, which is not committed yet: that is the end of the turn, one statement with all of it. */
-export async function runToolLoop(context: TurnContext, turn: RunningTurn): Promise<Answered> {
-  await finishOpenCalls(context, turn);
+/**
+ * How the loop ends. Nothing of it is committed yet: that is the end of the turn, one statement with all of it. `answered`: with an
+ * answer that calls no tool. `yielded`: a tool asked for the end; the moment has the results of its batch.
+ */
+export type LoopEnd = { kind: 'answered'; answered: Answered } | { kind: 'yielded'; moment: Moment };
+
+/** Runs a turn to its end. */
+export async function runToolLoop(context: TurnContext, turn: RunningTurn): Promise<LoopEnd> {
+  let yielded = await finishOpenCalls(context, turn);
   for (;;) {
+    if (yielded !== null) return { kind: 'yielded', moment: yielded };
+    await takeSteering(context, turn);
     stopAtBoundary(context, turn);
     if (turn.progress.steps >= turn.agent.maxSteps) {
       throw new TurnFailed('max_steps', `The turn took ${turn.agent.maxSteps} steps without coming to an end.`);
@@ -20,29 +40,76 @@ export async function runToolLoop(context: TurnContext, turn: RunningTurn): Prom
     const answered = await askModel(context, turn);
     const { answer } = answered;
     const calls = toolUsesOf(answer.content);
-    if (calls.length === 0) return answered;
-    const moment = await answerMoment(context, turn, answered);
-    const step = turn.progress.steps + 1;
-    const toolIntents = intentsOf(turn, answer, calls, step);
-    const started = calls.map((call): NewEvent => ({
-      type: 'tool.started',
-      data: { callId: call.id, name: call.name, step },
-    }));
-    await commit(context, turn, { ...moment, toolIntents, events: [...(moment.events ?? []), ...started] });
-    await runTools(context, turn, planFresh(turn, answer, calls), step);
+    if (calls.length === 0) return { kind: 'answered', answered };
+    yielded = await takeStep(context, turn, answered, calls);
   }
 }
+
+/**
+ * Commits an answer that calls tools, runs them, and commits their results: two writes, or one when they only look. A tool that
+ * ends the turn leaves the last of them to that end: it is returned.
+ */
+async function takeStep(
+  context: TurnContext,
+  turn: RunningTurn,
+  answered: Answered,
+  calls: ToolUseBlock[],
+): Promise<Moment | null> {
+  const { answer } = answered;
+  const step = turn.progress.steps + 1;
+  const started = calls.map((call): NewEvent => ({
+    type: 'tool.started',
+    data: { callId: call.id, name: call.name, step },
+  }));
+  const plans = planFresh(turn, answer, calls);
+  const looking = isReadOnly(plans) ? beginTools(context, turn, plans, step) : null;
+  const moment = await answerMoment(context, turn, answered);
+  const events = [...moment.events, ...started];
+  const look = looking === null ? null : await endOfLook(turn, looking);
+  if (look !== null) {
+    const progress = { ...moment.progress, ...look.moment.progress };
+    const entries = [...moment.entries, ...look.moment.entries];
+    const whole = { ...moment, ...look.moment, progress, entries, events: [...events, ...look.moment.events] };
+    return await commitUnlessLast(context, turn, { moment: whole, endsTurn: look.endsTurn });
+  }
+  await commit(context, turn, { ...moment, toolIntents: intentsOf(turn, answer, calls, step), events });
+  if (looking === null) {
+    // What the user says now comes before tools that have not begun.
+    const steering = await findSteering(context, turn);
+    if (steering !== null) {
+      await commitSteering(context, turn, steering, skippedMoment(turn, plans, step));
+      return null;
+    }
+  }
+  const end = await endTools(context, turn, looking ?? beginTools(context, turn, plans, step));
+  return await commitUnlessLast(context, turn, end);
+}
+
+/** Commits the end of a batch; when a tool ends the turn with it, it is returned instead. */
+async function commitUnlessLast(
+  context: TurnContext,
+  turn: RunningTurn,
+  { moment, endsTurn }: BatchEnd<Moment>,
+): Promise<Moment | null> {
+  if (endsTurn) return moment;
+  await commit(context, turn, moment);
+  return null;
+}
+
+type AnswerMoment = Required<Pick<Moment, 'entries' | 'modelCalls' | 'progress' | 'events'>>;
 
 /** The part of a write that every answer has in common: entry, call, totals, and the text that was not streamed out yet. */
 export async function answerMoment(
   context: TurnContext,
   turn: RunningTurn,
   { answer, call }: Answered,
-): Promise<Moment> {
+): Promise<AnswerMoment> {
   const target = { sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id };
   const delta = await context.deltas.take(target);
   const { usage } = answer;
   turn.contextTokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
+  turn.room.reportedTokens = turn.contextTokens;
+  turn.room.newTokens = 0;
   return {
     entries: answer.content.length > 0 ? [newEntry('answer', 'assistant', answer.content)] : [],
     modelCalls: [call],
@@ -55,17 +122,17 @@ export async function answerMoment(
     },
     events: [
       ...(delta === null ? [] : [{ type: 'model.delta' as const, data: { ...delta } }]),
-      { type: 'model.ended', data: { call: call.callNo, status: 'ok', stopReason: answer.stopReason, usage } },
+      modelEnded(turn.id, call),
     ],
   };
 }
 
-/** An earlier worker may have left an answer whose calls have no results: they come first. */
-async function finishOpenCalls(context: TurnContext, turn: RunningTurn): Promise<void> {
+/** An earlier worker may have left an answer whose calls have no results: they come first. Returns as `takeStep` does. */
+async function finishOpenCalls(context: TurnContext, turn: RunningTurn): Promise<Moment | null> {
   const last = turn.lastEntry;
-  if (last.kind !== 'answer') return;
+  if (last.kind !== 'answer') return null;
   const calls = toolUsesOf(last.content);
-  if (calls.length === 0) return;
+  if (calls.length === 0) return null;
   const step = turn.progress.steps;
   const plans = planResumed(turn, calls);
   const again = plans.filter((plan) => plan.kind === 'run');
@@ -77,11 +144,12 @@ async function finishOpenCalls(context: TurnContext, turn: RunningTurn): Promise
       callId: call.id,
       name: call.name,
       isIdempotent: tool.isIdempotent,
+      status: 'intent' as const,
     }));
     await commit(context, turn, { toolIntents });
   }
   turn.mustCharge = false;
-  await runTools(context, turn, plans, step);
+  return await commitUnlessLast(context, turn, await endTools(context, turn, beginTools(context, turn, plans, step)));
 }
 
 /** A worker that is leaving hands the turn over between two steps. */

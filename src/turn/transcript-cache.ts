@@ -1,49 +1,100 @@
-// A session's transcript as a worker holds it: the prepared history, how far it reaches, and the check that remembers what
-// it has looked at. Transcripts of sessions that ran lately are kept, so that the next turn reads only what is new.
+// A session's transcript as a worker holds it: the entries of the active path, how far they reach, and the history that the last
+// turn made of them. Transcripts of sessions that ran lately are kept, so that the next turn reads only what is new, and goes on
+// with the same history when it sees the past in the same way.
 //
 // A kept transcript is valid while the session's transcript version is the same: within a version, entries are only ever
 // appended. A turn that ends in any unclear way does not give its transcript back.
 import { LRUCache } from 'lru-cache';
 import type { ContentBlock } from '../core/content.ts';
 import type { Entry } from '../core/entry.ts';
-import { createRequestCheck } from '../core/history/check-request.ts';
-import { createHistory, type History } from '../core/history/prepare-history.ts';
+import type { ViewEntry } from '../core/history/view-messages.ts';
 import type { SessionId } from '../core/ids.ts';
+import type { GrowingView } from './request-view.ts';
 
 /** The most text that is kept, in UTF-16 units. */
 const KEPT_CHARS_MAX = 6_000_000;
 
 export class Transcript {
-  readonly version: number;
-  readonly history: History = createHistory();
-  /** Says what is wrong with the messages; looks at new ones only. */
-  readonly check = createRequestCheck();
-  /** The last entry. */
+  #version: number;
+  #entries: ViewEntry[] = [];
+  #edits = 0;
+  /** The end of the active path; null when there is none yet, or it was taken out of sight. */
   last: Entry | null = null;
+  /** The highest number of an entry that it holds. */
+  untilSeq = 0;
   /** How much text it holds, about. */
   chars = 0;
+  /** What the last turn made of it; null when there is nothing to go on with. */
+  view: GrowingView | null = null;
 
   constructor(version: number) {
-    this.version = version;
+    this.#version = version;
   }
 
+  get version(): number {
+    return this.#version;
+  }
+
+  /** The active entries: a summary first, everything else in the order of the numbers. */
+  get entries(): readonly ViewEntry[] {
+    return this.#entries;
+  }
+
+  /** How often entries were taken out; views that began before the last time do not fit any more. */
+  get edits(): number {
+    return this.#edits;
+  }
+
+  /** Adds an entry behind the others; a summary is not added so (`compact`), but may come first. */
   push(entry: Entry): void {
-    this.history.push(entry);
-    this.last = entry;
-    this.chars += charsOf(entry.content);
+    const { seq, kind, role, content, provenance } = entry;
+    this.#entries.push({ seq, kind, role, content, ...(provenance ? { provenance } : undefined) });
+    if (kind !== 'summary') this.last = entry;
+    this.untilSeq = Math.max(this.untilSeq, seq);
+    this.chars += charsOf(content);
+  }
+
+  /** Puts a summary in place of everything before `firstKeptSeq` but the pinned entries. */
+  compact(
+    summary: Pick<Entry, 'seq' | 'kind' | 'role' | 'content'>,
+    cut: { firstKeptSeq: number; pinnedSeqs: readonly number[] },
+    version: number,
+  ): void {
+    const isKept = (seq: number): boolean => seq >= cut.firstKeptSeq || cut.pinnedSeqs.includes(seq);
+    const kept = this.#entries.filter(({ seq, kind }) => kind !== 'summary' && isKept(seq));
+    const { seq, kind, role, content } = summary;
+    this.#edit([{ seq, kind, role, content }, ...kept], version);
+    this.untilSeq = Math.max(this.untilSeq, seq);
+  }
+
+  /** Takes entries out of sight. */
+  hide(seqs: ReadonlySet<number>, version: number): void {
+    if (this.last !== null && seqs.has(this.last.seq)) this.last = null;
+    this.#edit(
+      this.#entries.filter(({ seq }) => !seqs.has(seq)),
+      version,
+    );
+  }
+
+  #edit(entries: ViewEntry[], version: number): void {
+    this.#entries = entries;
+    this.#version = version;
+    this.#edits += 1;
+    this.chars = entries.reduce((sum, { content }) => sum + charsOf(content), 0);
+    this.view = null;
   }
 }
 
 export class TranscriptCache {
   readonly #kept = new LRUCache<SessionId, Transcript>({
     maxSize: KEPT_CHARS_MAX,
-    sizeCalculation: (transcript) => Math.max(1, transcript.chars),
+    sizeCalculation: (transcript) => Math.max(1, transcript.chars + (transcript.view?.imageChars ?? 0)),
   });
 
   /** What is known of a session, for its claim; version -1 when nothing is. */
   known(sessionId: SessionId): { version: number; seq: number } {
     const transcript = this.#kept.get(sessionId);
-    return transcript?.last ? { version: transcript.version, seq: transcript.last.seq } : { version: -1, seq: 0 };
+    return transcript?.last ? { version: transcript.version, seq: transcript.untilSeq } : { version: -1, seq: 0 };
   }
 
   /** Takes a transcript out: while its turn runs, nobody else may have it. */
@@ -59,8 +110,8 @@ export class TranscriptCache {
   }
 }
 
-/** About how much text blocks hold, in UTF-16 units. */
-function charsOf(content: ContentBlock[]): number {
+/** About how much blocks hold, in UTF-16 units. */
+function charsOf(content: readonly ContentBlock[]): number {
   let chars = 64;
   for (const block of content) {
     if (block.type === 'text') chars += block.text.length;

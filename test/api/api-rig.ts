@@ -19,6 +19,7 @@ export const ADMIN_KEY = 'hf_admin_key_of_the_tests';
 
 export interface ApiRigOptions {
   limits?: Partial<Config['limits']>;
+  ownerIds?: string[];
   keys?: Config['api']['keys'];
   dependencies?: Dependency[];
   /** Replaces parts of the context. */
@@ -51,6 +52,7 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
   const config: Config = {
     ...turns.config,
     limits: { ...turns.config.limits, ...options.limits },
+    owner: { ...turns.config.owner, ids: options.ownerIds ?? turns.config.owner.ids },
     api: { keys: options.keys ?? [] },
   };
   const context: ApiContext = {

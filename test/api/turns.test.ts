@@ -36,7 +36,10 @@ describe('a turn', () => {
     const turn = await turnOf(rig, 'requests', '[[reply: ok]]');
     const sent = rig.turns.scripted.requests.at(-1);
     const derived = await rig.get(`/v1/turns/${turn.id}/requests/1`);
-    expect(derived.body.request).toMatchObject({ messages: (sent as { body: { messages: unknown } }).body.messages });
+    expect(derived.body.request).toEqual(sent?.body);
+    expect(derived.body).toMatchObject({ turnId: turn.id, call: 1, purpose: 'answer', status: 'ok', matches: true });
+    const trusts = derived.body.parts.map((part: { trust: string }) => part.trust);
+    expect(new Set(trusts)).toEqual(new Set(['trusted', 'untrusted']));
     expect((await rig.get(`/v1/turns/${turn.id}/requests/2`)).status).toBe(404);
   });
 

@@ -82,8 +82,10 @@ describe('without a file and with an empty environment', () => {
       debounceMs: 1000,
       cap: 20,
       drop: 'summarize',
+      gatherMsMax: 10_000,
     });
     expect(config.session).toEqual({
+      orphanedPrompts: 'hide',
       resetTriggers: ['/new', '/reset'],
       reset: { mode: 'none', atHour: 4, idleMinutes: 60 },
     });
@@ -186,7 +188,7 @@ describe('the file', () => {
     );
     expect(config.workspace.path).toBe(join(cwd, 'w'));
     expect(config.agents.list[0]?.workspace).toBe(join(cwd, '../other'));
-    expect(config.plugins).toEqual([join(cwd, 'p.ts')]);
+    expect(config.plugins).toEqual({ modules: [join(cwd, 'p.ts')], entries: {} });
   });
 
   test('may write API keys short, then named by their place', async () => {

@@ -1,36 +1,14 @@
-// Which mode is in force, and which of the waiting inputs a turn takes.
+// Which of the waiting inputs a turn takes, and which join one that runs.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   COLLECTED_MESSAGES_MAX,
   parseQueueMode,
-  resolveQueueMode,
   selectInputs,
+  selectSteers,
   type QueueMode,
   type WaitingInput,
 } from '../../src/core/queue-mode.ts';
-
-describe('resolveQueueMode', () => {
-  const all = {
-    inline: 'steer',
-    session: 'followup',
-    channel: 'slack',
-    byChannel: { slack: 'interrupt' },
-    global: 'reject',
-  } as const;
-
-  test('the message decides, then the session, the channel, the configuration, and last collect', () => {
-    expect(resolveQueueMode(all)).toBe('steer');
-    expect(resolveQueueMode({ ...all, inline: null })).toBe('followup');
-    expect(resolveQueueMode({ ...all, inline: null, session: null })).toBe('interrupt');
-    expect(resolveQueueMode({ ...all, inline: null, session: null, channel: 'api' })).toBe('reject');
-    expect(resolveQueueMode({})).toBe('collect');
-  });
-
-  test('a channel named like a property of every object sets nothing', () => {
-    expect(resolveQueueMode({ channel: 'constructor', byChannel: {} })).toBe('collect');
-  });
-});
 
 test.each([
   ['Queued', 'steer'],
@@ -53,7 +31,9 @@ const input = (seq: number, change: Partial<WaitingInput> = {}): WaitingInput =>
   route: 'r',
   ...change,
 });
-const taken = (waiting: WaitingInput[], sources = {}): number[] => selectInputs(waiting, sources).map(({ seq }) => seq);
+const never = (): boolean => false;
+const taken = (waiting: WaitingInput[], isReset: (one: WaitingInput) => boolean = never): number[] =>
+  selectInputs(waiting, isReset).map(({ seq }) => seq);
 
 describe('selectInputs', () => {
   test('collect takes all messages of one route', () => {
@@ -61,13 +41,13 @@ describe('selectInputs', () => {
   });
 
   test('followup takes one', () => {
-    expect(taken([input(1), input(2)], { global: 'followup' })).toEqual([1]);
+    expect(taken([input(1, { mode: 'followup' }), input(2, { mode: 'followup' })])).toEqual([1]);
     expect(taken([input(1, { mode: 'followup' }), input(2)])).toEqual([1]);
   });
 
-  test('another route or another mode ends the batch (G6)', () => {
+  test('another route ends the batch, and so does a message that goes alone (G6)', () => {
     expect(taken([input(1), input(2, { route: 'other' }), input(3)])).toEqual([1]);
-    expect(taken([input(1), input(2, { mode: 'interrupt' }), input(3)])).toEqual([1]);
+    expect(taken([input(1), input(2, { mode: 'followup' }), input(3)])).toEqual([1]);
   });
 
   test('other kinds go alone, and nothing overtakes them', () => {
@@ -75,8 +55,17 @@ describe('selectInputs', () => {
     expect(taken([input(1), input(2, { kind: 'announcement' }), input(3)])).toEqual([1]);
   });
 
+  test('a message that steered or interrupted and found no turn any more is taken like a collected one', () => {
+    expect(taken([input(1), input(2, { mode: 'interrupt' }), input(3, { mode: 'steer' })])).toEqual([1, 2, 3]);
+  });
+
+  test('a message that begins a new session goes alone', () => {
+    expect(taken([input(1), input(2), input(3)], ({ seq }) => seq === 2)).toEqual([1]);
+    expect(taken([input(2), input(3)], ({ seq }) => seq === 2)).toEqual([2]);
+  });
+
   test('a turn takes no more than its bound', () => {
-    const many = Array.from({ length: 200 }, (_, index) => input(index + 1));
+    const many = Array.from({ length: COLLECTED_MESSAGES_MAX + 1 }, (_, index) => input(index + 1));
     expect(taken(many)).toHaveLength(COLLECTED_MESSAGES_MAX);
   });
 
@@ -94,12 +83,23 @@ describe('selectInputs', () => {
     fc.assert(
       fc.property(waiting, (rows) => {
         const inputs = rows.map((row) => ({ ...row, id: `m${row.seq}` }));
-        const picked = selectInputs(inputs, {});
+        const picked = selectInputs(inputs, never);
         const inOrder = inputs.toSorted((a, b) => a.seq - b.seq);
         expect(picked).toEqual(inOrder.slice(0, picked.length));
         expect(picked.length > 0).toBe(inputs.length > 0);
         expect(new Set(picked.map(({ route }) => route)).size).toBeLessThanOrEqual(1);
       }),
     );
+  });
+});
+
+describe('selectSteers', () => {
+  const joining = (waiting: WaitingInput[]): number[] => selectSteers(waiting, 'r').map(({ seq }) => seq);
+  const steer = (seq: number, change: Partial<WaitingInput> = {}): WaitingInput =>
+    input(seq, { mode: 'steer', ...change });
+
+  test('messages join a turn in their order, as long as they steer and have its route (G3, G6)', () => {
+    expect(joining([steer(2), steer(1, { mode: 'steer-backlog' }), input(3), steer(4)])).toEqual([1, 2]);
+    expect(joining([steer(1, { route: 'other' }), steer(2)])).toEqual([]);
   });
 });

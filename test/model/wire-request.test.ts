@@ -3,12 +3,14 @@ import { toWireRequest } from '../../src/model/wire-request.ts';
 import { assistant, request, user } from './build-request.ts';
 
 describe('the body of a call', () => {
-  test('has a cache breakpoint on the last block of the last message, and leaves the request as it was', () => {
-    const given = request(['first', assistant('answer'), user('a', 'b')]);
+  test('has a cache breakpoint at its end and one where the request before it ended, and leaves the request as it was', () => {
+    const given = request(['older', assistant('old'), 'first', assistant('answer'), user('a', 'b')]);
     const before = structuredClone(given);
     const body = toWireRequest(given);
     expect(body.messages.map((message) => message.content.map((block) => 'cache_control' in block))).toEqual([
       [false],
+      [false],
+      [true],
       [false],
       [false, true],
     ]);
@@ -36,6 +38,11 @@ describe('the body of a call', () => {
       'stream',
       'messages',
     ]);
+  });
+
+  test('says whether its answer is to be streamed', () => {
+    expect(toWireRequest(request(['x'])).stream).toBe(true);
+    expect(toWireRequest(request(['x']), { isStreaming: false }).stream).toBe(false);
   });
 
   test('is the same bytes for the same request', () => {

@@ -19,13 +19,22 @@ test('a text that is too long keeps its start and its end and says how much is m
   expect(bound({ content: 'abcdefghijkl', isError: false }, 8).content).toBe(
     'abcdef\n[... 4 characters left out ...]\nkl',
   );
-  expect(bound({ content: 'x'.repeat(5_000_000), isError: false }).content.length).toBeLessThan(400_100);
+  expect(bound({ content: 'x'.repeat(5_000_000), isError: false }).content.length).toBeLessThan(40_100);
+});
+
+test('the wish to end the turn is kept', () => {
+  expect(bound({ content: 'a', isError: false, endsTurn: true })).toEqual({
+    content: 'a',
+    isError: false,
+    endsTurn: true,
+  });
+  expect(bound({ content: 'a', isError: false, endsTurn: 'yes' })).toEqual({ content: 'a', isError: false });
 });
 
 test('all blocks of a result share one limit', () => {
   const blocks = Array.from({ length: 1_000 }, () => ({ type: 'text', text: 'x'.repeat(1_000_000) }));
   const bounded = bound({ content: blocks, isError: false });
-  expect(JSON.stringify(bounded).length).toBeLessThan(410_000);
+  expect(JSON.stringify(bounded).length).toBeLessThan(50_000);
 });
 
 test('an image that the provider would refuse becomes a note', () => {

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { loadPluginTools } from '../../src/tools/load-plugins.ts';
+import { createLogger } from '../../src/logger.ts';
+import { loadPlugins } from '../../src/plugins/load-plugins.ts';
 import { createHttpEffectTool } from './http-effect-tool.ts';
 import { aToolCall } from './workspace.ts';
 
@@ -46,7 +47,10 @@ test('an effect that the server refuses is an error result', async () => {
 
 test('as a plugin it gives both kinds of the tool', async () => {
   vi.stubEnv('HTTP_EFFECT_URL', url);
-  const tools = await loadPluginTools(['./http-effect-tool.ts'], { cwd: import.meta.dirname });
+  const { tools } = await loadPlugins(
+    { modules: ['./http-effect-tool.ts'], entries: {} },
+    { logger: createLogger({ level: 'silent', format: 'json', name: 'test' }), cwd: import.meta.dirname },
+  );
   expect(tools.map((tool) => [tool.spec.name, tool.isIdempotent])).toEqual([
     ['http_effect', false],
     ['http_effect_idempotent', true],

@@ -5,8 +5,6 @@ import { aToolCall, contentOf } from './workspace.ts';
 
 async function statusOf(status: Partial<SessionStatus>): Promise<string> {
   const tool = createSessionStatusTool(() => ({
-    model: 'anthropic/claude-sonnet-4-5',
-    thinking: 'off',
     now: new Date('2026-09-28T12:05:09Z'),
     ...status,
   }));

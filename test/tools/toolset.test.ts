@@ -19,9 +19,32 @@ function namesOf(names: readonly string[], policy?: ToolPolicy | ToolPolicy[]): 
   return createToolset(policy === undefined ? { tools } : { tools, policy }).specs.map((spec) => spec.name);
 }
 
+function unused(): never {
+  throw new Error('No tool is run here.');
+}
+
+const store = {
+  begin: unused,
+  noteStart: unused,
+  end: unused,
+  renew: unused,
+  wishes: unused,
+  takeLost: unused,
+  list: unused,
+  find: unused,
+  askToKill: unused,
+  addInput: unused,
+  notePoll: unused,
+};
+const keeper = { run: unused, wait: unused, look: unused };
+
 const coreTools = createCoreTools({
-  exec: { timeoutSeconds: 1_800, environment: {} },
-  sessionStatus: () => ({ model: 'anthropic/x', thinking: 'off', now: new Date(0) }),
+  exec: { timeoutSeconds: 1_800, environment: {}, background: { keeper, dataDir: '', timeoutSeconds: 7_200 } },
+  process: { store, keeper, dataDir: '' },
+  memory: { search: unused, add: unused },
+  webFetch: { timeoutSeconds: 30, maxBytes: 1, allowPrivate: [] },
+  message: { channels: { known: [], open: [] }, chatMessage: unused, post: unused },
+  sessionStatus: () => ({ now: new Date(0) }),
 });
 
 describe('policy (G30)', () => {
@@ -128,7 +151,12 @@ describe('the core tools', () => {
       grep: true,
       glob: true,
       exec: false,
+      process: true,
+      web_fetch: true,
+      message: true,
       session_status: true,
+      memory_get: true,
+      memory_search: true,
     });
   });
 
@@ -136,8 +164,8 @@ describe('the core tools', () => {
     expect(JSON.stringify(toolset.specs, undefined, 1)).toMatchSnapshot();
   });
 
-  test('have no exec when it is switched off', () => {
-    const tools = createCoreTools({ sessionStatus: () => ({ model: '', thinking: '', now: new Date(0) }) });
-    expect(tools.map((tool) => tool.spec.name)).not.toContain('exec');
+  test('are those of files and status when everything else is switched off', () => {
+    const tools = createCoreTools({ sessionStatus: () => ({ now: new Date(0) }) });
+    expect(tools.map((tool) => tool.spec.name)).toEqual(['read', 'write', 'edit', 'grep', 'glob', 'session_status']);
   });
 });

@@ -203,7 +203,7 @@ describe('a model that fails', () => {
     const worker = rig.worker();
     await rig.send('parked', '[[error: 429 retry-after=30]] [[reply: later]]');
     expect(await worker.run('parked')).toEqual({ kind: 'released', ring: null });
-    expect(await worker.run('parked')).toEqual({ kind: 'early' });
+    expect(await worker.run('parked')).toEqual({ kind: 'early', ring: null });
     worker.stop();
   });
 });

@@ -1,18 +1,20 @@
 // Builds what a turn needs around a real database and a scripted model server, without a queue: tests call `run` where a job would.
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/clock.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { MessageId, SessionId, SessionKey } from '../../src/core/ids.ts';
 import { routeOf, type InboundMessage } from '../../src/core/inbound.ts';
-import { canonicalSessionKey } from '../../src/core/session-key.ts';
+import { canonicalSessionKey, sessionKindOf } from '../../src/core/session-key.ts';
 import { newId } from '../../src/ids.ts';
 import { createLogger } from '../../src/logger.ts';
-import { createAnthropicModel } from '../../src/model/anthropic.ts';
+import { createConfiguredModel } from '../../src/model/configured-model.ts';
+import { withoutPlugins, type Plugins } from '../../src/plugins/plugins.ts';
 import { startScriptedModel } from '../../src/model/scripted/scripted-model.ts';
-import { createAccept } from '../../src/store/accept-messages.ts';
+import { createAccept, type NewInput } from '../../src/store/accept-messages.ts';
 import { openDatabase } from '../../src/store/database.ts';
+import { dropOverflow } from '../../src/store/drop-overflow.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { createEnsureSession } from '../../src/store/sessions.ts';
 import type { Tool } from '../../src/tools/tool.ts';
@@ -23,8 +25,19 @@ import { createTurnContext } from '../../workers/create-turn-context.ts';
 export type TurnRig = Awaited<ReturnType<typeof createTurnRig>>;
 
 /** Everything for turns on one database; `worker` makes a worker of it, as many as wanted. */
-export async function createTurnRig(databaseUrl: string, options: { tools?: Tool[]; leaseMs?: number } = {}) {
+export async function createTurnRig(
+  databaseUrl: string,
+  options: {
+    tools?: Tool[];
+    leaseMs?: number;
+    plugins?: Plugins;
+    settings?: object;
+    /** The context window of the scripted model. */
+    windowTokens?: number;
+  } = {},
+) {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-turn-'));
+  if (options.settings !== undefined) await writeFile(join(dataDir, 'holdfast.json'), JSON.stringify(options.settings));
   const config = loadConfig({
     env: { HOLDFAST_DATA_DIR: dataDir, HOLDFAST_LEASE_MS: String(options.leaseMs ?? 15_000) },
     cwd: dataDir,
@@ -32,7 +45,11 @@ export async function createTurnRig(databaseUrl: string, options: { tools?: Tool
   const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
   await migrate(databaseUrl);
   const database = openDatabase({ url: databaseUrl, role: 'test', onError: () => undefined });
-  const scripted = await startScriptedModel({ host: '127.0.0.1', port: 0 });
+  const scripted = await startScriptedModel({
+    host: '127.0.0.1',
+    port: 0,
+    ...(options.windowTokens === undefined ? {} : { contextTokens: options.windowTokens }),
+  });
   const ensure = createEnsureSession(database);
   const accept = createAccept(database);
 
@@ -43,41 +60,58 @@ export async function createTurnRig(databaseUrl: string, options: { tools?: Tool
       key,
       candidateId: newId<SessionId>(),
       agentId: 'main',
-      kind: 'main',
+      // Names without a shape are the owner's.
+      kind: sessionKindOf(key) === 'other' ? 'main' : sessionKindOf(key),
       lane: 'main',
       channel: 'api',
     });
   }
 
   /** Accepts a message, as the API would. */
-  async function send(name: string, text: string, more: Partial<InboundMessage> = {}): Promise<MessageId> {
+  async function send(
+    name: string,
+    text: string,
+    more: Partial<InboundMessage> = {},
+    kind: NewInput['kind'] = 'message',
+  ): Promise<MessageId> {
     const body: InboundMessage = { text, ...more };
     const messageId = newId<MessageId>();
+    const sessionId = await sessionOf(name);
+    const queue = { mode: 'collect', cap: 20, drop: 'summarize' } as const;
     const acceptance = await accept({
       messageId,
-      sessionId: await sessionOf(name),
-      kind: 'message',
+      sessionId,
+      kind,
       body: JSON.stringify(body),
       route: routeOf(body, []),
       mode: more.mode ?? null,
+      ...(kind === 'message' ? { queue } : {}),
       platformKey: null,
       idempotency: null,
       waitingMax: 1000,
     });
     if (acceptance.kind !== 'accepted') throw new Error(`The message was not accepted: ${acceptance.kind}`);
+    if (acceptance.isOverCap) await dropOverflow(database, { sessionId, ...queue });
     return messageId;
   }
 
   /** A worker that runs turns when it is told to. */
-  function worker(more: { isDraining?: () => boolean; tools?: Tool[] } = {}) {
+  function worker(more: { isDraining?: () => boolean; tools?: Tool[]; plugins?: Plugins } = {}) {
+    const plugins = more.plugins ?? options.plugins ?? withoutPlugins(logger);
     const context = createTurnContext({
       config,
       logger,
       clock: systemClock,
       database,
       wake: createWake(),
-      model: createAnthropicModel({ apiKey: 'test', baseUrl: scripted.url }),
-      tools: more.tools ?? options.tools ?? [],
+      model: createConfiguredModel({
+        config,
+        clock: systemClock,
+        logger,
+        endpoint: { apiKey: 'test', baseUrl: scripted.url },
+      }),
+      tools: [...(more.tools ?? options.tools ?? []), ...plugins.tools],
+      plugins,
       owner: newId<string>(),
       isDraining: more.isDraining ?? (() => false),
     });

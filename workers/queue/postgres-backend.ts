@@ -1,9 +1,9 @@
 // BullMQ's PostgreSQL backend, with the few operations that every job passes through done in another way: `postgres-exchange`
 // takes and finishes jobs in shared statements, `postgres-signal` wakes from one connection, and a job that is added where a
-// worker sleeps is added as taken by that worker. All else is inherited.
+// worker sleeps is handed to that worker at once, while it is added as taken. All else is inherited.
 //
-// What must stay true: a job that was taken is handed to the worker, given back, or in the database as taken by us; and this
-// backend sleeps only when it knows its queue to be empty (see `postgres-signal`).
+// What must stay true: a job that was taken is handed to the worker, given back, or in the database as taken by us; a row is
+// finished or given back only after it has arrived; and this backend sleeps only when it knows its queue to be empty (see `postgres-signal`).
 import { randomUUID } from 'node:crypto';
 import { PostgresQueueBackend, type JobJson, type PostgresConnection } from 'bullmq';
 import { JOB_OPTIONS } from '../../jobs/index.ts';
@@ -41,8 +41,8 @@ export class PlainJobsBackend extends PostgresQueueBackend {
   readonly #taken = new Set<string>();
   /** Taken and not yet asked for by the worker. */
   #ready: TakenJob[] = [];
-  /** Places kept for jobs that are just being added as ours. */
-  #reserved = 0;
+  /** Handed over while their rows are still on the way. */
+  readonly #arriving = new Map<string, Promise<unknown>>();
   #taking: Promise<boolean> | null = null;
   #failures = 0;
   /** The count of rings at which the queue was last found empty. */
@@ -66,6 +66,7 @@ export class PlainJobsBackend extends PostgresQueueBackend {
 
   override async close(): Promise<void> {
     await this.disconnectBlocking();
+    await Promise.all(this.#arriving.values());
     // What stays is found stalled: not worth failing a shutdown for.
     await this.#shared.exchange.flush().catch(this.#shared.onError);
   }
@@ -157,24 +158,25 @@ export class PlainJobsBackend extends PostgresQueueBackend {
 
   /**
    * Adds jobs, as many as there are free places already taken by this consumer: a lone ring then costs one commit in place of
-   * three. Only while the queue is known to be empty, so that nobody is overtaken.
+   * three, and nobody waits for it. Only while the queue is known to be empty, so that nobody is overtaken. A job that turns out
+   * to be there already, or whose row never arrives, was looked at once too often: its session's rows decide.
    */
   async #addHere(jobs: NewJob[]): Promise<void> {
     const isIdle = this.#isKnownEmpty() && this.#taking === null && !this.#interruption.signal.aborted;
-    const count = isIdle ? Math.max(0, Math.min(jobs.length, this.#freeSlots())) : 0;
-    this.#reserved += count;
-    try {
-      const taken = await this.#shared.exchange.add(this.queueName, jobs, { token: this.#token, count });
-      this.#hold(taken);
-    } finally {
-      this.#reserved -= count;
+    const here = isIdle ? jobs.slice(0, Math.max(0, this.#freeSlots())) : [];
+    const adding = this.#shared.exchange.add(this.queueName, jobs, { token: this.#token, count: here.length });
+    if (here.length > 0) {
+      const arrived = adding.catch(() => undefined).finally(() => here.forEach(({ id }) => this.#arriving.delete(id)));
+      for (const { id } of here) this.#arriving.set(id, arrived);
+      this.#hold(here.map((job) => takenNow(this.queueName, job)));
     }
+    this.#shared.signal.nudge();
+    await adding;
     if (this.#interruption.signal.aborted) await this.#giveBackUnused();
-    else this.#shared.signal.nudge();
   }
 
   #freeSlots(): number {
-    return this.#slots - this.#taken.size - this.#reserved;
+    return this.#slots - this.#taken.size;
   }
 
   #hold(jobs: TakenJob[]): void {
@@ -209,8 +211,13 @@ export class PlainJobsBackend extends PostgresQueueBackend {
 
   async #finish(job: { id?: string }, fetchNext: boolean): Finish {
     const id = job.id ?? '';
-    this.#taken.delete(id);
-    this.#shared.exchange.finish({ queue: this.queueName, id, token: this.#token });
+    const leave = (): void => {
+      this.#taken.delete(id);
+      this.#shared.exchange.finish({ queue: this.queueName, id, token: this.#token });
+    };
+    const arriving = this.#arriving.get(id);
+    if (arriving === undefined) leave();
+    else void arriving.then(leave);
     return { result: fetchNext ? await this.moveToActive() : undefined, finishedOn: Date.now() };
   }
 
@@ -221,6 +228,7 @@ export class PlainJobsBackend extends PostgresQueueBackend {
   }
 
   async #giveBack(ids: string[]): Promise<void> {
+    await Promise.all(ids.flatMap((id) => this.#arriving.get(id) ?? []));
     for (const id of ids) this.#taken.delete(id);
     if (ids.length > 0) await this.#shared.exchange.giveBack(this.queueName, this.#token, ids);
   }
@@ -234,6 +242,11 @@ function assertPlain(job: JobJson): void {
   if (delay || priority || repeat || deduplication || parent || lifo || job.parent || job.deduplicationId) {
     throw new Error(`job ${job.name} has options that the doorbell does not know: ${JSON.stringify(job.opts)}`);
   }
+}
+
+/** A job as it is in the database, or will be in a moment: taken by us. */
+function takenNow(queue: string, { id, name, data }: NewJob): TakenJob {
+  return { queue, id, name, data, addedAtMs: Date.now(), attemptsStarted: 1, stalledCount: 0 };
 }
 
 function jobJsonOf(job: TakenJob): JobJson {

@@ -37,9 +37,9 @@ interface FinishedJob {
 export interface PostgresExchange {
   /**
    * Adds jobs that are not there yet, and wakes who listens. The first `handOver.count` of them are added as taken by
-   * `handOver.token`; returns those of them that were new.
+   * `handOver.token`.
    */
-  add(queue: string, jobs: NewJob[], handOver: { token: string; count: number }): Promise<TakenJob[]>;
+  add(queue: string, jobs: NewJob[], handOver: { token: string; count: number }): Promise<void>;
   /** Takes up to `howMany()` jobs, asked when the statement is made; fewer mean that no more were there when it began. */
   take(queue: string, token: string, howMany: () => number): Promise<{ jobs: TakenJob[]; asked: number }>;
   /** Deletes the job with the next statement, or soon. Nobody waits for it: a job that stays is found stalled and does nothing. */
@@ -168,7 +168,7 @@ export function createPostgresExchange(pool: pg.Pool, lockMs: number): PostgresE
     async add(queue, jobs, handOver) {
       const leaving = takeFinished();
       try {
-        const rows = await query<TakenRow>('add', ADD_SQL, [
+        await query('add', ADD_SQL, [
           ...columnsOf(leaving),
           queue,
           jobs.map(({ id }) => id),
@@ -178,7 +178,6 @@ export function createPostgresExchange(pool: pg.Pool, lockMs: number): PostgresE
           handOver.token,
           lockMs,
         ]);
-        return rows.filter((row) => row.token !== null).map(jobOf);
       } catch (error) {
         putBack(leaving);
         throw error;
@@ -225,7 +224,7 @@ interface TakenRow {
   added_at_ms: string;
   attempts_started: number;
   stalled_count: number;
-  token: string | null;
+  token: string;
 }
 
 function columnsOf(jobs: FinishedJob[]): unknown[] {

@@ -10,8 +10,8 @@ const FINISH_CTE = `delete from bullmq.job using unnest($1::text[], $2::text[], 
   where job.queue = finished.queue and job.id = finished.id and job.lock_token = finished.token`;
 
 // Purpose: delete finished jobs, and add new ones. Input: queue, id and token of each finished job; then a queue, and ids,
-// names and payloads of its new jobs; how many of them are taken from the start, by which token; the lock's length. Output: a
-// row per job that was taken. A job that is there already, in any state, stays as it is.
+// names and payloads of its new jobs; how many of them are taken from the start, by which token; the lock's length.
+// A job that is there already, in any state, stays as it is.
 // NOTIFY serialises the commits that make one; there is one in a statement of many jobs, and none when nothing waits.
 // Locking: by id, because whoever adds the same id waits; their places in the queue are given in the order of the input.
 export const ADD_SQL = `/* queue: add */
@@ -26,10 +26,9 @@ added as (
     case when is_taken then $9 end, case when is_taken then ${NOW_MS} + $10::bigint end, is_taken::int
   from input order by id
   on conflict (queue, id) do nothing
-  returning ${JOB_COLUMNS}, job.state
+  returning job.state
 )
-select added.*, case when state = 'waiting' then pg_notify('bullmq_jobs', $4) end from added
-where state = 'active' or id = (select min(id) from added where state = 'waiting')`;
+select pg_notify('bullmq_jobs', $4) from added where state = 'waiting' limit 1`;
 
 // Purpose: delete finished jobs. Input: queue, id and token of each. A job that somebody else holds by now stays.
 export const FINISH_SQL = `/* queue: finish */ ${FINISH_CTE}`;

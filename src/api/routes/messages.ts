@@ -13,6 +13,7 @@ import { inboundMessage } from '../schemas/inbound-message.ts';
 import { message } from '../schemas/views.ts';
 import type { ApiServices } from '../services.ts';
 import { turnAnswerOf } from '../turn-answer.ts';
+import { waitForSettlement } from '../wait-for-settlement.ts';
 
 /** Longer than the store tries again by itself, so that its own error comes first and says what is known. */
 const ACCEPT_MS_MAX = 15_000;
@@ -92,15 +93,8 @@ async function waitForEnd(
   waitSeconds: number,
 ): Promise<Answer | null> {
   const { request, context, services } = api;
-  const gone = new AbortController();
-  request.reply.raw.once('close', () => gone.abort());
-  if (request.reply.raw.destroyed) gone.abort();
-  services.admission.leave(request.reply.request);
-  const settlement = await services.waiter.wait(
-    { id: result.message.id, sessionId: result.sessionId },
-    waitSeconds * 1000,
-    gone.signal,
-  );
+  const input = { id: result.message.id, sessionId: result.sessionId };
+  const settlement = await waitForSettlement({ request, services }, input, waitSeconds);
   if (settlement === null) return null;
   const turn = settlement.turn === null ? null : turnAnswerOf(context, settlement.turn);
   return { status: 200, body: { message: settlement.message, turn, reply: settlement.message.reply } };

@@ -93,7 +93,8 @@ const abort = defineRoute({
   async handle({ params, body }, { context }) {
     const done = await context.control.abortSession({ sessionKey: params.key, keepQueued: body.queued === 'keep' });
     if (done === null) throw notFound(`session ${params.key}`);
-    return { status: 200, body: done };
+    const { aborted, cancelled } = done;
+    return { status: 200, body: { aborted, cancelled } };
   },
 });
 

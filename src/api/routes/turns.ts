@@ -7,6 +7,7 @@ import { isUuid, parseSessionKey } from '../parse-request.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { listOf, turnAborted } from '../schemas/answers.ts';
+import { modelRequest } from '../schemas/model-requests.ts';
 import { listText, pageQuery, sessionKeyText } from '../schemas/queries.ts';
 import { turn } from '../schemas/views.ts';
 import { turnAnswerOf } from '../turn-answer.ts';
@@ -60,7 +61,7 @@ const getRequest = defineRoute({
   method: 'GET',
   path: '/v1/turns/{id}/requests/{n}',
   summary: 'The exact model request of one call of a turn',
-  answers: { 200: { description: 'The request, with the origin and the trust of its parts', schema: z.unknown() } },
+  answers: { 200: { description: 'The request, with the origin and the trust of its parts', schema: modelRequest } },
   async handle({ params }, { context }) {
     const request = await context.deriveRequest(params.id, params.n);
     if (request === null) throw notFound(`call ${params.n} of turn ${params.id}`);

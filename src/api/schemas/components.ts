@@ -1,18 +1,27 @@
 // The schemas that have a name in the OpenAPI document; all others are written out where they are used.
 import type { z } from 'zod';
 import * as answers from './answers.ts';
+import * as crons from './crons.ts';
 import { inboundMessage } from './inbound-message.ts';
+import { modelRequest } from './model-requests.ts';
+import * as transcripts from './transcripts.ts';
 import * as views from './views.ts';
 
 export const COMPONENTS: Record<string, z.ZodType> = {
   Abortion: answers.abortion,
   Accepted: answers.accepted,
+  Compacted: transcripts.compacted,
+  Compaction: transcripts.compaction,
+  Cron: crons.cron,
+  CronFire: crons.cronFire,
   DeadLetter: views.deadLetter,
   DeadLetterGroup: views.deadLetterGroup,
   Delivery: views.delivery,
   Entry: views.entry,
+  Heartbeat: crons.heartbeat,
   InboundMessage: inboundMessage,
   Message: views.message,
+  ModelRequest: modelRequest,
   Problem: answers.problem,
   Readiness: answers.readiness,
   Session: views.session,
@@ -22,6 +31,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   Stats: views.stats,
   Step: views.step,
   SystemEvent: views.systemEvent,
+  Transcript: transcripts.transcript,
   Turn: views.turn,
   Usage: views.usage,
 };

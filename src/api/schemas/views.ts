@@ -9,7 +9,7 @@ import type { StatsView } from '../../store/views/stats.ts';
 import { SYSTEM_EVENT_STATES, type SystemEventView } from '../../store/views/system-events.ts';
 import { ENTRY_KINDS, ENTRY_STATES, type EntryView } from '../../store/views/transcript.ts';
 import { TURN_STATUSES, type SpanView, type TurnView } from '../../store/views/turns.ts';
-import type { ModelCallView, StepView, ToolCallView } from '../../store/views/turn-steps.ts';
+import { CALL_PURPOSES, type ModelCallView, type StepView, type ToolCallView } from '../../store/views/turn-steps.ts';
 
 const uuid = z.uuid();
 const iso = z.iso.datetime();
@@ -82,8 +82,17 @@ export const usage = z.strictObject({
   cacheWriteTokens: count,
 });
 
+const callNotes = z.strictObject({
+  requestBytes: count,
+  responseBytes: count,
+  firstByteMs: count.nullable(),
+  durationMs: count,
+  repairs: z.array(z.strictObject({ step: z.string(), callId: z.string().nullable(), was: z.string() })).optional(),
+});
+
 const modelCall = z.strictObject({
   n: count,
+  purpose: z.enum(CALL_PURPOSES),
   status: z.enum(['ok', 'failed', 'aborted']),
   stopReason: z.string().nullable(),
   error: z.unknown(),
@@ -91,6 +100,7 @@ const modelCall = z.strictObject({
   startedAt: iso,
   firstChunkAt: iso.nullable(),
   endedAt: iso,
+  notes: callNotes.nullable(),
 }) satisfies z.ZodType<ModelCallView>;
 
 const toolCall = z.strictObject({
@@ -110,7 +120,7 @@ export const step = z.strictObject({
 }) satisfies z.ZodType<StepView>;
 
 export const span = z.strictObject({
-  kind: z.enum(['queue.wait', 'prompt.assemble', 'model.call', 'tool.exec']),
+  kind: z.enum(['queue.wait', 'prompt.assemble', 'model.call', 'compaction', 'tool.exec']),
   name: z.string(),
   n: count.nullable(),
   startedAt: iso,

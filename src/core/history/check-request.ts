@@ -3,7 +3,9 @@
 import { isBlank } from '../blank-text.ts';
 import type { ContentBlock } from '../content.ts';
 import type { ModelMessage } from '../model-request.ts';
-import { isWholeToolCall } from './clean-content.ts';
+import { isWholeToolCall } from './content-passes.ts';
+import { FAMILY_POLICIES, type FamilyPolicy, type ProviderFamily } from './provider-family.ts';
+import { isCallId } from './tool-call-ids.ts';
 
 type ViolationCode =
   | 'no_messages'
@@ -27,16 +29,19 @@ export interface Violation {
   detail: string;
 }
 
-/** Everything that is wrong with a list of messages; empty when it may be sent. */
-export function checkRequest(messages: readonly ModelMessage[]): Violation[] {
-  return createRequestCheck()(messages);
+/** Everything that is wrong with a list of messages; empty when it may be sent to a provider of the family. */
+export function checkRequest(messages: readonly ModelMessage[], family: ProviderFamily = 'anthropic'): Violation[] {
+  return createRequestCheck(family)(messages);
 }
 
 /**
  * A checking function that remembers: of a list that only grew at its end since the last call it looks at the new messages and the
  * two before them alone. Any other list is looked at as a whole. One per turn; the messages must not be changed in place.
  */
-export function createRequestCheck(): (messages: readonly ModelMessage[]) => Violation[] {
+export function createRequestCheck(
+  family: ProviderFamily = 'anthropic',
+): (messages: readonly ModelMessage[]) => Violation[] {
+  const policy = FAMILY_POLICIES[family];
   let settledCount = 0;
   let settledLast: ModelMessage | undefined;
   const ids = new Set<string>();
@@ -51,12 +56,16 @@ export function createRequestCheck(): (messages: readonly ModelMessage[]) => Vio
     }
     // The last two may still be replaced: their ids are not remembered.
     const settleTo = Math.max(settledCount, messages.length - 2);
-    for (; settledCount < settleTo; settledCount += 1) found.push(...checkMessage(messages, settledCount, ids));
+    for (; settledCount < settleTo; settledCount += 1) {
+      found.push(...checkMessage(messages, settledCount, ids, policy));
+    }
     settledLast = messages[settledCount - 1];
     const provisional = new ProvisionalIds(ids);
     const fresh: Violation[] = [];
-    for (let at = settledCount; at < messages.length; at += 1) fresh.push(...checkMessage(messages, at, provisional));
-    return [...checkEnds(messages), ...found, ...fresh];
+    for (let at = settledCount; at < messages.length; at += 1) {
+      fresh.push(...checkMessage(messages, at, provisional, policy));
+    }
+    return [...checkEnds(messages, policy), ...found, ...fresh];
   };
 }
 
@@ -83,98 +92,104 @@ class ProvisionalIds implements SeenIds {
   }
 }
 
-function checkEnds(messages: readonly ModelMessage[]): Violation[] {
+function checkEnds(messages: readonly ModelMessage[], policy: FamilyPolicy): Violation[] {
   const [first] = messages;
   if (first === undefined) return [{ code: 'no_messages', at: -1, detail: 'there is no message' }];
   const violations: Violation[] = [];
   const last = messages.length - 1;
-  if (first.role !== 'user') violations.push({ code: 'first_not_user', at: 0, detail: `the first is ${first.role}` });
+  if (policy.beginsWithUser && first.role !== 'user')
+    violations.push({ code: 'first_not_user', at: 0, detail: `the first is ${first.role}` });
   if (messages[last]?.role !== 'user')
     violations.push({ code: 'last_not_user', at: last, detail: 'the last is assistant' });
   return violations;
 }
 
-function checkMessage(messages: readonly ModelMessage[], at: number, ids: SeenIds): Violation[] {
+function checkMessage(messages: readonly ModelMessage[], at: number, ids: SeenIds, policy: FamilyPolicy): Violation[] {
   const message = messages[at];
-  if (message === undefined) return [];
+  if (message === undefined) return NOTHING;
   const before = messages[at - 1];
-  const violations = message.content.flatMap((block) => checkBlock(block, message.role));
-  if (message.content.length === 0)
-    violations.push({ code: 'empty_message', detail: `a ${message.role} message without blocks` });
-  if (before?.role === message.role)
-    violations.push({ code: 'not_alternating', detail: `two ${message.role} messages in a row` });
-  violations.push(...checkIds(message, ids), ...checkPairs(message, before));
-  if (message.role === 'assistant') {
-    if (isThinking(message.content.at(-1)))
-      violations.push({ code: 'trailing_thinking', detail: 'thinking ends the message' });
-    // A last answer has no message after it; that is a fault of the ends.
-    if (at === messages.length - 1) violations.push(...checkPairs({ role: 'user', content: [] }, message));
+  // Nearly every message is sound: the list is made with the first fault.
+  let violations: Violation[] | null = null;
+  const report: Report = (code, detail) => void (violations ??= []).push({ code, at, detail });
+  for (const block of message.content) checkBlock(block, message.role, policy, report);
+  if (message.content.length === 0) report('empty_message', `a ${message.role} message without blocks`);
+  if (policy.alternates && before?.role === message.role) {
+    report('not_alternating', `two ${message.role} messages in a row`);
   }
-  return violations.map((violation) => ({ ...violation, at }));
+  checkIds(message, ids, report);
+  checkPairs(message, before, report);
+  if (message.role === 'assistant') {
+    if (isThinking(message.content.at(-1))) report('trailing_thinking', 'thinking ends the message');
+    // A last answer has no message after it; that is a fault of the ends.
+    if (at === messages.length - 1) checkPairs({ role: 'user', content: [] }, message, report);
+  }
+  return violations ?? NOTHING;
 }
 
-type Fault = Omit<Violation, 'at'>;
+const NOTHING: Violation[] = [];
 
-function checkBlock(block: ContentBlock, role: ModelMessage['role']): Fault[] {
-  const ofOther = (isOther: boolean): Fault[] =>
-    isOther ? [{ code: 'block_of_other_role', detail: `${block.type} in a ${role} message` }] : [];
+type Report = (code: ViolationCode, detail: string) => void;
+
+function checkBlock(block: ContentBlock, role: ModelMessage['role'], policy: FamilyPolicy, report: Report): void {
+  const wanted = ROLE_OF[block.type];
+  if (wanted !== undefined && wanted !== role) report('block_of_other_role', `${block.type} in a ${role} message`);
   switch (block.type) {
     case 'text':
-      return isBlank(block.text) ? [{ code: 'empty_block', detail: 'blank text' }] : [];
+      if (isBlank(block.text)) report('empty_block', 'blank text');
+      return;
     case 'image':
-      return [...ofOther(role !== 'user'), ...emptyImage(block.source.data)];
+      if (block.source.data === '') report('empty_block', 'image without data');
+      return;
     case 'tool_result':
-      return [...ofOther(role !== 'user'), ...emptyParts(block.content)];
+      if (typeof block.content === 'string') return;
+      for (const part of block.content) checkBlock(part, 'user', policy, report);
+      return;
+    case 'tool_use':
+      if (!isWholeToolCall(block) || !isCallId(block.id, policy.callIds)) {
+        report('bad_tool_use', `call ${block.id} of ${block.name}`);
+      }
+      return;
     case 'thinking':
     case 'redacted_thinking':
-      return ofOther(role !== 'assistant');
-    case 'tool_use': {
-      const isBad = !isWholeToolCall(block);
-      const bad: Fault[] = isBad ? [{ code: 'bad_tool_use', detail: `call ${block.id} of ${block.name}` }] : [];
-      return [...ofOther(role !== 'assistant'), ...bad];
-    }
+      return;
     default:
       return block satisfies never;
   }
 }
 
-function emptyImage(data: string): Fault[] {
-  return data === '' ? [{ code: 'empty_block', detail: 'image without data' }] : [];
-}
+/** Who may say what; texts are anybody's. */
+const ROLE_OF: Readonly<Partial<Record<ContentBlock['type'], ModelMessage['role']>>> = {
+  image: 'user',
+  tool_result: 'user',
+  tool_use: 'assistant',
+  thinking: 'assistant',
+  redacted_thinking: 'assistant',
+};
 
-function emptyParts(content: Extract<ContentBlock, { type: 'tool_result' }>['content']): Fault[] {
-  if (typeof content === 'string') return [];
-  return content.flatMap((part) => checkBlock(part, 'user'));
-}
-
-function checkIds({ content }: ModelMessage, ids: SeenIds): Fault[] {
-  return content.flatMap((block): Fault[] => {
-    if (block.type !== 'tool_use') return [];
-    const isDuplicate = ids.has(block.id);
+function checkIds({ content }: ModelMessage, ids: SeenIds, report: Report): void {
+  for (const block of content) {
+    if (block.type !== 'tool_use') continue;
+    if (ids.has(block.id)) report('duplicate_tool_use_id', `tool_use ${block.id} occurs before`);
     ids.add(block.id);
-    return isDuplicate ? [{ code: 'duplicate_tool_use_id', detail: `tool_use ${block.id} occurs before` }] : [];
-  });
+  }
 }
 
 // The results of a message are those of the calls of the message before, each once, in front of everything else.
-function checkPairs(message: ModelMessage, before: ModelMessage | undefined): Fault[] {
-  if (message.role !== 'user') return [];
-  const wanted = new Set((before?.role === 'assistant' ? before.content : []).flatMap(callIdsOf));
-  const faults: Fault[] = [];
+function checkPairs(message: ModelMessage, before: ModelMessage | undefined, report: Report): void {
+  if (message.role !== 'user') return;
+  const wanted = before?.role === 'assistant' ? before.content.flatMap(callIdsOf) : [];
   let isAfterOther = false;
   for (const block of message.content) {
     if (block.type !== 'tool_result') {
       isAfterOther = true;
       continue;
     }
-    if (isAfterOther) faults.push({ code: 'tool_result_not_first', detail: `result of ${block.tool_use_id}` });
-    if (!wanted.delete(block.tool_use_id))
-      faults.push({ code: 'unexpected_tool_result', detail: `result of ${block.tool_use_id}` });
+    if (isAfterOther) report('tool_result_not_first', `result of ${block.tool_use_id}`);
+    const at = wanted.indexOf(block.tool_use_id);
+    if (at === -1) report('unexpected_tool_result', `result of ${block.tool_use_id}`);
+    else wanted.splice(at, 1);
   }
-  return [
-    ...faults,
-    ...[...wanted].map((id): Fault => ({ code: 'missing_tool_result', detail: `no result of ${id}` })),
-  ];
+  for (const id of wanted) report('missing_tool_result', `no result of ${id}`);
 }
 
 function callIdsOf(block: ContentBlock): string[] {

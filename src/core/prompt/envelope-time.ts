@@ -49,6 +49,35 @@ export function formatMessageTime(epochMs: number, zone: EnvelopeZone): string |
   return `${weekday} ${year}-${month}-${day} ${hour}:${minute} ${timeZoneName}`;
 }
 
+const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+const MONTHS = [
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
+];
+
+/** A time in words, in the zone of a user: `Friday, February 27th, 2026 — 01:56 (Europe/Berlin)`. The zone must exist. */
+export function formatUserTime(epochMs: number, timezone: string): string {
+  const { weekday = '', year, month, day, hour, minute } = partsOf(epochMs, timezone);
+  const dayName = WEEKDAYS.find((name) => name.startsWith(weekday));
+  const monthName = MONTHS[Number(month) - 1];
+  return `${dayName}, ${monthName} ${ordinal(Number(day))}, ${year} — ${hour}:${minute} (${timezone})`;
+}
+
+function ordinal(day: number): string {
+  const endings = ['th', 'st', 'nd', 'rd'];
+  return `${day}${day >= 11 && day <= 13 ? 'th' : (endings[day % 10] ?? 'th')}`;
+}
+
 function isTime(epochMs: number): boolean {
   return Number.isFinite(epochMs) && Math.abs(epochMs) <= EPOCH_MS_MAX;
 }

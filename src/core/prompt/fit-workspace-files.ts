@@ -3,7 +3,8 @@
 import { withoutBoundary } from './cache-boundary.ts';
 import { headOf, tailOf } from './cut-text.ts';
 import { literal } from './literal.ts';
-import type { WorkspaceFile } from './system-input.ts';
+import type { PromptMode } from './prompt-mode.ts';
+import type { FittedFile, WorkspaceFile } from './system-input.ts';
 
 const HEAD_SHARE = 0.7;
 const TAIL_SHARE = 0.2;
@@ -21,16 +22,18 @@ const DISPLAY_ORDER: ReadonlyMap<string, number> = new Map([
 ]);
 const DISPLAY_LAST = 1000;
 
-/** A file as it is shown. */
-export interface FittedFile {
-  name: string;
-  path: string;
-  text: string;
-}
+/** The files that delegated work gets. */
+const MINIMAL_FILES: ReadonlySet<string> = new Set(['agents.md', 'soul.md', 'tools.md', 'identity.md', 'user.md']);
 
 export interface FileLimits {
   charsPerFileMax: number;
   charsTotalMax: number;
+}
+
+/** The files that a session of this mode may be shown: all of them, five in delegated work, or none. */
+export function filesForMode(files: readonly WorkspaceFile[], mode: PromptMode): readonly WorkspaceFile[] {
+  if (mode === 'none') return [];
+  return mode === 'minimal' ? files.filter(({ name }) => MINIMAL_FILES.has(baseNameOf(name))) : files;
 }
 
 /** The texts of the files within the limits, in the order they are to be shown. Empty files are left out. */
@@ -38,13 +41,24 @@ export function fitWorkspaceFiles(files: readonly WorkspaceFile[], limits: FileL
   const fitted: FittedFile[] = [];
   let remaining = limits.charsTotalMax;
   for (const file of files) {
-    if (remaining < REMAINING_CHARS_MIN) break;
-    const text = cutTo(textOf(file, Math.min(limits.charsPerFileMax, remaining)), remaining);
-    if (text === '') continue;
-    remaining -= text.length;
-    fitted.push({ name: file.name, path: literal(file.path), text });
+    const one = fitFile(file, limits, remaining);
+    if (one === null) continue;
+    remaining -= one.text.length;
+    fitted.push(one);
   }
   return fitted.toSorted(byDisplayOrder);
+}
+
+function fitFile(file: WorkspaceFile, limits: FileLimits, remaining: number): FittedFile | null {
+  const whole = contentOf(file);
+  if (whole === '') return null;
+  const rawChars = file.content === null ? 0 : whole.length;
+  const shown = { name: file.name, path: literal(file.path), rawChars };
+  if (remaining < REMAINING_CHARS_MIN) return { ...shown, text: '', cutBy: 'total' };
+  const charsMax = Math.min(limits.charsPerFileMax, remaining);
+  const text = cutTo(file.content === null ? whole : truncate(baseName(file.name), whole, charsMax), remaining);
+  if (text === whole) return { ...shown, text };
+  return { ...shown, text, cutBy: charsMax < limits.charsPerFileMax ? 'total' : 'file' };
 }
 
 /** The last part of a path, in lower case: what a file is known by. */
@@ -53,9 +67,8 @@ export function baseNameOf(name: string): string {
 }
 
 // Memory is kept only once there is something to remember; any other file is expected.
-function textOf({ name, path, content }: WorkspaceFile, charsMax: number): string {
-  if (content !== null)
-    return truncate(baseName(name), withoutBoundary(content.replaceAll('\0', '')).trimEnd(), charsMax);
+function contentOf({ name, path, content }: WorkspaceFile): string {
+  if (content !== null) return withoutBoundary(content.replaceAll('\0', '')).trimEnd();
   return baseNameOf(name) === 'memory.md' ? '' : `[MISSING] Expected at: ${literal(path)}`;
 }
 

@@ -1,67 +1,30 @@
 // Text as a reader sees it, for finding forged labels: compatibility forms, accents, case, invisible characters, look-alike
 // letters and exotic line breaks are folded away. Folded text is only ever searched; what is found is changed in the
 // original, which is why every folded unit knows where it came from.
+import { ASCII_OF } from './look-alikes.ts';
 
 export interface FoldedText {
-  /** Lower case; every kind of line break is `\n`. */
+  original: string;
+  /** Lower case, `l` in place of `i`; every kind of line break is `\n`. To be searched with `foldedPattern`. */
   text: string;
   /** The original range of the folded range `[start, end)`, which must not be empty. */
   rangeOf(start: number, end: number): { start: number; end: number };
 }
 
-// Characters that look like the ASCII character in front and that normalisation leaves alone; case does not matter.
-const LOOK_ALIKES: Readonly<Record<string, string>> = {
-  ' ': '\u2800',
-  a: 'аɑαᴀᎪꓮ',
-  b: 'ʙвьβᏴꓐ',
-  c: 'сϲᴄᏟꓚⲥ',
-  d: 'ԁᴅɗᎠꓓ',
-  e: 'еҽєεᴇ℮ɛᎬꓰ',
-  f: 'ꜰƒꓝ',
-  g: 'ɡցɢᏀꓖ',
-  h: 'һнʜհᎻꓧ',
-  i: 'іıιɪɩꓲ',
-  j: 'јʝᴊᎫꓙ',
-  k: 'кκᴋᏦꓗ',
-  l: 'ӏʟǀᏞꓡ',
-  m: 'мμᴍϻᎷꓟⲙ',
-  n: 'ոɴνпηꓠⲛ',
-  o: 'оοօᴏσꓳⲟ',
-  p: 'рρᴘᏢꓑⲣ',
-  q: 'ԛ',
-  r: 'гʀᴦɾᎡᏒꓣ',
-  s: 'ѕꜱտʂᏚꓢ',
-  t: 'тτᴛŧᎢꓔⲧ',
-  u: 'սᴜʋꓴ',
-  v: 'ѵᴠᏙꓦ',
-  w: 'ԝωᴡᎳꓪ',
-  x: 'хχꓫ',
-  y: 'уүყʏγυᎩꓬ',
-  z: 'ᴢʐᏃꓜ',
-  ':': '꞉∶ː˸׃։⁚܃፡︓ꓽ',
-  '[': '【〔〖〚⟦⁅❲⦋⟬⌈⌊',
-  ']': '】〕〗〛⟧⁆❳⦌⟭⌉⌋',
-  '(': '❨⦅⸨',
-  ')': '❩⦆⸩',
-};
-
-const ASCII_OF: ReadonlyMap<string, string> = new Map(
-  Object.entries(LOOK_ALIKES).flatMap(([ascii, likes]) =>
-    Array.from(likes, (like): [string, string] => [like.toLowerCase(), ascii]),
-  ),
-);
-
-// White letters on black discs and squares have no compatibility form.
-const ENCLOSED_ALPHABETS = [0x1f150, 0x1f170];
+/** Alphabets of 26 letters in a row without compatibility forms: white on discs, white on squares, those of flags. */
+const ALPHABETS = [0x1f150, 0x1f170, 0x1f1e6];
+const DASHES = /\p{Pd}/gu;
 
 const PLAIN_ASCII = /^[\t\n\x20-\x7e]*$/;
-const LINE_BREAKS: ReadonlySet<string> = new Set('\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029');
+/** Everything that begins a new line somewhere. */
+export const LINE_BREAKS = '\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029';
+const LINE_BREAK_SET: ReadonlySet<string> = new Set(LINE_BREAKS);
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** Folds a text. Plain ASCII costs one lower-casing. */
+/** Folds a text. Plain ASCII costs next to nothing. */
 export function foldText(original: string): FoldedText {
   if (PLAIN_ASCII.test(original)) {
-    return { text: original.toLowerCase(), rangeOf: (start, end) => ({ start, end }) };
+    return { original, text: foldAscii(original), rangeOf: (start, end) => ({ start, end }) };
   }
   const known = new Map<string, string>();
   const folded: string[] = [];
@@ -80,17 +43,36 @@ export function foldText(original: string): FoldedText {
     at = end;
   }
   return {
+    original,
     text: folded.join(''),
     rangeOf: (start, end) => ({ start: starts[start] ?? original.length, end: ends[end - 1] ?? original.length }),
   };
 }
 
+/** True when something that nobody sees stands at a place of a text. */
+export function isInvisibleAt(text: string, at: number): boolean {
+  const character = String.fromCodePoint(text.codePointAt(at) ?? 0x20);
+  return character.replace(INVISIBLE, '') === '';
+}
+
+/** A pattern for folded text, from one that is written as people write, in lower case. */
+export function foldedPattern(source: string, flags: string): RegExp {
+  return new RegExp(source.replaceAll('i', 'l'), flags);
+}
+
+// A capital `I` is the picture of an `l`.
+function foldAscii(text: string): string {
+  return text.toLowerCase().replaceAll('i', 'l');
+}
+
 function foldCharacter(character: string): string {
-  if (PLAIN_ASCII.test(character)) return character.toLowerCase();
-  if (LINE_BREAKS.has(character)) return '\n';
+  if (PLAIN_ASCII.test(character)) return foldAscii(character);
+  if (LINE_BREAK_SET.has(character)) return '\n';
   const codePoint = character.codePointAt(0) ?? 0;
-  const alphabet = ENCLOSED_ALPHABETS.find((first) => codePoint >= first && codePoint < first + 26);
-  if (alphabet !== undefined) return String.fromCharCode(0x61 + codePoint - alphabet);
-  const bare = character.normalize('NFKD').replace(INVISIBLE, '').toLowerCase();
-  return Array.from(bare, (c) => ASCII_OF.get(c) ?? c).join('');
+  const alphabet = ALPHABETS.find((first) => codePoint >= first && codePoint < first + 26);
+  if (alphabet !== undefined) return foldAscii(String.fromCharCode(0x61 + codePoint - alphabet));
+  const whole = ASCII_OF.get(character);
+  if (whole !== undefined) return whole;
+  const bare = character.normalize('NFKD').replace(INVISIBLE, '').replace(DASHES, '-');
+  return Array.from(bare, (part) => ASCII_OF.get(part) ?? ASCII_OF.get(part.toLowerCase()) ?? foldAscii(part)).join('');
 }

@@ -1,6 +1,7 @@
 // The note that tells the model which files came with a message, and the text of audio that was transcribed. A file name can
 // neither close the bracket of its note nor begin a line.
 import type { Media } from '../inbound.ts';
+import { ownPart, type PromptPart } from './prompt-parts.ts';
 import { neutralise } from './untrusted-text.ts';
 
 const HINT =
@@ -9,18 +10,22 @@ const DEFAULT_TYPE = 'application/octet-stream';
 const AUDIO_EXTENSION = /\.(?:ogg|opus|mp3|m4a|wav|webm|flac|aac|wma|aiff|alac|oga)$/i;
 
 /**
- * The lines of the attachments with the hint under them, or null when nothing is left to name: transcribed audio is known by
- * its words already.
+ * The lines of the attachments and the hint under them; none when nothing is left to name: transcribed audio is known by its
+ * words already.
  */
-export function mediaNote(media: readonly Media[]): string | null {
+export function mediaParts(media: readonly Media[]): PromptPart[] {
   const shown = media.filter((item) => !isTranscribedAudio(item) && (item.path ?? item.url) !== undefined);
-  if (shown.length === 0) return null;
-  if (shown.length === 1) return [...shown.map((item) => `[media attached: ${describe(item)}]`), HINT].join('\n');
+  if (shown.length === 0) return [];
+  const note = shown.length === 1 ? shown.map((item) => `[media attached: ${describe(item)}]`) : listOf(shown);
   return [
-    `[media attached: ${shown.length} files]`,
-    ...shown.map((item, index) => `[media attached ${index + 1}/${shown.length}: ${describe(item)}]`),
-    HINT,
-  ].join('\n');
+    { name: 'media-note', origin: 'channel', trust: 'untrusted', text: note.join('\n') },
+    { ...ownPart('media-hint', HINT), isTight: true },
+  ];
+}
+
+function listOf(media: readonly Media[]): string[] {
+  const lines = media.map((item, index) => `[media attached ${index + 1}/${media.length}: ${describe(item)}]`);
+  return [`[media attached: ${media.length} files]`, ...lines];
 }
 
 /** What was said in transcribed audio, one block for each file; null when there is none. */

@@ -2,10 +2,12 @@
 // joins a running turn is given exactly this; one that begins a turn stands inside `user-prompt.ts`.
 import { isBlank } from '../blank-text.ts';
 import type { InboundMessage } from '../inbound.ts';
+import { isFromSession, sessionMessageParts } from '../session-message.ts';
 import { contextBlocks } from './context-blocks.ts';
 import type { EnvelopeZone } from './envelope-time.ts';
-import { mediaNote, transcriptText } from './media-note.ts';
-import { resetBody } from './reset-prompt.ts';
+import { mediaParts, transcriptText } from './media-note.ts';
+import { joinParts, ownPart, type PartSpan, type PromptPart } from './prompt-parts.ts';
+import { resetBody, type ResetRules } from './reset-prompt.ts';
 import { takeThinkingDirective, type ThinkingLevel } from './thinking-directive.ts';
 import { neutralise } from './untrusted-text.ts';
 
@@ -17,47 +19,45 @@ export interface MessageOptions {
   zone: EnvelopeZone;
   /** True in the first turn of a session. */
   isNewSession: boolean;
-  resetTriggers: readonly string[];
+  /** Set for the message that may begin a session; else null. */
+  reset: ResetRules | null;
   /** True when the first word may name a thinking level: none is set on the session or the message. */
   mayTakeThinking: boolean;
 }
 
 export interface MessagePrompt {
-  /** The files that came with it, with the hint; null: none to show. */
-  media: string | null;
-  /** Metadata blocks, in order. */
-  context: string[];
-  /** What the sender said, made harmless; never blank. */
-  body: string;
-  /** What the channel added; null: nothing. */
-  untrusted: string | null;
+  /** The files that came with it, with the hint; none when there is nothing to show. */
+  media: PromptPart[];
+  /** Metadata blocks in front of the body, the body, what the channel added behind it. */
+  content: PromptPart[];
+  /** What the sender said, made harmless: for people to read. */
+  cleanBody: string;
   /** The level that its first word asked for. */
   thinking: ThinkingLevel | null;
 }
 
 /** The parts of one message, in no frame. */
 export function messageParts(message: InboundMessage, options: MessageOptions): MessagePrompt {
-  const { body: text, isBare } = resetBody(message.text, options);
-  const { level, body: rest } =
-    options.mayTakeThinking && !isBare ? takeThinkingDirective(text) : { level: null, body: text };
-  return {
-    media: mediaNote(message.media ?? []),
-    context: isBare ? [] : contextBlocks(message, options),
-    body: isBare ? text : bodyOf(rest, message),
-    untrusted: untrustedContext(message.untrustedContext ?? []),
-    thinking: level,
-  };
+  if (isFromSession(message)) {
+    return { media: [], content: sessionMessageParts(message), cleanBody: neutralise(message.text), thinking: null };
+  }
+  const { body: text, isBare } = resetBody(message.text, options.reset);
+  const media = mediaParts(message.media ?? []);
+  const untrusted = untrustedContext(message.untrustedContext ?? []);
+  if (isBare) {
+    const content = [ownPart('reset-prompt', text), ...untrusted];
+    return { media, content, cleanBody: neutralise(message.text.trim()), thinking: null };
+  }
+  const { level, body: rest } = options.mayTakeThinking ? takeThinkingDirective(text) : { level: null, body: text };
+  const body = bodyOf(rest, message);
+  const said: PromptPart = { name: 'body', origin: 'sender', trust: 'untrusted', text: body };
+  return { media, content: [...contextParts(message, options), said, ...untrusted], cleanBody: body, thinking: level };
 }
 
-/** Body, metadata in front of it, and the channel's additions behind it, with blank lines between. */
-export function messageText({ context, body, untrusted }: Omit<MessagePrompt, 'media'>): string {
-  return [...context, body, untrusted].filter((part) => part !== null && part !== '').join('\n\n');
-}
-
-/** The whole text of a message that joins a running turn. */
-export function buildSteerPrompt(message: InboundMessage, zone: EnvelopeZone): string {
-  const parts = messageParts(message, { zone, isNewSession: false, resetTriggers: [], mayTakeThinking: false });
-  return [parts.media, messageText(parts)].filter((part) => part !== null).join('\n\n');
+/** The whole text of a message that joins a running turn, and where its parts stand. */
+export function buildSteerPrompt(message: InboundMessage, zone: EnvelopeZone): { text: string; spans: PartSpan[] } {
+  const parts = messageParts(message, { zone, isNewSession: false, reset: null, mayTakeThinking: false });
+  return joinParts([...parts.media, ...parts.content]);
 }
 
 function bodyOf(text: string, message: InboundMessage): string {
@@ -67,7 +67,18 @@ function bodyOf(text: string, message: InboundMessage): string {
   return media.length > 0 ? MEDIA_ONLY : NOTHING_SAID;
 }
 
-function untrustedContext(entries: readonly string[]): string | null {
+function contextParts(message: InboundMessage, options: MessageOptions): PromptPart[] {
+  return contextBlocks(message, options).map((text) => ({
+    name: 'context',
+    origin: 'channel',
+    trust: 'untrusted',
+    text,
+  }));
+}
+
+function untrustedContext(entries: readonly string[]): PromptPart[] {
   const kept = entries.filter((entry) => !isBlank(entry)).map(neutralise);
-  return kept.length === 0 ? null : [UNTRUSTED_HEADER, ...kept].join('\n');
+  if (kept.length === 0) return [];
+  const text = [UNTRUSTED_HEADER, ...kept].join('\n');
+  return [{ name: 'untrusted-context', origin: 'channel', trust: 'untrusted', text }];
 }

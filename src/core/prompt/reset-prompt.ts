@@ -1,5 +1,6 @@
 // What becomes of a message that begins a new session: its trigger is taken off, and when nothing else was said the model is
-// told to greet.
+// told to greet. It is then told the time, once: the system prompt has none, so that it keeps its bytes.
+import { formatUserTime } from './envelope-time.ts';
 
 const RESET_PROMPT = [
   'A new session was started via /new or /reset.',
@@ -9,22 +10,24 @@ const RESET_PROMPT = [
   'Say nothing about files, tools or other internals.',
 ].join(' ');
 
-export interface ResetOptions {
-  /** True in the first turn of a session: only then is a trigger a trigger. */
-  isNewSession: boolean;
+/** What a message is given that may begin a session. */
+export interface ResetRules {
   /** Words that begin a new session, `/new` and `/reset` unless configured. */
-  resetTriggers: readonly string[];
+  triggers: readonly string[];
+  /** When the prompt is built, and the IANA zone of the user. */
+  now: { epochMs: number; timezone: string };
 }
 
-/** The body that the model is given; `isBare` when it is the reset prompt, which goes without metadata. */
-export function resetBody(
-  text: string,
-  { isNewSession, resetTriggers }: ResetOptions,
-): { body: string; isBare: boolean } {
-  const trigger = isNewSession ? triggerOf(text.trim(), resetTriggers) : null;
-  if (trigger === null) return { body: text, isBare: false };
+/** The body that the model is given; `isBare` when it is the reset prompt, which goes without metadata. `rules` null: it begins none. */
+export function resetBody(text: string, rules: ResetRules | null): { body: string; isBare: boolean } {
+  const trigger = rules === null ? null : triggerOf(text.trim(), rules.triggers);
+  if (rules === null || trigger === null) return { body: text, isBare: false };
   const rest = text.trim().slice(trigger.length).trim();
-  return rest === '' ? { body: RESET_PROMPT, isBare: true } : { body: rest, isBare: false };
+  return rest === '' ? { body: bareReset(rules), isBare: true } : { body: rest, isBare: false };
+}
+
+function bareReset({ now }: ResetRules): string {
+  return `${RESET_PROMPT}\nCurrent time: ${formatUserTime(now.epochMs, now.timezone)}`;
 }
 
 // Exactly the trigger, or the trigger and a blank, in any case.

@@ -2,9 +2,18 @@
 // line here. What changes between turns of a session stands below the cache boundary.
 import { cliReference, docs, modelAliases, selfUpdate } from './sections/product.ts';
 import { executionBias, identity, safety, toolCallStyle, tooling } from './sections/conduct.ts';
-import { extraContext } from './sections/extra-context.ts';
+import { interactionStyle, providerPrefix, providerSuffix } from './sections/contributions.ts';
+import { extraContext, extraContextBelow, groupIntro } from './sections/extra-context.ts';
 import { memoryRecall, skills } from './sections/knowledge.ts';
-import { messaging, reactions, reasoningFormat, replyTags, silentReplies, voice } from './sections/messaging.ts';
+import {
+  controlUiEmbed,
+  messaging,
+  reactions,
+  reasoningFormat,
+  replyTags,
+  silentReplies,
+  voice,
+} from './sections/messaging.ts';
 import { dynamicProjectContext, projectContext } from './sections/project-context.ts';
 import { heartbeats, runtime } from './sections/runtime.ts';
 import { authorizedSenders, currentTime, sandbox, timeHint, workspace, workspaceFiles } from './sections/workspace.ts';
@@ -14,8 +23,10 @@ import type { Section } from './system-input.ts';
 export const STABLE_SECTIONS: readonly Section[] = [
   identity,
   tooling,
+  interactionStyle,
   toolCallStyle,
   executionBias,
+  providerPrefix,
   safety,
   cliReference,
   skills,
@@ -30,6 +41,7 @@ export const STABLE_SECTIONS: readonly Section[] = [
   currentTime,
   workspaceFiles,
   replyTags,
+  controlUiEmbed,
   messaging,
   voice,
   extraContext,
@@ -40,4 +52,11 @@ export const STABLE_SECTIONS: readonly Section[] = [
 ];
 
 /** Below it. */
-export const DYNAMIC_SECTIONS: readonly Section[] = [dynamicProjectContext, heartbeats, runtime];
+export const DYNAMIC_SECTIONS: readonly Section[] = [
+  dynamicProjectContext,
+  extraContextBelow,
+  groupIntro,
+  providerSuffix,
+  heartbeats,
+  runtime,
+];

@@ -14,6 +14,18 @@ export interface WorkspaceFile {
   content: string | null;
 }
 
+/** A file as it is shown. */
+export interface FittedFile {
+  name: string;
+  path: string;
+  /** Empty when nothing of it is shown. */
+  text: string;
+  /** What it holds, in characters; 0 when there is no such file. */
+  rawChars: number;
+  /** The limit that cut it; absent: it is shown whole. */
+  cutBy?: 'file' | 'total';
+}
+
 /** Where the turn's message came from, as Holdfast itself knows it. */
 export interface InboundMeta {
   chatId?: string;
@@ -23,19 +35,28 @@ export interface InboundMeta {
   chatType: 'direct' | 'group' | 'channel';
 }
 
-/** How the agent takes part in a group. */
-interface GroupRole {
-  /** `always-on`: sees every message; `trigger-only`: only what is addressed to it. */
-  activation: 'always-on' | 'trigger-only';
-  /** True in the turn that explains the role, the first of a session; later ones leave it out. */
-  isIntroduced: boolean;
-}
+/** How the agent takes part in a group: `always-on` sees every message, `trigger-only` only what is addressed to it. */
+export type GroupActivation = 'always-on' | 'trigger-only';
 
-interface SandboxFacts {
+export interface SandboxFacts {
   workdir: string;
   hostMount: string;
   workspaceAccess: 'read-write' | 'read-only' | 'none';
+  /** Where its browser is seen; absent: it has none. */
+  browserUrl?: string;
 }
+
+/** What a provider or a plugin says to the prompt: texts at two fixed places, and three sections in other words. */
+export interface PromptContribution {
+  /** Above the cache boundary, before the safety section: must be the same in every turn. */
+  stablePrefix?: string;
+  /** Below it. */
+  dynamicSuffix?: string;
+  /** Heading included. `interaction_style` has a section behind the tools only when it is said. */
+  sectionOverrides?: Partial<Record<OverridableSection, string>>;
+}
+
+export type OverridableSection = 'interaction_style' | 'tool_call_style' | 'execution_bias';
 
 /** The machine that the turn runs on. */
 export interface RuntimeFacts {
@@ -57,9 +78,8 @@ export interface SystemPromptInput {
   tools: readonly { name: string; summary: string }[];
   workspaceDir: string;
   workspaceNotes?: readonly string[];
-  /** The workspace files in the order in which they may spend the total. */
-  files: readonly WorkspaceFile[];
-  fileLimits: { charsPerFileMax: number; charsTotalMax: number };
+  /** The workspace files as they are shown, in that order. */
+  files: readonly FittedFile[];
   /** IANA zone of the user. */
   timezone: string;
   /** `provider/model`, in use and configured. */
@@ -71,38 +91,52 @@ export interface SystemPromptInput {
   runtime: RuntimeFacts;
   channel?: string;
   capabilities?: readonly string[];
+  /** What the operator says of the `message` tool on the channel: a line each. */
+  messageHints?: readonly string[];
   /** The owners as they are to be shown: raw ids, or their hashes. */
   authorizedSenders?: readonly string[];
   /** Absent for turns that answer no message and never had one. */
   inbound?: InboundMeta;
-  group?: GroupRole;
+  /** Set in the turn that explains the agent's role in a group: the first of a session; absent in later ones. */
+  groupIntro?: GroupActivation;
   /** What the operator of a group says to the agent there. */
   groupSystemPrompt?: string;
   /** Further instructions of whoever started the session: a parent's task, an API caller's own system text. */
   extraSystemPrompt?: string;
+  /** Absent: `auto`, sources in the memory are named where that helps. */
+  memoryCitations?: 'auto' | 'off';
   /** The XML list of skills. */
   skillsPrompt?: string;
   docsPath?: string;
   sandbox?: SandboxFacts;
   ttsHint?: string;
   reactions?: { channel: string; mode: 'minimal' | 'extensive' };
-  /** True when replies may carry `[[reply_to_current]]` tags. */
-  hasReplyTags?: boolean;
   /** True when the model must write its reasoning in tags. */
   hasReasoningTags?: boolean;
   /** Absent: heartbeats are off. */
   heartbeatPrompt?: string;
+  /** The channels that messages can be sent to. */
+  channelNames?: readonly string[];
+  /** Provider's first, then the plugins'; where two speak of the same, the first does. */
+  contributions?: readonly Contributed[];
+  /** True moves the chat's context below the cache boundary: it is then free to differ from turn to turn. */
+  isExtraContextDynamic?: boolean;
 }
 
-/** Whose words a section holds. */
-export type SectionOrigin = 'holdfast' | 'configuration' | 'workspace' | 'channel';
+/** A contribution with who made it. */
+export interface Contributed extends PromptContribution {
+  origin: 'configuration' | `plugin:${string}`;
+}
+
+/** Whose words a section holds; a plugin is named. */
+export type SectionOrigin = 'holdfast' | 'configuration' | 'workspace' | 'channel' | `plugin:${string}`;
 
 /** One part of the system prompt. */
 export interface Section {
   name: string;
   /** The modes that it appears in. */
   modes: readonly PromptMode[];
-  origin: SectionOrigin;
+  origin: SectionOrigin | ((input: SystemPromptInput) => SectionOrigin);
   /** Its lines; none when it has nothing to say. Blank lines between lines are dropped, those inside a line are kept. */
   lines: (input: SystemPromptInput) => readonly (string | null)[];
 }

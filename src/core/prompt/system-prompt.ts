@@ -1,43 +1,75 @@
 // The system prompt: the sections in their order, empty lines dropped, joined by one line break. Equal inputs give equal bytes.
-import type { SystemPrompt } from './cache-boundary.ts';
+// It stays a list of sections, with whose words each holds, until everybody who may add to it has done so.
+import { withoutBoundary, type SystemPrompt } from './cache-boundary.ts';
+import type { Trust } from './prompt-parts.ts';
 import { DYNAMIC_SECTIONS, STABLE_SECTIONS } from './sections.ts';
+import { extraContext } from './sections/extra-context.ts';
 import type { Section, SectionOrigin, SystemPromptInput } from './system-input.ts';
 
-/** A section as it was written, for looking at. */
+/** A section as it was written. */
 export interface WrittenSection {
   name: string;
   origin: SectionOrigin;
+  /** True above the cache boundary. */
   isStable: boolean;
+  /** Not empty. */
   text: string;
+  /** True when a blank line separates it from its neighbours. */
+  isLoose?: boolean;
+}
+
+/** Where a section stands in its block, the stable or the other: `[start, end)` in UTF-16 units. */
+export interface SectionSpan {
+  name: string;
+  origin: SectionOrigin;
+  /** What was not trusted would not stand in the system's role. */
+  trust: Trust;
+  isStable: boolean;
+  start: number;
+  end: number;
+}
+
+/** The sections that have something to say, in their order. */
+export function writeSections(input: SystemPromptInput): WrittenSection[] {
+  const isMoved = (section: Section) => input.isExtraContextDynamic === true && section === extraContext;
+  return [
+    ...STABLE_SECTIONS.filter((section) => !isMoved(section)).flatMap((section) => write(section, input, true)),
+    ...DYNAMIC_SECTIONS.flatMap((section) => write(section, input, false)),
+  ];
+}
+
+/** The text of sections, above and below the cache boundary, and where in it each of them stands. */
+export function joinSections(sections: readonly WrittenSection[]): { prompt: SystemPrompt; spans: SectionSpan[] } {
+  const stable = joinHalf(sections.filter(({ isStable }) => isStable));
+  const dynamic = joinHalf(sections.filter(({ isStable }) => !isStable));
+  return { prompt: { stable: stable.text, dynamic: dynamic.text }, spans: [...stable.spans, ...dynamic.spans] };
 }
 
 /** What stands above the cache boundary and what below it. */
 export function buildSystemPrompt(input: SystemPromptInput): SystemPrompt {
-  return {
-    stable: join(write(STABLE_SECTIONS, input)).trimEnd(),
-    dynamic: join(write(DYNAMIC_SECTIONS, input)).trimStart(),
-  };
+  return joinSections(writeSections(input)).prompt;
 }
 
-/** The same, section by section with its origin; sections with nothing to say are left out. */
-export function writeSections(input: SystemPromptInput): WrittenSection[] {
-  const label = (isStable: boolean) => (written: Omit<WrittenSection, 'isStable'>) => ({ ...written, isStable });
-  return [...write(STABLE_SECTIONS, input).map(label(true)), ...write(DYNAMIC_SECTIONS, input).map(label(false))];
+// A marker of the boundary that stands in somebody's text is taken out: it must neither move the boundary nor be sent.
+function write(section: Section, input: SystemPromptInput, isStable: boolean): WrittenSection[] {
+  const { name, modes, origin, lines } = section;
+  if (!modes.includes(input.mode)) return [];
+  const text = withoutBoundary(
+    lines(input)
+      .filter((line) => line !== null && line !== '')
+      .join('\n'),
+  ).trimEnd();
+  if (text === '') return [];
+  return [{ name, origin: typeof origin === 'function' ? origin(input) : origin, isStable, text }];
 }
 
-function write(sections: readonly Section[], input: SystemPromptInput): Omit<WrittenSection, 'isStable'>[] {
-  return sections
-    .filter(({ modes }) => modes.includes(input.mode))
-    .map(({ name, origin, lines }) => ({
-      name,
-      origin,
-      text: lines(input)
-        .filter((line) => line !== null && line !== '')
-        .join('\n'),
-    }))
-    .filter(({ text }) => text !== '');
-}
-
-function join(sections: readonly { text: string }[]): string {
-  return sections.map(({ text }) => text).join('\n');
+function joinHalf(sections: readonly WrittenSection[]): { text: string; spans: SectionSpan[] } {
+  let text = '';
+  const spans = sections.map(({ name, origin, isStable, text: own, isLoose }, index): SectionSpan => {
+    if (index > 0) text += isLoose === true || sections[index - 1]?.isLoose === true ? '\n\n' : '\n';
+    const start = text.length;
+    text += own;
+    return { name, origin, trust: 'trusted', isStable, start, end: text.length };
+  });
+  return { text, spans };
 }

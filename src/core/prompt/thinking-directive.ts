@@ -3,6 +3,22 @@
 
 export type ThinkingLevel = 'off' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'adaptive';
 
+/** All levels, from none to what the model itself chooses. */
+export const THINKING_LEVELS: readonly ThinkingLevel[] = [
+  'off',
+  'minimal',
+  'low',
+  'medium',
+  'high',
+  'xhigh',
+  'adaptive',
+];
+
+/** The level that a word names, in any case; null when it is none. */
+export function parseThinkingLevel(word: string): ThinkingLevel | null {
+  return THINKING_LEVELS.find((level) => level === word.trim().toLowerCase()) ?? null;
+}
+
 const DIRECTIVE = /^\s*(low|medium|high|xhigh)(?:[^\S\n]+\n?|\n)(?=[^])/i;
 
 /**

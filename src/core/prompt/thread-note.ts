@@ -1,11 +1,16 @@
 // What was said in a thread before the agent was there. Shown once, in the first turn of a session.
 import type { Thread } from '../inbound.ts';
+import type { PromptPart } from './prompt-parts.ts';
 import { neutralise } from './untrusted-text.ts';
 
-/** The thread so far, else the message that began it; null when neither is known. */
-export function threadNote(thread: Thread | undefined): string | null {
+/** The thread so far, else the message that began it; none when neither is known. */
+export function threadPart(thread: Thread | undefined): PromptPart[] {
   const history = thread?.historyBody?.trim() ?? '';
-  if (history !== '') return `[Thread history - for context]\n${neutralise(history)}`;
+  if (history !== '') return [partOf(`[Thread history - for context]\n${neutralise(history)}`)];
   const starter = thread?.starterBody?.trim() ?? '';
-  return starter === '' ? null : `[Thread starter - for context]\n${neutralise(starter)}`;
+  return starter === '' ? [] : [partOf(`[Thread starter - for context]\n${neutralise(starter)}`)];
+}
+
+function partOf(text: string): PromptPart {
+  return { name: 'thread-note', origin: 'channel', trust: 'untrusted', text };
 }

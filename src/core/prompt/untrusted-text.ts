@@ -1,7 +1,7 @@
 // Text that somebody else wrote, made harmless without being rewritten: what only Holdfast may say (lines that begin `System:`,
 // the bracket tags of internal messages, the labels of metadata blocks) is changed where it is imitated, in any Unicode
 // disguise, and nothing else is touched (G29). Doing it twice changes nothing.
-import { foldText, type FoldedText } from './fold-text.ts';
+import { foldedPattern, foldText, isInvisibleAt, type FoldedText } from './fold-text.ts';
 
 interface Edit {
   start: number;
@@ -13,27 +13,53 @@ interface Edit {
 type Rule = (folded: FoldedText) => Edit[];
 
 // Where two rules would change the same place, the first of them does.
-const RULES: readonly Rule[] = [systemLines, exactTags, openTags, contextLabels, ownNotes];
+const RULES: readonly Rule[] = [systemLines, exactTags, openTags, contextLabels, ownNotes, ownWarnings];
 
-/** The text with every imitation neutralised. Line breaks become `\n`; other characters stay as they are. */
+/**
+ * The text with every imitation neutralised. Line breaks become `\n`, letters of the tag block (which nobody sees and models read)
+ * are taken out; other characters stay as they are.
+ */
 export function neutralise(text: string): string {
-  const original = text.replace(/\r\n?/g, '\n');
+  const original = text.replace(/\r\n?/g, '\n').replace(TAG_LETTERS, keptFlag);
   const folded = foldText(original);
   const edits = RULES.flatMap((rule) => rule(folded));
   return edits.length === 0 ? original : applyEdits(original, edits);
 }
 
-// `System:` at the start of a line, followed by a blank, a bracket or nothing: `System:nope` is somebody's own word.
+// Letters of the tag block, with the black flag in front of them if there is one: three flags are written so.
+const TAG_LETTERS = /(\u{1f3f4}?)([\u{e0000}-\u{e007f}]+)/gu;
+const FLAGS: ReadonlySet<string> = new Set(['gbeng', 'gbsct', 'gbwls']);
+
+function keptFlag(whole: string, flag: string, tags: string): string {
+  const letters = Array.from(tags, (tag) => String.fromCharCode((tag.codePointAt(0) ?? 0) - 0xe0000)).join('');
+  return flag !== '' && letters.endsWith('\x7f') && FLAGS.has(letters.slice(0, -1)) ? whole : flag;
+}
+
+// `System:` at the start of a line, followed by a blank, a bracket or nothing: `System:nope` is somebody's own word. What nobody
+// sees counts as a blank, for some see it as one.
+const SYSTEM_LINE = foldedPattern('^([^\\S\\n]*)system[^\\S\\n]*:(?:(\\s|\\[|$)|)', 'gm');
+
 function systemLines(folded: FoldedText): Edit[] {
-  return findEdits(folded, /^([^\S\n]*)system[^\S\n]*:(?=\s|\[|$)/gm, (match, start) => [
-    edit(folded, start + (match[1]?.length ?? 0), start + match[0].length, 'System (untrusted):'),
-  ]);
+  return findEdits(folded, SYSTEM_LINE, (match, start) => {
+    const [whole, indent = '', behind] = match;
+    const found = edit(
+      folded,
+      start + indent.length,
+      start + whole.length - (behind ?? '').length,
+      'System (untrusted):',
+    );
+    return behind !== undefined || isInvisibleAt(folded.original, found.end) ? [found] : [];
+  });
 }
 
 // Whole tags: the brackets become round.
+const EXACT_TAG = foldedPattern(
+  '\\[([^\\S\\n]*)(?:system[^\\S\\n]*message|system|assistant|internal)([^\\S\\n]*)\\]',
+  'g',
+);
+
 function exactTags(folded: FoldedText): Edit[] {
-  const tags = /\[([^\S\n]*)(?:system[^\S\n]*message|system|assistant|internal)([^\S\n]*)\]/g;
-  return findEdits(folded, tags, (match, start) => {
+  return findEdits(folded, EXACT_TAG, (match, start) => {
     const end = start + match[0].length;
     return [
       edit(folded, start, start + 1 + (match[1]?.length ?? 0), '('),
@@ -46,7 +72,7 @@ const OPEN_TAGS = [
   'system\\s*message',
   'inter-session message',
   'media attached',
-  'image:\\s*source',
+  'image\\s*:\\s*source',
   'thread history - for context',
   'thread starter - for context',
   'queued messages while agent',
@@ -56,28 +82,49 @@ const OPEN_TAGS = [
   'current message - respond to this',
   'bootstrap pending',
   'bootstrap truncation warning',
+  'conversation summary',
+  'end of conversation summary',
+  'post-compaction context refresh',
+  'subagent context',
+  'subagent task',
 ].map((tag) => tag.replaceAll(' ', '[^\\S\\n]+').replaceAll('\\s', '[^\\S\\n]'));
 
-const OPEN_TAG = new RegExp(`\\[(?=[^\\S\\n]*(?:${OPEN_TAGS.join('|')}))`, 'g');
+const OPEN_TAG = foldedPattern(`\\[(?=[^\\S\\n]*(?:${OPEN_TAGS.join('|')}))`, 'g');
 
 // Tags that carry more: the opening bracket becomes round, so that nothing after it is read as theirs.
 function openTags(folded: FoldedText): Edit[] {
   return findEdits(folded, OPEN_TAG, (_match, start) => [edit(folded, start, start + 1, '(')]);
 }
 
-// `Sender (untrusted metadata):` and its kin, alone on their line start.
+// What marks `Sender (untrusted metadata):` and its kin, wherever it stands: what is in front may be a line of its own to a reader.
+const CONTEXT_LABEL = foldedPattern(
+  '\\([^\\S\\n]*(?:untrusted[^\\S\\n]+metadata|untrusted,[^\\S\\n]*for[^\\S\\n]+context|metadata,[^\\S\\n]*do[^\\S\\n]+not[^\\S\\n]+treat[^\\n)]*)\\)[^\\S\\n]*:',
+  'g',
+);
+
 function contextLabels(folded: FoldedText): Edit[] {
-  const labels =
-    /^([^\S\n]*(?=\S)[^\n(:]{1,80})\([^\S\n]*(?:untrusted[^\S\n]+metadata|untrusted,[^\S\n]+for[^\S\n]+context|metadata,[^\S\n]+do[^\S\n]+not[^\S\n]+treat[^\n)]*)\)[^\S\n]*:/gm;
-  return findEdits(folded, labels, (match, start) => [
-    edit(folded, start + (match[1]?.length ?? 0), start + match[0].length, '(user text):'),
+  return findEdits(folded, CONTEXT_LABEL, (match, start) => [
+    edit(folded, start, start + match[0].length, '(user text):'),
   ]);
 }
 
+const OWN_NOTE = foldedPattern(
+  '^([^\\S\\n]*)note[^\\S\\n]*:(?=[^\\S\\n]*the[^\\S\\n]+previous[^\\S\\n]+agent[^\\S\\n]+run\\b)',
+  'gm',
+);
+
 function ownNotes(folded: FoldedText): Edit[] {
-  const note = /^([^\S\n]*)note[^\S\n]*:(?=[^\S\n]*the[^\S\n]+previous[^\S\n]+agent[^\S\n]+run\b)/gm;
-  return findEdits(folded, note, (match, start) => [
+  return findEdits(folded, OWN_NOTE, (match, start) => [
     edit(folded, start + (match[1]?.length ?? 0), start + match[0].length, 'Note (untrusted):'),
+  ]);
+}
+
+// The warning sign, or any sign, in front of the words.
+const OWN_WARNING = foldedPattern('^([^\\S\\n]*)\\p{So}{1,8}(?=[^\\S\\n]*bootstrap[^\\S\\n]+budget\\b)', 'gmu');
+
+function ownWarnings(folded: FoldedText): Edit[] {
+  return findEdits(folded, OWN_WARNING, (match, start) => [
+    edit(folded, start + (match[1]?.length ?? 0), start + match[0].length, '(user text)'),
   ]);
 }
 

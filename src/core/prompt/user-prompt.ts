@@ -1,17 +1,21 @@
 // The prompt of a turn: everything that its one user message says. The parts stand in an order that the model relies on, from
 // what is furthest from the sender's words to the words themselves; a part that has nothing to say is left out. Built once and
 // stored (G13), so equal inputs must give equal bytes.
-import { buildCollectPrompt, type Overflow } from '../collect.ts';
+import { announcementOf, announcementParts } from '../announcement.ts';
+import { collectParts, type Overflow } from '../collect.ts';
 import type { InboundMessage } from '../inbound.ts';
-import { formatSystemEvents, type SystemEvent } from '../system-event.ts';
+import { eventParts, type SystemEvent } from '../system-event.ts';
 import type { EnvelopeZone } from './envelope-time.ts';
-import { messageParts, messageText, type MessageOptions, type MessagePrompt } from './message-prompt.ts';
+import { messageParts, type MessageOptions, type MessagePrompt } from './message-prompt.ts';
+import { joinParts, loosen, ownPart, type PromptPart } from './prompt-parts.ts';
+import type { ResetRules } from './reset-prompt.ts';
 import type { ThinkingLevel } from './thinking-directive.ts';
-import { threadNote } from './thread-note.ts';
+import { threadPart } from './thread-note.ts';
 import { neutralise } from './untrusted-text.ts';
 
-/** What the turn answers. The text of announcements, ticks and polls is Holdfast's own and is passed as it is. */
-type PromptKind = 'message' | 'followup' | 'batch' | 'announcement' | 'cron' | 'heartbeat';
+/** What the turn answers. What Holdfast itself says (announcements, ticks, polls, compactions) is passed as it is. */
+export type PromptKind = 'message' | 'followup' | 'batch' | OwnKind;
+type OwnKind = 'announcement' | 'cron' | 'heartbeat' | 'compaction';
 
 export interface UserPromptInput {
   kind: PromptKind;
@@ -27,13 +31,17 @@ export interface UserPromptInput {
   /** The level set on the session or inline, not the configured default; null: the first word may set it. */
   thinking: ThinkingLevel | null;
   resetTriggers: readonly string[];
+  /** When it is built, and the IANA zone of the user. */
+  now: ResetRules['now'];
   /** Messages that were dropped because too many waited. */
   overflow?: Overflow;
+  /** What a new main session is told about the channels; absent: nothing. */
+  channelLines?: readonly string[];
 }
 
 export interface UserPrompt {
-  /** What the model is sent. */
-  text: string;
+  /** What the model is sent, in order; `joinParts` makes the text. */
+  parts: PromptPart[];
   /** The level that is set, here or before; null: the default holds. */
   thinking: ThinkingLevel | null;
   /** What was said, without anything that was added around it: for people to read. */
@@ -42,86 +50,100 @@ export interface UserPrompt {
 
 interface Draft {
   input: UserPromptInput;
-  parts: readonly MessagePrompt[];
+  messages: readonly MessagePrompt[];
 }
 
 const ABORT_HINT = 'Note: The previous agent run was aborted by the user. Resume carefully or ask for clarification.';
 
-/** A part of the prompt; null or empty: nothing to say. */
-type PromptPart = (draft: Draft) => string | null;
+/** Some parts of the prompt; none: nothing to say. */
+type PromptStep = (draft: Draft) => PromptPart[];
 
 // The order of the prompt. `content` is the message with its metadata around it, or the frame of several.
-const PARTS: readonly PromptPart[] = [media, thread, systemLines, abortHint, content];
+const STEPS: readonly PromptStep[] = [media, thread, systemLines, abortHint, content];
 
-const TRUSTED_KINDS: ReadonlySet<PromptKind> = new Set(['announcement', 'cron', 'heartbeat']);
+const OWN_KINDS: ReadonlySet<PromptKind> = new Set<OwnKind>(['announcement', 'cron', 'heartbeat', 'compaction']);
+
+/** True for inputs in Holdfast's own words, which come from no chat. */
+export function isOwnKind(kind: PromptKind): kind is OwnKind {
+  return OWN_KINDS.has(kind);
+}
 
 /** The prompt of a turn. Deterministic: it depends on its input alone. */
 export function buildUserPrompt(input: UserPromptInput): UserPrompt {
-  const draft: Draft = { input, parts: partsOf(input) };
+  const draft: Draft = { input, messages: messagesOf(input) };
   return {
-    text: PARTS.map((part) => part(draft))
-      .filter((text) => text !== null && text !== '')
-      .join('\n\n'),
+    parts: STEPS.flatMap((step) => loosen(step(draft))),
     thinking: thinkingOf(draft),
-    cleanBody: draft.parts.map(({ body }) => body).join('\n\n'),
+    cleanBody: draft.messages.map(({ cleanBody }) => cleanBody).join('\n\n'),
   };
 }
 
-function partsOf(input: UserPromptInput): MessagePrompt[] {
-  if (TRUSTED_KINDS.has(input.kind)) return input.messages.map(asTrusted);
+function messagesOf(input: UserPromptInput): MessagePrompt[] {
+  if (input.kind === 'announcement') return input.messages.map(announcementMessage);
+  if (isOwnKind(input.kind)) return input.messages.map((message) => ownMessage(input.kind, message));
   return input.messages.map((message, index) => messageParts(message, optionsOf(input, message, index)));
 }
 
 // Only the first message can begin a session or set the level of the turn.
 function optionsOf(input: UserPromptInput, message: InboundMessage, index: number): MessageOptions {
   const isFirst = index === 0;
+  const isNewSession = input.isNewSession && isFirst;
   return {
     zone: input.zone,
-    isNewSession: input.isNewSession && isFirst,
-    resetTriggers: input.resetTriggers,
+    isNewSession,
+    reset: isNewSession ? { triggers: input.resetTriggers, now: input.now } : null,
     mayTakeThinking: isFirst && input.thinking === null && message.thinking === undefined,
   };
 }
 
-function asTrusted({ text }: InboundMessage): MessagePrompt {
-  return { media: null, context: [], body: text, untrusted: null, thinking: null };
+function ownMessage(kind: PromptKind, { text }: InboundMessage): MessagePrompt {
+  return { media: [], content: [ownPart(kind, text)], cleanBody: text, thinking: null };
 }
 
-function thinkingOf({ input, parts }: Draft): ThinkingLevel | null {
+function announcementMessage(body: InboundMessage): MessagePrompt {
+  const announcement = announcementOf(body);
+  if (announcement === null) return ownMessage('announcement', body);
+  const content = announcementParts(announcement);
+  return { media: [], content, cleanBody: joinParts(content).text, thinking: null };
+}
+
+function thinkingOf({ input, messages }: Draft): ThinkingLevel | null {
   const inline = input.messages.map((message) => message.thinking).find((level) => level !== undefined);
-  return inline ?? input.thinking ?? parts[0]?.thinking ?? null;
+  return inline ?? input.thinking ?? messages[0]?.thinking ?? null;
 }
 
-function isSingle({ input, parts }: Draft): boolean {
-  return parts.length === 1 && (input.overflow?.droppedCount ?? 0) === 0;
+function isSingle({ input, messages }: Draft): boolean {
+  return messages.length === 1 && (input.overflow?.droppedCount ?? 0) === 0;
 }
 
 // In a frame, each message keeps its files beside it.
-function media(draft: Draft): string | null {
-  return isSingle(draft) ? (draft.parts[0]?.media ?? null) : null;
+function media(draft: Draft): PromptPart[] {
+  return isSingle(draft) ? draft.messages.flatMap((message) => message.media) : [];
 }
 
-function thread({ input }: Draft): string | null {
-  return input.isNewSession ? threadNote(input.messages[0]?.thread) : null;
+function thread({ input }: Draft): PromptPart[] {
+  return input.isNewSession ? threadPart(input.messages[0]?.thread) : [];
 }
 
-function systemLines({ input }: Draft): string {
-  return formatSystemEvents(input.events, input.zone);
+function systemLines({ input }: Draft): PromptPart[] {
+  const { channelLines = [], events, zone } = input;
+  const lines = channelLines.map((line) => `System: ${line}`).join('\n');
+  const summary: PromptPart[] =
+    lines === '' ? [] : [{ name: 'channel-summary', origin: 'configuration', trust: 'trusted', text: lines }];
+  return [...summary, ...eventParts(events, zone)];
 }
 
-function abortHint({ input }: Draft): string | null {
-  return input.wasAborted ? ABORT_HINT : null;
+function abortHint({ input }: Draft): PromptPart[] {
+  return input.wasAborted ? [ownPart('abort-hint', ABORT_HINT)] : [];
 }
 
-function content(draft: Draft): string {
-  const { input, parts } = draft;
-  if (isSingle(draft)) return parts.map(messageText).join('\n\n');
-  const prompts = parts.map((part) => [part.media, messageText(part)].filter((text) => text !== null).join('\n\n'));
-  const kind = input.kind === 'announcement' ? 'announcement' : 'message';
+function content(draft: Draft): PromptPart[] {
+  const { input, messages } = draft;
   const { overflow } = input;
-  return buildCollectPrompt({
-    kind,
-    prompts,
+  const isFramed = !isSingle(draft);
+  return collectParts({
+    kind: input.kind === 'announcement' ? 'announcement' : 'message',
+    inputs: messages.map((message) => [...(isFramed ? message.media : []), ...message.content]),
     ...(overflow && { overflow: { ...overflow, summaryLines: overflow.summaryLines.map(neutralise) } }),
   });
 }

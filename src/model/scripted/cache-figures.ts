@@ -1,7 +1,8 @@
 // Counts the tokens of a request and plays the provider's prompt cache: prefixes (tools, then system, then messages) that end in
 // a cache breakpoint are remembered for five minutes, and the longest remembered prefix of a request is read from the cache.
-// A single changed character above a breakpoint is a miss, so cache mistakes show in the usage figures. Simplifications: a token
-// is four characters, an image 1600 tokens; no least size of a cached prefix; no limit of 20 blocks for looking back.
+// From each breakpoint it looks back over so many blocks; a remembered prefix that ends further away is not found. A single changed
+// character above a breakpoint is a miss, so cache mistakes show in the usage figures. Simplifications: a token is four characters, an
+// image 1600 tokens; no least size of a cached prefix.
 import { hash } from 'node:crypto';
 import type { MessagesRequest, WireBlock } from './wire.ts';
 import { blocksOf } from './wire.ts';
@@ -17,6 +18,8 @@ export interface InputFigures {
 
 const TTL_MS = 5 * 60_000;
 const PREFIXES_MAX = 20_000;
+/** How many blocks before a breakpoint, itself included, are looked at for a remembered prefix. */
+const LOOKBACK_BLOCKS = 20;
 const CHARS_PER_TOKEN = 4;
 const NATIVE_HASH_CHARS_MIN = 500;
 const IMAGE_CHARS = 1600 * CHARS_PER_TOKEN;
@@ -47,7 +50,7 @@ export class PromptCache {
     const totalTokens = tokensOf(prefixes.at(-1)?.chars ?? 0);
     const last = prefixes.findLastIndex((prefix) => prefix.isBreakpoint);
     const nowMs = this.#nowMs();
-    const hit = prefixes.findLastIndex((prefix, index) => index <= last && this.#isKnown(prefix.hash, nowMs));
+    const hit = this.#hitIn(prefixes, nowMs);
     const cachedTokens = tokensOf(prefixes[last]?.chars ?? 0);
     const cacheReadTokens = tokensOf(prefixes[hit]?.chars ?? 0);
     for (const [index, prefix] of prefixes.entries()) {
@@ -59,6 +62,19 @@ export class PromptCache {
       cacheReadTokens,
       cacheWriteTokens: cachedTokens - cacheReadTokens,
     };
+  }
+
+  /** The longest remembered prefix that ends at a breakpoint or shortly before one; -1 when there is none. */
+  #hitIn(prefixes: readonly Prefix[], nowMs: number): number {
+    let lookedAt = Number.POSITIVE_INFINITY;
+    for (let index = prefixes.length - 1; index >= 0; index -= 1) {
+      const prefix = prefixes[index];
+      if (prefix === undefined) break;
+      if (prefix.isBreakpoint) lookedAt = 0;
+      if (lookedAt < LOOKBACK_BLOCKS && this.#isKnown(prefix.hash, nowMs)) return index;
+      lookedAt += 1;
+    }
+    return -1;
   }
 
   #isKnown(hash: number, nowMs: number): boolean {

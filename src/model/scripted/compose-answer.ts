@@ -9,7 +9,8 @@ import { answerAt, echoOf, parseScript } from './parse-script.ts';
 import { invalidRequest } from './provider-error.ts';
 import type { ScriptMemory } from './script-memory.ts';
 import { signatureOf } from './signature.ts';
-import type { MessagesRequest } from './wire.ts';
+import { isCondensed, summaryPromptOf } from './summary-prompt.ts';
+import type { MessagesRequest, WireBlock, WireMessage } from './wire.ts';
 
 export type AnswerBlock =
   | { type: 'text'; text: string }
@@ -56,12 +57,15 @@ export function composeAnswer(request: MessagesRequest, situation: Situation): C
     throw invalidRequest(`prompt is too long: ${figures.totalTokens} tokens > ${contextTokens} maximum`);
   }
   const { turn, memory } = situation;
-  const firstKey = turn === '' ? null : memory.firstKeyOf(turn, () => latestPromptKey(request.messages));
-  const prompt = findPrompt(request.messages, firstKey);
+  const prompt = summaryPromptOf(request.messages) ?? promptOf(request.messages, turn, memory);
   const script = parseScript(prompt.texts);
   const found = script && answerAt(script, prompt.position);
   const answer = found?.answer ?? null;
   const blocks = blocksFor(prompt, script, answer, found?.repetition ?? 1, situation.newId);
+  for (const block of blocks) {
+    if (block.type !== 'tool_use') continue;
+    for (const id of [block.id, LAST_CALL]) memory.rememberCall(placeOfCall(turn, prompt.key, id), prompt.position);
+  }
   const place = `${turn}|${request.messages.length}|${prompt.position}|${prompt.key}`;
   return {
     id: situation.newId('msg_'),
@@ -76,6 +80,28 @@ export function composeAnswer(request: MessagesRequest, situation: Situation): C
   };
 }
 
+function promptOf(messages: readonly WireMessage[], turn: string, memory: ScriptMemory): Prompt {
+  const firstKey = turn === '' ? null : memory.firstKeyOf(turn, () => latestPromptKey(messages));
+  const prompt = findPrompt(messages, firstKey);
+  if (!isCondensed(messages)) return prompt;
+  // Answers of this turn may have been condensed: the calls of the last that is left say which one it was.
+  const last = messages.findLast(({ role }) => role === 'assistant');
+  const ids = Array.isArray(last?.content) ? last.content.map(idOf) : [LAST_CALL];
+  const positions = ids.flatMap((id) => memory.positionOfCall(placeOfCall(turn, prompt.key, id)) ?? []);
+  return { ...prompt, position: Math.max(prompt.position, ...positions.map((position) => position + 1)) };
+}
+
+function idOf({ id }: WireBlock): string {
+  return typeof id === 'string' ? id : '';
+}
+
+/** Stands for the last call of a turn whose answers were all condensed. */
+const LAST_CALL = 'last';
+
+function placeOfCall(turn: string, promptKey: string, id: string): string {
+  return `${turn}|${promptKey}|${id}`;
+}
+
 function blocksFor(
   prompt: Prompt,
   script: Script | null,
@@ -85,9 +111,13 @@ function blocksFor(
 ): AnswerBlock[] {
   if (answer?.isEmpty) return [];
   if (answer && answer.blocks.length > 0) {
-    return answer.blocks.flatMap((block) => blockFor(block, repetition, newId) ?? []);
+    return answer.blocks.flatMap((block) => blockFor(withArguments(block, answer), repetition, newId) ?? []);
   }
   return [{ type: 'text', text: closingText(prompt, script) }];
+}
+
+function withArguments(block: ScriptBlock, { rawArguments }: ScriptAnswer): ScriptBlock {
+  return block.kind === 'tool' && rawArguments !== null ? { ...block, inputJson: rawArguments } : block;
 }
 
 function blockFor(block: ScriptBlock, repetition: number, newId: Situation['newId']): AnswerBlock | null {

@@ -2,6 +2,7 @@
 // worker wraps around a user's text (metadata, system lines, the frames of queued messages), and how many answers came since.
 import { mayHoldDirectives } from './parse-script.ts';
 import { readDirectives } from './read-directives.ts';
+import { withoutSummaries } from './summary-prompt.ts';
 import type { WireMessage } from './wire.ts';
 
 export interface Prompt {
@@ -88,7 +89,7 @@ function callsTools(message: WireMessage | undefined): boolean {
 
 /** The user's own texts in a message: none when it holds no text block, one empty text when it holds wrappers alone. */
 function textsOf(message: WireMessage | undefined): readonly string[] {
-  const raw = rawTextOf(message?.content ?? '');
+  const raw = withoutSummaries(rawTextOf(message?.content ?? ''));
   if (raw === '') return NO_TEXTS;
   const items = raw.includes('\nQueued #') ? raw.split(/^(?:---\n)?Queued #\d+.*\n/m).slice(1) : [raw];
   const texts = items.map(withoutWrappers).filter((text) => text !== '');

@@ -6,7 +6,7 @@
 //   [[fill: 5000]]                  adds a text of that many characters
 //   [[thinking: text]]              adds a thinking block, signed;  [[redacted: data]] a redacted one
 //   [[tool: name {"a": 1}]]         adds a tool call and ends the answer; the arguments are JSON, `{}` when left out; `id=...` after
-//                                   them sets the id of the call
+//                                   them sets the id of the call, `name="..."` another name, blanks and all
 //   [[tool: a {}]] & [[tool: b {}]] calls both in one answer
 //   [[repeat: 1000 tool a {"n": "$i"}]]  so many answers with one call each; $i counts from 1
 //   [[next]]                        ends the answer here;  [[empty]] makes it an answer without content
@@ -19,6 +19,7 @@
 //   [[cut: after=2]]                the connection breaks after two events (0: before any byte);  [[stall: after=1]] falls silent and
 //                                   stays open. Once each, or `times=...`
 //   [[malformed]]                   tool arguments that are no JSON;  [[malformed: stream]] an event that is no JSON
+//   [[arguments: {a: 'b'}]]         tool arguments that come exactly as they stand here
 //   [[stop: max_tokens]]            another stop reason
 //   [[usage: input=9 output=5 cache-read=0 cache-write=0]]   other figures
 // Several errors, cuts and stalls of one answer come one after another, then the answer. `times` counts within a turn.
@@ -64,6 +65,8 @@ export interface ScriptAnswer {
   stopReason: string | null;
   usage: ScriptUsage | null;
   malformed: 'input' | 'stream' | null;
+  /** The arguments of its tool calls, in place of those that the calls name. */
+  rawArguments: string | null;
 }
 
 export interface Script {
@@ -145,7 +148,12 @@ class ScriptWriter {
       case 'redacted':
         return this.#add({ kind: 'redacted', data: body });
       case 'tool':
-        this.#add({ kind: 'tool', name: parameters.tool(), inputJson: parameters.json, id: parameters.text('id') });
+        this.#add({
+          kind: 'tool',
+          name: parameters.text('name') ?? parameters.tool(),
+          inputJson: parameters.json,
+          id: parameters.text('id'),
+        });
         if (!isJoined) this.#end();
         return;
       case 'repeat':
@@ -155,6 +163,10 @@ class ScriptWriter {
       case 'empty':
         this.#answer.isEmpty = true;
         return this.#end();
+      case 'arguments':
+        this.#answer.rawArguments = body;
+        this.#isBegun = true;
+        return;
       default:
         return this.#modify(name, parameters);
     }
@@ -261,5 +273,6 @@ function emptyAnswer(): ScriptAnswer {
     stopReason: null,
     usage: null,
     malformed: null,
+    rawArguments: null,
   };
 }

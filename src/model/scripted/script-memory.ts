@@ -7,6 +7,7 @@ const ITEMS_MAX = 10_000;
 export class ScriptMemory {
   readonly #given = new Map<string, number>();
   readonly #firstKeys = new Map<string, string>();
+  readonly #calls = new Map<string, number>();
 
   /** The fault that is due at this place (a key of turn and position), counting it as given; null when the answer is due. */
   takeFault(place: string, faults: readonly ScriptFault[]): ScriptFault | null {
@@ -18,6 +19,16 @@ export class ScriptMemory {
       return fault;
     }
     return null;
+  }
+
+  /** Remembers which answer of its script made a call. */
+  rememberCall(call: string, position: number): void {
+    keep(this.#calls, call, position);
+  }
+
+  /** Which answer of its script made a call; null when that is not known. */
+  positionOfCall(call: string): number | null {
+    return this.#calls.get(call) ?? null;
   }
 
   /** The key of the prompt with which a turn began; `current` when this is its first call. */

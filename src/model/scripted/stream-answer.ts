@@ -61,7 +61,7 @@ export function messageBody(answer: ComposedAnswer): string {
   const content = answer.blocks.map((block) => {
     if (block.type !== 'tool_use') return block;
     const { inputJson, ...call } = block;
-    return { ...call, input: JSON.parse(inputJson) as unknown };
+    return { ...call, input: inputOf(inputJson) };
   });
   return JSON.stringify({
     ...startOf(answer),
@@ -69,6 +69,15 @@ export function messageBody(answer: ComposedAnswer): string {
     stop_reason: answer.stopReason,
     usage: answer.usage,
   });
+}
+
+/** Arguments that are no JSON stay the text that they are: that is how models without a stream get them wrong. */
+function inputOf(inputJson: string): unknown {
+  try {
+    return JSON.parse(inputJson) as unknown;
+  } catch {
+    return inputJson;
+  }
 }
 
 /** Waits, or until the caller hangs up, or the server closes. */

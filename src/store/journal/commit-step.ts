@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
 import type { JournalWrite, Verdict } from '../journal.ts';
 import { prepared, Values } from '../statement.ts';
-import { eventsSource, journalParts, PROGRESS_SQL } from './write-parts.ts';
+import { eventsSource, journalParts, PROGRESS_SQL, STEERED_SQL, steerParts, viewsSql } from './write-parts.ts';
 
 /** Makes the function that commits a step; steps of different turns share statements. */
 export function createCommitStep(database: Database): Coalesced<JournalWrite, Verdict> {
@@ -21,23 +21,25 @@ async function commitSteps(database: Database, writes: JournalWrite[]): Promise<
   // Purpose: store a moment of each turn. Locking: the session rows in the order of their ids. Output: a verdict per write.
   const parts = journalParts(values, writes);
   const events = eventsSource(values, writes);
+  const views = viewsSql(values, writes);
+  const steers = steerParts(values, writes);
   const text = `/* commit-step */
-with ${parts},
+with ${[parts, ...steers].join(',\n')},
 progressed as (
   update holdfast.turns t set status = 'running', ${PROGRESS_SQL} from fence where t.id = fence.turn_id
 ),
 moved as (
   update holdfast.sessions s
   set entry_seq = fence.base_seq + fence.added, updated_at = clock_timestamp(),
-    leaf_seq = case when fence.added > 0 then fence.base_seq + fence.added else s.leaf_seq end
+    leaf_seq = case when fence.added > 0 then fence.base_seq + fence.added else s.leaf_seq end${views}${steers.length > 0 ? STEERED_SQL : ''}
   from fence where s.id = fence.session_id
 )${events === null ? '' : `,\ntold as (${insertEventsSql(`${events} ${WHERE_NEW}`)})`}
-select n, is_ok, stop_reason, waiting from verdict order by n`;
+select n, is_ok, stop_reason, waiting, steer_seq from verdict order by n`;
   const result = await database.hot.query(prepared('commit-step', text, values.list));
   const verdicts = new Map(result.rows.map((row) => [Number(row.n), row]));
   return writes.map((_, index) => {
     const row = verdicts.get(index + 1);
     if (row === undefined || !row.is_ok) return { kind: 'fenced' };
-    return { kind: 'ok', stopReason: row.stop_reason, waiting: row.waiting };
+    return { kind: 'ok', stopReason: row.stop_reason, waiting: row.waiting, steerSeq: Number(row.steer_seq) };
   });
 }

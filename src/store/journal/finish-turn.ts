@@ -6,9 +6,10 @@ import { coalesce, type Coalesced } from '../coalescer.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql, type NewEvent } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
-import type { NeededRing } from '../session-locks.ts';
+import type { LaterRing } from '../session-locks.ts';
 import { prepared, Values } from '../statement.ts';
-import { eventsSource, journalParts, PROGRESS_SQL } from './write-parts.ts';
+import { outreachOf, reachedOf, reachesOut, type Notice, type Reached, type RunEnd } from './reach-out.ts';
+import { eventsSource, journalParts, PROGRESS_SQL, viewsSql } from './write-parts.ts';
 
 export interface NewDelivery {
   id: DeliveryId;
@@ -30,42 +31,84 @@ export interface TurnEnd extends JournalWrite {
   contextTokens: number;
   deliveries: NewDelivery[];
   /**
-   * True when the last entry is a prompt that the provider refuses: it is hidden, so that it does not fail the turns after it, too.
-   * The row stays.
+   * What of the turn leaves the active path; the rows stay. `prompt`: the last entry is a prompt that the provider refuses, which
+   * would fail the turns after it, too. `turn`: all that it said was rolled back. `poll`: it answered a heartbeat, and there is nothing
+   * to remember of it. Null: nothing.
    */
-  isPromptHidden: boolean;
+  hides: 'prompt' | 'turn' | 'poll' | null;
+  /** What came of the heartbeat that it answered; absent: it answered none. */
+  pollResult?: 'acknowledged' | 'alert' | 'duplicate' | 'failed';
   deadLetter: { id: string; code: string; reason: string } | null;
-  /** How long what waits is left to gather, in milliseconds. */
+  /**
+   * What waits gathers until no message came for so long, in milliseconds, but no longer than `gatherMsMax`; 0: it is rung for at once, as
+   * it is for a message that was meant for this turn and came after `steerSeen`.
+   */
   debounceMs: number;
+  /** The same where an announcement is the first that waits; absent: as `debounceMs`. */
+  announceDebounceMs?: number;
+  gatherMsMax: number;
+  steerSeen: number;
   ended: NewEvent;
+  /** The end of the run that it was part of. Absent: its session works on none, or is not done. */
+  run?: RunEnd;
+  /** Messages that it leaves for other sessions. */
+  notices?: Notice[];
 }
 
 /**
- * `ok`: ended; `ring` calls for what still waits, `deliveryRingNo` is the ring for the outbox when something was put there.
- * `fenced`: the session is not ours any more.
+ * `ok`: ended; `ring` calls for what still waits, `deliveryRingNo` is the ring for the outbox when something was put there, `reached`
+ * tells of other sessions. `fenced`: the session is not ours any more.
  */
-export type Ending = { kind: 'ok'; ring: NeededRing | null; deliveryRingNo: number | null } | { kind: 'fenced' };
+export type Ending =
+  | { kind: 'ok'; ring: LaterRing | null; deliveryRingNo: number | null; reached: Reached }
+  | { kind: 'fenced' };
 
 /** Makes the function that ends a turn; ends of different turns share statements. */
 export function createFinishTurn(database: Database): Coalesced<TurnEnd, Ending> {
-  return coalesce({ run: (ends) => finishTurns(database, ends) });
+  return coalesce({ run: (ends) => finishAll(database, ends) });
 }
+
+/** Ends that reach into other sessions go by themselves, see `reach-out.ts`; all others together. */
+async function finishAll(database: Database, ends: TurnEnd[]): Promise<Ending[]> {
+  const inside = ends.filter((end) => !reachesOut(end));
+  if (inside.length === ends.length) return finishTurns(database, ends);
+  const groups = [...(inside.length > 0 ? [inside] : []), ...ends.filter(reachesOut).map((end) => [end])];
+  const endings = await Promise.all(groups.map((group) => finishTurns(database, group)));
+  const byEnd = new Map(groups.flatMap((group, index) => group.map((end, at) => [end, endings[index]?.[at]] as const)));
+  return ends.map((end) => byEnd.get(end) as Ending);
+}
+
+// How long to wait for more, by what waits first: only what may share its turn is worth waiting for. Null when it is too new to be seen.
+const GATHERS_SQL = `select case when i.kind = 'announcement' then moved.announce_debounce_ms
+        when i.kind = 'message' and coalesce(i.mode, 'collect') not in ('followup', 'reject') then moved.debounce_ms else 0 end
+      from holdfast.inbox i where i.session_id = moved.id and i.status = 'waiting' order by i.seq limit 1`;
 
 const SETTLED_AT_END = 1_000_000;
 
 async function finishTurns(database: Database, ends: TurnEnd[]): Promise<Ending[]> {
   const values = new Values();
-  const parts = journalParts(values, ends);
+  const [only] = ends;
+  const outreach = only !== undefined && reachesOut(only) ? outreachOf(values, only) : null;
+  const parts = journalParts(values, ends, outreach?.also);
   const tail = tailColumns(values, ends);
-  const optional = [...hidden(ends), ...posted(values, ends), ...lettered(ends)];
+  const optional = [
+    ...hidden(ends),
+    ...posted(values, ends),
+    ...lettered(ends),
+    ...polled(values, ends),
+    ...(outreach?.parts ?? []),
+  ];
   const events = eventsSource(values, ends);
+  const views = viewsSql(values, ends);
   // Purpose: end each turn. Locking: the session rows in the order of their ids, then rows that belong to them.
   const text = `/* finish-turn */
 with ${parts},
 tail as materialized (
-  select tail.*, fence.session_id, fence.turn_id from unnest(${tail.join(', ')}) with ordinality
+  select tail.*, fence.session_id, fence.turn_id,
+    case when tail.hides is not null then (select t.prompt_seq from holdfast.turns t where t.id = fence.turn_id) end as prompt_seq
+  from unnest(${tail.join(', ')}) with ordinality
     as tail (status, message_status, reply, error, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason,
-      debounce_ms, ended_type, ended_data, hides_prompt, n)
+      debounce_ms, gather_ms_max, steer_seen, ended_type, ended_data, hides, announce_debounce_ms, n)
   join fence on fence.n = tail.n
 ),
 ended as (
@@ -83,21 +126,37 @@ moved as (
   set owner = null, lease_expires_at = null, turn_id = null, stop_reason = null,
     entry_seq = fence.base_seq + fence.added, updated_at = clock_timestamp(),
     leaf_seq = case
-      when tail.hides_prompt then (select e.parent_seq from holdfast.entries e where e.session_id = s.id and e.seq = fence.base_seq)
+      -- Unless a compaction of the turn has put its summary behind the prompt.
+      when tail.hides = 'prompt' and s.leaf_seq = tail.prompt_seq
+        then (select e.parent_seq from holdfast.entries e where e.session_id = s.id and e.seq = tail.prompt_seq)
+      when tail.hides in ('turn', 'poll') then (select max(e.seq) from holdfast.entries e
+        where e.session_id = s.id and e.transcript_no = s.transcript_no and e.state = 'active'
+          and (e.turn_id <> fence.turn_id or e.kind = 'summary'))
       when fence.added > 0 then fence.base_seq + fence.added
       else s.leaf_seq
     end,
-    transcript_version = s.transcript_version + case when tail.hides_prompt then 1 else 0 end, was_aborted = tail.was_aborted, delivery_seq = s.delivery_seq + tail.deliveries,
+    transcript_version = s.transcript_version + case when tail.hides is not null then 1 else 0 end,
+    was_aborted = tail.was_aborted, delivery_seq = s.delivery_seq + tail.deliveries,
     input_tokens = s.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens,
-    output_tokens = s.output_tokens + fence.output_tokens, context_tokens = tail.context_tokens
+    output_tokens = s.output_tokens + fence.output_tokens, context_tokens = tail.context_tokens${views}${outreach?.own ?? ''}
   from fence join tail on tail.n = fence.n where s.id = fence.session_id
-  returning s.id, s.waiting, s.delivery_seq, fence.n, tail.deliveries, tail.debounce_ms
+  returning s.id, s.waiting, s.delivery_seq, fence.n, tail.deliveries, s.last_message_at, tail.gather_ms_max,
+    case when s.steer_seq <= tail.steer_seen then tail.debounce_ms else 0 end as debounce_ms,
+    case when s.steer_seq <= tail.steer_seen then tail.announce_debounce_ms else 0 end as announce_debounce_ms
+),
+next as materialized (
+  select moved.id, moved.last_message_at, moved.gather_ms_max,
+    coalesce((${GATHERS_SQL}), moved.debounce_ms) as debounce_ms
+  from moved where moved.waiting > 0
 ),
 rung as (
   update holdfast.doorbells d
-  set rings = d.rings + 1, rung_at = now(), due_at = now() + moved.debounce_ms * interval '1 millisecond'
-  from moved where d.session_id = moved.id and moved.waiting > 0
-  returning d.session_id, d.lane, d.rings
+  set rings = d.rings + 1, rung_at = clock_timestamp(), quiet_ms = nullif(next.debounce_ms, 0),
+    gather_until = clock_timestamp() + next.gather_ms_max * interval '1 millisecond',
+    due_at = least(next.last_message_at + next.debounce_ms * interval '1 millisecond',
+      clock_timestamp() + least(next.debounce_ms, next.gather_ms_max) * interval '1 millisecond')
+  from next where d.session_id = next.id
+  returning d.session_id, d.lane, d.rings, extract(epoch from d.due_at - clock_timestamp()) * 1000 as due_in_ms
 ),
 hushed as (
   delete from holdfast.doorbells d using moved where d.session_id = moved.id and moved.waiting = 0
@@ -105,13 +164,19 @@ hushed as (
 ${optional.map((part) => `${part},\n`).join('')}told as (
   ${insertEventsSql(`${events === null ? '' : `${events}\n    union all`}
     select session_id, turn_id, 'message.settled' as type, json_build_object('messageId', id, 'status', status) as data,
-      ${SETTLED_AT_END} + seq as n from settled
+      ${SETTLED_AT_END} + seq as n from settled${(outreach?.events ?? [])
+        .map(
+          (source) => `
+    union all
+    ${source}`,
+        )
+        .join('')}
     union all
     select session_id, turn_id, ended_type, ended_data, ${SETTLED_AT_END} * 1000000::bigint + n from tail`)}
 )
 select head.n, verdict.is_new, coalesce(t.ended_at is not null and t.epoch = head.epoch, false) as was_ended,
-  rung.session_id, rung.lane, rung.rings,
-  case when moved.deliveries > 0 then (moved.delivery_seq - moved.deliveries + 1) * 1000 end as delivery_ring_no
+  rung.session_id, rung.lane, rung.rings, rung.due_in_ms,
+  case when moved.deliveries > 0 then (moved.delivery_seq - moved.deliveries + 1) * 1000 end as delivery_ring_no${outreach?.answer ?? ''}
 from head
 left join moved on moved.n = head.n
 left join verdict on verdict.n = head.n
@@ -119,15 +184,20 @@ left join holdfast.turns t on t.id = head.turn_id
 left join rung on rung.session_id = head.session_id`;
   const result = await database.hot.query(prepared('finish-turn', text, values.list));
   const rows = new Map(result.rows.map((row) => [Number(row.n), row]));
-  return ends.map((end, index) => {
+  return ends.map((_, index) => {
     const row = rows.get(index + 1);
     if (row === undefined || !(row.is_new || row.was_ended)) return { kind: 'fenced' };
     const ring =
-      row.rings === null || end.debounceMs > 0
+      row.rings === null
         ? null
-        : { sessionId: row.session_id, lane: row.lane, ringNo: Number(row.rings) };
+        : {
+            sessionId: row.session_id,
+            lane: row.lane,
+            ringNo: Number(row.rings),
+            dueInMs: Math.max(0, Math.ceil(Number(row.due_in_ms))),
+          };
     const deliveryRingNo = row.delivery_ring_no === null ? null : Number(row.delivery_ring_no);
-    return { kind: 'ok', ring, deliveryRingNo };
+    return { kind: 'ok', ring, deliveryRingNo, reached: reachedOf(row) };
   });
 }
 
@@ -144,18 +214,24 @@ function tailColumns(values: Values, ends: TurnEnd[]): string[] {
     values.add('text', ends, (end) => end.deadLetter?.code ?? null),
     values.add('text', ends, (end) => storableText(end.deadLetter?.reason ?? null)),
     values.add('int', ends, (end) => end.debounceMs),
+    values.add('int', ends, (end) => end.gatherMsMax),
+    values.add('bigint', ends, (end) => end.steerSeen),
     values.add('text', ends, (end) => end.ended.type),
     values.add('json', ends, (end) => JSON.stringify(end.ended.data)),
-    values.add('boolean', ends, (end) => end.isPromptHidden),
+    values.add('text', ends, (end) => end.hides),
+    values.add('int', ends, (end) => end.announceDebounceMs ?? end.debounceMs),
   ];
 }
 
 function hidden(ends: TurnEnd[]): string[] {
-  if (!ends.some((end) => end.isPromptHidden)) return [];
+  if (ends.every((end) => end.hides === null)) return [];
   return [
     `hidden as (
-  update holdfast.entries e set state = 'hidden'
-  from fence join tail on tail.n = fence.n where tail.hides_prompt and e.session_id = fence.session_id and e.seq = fence.base_seq
+  update holdfast.entries e
+  set state = case when tail.hides = 'poll' then 'pruned' else 'hidden' end, retired_seq = fence.base_seq + 1
+  from fence join tail on tail.n = fence.n
+  where e.session_id = fence.session_id and e.seq >= tail.prompt_seq and e.state = 'active' and (
+    tail.hides = 'prompt' and e.seq = tail.prompt_seq or tail.hides in ('turn', 'poll') and e.turn_id = fence.turn_id and e.kind <> 'summary')
 )`,
   ];
 }
@@ -191,6 +267,21 @@ function lettered(ends: TurnEnd[]): string[] {
     `lettered as (
   insert into holdfast.dead_letters (id, kind, session_id, turn_id, code, reason)
   select letter_id, 'turn', session_id, turn_id, letter_code, letter_reason from tail where letter_id is not null
+)`,
+  ];
+}
+
+function polled(values: Values, ends: TurnEnd[]): string[] {
+  const rows = ends.flatMap(({ pollResult }, index) =>
+    pollResult === undefined ? [] : [{ n: index + 1, pollResult }],
+  );
+  if (rows.length === 0) return [];
+  const columns = [values.add('bigint', rows, (row) => row.n), values.add('text', rows, (row) => row.pollResult)];
+  return [
+    `polled as (
+  update holdfast.heartbeats h set result = p.result
+  from unnest(${columns.join(', ')}) as p (n, result) join tail on tail.n = p.n join settled on settled.turn_id = tail.turn_id
+  where h.message_id = settled.id
 )`,
   ];
 }

@@ -2,6 +2,8 @@
 // system events, the consumed hints and the assembled prompt are one statement (G13, G14). See journal.ts.
 import type { EntryId, MessageId, SystemEventId } from '../../core/ids.ts';
 import type { ContentBlock } from '../../core/content.ts';
+import type { EntryProvenance } from '../../core/entry.ts';
+import type { SessionView, TurnView } from '../../core/view.ts';
 import { coalesce, type Coalesced } from '../coalescer.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql, type NewEvent } from '../events.ts';
@@ -17,8 +19,21 @@ export interface NewTurn {
   worker: string;
   model: string;
   thinking: string | null;
-  prompt: { id: EntryId; content: ContentBlock[] };
+  /** Null: it says nothing to the model. `parts`: what its text was assembled from, as JSON; null when that is not known. */
+  prompt: {
+    id: EntryId;
+    content: ContentBlock[];
+    parts: readonly object[] | null;
+    provenance?: EntryProvenance | null;
+  } | null;
+  /** The first of the entries at the end of the active path that leave it: prompts that nobody answered. Absent: none does. */
+  hiddenFromSeq?: number;
+  view: TurnView;
+  /** The session's view when this turn changes it; null leaves it as it is. */
+  sessionView: SessionView | null;
   inputIds: MessageId[];
+  /** Messages that were dropped over the cap and that the prompt tells of: those that it names, and how many it says there were. */
+  overflow?: { ids: MessageId[]; count: number };
   eventIds: SystemEventId[];
   systemSha256: string;
   toolsSha256: string;
@@ -52,13 +67,19 @@ async function openTurns(database: Database, turns: NewTurn[]): Promise<Opening[
     values.add('text', turns, (turn) => turn.worker),
     values.add('text', turns, (turn) => turn.model),
     values.add('text', turns, (turn) => turn.thinking),
-    values.add('uuid', turns, (turn) => turn.prompt.id),
-    values.add('json', turns, (turn) => JSON.stringify(turn.prompt.content)),
+    values.add('uuid', turns, (turn) => turn.prompt?.id ?? null),
+    values.add('json', turns, ({ prompt }) => (prompt === null ? null : JSON.stringify(prompt.content))),
     values.add('int', turns, (turn) => turn.inputIds.length),
     values.add('text', turns, (turn) => turn.systemSha256),
     values.add('text', turns, (turn) => turn.toolsSha256),
     values.add('timestamptz', turns, (turn) => turn.queuedAt),
     values.add('timestamptz', turns, (turn) => turn.claimedAt),
+    values.add('json', turns, ({ prompt }) => (prompt?.parts ? JSON.stringify(prompt.parts) : null)),
+    values.add('json', turns, (turn) => JSON.stringify(turn.view)),
+    values.add('json', turns, (turn) => (turn.sessionView === null ? null : JSON.stringify(turn.sessionView))),
+    values.add('json', turns, ({ prompt }) => (prompt?.provenance ? JSON.stringify(prompt.provenance) : null)),
+    values.add('bigint', turns, (turn) => turn.hiddenFromSeq ?? null),
+    values.add('int', turns, (turn) => turn.overflow?.count ?? 0),
   ];
   const inputs = turns.flatMap((turn, index) => turn.inputIds.map((id) => ({ n: index + 1, id })));
   const drained = turns.flatMap((turn, index) => turn.eventIds.map((id) => ({ n: index + 1, id })));
@@ -66,7 +87,13 @@ async function openTurns(database: Database, turns: NewTurn[]): Promise<Opening[
   const snapshots = new Map(turns.flatMap((turn) => turn.snapshots.map((one) => [one.sha256, one.content] as const)));
   const inputColumns = [values.add('bigint', inputs, (row) => row.n), values.add('uuid', inputs, (row) => row.id)];
   const kept = [...snapshots];
-  const optional = [...drainedPart(values, drained), ...keptPart(values, kept)];
+  const told = turns.flatMap((turn, index) => (turn.overflow?.ids ?? []).map((id) => ({ n: index + 1, id })));
+  const optional = [
+    ...drainedPart(values, drained),
+    ...overflowPart(values, told),
+    ...keptPart(values, kept),
+    ...hiddenPart(turns),
+  ];
   const eventColumns = [
     values.add('bigint', events, (row) => row.n),
     values.add('text', events, (row) => row.event.type),
@@ -77,7 +104,7 @@ async function openTurns(database: Database, turns: NewTurn[]): Promise<Opening[
 with head as materialized (
   select * from unnest(${head.join(', ')}) with ordinality
     as head (session_id, epoch, base_seq, turn_id, kind, lane, worker, model, thinking, prompt_id, prompt, inputs, system_sha256,
-      tools_sha256, queued_at, claimed_at, n)
+      tools_sha256, queued_at, claimed_at, parts, view, session_view, provenance, hidden_from, overflowed, n)
 ),
 locked as materialized (
   select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_reason
@@ -99,13 +126,17 @@ fence as materialized (
 ),
 opened as (
   insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, thinking, prompt_seq, system_sha256,
-    tools_sha256, queued_at, claimed_at)
+    tools_sha256, queued_at, claimed_at, view)
   select turn_id, session_id, kind, lane, 'running', epoch, worker, model, thinking, base_seq + 1, system_sha256, tools_sha256,
-    queued_at, claimed_at from fence
+    queued_at, claimed_at, view from fence
 ),
 prompted as (
-  insert into holdfast.entries (session_id, seq, id, transcript_no, parent_seq, kind, role, content, turn_id)
-  select session_id, base_seq + 1, prompt_id, transcript_no, leaf_seq, 'prompt', 'user', prompt, turn_id from fence
+  insert into holdfast.entries (session_id, seq, id, transcript_no, parent_seq, kind, role, content, turn_id, parts, provenance)
+  select session_id, base_seq + 1, prompt_id, transcript_no,
+    case when hidden_from is null then leaf_seq
+      else (select e.parent_seq from holdfast.entries e where e.session_id = fence.session_id and e.seq = hidden_from) end,
+    'prompt', 'user', prompt, turn_id, parts, provenance
+  from fence where prompt_id is not null
 ),
 stamped as (
   update holdfast.inbox i set status = 'claimed', turn_id = fence.turn_id
@@ -114,8 +145,14 @@ stamped as (
 ),
 ${optional.map((part) => `${part},\n`).join('')}moved as (
   update holdfast.sessions s
-  set turn_id = fence.turn_id, entry_seq = fence.base_seq + 1, leaf_seq = fence.base_seq + 1,
-    waiting = s.waiting - fence.inputs, was_aborted = false, last_event_text = null, updated_at = clock_timestamp()
+  set turn_id = fence.turn_id, waiting = s.waiting - fence.inputs, updated_at = clock_timestamp(),
+    entry_seq = fence.base_seq + case when fence.prompt_id is null then 0 else 1 end,
+    leaf_seq = case when fence.prompt_id is null then s.leaf_seq else fence.base_seq + 1 end,
+    -- The hint and the memory of the last event are used up by a prompt.
+    was_aborted = s.was_aborted and fence.prompt_id is null,
+    last_event_text = case when fence.prompt_id is null then s.last_event_text end,
+    view = coalesce(fence.session_view, s.view), overflowed = s.overflowed - fence.overflowed,
+    transcript_version = s.transcript_version + case when fence.hidden_from is null then 0 else 1 end
   from fence where s.id = fence.session_id
 ),
 told as (
@@ -147,6 +184,28 @@ function drainedPart(values: Values, rows: Drained[]): string[] {
   set state = 'consumed', turn_id = fence.turn_id, drop_reason = null, settled_at = clock_timestamp()
   from unnest(${columns.join(', ')}) as taken (n, id) join fence on fence.n = taken.n
   where e.id = taken.id
+)`,
+  ];
+}
+
+function overflowPart(values: Values, rows: { n: number; id: MessageId }[]): string[] {
+  if (rows.length === 0) return [];
+  const columns = [values.add('bigint', rows, (row) => row.n), values.add('uuid', rows, (row) => row.id)];
+  return [
+    `overflow_told as (
+  update holdfast.inbox i set turn_id = fence.turn_id
+  from unnest(${columns.join(', ')}) as told (n, id) join fence on fence.n = told.n where i.id = told.id
+)`,
+  ];
+}
+
+function hiddenPart(turns: NewTurn[]): string[] {
+  if (turns.every((turn) => turn.hiddenFromSeq === undefined)) return [];
+  return [
+    `hidden as (
+  update holdfast.entries e set state = 'hidden', retired_seq = fence.base_seq + 1
+  from fence where e.session_id = fence.session_id and e.transcript_no = fence.transcript_no and e.state = 'active'
+    and e.seq between fence.hidden_from and fence.base_seq and e.kind <> 'summary'
 )`,
   ];
 }

@@ -6,11 +6,14 @@ import type { Values } from '../statement.ts';
 /**
  * The columns of a batch of writes and the CTEs that store them. CTEs defined: `head` (one row per write, n from 1),
  * `fence` (the writes that may be applied, with the locked session row's values), `verdict` (n, is_ok: applied now or earlier).
- * What no write of the batch has is left out: a lone step is a small statement.
+ * What no write of the batch has is left out: a lone step is a small statement. `also`: SQL of an array of further sessions that the
+ * statement changes; they are locked with the others, and `locked` then has whole rows.
  */
-export function journalParts(values: Values, writes: JournalWrite[]): string {
+export function journalParts(values: Values, writes: JournalWrite[], also?: string): string {
+  const sessions = values.add('uuid', writes, (write) => write.fence.sessionId);
   return [
-    head(values, writes),
+    head(values, writes, sessions),
+    lockedSql(sessions, also),
     FENCE_SQL,
     ...entries(values, writes),
     ...modelCalls(values, writes),
@@ -19,9 +22,9 @@ export function journalParts(values: Values, writes: JournalWrite[]): string {
   ].join(',\n');
 }
 
-function head(values: Values, writes: JournalWrite[]): string {
+function head(values: Values, writes: JournalWrite[], sessions: string): string {
   const columns = [
-    values.add('uuid', writes, (write) => write.fence.sessionId),
+    sessions,
     values.add('bigint', writes, (write) => write.fence.epoch),
     values.add('bigint', writes, (write) => write.fence.baseSeq),
     values.add('int', writes, (write) => write.entries.length),
@@ -41,17 +44,23 @@ function head(values: Values, writes: JournalWrite[]): string {
 )`;
 }
 
+function lockedSql(sessions: string, also: string | undefined): string {
+  return also === undefined
+    ? `locked as materialized (
+  select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_reason, s.waiting, s.steer_seq, s.inbox_seq
+  from holdfast.sessions s where s.id = any (${sessions}) order by s.id for no key update
+)`
+    : `locked as materialized (
+  select s.* from holdfast.sessions s where s.id = any (${sessions} || ${also}) order by s.id for no key update
+)`;
+}
+
 // A write is applied when the row has our epoch and our base; it was applied earlier when the row is already that much further.
-// `$1` are the ids of the sessions.
-const FENCE_SQL = `locked as materialized (
-  select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_reason, s.waiting
-  from holdfast.sessions s where s.id = any ($1::uuid[]) order by s.id for no key update
-),
-verdict as materialized (
+const FENCE_SQL = `verdict as materialized (
   select head.n, s.epoch = head.epoch and s.turn_id = head.turn_id
       and s.entry_seq in (head.base_seq, head.base_seq + head.added) as is_ok,
     s.epoch = head.epoch and s.turn_id = head.turn_id and s.entry_seq = head.base_seq as is_new,
-    s.stop_reason, s.waiting
+    s.stop_reason, s.waiting, s.steer_seq
   from head join locked s on s.id = head.session_id
 ),
 fence as materialized (
@@ -72,12 +81,18 @@ function entries(values: Values, writes: JournalWrite[]): string[] {
     values.add('text', rows, (row) => row.entry.role),
     values.add('json', rows, (row) => JSON.stringify(row.entry.content)),
   ];
+  const hasPruned = rows.some((row) => row.entry.isPruned === true);
+  if (hasPruned) columns.push(values.add('boolean', rows, (row) => row.entry.isPruned === true));
   return [
     `stored_entries as (
-  insert into holdfast.entries (session_id, seq, id, transcript_no, parent_seq, kind, role, content, turn_id)
+  insert into holdfast.entries (session_id, seq, id, transcript_no, parent_seq, kind, role, content, turn_id${hasPruned ? ', state, retired_seq' : ''})
   select fence.session_id, fence.base_seq + e.pos, e.id, fence.transcript_no,
-    case when e.pos = 1 then fence.leaf_seq else fence.base_seq + e.pos - 1 end, e.kind, e.role, e.content, fence.turn_id
-  from unnest(${columns.join(', ')}) as e (n, pos, id, kind, role, content) join fence on fence.n = e.n
+    case when e.pos = 1 then fence.leaf_seq else fence.base_seq + e.pos - 1 end, e.kind, e.role, e.content, fence.turn_id${
+      hasPruned
+        ? `, case when e.is_pruned then 'pruned' else 'active' end, case when e.is_pruned then fence.base_seq + e.pos end`
+        : ''
+    }
+  from unnest(${columns.join(', ')}) as e (n, pos, id, kind, role, content${hasPruned ? ', is_pruned' : ''}) join fence on fence.n = e.n
 )`,
   ];
 }
@@ -101,15 +116,22 @@ function modelCalls(values: Values, writes: JournalWrite[]): string[] {
     values.add('timestamptz', rows, (row) => row.call.startedAt),
     values.add('timestamptz', rows, (row) => row.call.firstChunkAt),
     values.add('timestamptz', rows, (row) => row.call.endedAt),
+    values.add('text', rows, (row) => row.call.purpose ?? 'answer'),
+    values.add('json', rows, (row) => (row.call.view === null ? null : JSON.stringify(row.call.view))),
+    values.add('text', rows, (row) => row.call.requestSha256),
+    values.add('json', rows, (row) => (row.call.notes === undefined ? null : JSON.stringify(row.call.notes))),
   ];
   return [
     `stored_calls as (
   insert into holdfast.model_calls (turn_id, call_no, step, epoch, until_seq, status, stop_reason, response_id, error,
-    input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at)
+    input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at, purpose,
+    view, request_sha256, notes)
   select fence.turn_id, c.call_no, c.step, fence.epoch, c.until_seq, c.status, c.stop_reason, c.response_id, c.error,
-    c.input_tokens, c.output_tokens, c.cache_read_tokens, c.cache_write_tokens, c.started_at, c.first_chunk_at, c.ended_at
+    c.input_tokens, c.output_tokens, c.cache_read_tokens, c.cache_write_tokens, c.started_at, c.first_chunk_at, c.ended_at,
+    c.purpose, c.view, c.request_sha256, c.notes
   from unnest(${columns.join(', ')}) as c (n, call_no, step, until_seq, status, stop_reason, response_id, error, input_tokens,
-    output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at)
+    output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at, purpose, view, request_sha256,
+    notes)
   join fence on fence.n = c.n
   on conflict (turn_id, call_no) do nothing
 )`,
@@ -127,12 +149,15 @@ function intents(values: Values, writes: JournalWrite[]): string[] {
     values.add('text', rows, (row) => row.intent.callId),
     values.add('text', rows, (row) => row.intent.name),
     values.add('boolean', rows, (row) => row.intent.isIdempotent),
+    values.add('text', rows, (row) => row.intent.status),
   ];
   return [
     `stored_intents as (
-  insert into holdfast.tool_calls (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch)
-  select fence.turn_id, i.step, i.ordinal, i.call_id, i.name, i.is_idempotent, 'intent', fence.epoch
-  from unnest(${columns.join(', ')}) as i (n, step, ordinal, call_id, name, is_idempotent) join fence on fence.n = i.n
+  insert into holdfast.tool_calls (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch, ended_at)
+  select fence.turn_id, i.step, i.ordinal, i.call_id, i.name, i.is_idempotent, i.status, fence.epoch,
+    case when i.status <> 'intent' then clock_timestamp() end
+  from unnest(${columns.join(', ')}) as i (n, step, ordinal, call_id, name, is_idempotent, status)
+  join fence on fence.n = i.n
   on conflict (turn_id, step, ordinal) do update set runs = tool_calls.runs + 1, epoch = excluded.epoch
 )`,
   ];
@@ -156,6 +181,60 @@ function settlements(values: Values, writes: JournalWrite[]): string[] {
   where t.turn_id = fence.turn_id and t.step = c.step and t.ordinal = c.ordinal
 )`,
   ];
+}
+
+/** CTEs that take waiting messages into turns: `steered`, and `followed` for the follow-ups that some of them leave. */
+export function steerParts(values: Values, writes: JournalWrite[]): string[] {
+  const taken = writes.flatMap((write, index) => (write.steers?.ids ?? []).map((id) => ({ n: index + 1, id })));
+  if (taken.length === 0) return [];
+  const followUps = writes.flatMap((write, index) =>
+    (write.steers?.followUps ?? []).map((followUp, offset) => ({ n: index + 1, pos: offset + 1, followUp })),
+  );
+  const takenColumns = [values.add('bigint', taken, (row) => row.n), values.add('uuid', taken, (row) => row.id)];
+  const columns = [
+    values.add('bigint', followUps, (row) => row.n),
+    values.add('int', followUps, (row) => row.pos),
+    values.add('uuid', followUps, (row) => row.followUp.id),
+    values.add('text', followUps, (row) => row.followUp.causeKey),
+    values.add('json', followUps, (row) => row.followUp.body),
+    values.add('text', followUps, (row) => row.followUp.route),
+  ];
+  return [
+    `steered as (
+  update holdfast.inbox i set status = 'claimed', turn_id = fence.turn_id
+  from unnest(${takenColumns.join(', ')}) as taken (n, id) join fence on fence.n = taken.n
+  where i.id = taken.id and i.status = 'waiting'
+  returning i.session_id
+)`,
+    `followed as (
+  insert into holdfast.inbox (id, session_id, seq, kind, body, route, cause_key)
+  select f.id, fence.session_id, locked.inbox_seq + f.pos, 'followup', f.body, f.route, f.cause_key
+  from unnest(${columns.join(', ')}) as f (n, pos, id, cause_key, body, route)
+  join fence on fence.n = f.n join locked on locked.id = fence.session_id
+  on conflict do nothing
+  returning session_id
+)`,
+  ];
+}
+
+/** The assignments that go with `steerParts`: how many wait now. */
+export const STEERED_SQL = `,
+    waiting = s.waiting - (select count(*) from steered where steered.session_id = s.id)::int
+      + (select count(*) from followed where followed.session_id = s.id)::int,
+    inbox_seq = s.inbox_seq + (select count(*) from followed where followed.session_id = s.id)`;
+
+/** The assignment that gives sessions the views that a batch of writes changes; empty when it changes none. */
+export function viewsSql(values: Values, writes: JournalWrite[]): string {
+  const rows = writes.flatMap((write, index) =>
+    write.sessionView === undefined ? [] : [{ n: index + 1, view: write.sessionView }],
+  );
+  if (rows.length === 0) return '';
+  const columns = [
+    values.add('bigint', rows, (row) => row.n),
+    values.add('json', rows, (row) => JSON.stringify(row.view)),
+  ];
+  return `,
+    view = coalesce((select v.view from unnest(${columns.join(', ')}) as v (n, view) where v.n = fence.n), s.view)`;
 }
 
 /** The assignments that bring a row of `holdfast.turns` up to date from `fence`. */

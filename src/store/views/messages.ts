@@ -2,6 +2,7 @@
 // have the same one.
 import { eq, inArray, sql } from '../drizzle.ts';
 import { inbox, sessions, turns } from '../schema.ts';
+import type { StoredDisposition } from '../accept-messages.ts';
 import type { SessionFacts } from '../session-facts.ts';
 import { isoOf, isoOrNull, type ViewDatabase } from './page.ts';
 
@@ -37,6 +38,7 @@ async function viewMessages(db: ViewDatabase, ids: string[]): Promise<MessageVie
       status: inbox.status,
       turnId: inbox.turnId,
       reply: turns.reply,
+      commandReply: inbox.reply,
       error: inbox.error,
       turnError: turns.error,
       receivedAt: inbox.receivedAt,
@@ -46,12 +48,12 @@ async function viewMessages(db: ViewDatabase, ids: string[]): Promise<MessageVie
     .innerJoin(sessions, eq(sessions.id, inbox.sessionId))
     .leftJoin(turns, eq(turns.id, inbox.turnId))
     .where(inArray(inbox.id, ids));
-  return rows.map(({ turnError, ...row }) => ({
+  return rows.map(({ turnError, commandReply, ...row }) => ({
     ...row,
     text: row.text ?? '',
     // The table's check allows no other.
     status: row.status as MessageStatus,
-    reply: row.status === 'answered' ? row.reply : null,
+    reply: row.status === 'answered' ? (commandReply ?? row.reply) : null,
     error: row.error ?? (row.status === 'failed' || row.status === 'cancelled' ? turnError : null) ?? null,
     receivedAt: isoOf(row.receivedAt),
     settledAt: isoOrNull(row.settledAt),
@@ -67,15 +69,26 @@ export async function viewMessage(db: ViewDatabase, id: string): Promise<Message
 export async function viewAcceptance(
   db: ViewDatabase,
   id: string,
-): Promise<{ message: MessageView; session: SessionFacts | null; sessionId: string } | null> {
+): Promise<{
+  message: MessageView;
+  session: SessionFacts | null;
+  sessionId: string;
+  disposition: StoredDisposition;
+} | null> {
   const rows = await db
-    .select({ sessionId: inbox.sessionId, answer: inbox.answer })
+    .select({ sessionId: inbox.sessionId, answer: inbox.answer, disposition: inbox.disposition })
     .from(inbox)
     .where(eq(inbox.id, id));
   const [row, message] = [rows[0], await viewMessage(db, id)];
   if (row === undefined || message === null) return null;
+  // The table's check allows no other.
+  const disposition = row.disposition as StoredDisposition;
+  const isSettledAtDoor = disposition === 'command' || disposition === 'rejected';
   return {
-    message: { ...message, status: 'waiting', turnId: null, reply: null, error: null, settledAt: null },
+    disposition,
+    message: isSettledAtDoor
+      ? message
+      : { ...message, status: 'waiting', turnId: null, reply: null, error: null, settledAt: null },
     // Written by the accepting statement as these facts.
     session: row.answer as SessionFacts | null,
     sessionId: row.sessionId,

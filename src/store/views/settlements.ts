@@ -14,7 +14,7 @@ export interface SettlementView {
 
 const MESSAGE = `json_build_object('id', i.id, 'sessionKey', s.key, 'seq', i.seq, 'kind', i.kind,
   'text', coalesce(i.body ->> 'text', ''), 'status', i.status, 'turnId', i.turn_id,
-  'reply', case when i.status = 'answered' then t.reply end,
+  'reply', case when i.status = 'answered' then coalesce(i.reply, t.reply) end,
   'error', coalesce(i.error, case when i.status in ('failed', 'cancelled') then t.error end),
   'receivedAt', ${isoSql('i.received_at')}, 'settledAt', ${isoSql('i.settled_at')})`;
 
@@ -28,7 +28,7 @@ const TURN = `json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind,
   'usage', ${usage('t')}, 'queuedAt', ${isoSql('t.queued_at')}, 'claimedAt', ${isoSql('t.claimed_at')},
   'startedAt', ${isoSql('t.started_at')}, 'endedAt', ${isoSql('t.ended_at')}, 'stepCount', t.steps)`;
 
-const CALLS = `(select json_agg(json_build_object('step', c.step, 'call', json_build_object('n', c.call_no,
+const CALLS = `(select json_agg(json_build_object('step', c.step, 'call', json_build_object('n', c.call_no, 'purpose', c.purpose, 'notes', c.notes,
     'status', c.status, 'stopReason', c.stop_reason, 'error', c.error, 'usage', ${usage('c')},
     'startedAt', ${isoSql('c.started_at')}, 'firstChunkAt', ${isoSql('c.first_chunk_at')},
     'endedAt', ${isoSql('c.ended_at')})) order by c.call_no)

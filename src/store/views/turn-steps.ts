@@ -1,6 +1,7 @@
 // What a turn did, step by step, from its journal: the model calls with their tokens and the tool calls with their ends. Payloads
 // are not here but in the transcript.
 import { asc, inArray } from '../drizzle.ts';
+import type { CallNotes } from '../journal.ts';
 import { modelCalls, toolCalls } from '../schema.ts';
 import { isoOf, isoOrNull, type ViewDatabase } from './page.ts';
 
@@ -11,9 +12,13 @@ export interface UsageView {
   cacheWriteTokens: number;
 }
 
+export const CALL_PURPOSES = ['answer', 'compaction'] as const;
+
 export interface ModelCallView {
   /** Its number in the turn, as in `GET /v1/turns/{id}/requests/{n}`. */
   n: number;
+  /** What it was made for: an answer of the turn, or the summary of a compaction. */
+  purpose: (typeof CALL_PURPOSES)[number];
   status: 'ok' | 'failed' | 'aborted';
   stopReason: string | null;
   error: unknown;
@@ -21,6 +26,8 @@ export interface ModelCallView {
   startedAt: string;
   firstChunkAt: string | null;
   endedAt: string;
+  /** What was measured of it, and what had to be put right in its answer; null when it was never sent. */
+  notes: CallNotes | null;
 }
 
 export interface ToolCallView {
@@ -106,6 +113,8 @@ function callViewOf(call: typeof modelCalls.$inferSelect): ModelCallView {
   return {
     n: call.callNo,
     // The table's check allows no other.
+    purpose: call.purpose as ModelCallView['purpose'],
+    // The table's check allows no other.
     status: call.status as ModelCallView['status'],
     stopReason: call.stopReason,
     error: call.error ?? null,
@@ -118,5 +127,7 @@ function callViewOf(call: typeof modelCalls.$inferSelect): ModelCallView {
     startedAt: isoOf(call.startedAt),
     firstChunkAt: isoOrNull(call.firstChunkAt),
     endedAt: isoOf(call.endedAt),
+    // Written by the journal alone.
+    notes: (call.notes as CallNotes | null) ?? null,
   };
 }

@@ -15,11 +15,11 @@ export const TURN_STATUSES = [
   'interrupted',
   'resuming',
 ] as const;
-export const TURN_KINDS = ['message', 'cron', 'heartbeat', 'announce', 'followup', 'batch'] as const;
+export const TURN_KINDS = ['message', 'cron', 'heartbeat', 'announce', 'followup', 'batch', 'compaction'] as const;
 
 /** A stretch of a turn's time, from the times that its journal holds; `n` numbers model calls and steps of tools. */
 export interface SpanView {
-  kind: 'queue.wait' | 'prompt.assemble' | 'model.call' | 'tool.exec';
+  kind: 'queue.wait' | 'prompt.assemble' | 'model.call' | 'compaction' | 'tool.exec';
   name: string;
   n: number | null;
   startedAt: string;
@@ -170,7 +170,8 @@ function spansOf(turn: TurnFacts, steps: StepView[]): SpanView[] {
   ];
   for (const step of steps) {
     for (const call of step.calls) {
-      spans.push({ kind: 'model.call', name: turn.model, n: call.n, startedAt: call.startedAt, endedAt: call.endedAt });
+      const kind = call.purpose === 'compaction' ? 'compaction' : 'model.call';
+      spans.push({ kind, name: turn.model, n: call.n, startedAt: call.startedAt, endedAt: call.endedAt });
     }
     for (const tool of step.tools) {
       spans.push({ kind: 'tool.exec', name: tool.name, n: step.n, startedAt: tool.startedAt, endedAt: tool.endedAt });

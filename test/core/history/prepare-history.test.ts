@@ -5,6 +5,7 @@ import type { ContentBlock } from '../../../src/core/content.ts';
 import { checkRequest } from '../../../src/core/history/check-request.ts';
 import { limitTurns } from '../../../src/core/history/limit-turns.ts';
 import { createHistory, prepareHistory, type HistoryEntry } from '../../../src/core/history/prepare-history.ts';
+import type { ProviderFamily } from '../../../src/core/history/provider-family.ts';
 
 const text = (words: string): ContentBlock => ({ type: 'text', text: words });
 const call = (id: string, input: unknown = {}): ContentBlock => ({ type: 'tool_use', id, name: 'read', input });
@@ -77,6 +78,14 @@ describe('prepareHistory', () => {
       user(result('t1')),
       assistant(text('b')),
       user(text('c')),
+    ]);
+  });
+
+  test('a call with an id of its own kind keeps its result under another', () => {
+    const messages = prepareHistory([user(text('a')), assistant(call('bad id!')), user(result('bad id!', 'x'))]);
+    expect(messages.slice(1)).toEqual([
+      assistant({ ...call('bad id!'), id: 'badid' } as ContentBlock),
+      user({ ...result('bad id!', 'x'), tool_use_id: 'badid' } as ContentBlock),
     ]);
   });
 
@@ -155,26 +164,90 @@ const entry: fc.Arbitrary<HistoryEntry> = fc.record(
 );
 const transcript = fc.array(entry, { maxLength: 12 });
 
-describe('any transcript', () => {
+const FAMILIES: ProviderFamily[] = ['anthropic', 'google', 'openai', 'mistral'];
+
+describe.each(FAMILIES)('any transcript, for %s,', (family) => {
   test('followed by a prompt makes a request without fault (G12)', () => {
     fc.assert(
       fc.property(transcript, (entries) => {
-        expect(checkRequest(prepareHistory([...entries, user(text('now'))]))).toEqual([]);
+        const messages = prepareHistory([...entries, user(text('now'))], { family });
+        expect(checkRequest(messages, family)).toEqual([]);
       }),
-      { numRuns: 500 },
+      { numRuns: 400 },
     );
   });
 
   test('once prepared, stays as it is', () => {
     fc.assert(
       fc.property(transcript, (entries) => {
-        const messages = prepareHistory(entries);
-        expect(prepareHistory(messages)).toEqual(messages);
+        const messages = prepareHistory(entries, { family });
+        expect(prepareHistory(messages, { family })).toEqual(messages);
       }),
       { numRuns: 300 },
     );
   });
 
+  test('is ready for a user turn: every call has its one result', () => {
+    fc.assert(
+      fc.property(transcript, (entries) => {
+        const messages = prepareHistory(entries, { family });
+        const calls = messages.flatMap(({ content }) => content.filter(({ type }) => type === 'tool_use'));
+        const results = messages.flatMap(({ content }) => content.filter(({ type }) => type === 'tool_result'));
+        expect(results.map((block) => block.type === 'tool_result' && block.tool_use_id)).toEqual(
+          calls.map((block) => block.type === 'tool_use' && block.id),
+        );
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('keeps every pair, and every word that was said', () => {
+    fc.assert(
+      fc.property(soundTurns, (turns) => {
+        const entries = turns.flat();
+        const messages = prepareHistory(entries, { family });
+        expect(wordsOf(messages)).toEqual(wordsOf(entries));
+        expect(resultsByCall(messages)).toEqual(resultsByCall(entries));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+// Turns as they are when nothing went wrong, with several users in a row.
+const said = fc.array(fc.string({ minLength: 1 }).filter(isWord), { minLength: 1, maxLength: 3 });
+const soundTurns = fc
+  .array(fc.tuple(said, fc.nat({ max: 3 })), { minLength: 1, maxLength: 6 })
+  .map((turns) => turns.map(([texts, callCount], turn) => soundTurn(texts, callCount, turn)));
+
+function soundTurn(texts: string[], callCount: number, turn: number): HistoryEntry[] {
+  const ids = Array.from({ length: callCount }, (_, at) => `toolu_${turn}.${at}`);
+  return [
+    ...texts.map((words) => user(text(words))),
+    assistant(text(`answer ${turn}`), ...ids.map((id) => call(id))),
+    ...(ids.length === 0 ? [] : [user(...ids.map((id) => result(id)))]),
+  ];
+}
+
+function isWord(words: string): boolean {
+  return words.trim() !== '';
+}
+
+function wordsOf(messages: readonly HistoryEntry[]): string[] {
+  return messages.flatMap(({ content }) => content.flatMap((one) => (one.type === 'text' ? [one.text] : [])));
+}
+
+/** What the calls got, in the order of the calls. */
+function resultsByCall(messages: readonly HistoryEntry[]): unknown[] {
+  const blocks = messages.flatMap(({ content }) => content);
+  return blocks.flatMap((one, at) => {
+    if (one.type !== 'tool_use') return [];
+    const found = blocks.slice(at).find((other) => other.type === 'tool_result' && other.tool_use_id === one.id);
+    return [found?.type === 'tool_result' ? found.content : null];
+  });
+}
+
+describe('any transcript', () => {
   test('grows to the same messages one by one, and nothing already settled is touched', () => {
     fc.assert(
       fc.property(transcript, (entries) => {

@@ -1,6 +1,11 @@
 // Times and zones in prompts.
 import { expect, test } from 'vitest';
-import { formatEventTime, formatMessageTime, resolveEnvelopeZone } from '../../../src/core/prompt/envelope-time.ts';
+import {
+  formatEventTime,
+  formatMessageTime,
+  formatUserTime,
+  resolveEnvelopeZone,
+} from '../../../src/core/prompt/envelope-time.ts';
 
 const AT = 1_772_153_760_000; // 2026-02-27T00:56:00Z
 
@@ -22,4 +27,13 @@ test('times are written in the zone that is named', () => {
   expect(formatEventTime(AT, 'Europe/Berlin')).toBe('2026-02-27 01:56:00 GMT+1');
   expect(formatMessageTime(Number.POSITIVE_INFINITY, 'utc')).toBeNull();
   expect(formatEventTime(9e15, 'utc')).toBe('unknown-time');
+});
+
+test('a time in words names the day, and the zone as it is configured', () => {
+  expect(formatUserTime(AT, 'America/New_York')).toBe('Thursday, February 26th, 2026 — 19:56 (America/New_York)');
+  const days = Array.from({ length: 31 }, (_, day) => formatUserTime(Date.UTC(2026, 4, day + 1), 'UTC').split(' ')[2]);
+  expect(days.slice(0, 4)).toEqual(['1st,', '2nd,', '3rd,', '4th,']);
+  expect(days.slice(10, 13)).toEqual(['11th,', '12th,', '13th,']);
+  expect(days.slice(20, 24)).toEqual(['21st,', '22nd,', '23rd,', '24th,']);
+  expect(days[30]).toBe('31st,');
 });

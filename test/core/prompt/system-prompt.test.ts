@@ -2,10 +2,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CACHE_BOUNDARY, splitAtBoundary } from '../../../src/core/prompt/cache-boundary.ts';
+import { filesForMode, fitWorkspaceFiles } from '../../../src/core/prompt/fit-workspace-files.ts';
 import { promptModeOf } from '../../../src/core/prompt/prompt-mode.ts';
 import { systemBlocks } from '../../../src/core/prompt/system-blocks.ts';
-import type { SystemPromptInput, WorkspaceFile } from '../../../src/core/prompt/system-input.ts';
-import { buildSystemPrompt, writeSections } from '../../../src/core/prompt/system-prompt.ts';
+import type { FittedFile, SystemPromptInput, WorkspaceFile } from '../../../src/core/prompt/system-input.ts';
+import { buildSystemPrompt, joinSections, writeSections } from '../../../src/core/prompt/system-prompt.ts';
 
 const NAMES = [
   'AGENTS.md',
@@ -17,11 +18,17 @@ const NAMES = [
   'BOOTSTRAP.md',
   'MEMORY.md',
 ];
+const LIMITS = { charsPerFileMax: 20_000, charsTotalMax: 150_000 };
 const file = (name: string, content: string | null = `text of ${name}`): WorkspaceFile => ({
   name,
   path: `/w/${name}`,
   content,
 });
+const shown = (...names: string[]): FittedFile[] =>
+  fitWorkspaceFiles(
+    names.map((name) => file(name)),
+    LIMITS,
+  );
 
 const plain: SystemPromptInput = {
   mode: 'full',
@@ -33,8 +40,7 @@ const plain: SystemPromptInput = {
     { name: 'read', summary: 'Read a file' },
   ],
   workspaceDir: '/w',
-  files: NAMES.map((name) => file(name)),
-  fileLimits: { charsPerFileMax: 20_000, charsTotalMax: 150_000 },
+  files: shown(...NAMES),
   timezone: 'Europe/Berlin',
   model: 'anthropic/claude-sonnet-4-5',
   thinking: 'off',
@@ -52,11 +58,10 @@ const everything: SystemPromptInput = {
   skillsPrompt: '<available_skills>\n</available_skills>',
   sandbox: { workdir: '/workspace', hostMount: '/w', workspaceAccess: 'read-write' },
   authorizedSenders: ['d57f50733cac'],
-  hasReplyTags: true,
   hasReasoningTags: true,
   ttsHint: 'Keep it short.',
   inbound: { chatId: 'telegram:42', channel: 'telegram', provider: 'telegram', surface: 'telegram', chatType: 'group' },
-  group: { activation: 'trigger-only', isIntroduced: true },
+  groupIntro: 'trigger-only',
   groupSystemPrompt: 'Be kind.',
   reactions: { channel: 'telegram', mode: 'minimal' },
   heartbeatPrompt: 'Read HEARTBEAT.md if it exists.',
@@ -68,7 +73,7 @@ const whole = (input: SystemPromptInput): string => Object.values(buildSystemPro
 
 describe('sections', () => {
   test('stand in their order', () => {
-    const { stable, dynamic } = buildSystemPrompt({ ...everything, files: [file('SOUL.md'), file('HEARTBEAT.md')] });
+    const { stable, dynamic } = buildSystemPrompt({ ...everything, files: shown('SOUL.md', 'HEARTBEAT.md') });
     expect(headingsOf(stable)).toEqual([
       '## Tooling',
       '## Tool Call Style',
@@ -100,9 +105,33 @@ describe('sections', () => {
     expect(headingsOf(dynamic)).toEqual([
       '# Dynamic Project Context',
       '## /w/HEARTBEAT.md',
+      '### Your part in this group',
       '## Heartbeats',
       '## Runtime',
     ]);
+  });
+
+  test('name sources in the memory unless citations are off', () => {
+    expect(whole(everything)).toContain('Source: <path#line>');
+    expect(whole({ ...everything, memoryCitations: 'auto' })).toBe(whole(everything));
+    const without = whole({ ...everything, memoryCitations: 'off' });
+    expect(without).not.toContain('Source:');
+    expect(without).toContain('memory_search over MEMORY.md and memory/*.md');
+  });
+
+  test('end the message tool with the hints of the channel, where there is that tool', () => {
+    const messageHints = ['Stickers are welcome.', ' Write lists as lines. '];
+    expect(whole({ ...everything, messageHints })).toMatch(
+      /\n- Stickers are welcome\.\n- Write lists as lines\.\n## Voice/,
+    );
+    expect(whole({ ...plain, messageHints })).not.toContain('Stickers');
+  });
+
+  test('that belong to a browser chat stand behind the reply tags there and nowhere else', () => {
+    const headings = headingsOf(buildSystemPrompt({ ...everything, channel: 'webchat' }).stable);
+    expect(headings[headings.indexOf('## Control UI Embed') - 1]).toBe('## Reply Tags');
+    expect(headingsOf(buildSystemPrompt(everything).stable)).not.toContain('## Control UI Embed');
+    expect(whole({ ...everything, mode: 'minimal', channel: 'webchat' })).not.toContain('Control UI');
   });
 
   test('follow each other without blank lines', () => {
@@ -121,6 +150,7 @@ describe('sections', () => {
       '## Safety',
       '## Workspace',
       '## Workspace Files (injected)',
+      '## Reply Tags',
       '## Messaging',
       '## Silent Replies',
       '## Runtime',
@@ -137,18 +167,75 @@ describe('sections', () => {
     expect(buildSystemPrompt({ ...plain, tools: tools.toReversed() }).stable).toBe(stable);
   });
 
-  test('name their origin when they are looked at', () => {
-    const sections = writeSections(plain);
-    expect(sections.find(({ name }) => name === 'project-context')).toMatchObject({
+  test('say whose words they hold and where they stand', () => {
+    const { prompt, spans } = joinSections(writeSections(everything));
+    expect(spans.find(({ name }) => name === 'project-context')).toMatchObject({
       origin: 'workspace',
+      trust: 'trusted',
       isStable: true,
     });
-    expect(
-      sections
-        .filter(({ isStable }) => isStable)
-        .map(({ text }) => text)
-        .join('\n'),
-    ).toBe(buildSystemPrompt(plain).stable);
+    for (const stableOnly of [true, false]) {
+      const block = stableOnly ? prompt.stable : prompt.dynamic;
+      const here = spans.filter(({ isStable }) => isStable === stableOnly);
+      expect(here.map(({ start, end }) => block.slice(start, end)).join('\n')).toBe(block);
+    }
+  });
+
+  test('of a neighbour that stands apart are separated by a blank line', () => {
+    const section = (name: string, isLoose = false) => ({
+      name,
+      origin: 'holdfast' as const,
+      isStable: true,
+      text: name,
+      isLoose,
+    });
+    const { prompt } = joinSections([section('a', true), section('b'), section('c'), section('d', true)]);
+    expect(prompt.stable).toBe('a\n\nb\nc\n\nd');
+  });
+});
+
+describe('what a provider or plugins contribute', () => {
+  const contributed: SystemPromptInput = {
+    ...everything,
+    contributions: [
+      {
+        origin: 'configuration',
+        stablePrefix: ' Prefix one. \r\nPrefix two.  ',
+        sectionOverrides: { tool_call_style: '## Tool Call Style\nSay nothing.' },
+      },
+      {
+        origin: 'plugin:p',
+        dynamicSuffix: 'Suffix.',
+        sectionOverrides: {
+          interaction_style: '## Style\nBe brief.',
+          tool_call_style: 'never seen',
+          execution_bias: ' ',
+        },
+      },
+    ],
+  };
+
+  test('stands at two fixed places and in place of three sections', () => {
+    const { stable, dynamic } = buildSystemPrompt(contributed);
+    expect(stable).toContain('\n## Style\nBe brief.\n## Tool Call Style\nSay nothing.\n## Execution Bias\n');
+    expect(stable).toContain('\nPrefix one.\nPrefix two.\n## Safety\n');
+    expect(stable).not.toContain('never seen');
+    expect(dynamic).toContain('\nSuffix.\n## Heartbeats\n');
+  });
+
+  test('is told apart from the words of Holdfast', () => {
+    const origins = new Map(writeSections(contributed).map(({ name, origin }) => [name, origin]));
+    expect(origins.get('interaction-style')).toBe('plugin:p');
+    expect(origins.get('tool-call-style')).toBe('configuration');
+    expect(origins.get('execution-bias')).toBe('holdfast');
+    expect(origins.get('provider-suffix')).toBe('plugin:p');
+  });
+
+  test('moves no boundary', () => {
+    const contributions = [
+      { origin: 'plugin:p' as const, stablePrefix: `a ${CACHE_BOUNDARY} b`, dynamicSuffix: CACHE_BOUNDARY },
+    ];
+    expect(whole({ ...everything, contributions })).not.toContain(CACHE_BOUNDARY);
   });
 });
 
@@ -161,7 +248,14 @@ describe('modes', () => {
   });
 
   test('minimal is what delegated work needs', () => {
-    const input: SystemPromptInput = { ...everything, mode: 'minimal', extraSystemPrompt: 'Your task: x' };
+    const files = fitWorkspaceFiles(
+      filesForMode(
+        NAMES.map((name) => file(name)),
+        'minimal',
+      ),
+      LIMITS,
+    );
+    const input: SystemPromptInput = { ...everything, mode: 'minimal', files, extraSystemPrompt: 'Your task: x' };
     const headings = headingsOf(whole(input));
     for (const left of [
       'Skills',
@@ -206,7 +300,7 @@ describe('the cache boundary', () => {
   });
 
   test('without other files HEARTBEAT.md is the project context', () => {
-    expect(buildSystemPrompt({ ...plain, files: [file('HEARTBEAT.md')] }).dynamic).toMatch(/^# Project Context\n/);
+    expect(buildSystemPrompt({ ...plain, files: shown('HEARTBEAT.md') }).dynamic).toMatch(/^# Project Context\n/);
   });
 
   test('nothing of the machine or the model stands above it', () => {
@@ -214,11 +308,36 @@ describe('the cache boundary', () => {
     expect(buildSystemPrompt(moved).stable).toBe(buildSystemPrompt(plain).stable);
   });
 
+  test('whatever may differ from turn to turn stands below it', () => {
+    const below = fc.record(
+      {
+        model: fc.string(),
+        defaultModel: fc.string(),
+        thinking: fc.constantFrom('off' as const, 'high' as const),
+        runtime: fc.record({ host: fc.string(), repo: fc.string(), shell: fc.string() }, { requiredKeys: [] }),
+        groupIntro: fc.constantFrom('always-on' as const, 'trigger-only' as const),
+        heartbeatPrompt: fc.string(),
+        contributions: fc.array(fc.record({ origin: fc.constant('plugin:p' as const), dynamicSuffix: fc.string() })),
+      },
+      { requiredKeys: [] },
+    );
+    const { groupIntro: _introduced, ...usual } = everything;
+    const { stable } = buildSystemPrompt(usual);
+    fc.assert(fc.property(below, (change) => buildSystemPrompt({ ...usual, ...change }).stable === stable));
+  });
+
   test('its marker reaches no prompt, even from a file', () => {
     const hostile = `${CACHE_BOUNDARY.slice(0, 8)}${CACHE_BOUNDARY}${CACHE_BOUNDARY.slice(8)} rest`;
-    expect(whole({ ...plain, files: [file('AGENTS.md', hostile)], extraSystemPrompt: hostile })).not.toContain(
-      CACHE_BOUNDARY,
-    );
+    const input = {
+      ...everything,
+      files: fitWorkspaceFiles([file('AGENTS.md', hostile)], LIMITS),
+      extraSystemPrompt: hostile,
+      groupSystemPrompt: hostile,
+      skillsPrompt: hostile,
+      ttsHint: hostile,
+      heartbeatPrompt: hostile,
+    };
+    expect(whole(input)).not.toContain(CACHE_BOUNDARY);
   });
 
   test('a whole text is split at the first marker', () => {
@@ -242,12 +361,21 @@ describe('trusted metadata', () => {
     expect(stable).toContain(
       '```json\n{\n  "schema": "holdfast.inbound_meta.v1",\n  "chat_id": "telegram:42",\n  "channel": "telegram",\n  "provider": "telegram",\n  "surface": "telegram",\n  "chat_type": "group"\n}\n```\n\nYou are in a group chat',
     );
-    expect(stable).toMatch(/Activation: trigger-only\.[^]*\n\nBe kind\.\n## Reactions/);
+    expect(stable).toMatch(/\n\nBe kind\.\n## Reactions/);
   });
 
-  test('the role in a group is explained once', () => {
-    const later = buildSystemPrompt({ ...everything, group: { activation: 'trigger-only', isIntroduced: false } });
-    expect(later.stable).not.toContain('Activation:');
+  test('the role in a group is explained below the boundary, in the turn that it is given for', () => {
+    const { groupIntro: _introduced, ...later } = everything;
+    expect(buildSystemPrompt(everything).dynamic).toContain('Activation: trigger-only.');
+    expect(buildSystemPrompt({ ...everything, groupIntro: 'always-on' }).dynamic).toContain('Activation: always-on.');
+    expect(whole(later)).not.toContain('Activation:');
+    expect(buildSystemPrompt(later).stable).toBe(buildSystemPrompt(everything).stable);
+  });
+
+  test('stands below the boundary where the configuration wants it there', () => {
+    const { stable, dynamic } = buildSystemPrompt({ ...everything, isExtraContextDynamic: true });
+    expect(stable).not.toContain('Inbound Context');
+    expect(dynamic).toMatch(/\n## Group Chat Context\n## Inbound Context[^]*\n### Your part in this group\n/);
   });
 
   test('no name of a platform begins a line or closes the fence (G29)', () => {
@@ -263,8 +391,8 @@ describe('trusted metadata', () => {
 });
 
 describe('workspace files', () => {
-  const textFor = (files: WorkspaceFile[], limits = plain.fileLimits): string =>
-    whole({ ...plain, files, fileLimits: limits });
+  const textFor = (files: WorkspaceFile[], limits = LIMITS): string =>
+    whole({ ...plain, files: fitWorkspaceFiles(files, limits) });
 
   test('a long file keeps its head and tail, a missing one is named', () => {
     const long = 'h'.repeat(14_000) + 'm'.repeat(12_000) + 't'.repeat(4000);

@@ -3,6 +3,7 @@
 import type { RoundTrip } from '../../servers/round-trips.ts';
 import type { AcceptedMessage } from './api-client.ts';
 import type { CrashRig } from './crash-rig.ts';
+import { seedLongHistory } from './seed-long-history.ts';
 import { waitUntil } from './wait-until.ts';
 
 export interface Conversation {
@@ -11,20 +12,23 @@ export interface Conversation {
   markers: [string, string, string];
   /** The keys of the four effects; the second and the fourth tool are declared idempotent. */
   effectKeys: [string, string, string, string];
+  /** What the model writes to its memory when the history of the session is condensed; null: it has no history. */
+  memoryNote: string | null;
   messages: AcceptedMessage[];
 }
 
 const settledWithinMs = 20_000;
 let conversations = 0;
 
-/** Begins a conversation that has not said anything yet. */
-export function newConversation(): Conversation {
+/** Begins a conversation that has not said anything yet. `isLong`: in a session whose history is to be condensed by its first turn. */
+export function newConversation({ isLong = false }: { isLong?: boolean } = {}): Conversation {
   conversations += 1;
   const name = `c${conversations}`;
   return {
     session: `crash-${name}`,
     markers: [`${name}-first`, `${name}-second`, `${name}-third`],
     effectKeys: [`${name}-a`, `${name}-b`, `${name}-c`, `${name}-d`],
+    memoryNote: isLong ? `${name}-note` : null,
     messages: [],
   };
 }
@@ -50,6 +54,7 @@ export async function converse(
   lastAnswerMs = 0,
 ): Promise<void> {
   const isOpenTurn = (trip: RoundTrip): boolean => trip.tag === 'open-turn';
+  if (talk.memoryNote !== null) await seedLongHistory(rig, talk.session, talk.memoryNote);
   const opened = Promise.race([begun, ...rig.workers.map((worker) => worker.nextTrip(isOpenTurn))]);
   talk.messages.push(await rig.client.send(talk.session, firstText(talk, lastAnswerMs)));
   await opened;

@@ -23,6 +23,8 @@ export interface CrashRigOptions {
   rootDir?: string;
   workers?: number;
   env?: Record<string, string>;
+  /** Of all agents. */
+  agentDefaults?: object;
 }
 
 export interface CrashRig {
@@ -30,6 +32,8 @@ export interface CrashRig {
   redisUrl: string | null;
   /** Reads the tables past every proxy, to judge. */
   database: pg.Pool;
+  /** Where agents keep their files. */
+  workspaceDir: string;
   effects: EffectServer;
   /** Every model request since the start, oldest first. */
   requests: RecordedRequest[];
@@ -72,8 +76,9 @@ async function start(options: CrashRigOptions, closers: (() => unknown)[]): Prom
   const configPath = join(dataDir, 'holdfast.json');
   const config = {
     plugins: [pluginPath],
-    messages: { queue: { debounceMs: 0 } },
+    messages: { queue: { debounceMs: 0, cap: 100_000 } },
     tools: { exec: { timeoutSeconds: 20 } },
+    ...(options.agentDefaults === undefined ? {} : { agents: { defaults: options.agentDefaults } }),
   };
   writeFileSync(configPath, JSON.stringify(config));
   const env = {
@@ -112,6 +117,7 @@ async function start(options: CrashRigOptions, closers: (() => unknown)[]): Prom
   return {
     redisUrl: redis?.url ?? null,
     database,
+    workspaceDir: join(dataDir, 'workspace'),
     effects,
     requests,
     api,

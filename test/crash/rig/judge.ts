@@ -1,6 +1,8 @@
 // What must be true of a conversation once it has settled, whatever died when: nothing lost, doubled or reordered (G1, G3), no
 // effect twice unless its tool allows it (G11), every request well-formed (G12), one committer at a time (G7). Judged from
 // outside: the API, the tables, the requests that the model got and the effects that happened.
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { RecordedRequest } from '../../../src/model/scripted/request-log.ts';
 import type { TranscriptEntry } from './api-client.ts';
 import type { Conversation } from './conversation.ts';
@@ -16,6 +18,7 @@ export async function judge(rig: CrashRig, talk: Conversation): Promise<string[]
     ...judgeEffects(rig, talk, transcript),
     ...judgeRequests(rig.requests.filter((request) => isOf(request, talk))),
     ...(await judgeRows(rig, talk)),
+    ...(talk.memoryNote === null ? [] : await judgeCompaction(rig, talk, talk.memoryNote)),
   ];
 }
 
@@ -112,6 +115,28 @@ async function judgeRows(rig: CrashRig, { session, messages }: Conversation): Pr
   return Object.entries(expected)
     .filter(([name, count]) => Number(row[name]) !== count)
     .map(([name, count]) => `${name} is ${row[name]} instead of ${count}`);
+}
+
+/** The history was condensed once, and what was to be remembered is remembered once. */
+async function judgeCompaction(rig: CrashRig, { session }: Conversation, note: string): Promise<string[]> {
+  const { rows } = await rig.database.query<{ name: string; count: number }>(
+    `with own as (select id from holdfast.sessions where key = $1)
+     select 'summaries' as name, count(*)::int from holdfast.entries e join own on own.id = e.session_id where e.kind = 'summary'
+     union all select 'active summaries', count(*)::int from holdfast.entries e join own on own.id = e.session_id
+       where e.kind = 'summary' and e.state = 'active'
+     union all select 'completed compactions', count(*)::int from holdfast.compactions c join own on own.id = c.session_id
+       where c.status = 'completed'
+     union all select 'open compactions', 1 + count(*)::int from holdfast.compactions c join own on own.id = c.session_id
+       where c.status = 'running'`,
+    [`agent:main:${session}`],
+  );
+  const dir = join(rig.workspaceDir, 'memory');
+  const files = await readdir(dir).catch((): string[] => []);
+  const memory = (await Promise.all(files.map((file) => readFile(join(dir, file), 'utf8')))).join('\n');
+  const noted = memory.split('\n').filter((line) => line === note).length;
+  return [...rows, { name: 'notes in the memory', count: noted }]
+    .filter(({ count }) => count !== 1)
+    .map(({ name, count }) => `${name}: ${name.startsWith('open') ? count - 1 : count}`);
 }
 
 /** True for a model request of this conversation. */

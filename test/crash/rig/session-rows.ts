@@ -1,7 +1,7 @@
 // All rows of a session, as text: two readings that are equal mean that nobody wrote to it in between.
 import type { CrashRig } from './crash-rig.ts';
 
-const tables = ['inbox', 'entries', 'turns', 'system_events', 'deliveries', 'events', 'doorbells'];
+const tables = ['inbox', 'entries', 'turns', 'system_events', 'deliveries', 'events', 'doorbells', 'compactions'];
 const turnTables = ['model_calls', 'tool_calls'];
 
 /** Reads every row that belongs to the session, by table. */

@@ -15,7 +15,15 @@ const polls = new Set([
 ]);
 
 /** Commits of a turn: the first of them after a fault shows that the session goes on. */
-const journal = new Set(['open-turn', 'commit-step', 'finish-turn']);
+const journal = new Set([
+  'open-turn',
+  'commit-step',
+  'finish-turn',
+  'begin-compaction',
+  'compaction-answered',
+  'compaction-completed',
+  'compaction-failed',
+]);
 
 /** The name under which round trips of the same purpose are counted. */
 export function kindOf(trip: RoundTrip): string {

@@ -16,6 +16,9 @@ export interface StrikeReport {
   violations: string[];
 }
 
+/** What conversation the fault strikes. */
+type TalkKind = Parameters<typeof newConversation>[0];
+
 const triesMax = 3;
 
 /** For people: `kill before commit-step 2`. */
@@ -24,17 +27,17 @@ export function nameOf({ fault, when, kind, ordinal }: StrikePoint): string {
 }
 
 /** Lets a conversation run with the fault and judges it; again when the turn did not come to that round trip. */
-export async function strike(rig: CrashRig, point: StrikePoint): Promise<StrikeReport> {
-  let report = await strikeOnce(rig, point);
+export async function strike(rig: CrashRig, point: StrikePoint, kind: TalkKind = {}): Promise<StrikeReport> {
+  let report = await strikeOnce(rig, point, kind);
   for (let tries = 1; tries < triesMax && !report.isReached && report.violations.length === 0; tries += 1) {
-    report = await strikeOnce(rig, point);
+    report = await strikeOnce(rig, point, kind);
   }
   return report;
 }
 
-async function strikeOnce(rig: CrashRig, point: StrikePoint): Promise<StrikeReport> {
+async function strikeOnce(rig: CrashRig, point: StrikePoint, kind: TalkKind): Promise<StrikeReport> {
   await waitForTwo(rig);
-  const talk = newConversation();
+  const talk = newConversation(kind);
   const fault = new Fault(rig, talk, point);
   const violations: string[] = [];
   try {
@@ -65,8 +68,8 @@ async function waitForTwo(rig: CrashRig): Promise<void> {
 }
 
 /** The round trips of the first turn of a conversation without any fault: kinds with how often each came, in order. */
-export async function recordTurn(rig: CrashRig): Promise<Map<string, number>> {
-  const talk = newConversation();
+export async function recordTurn(rig: CrashRig, talkKind: TalkKind = {}): Promise<Map<string, number>> {
+  const talk = newConversation(talkKind);
   const trips: { worker: Victim; kind: string }[] = [];
   const note = (worker: Victim, trip: RoundTrip): void => {
     if (trip.outcome === 'pending' && isOfTurn(trip)) trips.push({ worker, kind: kindOf(trip) });

@@ -32,6 +32,14 @@ describe('a script', () => {
     expect(scriptOf(`[[tool: name ${json} id=toolu_7]]`).answers[0]?.blocks).toMatchObject([{ id: 'toolu_7' }]);
   });
 
+  test('takes names and arguments as they are written, however wrong they are', () => {
+    const script = scriptOf(`[[arguments: {a: 'b'}]] [[tool: x {"n":1} name=" Read " id=""]] [[reply: ok]]`);
+    expect(script.answers).toMatchObject([
+      { rawArguments: "{a: 'b'}", blocks: [{ name: ' Read ', id: '', inputJson: '{"n":1}' }] },
+      { rawArguments: null },
+    ]);
+  });
+
   test('repeats an answer without writing it out', () => {
     const script = scriptOf('[[repeat: 1000 tool a {"n":"$i"}]] [[reply: end]]');
     expect(script.answers).toHaveLength(2);

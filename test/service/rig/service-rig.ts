@@ -162,7 +162,7 @@ function writeConfig(dataDir: string, own: Record<string, unknown> = {}): string
   const path = join(dataDir, 'holdfast.json');
   const config = {
     plugins: [pluginPath],
-    messages: { queue: { debounceMs: 0 } },
+    messages: { queue: { debounceMs: 0, cap: 100_000 } },
     ...own,
   };
   writeFileSync(path, JSON.stringify(config));

@@ -2,6 +2,7 @@
 import { literal } from '../literal.ts';
 import { EVERY_MODE, FULL_AND_MINIMAL, FULL_ONLY } from '../prompt-mode.ts';
 import type { Section, SystemPromptInput } from '../system-input.ts';
+import { overridable } from './contributions.ts';
 
 export const identity: Section = {
   name: 'identity',
@@ -78,31 +79,37 @@ export function hasTool({ tools }: SystemPromptInput, name: string): boolean {
   return tools.some((tool) => tool.name.toLowerCase() === name);
 }
 
-export const toolCallStyle: Section = {
-  name: 'tool-call-style',
-  modes: FULL_AND_MINIMAL,
-  origin: 'holdfast',
-  lines: () => [
-    '## Tool Call Style',
-    'Call routine, harmless tools without announcing them.',
-    'Say what you are doing where it helps the reader: work of many steps, hard problems, actions that are hard to undo (such as deleting), or when you are asked to.',
-    'Keep such remarks short and worth reading, in plain words; do not repeat what is obvious.',
-    'Where a tool exists for an action, use it rather than asking the user to run the matching command.',
-    'When the outcome of an earlier call is given as unknown, find out what happened before you repeat it.',
-  ],
-};
+export const toolCallStyle: Section = overridable(
+  {
+    name: 'tool-call-style',
+    modes: FULL_AND_MINIMAL,
+    origin: 'holdfast',
+    lines: () => [
+      '## Tool Call Style',
+      'Call routine, harmless tools without announcing them.',
+      'Say what you are doing where it helps the reader: work of many steps, hard problems, actions that are hard to undo (such as deleting), or when you are asked to.',
+      'Keep such remarks short and worth reading, in plain words; do not repeat what is obvious.',
+      'Where a tool exists for an action, use it rather than asking the user to run the matching command.',
+      'When the outcome of an earlier call is given as unknown, find out what happened before you repeat it.',
+    ],
+  },
+  'tool_call_style',
+);
 
-export const executionBias: Section = {
-  name: 'execution-bias',
-  modes: FULL_ONLY,
-  origin: 'holdfast',
-  lines: () => [
-    '## Execution Bias',
-    'When you are asked for something that you can do, do it in this turn rather than describing a plan or promising to begin.',
-    'Go on until it is done or really blocked; then say what is done, what is not, and what you need.',
-    'Before you answer about files, systems or facts that can change, look with a tool, and check the result of what you changed.',
-  ],
-};
+export const executionBias: Section = overridable(
+  {
+    name: 'execution-bias',
+    modes: FULL_ONLY,
+    origin: 'holdfast',
+    lines: () => [
+      '## Execution Bias',
+      'When you are asked for something that you can do, do it in this turn rather than describing a plan or promising to begin.',
+      'Go on until it is done or really blocked; then say what is done, what is not, and what you need.',
+      'Before you answer about files, systems or facts that can change, look with a tool, and check the result of what you changed.',
+    ],
+  },
+  'execution_bias',
+);
 
 export const safety: Section = {
   name: 'safety',

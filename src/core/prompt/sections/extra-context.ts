@@ -5,7 +5,6 @@ import { identifier } from '../literal.ts';
 import { FULL_AND_MINIMAL } from '../prompt-mode.ts';
 import type { Section, SystemPromptInput } from '../system-input.ts';
 import { SILENT_REPLY_TOKEN } from '../../silent-reply.ts';
-import { withoutBoundary } from '../cache-boundary.ts';
 
 type Part = (input: SystemPromptInput) => string | null;
 
@@ -13,7 +12,6 @@ type Part = (input: SystemPromptInput) => string | null;
 const PARTS: readonly Part[] = [
   ({ inbound }) => (inbound === undefined ? null : inboundMetaBlock(inbound)),
   groupContext,
-  groupIntro,
   ({ groupSystemPrompt }) => groupSystemPrompt ?? null,
   ({ extraSystemPrompt }) => extraSystemPrompt ?? null,
 ];
@@ -26,20 +24,35 @@ export const extraContext: Section = {
     const parts = PARTS.map((part) => part(input)?.trim() ?? '').filter((text) => text !== '');
     if (parts.length === 0) return [];
     const heading = input.mode === 'minimal' ? '## Subagent Context' : '## Group Chat Context';
-    return [heading, withoutBoundary(parts.join('\n\n'))];
+    return [heading, parts.join('\n\n')];
   },
+};
+
+/** The same, below the cache boundary, where the configuration wants it there. */
+export const extraContextBelow: Section = {
+  ...extraContext,
+  lines: (input) => (input.isExtraContextDynamic === true ? extraContext.lines(input) : []),
+};
+
+// It stands in the first turn of a session alone, so its place is below the cache boundary: above it, the second turn would
+// find nothing of the first in the provider's cache.
+export const groupIntro: Section = {
+  name: 'group-intro',
+  modes: FULL_AND_MINIMAL,
+  origin: 'configuration',
+  lines: ({ groupIntro: activation }) =>
+    activation === undefined
+      ? []
+      : [
+          '### Your part in this group',
+          activation === 'always-on'
+            ? `Activation: always-on. You are given every message of the group; when none of it is for you, answer with ONLY: ${SILENT_REPLY_TOKEN}`
+            : 'Activation: trigger-only. You are given messages that mention you or answer you; what was said in between may come along as context.',
+          'Write like a member of the group: short, to the point, without addressing everyone.',
+        ],
 };
 
 function groupContext({ inbound }: SystemPromptInput): string | null {
   if (inbound === undefined || inbound.chatType === 'direct') return null;
   return `You are in a group chat on ${identifier(inbound.channel)}. What you reply is sent to the whole group.`;
-}
-
-function groupIntro({ group }: SystemPromptInput): string | null {
-  if (group === undefined || !group.isIntroduced) return null;
-  const activation =
-    group.activation === 'always-on'
-      ? `Activation: always-on. You are given every message of the group; when none of it is for you, answer with ONLY: ${SILENT_REPLY_TOKEN}`
-      : 'Activation: trigger-only. You are given messages that mention you or answer you; what was said in between may come along as context.';
-  return [activation, 'Write like a member of the group: short, to the point, without addressing everyone.'].join('\n');
 }

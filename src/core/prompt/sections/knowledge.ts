@@ -30,7 +30,9 @@ export const memoryRecall: Section = {
       ? [
           '## Memory Recall',
           'Before you answer about earlier work, decisions, dates, people, preferences or open tasks: run memory_search over MEMORY.md and memory/*.md, then fetch only the lines that you need with memory_get. When you are still not sure, say that you looked.',
-          'Name your source as Source: <path#line> where it helps the user to check.',
+          input.memoryCitations === 'off'
+            ? null
+            : 'Name your source as Source: <path#line> where it helps the user to check.',
         ]
       : [],
 };

@@ -1,9 +1,8 @@
 // The user's workspace files. All stand above the cache boundary but HEARTBEAT.md, which agents rewrite as they work.
-import { baseNameOf, fitWorkspaceFiles, type FittedFile } from '../fit-workspace-files.ts';
+import { baseNameOf } from '../fit-workspace-files.ts';
 import { FULL_AND_MINIMAL } from '../prompt-mode.ts';
-import type { Section, SystemPromptInput } from '../system-input.ts';
+import type { FittedFile, Section, SystemPromptInput } from '../system-input.ts';
 
-const MINIMAL_FILES: ReadonlySet<string> = new Set(['agents.md', 'soul.md', 'tools.md', 'identity.md', 'user.md']);
 const DYNAMIC_FILE = 'heartbeat.md';
 const INTRO = 'The following project context files have been loaded:';
 const PERSONA =
@@ -31,11 +30,8 @@ export const dynamicProjectContext: Section = {
   },
 };
 
-// Both sections fit the same list, so that they share one budget.
-function shownFiles(input: SystemPromptInput): FittedFile[] {
-  const files =
-    input.mode === 'minimal' ? input.files.filter(({ name }) => MINIMAL_FILES.has(baseNameOf(name))) : input.files;
-  return fitWorkspaceFiles(files, input.fileLimits);
+function shownFiles({ files }: SystemPromptInput): FittedFile[] {
+  return files.filter(({ text }) => text !== '');
 }
 
 function isDynamic({ name }: { name: string }): boolean {

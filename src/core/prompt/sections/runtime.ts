@@ -1,9 +1,8 @@
 // What stands at the end of the prompt and may change between turns: how to answer heartbeat polls, and where the turn runs.
+import { HEARTBEAT_TOKEN } from '../../heartbeat-ack.ts';
 import { identifier, literal } from '../literal.ts';
 import { FULL_AND_MINIMAL, FULL_ONLY } from '../prompt-mode.ts';
 import type { Section, SystemPromptInput } from '../system-input.ts';
-
-const HEARTBEAT_TOKEN = 'HEARTBEAT_OK';
 
 export const heartbeats: Section = {
   name: 'heartbeats',

@@ -41,6 +41,7 @@ export const sandbox: Section = {
           `Container workspace: ${literal(box.workdir)}`,
           `Host mount: ${literal(box.hostMount)}`,
           `Workspace access: ${box.workspaceAccess}`,
+          box.browserUrl === undefined ? null : `Browser: ${literal(box.browserUrl)}`,
         ],
 };
 

@@ -1,0 +1,188 @@
+// Crons: what happens by the clock, what has happened, and what will. Looking moves nothing (G20).
+import { z } from 'zod';
+import { cronInput, cronPatch } from '../../config/schema-crons.ts';
+import { staggerOf } from '../../core/schedule/timetable.ts';
+import { newId } from '../../ids.ts';
+import { InvalidCronError } from '../../schedule/cron-definition.ts';
+import { slotsAfter, timetableOf } from '../../schedule/timetable.ts';
+import type { Cron } from '../../store/crons.ts';
+import { listCrons, listFires, viewFire } from '../../store/views/crons.ts';
+import type { ApiContext } from '../context.ts';
+import { listAnswer, pageRequestOf } from '../cursor.ts';
+import { isUuid } from '../parse-request.ts';
+import { notFound, Problem } from '../problem.ts';
+import { defineRoute, type ApiRequest, type Route } from '../route.ts';
+import { listOf } from '../schemas/answers.ts';
+import { cron, cronFire, cronSlots, cronViewOf } from '../schemas/crons.ts';
+import { countText, pageQuery } from '../schemas/queries.ts';
+
+const ITEMS_DEFAULT = 50;
+const SLOTS_DEFAULT = 5;
+const SLOTS_MAX = 1000;
+const FIXED = 'The cron is in the configuration file: change it there. Only whether it is enabled can be changed here.';
+const conflictDoc = { description: 'Its origin or state does not allow it' };
+
+const getCrons = defineRoute({
+  method: 'GET',
+  path: '/v1/crons',
+  summary: 'Crons, the youngest first',
+  query: z.strictObject({
+    ...pageQuery,
+    agent: z.string().max(100).optional(),
+    enabled: z.enum(['true', 'false']).optional(),
+  }),
+  answers: { 200: { description: 'A page of crons', schema: listOf(cron) } },
+  async handle({ query, list }, { context }) {
+    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+    const enabled = query.enabled === undefined ? undefined : query.enabled === 'true';
+    const page = await listCrons(context.views, { agentId: query.agent, enabled }, pageRequestOf(list, query, bounds));
+    return { status: 200, body: listAnswer(list, { ...page, items: page.items.map(cronViewOf) }) };
+  },
+});
+
+const postCron = defineRoute({
+  method: 'POST',
+  path: '/v1/crons',
+  summary: 'Make a cron',
+  body: cronInput,
+  answers: { 201: { description: 'The cron', schema: cron }, 409: { description: 'Its agent has too many' } },
+  async handle(request, { context }) {
+    const made = await refusing(() => context.schedule.addCron(request.body, causeOf(request, 'cron')));
+    if (made.kind === 'full') throw new Problem('conflict', 'The agent has as many crons as it may have.');
+    return { status: 201, body: cronViewOf(made.cron) };
+  },
+});
+
+const getCron = defineRoute({
+  method: 'GET',
+  path: '/v1/crons/{id}',
+  summary: 'One cron',
+  answers: { 200: { description: 'The cron', schema: cron } },
+  async handle({ params }, { context }) {
+    return { status: 200, body: cronViewOf(await cronOf(context, params.id)) };
+  },
+});
+
+const patchCron = defineRoute({
+  method: 'PATCH',
+  path: '/v1/crons/{id}',
+  summary: 'Change a cron; a new schedule begins now, and what it failed at before is forgotten',
+  body: cronPatch,
+  answers: { 200: { description: 'The cron as it is now', schema: cron }, 409: conflictDoc },
+  async handle({ params, body }, { context }) {
+    const changed = await refusing(() => context.schedule.editCron(params.id, body));
+    switch (changed.kind) {
+      case 'done':
+        return { status: 200, body: cronViewOf(changed.cron) };
+      case 'unknown':
+        throw notFound(`cron ${params.id}`);
+      case 'fixed':
+        throw new Problem('conflict', FIXED);
+      case 'busy':
+        throw new Problem('conflict', 'The cron is being changed by others; look at it and try again.');
+      default:
+        return changed satisfies never;
+    }
+  },
+});
+
+const deleteCron = defineRoute({
+  method: 'DELETE',
+  path: '/v1/crons/{id}',
+  summary: 'Forget a cron and its fires; what its runs said stays in their transcripts',
+  answers: {
+    200: { description: 'It is gone', schema: z.strictObject({ deleted: z.literal(true) }) },
+    409: conflictDoc,
+  },
+  async handle({ params }, { context }) {
+    const result = await context.schedule.removeCron(params.id);
+    if (result === 'unknown') throw notFound(`cron ${params.id}`);
+    if (result === 'fixed') throw new Problem('conflict', FIXED);
+    return { status: 200, body: { deleted: true } };
+  },
+});
+
+const runCron = defineRoute({
+  method: 'POST',
+  path: '/v1/crons/{id}/run',
+  summary: 'Run a cron now; its schedule goes on as if nothing had happened',
+  answers: { 202: { description: 'The fire', schema: cronFire }, 429: { description: 'Too many messages wait' } },
+  async handle(request, { context }) {
+    const { id } = request.params;
+    const result = await context.schedule.runCron(id, causeOf(request, 'run') ?? newId<string>());
+    if (result.kind === 'unknown') throw notFound(`cron ${id}`);
+    if (result.kind === 'full') throw new Problem('inbox_full', 'Too many messages wait in the session of the cron.');
+    const fire = await viewFire(context.views, id, result.scheduledFor);
+    if (fire === null) throw notFound(`cron ${id}`);
+    return { status: 202, body: fire };
+  },
+});
+
+const getFires = defineRoute({
+  method: 'GET',
+  path: '/v1/crons/{id}/fires',
+  summary: 'What became of the slots of a cron, the youngest first',
+  query: z.strictObject(pageQuery),
+  answers: { 200: { description: 'A page of fires', schema: listOf(cronFire) } },
+  async handle({ params, query, list }, { context }) {
+    await cronOf(context, params.id);
+    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isInstant };
+    const page = await listFires(context.views, params.id, pageRequestOf(list, query, bounds));
+    return { status: 200, body: listAnswer(list, page) };
+  },
+});
+
+const getNext = defineRoute({
+  method: 'GET',
+  path: '/v1/crons/{id}/next',
+  summary: 'The next slots of a cron as if it were enabled; looking moves none',
+  query: z.strictObject({ count: countText.optional() }),
+  answers: { 200: { description: 'The slots, the next first', schema: cronSlots } },
+  async handle({ params, query }, { context }) {
+    const kept = await cronOf(context, params.id);
+    const slots = nextSlots(kept, await context.schedule.readTime(), Math.min(query.count ?? SLOTS_DEFAULT, SLOTS_MAX));
+    return { status: 200, body: { items: slots } };
+  },
+});
+
+function nextSlots(kept: Cron, nowMs: number, count: number): { slotAt: string; runAt: string }[] {
+  const timetable = timetableOf(kept.schedule);
+  const staggerMs = staggerOf(timetable, kept.id);
+  const first = kept.isEnabled ? kept.nextSlotMs : null;
+  const later = slotsAfter(timetable, first ?? nowMs, first === null ? count : count - 1);
+  return (first === null ? later : [first, ...later]).map((slotMs) => ({
+    slotAt: new Date(slotMs).toISOString(),
+    runAt: new Date(slotMs + staggerMs).toISOString(),
+  }));
+}
+
+async function cronOf(context: ApiContext, id: string): Promise<Cron> {
+  const found = await context.schedule.findCron(id);
+  if (found === null) throw notFound(`cron ${id}`);
+  return found;
+}
+
+/** What two requests with the same Idempotency-Key have in common; null without one. */
+function causeOf(
+  { headers, principal }: Pick<ApiRequest<object, object, object>, 'headers' | 'principal'>,
+  what: string,
+): string | null {
+  const key = headers['idempotency-key'];
+  return typeof key === 'string' ? `${what}:${principal.name}:${key}` : null;
+}
+
+async function refusing<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof InvalidCronError)) throw error;
+    const { path, message } = error;
+    throw new Problem('invalid_body', `${path}: ${message}`, { errors: [{ path, message }], cause: error });
+  }
+}
+
+function isInstant(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}T[\d:.]{8,12}Z$/.test(text) && !Number.isNaN(Date.parse(text));
+}
+
+export const cronRoutes: Route[] = [getCrons, postCron, getCron, patchCron, deleteCron, runCron, getFires, getNext];

@@ -1,0 +1,49 @@
+// Heartbeats: the polls of agents, and a poll right now.
+import { z } from 'zod';
+import { isAgent } from '../../config.ts';
+import { HEARTBEAT_STATUSES, listHeartbeats, viewHeartbeat } from '../../store/views/heartbeats.ts';
+import { listAnswer, pageRequestOf } from '../cursor.ts';
+import { isUuid } from '../parse-request.ts';
+import { notFound, Problem } from '../problem.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { listOf } from '../schemas/answers.ts';
+import { heartbeat } from '../schemas/crons.ts';
+import { pageQuery } from '../schemas/queries.ts';
+
+const ITEMS_DEFAULT = 50;
+
+const getHeartbeats = defineRoute({
+  method: 'GET',
+  path: '/v1/heartbeats',
+  summary: 'Polls, the youngest first: made or left out, and what came of them',
+  query: z.strictObject({
+    ...pageQuery,
+    agent: z.string().max(100).optional(),
+    status: z.enum(HEARTBEAT_STATUSES).optional(),
+  }),
+  answers: { 200: { description: 'A page of polls', schema: listOf(heartbeat) } },
+  async handle({ query, list }, { context }) {
+    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+    const filter = { agentId: query.agent, status: query.status };
+    const page = await listHeartbeats(context.views, filter, pageRequestOf(list, query, bounds));
+    return { status: 200, body: listAnswer(list, page) };
+  },
+});
+
+const postHeartbeat = defineRoute({
+  method: 'POST',
+  path: '/v1/agents/{agent}/heartbeat',
+  summary: 'Poll an agent now, whatever the hour and whether or not anything has changed',
+  answers: { 202: { description: 'The poll', schema: heartbeat } },
+  async handle({ params }, { context }) {
+    if (!isAgent(context.config, params.agent)) {
+      throw new Problem('unknown_agent', `There is no agent ${params.agent} in the configuration.`);
+    }
+    const id = await context.schedule.poll(params.agent);
+    const found = await viewHeartbeat(context.views, id);
+    if (found === null) throw notFound(`heartbeat ${id}`);
+    return { status: 202, body: found };
+  },
+});
+
+export const heartbeatRoutes: Route[] = [getHeartbeats, postHeartbeat];

@@ -1,0 +1,227 @@
+// What is done to a session's transcript as a whole: compactions and their undoing, new transcripts, copies.
+import { z } from 'zod';
+import { isAgent } from '../../config.ts';
+import { agentIdOf } from '../../core/session-key.ts';
+import {
+  listCompactions,
+  listTranscripts,
+  viewCompaction,
+  viewCompactionOfTurn,
+} from '../../store/views/compactions.ts';
+import { viewMessage } from '../../store/views/messages.ts';
+import { findSession, viewSession } from '../../store/views/sessions.ts';
+import type { ApiContext } from '../context.ts';
+import { listAnswer, pageRequestOf } from '../cursor.ts';
+import { idempotencyMismatch, keyedRequestOf, REPLAYED } from '../idempotency-key.ts';
+import { isUuid, parseSessionKey } from '../parse-request.ts';
+import { waitSecondsOf } from '../prefer.ts';
+import { notFound, Problem } from '../problem.ts';
+import { defineRoute, type Answer, type Route } from '../route.ts';
+import { listOf } from '../schemas/answers.ts';
+import { pageQuery } from '../schemas/queries.ts';
+import {
+  compacted,
+  compaction,
+  compactionRequested,
+  compactRequest,
+  forked,
+  forkRequest,
+  reset,
+  resetRequest,
+  restored,
+  transcript,
+} from '../schemas/transcripts.ts';
+import { turnAnswerOf } from '../turn-answer.ts';
+import { waitForSettlement } from '../wait-for-settlement.ts';
+
+const ITEMS_DEFAULT = 50;
+
+const compact = defineRoute({
+  method: 'POST',
+  path: '/v1/sessions/{key}/compact',
+  summary: 'Condense the session as soon as it is idle; with Prefer: wait, answer when that is done',
+  ownsIdempotency: true,
+  isLong: true,
+  body: compactRequest,
+  headers: { Prefer: 'wait=<seconds>', 'Idempotency-Key': '1 to 200 visible ASCII characters' },
+  answers: {
+    200: {
+      description: 'Done within the wait; compaction is null when there was nothing to condense',
+      schema: compacted,
+    },
+    202: { description: 'Committed', schema: compactionRequested },
+    429: { description: 'Too many messages wait; nothing was written' },
+  },
+  async handle(request, { context, services }) {
+    const { key } = request.params;
+    const idempotency = keyedRequestOf({
+      header: request.headers['idempotency-key'],
+      principalName: request.principal.name,
+      place: `POST /v1/sessions/${key}/compact`,
+      rawBody: request.rawBody,
+    });
+    const { instructions = '' } = request.body;
+    const asked = await context.lifecycle.requestCompaction({ sessionKey: key, instructions, idempotency });
+    if (asked === null) throw notFound(`session ${key}`);
+    const { acceptance, sessionId } = asked;
+    if (acceptance.kind === 'mismatch') throw idempotencyMismatch();
+    if (acceptance.kind === 'full')
+      throw new Problem('inbox_full', 'As many messages wait as may; nothing was written.');
+    const isReplay = acceptance.kind === 'duplicate';
+    const messageId = acceptance.kind === 'duplicate' ? acceptance.id : acceptance.message.id;
+    const waitSeconds = waitSecondsOf(request.headers['prefer'], context.config.limits.waitSeconds);
+    const settlement =
+      waitSeconds === 0
+        ? null
+        : await waitForSettlement({ request, services }, { id: messageId, sessionId }, waitSeconds);
+    const answer: Answer =
+      settlement === null
+        ? { status: 202, body: await requested(context, key, messageId) }
+        : {
+            status: 200,
+            body: {
+              message: settlement.message,
+              turn: settlement.turn === null ? null : turnAnswerOf(context, settlement.turn),
+              compaction:
+                settlement.turn === null ? null : await viewCompactionOfTurn(context.views, settlement.turn.id),
+            },
+          };
+    return {
+      ...answer,
+      headers: {
+        location: `/v1/messages/${messageId}`,
+        ...(waitSeconds > 0 ? { 'preference-applied': `wait=${waitSeconds}` } : {}),
+        ...(isReplay ? REPLAYED : {}),
+      },
+    };
+  },
+});
+
+async function requested(context: ApiContext, key: string, messageId: string): Promise<object> {
+  const [message, session] = await Promise.all([
+    viewMessage(context.views, messageId),
+    viewSession(context.views, key),
+  ]);
+  if (message === null || session === null) throw notFound(`session ${key}`);
+  return { message, session };
+}
+
+const getCompactions = defineRoute({
+  method: 'GET',
+  path: '/v1/sessions/{key}/compactions',
+  summary: 'What was condensed in a session, the youngest first',
+  query: z.strictObject(pageQuery),
+  answers: { 200: { description: 'A page of compactions', schema: listOf(compaction) } },
+  async handle({ params, query, list }, { context }) {
+    const found = await findSession(context.views, params.key);
+    if (found === null) throw notFound(`session ${params.key}`);
+    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+    const page = await listCompactions(context.views, found.id, pageRequestOf(list, query, bounds));
+    return { status: 200, body: listAnswer(list, page) };
+  },
+});
+
+const restore = defineRoute({
+  method: 'POST',
+  path: '/v1/sessions/{key}/compactions/{id}/restore',
+  summary:
+    'Bring back what a compaction took out of view; what was said since stays, later compactions are undone with it',
+  answers: {
+    200: { description: 'It is undone', schema: restored },
+    409: { description: 'A turn runs, it did not succeed, or its transcript was ended by a reset' },
+  },
+  async handle({ params }, { context }) {
+    const outcome = await context.lifecycle.restoreCompaction({ sessionKey: params.key, compactionId: params.id });
+    switch (outcome) {
+      case 'ok': {
+        const [found, session] = await Promise.all([
+          viewCompaction(context.views, { sessionKey: params.key, id: params.id }),
+          viewSession(context.views, params.key),
+        ]);
+        return { status: 200, body: { compaction: found, session } };
+      }
+      case 'running':
+        throw new Problem('conflict', 'A turn of the session runs; abort it or wait for its end.');
+      case 'conflict':
+        throw new Problem('conflict', 'Only a compaction that succeeded, of the current transcript, can be undone.');
+      case 'unknown':
+        throw notFound(`compaction ${params.id} of session ${params.key}`);
+      default:
+        return outcome satisfies never;
+    }
+  },
+});
+
+const resetRoute = defineRoute({
+  method: 'POST',
+  path: '/v1/sessions/{key}/reset',
+  summary:
+    'Go on with a new transcript under the same key; the old one is kept. abort: true stops a running turn first',
+  body: resetRequest,
+  answers: {
+    200: { description: 'The session with its new transcript', schema: reset },
+    409: { description: 'A turn runs' },
+  },
+  async handle({ params, body }, { context }) {
+    const done = await context.lifecycle.reset({ sessionKey: params.key, isAborting: body.abort === true });
+    if (done.kind === 'unknown') throw notFound(`session ${params.key}`);
+    if (done.kind === 'running') {
+      throw new Problem('conflict', 'A turn of the session runs; wait for its end, or ask with {"abort": true}.');
+    }
+    const { transcriptNo, previousNo } = done;
+    const session = await viewSession(context.views, params.key);
+    return { status: 200, body: { session, transcriptNo, previousTranscriptNo: previousNo } };
+  },
+});
+
+const getTranscripts = defineRoute({
+  method: 'GET',
+  path: '/v1/sessions/{key}/transcripts',
+  summary: 'The transcripts of a session, the current one first; GET .../transcript?transcript= reads one',
+  query: z.strictObject(pageQuery),
+  answers: { 200: { description: 'A page of transcripts', schema: listOf(transcript) } },
+  async handle({ params, query, list }, { context }) {
+    const found = await findSession(context.views, params.key);
+    if (found === null) throw notFound(`session ${params.key}`);
+    const isKey = (text: string): boolean => /^[1-9]\d{0,8}$/.test(text);
+    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey };
+    const page = await listTranscripts(context.views, found.id, pageRequestOf(list, query, bounds));
+    return { status: 200, body: listAnswer(list, page) };
+  },
+});
+
+const fork = defineRoute({
+  method: 'POST',
+  path: '/v1/sessions/{key}/fork',
+  summary: 'Begin a new session with a copy of this one, up to an entry or to its end',
+  body: forkRequest,
+  answers: {
+    201: { description: 'The new session', schema: forked },
+    409: { description: 'There is a session of that key' },
+  },
+  async handle({ params, body }, { context }) {
+    const targetKey = parseSessionKey(body.key, 'key');
+    if (!isAgent(context.config, agentIdOf(targetKey))) {
+      throw new Problem('unknown_agent', `There is no agent ${agentIdOf(targetKey)} in the configuration.`);
+    }
+    const entryId = body.entryId ?? null;
+    const made = await context.lifecycle.fork({ sourceKey: params.key, entryId, targetKey });
+    switch (made.kind) {
+      case 'ok': {
+        const session = await viewSession(context.views, targetKey);
+        const headers = { location: `/v1/sessions/${targetKey}` };
+        return { status: 201, body: { session, entries: made.entries }, headers };
+      }
+      case 'exists':
+        throw new Problem('conflict', `There is a session ${targetKey} already.`);
+      case 'unknown':
+        throw notFound(`session ${params.key}`);
+      case 'unknown-entry':
+        throw notFound(`entry ${entryId} on the active path of session ${params.key}`);
+      default:
+        return made satisfies never;
+    }
+  },
+});
+
+export const transcriptRoutes: Route[] = [compact, getCompactions, restore, resetRoute, getTranscripts, fork];

@@ -1,0 +1,117 @@
+// Crons, their fires and heartbeats on the wire.
+import { z } from 'zod';
+import { MISFIRE_POLICIES } from '../../config/schema-crons.ts';
+import type { Cron } from '../../store/crons.ts';
+import { FIRE_STATUSES, type FireView } from '../../store/views/crons.ts';
+import { HEARTBEAT_RESULTS, HEARTBEAT_STATUSES, type HeartbeatView } from '../../store/views/heartbeats.ts';
+
+const uuid = z.uuid();
+const iso = z.iso.datetime();
+const count = z.int().min(0);
+
+const schedule = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('at'), at: iso }),
+  z.strictObject({ kind: z.literal('every'), everyMs: count, anchor: iso }),
+  z.strictObject({ kind: z.literal('cron'), expr: z.string(), tz: z.string(), staggerMs: count.exactOptional() }),
+]);
+
+const payload = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('systemEvent'), text: z.string() }),
+  z.strictObject({
+    kind: z.literal('agentTurn'),
+    message: z.string(),
+    model: z.string().exactOptional(),
+    thinking: z.string().exactOptional(),
+    timeoutSeconds: count.exactOptional(),
+  }),
+]);
+
+export const cron = z.strictObject({
+  id: uuid,
+  name: z.string(),
+  agentId: z.string(),
+  origin: z.enum(['config', 'api', 'agent']),
+  schedule,
+  target: z.string(),
+  payload,
+  wake: z.enum(['now', 'next-heartbeat']),
+  misfire: z.enum(MISFIRE_POLICIES).nullable(),
+  delivery: z.strictObject({ mode: z.enum(['none', 'last', 'webhook']), url: z.string().exactOptional() }).nullable(),
+  deleteAfterRun: z.boolean(),
+  enabled: z.boolean(),
+  disabledReason: z.string().nullable(),
+  failures: count.describe('Failed runs in a row'),
+  lastSlotAt: iso.nullable(),
+  nextSlotAt: iso.nullable(),
+  nextRunAt: iso.nullable().describe('The next slot with its stagger'),
+  createdAt: iso,
+  updatedAt: iso,
+});
+
+export type CronView = z.output<typeof cron>;
+
+export const cronFire = z.strictObject({
+  cronId: uuid,
+  scheduledFor: iso,
+  status: z.enum(FIRE_STATUSES),
+  reason: z.string().nullable(),
+  slots: z.int().min(1),
+  isManual: z.boolean(),
+  messageId: uuid.nullable(),
+  turnId: uuid.nullable(),
+  firedAt: iso.nullable(),
+  endedAt: iso.nullable(),
+}) satisfies z.ZodType<FireView>;
+
+export const cronSlots = z.strictObject({ items: z.array(z.strictObject({ slotAt: iso, runAt: iso })) });
+
+export const heartbeat = z.strictObject({
+  id: uuid,
+  agentId: z.string(),
+  sessionKey: z.string(),
+  scheduledFor: iso,
+  trigger: z.enum(['interval', 'manual']),
+  status: z.enum(HEARTBEAT_STATUSES),
+  reason: z.string().nullable(),
+  detail: z.string().nullable(),
+  result: z.enum(HEARTBEAT_RESULTS).nullable(),
+  messageId: uuid.nullable(),
+  turnId: uuid.nullable(),
+  settledAt: iso.nullable(),
+}) satisfies z.ZodType<HeartbeatView>;
+
+const CREDENTIALS_IN_URL = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#@]*@/i;
+
+/** A cron as the outside sees it. */
+export function cronViewOf(kept: Cron): CronView {
+  const {
+    isEnabled,
+    lastSlotMs,
+    nextSlotMs,
+    dueMs,
+    notBeforeMs: _rest,
+    revision: _revision,
+    createdMs,
+    updatedMs,
+    ...same
+  } = kept;
+  return {
+    ...same,
+    delivery: kept.delivery === null ? null : withoutCredentials(kept.delivery),
+    enabled: isEnabled,
+    lastSlotAt: isoOf(lastSlotMs),
+    nextSlotAt: isEnabled ? isoOf(nextSlotMs) : null,
+    nextRunAt: isEnabled ? isoOf(dueMs) : null,
+    createdAt: new Date(createdMs).toISOString(),
+    updatedAt: new Date(updatedMs).toISOString(),
+  };
+}
+
+function withoutCredentials(delivery: NonNullable<Cron['delivery']>): NonNullable<CronView['delivery']> {
+  if (delivery.mode !== 'webhook' || delivery.url === undefined) return delivery;
+  return { ...delivery, url: delivery.url.replace(CREDENTIALS_IN_URL, '$1[redacted]@') };
+}
+
+function isoOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}

@@ -1,0 +1,65 @@
+// What is asked and answered about a session's transcript as a whole.
+import { z } from 'zod';
+import {
+  COMPACTION_REASONS,
+  COMPACTION_STATUSES,
+  type CompactionView,
+  type TranscriptView,
+} from '../../store/views/compactions.ts';
+import { message, session, turn } from './views.ts';
+
+const INSTRUCTIONS_CHARS_MAX = 800;
+const uuid = z.uuid();
+const iso = z.iso.datetime();
+const count = z.int().min(0);
+
+export const compactRequest = z.strictObject({
+  /** What is to be kept in mind. */
+  instructions: z.string().max(INSTRUCTIONS_CHARS_MAX).exactOptional(),
+});
+
+export const compaction = z.strictObject({
+  id: uuid,
+  sessionKey: z.string(),
+  transcriptNo: count,
+  turnId: uuid,
+  reason: z.enum(COMPACTION_REASONS),
+  status: z.enum(COMPACTION_STATUSES),
+  attempt: count,
+  tokensBefore: count,
+  tokensAfter: count.nullable(),
+  summaryEntryId: uuid.nullable(),
+  retiredEntries: count,
+  memoryPath: z.string().nullable(),
+  audit: z.unknown(),
+  error: z.unknown(),
+  isRestorable: z.boolean(),
+  startedAt: iso,
+  endedAt: iso.nullable(),
+}) satisfies z.ZodType<CompactionView>;
+
+export const compactionRequested = z.strictObject({ message, session });
+
+export const compacted = z.strictObject({ message, turn: turn.nullable(), compaction: compaction.nullable() });
+
+export const restored = z.strictObject({ compaction, session });
+
+export const resetRequest = z.strictObject({ abort: z.boolean().exactOptional() });
+
+export const reset = z.strictObject({ session, transcriptNo: count, previousTranscriptNo: count });
+
+export const transcript = z.strictObject({
+  transcriptNo: count,
+  isCurrent: z.boolean(),
+  entries: count,
+  endedAt: iso.nullable(),
+}) satisfies z.ZodType<TranscriptView>;
+
+export const forkRequest = z.strictObject({
+  /** The key of the new session. */
+  key: z.string().min(1).max(1000),
+  /** The last entry that is taken along; absent: all of them. */
+  entryId: uuid.exactOptional(),
+});
+
+export const forked = z.strictObject({ session, entries: count });

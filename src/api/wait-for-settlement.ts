@@ -1,0 +1,18 @@
+// Waits, within a request, until what it sent is settled. The wait ends when the client leaves, and does not count as an ordinary
+// request while it lasts.
+import type { SettlementView } from '../store/views/settlements.ts';
+import type { ApiRequest } from './route.ts';
+import type { ApiServices } from './services.ts';
+
+/** How the input ended, or null when the wait ended first. */
+export async function waitForSettlement(
+  { request, services }: { request: ApiRequest<unknown, unknown, unknown>; services: ApiServices },
+  input: { id: string; sessionId: string },
+  waitSeconds: number,
+): Promise<SettlementView | null> {
+  const gone = new AbortController();
+  request.reply.raw.once('close', () => gone.abort());
+  if (request.reply.raw.destroyed) gone.abort();
+  services.admission.leave(request.reply.request);
+  return await services.waiter.wait(input, waitSeconds * 1000, gone.signal);
+}

@@ -1,0 +1,243 @@
+// `holdfast cron`: what happens by the clock, made and changed, and what has become of it.
+import { parseDuration } from '../../config/durations.ts';
+import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
+import type { CronAnswer, CronFireAnswer, CronSlotsAnswer, ListAnswer } from '../api-types.ts';
+import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import type { CronOptions } from '../cron-commands.ts';
+import type { PageOptions } from '../options.ts';
+import { noteNextPage } from '../print.ts';
+import type { Style, Terminal } from '../terminal.ts';
+
+const FIRE_STYLES: Record<string, Style> = { completed: 'green', failed: 'red', missed: 'yellow', skipped: 'yellow' };
+
+/** Lists crons, the newest first. */
+export async function runCronList(
+  options: PageOptions & { agent?: string },
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const { body } = await connectApi(flags).request<ListAnswer<CronAnswer>>(
+    'GET',
+    pathWithQuery('/v1/crons', { ...options }),
+  );
+  if (terminal.isJson) {
+    terminal.json(body);
+    return EXIT.ok;
+  }
+  terminal.table<CronAnswer>(
+    [
+      { title: 'CRON', value: (row) => row.id },
+      { title: 'NAME', value: (row) => row.name },
+      { title: 'WHEN', value: (row) => scheduleText(row.schedule), dropOrder: 1 },
+      { title: 'NEXT', value: (row) => nextText(row, terminal), style: (row) => (row.enabled ? undefined : 'yellow') },
+      { title: 'TARGET', value: (row) => row.target, dropOrder: 3 },
+      { title: 'AGENT', value: (row) => row.agentId, dropOrder: 4 },
+      { title: 'FAILED', value: (row) => String(row.failures), align: 'right', dropOrder: 2 },
+    ],
+    body.items,
+  );
+  noteNextPage(body, terminal);
+  return EXIT.ok;
+}
+
+/** Makes a cron and prints its id. */
+export async function runCronAdd(options: CronOptions, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+  const fields = fieldsOf(options);
+  if (fields['schedule'] === undefined) throw usage('when it fires is missing', 'pass --cron, --every or --at');
+  if (fields['payload'] === undefined) throw usage('what it does is missing', 'pass --message or --event');
+  const { body } = await connectApi(flags).request<CronAnswer>('POST', '/v1/crons', {
+    body: { ...fields, ...(options.disabled === true ? { enabled: false } : {}) },
+    headers: { 'idempotency-key': options.idempotencyKey ?? crypto.randomUUID() },
+  });
+  if (terminal.isJson) terminal.json(body);
+  else {
+    terminal.print(body.id);
+    if (body.nextRunAt !== null) terminal.note(`next: ${terminal.time(body.nextRunAt)}`);
+  }
+  return EXIT.ok;
+}
+
+/** Changes what is named. */
+export async function runCronEdit(
+  id: string,
+  options: CronOptions,
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const fields = fieldsOf(options);
+  if (Object.keys(fields).length === 0)
+    throw usage('there is nothing to change', 'name what is to change; --help shows it');
+  return change(id, fields, flags, terminal);
+}
+
+/** Forgets, pauses, resumes or runs a cron. */
+export async function runCronAction(
+  verb: 'rm' | 'pause' | 'resume' | 'run',
+  id: string,
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  if (verb === 'pause' || verb === 'resume') return change(id, { enabled: verb === 'resume' }, flags, terminal);
+  const api = connectApi(flags);
+  if (verb === 'rm') {
+    const { body } = await api.request<unknown>('DELETE', cronPath(id));
+    if (terminal.isJson) terminal.json(body);
+    else terminal.print(`${id} is gone`);
+    return EXIT.ok;
+  }
+  const { body } = await api.request<CronFireAnswer>('POST', `${cronPath(id)}/run`, {
+    body: {},
+    headers: { 'idempotency-key': crypto.randomUUID() },
+  });
+  if (terminal.isJson) terminal.json(body);
+  else terminal.print(body.messageId === null ? `${id} ran` : `${id} runs as message ${body.messageId}`);
+  return EXIT.ok;
+}
+
+/** Prints the next slots, one on each line. */
+export async function runCronNext(
+  id: string,
+  { count }: { count: number },
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const path = pathWithQuery(`${cronPath(id)}/next`, { count });
+  const { body } = await connectApi(flags).request<CronSlotsAnswer>('GET', path);
+  if (terminal.isJson) terminal.json(body);
+  else for (const { runAt } of body.items) terminal.print(terminal.time(runAt));
+  return EXIT.ok;
+}
+
+/** Lists what became of the slots of a cron. */
+export async function runCronFires(
+  id: string,
+  options: PageOptions,
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const path = pathWithQuery(`${cronPath(id)}/fires`, { ...options });
+  const { body } = await connectApi(flags).request<ListAnswer<CronFireAnswer>>('GET', path);
+  if (terminal.isJson) {
+    terminal.json(body);
+    return EXIT.ok;
+  }
+  terminal.table<CronFireAnswer>(
+    [
+      { title: 'SLOT', value: (row) => terminal.time(row.scheduledFor) },
+      { title: 'STATUS', value: (row) => row.status, style: (row) => FIRE_STYLES[row.status] },
+      { title: 'SLOTS', value: (row) => String(row.slots), align: 'right', dropOrder: 3 },
+      { title: 'TURN', value: (row) => row.turnId ?? '', dropOrder: 2 },
+      { title: 'WHY', value: (row) => row.reason ?? (row.isManual ? 'asked for' : ''), dropOrder: 1 },
+    ],
+    body.items,
+  );
+  noteNextPage(body, terminal);
+  return EXIT.ok;
+}
+
+async function change(id: string, fields: object, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+  const { body } = await connectApi(flags).request<CronAnswer>('PATCH', cronPath(id), { body: fields });
+  if (terminal.isJson) terminal.json(body);
+  else terminal.print(`${id}: next ${nextText(body, terminal)}`);
+  return EXIT.ok;
+}
+
+function fieldsOf(options: CronOptions): Record<string, unknown> {
+  const { name, agent: agentId, target, wake, misfire, deliver, deleteAfterRun } = options;
+  const fields = {
+    name,
+    agentId,
+    schedule: scheduleOf(options),
+    payload: payloadOf(options),
+    target,
+    wake,
+    misfire,
+    delivery: deliver === undefined ? undefined : deliveryOf(deliver),
+    deleteAfterRun,
+  };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function scheduleOf({ cron, tz, stagger, every, anchor, at }: CronOptions): object | undefined {
+  const named = [cron, every, at].filter((one) => one !== undefined).length;
+  if (named > 1) throw usage('it cannot fire in more than one way', 'pass one of --cron, --every and --at');
+  if (cron === undefined && (tz ?? stagger) !== undefined)
+    throw usage('--tz and --stagger belong to --cron', 'pass --cron with them');
+  if (every === undefined && anchor !== undefined) throw usage('--anchor belongs to --every', 'pass --every with it');
+  if (cron !== undefined) {
+    const zone = tz === undefined ? {} : { tz };
+    return {
+      kind: 'cron',
+      expr: cron,
+      ...zone,
+      ...(stagger === undefined ? {} : { staggerMs: durationOf('--stagger', stagger) }),
+    };
+  }
+  if (every !== undefined) {
+    return { kind: 'every', everyMs: durationOf('--every', every), ...(anchor === undefined ? {} : { anchor }) };
+  }
+  return at === undefined ? undefined : { kind: 'at', at: timeOf(at) };
+}
+
+function payloadOf({ message, event, model, thinking, timeout }: CronOptions): object | undefined {
+  if (message !== undefined && event !== undefined) throw usage('it cannot do both', 'pass --message or --event');
+  if (event !== undefined) return { kind: 'systemEvent', text: event };
+  if (message === undefined) {
+    if ((model ?? thinking ?? timeout) === undefined) return undefined;
+    throw usage('--model, --thinking and --timeout belong to --message', 'pass --message with them');
+  }
+  return {
+    kind: 'agentTurn',
+    message,
+    ...(model === undefined ? {} : { model }),
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(timeout === undefined ? {} : { timeoutSeconds: timeout }),
+  };
+}
+
+function deliveryOf(where: string): object {
+  return where === 'none' || where === 'last' || where === 'webhook'
+    ? { mode: where }
+    : { mode: 'webhook', url: where };
+}
+
+function durationOf(option: string, text: string): number {
+  const ms = text === '0' ? 0 : parseDuration(text);
+  if (ms === undefined)
+    throw usage(`${option}: ${JSON.stringify(text)} is not a duration`, 'write one such as 30s, 10m or 1h30m');
+  return ms;
+}
+
+function timeOf(text: string): string {
+  const ms = parseDuration(text);
+  if (ms !== undefined) return new Date(Date.now() + ms).toISOString();
+  const at = Date.parse(text);
+  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(at)) {
+    throw usage(`--at: ${JSON.stringify(text)} is not a time`, 'write ISO 8601, or a duration from now such as 20m');
+  }
+  return new Date(at).toISOString();
+}
+
+function scheduleText(schedule: CronAnswer['schedule']): string {
+  switch (schedule.kind) {
+    case 'cron':
+      return `${schedule.expr} ${schedule.tz}`;
+    case 'every':
+      return `every ${schedule.everyMs / 1000} s`;
+    case 'at':
+      return `at ${schedule.at}`;
+  }
+}
+
+function nextText(cron: CronAnswer, terminal: Terminal): string {
+  if (!cron.enabled) return cron.disabledReason ?? 'paused';
+  return cron.nextRunAt === null ? 'runs' : terminal.time(cron.nextRunAt);
+}
+
+function usage(message: string, fix: string): CliError {
+  return new CliError({ code: 'usage', exitCode: EXIT.usage, message, fix });
+}
+
+function cronPath(id: string): string {
+  return `/v1/crons/${encodeURIComponent(id)}`;
+}

@@ -1,0 +1,46 @@
+// `holdfast heartbeats`: the polls of agents, made and left out, and a poll right now.
+import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
+import type { HeartbeatAnswer, ListAnswer } from '../api-types.ts';
+import { EXIT, type ExitCode } from '../cli-error.ts';
+import type { PageOptions } from '../options.ts';
+import { noteNextPage } from '../print.ts';
+import type { Style, Terminal } from '../terminal.ts';
+
+const STATUS_STYLES: Record<string, Style> = { fired: 'green', claimed: 'cyan' };
+
+/** Lists polls, the newest first. */
+export async function runHeartbeatsList(
+  options: PageOptions & { agent?: string; status?: string },
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const path = pathWithQuery('/v1/heartbeats', { ...options });
+  const { body } = await connectApi(flags).request<ListAnswer<HeartbeatAnswer>>('GET', path);
+  if (terminal.isJson) {
+    terminal.json(body);
+    return EXIT.ok;
+  }
+  terminal.table<HeartbeatAnswer>(
+    [
+      { title: 'DUE', value: (row) => terminal.time(row.scheduledFor) },
+      { title: 'AGENT', value: (row) => row.agentId },
+      { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
+      { title: 'RESULT', value: (row) => row.result ?? row.reason ?? '' },
+      { title: 'TURN', value: (row) => row.turnId ?? '', dropOrder: 2 },
+      { title: 'DETAIL', value: (row) => row.detail ?? '', dropOrder: 1 },
+    ],
+    body.items,
+  );
+  noteNextPage(body, terminal);
+  return EXIT.ok;
+}
+
+/** Polls an agent now. */
+export async function runHeartbeatsPoll(agent: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+  const path = `/v1/agents/${encodeURIComponent(agent)}/heartbeat`;
+  const { body } = await connectApi(flags).request<HeartbeatAnswer>('POST', path, { body: {} });
+  if (terminal.isJson) terminal.json(body);
+  else if (body.status === 'skipped') terminal.print(`${agent} is not polled: ${body.reason}`);
+  else terminal.print(`${agent} is polled with message ${body.messageId}`);
+  return EXIT.ok;
+}

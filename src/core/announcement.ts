@@ -1,0 +1,193 @@
+// Announcements: what a session is told without having been asked anything: that a subagent has ended, or that it has waited long
+// enough. The rows hold the facts; their words are made here, where a prompt is built. What the subagent said is somebody else's
+// text: it is bounded, made harmless, and cannot pass for the lines around it (G29).
+import { isBlank } from './blank-text.ts';
+import { headOf } from './prompt/cut-text.ts';
+import { foldedPattern, foldText } from './prompt/fold-text.ts';
+import { ownPart, type PromptPart } from './prompt/prompt-parts.ts';
+import { neutralise } from './prompt/untrusted-text.ts';
+import { SILENT_REPLY_TOKEN } from './silent-reply.ts';
+
+/** How a run ended. */
+export type RunStatus = 'ok' | 'failed' | 'timedOut' | 'killed';
+
+/** The end of a subagent's run, as its row tells it. What does not apply is absent. */
+export interface SubagentEnd {
+  kind: 'subagent';
+  runId: string;
+  /** The subagent's session. */
+  sessionId: string;
+  sessionKey: string;
+  /** What it was called, else its task. */
+  label: string;
+  status: RunStatus;
+  /** Why it did not end well. */
+  error?: string;
+  /** What it said last. */
+  result?: string;
+  runtimeMs: number;
+  inputTokens: number;
+  outputTokens: number;
+  /** True when whoever is told speaks with a user; false when that is a subagent itself. */
+  isForUser: boolean;
+  /** How many other runs of whoever is told have not ended. */
+  active: number;
+}
+
+/** A session ended its turn to wait, and nothing has come for so long. */
+export interface WaitOver {
+  kind: 'wait-over';
+  seconds: number;
+}
+
+export type Announcement = SubagentEnd | WaitOver;
+
+/** With which a subagent says that its end is not worth telling. */
+const ANNOUNCE_SKIP_TOKEN = 'ANNOUNCE_SKIP';
+
+/** The most of a subagent's last words that is kept for its announcement: as much as of a tool's result. */
+const RESULT_CHARS_MAX = 40_000;
+const LABEL_CHARS_MAX = 160;
+const ERROR_CHARS_MAX = 500;
+
+/** True when an answer asks for no announcement. */
+export function isAnnounceSkip(answer: string): boolean {
+  return answer.trim() === ANNOUNCE_SKIP_TOKEN;
+}
+
+/** The announcement of an inbox row; null for a row that holds its words themselves. */
+export function announcementOf(body: unknown): Announcement | null {
+  // Only the store writes rows of this kind: what it wrote is what is read.
+  return (body as { announcement?: Announcement } | null)?.announcement ?? null;
+}
+
+/** A subagent's last words as they are kept: bounded, and with a note of what is missing. */
+export function boundedResult(text: string): string {
+  if (text.length <= RESULT_CHARS_MAX) return text;
+  const head = headOf(text, RESULT_CHARS_MAX);
+  return `${head}\n[... ${text.length - head.length} more characters cut]`;
+}
+
+/** The parts of a prompt that tell of it. */
+export function announcementParts(announcement: Announcement): PromptPart[] {
+  switch (announcement.kind) {
+    case 'subagent':
+      return endParts(announcement);
+    case 'wait-over':
+      return [ownPart('announcement', waitOverText(announcement))];
+    default:
+      return announcement satisfies never;
+  }
+}
+
+/** The same as one text, for people to read. */
+export function announcementText(announcement: Announcement): string {
+  return announcementParts(announcement)
+    .map(({ text }) => text)
+    .join('\n\n');
+}
+
+function endParts(end: SubagentEnd): PromptPart[] {
+  const header = `[System Message] [sessionId: ${end.sessionId}] A subagent task "${nameOf(end.label)}" just ${statusText(end)}.`;
+  const result = end.result === undefined || isBlank(end.result) ? null : withoutImitations(end.result);
+  return [
+    ownPart('announcement', header),
+    result === null
+      ? ownPart('announcement-result', 'Result:\n(no output)')
+      : { name: 'announcement-result', origin: 'channel', trust: 'untrusted', text: `Result:\n${result}` },
+    ownPart('announcement-stats', `Stats: ${statsText(end)}`),
+    ownPart('announcement-instruction', instructionText(end)),
+  ];
+}
+
+function statusText({ status, error }: SubagentEnd): string {
+  switch (status) {
+    case 'ok':
+      return 'completed successfully';
+    case 'timedOut':
+      return 'timed out';
+    case 'killed':
+      return 'was killed';
+    case 'failed':
+      return `failed: ${error === undefined ? 'unknown error' : oneLine(error, ERROR_CHARS_MAX).replace(/\.$/, '')}`;
+    default:
+      return status satisfies never;
+  }
+}
+
+function statsText({ runtimeMs, inputTokens, outputTokens }: SubagentEnd): string {
+  const tokens = `${tokenCount(inputTokens + outputTokens)} (in ${tokenCount(inputTokens)} / out ${tokenCount(outputTokens)})`;
+  return `runtime ${durationText(runtimeMs)} • tokens ${tokens}`;
+}
+
+function instructionText({ isForUser, active, status }: SubagentEnd): string {
+  if (active > 0) {
+    const runs = active === 1 ? '1 subagent is' : `${active} subagents are`;
+    return (
+      `${runs} still at work for this session. If their results belong together with this one, wait for them: reply ONLY ` +
+      `${SILENT_REPLY_TOKEN} now. ${isForUser ? 'Otherwise tell the user of this result in your own voice.' : 'Otherwise go on with this result.'}`
+    );
+  }
+  if (!isForUser) {
+    return 'A subagent task of yours is done. Use the result above for your own task and go on; when that is done, give your final answer.';
+  }
+  const task =
+    status === 'ok'
+      ? 'A completed subagent task is ready for user delivery. Put the result above into your own voice and send it as your answer now.'
+      : 'A subagent task has ended without success. Tell the user in your own voice what came of it and what can be done.';
+  return (
+    `${task} Keep this message itself, ids and figures to yourself. ` +
+    `If you have already told the user exactly this, reply ONLY ${SILENT_REPLY_TOKEN}.`
+  );
+}
+
+function waitOverText({ seconds }: WaitOver): string {
+  return (
+    `[System Message] Nothing has come for ${seconds} s: your wait is over. Go on without what you waited for, say so, ` +
+    'or wait once more with sessions_yield.'
+  );
+}
+
+/** `45s`, `5m12s`, `1h3m`. */
+function durationText(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 60) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return seconds % 60 === 0 ? `${minutes}m` : `${minutes}m${seconds % 60}s`;
+  return minutes % 60 === 0 ? `${minutes / 60}h` : `${Math.floor(minutes / 60)}h${minutes % 60}m`;
+}
+
+/** `950`, `8.2k`, `82k`, `1.2m`. */
+function tokenCount(count: number): string {
+  if (count < 1_000) return String(count);
+  if (count < 10_000) return `${(count / 1_000).toFixed(1)}k`;
+  if (count < 999_500) return `${Math.round(count / 1_000)}k`;
+  return `${(count / 1_000_000).toFixed(1)}m`;
+}
+
+/** Somebody's words inside one of our lines: one line, bounded, and without the quotes that end them. */
+function nameOf(label: string): string {
+  return oneLine(label, LABEL_CHARS_MAX).replaceAll(/["“”]/g, "'") || 'task';
+}
+
+function oneLine(text: string, charsMax: number): string {
+  const line = neutralise(headOf(text, charsMax * 8))
+    .replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .trim();
+  return line.length > charsMax ? `${headOf(line, charsMax - 1).trimEnd()}…` : line;
+}
+
+const OWN_LINE = foldedPattern(
+  '^[^\\S\\n]*(?:result[^\\S\\n]*:[^\\S\\n]*$|stats[^\\S\\n]*:(?=[^\\S\\n]*runtime))',
+  'gm',
+);
+
+// A result that ends itself and goes on in our words would have the last say.
+function withoutImitations(result: string): string {
+  const text = neutralise(boundedResult(result));
+  const folded = foldText(text);
+  return [...folded.text.matchAll(OWN_LINE)].reduceRight((rest, match) => {
+    const { start, end } = folded.rangeOf(match.index, match.index + match[0].length);
+    return `${rest.slice(0, start)}${rest.slice(start, end).replace(/[:：]?\s*$/u, '')} (untrusted):${rest.slice(end)}`;
+  }, text);
+}

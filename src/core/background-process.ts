@@ -1,0 +1,93 @@
+// A command in the background: what is kept of it, and how it ends. The rows are the store's, the processes the tools'.
+
+import { tailOf } from './prompt/cut-text.ts';
+
+/** `exited`: by itself. `killed`: ended by us. `lost`: its worker is gone, and nobody knows how it ended. */
+export type ProcessStatus = 'running' | 'exited' | 'killed' | 'lost';
+
+/** A command in the background, as its session sees it. */
+export interface ProcessFacts {
+  id: string;
+  command: string;
+  status: ProcessStatus;
+  exitCode: number | null;
+  exitSignal: string | null;
+  /** Why it was killed or lost. */
+  reason: string | null;
+  /** How long it has run or ran, in milliseconds. */
+  ranMs: number;
+  /** The end of its output, once it has ended. */
+  outputTail: string | null;
+  /** Up to where the last poll has shown its output. */
+  polledBytes: number;
+  /** The call that polled last. */
+  pollKey: string | null;
+}
+
+export interface NewProcess {
+  id: string;
+  sessionKey: string;
+  turnId: string;
+  causeKey: string;
+  command: string;
+  workdir: string;
+  worker: string;
+  machine: string;
+  leaseMs: number;
+  /** The most that may run in one session. */
+  runningMax: number;
+}
+
+/** What leads the process group of a command, see `process-identity.ts`. */
+export interface ProcessStart {
+  id: string;
+  pid: number;
+  startedTicks: number | null;
+}
+
+export interface ProcessEnd {
+  id: string;
+  worker: string;
+  status: 'exited' | 'killed';
+  exitCode: number | null;
+  exitSignal: string | null;
+  reason: string | null;
+  outputBytes: number;
+  outputTail: string;
+  /** What the session is told in its next prompt; null: it knows. */
+  told: { text: string; isTrusted: boolean } | null;
+}
+
+/** A process of a worker that is gone: where it ran. */
+export interface LostProcess {
+  id: string;
+  machine: string;
+  pid: number | null;
+  startedTicks: number | null;
+}
+
+/** What others want of a process. */
+export interface ProcessWish {
+  id: string;
+  killReason: string | null;
+  inputs: { n: number; data: string; isLast: boolean }[];
+}
+
+/** What the session is shown of the end of an output. */
+const TOLD_CHARS_MAX = 400;
+
+/** What a session is told of an end: the fact, and the end of the output when there is one, which makes it text of others. */
+export function endNotice(end: Pick<ProcessFacts, 'id' | 'exitCode' | 'exitSignal' | 'reason' | 'outputTail'>): {
+  text: string;
+  isTrusted: boolean;
+} {
+  const fact = `The command ${end.id} that ran in the background ${howEnded(end)}.`;
+  const output = (end.outputTail ?? '').trim();
+  if (output === '') return { text: `${fact} It printed nothing.`, isTrusted: true };
+  return { text: `${fact} The end of its output:\n${tailOf(output, TOLD_CHARS_MAX)}`, isTrusted: false };
+}
+
+function howEnded({ exitCode, exitSignal, reason }: Pick<ProcessFacts, 'exitCode' | 'exitSignal' | 'reason'>): string {
+  if (reason !== null) return `was ended: ${reason}`;
+  return exitSignal === null ? `ended with exit code ${exitCode}` : `was ended by ${exitSignal}`;
+}

@@ -1,0 +1,161 @@
+// Commands in the text of a message: `/stop`, `/status`, `/compact`, `/think` and `/queue`, and the triggers that begin a new
+// session. Only those whom the operator trusts may give them; from anybody else they are words like any other.
+//
+// A command stands alone in its message and is carried out at the door. `/queue` and `/think` may also stand within a message:
+// then they hold for that message, and are taken out of it.
+import { isOwner, type InboundMessage } from './inbound.ts';
+import { parseQueueMode, type QueueDrop, type QueueMode } from './queue-mode.ts';
+import { parseThinkingLevel, THINKING_LEVELS, type ThinkingLevel } from './prompt/thinking-directive.ts';
+
+/** What `/queue` sets; null takes the session's own setting away. */
+export interface QueueChange {
+  queueMode?: QueueMode | null;
+  queueDebounceMs?: number | null;
+  queueCap?: number | null;
+  queueDrop?: QueueDrop | null;
+}
+
+export type ChatCommand =
+  | { kind: 'stop' }
+  | { kind: 'status' }
+  | { kind: 'compact'; instructions: string }
+  /** `level` null: show it. */
+  | { kind: 'think'; level: ThinkingLevel | null }
+  /** `change` null: show the settings. */
+  | { kind: 'queue'; change: QueueChange | null }
+  /** A command that cannot be carried out as it is written; `reply` says what is allowed. */
+  | { kind: 'mistaken'; reply: string };
+
+/** A message as it is to be taken: what its directives set, and its text without them. */
+export interface Directed {
+  text: string;
+  mode?: QueueMode;
+  thinking?: ThinkingLevel;
+}
+
+const QUEUE_USAGE =
+  '/queue <steer|followup|collect|interrupt|steer-backlog|reject|rollback> [debounce:<2s>] [cap:<25>] [drop:<old|new|summarize>], or /queue default';
+const THINK_USAGE = `/think <${THINKING_LEVELS.join('|')}>`;
+const INSTRUCTIONS_CHARS_MAX = 800;
+const CAP_MAX = 100_000;
+const DEBOUNCE_MS_MAX = 3_600_000;
+const DROPS: Readonly<Record<string, QueueDrop>> = {
+  old: 'old',
+  oldest: 'old',
+  new: 'new',
+  newest: 'new',
+  summarize: 'summarize',
+  summary: 'summarize',
+};
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** True when the sender may give commands: an owner, or whoever writes where no owner is configured, or the holder of the key itself. */
+export function mayCommand(message: InboundMessage, ownerIds: readonly string[]): boolean {
+  return ownerIds.length === 0 || message.sender === undefined || isOwner(message, ownerIds);
+}
+
+/** The command that a text is; null when it is something to be answered. */
+export function readChatCommand(text: string): ChatCommand | null {
+  const [word = '', ...rest] = text.trim().split(/\s+/);
+  const name = word.toLowerCase().replace(/[.!?,:]+$/, '');
+  switch (name) {
+    case '/stop':
+      return rest.length === 0 ? { kind: 'stop' } : null;
+    case '/status':
+      return rest.length === 0 ? { kind: 'status' } : null;
+    case '/compact':
+      return { kind: 'compact', instructions: rest.join(' ').slice(0, INSTRUCTIONS_CHARS_MAX) };
+    case '/think':
+    case '/thinking':
+      return thinkCommand(rest);
+    case '/queue':
+      return queueCommand(rest);
+    default:
+      return null;
+  }
+}
+
+/** Takes `/queue <mode>` and `/think <level>` out of a message that says something besides. */
+export function takeDirectives(text: string): Directed {
+  const queued = takeDirective(text, /(?<=^|\s)\/queue[:\s]+(\S+)(?=\s|$)/i, parseQueueMode);
+  const thought = takeDirective(queued.text, /(?<=^|\s)\/(?:think|thinking|t)[:\s]+(\S+)(?=\s|$)/i, parseThinkingLevel);
+  return {
+    text: thought.text,
+    ...(queued.value === null ? {} : { mode: queued.value }),
+    ...(thought.value === null ? {} : { thinking: thought.value }),
+  };
+}
+
+/** True when a message begins a new session: exactly a trigger, or one and what is to be said in the new session. */
+export function isReset(text: string, triggers: readonly string[]): boolean {
+  const [word = ''] = text.trim().split(/\s+/, 1);
+  return triggers.some((trigger) => trigger.toLowerCase() === word.toLowerCase());
+}
+
+function thinkCommand(rest: string[]): ChatCommand | null {
+  const [word] = rest;
+  if (word === undefined) return { kind: 'think', level: null };
+  if (rest.length > 1) return null;
+  const level = parseThinkingLevel(word);
+  if (level !== null) return { kind: 'think', level };
+  return { kind: 'mistaken', reply: `There is no thinking level "${word}". ${THINK_USAGE}` };
+}
+
+function queueCommand(rest: string[]): ChatCommand | null {
+  const [first, ...options] = rest;
+  if (first === undefined) return { kind: 'queue', change: null };
+  if (['default', 'reset', 'clear'].includes(first.toLowerCase()) && options.length === 0) {
+    const change = { queueMode: null, queueDebounceMs: null, queueCap: null, queueDrop: null };
+    return { kind: 'queue', change };
+  }
+  const change: QueueChange = {};
+  for (const [index, word] of rest.entries()) {
+    const mode = index === 0 ? parseQueueMode(word) : null;
+    const set = mode === null ? queueOption(word) : { queueMode: mode };
+    if (set === null) {
+      // Something else follows a mode: a message with a directive in it.
+      if (index > 0 && change.queueMode !== undefined && !isOption(word)) return null;
+      return { kind: 'mistaken', reply: `"${word}" is not understood. ${QUEUE_USAGE}` };
+    }
+    Object.assign(change, set);
+  }
+  return { kind: 'queue', change };
+}
+
+function isOption(word: string): boolean {
+  return /^(?:debounce|cap|drop)[:=]/i.test(word);
+}
+
+function queueOption(word: string): QueueChange | null {
+  const [, name = '', value = ''] = /^(debounce|cap|drop)[:=](\S+)$/i.exec(word) ?? [];
+  switch (name.toLowerCase()) {
+    case 'debounce': {
+      const [, amount, unit = 'ms'] = /^(\d{1,9})(ms|s|m|h|d)?$/i.exec(value) ?? [];
+      const ms = Number(amount) * (UNIT_MS[unit.toLowerCase()] ?? 1);
+      return amount === undefined || ms > DEBOUNCE_MS_MAX ? null : { queueDebounceMs: ms };
+    }
+    case 'cap': {
+      const cap = /^\d{1,9}$/.test(value) ? Number(value) : 0;
+      return cap >= 1 && cap <= CAP_MAX ? { queueCap: cap } : null;
+    }
+    case 'drop': {
+      const drop = DROPS[value.toLowerCase()];
+      return drop === undefined ? null : { queueDrop: drop };
+    }
+    default:
+      return null;
+  }
+}
+
+function takeDirective<Value>(
+  text: string,
+  pattern: RegExp,
+  parse: (word: string) => Value | null,
+): { text: string; value: Value | null } {
+  const match = pattern.exec(text);
+  const value = match === null ? null : parse(match[1] ?? '');
+  if (match === null || value === null) return { text, value: null };
+  const before = text.slice(0, match.index).trimEnd();
+  const after = text.slice(match.index + match[0].length).trimStart();
+  return { text: before === '' || after === '' ? before + after : `${before} ${after}`, value };
+}

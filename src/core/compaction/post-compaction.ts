@@ -1,0 +1,90 @@
+// What follows a compaction without asking a model: the rules of the workspace that must not fade with the conversation are told
+// again with the next prompt, and it is looked up whether the workspace files still stand in the requests.
+import { headOf } from '../prompt/cut-text.ts';
+import type { SystemBlock } from '../model-request.ts';
+
+/** The first line of the event that tells the rules again. */
+export const REFRESH_TITLE = '[Post-compaction context refresh]';
+
+/** The sections of AGENTS.md that are told again, and what older files call them. */
+const SECTIONS: readonly (readonly string[])[] = [
+  ['session startup', 'every session'],
+  ['red lines', 'safety'],
+];
+const REFRESH_CHARS_MAX = 3_000;
+const CUT_NOTE = '\n[... cut ...]';
+const FILE_HEADING = '## ';
+/** What stands in place of a file that was not there. */
+const MISSING_NOTE = '[MISSING] ';
+const INTRODUCTION =
+  'The earlier conversation was just condensed into a summary. These rules of the workspace (from AGENTS.md) still hold:';
+
+/**
+ * The text of the system event after a compaction; null when AGENTS.md has none of its sections, or there is no such file.
+ * `now` is the time as it is to be read.
+ */
+export function refreshText(agentsFile: string | null, now: string): string | null {
+  if (agentsFile === null) return null;
+  const sections = SECTIONS.flatMap((names) => {
+    const found = names.map((name) => sectionOf(agentsFile, name)).find((text) => text !== null);
+    return found === undefined || found === null ? [] : [found];
+  });
+  if (sections.length === 0) return null;
+  const ending = `\n\nCurrent time: ${now}`;
+  const beginning = `${REFRESH_TITLE}\n\n${INTRODUCTION}\n\n`;
+  const room = REFRESH_CHARS_MAX - beginning.length - ending.length;
+  const rules = sections.join('\n\n');
+  return beginning + (rules.length <= room ? rules : headOf(rules, room - CUT_NOTE.length) + CUT_NOTE) + ending;
+}
+
+/** A section of a Markdown file with its heading, up to the next heading of its level or above; null when it is empty or not there. */
+export function sectionOf(markdown: string, name: string): string | null {
+  const lines = markdown.replaceAll('\0', '').split(/\r\n|[\n\r]/);
+  let fence = false;
+  let from = -1;
+  let level = 0;
+  for (const [at, line] of lines.entries()) {
+    if (/^\s*(```|~~~)/.test(line)) fence = !fence;
+    const heading = fence ? null : /^(#{1,6})\s+(.*?)\s*#*\s*$/.exec(line);
+    if (heading === null) continue;
+    const ownLevel = heading[1]?.length ?? 0;
+    if (from >= 0 && ownLevel <= level) return textOfSection(lines.slice(from, at));
+    if (from < 0 && heading[2]?.toLowerCase() === name) [from, level] = [at, ownLevel];
+  }
+  return from < 0 ? null : textOfSection(lines.slice(from));
+}
+
+function textOfSection(lines: readonly string[]): string | null {
+  return lines.slice(1).every((line) => line.trim() === '') ? null : lines.join('\n').trim();
+}
+
+/** A workspace file, as it is on disk; `content` is null when it is not there. */
+export interface AuditedFile {
+  name: string;
+  path: string;
+  content: string | null;
+}
+
+/** Which files the requests show, and which they should and do not. Names as configured. */
+export interface BootstrapAudit {
+  shown: string[];
+  missing: string[];
+}
+
+/** The paths of the files that a system prompt shows; those that it only says are missing are not among them. */
+export function pathsShownIn(system: readonly SystemBlock[]): ReadonlySet<string> {
+  const lines = system.flatMap(({ text }) => text.split('\n'));
+  const isShown = (line: string, at: number): boolean =>
+    line.startsWith(FILE_HEADING) && lines[at + 1]?.startsWith(MISSING_NOTE) !== true;
+  return new Set(lines.filter(isShown).map((line) => line.slice(FILE_HEADING.length)));
+}
+
+/** Compares the files of a workspace with those that are shown. A file that is empty or not there need not be. */
+export function auditBootstrap(shownPaths: ReadonlySet<string>, files: readonly AuditedFile[]): BootstrapAudit {
+  const audit: BootstrapAudit = { shown: [], missing: [] };
+  for (const { name, path, content } of files) {
+    if (content === null || content.trim() === '') continue;
+    (shownPaths.has(path) ? audit.shown : audit.missing).push(name);
+  }
+  return audit;
+}

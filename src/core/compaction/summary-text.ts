@@ -1,0 +1,62 @@
+// From what a model wrote to the summary that stands in the transcript: the headings are there, no identifier is missing, nothing
+// in it passes for what only Holdfast may say, and it is never longer than its bound. Done here rather than by asking again.
+import { headOf } from '../prompt/cut-text.ts';
+import { neutralise } from '../prompt/untrusted-text.ts';
+import { missingFrom } from './identifiers.ts';
+
+/** The headings of every summary, in their order. */
+export const SUMMARY_HEADINGS = [
+  'Decisions',
+  'Open TODOs',
+  'Constraints/Rules',
+  'Pending user asks',
+  'Exact identifiers',
+] as const;
+
+/** The first and the last line of a summary. */
+export const SUMMARY_START = '[Conversation summary]';
+export const SUMMARY_END = '[End of conversation summary]';
+
+/** The most characters of a summary with everything around it. */
+export const SUMMARY_CHARS_MAX = 16_000;
+
+const INTRODUCTION =
+  'The earlier part of this conversation was condensed to save room. It is background: what comes after it is newer.';
+const CUT_NOTE = '\n[... the rest of this summary was cut ...]';
+const IDENTIFIERS_HEADING = SUMMARY_HEADINGS[4];
+const HEADING_CHARS_MAX = 200;
+
+/** The summary to be stored, of what the model wrote; null when it wrote nothing. */
+export function summaryText(written: string, identifiers: readonly string[]): string | null {
+  const own = clean(written).trim();
+  if (own === '') return null;
+  const whole = framed(own, identifiers);
+  if (whole.length <= SUMMARY_CHARS_MAX) return whole;
+  // What the cut takes away must be added behind it, so there is room for all that may be missing then.
+  const everything = framed('', identifiers).length;
+  return framed(headOf(own, SUMMARY_CHARS_MAX - everything - CUT_NOTE.length) + CUT_NOTE, identifiers);
+}
+
+function framed(body: string, identifiers: readonly string[]): string {
+  const missing = missingFrom(body, identifiers).map(clean);
+  const absent = SUMMARY_HEADINGS.filter((heading) => heading !== IDENTIFIERS_HEADING && !hasHeading(body, heading));
+  const sections = absent.map((heading) => `## ${heading}\n- none`);
+  if (missing.length > 0) sections.push(`## ${IDENTIFIERS_HEADING}\n${missing.map((one) => `- ${one}`).join('\n')}`);
+  else if (!hasHeading(body, IDENTIFIERS_HEADING)) sections.push(`## ${IDENTIFIERS_HEADING}\n- none`);
+  return [`${SUMMARY_START}\n${INTRODUCTION}`, body, ...sections, SUMMARY_END].join('\n\n');
+}
+
+/** True when a text has this heading on a line of its own, at any level. */
+export function hasHeading(text: string, heading: string): boolean {
+  const wanted = heading.toLowerCase();
+  return text.split('\n').some((line) => {
+    if (line.length > HEADING_CHARS_MAX) return false;
+    const match = /^\s{0,3}#{1,6}\s+(.*?)\s*:?\s*#*\s*$/.exec(line);
+    return match?.[1]?.toLowerCase() === wanted;
+  });
+}
+
+// Nothing that a model copied out of a conversation may pass for what only Holdfast says.
+function clean(text: string): string {
+  return neutralise(text.replaceAll('\0', '').toWellFormed());
+}

@@ -1,0 +1,96 @@
+// Agents that speak with each other. One writes to another (turn 0); the answer comes back by itself (turn 1), the answer to that goes
+// out again, and so on, as often as is allowed. Everything that an exchange needs to go on is in the message itself, so there is
+// nothing to forget: each answer and the message that it becomes are one commit.
+
+/** One side of an exchange. */
+interface Side {
+  id: string;
+  key: string;
+}
+
+export interface Exchange {
+  id: string;
+  /** Who began it, and who was written to. */
+  from: Side;
+  to: Side;
+  /** Of this message; even ones go to `to`. */
+  turn: number;
+  /** So many messages may follow the first answer. */
+  turnsMax: number;
+  /** How many exchanges it was begun in, one inside the other. */
+  chain: number;
+  /** The way that an answer to whoever talks with `from` goes. */
+  origin: { route: string; deliver?: { url: string } };
+}
+
+/** What a session makes of an answer within an exchange. */
+export interface ExchangeAnswer {
+  /** The message that it becomes; null: the exchange is over. */
+  next: { exchange: Exchange; target: Side; text: string } | null;
+  /** What of it is for the session's own user; null: nothing. */
+  ownReply: string | null;
+}
+
+const REPLY_SKIP_TOKEN = 'REPLY_SKIP';
+const SKIP_LINE = /^[^\S\n]*REPLY_SKIP[^\S\n]*$/m;
+
+/** The exchange that a message belongs to; null for any other. */
+export function exchangeOf(body: unknown): Exchange | null {
+  const { provenance, exchange } = (body ?? {}) as { provenance?: unknown; exchange?: Exchange };
+  return provenance !== undefined && exchange !== undefined ? exchange : null;
+}
+
+/** The route of an exchange's messages: they never share a turn with anything else. */
+export function exchangeRoute({ id }: Pick<Exchange, 'id'>): string {
+  return JSON.stringify(['exchange', id]);
+}
+
+/** Decides what becomes of the answer to a message of an exchange; `answer` null: there is none, on purpose. */
+export function answerExchange(exchange: Exchange, answer: string | null): ExchangeAnswer {
+  const isBeginner = !isToTarget(exchange.turn);
+  if (answer === null) return { next: null, ownReply: null };
+  const isEnded = SKIP_LINE.test(answer);
+  const text = isEnded ? answer.replace(SKIP_LINE, '').trim() : answer;
+  const turn = exchange.turn + 1;
+  if (isEnded || turn > exchange.turnsMax + 1) {
+    // Who was only written to has nobody who waits for it.
+    return { next: null, ownReply: isBeginner && text !== '' ? text : null };
+  }
+  return { next: { exchange: { ...exchange, turn }, target: targetOf(exchange, turn), text }, ownReply: null };
+}
+
+/** What comes back when there is no answer because the turn went wrong: the last message of the exchange. Null: nobody waits for it. */
+export function failExchange(exchange: Exchange, reason: string): ExchangeAnswer['next'] {
+  if (!isToTarget(exchange.turn)) return null;
+  const turn = exchange.turn + 1;
+  return {
+    exchange: { ...exchange, turn, turnsMax: turn - 1 },
+    target: exchange.from,
+    text: `(no answer: ${reason})`,
+  };
+}
+
+/** What the one who reads a message is told about answering it. */
+export function exchangeNote(exchange: Exchange): string {
+  const { turn, turnsMax, to } = exchange;
+  if (isToTarget(turn)) {
+    return turn > turnsMax
+      ? 'This ends the exchange: your answer stays here.'
+      : `Your answer goes back to that session by itself. To send nothing back, answer with ONLY: ${REPLY_SKIP_TOKEN}`;
+  }
+  if (turn > turnsMax) {
+    return `This is what ${to.key} answers, and ends the exchange: your answer now is for your own user.`;
+  }
+  return (
+    `This is what ${to.key} answers. Your answer goes back to it by itself (turn ${turn} of ${turnsMax}). To end the exchange, write ` +
+    `${REPLY_SKIP_TOKEN} on a line of its own; what you write beside that is for your own user.`
+  );
+}
+
+function targetOf({ from, to }: Exchange, turn: number): Side {
+  return isToTarget(turn) ? to : from;
+}
+
+function isToTarget(turn: number): boolean {
+  return turn % 2 === 0;
+}

@@ -1,0 +1,73 @@
+// The token by which a model says that a heartbeat poll found nothing to do. It counts at the edges of an answer only; in the middle
+// it is a word like any other. What is left beside it decides whether the answer is worth telling.
+
+export const HEARTBEAT_TOKEN = 'HEARTBEAT_OK';
+
+const PASSES_MAX = 8;
+const AT_START = new RegExp(`^${HEARTBEAT_TOKEN}(?!\\w)`);
+const AT_END = new RegExp(`\\s*(?<!\\w)${HEARTBEAT_TOKEN}(\\W{0,4})$`);
+
+/** What an answer to a poll says: nothing to tell (`isAck`), or the text that is left without the token. */
+export interface HeartbeatAnswer {
+  isAck: boolean;
+  text: string;
+}
+
+/** Reads an answer to a poll. It acknowledges when it is empty, or has the token and at most `ackCharsMax` characters beside it. */
+export function readHeartbeatAnswer(answer: string, ackCharsMax: number): HeartbeatAnswer {
+  const given = answer.trim();
+  if (given === '') return { isAck: true, text: '' };
+  for (const candidate of [given, withoutMarkup(given)]) {
+    const text = withoutToken(candidate);
+    if (text !== candidate) return { isAck: text.length <= ackCharsMax, text };
+  }
+  return { isAck: false, text: given };
+}
+
+/**
+ * A reply to anything but a poll, without the token at its edges; empty when nothing else was said. Nothing else of it is changed, so
+ * that what was shown of it while it came stays as it is.
+ */
+export function withoutHeartbeatToken(reply: string): string {
+  const given = reply.trim();
+  if (!given.includes(HEARTBEAT_TOKEN)) return given;
+  const rest = withoutEdges(given);
+  if (rest !== given) return withoutMarkup(rest) === '' ? '' : rest;
+  const bare = withoutMarkup(given);
+  return bare !== given && withoutToken(bare) === '' ? '' : given;
+}
+
+/** The beginning of a reply that goes on with words of its own, without the tokens that it begins with. */
+export function withoutLeadingHeartbeats(text: string): string {
+  let rest = text;
+  for (let pass = 0; pass < PASSES_MAX; pass += 1) rest = rest.replace(AT_START, '').trimStart();
+  return rest;
+}
+
+function withoutToken(text: string): string {
+  const rest = withoutEdges(text);
+  if (rest === text) return text;
+  // Of a token in bold, only the marks are left.
+  return (/[\p{L}\p{N}]/u.test(rest) ? rest : withoutMarkup(rest)).replaceAll(/\s+/g, ' ');
+}
+
+/** Without the token at its start, and at its end before up to four marks, as often as it stands there. */
+function withoutEdges(text: string): string {
+  let rest = text;
+  for (let pass = 0; pass < PASSES_MAX; pass += 1) {
+    const shorter = rest.replace(AT_START, '').replace(AT_END, '$1').trim();
+    if (shorter === rest) break;
+    rest = shorter;
+  }
+  return rest;
+}
+
+function withoutMarkup(text: string): string {
+  return text
+    .replaceAll(/<[^<>]{0,200}>/g, ' ')
+    .replaceAll(/&nbsp;/gi, ' ')
+    .trim()
+    .replace(/^[*`~_]+/, '')
+    .replace(/[*`~_]+$/, '')
+    .trim();
+}

@@ -1,0 +1,84 @@
+// What an agent is asked by a heartbeat, and what counts as news in its answer. The prompt is the configured one; when something has
+// happened that somebody waits to hear of, the poll says that instead.
+import { formatMessageTime, type EnvelopeZone } from './prompt/envelope-time.ts';
+import type { HeartbeatTask } from './heartbeat-file.ts';
+import { HEARTBEAT_TOKEN } from './heartbeat-ack.ts';
+
+/** `cron`: a reminder is among the system events. `exec`: so is the end of a command that ran in the background. */
+export type PollOccasion = 'interval' | 'manual' | 'cron' | 'exec';
+
+export interface PollInput {
+  occasion: PollOccasion;
+  /** As configured. */
+  prompt: string;
+  /** The tasks of HEARTBEAT.md that are due; empty: it has none. */
+  tasks: readonly HeartbeatTask[];
+  /** True when the file asks for more than its tasks. */
+  hasMore: boolean;
+  /** False: nobody is told what the agent answers. */
+  isDelivered: boolean;
+  nowMs: number;
+  zone: EnvelopeZone;
+}
+
+/** The last alert that was told: what it said, as a hash, and when. */
+export interface LastAlert {
+  sha256: string;
+  atMs: number;
+}
+
+const CRON_CONTEXT = 'cron:';
+const EXEC_CONTEXT = 'exec:';
+const HOUR_MS = 3_600_000;
+
+/** The text of a poll, with the time in its last line. */
+export function pollText(input: PollInput): string {
+  const time = formatMessageTime(input.nowMs, input.zone) ?? 'unknown';
+  return `${bodyOf(input)}\nCurrent time: ${time}`;
+}
+
+/** What a poll is about, from the context keys of the system events that wait. */
+export function occasionOf(contextKeys: readonly (string | null)[]): PollOccasion {
+  if (contextKeys.some((key) => key?.startsWith(CRON_CONTEXT))) return 'cron';
+  return contextKeys.some((key) => key?.startsWith(EXEC_CONTEXT)) ? 'exec' : 'interval';
+}
+
+/** True when an alert says what the last one said, and that is not long ago. */
+export function isRepeated(alert: LastAlert, last: LastAlert | undefined, dedupeHours: number): boolean {
+  return last !== undefined && last.sha256 === alert.sha256 && alert.atMs - last.atMs < dedupeHours * HOUR_MS;
+}
+
+function bodyOf({ occasion, prompt, tasks, hasMore, isDelivered }: PollInput): string {
+  switch (occasion) {
+    case 'cron':
+      return (
+        'A reminder that was scheduled is due. It is the system line above. ' +
+        (isDelivered
+          ? 'Tell the user about it now, in your own words and in a helpful way.'
+          : 'Nobody is told what you answer: do what it asks for by yourself.')
+      );
+    case 'exec':
+      return (
+        'A command that ran in the background has ended. Its result is in the system line above. ' +
+        (isDelivered
+          ? 'Tell the user what came of it; if it failed, say so and what can be done.'
+          : 'Nobody is told what you answer: go on with what you needed it for.')
+      );
+    case 'interval':
+    case 'manual':
+      return tasks.length === 0 ? prompt.trim() : taskBody(prompt, tasks, hasMore);
+    default:
+      return occasion satisfies never;
+  }
+}
+
+function taskBody(prompt: string, tasks: readonly HeartbeatTask[], hasMore: boolean): string {
+  return [
+    'These recurring tasks of HEARTBEAT.md are due, and only these:',
+    '',
+    ...tasks.map((task) => `- ${task.name}: ${task.prompt}`),
+    '',
+    ...(hasMore ? [`Beside them: ${prompt.trim()}`, ''] : []),
+    `When they are done and nothing needs attention, reply ${HEARTBEAT_TOKEN}.`,
+  ].join('\n');
+}

@@ -1,0 +1,56 @@
+// What the families of providers want of a history, as a table: everything that differs between them is a value here, and the passes
+// ask the table. Requests are sent to the Anthropic family only; the others are what a history must be able to become.
+
+export type ProviderFamily = 'anthropic' | 'google' | 'openai' | 'mistral';
+
+/** How tool calls are named: letters, digits and what else, and how long. */
+export type CallIdForm = 'native' | 'native40' | 'strict' | 'strict9';
+
+/**
+ * What becomes of thinking in what is replayed. `own`: kept with its signature for the model that thought it, else left out.
+ * `signed`: kept with a signature, else plain text. `reasoning`: only reasoning items (`rs_` signatures) that something
+ * follows are kept. `never`: left out.
+ */
+export type ThinkingPolicy = 'own' | 'signed' | 'reasoning' | 'never';
+
+export interface FamilyPolicy {
+  callIds: CallIdForm;
+  thinking: ThinkingPolicy;
+  /** Roles must alternate: messages of one role in a row become one, block after block. */
+  alternates: boolean;
+  /** The first message must be the user's. */
+  beginsWithUser: boolean;
+  /** Signatures that other providers put on blocks are taken off. */
+  dropsForeignSignatures: boolean;
+}
+
+export const FAMILY_POLICIES: Readonly<Record<ProviderFamily, FamilyPolicy>> = {
+  anthropic: {
+    callIds: 'native',
+    thinking: 'own',
+    alternates: true,
+    beginsWithUser: true,
+    dropsForeignSignatures: true,
+  },
+  google: {
+    callIds: 'strict',
+    thinking: 'signed',
+    alternates: true,
+    beginsWithUser: true,
+    dropsForeignSignatures: false,
+  },
+  openai: {
+    callIds: 'native40',
+    thinking: 'reasoning',
+    alternates: false,
+    beginsWithUser: false,
+    dropsForeignSignatures: true,
+  },
+  mistral: {
+    callIds: 'strict9',
+    thinking: 'never',
+    alternates: true,
+    beginsWithUser: true,
+    dropsForeignSignatures: true,
+  },
+};

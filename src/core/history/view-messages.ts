@@ -1,0 +1,109 @@
+// From the entries of a transcript to the messages of a request, as the views say. The order of the steps:
+//
+//   acknowledged polls are left out            what the opening of the turn decided (TurnView): the same in all of its requests
+//   the past is limited to its last turns
+//   images stand behind their prompts
+//   messages of plugins come in front
+//   all of it is joined as a provider takes it (prepare-history.ts): pairs are mended again after the limit
+//   old tool results are pruned                what one call decided (CallView)
+//
+// The same function makes a request when it is sent and when somebody asks for it later. Views are cheap: a turn's history grows at
+// its end, a call that changes nothing has the same message objects as the call before.
+import type { ContentBlock, ImageBlock } from '../content.ts';
+import type { Entry } from '../entry.ts';
+import { imagesBehind } from '../images/show-images.ts';
+import type { ModelMessage } from '../model-request.ts';
+import type { InjectedMessage } from '../plugins/injected-messages.ts';
+import { applyPruning } from '../pruning/prune-tool-results.ts';
+import type { CallView, TurnView } from '../view.ts';
+import { dropHeartbeatPairs } from './heartbeat-pairs.ts';
+import { limitTurns } from './limit-turns.ts';
+import { modelAt } from './model-spans.ts';
+import { createHistory, type History, type HistoryEntry } from './prepare-history.ts';
+import type { ProviderFamily } from './provider-family.ts';
+
+/** An entry as a view needs it. Summaries come first, everything else in the order of the numbers. */
+export type ViewEntry = Pick<Entry, 'seq' | 'kind' | 'role' | 'content' | 'provenance'>;
+
+/** A turn's view with everything that it only names. */
+export interface ViewRules {
+  view: TurnView;
+  /** The entry of the turn's prompt: everything before it is the past. */
+  promptSeq: number;
+  /** The model that is asked, by its own name. */
+  model: string;
+  injected: readonly InjectedMessage[];
+  /** The block of an image's snapshot; undefined: it is not there, and the image is left out. */
+  imageOf: (sha256: string) => ImageBlock | undefined;
+  /** Absent: anthropic. */
+  family?: ProviderFamily;
+  isTraced?: boolean;
+}
+
+/** The messages of one request, with what they begin with and, when traced, where each block is from. */
+export interface ViewedMessages {
+  messages: readonly ModelMessage[];
+  /** Per message, the entry that it begins with; 0: made up, -n: the nth message that a plugin put in front. */
+  seqs: readonly number[];
+  /** The same per message and block; empty unless traced. */
+  trace: readonly (readonly number[])[];
+}
+
+/** The messages of a request that was or is to be made: all entries up to it, its turn's view and its own. */
+export function viewMessages(entries: readonly ViewEntry[], rules: ViewRules, call: CallView | null): ViewedMessages {
+  const history = openHistory(shownEntries(entries, rules), rules);
+  const { messages, seqs, trace } = history;
+  return { messages: call?.pruning === undefined ? messages : applyPruning(history, call.pruning), seqs, trace };
+}
+
+/** The entries that a turn shows: of the past as much as its view allows, of itself all. The same array when that is all. */
+export function shownEntries(
+  entries: readonly ViewEntry[],
+  { view, promptSeq }: Pick<ViewRules, 'view' | 'promptSeq'>,
+): readonly ViewEntry[] {
+  if (view.historyLimit === undefined && view.heartbeatAckCharsMax === undefined) return entries;
+  const begin = entries.findIndex(({ seq, kind }) => kind !== 'summary' && seq >= promptSeq);
+  const past = begin === -1 ? entries : entries.slice(0, begin);
+  const shown = limitTurns(dropHeartbeatPairs(past, view.heartbeatAckCharsMax), view.historyLimit);
+  if (shown === past) return entries;
+  return begin === -1 ? shown : [...shown, ...entries.slice(begin)];
+}
+
+/** The history of a turn's requests, from the entries that it shows. It may grow: later entries of the turn are pushed. */
+export function openHistory(shown: readonly ViewEntry[], rules: ViewRules): History {
+  const { injected, family, isTraced } = rules;
+  const inFront: HistoryEntry[] = injected.map(({ role, content }, index) => ({ role, content, seq: -1 - index }));
+  return createHistory([...inFront, ...shown], {
+    ...(family === undefined ? undefined : { family }),
+    ...(isTraced === undefined ? undefined : { isTraced }),
+    isOwn: isOwnRule(rules),
+    ...imagesRule(shown, rules),
+  });
+}
+
+/** What a history depends on beside the entries that it shows. With equal keys, that of one turn may go on in the next. */
+export function historyKey({ view, model, family, promptSeq }: ViewRules): string {
+  const { models, images, injectedSha256 } = view;
+  // Where an image that several prompts show stands depends on which of them is the turn's own.
+  const ownSeq = images?.some((entry) => entry.images.length > 0) === true ? promptSeq : null;
+  return JSON.stringify([family, models === undefined ? null : [model, models], images, ownSeq, injectedSha256]);
+}
+
+/** Which entries the model that is asked has answered itself; never what a plugin put in front. */
+function isOwnRule({ view: { models }, model }: ViewRules): (seq: number) => boolean {
+  return models === undefined ? (seq) => seq > 0 : (seq) => seq > 0 && modelAt(models, seq) === model;
+}
+
+const NO_BLOCKS: readonly ContentBlock[] = [];
+
+function imagesRule(
+  shown: readonly ViewEntry[],
+  { view, promptSeq, imageOf }: ViewRules,
+): { imagesOf?: (seq: number) => readonly ContentBlock[] } {
+  if (view.images === undefined) return {};
+  const visible = new Set(shown.map(({ seq }) => seq));
+  // The turn's own prompt may not be among the entries yet.
+  visible.add(promptSeq);
+  const behind = imagesBehind(view.images, { promptSeq, isVisible: (seq) => visible.has(seq), blockOf: imageOf });
+  return { imagesOf: (seq) => behind.get(seq) ?? NO_BLOCKS };
+}

@@ -1,0 +1,78 @@
+// Which images a turn's requests show. The images of a prompt are loaded once, when its turn is opened; later turns show the same
+// bytes from where they are stored, so that the provider's cache keeps its prefix whatever became of the files. Only the newest
+// turns keep theirs: older ones have been looked at, and a marker stands for them.
+import type { EntryImages, SessionImages, ShownImage } from '../view.ts';
+
+/** How many turns back a prompt still shows its images. */
+const TURNS_KEPT = 3;
+/** The most images of one request: above 20 the provider takes smaller ones only. */
+const IMAGES_MAX = 20;
+/** The most base64 of all images of one request: the provider takes requests of 32 MB. */
+const CHARS_MAX = 20 * 1024 * 1024;
+/** How many prompts with markers are remembered. When there are more, the older half is forgotten: those markers go, too. */
+const MARKERS_MAX = 400;
+
+export interface ImagePlanInput {
+  /** What the session remembers; absent: nothing. */
+  before: readonly SessionImages[] | undefined;
+  /** The images of the turn's own prompt. */
+  prompt: EntryImages;
+  /** False for a model that takes none: then all of them are markers in this turn, and the session remembers them all the same. */
+  acceptsImages: boolean;
+}
+
+export interface ImagePlan {
+  /** For the turn's view; undefined when nothing is shown. */
+  turn: EntryImages[] | undefined;
+  /** For the session's view, in its place; undefined when there is nothing to remember. */
+  session: SessionImages[] | undefined;
+  /** True when `session` is not what the session remembers already. */
+  hasChanged: boolean;
+}
+
+/** Plans a turn whose prompt is about to be stored. */
+export function planImages({ before = [], prompt, acceptsImages }: ImagePlanInput): ImagePlan {
+  const isQuiet = prompt.images.length === 0 && before.every(({ images }) => images.length === 0);
+  const session = isQuiet ? [...before] : withinBounds([...before.map(aged), ...ownOf(prompt)]);
+  if (session.length === 0) return { turn: undefined, session: undefined, hasChanged: false };
+  const turn = session.map(({ seq, images }): EntryImages => ({ seq, images: acceptsImages ? images : [] }));
+  return { turn, session, hasChanged: !isQuiet };
+}
+
+function ownOf({ seq, images }: EntryImages): SessionImages[] {
+  return images.length === 0 ? [] : [{ seq, images, turnsAgo: 0 }];
+}
+
+function aged(entry: SessionImages): SessionImages {
+  if (entry.images.length === 0) return entry;
+  const turnsAgo = entry.turnsAgo + 1;
+  return turnsAgo > TURNS_KEPT ? withoutImages(entry) : { ...entry, turnsAgo };
+}
+
+function withoutImages({ seq }: SessionImages): SessionImages {
+  return { seq, images: [], turnsAgo: 0 };
+}
+
+// The newest have the first right to the room. A prompt shows all of its images or none.
+function withinBounds(entries: readonly SessionImages[]): SessionImages[] {
+  let imagesLeft = IMAGES_MAX;
+  let charsLeft = CHARS_MAX;
+  const kept: SessionImages[] = [];
+  for (const entry of entries.toReversed()) {
+    imagesLeft -= entry.images.length;
+    charsLeft -= charsOf(entry.images);
+    kept.unshift(imagesLeft < 0 || charsLeft < 0 ? withoutImages(entry) : entry);
+  }
+  return withoutOldMarkers(kept);
+}
+
+function withoutOldMarkers(entries: SessionImages[]): SessionImages[] {
+  const markers = entries.filter(({ images }) => images.length === 0);
+  if (markers.length <= MARKERS_MAX) return entries;
+  const forgotten = new Set(markers.slice(0, MARKERS_MAX / 2));
+  return entries.filter((entry) => !forgotten.has(entry));
+}
+
+function charsOf(images: readonly ShownImage[]): number {
+  return images.reduce((sum, { chars }) => sum + chars, 0);
+}

@@ -1,0 +1,43 @@
+// What a subagent leaves: its last words, or what its last tool brought when it did not come to words.
+import { boundedResult, isAnnounceSkip } from './announcement.ts';
+import { isBlank } from './blank-text.ts';
+import { textOf } from './content.ts';
+import type { Entry } from './entry.ts';
+import { interpretReply } from './silent-reply.ts';
+
+export type OutputEntry = Pick<Entry, 'kind' | 'content'>;
+
+/** The text of the last answer that says something; null: none does. Bounded, and fit to be stored. */
+export function lastAnswerOf(entries: readonly OutputEntry[]): string | null {
+  return lastTextOf(entries, 'answer', ({ content }) => spokenText(textOf(content)));
+}
+
+/** The same, else the text of the last result of a tool: for a run that was cut off. */
+export function lastOutputOf(entries: readonly OutputEntry[]): string | null {
+  return lastAnswerOf(entries) ?? lastTextOf(entries, 'results', ({ content }) => resultTextOf(content));
+}
+
+function lastTextOf(
+  entries: readonly OutputEntry[],
+  kind: Entry['kind'],
+  read: (entry: OutputEntry) => string,
+): string | null {
+  for (let at = entries.length - 1; at >= 0; at -= 1) {
+    const entry = entries[at];
+    const text = entry?.kind === kind ? read(entry) : '';
+    if (!isBlank(text)) return boundedResult(text.replaceAll('\0', '').toWellFormed());
+  }
+  return null;
+}
+
+/** An answer without what stands for silence. */
+function spokenText(text: string): string {
+  const reply = interpretReply(text);
+  return reply.kind === 'silent' || isAnnounceSkip(reply.text) ? '' : reply.text;
+}
+
+function resultTextOf(content: Entry['content']): string {
+  const result = content.findLast((block) => block.type === 'tool_result');
+  if (result === undefined) return '';
+  return typeof result.content === 'string' ? result.content : textOf(result.content);
+}

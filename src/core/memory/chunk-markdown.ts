@@ -1,0 +1,75 @@
+// Cuts a memory into the pieces that a search finds: the lines of one section, as many as fit. A piece knows its lines and the headings
+// above it, so that a hit deep in a long section still says what it is about.
+
+/** A run of lines, numbered from 1. */
+export interface MemoryChunk {
+  firstLine: number;
+  lastLine: number;
+  /** The headings that it stands under, outermost first, ` > ` between them; its own first line is not among them. */
+  headings: string;
+  text: string;
+}
+
+export interface ChunkLimits {
+  /** The most of one chunk, in UTF-16 units; a longer line is cut into several of the same number. */
+  charsMax: number;
+  /** What comes after so many is left out. */
+  chunksMax: number;
+}
+
+const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$/;
+const FENCE = /^ {0,3}(```+|~~~+)/;
+const HEADING_CHARS_MAX = 120;
+
+/** The chunks of a Markdown text, in order. Each line that is not blank is in one of them, unless there are too many. */
+export function chunkMarkdown(content: string, { charsMax, chunksMax }: ChunkLimits): MemoryChunk[] {
+  const chunks: MemoryChunk[] = [];
+  const outline: (string | undefined)[] = [];
+  let fence: string | null = null;
+  let open: MemoryChunk | null = null;
+
+  const close = (): void => {
+    if (open !== null) chunks.push({ ...open, text: open.text.trimEnd() });
+    open = null;
+  };
+  const add = (line: number, text: string): void => {
+    const isBlank = text.trim() === '';
+    if (open !== null && open.text.length + 1 + text.length > charsMax) close();
+    // A chunk neither begins nor ends with blank lines.
+    if (open !== null) open = { ...open, lastLine: isBlank ? open.lastLine : line, text: `${open.text}\n${text}` };
+    else if (!isBlank) open = { firstLine: line, lastLine: line, headings: pathOf(outline), text };
+  };
+
+  for (const [index, text] of content.split(/\r\n|\r|\n/).entries()) {
+    if (chunks.length >= chunksMax) break;
+    const heading: RegExpExecArray | null = fence === null ? HEADING.exec(text) : null;
+    if (heading !== null) {
+      close();
+      outline.length = (heading[1]?.length ?? 1) - 1;
+    }
+    for (const piece of piecesOf(text, charsMax)) add(index + 1, piece);
+    if (heading !== null) outline.push(heading[2]?.slice(0, HEADING_CHARS_MAX));
+    fence = fenceAfter(fence, text);
+  }
+  close();
+  return chunks.slice(0, chunksMax);
+}
+
+/** The fence of code that is open behind a line; only one of the same characters, no shorter, closes it. */
+function fenceAfter(fence: string | null, text: string): string | null {
+  const mark = FENCE.exec(text)?.[1];
+  if (mark === undefined) return fence;
+  if (fence === null) return mark;
+  return mark[0] === fence[0] && mark.length >= fence.length ? null : fence;
+}
+
+function pathOf(outline: readonly (string | undefined)[]): string {
+  return outline.filter((heading) => heading !== undefined && heading !== '').join(' > ');
+}
+
+function piecesOf(text: string, charsMax: number): string[] {
+  if (text.length <= charsMax) return [text];
+  const pieces: string[] = [];
+  for (let at = 0; at < text.length; at += charsMax) pieces.push(text.slice(at, at + charsMax).toWellFormed());
+  return pieces;
+}

@@ -1,0 +1,120 @@
+// Where a message may go that the model sends in the middle of a turn: to the chat that the session talks in, and to channels that the
+// configuration opens for it. The model names; this decides (G30).
+import { channelOf, isDirect, type InboundMessage } from './inbound.ts';
+
+/** The chat that the session talks in, as its last message told of it. */
+export interface ChatRoute {
+  channel: string;
+  accountId?: string;
+  chatId?: string;
+  /** In a direct chat, whom it is with: platforms often name the chat by them. */
+  peerId?: string;
+  /** The platform's id of the message that the turn answers. */
+  messageId?: string;
+  /** Where its messages are handed over; absent: nowhere. */
+  url?: string;
+}
+
+/** What the model asks for. */
+export interface MessageAddress {
+  channel?: string | undefined;
+  to?: string | undefined;
+}
+
+export interface OpenChannels {
+  /** The channels that exist. */
+  known: readonly string[];
+  /** Those of them that may be written to beside the session's own chat; `*`: all. */
+  open: readonly string[];
+  /** Where messages of other chats are handed over; absent: nowhere. */
+  url?: string | undefined;
+}
+
+/** Whom a message is for, as whoever hands it on is told. */
+export interface Recipient {
+  channel: string;
+  accountId?: string;
+  chatId?: string;
+}
+
+export type MessageTarget =
+  | { kind: 'target'; url: string; recipient: Recipient; isOwnChat: boolean }
+  /** `field` is what the model has to change. */
+  | { kind: 'refused'; field: 'channel' | 'to' | 'message'; reason: string };
+
+/** The route of a message's chat. */
+export function chatRouteOf(message: InboundMessage, defaultUrl: string | undefined): ChatRoute {
+  const { accountId, chatId, messageId, deliver, sender } = message;
+  const url = deliver?.url ?? defaultUrl;
+  return {
+    channel: channelOf(message),
+    ...(accountId === undefined ? {} : { accountId }),
+    ...(chatId === undefined ? {} : { chatId }),
+    ...(isDirect(message) && sender?.id !== undefined ? { peerId: sender.id } : {}),
+    ...(messageId === undefined ? {} : { messageId }),
+    ...(url === undefined ? {} : { url }),
+  };
+}
+
+/** True when an address means the session's own chat. */
+export function isOwnChat({ channel, to }: MessageAddress, own: ChatRoute): boolean {
+  if (channel !== undefined && channel !== own.channel) return false;
+  return to === undefined || to === own.chatId || to === own.peerId;
+}
+
+/** Decides where a message goes; `own` is null when nobody has written to the session yet. */
+export function decideTarget(address: MessageAddress, own: ChatRoute | null, channels: OpenChannels): MessageTarget {
+  if (own !== null && isOwnChat(address, own)) return toOwnChat(own);
+  const { to } = address;
+  const channel = address.channel ?? own?.channel;
+  const open = openNames(channels);
+  if (channel === undefined || !open.includes(channel)) return notOpen({ channel, to }, own, open);
+  if (to === undefined) return { kind: 'refused', field: 'to', reason: `is needed to write to ${channel}` };
+  if (channels.url === undefined) return nowhere();
+  return { kind: 'target', url: channels.url, recipient: { channel, chatId: to }, isOwnChat: false };
+}
+
+function openNames({ known, open }: OpenChannels): readonly string[] {
+  return open.includes('*') ? known : known.filter((name) => open.includes(name));
+}
+
+function toOwnChat({ url, channel, accountId, chatId }: ChatRoute): MessageTarget {
+  if (url === undefined) return nowhere();
+  const recipient = {
+    channel,
+    ...(accountId === undefined ? {} : { accountId }),
+    ...(chatId === undefined ? {} : { chatId }),
+  };
+  return { kind: 'target', url, recipient, isOwnChat: true };
+}
+
+function notOpen({ channel, to }: MessageAddress, own: ChatRoute | null, open: readonly string[]): MessageTarget {
+  const others = open.length === 0 ? '' : ` Open channels: ${open.join(', ')}.`;
+  if (own === null) {
+    const given = channel === undefined ? 'is missing' : `${JSON.stringify(channel)} may not be written to`;
+    return { kind: 'refused', field: 'channel', reason: `${given}: nobody has written to this session yet.${others}` };
+  }
+  const isOtherChannel = channel !== own.channel;
+  return {
+    kind: 'refused',
+    field: isOtherChannel ? 'channel' : 'to',
+    reason: `${JSON.stringify(isOtherChannel ? channel : to)} may not be written to. Without channel and to, the message goes to this chat.${others}`,
+  };
+}
+
+function nowhere(): MessageTarget {
+  return {
+    kind: 'refused',
+    field: 'message',
+    reason: 'cannot leave: no place is configured that takes messages out. Say it in your reply instead.',
+  };
+}
+
+/** Whether a reply says what was said already: blanks aside, the same. */
+export function saysTheSame(a: string, b: string): boolean {
+  return withoutGaps(a) === withoutGaps(b);
+}
+
+function withoutGaps(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
+}

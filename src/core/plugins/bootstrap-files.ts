@@ -1,0 +1,35 @@
+// The workspace files of a prompt after plugins had their way with them.
+import type { WorkspaceFile } from '../prompt/system-input.ts';
+import { readList } from './plugin-text.ts';
+
+/** The most files of one prompt. */
+const FILES_MAX = 100;
+
+export interface ReadFiles {
+  files: WorkspaceFile[];
+  /** The places in the list of what is no file: it has no path, or its content is no text. */
+  dropped: number[];
+}
+
+/**
+ * The list as it may be shown. An entry needs a `path`; its `name` is else the last part of the path, and a `content` of null or nothing
+ * means that the file is not there. Throws `PluginValueError` when the list is none any more.
+ */
+export function readBootstrapFiles(value: unknown): ReadFiles {
+  const files: WorkspaceFile[] = [];
+  const dropped: number[] = [];
+  for (const [index, item] of readList(value, 'bootstrapFiles', FILES_MAX).entries()) {
+    const { name, path, content } = (item ?? {}) as Partial<Record<keyof WorkspaceFile, unknown>>;
+    const isContent = content === undefined || content === null || typeof content === 'string';
+    if (typeof path !== 'string' || path.trim() === '' || !isContent) {
+      dropped.push(index);
+      continue;
+    }
+    files.push({
+      name: typeof name === 'string' && name !== '' ? name : path.slice(path.lastIndexOf('/') + 1),
+      path,
+      content: content?.replaceAll('\0', '').toWellFormed() ?? null,
+    });
+  }
+  return { files, dropped };
+}

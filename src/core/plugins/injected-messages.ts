@@ -1,0 +1,136 @@
+// Messages that plugins put in front of a history, checked. They are no entries: no limit counts them, no pruning or compaction sees
+// them, and nothing that happens to the history later drops them. Roles and pairs are put right where they meet the history.
+import type { ContentBlock, ImageBlock, TextBlock } from '../content.ts';
+import type { ModelMessage } from '../model-request.ts';
+import { kindOf, PluginValueError, readList, readObject, readText } from './plugin-text.ts';
+
+/** The most messages of one handler, and blocks of one message. */
+const MESSAGES_MAX = 200;
+const BLOCKS_MAX = 100;
+/** The provider takes images of 5 MiB, counted in base64. */
+const IMAGE_CHARS_MAX = 5 * 1024 * 1024;
+const IMAGE_TYPES: ReadonlySet<unknown> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
+
+/** A message with the plugin that it is of. */
+export interface InjectedMessage extends ModelMessage {
+  plugin: string;
+}
+
+/**
+ * The messages that a plugin returned: `{role: 'user' | 'assistant', content: text | blocks}`, blocks being text, images, tool calls and
+ * tool results. Blank ones are left out. Throws `PluginValueError` with the place of what is wrong.
+ */
+export function readInjectedMessages(plugin: string, value: unknown, path = 'injectMessages'): InjectedMessage[] {
+  if (value === undefined || value === null) return [];
+  return readList(value, path, MESSAGES_MAX).flatMap((item, index) => {
+    const at = `${path}[${index}]`;
+    const { role, content } = readObject(item, at);
+    if (role !== 'user' && role !== 'assistant') {
+      throw new PluginValueError(
+        `${at}.role`,
+        `must be "user" or "assistant", not ${JSON.stringify(role) ?? 'nothing'}`,
+      );
+    }
+    const blocks = readContent(content, `${at}.content`);
+    return blocks.length === 0 ? [] : [{ plugin, role, content: blocks }];
+  });
+}
+
+function readContent(value: unknown, path: string): ContentBlock[] {
+  if (typeof value === 'string') return textBlocks(value, path);
+  return readList(value, path, BLOCKS_MAX).flatMap((item, index) => readBlock(item, `${path}[${index}]`));
+}
+
+function readBlock(value: unknown, path: string): ContentBlock[] {
+  const block = readObject(value, path);
+  switch (block['type']) {
+    case 'text':
+      return textBlocks(block['text'], `${path}.text`);
+    case 'image':
+      return [readImage(block, path)];
+    case 'tool_use': {
+      const { id, name, input } = block;
+      return [
+        {
+          type: 'tool_use',
+          id: readId(id, `${path}.id`),
+          name: readName(name, `${path}.name`),
+          input: readInput(input, path),
+        },
+      ];
+    }
+    case 'tool_result':
+      return [readResult(block, path)];
+    default:
+      throw new PluginValueError(
+        `${path}.type`,
+        `must be "text", "image", "tool_use" or "tool_result", not ${JSON.stringify(block['type']) ?? 'nothing'}`,
+      );
+  }
+}
+
+function textBlocks(value: unknown, path: string): TextBlock[] {
+  if (value === undefined) throw new PluginValueError(path, 'must be a text, not nothing');
+  const text = readText(value, path);
+  return text === null ? [] : [{ type: 'text', text }];
+}
+
+function readImage(block: Record<string, unknown>, path: string): ImageBlock {
+  const { type, media_type, data } = readObject(block['source'], `${path}.source`);
+  if (type !== 'base64') throw new PluginValueError(`${path}.source.type`, 'must be "base64"');
+  if (!IMAGE_TYPES.has(media_type)) {
+    throw new PluginValueError(`${path}.source.media_type`, `must be one of ${[...IMAGE_TYPES].join(', ')}`);
+  }
+  if (typeof data !== 'string' || !/^[A-Za-z0-9+/]+={0,2}$/.test(data)) {
+    throw new PluginValueError(`${path}.source.data`, 'must be base64');
+  }
+  if (data.length > IMAGE_CHARS_MAX) {
+    throw new PluginValueError(
+      `${path}.source.data`,
+      `has ${data.length} characters, more than the ${IMAGE_CHARS_MAX} allowed`,
+    );
+  }
+  return { type: 'image', source: { type, media_type: String(media_type), data } };
+}
+
+function readResult(block: Record<string, unknown>, path: string): ContentBlock {
+  const { content, is_error } = block;
+  const parts =
+    typeof content === 'string' ? textBlocks(content, `${path}.content`) : readParts(content, `${path}.content`);
+  return {
+    type: 'tool_result',
+    tool_use_id: readId(block['tool_use_id'], `${path}.tool_use_id`),
+    content: parts.length === 0 ? '(empty)' : parts,
+    ...(is_error === true ? { is_error } : {}),
+  };
+}
+
+function readParts(value: unknown, path: string): (TextBlock | ImageBlock)[] {
+  return readList(value, path, BLOCKS_MAX).flatMap((item, index): (TextBlock | ImageBlock)[] => {
+    const at = `${path}[${index}]`;
+    const part = readObject(item, at);
+    return part['type'] === 'image' ? [readImage(part, at)] : textBlocks(part['text'], `${at}.text`);
+  });
+}
+
+function readId(value: unknown, path: string): string {
+  if (typeof value === 'string' && /^[a-zA-Z0-9_-]{1,100}$/.test(value)) return value;
+  throw new PluginValueError(path, 'must be 1 to 100 of a-z A-Z 0-9 _ -');
+}
+
+function readName(value: unknown, path: string): string {
+  if (typeof value === 'string' && /^[a-zA-Z0-9_-]{1,128}$/.test(value)) return value;
+  throw new PluginValueError(path, 'must be 1 to 128 of a-z A-Z 0-9 _ -');
+}
+
+function readInput(value: unknown, path: string): unknown {
+  const input = readObject(value, `${path}.input`);
+  // What cannot be written as JSON cannot be sent; what is written differs from what was given in nothing that matters.
+  try {
+    return JSON.parse(JSON.stringify(input), (_key, part: unknown) =>
+      typeof part === 'string' ? part.replaceAll('\0', '').toWellFormed() : part,
+    );
+  } catch {
+    throw new PluginValueError(`${path}.input`, `must be JSON, not ${kindOf(input)} that cannot be written as it`);
+  }
+}

@@ -1,0 +1,52 @@
+// The first run of an agent: as long as its workspace holds BOOTSTRAP.md, setup is pending, and a prompt says so. How much is asked
+// for depends on whether the session is one in which setup can be done at all.
+import type { SessionKind } from '../session-key.ts';
+import { ownPart, type PromptPart } from './prompt-parts.ts';
+import type { PromptKind } from './user-prompt.ts';
+
+/** `full`: carry it out; `limited`: it cannot be carried out here, say so; `none`: say nothing. */
+export type BootstrapMode = 'full' | 'limited' | 'none';
+
+export interface BootstrapSituation {
+  /** True while BOOTSTRAP.md is there and says something. */
+  isPending: boolean;
+  /** What the turn answers. */
+  kind: PromptKind;
+  sessionKind: SessionKind;
+  /** True when the agent works in its own workspace, and not in a copy that is thrown away. */
+  isOwnWorkspace: boolean;
+  /** True when it can read the file and change others. */
+  hasFileAccess: boolean;
+}
+
+const DELEGATED: ReadonlySet<SessionKind> = new Set(['subagent', 'cron', 'heartbeat']);
+
+/** Somebody must be there to answer, so only messages count, and only in sessions of the agent's own. */
+export function bootstrapModeOf(situation: BootstrapSituation): BootstrapMode {
+  const { isPending, kind, sessionKind, isOwnWorkspace, hasFileAccess } = situation;
+  const isInteractive = kind === 'message' || kind === 'followup';
+  if (!isPending || !isInteractive || DELEGATED.has(sessionKind)) return 'none';
+  return isOwnWorkspace && hasFileAccess ? 'full' : 'limited';
+}
+
+/** What stands in front of the user prompt while setup is pending. */
+export function bootstrapParts(mode: BootstrapMode): PromptPart[] {
+  if (mode === 'none') return [];
+  return [ownPart('bootstrap-pending', (mode === 'full' ? FULL : LIMITED).join('\n'))];
+}
+
+const FULL = [
+  '[Bootstrap pending]',
+  'The workspace still holds BOOTSTRAP.md: you have not been set up yet.',
+  'Read BOOTSTRAP.md from the workspace and follow it now, before you answer in any other way.',
+  'If you can finish all of it in this session, do. If something stands in the way, do as much as you can and say what it is.',
+  'Neither say nor imply that setup is finished before it is, and do not pass over it with a ready-made greeting.',
+  'When all of it is done, remove BOOTSTRAP.md as it tells you to: its presence is what makes setup pending.',
+];
+
+const LIMITED = [
+  '[Bootstrap pending]',
+  'The workspace still holds BOOTSTRAP.md, but setup cannot be carried out from this session.',
+  'Say so briefly, answer what can be answered all the same, and do not claim that setup is finished.',
+  'Name the simplest next step: a session in which you can read and change the files of your own workspace.',
+];

@@ -1,0 +1,69 @@
+// A prompt as the parts that it is put together from: whose words each is, and whether they may be trusted. The text that the
+// model is sent is the parts joined; where each of them stands in it is kept with it, so that nobody has to guess afterwards.
+import { closingFenceOf } from './code-fence.ts';
+
+/** `trusted`: Holdfast, the configuration or a plugin wrote it. `untrusted`: it came from outside, with whatever frame it has. */
+export type Trust = 'trusted' | 'untrusted';
+
+/** Whose words a part of a prompt holds; a plugin is named. */
+export type PartOrigin = 'holdfast' | 'configuration' | 'sender' | 'channel' | `plugin:${string}`;
+
+/** One part of a prompt. */
+export interface PromptPart {
+  /** What it is: `system-event`, `body`. Several parts may have the same name. */
+  name: string;
+  origin: PartOrigin;
+  trust: Trust;
+  /** Not empty. */
+  text: string;
+  /** True when only a line break, and no blank line, separates it from the part before. */
+  isTight?: boolean;
+}
+
+/** Where a part stands in the text: `[start, end)` in UTF-16 units. */
+export interface PartSpan {
+  name: string;
+  origin: PartOrigin;
+  trust: Trust;
+  start: number;
+  end: number;
+}
+
+/** What was said, without what was added around it: not in the text, kept beside it for people to read. */
+export interface CleanBody {
+  name: 'clean-body';
+  text: string;
+}
+
+/**
+ * The text of the parts in their order, and where each of them stands. A code fence that words from outside leave open is closed
+ * behind them, so that what follows is not read as code of theirs.
+ */
+export function joinParts(parts: readonly PromptPart[]): { text: string; spans: PartSpan[] } {
+  let text = '';
+  let openFence: string | null = null;
+  const spans = parts.map(({ name, origin, trust, text: own, isTight }) => {
+    if (openFence !== null) text += `\n${openFence}`;
+    if (text !== '') text += isTight === true ? '\n' : '\n\n';
+    const start = text.length;
+    text += own;
+    openFence = trust === 'untrusted' ? closingFenceOf(own) : null;
+    return { name, origin, trust, start, end: text.length };
+  });
+  return { text, spans };
+}
+
+/** A part in Holdfast's own words. */
+export function ownPart(name: string, text: string): PromptPart {
+  return { name, origin: 'holdfast', trust: 'trusted', text };
+}
+
+/** The same parts, the first of them directly under what comes before. */
+export function tighten(parts: readonly PromptPart[]): PromptPart[] {
+  return parts.map((part, index) => (index === 0 ? { ...part, isTight: true } : part));
+}
+
+/** The same parts, the first of them after a blank line. */
+export function loosen(parts: readonly PromptPart[]): PromptPart[] {
+  return parts.map((part, index) => (index === 0 ? { ...part, isTight: false } : part));
+}

@@ -1,0 +1,72 @@
+// What a provider or a plugin says to the prompt. It may put a text at two fixed places and say three sections in other words;
+// nothing else of the prompt is theirs, and the safety section is nobody's.
+import { FULL_AND_MINIMAL } from '../prompt-mode.ts';
+import type { Contributed, OverridableSection, Section, SectionOrigin, SystemPromptInput } from '../system-input.ts';
+
+export const interactionStyle: Section = {
+  name: 'interaction-style',
+  modes: FULL_AND_MINIMAL,
+  origin: (input) => overrideOf(input, 'interaction_style')?.origin ?? 'configuration',
+  lines: (input) => [overrideOf(input, 'interaction_style')?.text ?? null],
+};
+
+export const providerPrefix: Section = {
+  name: 'provider-prefix',
+  modes: FULL_AND_MINIMAL,
+  origin: (input) => originOf(input, 'stablePrefix'),
+  lines: (input) => textsOf(input, 'stablePrefix'),
+};
+
+export const providerSuffix: Section = {
+  name: 'provider-suffix',
+  modes: FULL_AND_MINIMAL,
+  origin: (input) => originOf(input, 'dynamicSuffix'),
+  lines: (input) => textsOf(input, 'dynamicSuffix'),
+};
+
+/** A section that a contribution may say in its own words, heading included. */
+export function overridable(section: Section, name: OverridableSection): Section {
+  return {
+    ...section,
+    origin: (input) => overrideOf(input, name)?.origin ?? (section.origin as SectionOrigin),
+    lines: (input) => {
+      const override = overrideOf(input, name);
+      return override === null ? section.lines(input) : [override.text];
+    },
+  };
+}
+
+/** The first override of a section that says anything. */
+function overrideOf(
+  input: SystemPromptInput,
+  name: OverridableSection,
+): { text: string; origin: SectionOrigin } | null {
+  for (const { sectionOverrides, origin } of input.contributions ?? []) {
+    const text = normalised(sectionOverrides?.[name]);
+    if (text !== '') return { text, origin };
+  }
+  return null;
+}
+
+type Place = 'stablePrefix' | 'dynamicSuffix';
+
+function textsOf(input: SystemPromptInput, place: Place): string[] {
+  return speakersOf(input, place).map((contributed) => normalised(contributed[place]));
+}
+
+// Of several that speak at one place, the first names the section.
+function originOf(input: SystemPromptInput, place: Place): SectionOrigin {
+  return speakersOf(input, place)[0]?.origin ?? 'configuration';
+}
+
+function speakersOf({ contributions = [] }: SystemPromptInput, place: Place): Contributed[] {
+  return contributions.filter((contributed) => normalised(contributed[place]) !== '');
+}
+
+/** One form for texts that people typed: `\n`, no blanks at the ends of lines, nothing around. */
+function normalised(text: string | undefined): string {
+  return (text ?? '')
+    .replace(/\r\n?/g, '\n')
+    .replace(/[^\S\n]+$/gm, '')
+    .trim();
+}

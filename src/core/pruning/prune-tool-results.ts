@@ -1,0 +1,244 @@
+// Pruning: old tool results are most of a long context and least of its worth. This file decides how much of them a request still
+// shows, and shows it. Rows are never changed; what is pruned is the view of one request.
+//
+// When. A provider keeps the prefix of the last request for some minutes (the ttl) and takes it at a tenth of the price. Changing
+// old messages would throw that away, so nothing is decided while the cache may still be warm: the caller asks only when the
+// time since the last call is over the ttl. What was decided is kept (`PruningView`) and shown again byte for byte by
+// every later request, until the cache has gone cold once more and the context has grown enough to go further.
+//
+// How far. The context is estimated in characters and held against the model's window:
+//
+//     0 ------------ softTrimRatio ------------ hardClearRatio ------------ 1
+//       nothing        results longer than        oldest results first are
+//                      maxChars keep their        replaced by a placeholder,
+//                      head and their tail        until it is below again
+//
+// Clearing is worth its loss only when there is much to win: it needs `minPrunableToolChars` of prunable results.
+//
+// What stays. Everything that is no tool result. Results before the first words of a user (what a session was set up with), results
+// behind the last `keepLastAssistants` answers (what the model works with), results that hold images, results of tools that
+// the configuration keeps, and messages that are of no row (a plugin put them there).
+//
+// How it is remembered. Both measures go from old to new and stop somewhere, so two numbers say all: results of calls in answers
+// up to `trimmedUntil` are trimmed, up to `clearedUntil` cleared. They are numbers of entries, which stay the same whatever else
+// the view leaves out, so a later request finds the same results again even when its history begins elsewhere.
+//
+// What must hold (properties in the test): pruning never raises the estimate, never touches what is protected, and pruning what
+// is pruned changes nothing.
+import type { ContentBlock, ToolResultBlock } from '../content.ts';
+import type { ModelMessage } from '../model-request.ts';
+import { headOf, tailOf } from '../prompt/cut-text.ts';
+import { CHARS_PER_TOKEN, charsOfBlock, estimateChars } from '../token-estimate.ts';
+import type { PruningView } from '../view.ts';
+
+/** Messages of a request with the numbers of the entries that they begin with; below 1: of no row. */
+export interface PruneMaterial {
+  messages: readonly ModelMessage[];
+  seqs: readonly number[];
+}
+
+/** The names of the configuration (`contextPruning`), and the model's context window. */
+export interface PruningSettings {
+  keepLastAssistants: number;
+  softTrimRatio: number;
+  hardClearRatio: number;
+  minPrunableToolChars: number;
+  softTrim: { maxChars: number; headChars: number; tailChars: number };
+  hardClear: { enabled: boolean; placeholder: string };
+  tools: { allow: string[]; deny: string[] };
+  contextTokens: number;
+}
+
+/** More than what the cut and its note add to head and tail. */
+const TRIM_ROOM_CHARS = 160;
+
+/**
+ * How far to prune now; `before` is how far it was pruned until now. Returns `before` when it need not go further, also when that
+ * is undefined: nothing is pruned.
+ */
+export function decidePruning(
+  material: PruneMaterial,
+  settings: PruningSettings,
+  before?: PruningView,
+): PruningView | undefined {
+  const windowChars = settings.contextTokens * CHARS_PER_TOKEN;
+  const shown = before === undefined ? material.messages : applyPruning(material, before);
+  let totalChars = estimateChars(shown);
+  if (totalChars / windowChars < settings.softTrimRatio) return before;
+
+  const trimmed = viewOf(settings, before);
+  const groups = prunableGroups({ messages: shown, seqs: material.seqs }, trimmed, settings.keepLastAssistants);
+  for (const group of groups) {
+    const results = group.results.map((block) => trim(block, trimmed));
+    const savedChars = charsOf(group.results) - charsOf(results);
+    if (savedChars === 0) continue;
+    totalChars -= savedChars;
+    group.results = results;
+    trimmed.trimmedUntil = Math.max(trimmed.trimmedUntil, group.seq);
+  }
+  const toolChars = groups.reduce((sum, { results }) => sum + plainCharsOf(results), 0);
+  if (settings.hardClear.enabled && toolChars >= settings.minPrunableToolChars) {
+    for (const { seq, results } of groups) {
+      if (totalChars / windowChars < settings.hardClearRatio) break;
+      const savedChars = charsOf(results) - charsOf(results.map((block) => clear(block, trimmed)));
+      if (savedChars === 0) continue;
+      totalChars -= savedChars;
+      trimmed.clearedUntil = Math.max(trimmed.clearedUntil, seq);
+    }
+  }
+  return isFurther(trimmed, before) ? trimmed : before;
+}
+
+/** The messages as a request shows them; those that stay whole are the same objects. `known` spares building one twice. */
+export function applyPruning(
+  { messages, seqs }: PruneMaterial,
+  view: PruningView,
+  known: WeakMap<ModelMessage, ModelMessage> = new WeakMap(),
+): ModelMessage[] {
+  const start = firstWordsAt(messages, seqs);
+  const until = Math.max(view.trimmedUntil, view.clearedUntil);
+  return messages.map((message, at) => {
+    const seq = seqs[at - 1] ?? 0;
+    if (at <= start || seq < 1 || seq > until || message.role !== 'user') return message;
+    const pruned = known.get(message) ?? prune(message, messages[at - 1], seq, view);
+    known.set(message, pruned);
+    return pruned;
+  });
+}
+
+/** The prunable results of one answer's calls. */
+interface Group {
+  seq: number;
+  results: ToolResultBlock[];
+}
+
+function prunableGroups({ messages, seqs }: PruneMaterial, view: PruningView, keepLastAssistants: number): Group[] {
+  const groups: Group[] = [];
+  const start = firstWordsAt(messages, seqs);
+  const end = lastAnswersAt(messages, keepLastAssistants);
+  for (let at = start + 1; at < end; at += 1) {
+    const message = messages[at];
+    const seq = seqs[at - 1] ?? 0;
+    if (message?.role !== 'user' || seq < 1) continue;
+    const isPrunable = prunableIn(messages[at - 1], view);
+    const results = message.content.filter((block) => isPrunable(block));
+    if (results.length > 0) groups.push({ seq, results });
+  }
+  return groups;
+}
+
+/** Where the first words of a user stand; everything before is what the session was set up with. */
+function firstWordsAt(messages: readonly ModelMessage[], seqs: readonly number[]): number {
+  const at = messages.findIndex(
+    ({ role, content }, index) =>
+      role === 'user' && (seqs[index] ?? 0) > 0 && content.some(({ type }) => type === 'text'),
+  );
+  return at === -1 ? messages.length : at;
+}
+
+/** Where the last answers begin that keep what follows them; 0 when there are not so many. */
+function lastAnswersAt(messages: readonly ModelMessage[], count: number): number {
+  if (count <= 0) return messages.length;
+  let left = count;
+  for (let at = messages.length - 1; at >= 0; at -= 1) {
+    if (messages[at]?.role !== 'assistant') continue;
+    left -= 1;
+    if (left === 0) return at;
+  }
+  return 0;
+}
+
+function prune(message: ModelMessage, answer: ModelMessage | undefined, seq: number, view: PruningView): ModelMessage {
+  const isPrunable = prunableIn(answer, view);
+  const content = message.content.map((block) => {
+    if (!isPrunable(block)) return block;
+    const trimmed = seq <= view.trimmedUntil ? trim(block, view) : block;
+    return seq <= view.clearedUntil ? clear(trimmed, view) : trimmed;
+  });
+  return content.every((block, index) => block === message.content[index]) ? message : { ...message, content };
+}
+
+/** Tells which blocks behind an answer may be pruned: results of tools that are not kept, without images. */
+function prunableIn(
+  answer: ModelMessage | undefined,
+  { tools }: PruningView,
+): (block: ContentBlock) => block is ToolResultBlock {
+  const names = new Map<string, string>();
+  for (const block of answer?.content ?? []) if (block.type === 'tool_use') names.set(block.id, block.name);
+  return (block): block is ToolResultBlock => {
+    if (block.type !== 'tool_result' || hasImage(block)) return false;
+    const name = names.get(block.tool_use_id);
+    return name !== undefined && isPrunableTool(name.toLowerCase(), tools);
+  };
+}
+
+function isPrunableTool(name: string, { allow, deny }: PruningView['tools']): boolean {
+  if (deny.some((pattern) => isLike(name, pattern))) return false;
+  return allow.length === 0 || allow.some((pattern) => isLike(name, pattern));
+}
+
+/** True when a name fits a pattern in which `*` stands for anything. */
+function isLike(name: string, pattern: string): boolean {
+  const [first = '', ...rest] = pattern.trim().toLowerCase().split('*');
+  if (!name.startsWith(first)) return false;
+  const last = rest.pop();
+  if (last === undefined) return name === first;
+  let from = first.length;
+  for (const part of rest) {
+    const at = name.indexOf(part, from);
+    if (at === -1) return false;
+    from = at + part.length;
+  }
+  return name.length - last.length >= from && name.endsWith(last);
+}
+
+function hasImage({ content }: ToolResultBlock): boolean {
+  return typeof content !== 'string' && content.some(({ type }) => type === 'image');
+}
+
+function trim(block: ToolResultBlock, { maxChars, headChars, tailChars }: PruningView): ToolResultBlock {
+  if (plainCharsOf([block]) <= Math.max(maxChars, headChars + tailChars + TRIM_ROOM_CHARS)) return block;
+  const text = textOfResult(block);
+  const note = `[Tool result trimmed: kept first ${headChars} chars and last ${tailChars} chars of ${text.length} chars.]`;
+  return withText(block, `${headOf(text, headChars)}\n...\n${tailOf(text, tailChars)}\n\n${note}`);
+}
+
+function clear(block: ToolResultBlock, { placeholder }: PruningView): ToolResultBlock {
+  return plainCharsOf([block]) <= placeholder.length ? block : withText(block, placeholder);
+}
+
+function withText(block: ToolResultBlock, text: string): ToolResultBlock {
+  return { ...block, content: typeof block.content === 'string' ? text : [{ type: 'text', text }] };
+}
+
+function textOfResult({ content }: ToolResultBlock): string {
+  if (typeof content === 'string') return content;
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+}
+
+function charsOf(results: readonly ToolResultBlock[]): number {
+  return results.reduce((sum, block) => sum + charsOfBlock(block), 0);
+}
+
+function plainCharsOf(results: readonly ToolResultBlock[]): number {
+  let chars = 0;
+  for (const { content } of results) {
+    if (typeof content === 'string') chars += content.length;
+    else for (const part of content) if (part.type === 'text') chars += part.text.length;
+  }
+  return chars;
+}
+
+function viewOf({ softTrim, hardClear, tools }: PruningSettings, before: PruningView | undefined): PruningView {
+  return {
+    trimmedUntil: before?.trimmedUntil ?? 0,
+    clearedUntil: before?.clearedUntil ?? 0,
+    ...softTrim,
+    placeholder: hardClear.placeholder,
+    tools,
+  };
+}
+
+function isFurther(view: PruningView, before: PruningView | undefined): boolean {
+  return view.trimmedUntil > (before?.trimmedUntil ?? 0) || view.clearedUntil > (before?.clearedUntil ?? 0);
+}

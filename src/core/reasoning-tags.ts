@@ -1,0 +1,139 @@
+// Reasoning that a model was told to write in tags: of `<think>...</think><final>...</final>` only the inside of `<final>` is a reply.
+// A text is read in pieces by two filters: the first takes the reasoning out, the second finds the reply in what is left.
+import { chainFilters, filterWhole, type TextFilter } from './text-filter.ts';
+
+const OPEN_THINK = /<(think(?:ing)?|thought)(?:\s[^>]*)?>/gi;
+/** What may become one when the text goes on. */
+const OPEN_THINK_PART =
+  /<(?:t|th|thi|thin|think|thinki|thinkin|thinking|tho|thou|thoug|though|thought)?$|<(?:think(?:ing)?|thought)\s[^>]*$/i;
+// One that is not closed ends where the reply begins.
+const THINK = /<(think(?:ing)?|thought)(?:\s[^>]*)?>(?:[^]*?<\/\1\s*>|[^]*?(?=<final)|[^]*$)/gi;
+const STRAY_CLOSE = /^[^]*<\/(?:think(?:ing)?|thought)\s*>/i;
+
+const OPEN_FINAL = /<final(?:\s[^>]*)?>/gi;
+const OPEN_FINAL_PART = /<(?:f|fi|fin|fina|final)?$|<final\s[^>]*$/i;
+const CLOSE_FINAL = /<\/final\s*>/gi;
+const CLOSE_FINAL_PART = /<(?:\/|\/f|\/fi|\/fin|\/fina|\/final\s*)?$/i;
+
+/**
+ * What of an answer the user is shown: the inside of `<final>`, else what stands outside of `<think>`. A tag that is not closed goes
+ * to the end. Only for models that were told to use the tags: to others they are words.
+ */
+export function withoutReasoning(text: string): string {
+  return filterWhole(createReasoningFilter(), text).trim();
+}
+
+/** As `withoutReasoning`, but for blanks at the ends. What stands in no `<final>` is certain only when the text has ended. */
+export function createReasoningFilter(): TextFilter {
+  return chainFilters([createThinkFilter(), createFinalFilter()]);
+}
+
+/** Takes `<think>...</think>` out. */
+function createThinkFilter(): TextFilter {
+  let pending = '';
+  /** What the open `<think>` at the beginning of `pending` is called; null: none is open. */
+  let open: string | null = null;
+  /** Up to here nothing was found. */
+  let searched = 0;
+
+  const drop = (length: number): void => {
+    pending = pending.slice(length);
+    searched = 0;
+  };
+  return {
+    push(piece) {
+      pending += piece;
+      let done = '';
+      for (;;) {
+        const tag = find(pending, open === null ? OPEN_THINK : closeOf(open), searched);
+        if (tag === null) break;
+        if (open === null) {
+          open = tag[1] ?? '';
+          done += pending.slice(0, tag.index);
+          drop(tag.index);
+          searched = tag[0].length;
+        } else {
+          open = null;
+          drop(tag.index + tag[0].length);
+        }
+      }
+      if (open !== null) {
+        searched = Math.max(searched, partAt(pending, closePartOf(open), searched));
+        return done;
+      }
+      const heldFrom = partAt(pending, OPEN_THINK_PART, 0);
+      done += pending.slice(0, heldFrom);
+      drop(heldFrom);
+      return done;
+    },
+    end: () => pending.replace(THINK, ''),
+  };
+}
+
+/** Finds the reply in a text without reasoning. */
+function createFinalFilter(): TextFilter {
+  let pending = '';
+  let place: 'before' | 'inside' | 'behind' = 'before';
+  /** Up to here nothing was found. */
+  let searched = 0;
+
+  return {
+    push(piece) {
+      pending += piece;
+      if (place === 'before') {
+        const open = find(pending, OPEN_FINAL, searched);
+        if (open === null) {
+          searched = partAt(pending, OPEN_FINAL_PART, searched);
+          return '';
+        }
+        place = 'inside';
+        pending = pending.slice(open.index + open[0].length);
+        searched = 0;
+      }
+      let done = '';
+      for (
+        let close = find(pending, CLOSE_FINAL, searched);
+        close !== null;
+        close = find(pending, CLOSE_FINAL, searched)
+      ) {
+        // Only the last one ends the reply: one before it is a word of it.
+        done += pending.slice(0, close.index);
+        pending = pending.slice(close.index);
+        searched = close[0].length;
+        place = 'behind';
+      }
+      const heldFrom = partAt(pending, CLOSE_FINAL_PART, searched);
+      if (place === 'behind') {
+        searched = heldFrom;
+        return done;
+      }
+      done += pending.slice(0, heldFrom);
+      pending = pending.slice(heldFrom);
+      searched = 0;
+      return done;
+    },
+    end() {
+      if (place === 'before') return pending.replace(STRAY_CLOSE, '').replace(CLOSE_FINAL, '');
+      return place === 'inside' ? pending : '';
+    },
+  };
+}
+
+function closeOf(name: string): RegExp {
+  return new RegExp(`</${name}\\s*>`, 'gi');
+}
+
+function closePartOf(name: string): RegExp {
+  return new RegExp(`<[^<>]{0,${name.length + 1}}$|</${name}\\s*$`, 'i');
+}
+
+function find(text: string, pattern: RegExp, from: number): RegExpExecArray | null {
+  pattern.lastIndex = from;
+  return pattern.exec(text);
+}
+
+/** Where, from a place on, the end of the text may become something; its length when it cannot. */
+function partAt(text: string, pattern: RegExp, from: number): number {
+  const at = text.slice(from).search(pattern);
+  return at < 0 ? text.length : from + at;
+}

@@ -1,0 +1,128 @@
+// What a cron expression says, parsed: the wall times that it means. Days are meant in the way of Unix: when both the day of the
+// month and the day of the week are limited, either of them is enough.
+import { dateOf, DAY_MS, daysInMonth, daysOf, HOUR_MS, MINUTE_MS, SECOND_MS, weekdayOf } from './civil-time.ts';
+
+/** `last`: so many days before the month's last. `near`: the weekday that is nearest to the day, within the month. */
+export type MonthDay =
+  | { kind: 'day'; day: number }
+  | { kind: 'last'; offset: number }
+  | { kind: 'near'; day: number }
+  | { kind: 'lastWeekday' };
+
+/** 0 is Sunday. `nth`: only the n-th of the month; `last`: only the last of the month. */
+export type WeekDay =
+  | { kind: 'day'; day: number }
+  | { kind: 'nth'; day: number; nth: number }
+  | { kind: 'last'; day: number };
+
+/** Each list in ascending order and without repeats; null: every day. */
+export interface CronFields {
+  seconds: readonly number[];
+  minutes: readonly number[];
+  hours: readonly number[];
+  monthDays: readonly MonthDay[] | null;
+  months: readonly number[];
+  weekDays: readonly WeekDay[] | null;
+}
+
+/** How far ahead a match is looked for: every combination of leap day and weekday comes back within 40 years. */
+const YEARS_MAX = 45;
+const HOURS_PER_DAY = 24;
+const MINUTES_PER_HOUR = 60;
+
+/** The first wall time that is meant and not before `wallMs`, a multiple of a second; null when none comes in 45 years. */
+export function nextWallTime(fields: CronFields, wallMs: number): number | null {
+  let day = Math.floor(wallMs / DAY_MS);
+  let restMs = wallMs - day * DAY_MS;
+  const lastYear = dateOf(day).year + YEARS_MAX;
+  for (;;) {
+    const date = dateOf(day);
+    if (date.year > lastYear) return null;
+    if (!fields.months.includes(date.month)) {
+      day = daysOf({ year: date.year, month: date.month, day: daysInMonth(date.year, date.month) }) + 1;
+    } else {
+      const timeMs = isDayMeant(fields, day) ? nextTimeOfDay(fields, restMs) : null;
+      if (timeMs !== null) return day * DAY_MS + timeMs;
+      day += 1;
+    }
+    restMs = 0;
+  }
+}
+
+/**
+ * True when the expression means a steady beat rather than times of day, as far as a shift of the clocks goes: it runs in every hour, and
+ * never pauses for longer than the shift. Such a beat follows elapsed time.
+ */
+export function isBeat({ hours, minutes }: CronFields, shiftMs: number): boolean {
+  if (hours.length < HOURS_PER_DAY) return false;
+  const pauses = minutes.map((minute, at) => (minutes[at + 1] ?? (minutes[0] ?? 0) + MINUTES_PER_HOUR) - minute);
+  return Math.max(...pauses) * MINUTE_MS <= shiftMs;
+}
+
+/** True when the expression means the top of every hour, where everybody's schedules meet. */
+export function isTopOfHour({ hours, minutes, seconds }: CronFields): boolean {
+  return hours.length === HOURS_PER_DAY && minutes.join() === '0' && seconds.join() === '0';
+}
+
+function nextTimeOfDay({ hours, minutes, seconds }: CronFields, fromMs: number): number | null {
+  const hour = Math.floor(fromMs / HOUR_MS);
+  const minute = Math.floor((fromMs % HOUR_MS) / MINUTE_MS);
+  const second = Math.floor((fromMs % MINUTE_MS) / SECOND_MS);
+  const [firstMinute = 0] = minutes;
+  const [firstSecond = 0] = seconds;
+  for (const nextHour of hours) {
+    if (nextHour < hour) continue;
+    if (nextHour > hour) return nextHour * HOUR_MS + firstMinute * MINUTE_MS + firstSecond * SECOND_MS;
+    for (const nextMinute of minutes) {
+      if (nextMinute < minute) continue;
+      const nextSecond = nextMinute > minute ? firstSecond : seconds.find((one) => one >= second);
+      if (nextSecond !== undefined) return nextHour * HOUR_MS + nextMinute * MINUTE_MS + nextSecond * SECOND_MS;
+    }
+  }
+  return null;
+}
+
+function isDayMeant({ monthDays, weekDays }: CronFields, day: number): boolean {
+  if (monthDays === null) return weekDays === null || weekDays.some((one) => isWeekDay(one, day));
+  return monthDays.some((one) => isMonthDay(one, day)) || (weekDays?.some((one) => isWeekDay(one, day)) ?? false);
+}
+
+function isMonthDay(meant: MonthDay, day: number): boolean {
+  const date = dateOf(day);
+  const lastDay = daysInMonth(date.year, date.month);
+  switch (meant.kind) {
+    case 'day':
+      return date.day === meant.day;
+    case 'last':
+      return date.day === lastDay - meant.offset;
+    case 'near':
+      return meant.day <= lastDay && date.day === nearestWeekday(day - date.day, meant.day, lastDay);
+    case 'lastWeekday':
+      return date.day === nearestWeekday(day - date.day, lastDay, lastDay);
+    default:
+      return meant satisfies never;
+  }
+}
+
+/** The day from Monday to Friday that is nearest to a day and in the same month; `base` is the day before its first. */
+function nearestWeekday(base: number, dayOfMonth: number, lastDay: number): number {
+  const weekday = weekdayOf(base + dayOfMonth);
+  if (weekday === 6) return dayOfMonth === 1 ? 3 : dayOfMonth - 1;
+  if (weekday === 0) return dayOfMonth === lastDay ? dayOfMonth - 2 : dayOfMonth + 1;
+  return dayOfMonth;
+}
+
+function isWeekDay(meant: WeekDay, day: number): boolean {
+  if (weekdayOf(day) !== meant.day) return false;
+  const date = dateOf(day);
+  switch (meant.kind) {
+    case 'day':
+      return true;
+    case 'nth':
+      return Math.ceil(date.day / 7) === meant.nth;
+    case 'last':
+      return date.day + 7 > daysInMonth(date.year, date.month);
+    default:
+      return meant satisfies never;
+  }
+}

@@ -1,0 +1,89 @@
+// A cron: what is to happen, when, and in which session. What a tick says to the model is decided here.
+import type { SessionKey } from '../ids.ts';
+import { neutralise } from '../prompt/untrusted-text.ts';
+import type { ThinkingLevel } from '../prompt/thinking-directive.ts';
+import { canonicalSessionKey } from '../session-key.ts';
+import type { MisfirePolicy } from './plan-ticks.ts';
+import type { Schedule } from './timetable.ts';
+
+/** `config`: the configuration file names it. `api`: a call made it. `agent`: an agent's tool did. */
+export type CronOrigin = 'config' | 'api' | 'agent';
+
+/** `main`: the agent's main session. `isolated`: one of its own, with a new transcript each time. `session:<key>`: that one. */
+export type CronTarget = 'main' | 'isolated' | `session:${string}`;
+
+/**
+ * `systemEvent`: a line in the next prompt of the session; `wake` says whether somebody sees to it that there is one. `agentTurn`: a turn
+ * of its own.
+ */
+export type CronPayload =
+  | { kind: 'systemEvent'; text: string }
+  | {
+      kind: 'agentTurn';
+      message: string;
+      /** For this turn alone, each; absent: as the session has it. */
+      model?: string;
+      thinking?: ThinkingLevel;
+      timeoutSeconds?: number;
+    };
+
+/**
+ * Where the answer goes. `none`: nowhere. `last`: where the last message of the session wanted its answer. `webhook`: to this URL, or to
+ * the configured one.
+ */
+export type CronDelivery = { mode: 'none' } | { mode: 'last' } | { mode: 'webhook'; url?: string };
+
+/** What whoever makes a cron decides. */
+export interface CronDefinition {
+  name: string;
+  agentId: string;
+  schedule: Schedule;
+  target: CronTarget;
+  payload: CronPayload;
+  /** For system events. `now`: the agent is asked at once. `next-heartbeat`: the line waits for a turn that comes anyway. */
+  wake: 'now' | 'next-heartbeat';
+  /** Null: as the configuration says. */
+  misfire: MisfirePolicy | null;
+  /** Null: where the configuration says. */
+  delivery: CronDelivery | null;
+  /** For what happens once: it goes when it has gone well. */
+  deleteAfterRun: boolean;
+}
+
+const NAME_CHARS_MAX = 200;
+
+/** The key of the session that a cron runs in. Throws `InvalidSessionKeyError`. */
+export function sessionKeyOf({ id, agentId, target }: { id: string; agentId: string; target: CronTarget }): SessionKey {
+  switch (target) {
+    case 'main':
+      return canonicalSessionKey(`agent:${agentId}:main`);
+    case 'isolated':
+      return canonicalSessionKey(`agent:${agentId}:cron:${id}`);
+    default: {
+      const key = target.slice('session:'.length);
+      return canonicalSessionKey(/^agent:/i.test(key) ? key : `agent:${agentId}:${key}`);
+    }
+  }
+}
+
+/** What the model is sent for a tick. The message is no more than somebody's words: what looks like Holdfast's own is neutralised. */
+export function tickText({ id, name, message }: { id: string; name: string; message: string }): string {
+  return `[cron:${id} ${oneLine(name)}] ${neutralise(message)}`;
+}
+
+/** The notice that a cron was switched off. */
+export function noticeText({ name, reason }: { name: string; reason: string }): string {
+  return `Cron job "${oneLine(name)}" was switched off: ${oneLine(reason)}`;
+}
+
+/** The context key of a cron's system events. */
+export function contextKeyOf(cronId: string): string {
+  return `cron:${cronId}`;
+}
+
+function oneLine(text: string): string {
+  return text
+    .replaceAll(/[\s\p{Cc}[\]]+/gu, ' ')
+    .trim()
+    .slice(0, NAME_CHARS_MAX);
+}

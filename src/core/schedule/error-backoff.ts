@@ -1,0 +1,77 @@
+// How a cron rests after it failed, and when it is given up.
+import { MINUTE_MS, SECOND_MS } from './civil-time.ts';
+
+const RESTS_MS = [30 * SECOND_MS, MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, 60 * MINUTE_MS];
+
+/** After so many failures in a row a cron is switched off, with a notice. */
+export const FAILURES_IN_A_ROW_MAX = 10;
+/** How often something that is to happen once is tried again when its failure may pass. */
+export const ONE_SHOT_RETRIES_MAX = 3;
+
+/** Failures that the same try later may not meet again. */
+const PASSING_CODES: ReadonlySet<string> = new Set([
+  'model_rate_limited',
+  'model_overloaded',
+  'model_unavailable',
+  'model_timeout',
+  'model_network',
+  'model_cut_stream',
+  'turn_timeout',
+]);
+
+/** How long to rest after so many failures in a row, at least 1: 30 s, 1 m, 5 m, 15 m, then 60 m. */
+export function restAfter(failures: number): number {
+  return RESTS_MS[Math.min(failures, RESTS_MS.length) - 1] ?? 0;
+}
+
+/** Why something is switched off that has done what it was to do. */
+export const DONE = 'done';
+
+/** What becomes of a cron after a run of it. Null values leave what is there. */
+export interface Aftermath {
+  failures: number;
+  /** Slots before it are passed over. */
+  notBeforeMs: number | null;
+  /** A slot beside the schedule: the next try of something that happens once. */
+  retrySlotMs: number | null;
+  /** Set: it is switched off, for this reason. */
+  disabledReason: string | null;
+  /** True when somebody has to be told that it was switched off. */
+  isNoticeOwed: boolean;
+}
+
+/** `cancelled`: somebody stopped it; that says nothing about the cron. */
+export type RunEnd = { kind: 'ok' } | { kind: 'cancelled' } | { kind: 'failed'; code: string; message: string };
+
+export interface RunCron {
+  isOneShot: boolean;
+  /** True when it goes after a run that went well. */
+  isDeletedAfterRun: boolean;
+  /** Failed runs in a row, before this one. */
+  failures: number;
+  /** True for a run that somebody asked for: the schedule goes on as if there had been none. */
+  isManual: boolean;
+}
+
+/** Decides what follows from the end of a run. */
+export function aftermathOf(end: RunEnd, cron: RunCron, nowMs: number): Aftermath {
+  const quiet: Aftermath = {
+    failures: cron.failures,
+    notBeforeMs: null,
+    retrySlotMs: null,
+    disabledReason: null,
+    isNoticeOwed: false,
+  };
+  if (cron.isManual || end.kind === 'cancelled') return quiet;
+  if (end.kind === 'ok') return { ...quiet, failures: 0, disabledReason: cron.isDeletedAfterRun ? DONE : null };
+  const failures = cron.failures + 1;
+  const restedMs = nowMs + restAfter(failures);
+  if (cron.isOneShot) {
+    const mayRetry = PASSING_CODES.has(end.code) && failures <= ONE_SHOT_RETRIES_MAX;
+    if (mayRetry) return { ...quiet, failures, retrySlotMs: restedMs };
+    return { ...quiet, failures, disabledReason: `failed: ${end.message}`, isNoticeOwed: true };
+  }
+  if (failures < FAILURES_IN_A_ROW_MAX) return { ...quiet, failures, notBeforeMs: restedMs };
+  const disabledReason = `failed ${failures} times in a row; the last time: ${end.message}`;
+  return { ...quiet, failures, disabledReason, isNoticeOwed: true };
+}

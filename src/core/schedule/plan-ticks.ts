@@ -1,0 +1,100 @@
+// What becomes of the slots of a cron that are due: fired, or passed over by the policy, each with its reason. Every slot gets
+// exactly one fate, and the next one follows from the last, however late somebody looks (G20).
+//
+// A slot is *missed* when a later one is due, too: nobody looked in between. What the policies do about missed slots:
+//   run_once   the latest slot fires, for all of them
+//   run_all    the latest `maxCatchUp` slots fire, in order
+//   skip       only the latest fires, and only when it is not too late for it
+import { MINUTE_MS } from './civil-time.ts';
+import { nextSlot, type Timetable } from './timetable.ts';
+
+export type MisfirePolicy = 'run_once' | 'run_all' | 'skip';
+
+/** `backoff`: the cron failed and was to rest. `superseded`: a later slot fired for it. `late`: the policy makes up for nothing. */
+export type PassedReason = 'backoff' | 'superseded' | 'late';
+
+/** The fate of a slot. `count`: of so many slots from this one on, when they are told of together; else 1. */
+export type Tick =
+  | { kind: 'fire'; slotMs: number }
+  | { kind: 'missed' | 'skipped'; slotMs: number; reason: PassedReason; count: number };
+
+export interface TickPlan {
+  /** Oldest first. */
+  ticks: Tick[];
+  /** The first slot without a fate; null: there will be none. */
+  nextSlotMs: number | null;
+  /** True when more slots are due than one plan takes: plan again at once. */
+  isBehind: boolean;
+}
+
+export interface DueCron {
+  timetable: Timetable;
+  /** The first slot without a fate. */
+  slotMs: number;
+  /** Slots are due so long after their time, see `staggerOf`. */
+  staggerMs: number;
+  /** Slots before it are passed over: the cron failed; null: none. */
+  notBeforeMs: number | null;
+  policy: MisfirePolicy;
+  /** The most slots that are made up for, at least 1. */
+  maxCatchUp: number;
+  nowMs: number;
+}
+
+/** How late a slot may fire under the policy `skip`. */
+const LATE_MS = MINUTE_MS;
+/** The most slots that one plan looks at. */
+const SLOTS_MAX = 5_000;
+/** More slots than this that are passed over for the same reason are told of in one row, with their number. */
+const ROWS_MAX = 1_000;
+
+/** Plans the slots that are due. No tick when none is. */
+export function planTicks(due: DueCron): TickPlan {
+  const slots: number[] = [];
+  let next: number | null = due.slotMs;
+  while (next !== null && next + due.staggerMs <= due.nowMs && slots.length < SLOTS_MAX) {
+    slots.push(next);
+    next = nextSlot(due.timetable, next);
+  }
+  const isBehind = next !== null && next + due.staggerMs <= due.nowMs;
+  const { notBeforeMs } = due;
+  const resting = notBeforeMs === null ? [] : slots.filter((slotMs) => slotMs < notBeforeMs);
+  const open = slots.slice(resting.length);
+  // When more is due, the latest slot is not among these: all of them are missed.
+  const fired = isBehind ? [] : firedOf(open, due);
+  const passed = open.slice(0, open.length - fired.length);
+  return {
+    ticks: [
+      ...passedTicks(resting, 'skipped', 'backoff'),
+      ...passedTicks(
+        passed,
+        due.policy === 'skip' ? 'skipped' : 'missed',
+        due.policy === 'skip' ? 'late' : 'superseded',
+      ),
+      ...fired.map((slotMs): Tick => ({ kind: 'fire', slotMs })),
+    ],
+    nextSlotMs: next,
+    isBehind,
+  };
+}
+
+function firedOf(slots: readonly number[], { policy, maxCatchUp, nowMs, staggerMs }: DueCron): number[] {
+  const latest = slots.at(-1);
+  if (latest === undefined) return [];
+  switch (policy) {
+    case 'run_once':
+      return [latest];
+    case 'run_all':
+      return slots.slice(-Math.max(1, maxCatchUp));
+    case 'skip':
+      return latest + staggerMs >= nowMs - LATE_MS ? [latest] : [];
+    default:
+      return policy satisfies never;
+  }
+}
+
+function passedTicks(slots: readonly number[], kind: 'missed' | 'skipped', reason: PassedReason): Tick[] {
+  const [first] = slots;
+  if (first !== undefined && slots.length > ROWS_MAX) return [{ kind, slotMs: first, reason, count: slots.length }];
+  return slots.map((slotMs) => ({ kind, slotMs, reason, count: 1 }));
+}

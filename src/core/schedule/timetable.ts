@@ -1,0 +1,56 @@
+// When something is due: once, in steady steps, or by a cron expression. The slot that follows is always computed from the slot
+// before it, never from the time at which somebody looks (G20).
+import { MINUTE_MS } from './civil-time.ts';
+import type { CronFields } from './cron-fields.ts';
+import { isTopOfHour } from './cron-fields.ts';
+import { nextCronSlot } from './next-cron-slot.ts';
+import { spreadOf } from './spread.ts';
+import type { Zone } from './zone.ts';
+
+/** A schedule as it is stored and shown. Times are ISO 8601 in UTC. */
+export type Schedule =
+  | { kind: 'at'; at: string }
+  | { kind: 'every'; everyMs: number; anchor: string }
+  /** `staggerMs`: how far its slots may be put off, see `staggerOf`; absent: 5 minutes at the top of every hour, else 0. */
+  | { kind: 'cron'; expr: string; tz: string; staggerMs?: number };
+
+/** A schedule that was understood: what slots are computed with. */
+export type Timetable =
+  | { kind: 'at'; atMs: number }
+  | { kind: 'every'; everyMs: number; anchorMs: number }
+  | { kind: 'cron'; fields: CronFields; zone: Zone; staggerMs: number | null };
+
+/** How far expressions for the top of every hour are spread. */
+const TOP_OF_HOUR_STAGGER_MS = 5 * MINUTE_MS;
+
+/** The first slot after an instant; null when there is none. */
+export function nextSlot(timetable: Timetable, afterMs: number): number | null {
+  switch (timetable.kind) {
+    case 'at':
+      return timetable.atMs > afterMs ? timetable.atMs : null;
+    case 'every': {
+      const { everyMs, anchorMs } = timetable;
+      if (afterMs < anchorMs) return anchorMs;
+      return anchorMs + (Math.floor((afterMs - anchorMs) / everyMs) + 1) * everyMs;
+    }
+    case 'cron':
+      return nextCronSlot(timetable.fields, timetable.zone, afterMs);
+    default:
+      return timetable satisfies never;
+  }
+}
+
+/** The first slot of a schedule that is new or has changed. What is to happen at a time that is past happens at once. */
+export function firstSlot(timetable: Timetable, nowMs: number): number | null {
+  return timetable.kind === 'at' ? timetable.atMs : nextSlot(timetable, nowMs);
+}
+
+/**
+ * How long after its slots something is due, in milliseconds: always the same for one id, so that what is scheduled for the top of the
+ * hour does not happen all at once. The slots themselves stay where they are.
+ */
+export function staggerOf(timetable: Timetable, id: string): number {
+  if (timetable.kind !== 'cron') return 0;
+  const windowMs = timetable.staggerMs ?? (isTopOfHour(timetable.fields) ? TOP_OF_HOUR_STAGGER_MS : 0);
+  return windowMs === 0 ? 0 : Math.floor(spreadOf(id) * windowMs);
+}

@@ -1,0 +1,135 @@
+// What the clocks of a time zone show at an instant, and when they are set. Known to `Intl` alone; looked up once per day and kept,
+// because a schedule asks for the same days again and again. Assumed: a zone sets its clocks at most once within a day (UTC).
+import { DAY_MS, daysOf, HOUR_MS, MINUTE_MS, SECOND_MS } from './civil-time.ts';
+
+/** The clocks of a zone are set: at this instant the offset from UTC, in milliseconds, becomes another. */
+export interface Transition {
+  atMs: number;
+  beforeMs: number;
+  afterMs: number;
+}
+
+export interface Zone {
+  /** IANA name. */
+  name: string;
+  /** How far the zone's clocks are ahead of UTC at an instant, in milliseconds. */
+  offsetAt(instantMs: number): number;
+  /** The first transition after `fromMs` and not after `untilMs`; null when there is none. */
+  nextTransition(fromMs: number, untilMs: number): Transition | null;
+  /** The last transition after `fromMs` and not after `untilMs`; null when there is none. */
+  lastTransition(fromMs: number, untilMs: number): Transition | null;
+}
+
+const ZONES_MAX = 600;
+const DAYS_KEPT_MAX = 50_000;
+
+const zones = new Map<string, Zone>();
+
+/** The zone of an IANA name, such as `Europe/Berlin` or `UTC`. Throws `RangeError` when there is none. */
+export function zoneOf(name: string): Zone {
+  const known = zones.get(name);
+  if (known !== undefined) return known;
+  const made = makeZone(name);
+  if (zones.size >= ZONES_MAX) zones.clear();
+  zones.set(name, made);
+  return made;
+}
+
+/** True for the name of a zone that exists. */
+export function isZone(name: string): boolean {
+  try {
+    zoneOf(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function makeZone(name: string): Zone {
+  const offset = offsetReader(name);
+  const atStart = new Map<number, number>();
+  const transitions = new Map<number, Transition>();
+
+  /** The offset at the first instant of a day of UTC. */
+  function offsetOfDay(day: number): number {
+    const known = atStart.get(day);
+    if (known !== undefined) return known;
+    const found = offset(day * DAY_MS);
+    if (atStart.size >= DAYS_KEPT_MAX) {
+      atStart.clear();
+      transitions.clear();
+    }
+    atStart.set(day, found);
+    return found;
+  }
+
+  function transitionOfDay(day: number): Transition | null {
+    const beforeMs = offsetOfDay(day);
+    const afterMs = offsetOfDay(day + 1);
+    if (beforeMs === afterMs) return null;
+    const known = transitions.get(day);
+    if (known !== undefined) return known;
+    let low = day * DAY_MS;
+    let high = low + DAY_MS;
+    while (high - low > SECOND_MS) {
+      const middle = low + Math.floor((high - low) / 2 / SECOND_MS) * SECOND_MS;
+      if (offset(middle) === beforeMs) low = middle;
+      else high = middle;
+    }
+    const found = { atMs: high, beforeMs, afterMs };
+    transitions.set(day, found);
+    return found;
+  }
+
+  function inRange(day: number, fromMs: number, untilMs: number): Transition | null {
+    const found = transitionOfDay(day);
+    return found !== null && found.atMs > fromMs && found.atMs <= untilMs ? found : null;
+  }
+
+  return {
+    name,
+    offsetAt(instantMs) {
+      const day = Math.floor(instantMs / DAY_MS);
+      const transition = transitionOfDay(day);
+      return transition !== null && instantMs >= transition.atMs ? transition.afterMs : offsetOfDay(day);
+    },
+    nextTransition(fromMs, untilMs) {
+      // A transition at the very end of a day belongs to the day before.
+      const last = Math.floor(untilMs / DAY_MS);
+      for (let day = Math.floor(fromMs / DAY_MS) - 1; day <= last; day += 1) {
+        const found = inRange(day, fromMs, untilMs);
+        if (found !== null) return found;
+      }
+      return null;
+    },
+    lastTransition(fromMs, untilMs) {
+      const first = Math.floor(fromMs / DAY_MS) - 1;
+      for (let day = Math.floor(untilMs / DAY_MS); day >= first; day -= 1) {
+        const found = inRange(day, fromMs, untilMs);
+        if (found !== null) return found;
+      }
+      return null;
+    },
+  };
+}
+
+/** Reads offsets from what `Intl` writes: `MM/DD/YYYY, HH:MM:SS`. */
+function offsetReader(timeZone: string): (instantMs: number) => number {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  });
+  return (instantMs) => {
+    const [month = 1, day = 1, year = 1970, hour = 0, minute = 0, second = 0] = (
+      format.format(instantMs).match(/\d+/g) ?? []
+    ).map(Number);
+    const wallMs = daysOf({ year, month, day }) * DAY_MS + hour * HOUR_MS + minute * MINUTE_MS + second * SECOND_MS;
+    return wallMs - Math.floor(instantMs / SECOND_MS) * SECOND_MS;
+  };
+}

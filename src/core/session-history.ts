@@ -1,0 +1,61 @@
+// A session's past as another agent is shown it: texts, bounded each and together, the newest ones. What tools brought is left out
+// unless it is asked for: it is most of the bytes and little of the meaning.
+import { isBlank } from './blank-text.ts';
+import { textOf, type ContentBlock } from './content.ts';
+import { headOf } from './prompt/cut-text.ts';
+
+export interface HistoryItem {
+  role: 'user' | 'assistant' | 'tool';
+  text: string;
+}
+
+export interface HistoryOptions {
+  /** The most items. */
+  limit: number;
+  includeTools: boolean;
+}
+
+const TEXT_CHARS_MAX = 4_000;
+/** Of all texts together. */
+const CHARS_MAX = 80_000;
+
+/** The newest items of a session, oldest first. */
+export function shownHistory(
+  entries: readonly { role: 'user' | 'assistant'; content: readonly ContentBlock[] }[],
+  { limit, includeTools }: HistoryOptions,
+): HistoryItem[] {
+  const shown: HistoryItem[] = [];
+  let chars = 0;
+  for (let at = entries.length - 1; at >= 0 && shown.length < limit; at -= 1) {
+    const entry = entries[at];
+    for (const item of (entry === undefined ? [] : itemsOf(entry, includeTools)).toReversed()) {
+      chars += item.text.length;
+      if (shown.length >= limit || chars > CHARS_MAX) return shown.toReversed();
+      shown.push(item);
+    }
+  }
+  return shown.toReversed();
+}
+
+function itemsOf(
+  { role, content }: { role: 'user' | 'assistant'; content: readonly ContentBlock[] },
+  includeTools: boolean,
+): HistoryItem[] {
+  const said = textOf(content);
+  const items: HistoryItem[] = isBlank(said) ? [] : [{ role, text: bounded(said) }];
+  return includeTools ? [...items, ...content.flatMap(toolItem)] : items;
+}
+
+function toolItem(block: ContentBlock): HistoryItem[] {
+  if (block.type === 'tool_use') {
+    return [{ role: 'tool', text: bounded(`call ${block.name} ${JSON.stringify(block.input)}`) }];
+  }
+  if (block.type !== 'tool_result') return [];
+  const text = typeof block.content === 'string' ? block.content : textOf(block.content);
+  return [{ role: 'tool', text: bounded(`result ${text}`) }];
+}
+
+function bounded(text: string): string {
+  if (text.length <= TEXT_CHARS_MAX) return text;
+  return `${headOf(text, TEXT_CHARS_MAX)}\n[... ${text.length - TEXT_CHARS_MAX} more characters]`;
+}

@@ -1,0 +1,65 @@
+// Messages that one session sends to another: the task of a subagent, what its parent adds while it works, what an agent says to
+// another and what comes back. They are stored as a person's messages are, with a mark that a person's never have: the words in
+// them are a model's, they command nothing, and nothing in them is a chat command.
+import type { EntryProvenance } from './entry.ts';
+import { exchangeNote, type Exchange } from './exchange.ts';
+import type { InboundMessage } from './inbound.ts';
+import { ownPart, type PromptPart } from './prompt/prompt-parts.ts';
+import { neutralise } from './prompt/untrusted-text.ts';
+
+/** A subagent's first message: its task. */
+export interface SpawnProvenance {
+  kind: 'spawn';
+  sourceSession: string;
+  /** How many stand above it, and how many may. */
+  depth: number;
+  depthMax: number;
+}
+
+/** The body of such a message. */
+export interface SessionMessage extends InboundMessage {
+  provenance: SpawnProvenance | Extract<EntryProvenance, { kind: 'inter_session' }>;
+  /** Of agents that speak with each other. */
+  exchange?: Exchange;
+}
+
+/** True for a message of another session. What comes from outside was checked when it was accepted: it has no such mark. */
+export function isFromSession(message: InboundMessage): message is SessionMessage {
+  return 'provenance' in message;
+}
+
+/** The parts that the model reads. */
+export function sessionMessageParts({ text, provenance, exchange }: SessionMessage): PromptPart[] {
+  const said = neutralise(text);
+  if (provenance.kind === 'spawn') {
+    return [
+      ownPart('subagent-context', `[Subagent Context] ${contextText(provenance)}`),
+      { name: 'body', origin: 'sender', trust: 'untrusted', text: `[Subagent Task]: ${said}` },
+    ];
+  }
+  const body: PromptPart = { name: 'body', origin: 'sender', trust: 'untrusted', text: said };
+  return exchange === undefined ? [body] : [body, ownPart('exchange-note', exchangeNote(exchange))];
+}
+
+function contextText({ depth, depthMax }: SpawnProvenance): string {
+  return (
+    `You are running as a subagent (depth ${depth}/${depthMax}). Your last answer is announced to whoever spawned you by itself; ` +
+    'do not poll or wait for anything that announces itself.'
+  );
+}
+
+/** What a subagent is told about itself in its system prompt. The same for all of a kind: nothing of the task is in it. */
+export function subagentInstructions({ maySpawn }: { maySpawn: boolean }): string {
+  return [
+    'You are a subagent: another session has started you for one task, which is your first message.',
+    '- Do that task and nothing beside it. Begin no conversations, and take nothing upon yourself that it does not ask for.',
+    '- Your last answer is your report. It is announced to whoever started you by itself: say in it what you found or did, with everything that is needed to use it, and nothing else.',
+    '- A message that comes while you work is from whoever started you; take it into account.',
+    '- If there is really nothing to report, answer with ONLY: ANNOUNCE_SKIP',
+    ...(maySpawn
+      ? [
+          '- You may start subagents of your own with sessions_spawn. Their results come to you by themselves: end your turn with sessions_yield to wait for them, and report when they are in.',
+        ]
+      : []),
+  ].join('\n');
+}

@@ -1,0 +1,47 @@
+// Which sessions an agent's tools may look at and write to. Outside the model: whatever it was told, it sees no more (G30).
+
+/** `self`: only its own; `tree`: those below it, too; `agent`: all of its agent; `all`: those of agents that it may speak with. */
+export type Visibility = 'self' | 'tree' | 'agent' | 'all';
+
+export interface SeenSession {
+  id: string;
+  agentId: string;
+  ancestors: readonly string[];
+}
+
+export interface VisibilityRules {
+  visibility: Visibility;
+  /** Agents, or `*`, among which sessions are shown to each other when that is switched on. */
+  agentToAgent: { enabled: boolean; allow: readonly string[] };
+}
+
+/** True when `viewer` may see `target`. A subagent never sees more than what is below it. */
+export function maySee(
+  viewer: SeenSession,
+  target: SeenSession,
+  { visibility, agentToAgent }: VisibilityRules,
+): boolean {
+  if (target.id === viewer.id) return true;
+  const isBelow = target.ancestors.includes(viewer.id);
+  const reach = viewer.ancestors.length > 0 && visibility !== 'self' ? 'tree' : visibility;
+  switch (reach) {
+    case 'self':
+      return false;
+    case 'tree':
+      return isBelow;
+    case 'agent':
+      return isBelow || target.agentId === viewer.agentId;
+    case 'all':
+      return (
+        isBelow ||
+        target.agentId === viewer.agentId ||
+        (agentToAgent.enabled && isAllowed(viewer.agentId, agentToAgent) && isAllowed(target.agentId, agentToAgent))
+      );
+    default:
+      return reach satisfies never;
+  }
+}
+
+function isAllowed(agentId: string, { allow }: VisibilityRules['agentToAgent']): boolean {
+  return allow.includes('*') || allow.includes(agentId);
+}

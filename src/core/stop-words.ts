@@ -1,0 +1,8 @@
+// Why a running turn is stopped when nobody asked for it in words of their own. They are written into the session's row by the
+// message that stops it, read back by its worker, and shown as the turn's reason.
+
+/** A message of mode `interrupt` came: the turn ends as it is, and the message is next. */
+export const INTERRUPTED = 'interrupted by a newer message';
+
+/** A message of mode `rollback` came: the turn ends, and what it said is taken out of view. */
+export const ROLLED_BACK = 'rolled back by a newer message';

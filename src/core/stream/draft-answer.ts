@@ -1,0 +1,97 @@
+// An answer while it is put together: what the events have brought so far, and the value that goes down the finishing steps. The
+// arguments of a call stay text until a step reads them.
+import { isBlank } from '../blank-text.ts';
+import type { ContentBlock } from '../content.ts';
+import type { AnswerRepair, ModelMessage, StopReason, Usage } from '../model-request.ts';
+import type { Replacement } from './replace-text.ts';
+
+/** What the finishing of an answer depends on besides its events. */
+export interface AnswerRules {
+  /** The tools that the model was given. */
+  tools: readonly { name: string }[];
+  /** What the model was sent; calls of its answers tell which ids are taken and what was tried before. */
+  messages: readonly ModelMessage[];
+  /** The number of this call in its turn, from 1: ids that are made up differ from call to call. */
+  callNo: number;
+  /** The answer in a row with which calling the same unknown tool ends the turn; 0: never. */
+  unknownToolThreshold: number;
+  /** What is replaced in the text of the answer, streamed or not. */
+  replacements: readonly Replacement[];
+  /** Puts the arguments of a call right that are no JSON; null when they cannot be. Must not throw. */
+  repairArguments: (raw: string) => Record<string, unknown> | null;
+  /** Decodes a text of arguments where the provider encodes them; null: it does not. */
+  decodeText: ((text: string) => string) | null;
+}
+
+/** A call whose arguments are still text. */
+export interface DraftCall {
+  type: 'tool_use';
+  id: string;
+  /** The id as it came: it may tell what the call is about. */
+  wireId: string;
+  name: string;
+  /** The arguments as they came; empty when none came. */
+  raw: string;
+  /** The arguments once they are read; null: not yet, or not possible. */
+  input: Record<string, unknown> | null;
+}
+
+export type DraftBlock = Exclude<ContentBlock, { type: 'tool_use' }> | DraftCall;
+
+/** The value that goes down the steps. */
+export interface DraftAnswer {
+  blocks: readonly DraftBlock[];
+  /** As the provider wrote it. */
+  wireStopReason: string;
+  stopReason: StopReason;
+  usage: Usage;
+  repairs: readonly AnswerRepair[];
+  /** Raw arguments that nothing could be made of, by call id. */
+  malformedInputs: Readonly<Record<string, string>>;
+}
+
+const REPAIR_CHARS_MAX = 200;
+
+/** Notes a repair on an answer. */
+export function noteRepair(answer: DraftAnswer, repair: AnswerRepair): DraftAnswer {
+  const was = repair.was.slice(0, REPAIR_CHARS_MAX).toWellFormed();
+  return { ...answer, repairs: [...answer.repairs, { ...repair, was }] };
+}
+
+/** The calls of an answer, in order. */
+export function callsOf(answer: DraftAnswer): DraftCall[] {
+  return answer.blocks.filter((block): block is DraftCall => block.type === 'tool_use');
+}
+
+/**
+ * Puts each call through `change`, in order. A call that comes back as another object is changed; `repair` says what is noted of
+ * that (null: nothing). The answer itself comes back when nothing changed.
+ */
+export function changeCalls(
+  answer: DraftAnswer,
+  change: (call: DraftCall) => DraftCall,
+  repair: (before: DraftCall, after: DraftCall) => AnswerRepair | null,
+): DraftAnswer {
+  let noted = answer;
+  let blocks: DraftBlock[] | null = null;
+  for (const [at, block] of answer.blocks.entries()) {
+    if (block.type !== 'tool_use') continue;
+    const after = change(block);
+    if (after === block) continue;
+    blocks ??= [...answer.blocks];
+    blocks[at] = after;
+    const note = repair(block, after);
+    if (note !== null) noted = noteRepair(noted, note);
+  }
+  return blocks === null ? answer : { ...noted, blocks };
+}
+
+/** An answer that ends with a note of ours instead of its calls: what it said stays. */
+export function endWithNote(answer: DraftAnswer, note: string, stopReason: StopReason): DraftAnswer {
+  const said = answer.blocks.filter((block) => block.type === 'text' && !isBlank(block.text));
+  return { ...answer, blocks: [...said, { type: 'text', text: note }], stopReason, malformedInputs: {} };
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,275 @@
+// The reducer: the events of one streamed answer become an answer. An answer exists only after `message_stop`; until then nothing of
+// it may be kept (G12). It knows no clock and no network, and gives the same answer however the bytes of a stream were cut.
+//
+// Each event changes the draft and says what it adds to the reply's text; that is all that happens while an answer streams. What has
+// to be put right is put right once, when the answer is whole, by the steps in `STEPS`, read from top to bottom:
+//
+//   drop-blank-text     blank texts go: providers send them, and refuse them when they come back
+//   call-ids            missing, double and unacceptable ids of calls become `call_auto_N`
+//   tool-names          `Read`, ` read `, `functions.read:3` become the tool that is meant
+//   read-arguments      arguments become objects
+//   decode-arguments    entities in them become characters, for providers that encode them
+//   repair-arguments    arguments that are nearly JSON are put right
+//   mark-malformed      those that are not are marked: such a call is never run
+//   stop-reason         an answer that a filter ended, or nobody knows what, ends with words instead of calls
+//   unknown-tools       a tool that does not exist, called again and again, ends the turn
+//
+// Joined, what the events added is the answer's text as `textOf` gives it: what a step adds is told with `message_stop`.
+import { isBlank } from '../blank-text.ts';
+import type { ContentBlock } from '../content.ts';
+import type { ModelAnswer, Usage } from '../model-request.ts';
+import { decodeArguments, markMalformed, readArguments, repairArguments } from './call-arguments.ts';
+import { giveCallIds } from './call-ids.ts';
+import type { AnswerRules, DraftAnswer, DraftBlock } from './draft-answer.ts';
+import { isObject } from './draft-answer.ts';
+import { createReplacer, type Replacer } from './replace-text.ts';
+import { takeStopReason } from './stop-reasons.ts';
+import { malformed, StreamFault, type BlockStart, type StreamEvent, type WireUsage } from './stream-event.ts';
+import { nameTools } from './tool-names.ts';
+import { endUnknownTools } from './unknown-tools.ts';
+
+/** A step of finishing: takes the whole answer and returns it, the same object when it has nothing to do. Pure; never throws. */
+interface FinishingStep {
+  name: string;
+  apply(answer: DraftAnswer, rules: AnswerRules): DraftAnswer;
+}
+
+/** The order matters: names are found with the ids as they came, arguments are decoded before they are repaired. */
+export const STEPS: readonly FinishingStep[] = [
+  { name: 'drop-blank-text', apply: dropBlankText },
+  { name: 'call-ids', apply: giveCallIds },
+  { name: 'tool-names', apply: nameTools },
+  { name: 'read-arguments', apply: readArguments },
+  { name: 'decode-arguments', apply: decodeArguments },
+  { name: 'repair-arguments', apply: repairArguments },
+  { name: 'mark-malformed', apply: markMalformed },
+  { name: 'stop-reason', apply: takeStopReason },
+  { name: 'unknown-tools', apply: endUnknownTools },
+];
+
+/** Collects one answer. */
+export interface AnswerReducer {
+  /**
+   * Takes the next event and returns the text that it adds to the reply; events after `message_stop` add nothing. Throws
+   * `StreamFault`: `malformed_stream`, or what an error event says.
+   */
+  take(event: StreamEvent): string;
+  /** The complete answer; null before `message_stop`. */
+  readonly answer: ModelAnswer | null;
+}
+
+/** A block while it grows. `text` collects what its deltas bring: the text, the thinking, or the JSON of the tool's input. */
+interface GrowingBlock {
+  start: BlockStart;
+  text: string;
+  signature: string;
+  /** Whether any of the text was reported; leading white space waits for the first letter, because a blank block is dropped. */
+  isReported: boolean;
+  /** Holds back the end of a text while something to replace may begin there; null: nothing is replaced. */
+  replacer: Replacer | null;
+}
+
+export function createAnswerReducer(rules: AnswerRules): AnswerReducer {
+  const draft = new Draft(rules);
+  return {
+    take: (event) => draft.apply(event),
+    get answer() {
+      return draft.answer;
+    },
+  };
+}
+
+class Draft {
+  readonly #rules: AnswerRules;
+  readonly #blocks: GrowingBlock[] = [];
+  readonly #usage: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  #id: string | null = null;
+  #model = '';
+  #stopReason: string | null = null;
+  #isTextReported = false;
+  answer: ModelAnswer | null = null;
+
+  constructor(rules: AnswerRules) {
+    this.#rules = rules;
+  }
+
+  apply(event: StreamEvent): string {
+    if (this.answer !== null) return '';
+    switch (event.type) {
+      case 'content_block_delta':
+        return this.#grow(event);
+      case 'message_start':
+        return this.#begin(event);
+      case 'content_block_start':
+        return this.#endBlock() + this.#start(event);
+      case 'content_block_stop':
+        return this.#endBlock();
+      case 'message_delta':
+        this.#stopReason = event.delta?.stop_reason ?? this.#stopReason;
+        this.#count(event.usage);
+        return '';
+      case 'message_stop':
+        return this.#endBlock() + this.#finish();
+      case 'error':
+        throw new StreamFault(
+          event.error?.type ?? 'api_error',
+          event.error?.message ?? 'The provider ended the stream with an error.',
+          { errorCode: event.error?.details?.error_code ?? null },
+        );
+      default:
+        // ping, and what the provider may add.
+        return '';
+    }
+  }
+
+  #begin({ message }: StreamEvent): string {
+    if (typeof message?.id !== 'string' || this.#id !== null) {
+      throw malformed('A message_start without a message, or a second one.');
+    }
+    this.#id = message.id;
+    this.#model = message.model;
+    this.#count(message.usage);
+    return '';
+  }
+
+  #start({ content_block: start, index }: StreamEvent): string {
+    if (!start || this.#id === null || index !== this.#blocks.length) throw malformed('A block starts out of order.');
+    const { replacements } = this.#rules;
+    const isReplaced = start.type === 'text' && replacements.length > 0;
+    const block: GrowingBlock = {
+      start,
+      text: start.thinking ?? start.data ?? '',
+      signature: start.signature ?? '',
+      isReported: false,
+      replacer: isReplaced ? createReplacer(replacements) : null,
+    };
+    this.#blocks.push(block);
+    return start.type === 'text' && start.text ? this.#addText(block, start.text) : '';
+  }
+
+  #grow({ delta, index = -1 }: StreamEvent): string {
+    const block = this.#blocks[index];
+    if (!block || !delta) throw malformed('A delta without its block.');
+    switch (delta.type ?? '') {
+      case 'text_delta':
+        // The text of the reply is told as it comes: it cannot go back to an earlier block.
+        if (index !== this.#blocks.length - 1) throw malformed('Text for a block that has ended.');
+        return this.#addText(block, delta.text ?? '');
+      case 'input_json_delta':
+        block.text += delta.partial_json ?? '';
+        return '';
+      case 'thinking_delta':
+        block.text += delta.thinking ?? '';
+        return '';
+      case 'signature_delta':
+        block.signature += delta.signature ?? '';
+        return '';
+      default:
+        return '';
+    }
+  }
+
+  #addText(block: GrowingBlock, text: string): string {
+    return this.#report(block, block.replacer === null ? text : block.replacer.push(text));
+  }
+
+  /** The last block has ended: what its replacer held back is text now. */
+  #endBlock(): string {
+    const block = this.#blocks.at(-1);
+    if (!block?.replacer) return '';
+    const rest = block.replacer.end();
+    block.replacer = null;
+    return this.#report(block, rest);
+  }
+
+  /** Adds to a text block; returns what the reply gains: a newline before a further block, as `textOf` joins them. */
+  #report(block: GrowingBlock, text: string): string {
+    block.text += text;
+    if (block.isReported) return text;
+    // All that came before was blank.
+    if (isBlank(text)) return '';
+    block.isReported = true;
+    return this.#joint() + block.text;
+  }
+
+  #joint(): string {
+    const joint = this.#isTextReported ? '\n' : '';
+    this.#isTextReported = true;
+    return joint;
+  }
+
+  /** Usage figures are running totals: a later one replaces an earlier one. */
+  #count(usage: WireUsage | undefined): void {
+    if (!usage) return;
+    this.#usage.inputTokens = usage.input_tokens ?? this.#usage.inputTokens;
+    this.#usage.outputTokens = usage.output_tokens ?? this.#usage.outputTokens;
+    this.#usage.cacheReadTokens = usage.cache_read_input_tokens ?? this.#usage.cacheReadTokens;
+    this.#usage.cacheWriteTokens = usage.cache_creation_input_tokens ?? this.#usage.cacheWriteTokens;
+  }
+
+  /** Takes the answer down the steps; returns the text that they added. */
+  #finish(): string {
+    if (this.#id === null || this.#stopReason === null) {
+      throw malformed('The stream ended without a message or a stop reason.');
+    }
+    const whole: DraftAnswer = {
+      blocks: this.#blocks.flatMap((block) => blockOf(block) ?? []),
+      wireStopReason: this.#stopReason,
+      stopReason: 'end_turn',
+      usage: this.#usage,
+      repairs: [],
+      malformedInputs: {},
+    };
+    const finished = STEPS.reduce((answer, step) => step.apply(answer, this.#rules), whole);
+    this.answer = answerOf(finished, this.#id, this.#model);
+    const added = finished.blocks.filter((block) => block.type === 'text' && !whole.blocks.includes(block));
+    return added.map((block) => this.#joint() + (block.type === 'text' ? block.text : '')).join('');
+  }
+}
+
+function blockOf({ start, text, signature }: GrowingBlock): DraftBlock | null {
+  switch (start.type) {
+    case 'text':
+      return { type: 'text', text };
+    case 'thinking':
+      return { type: 'thinking', thinking: text, signature };
+    case 'redacted_thinking':
+      return { type: 'redacted_thinking', data: text };
+    case 'tool_use': {
+      const id = typeof start.id === 'string' ? start.id : '';
+      const name = typeof start.name === 'string' ? start.name : '';
+      const given = text === '' ? start.input : undefined;
+      // Some put the arguments into the start of the block, as an object or as the text of one.
+      const raw = typeof given === 'string' ? given : text;
+      return { type: 'tool_use', id, wireId: id, name, raw, input: isObject(given) ? given : null };
+    }
+    default:
+      // Server-side tools are never asked for; a transcript has no place for their blocks.
+      return null;
+  }
+}
+
+function dropBlankText(answer: DraftAnswer): DraftAnswer {
+  const blocks = answer.blocks.filter((block) => block.type !== 'text' || !isBlank(block.text));
+  return blocks.length === answer.blocks.length ? answer : { ...answer, blocks };
+}
+
+function answerOf(
+  { blocks, stopReason, wireStopReason, usage, repairs, malformedInputs }: DraftAnswer,
+  id: string,
+  model: string,
+): ModelAnswer {
+  const content = blocks.map((block): ContentBlock =>
+    block.type === 'tool_use' ? { type: 'tool_use', id: block.id, name: block.name, input: block.input ?? {} } : block,
+  );
+  return {
+    id,
+    model,
+    content,
+    stopReason,
+    usage,
+    ...(stopReason === wireStopReason ? {} : { wireStopReason }),
+    ...(repairs.length > 0 ? { repairs: [...repairs] } : {}),
+    ...(Object.keys(malformedInputs).length > 0 ? { malformedInputs: { ...malformedInputs } } : {}),
+  };
+}

@@ -1,0 +1,132 @@
+// What may be shown of a reply while it comes: reasoning, reply tags and the tokens of silence are held back wherever they are cut, and
+// so is whatever may still become one. Joined, what is shown is the reply that the answer is settled with, or nothing when it is
+// silence: a reader never sees a word that is taken back.
+import { createReasoningFilter } from '../reasoning-tags.ts';
+import { HEARTBEAT_TOKEN, withoutLeadingHeartbeats } from '../heartbeat-ack.ts';
+import { decideOutcome, withoutTokens, type ReplyRules } from '../next-steps.ts';
+import { createTagFilter } from '../reply-tags.ts';
+import { SILENT_REPLY_TOKEN, withoutLeadingTokens } from '../silent-reply.ts';
+import { chainFilters, type TextFilter } from '../text-filter.ts';
+
+/** Takes the text of an answer in pieces; gives what is shown of it. */
+export function createReplyStream(rules: ReplyRules): TextFilter {
+  if (rules.heartbeatAckCharsMax !== null) return createPollFilter(rules);
+  return chainFilters([
+    createPairFilter(),
+    ...(rules.hasReasoningTags ? [createReasoningFilter()] : []),
+    createTagFilter(),
+    createTokenFilter(),
+  ]);
+}
+
+/** An answer to a poll is worth telling or not: that is known when all of it is here. */
+function createPollFilter(rules: ReplyRules): TextFilter {
+  let answer = '';
+  return {
+    push(piece) {
+      answer += piece;
+      return '';
+    },
+    end: () => decideOutcome(answer, rules).reply ?? '',
+  };
+}
+
+/** Keeps the two halves of a character together. */
+function createPairFilter(): TextFilter {
+  let half = '';
+  return {
+    push(piece) {
+      const text = half + piece;
+      half = /[\ud800-\udbff]$/.exec(text)?.[0] ?? '';
+      return text.slice(0, text.length - half.length);
+    },
+    end: () => half,
+  };
+}
+
+/**
+ * Takes the tokens of silence off both ends. At first everything is held back that could still be silence as a whole; behind that only
+ * the end, as long as it is made of blanks, asterisks and tokens, or begins one.
+ */
+function createTokenFilter(): TextFilter {
+  /** All that came; what is shown is a part of it. */
+  let whole = '';
+  let shown = '';
+  /** What is not shown yet; null: the reply has not begun. */
+  let pending: string | null = null;
+
+  return {
+    push(piece) {
+      whole += piece;
+      if (pending === null) {
+        const text = whole.trimStart();
+        if (mayBeSilence(text)) return '';
+        pending = withoutLeadingHeartbeats(withoutLeadingTokens(text));
+      } else pending += piece;
+      const heldFrom = endingAt(pending);
+      const done = pending.slice(0, heldFrom);
+      pending = pending.slice(heldFrom);
+      shown += done;
+      return done;
+    },
+    end() {
+      const reply = withoutTokens(whole, null);
+      return reply.startsWith(shown) ? reply.slice(shown.length) : '';
+    },
+  };
+}
+
+const TOKENS = [SILENT_REPLY_TOKEN, HEARTBEAT_TOKEN];
+const JSON_SILENCE = ['{', '"action"', ':', `"${SILENT_REPLY_TOKEN}"`, '}'];
+const MARKUP = /[\s*`~_]|<[^<>]{0,200}(?:>|$)|&(?:nbsp;|(?:n|nb|nbs|nbsp)?$)/iy;
+/** What a token at the end takes along, and the marks that may stand behind the token of a poll. */
+const ENDING = new RegExp(`[\\s*]|${SILENT_REPLY_TOKEN}|${HEARTBEAT_TOKEN}\\W{0,4}`, 'y');
+
+/** True when a text, or a longer one that begins so, may say nothing: tokens, in any case and in markup, or their beginning. */
+function mayBeSilence(text: string): boolean {
+  let at = jsonEnd(text);
+  while (at < text.length) {
+    const rest = text.slice(at, at + HEARTBEAT_TOKEN.length).toUpperCase();
+    const token = TOKENS.find((one) => rest.startsWith(one));
+    if (token === undefined && beginsToken(rest)) return true;
+    const next = token === undefined ? endOf(MARKUP, text, at) : at + token.length;
+    if (next === null) return false;
+    at = next;
+  }
+  return true;
+}
+
+/** Where the end begins that may still be taken off: blanks, asterisks and tokens up to the end, or the beginning of one. */
+function endingAt(text: string): number {
+  let start: number | null = null;
+  let at = 0;
+  while (at < text.length) {
+    const next = endOf(ENDING, text, at);
+    if (next === null && beginsToken(text.slice(at, at + HEARTBEAT_TOKEN.length))) return start ?? at;
+    start = next === null ? null : (start ?? at);
+    at = next ?? at + 1;
+  }
+  return start ?? text.length;
+}
+
+function beginsToken(rest: string): boolean {
+  return TOKENS.some((token) => token.startsWith(rest));
+}
+
+/** Behind the silence in JSON that a text begins with, or behind the text when it is the beginning of it; 0: there is none. */
+function jsonEnd(text: string): number {
+  let at = 0;
+  for (const part of JSON_SILENCE) {
+    const found = text.slice(at, at + part.length);
+    if (found !== part.slice(0, found.length)) return 0;
+    if (found.length < part.length) return text.length;
+    at = endOf(/\s*/y, text, at + part.length) ?? at;
+  }
+  return at;
+}
+
+function endOf(pattern: RegExp, text: string, at: number): number | null {
+  pattern.lastIndex = at;
+  const match = pattern.exec(text);
+  return match === null ? null : at + match[0].length;
+}

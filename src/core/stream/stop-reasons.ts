@@ -1,0 +1,63 @@
+// Why an answer ended. A reason that stops an answer for what it says, or one that nobody knows, ends the turn with words that a
+// person understands; nothing that such an answer calls is run.
+import type { StopReason } from '../model-request.ts';
+import type { DraftAnswer } from './draft-answer.ts';
+import { endWithNote, noteRepair } from './draft-answer.ts';
+
+/** The reasons of the Messages API, which a turn knows how to take. */
+const KNOWN: ReadonlySet<string> = new Set<StopReason>([
+  'end_turn',
+  'tool_use',
+  'max_tokens',
+  'stop_sequence',
+  'pause_turn',
+  'refusal',
+  'model_context_window_exceeded',
+]);
+
+/** The same in the words of other providers, whose models gateways offer in the Messages API's form. */
+const SYNONYMS: ReadonlyMap<string, StopReason> = new Map<string, StopReason>([
+  ['stop', 'end_turn'],
+  ['length', 'max_tokens'],
+  ['tool_calls', 'tool_use'],
+  ['function_call', 'tool_use'],
+]);
+
+/** What providers write when a filter of theirs ends an answer, in lower case without separators. */
+const SENSITIVE: ReadonlySet<string> = new Set([
+  'sensitive',
+  'contentfilter',
+  'contentfiltered',
+  'contentpolicy',
+  'contentblocked',
+  'safety',
+  'blocklist',
+  'prohibitedcontent',
+  'recitation',
+  'spii',
+  'guardrailintervened',
+]);
+
+/** Step: an answer that was stopped for what it says, or for a reason that is not known, ends with a note that says so. */
+export function takeStopReason(answer: DraftAnswer): DraftAnswer {
+  const wire = answer.wireStopReason;
+  if (KNOWN.has(wire)) return { ...answer, stopReason: wire as StopReason };
+  const synonym = SYNONYMS.get(wire);
+  if (synonym !== undefined) return { ...answer, stopReason: synonym };
+  const stopReason = stopReasonOf(wire);
+  const noted = noteRepair(answer, { step: 'stop-reason', callId: null, was: wire });
+  return endWithNote(noted, `[${stopMessage(stopReason, wire)}]`, stopReason);
+}
+
+/** The reason behind a word that is none of the Messages API's. */
+export function stopReasonOf(wire: string): 'sensitive' | 'unhandled' {
+  return SENSITIVE.has(wire.toLowerCase().replace(/[^a-z]/g, '')) ? 'sensitive' : 'unhandled';
+}
+
+/** What happened, for a person. */
+export function stopMessage(stopReason: 'sensitive' | 'unhandled', wire: string): string {
+  const reason = JSON.stringify(wire.slice(0, 100));
+  return stopReason === 'sensitive'
+    ? `The provider stopped this answer because of its content (stop reason ${reason}).`
+    : `The provider stopped this answer for a reason that is not known here (stop reason ${reason}).`;
+}

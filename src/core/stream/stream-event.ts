@@ -1,0 +1,107 @@
+// The events of one streamed answer, in the words of the Messages API. Whatever transport brings them, the reducer sees these; an
+// answer that came as a whole is told in the same events. Only the shape of an event is the provider's promise: each field is looked
+// at again where it is used.
+
+/** Why a stream makes no answer. */
+export class StreamFault extends Error {
+  readonly code = 'stream_fault';
+  /** `malformed_stream`, or the type that an error event names (`overloaded_error`). */
+  readonly type: string;
+  /** The finer code of an error event, where it has one. */
+  readonly errorCode: string | null;
+
+  constructor(type: string, message: string, more: { errorCode?: string | null; cause?: unknown } = {}) {
+    super(message, { cause: more.cause });
+    this.name = 'StreamFault';
+    this.type = type;
+    this.errorCode = more.errorCode ?? null;
+  }
+}
+
+export interface WireUsage {
+  input_tokens?: number | null;
+  output_tokens?: number | null;
+  cache_read_input_tokens?: number | null;
+  cache_creation_input_tokens?: number | null;
+}
+
+/** The start of a block. What it already holds comes with it; in a stream that is usually nothing. */
+export interface BlockStart {
+  type: string;
+  id?: unknown;
+  name?: unknown;
+  input?: unknown;
+  text?: string;
+  thinking?: string;
+  signature?: string;
+  data?: string;
+}
+
+/** An event; of types that are not known here only the type matters. */
+export interface StreamEvent {
+  type: string;
+  index?: number;
+  message?: { id: string; model: string; usage?: WireUsage };
+  content_block?: BlockStart;
+  delta?: {
+    /** Absent in a message_delta. */
+    type?: string;
+    text?: string;
+    partial_json?: string;
+    thinking?: string;
+    signature?: string;
+    stop_reason?: string | null;
+  };
+  usage?: WireUsage;
+  error?: { type?: string; message?: string; details?: { error_code?: string } | null };
+}
+
+/** Reads the data of one event. Throws `StreamFault` `malformed_stream` for what is no event. */
+export function parseStreamEvent(data: string): StreamEvent {
+  let event: unknown;
+  try {
+    event = JSON.parse(data);
+  } catch (cause) {
+    throw malformed(`An event is no JSON: ${data.slice(0, 200)}`, cause);
+  }
+  if (typeof event !== 'object' || event === null || !('type' in event) || typeof event.type !== 'string') {
+    throw malformed(`An event has no type: ${data.slice(0, 200)}`);
+  }
+  return event as StreamEvent;
+}
+
+/** The events of an answer that came as one body: the same as if it had been streamed, each block in its start. */
+export function eventsOfBody(body: unknown): StreamEvent[] {
+  if (!isBody(body)) throw malformed(`The answer is no message: ${JSON.stringify(body)?.slice(0, 200)}`);
+  const { id, model, content, stop_reason: stopReason, usage } = body;
+  const blocks = content.flatMap((block, index): StreamEvent[] => [
+    { type: 'content_block_start', index, content_block: block },
+    { type: 'content_block_stop', index },
+  ]);
+  return [
+    { type: 'message_start', message: { id, model, ...(usage === undefined ? {} : { usage }) } },
+    ...blocks,
+    { type: 'message_delta', delta: { stop_reason: stopReason ?? null } },
+    { type: 'message_stop' },
+  ];
+}
+
+/** The fault of a stream that breaks its own rules. */
+export function malformed(message: string, cause?: unknown): StreamFault {
+  return new StreamFault('malformed_stream', message, { cause });
+}
+
+interface MessageBody {
+  id: string;
+  model: string;
+  content: BlockStart[];
+  stop_reason?: string | null;
+  usage?: WireUsage;
+}
+
+function isBody(body: unknown): body is MessageBody {
+  const { id, content } = (body ?? {}) as Partial<Record<keyof MessageBody, unknown>>;
+  return (
+    typeof id === 'string' && Array.isArray(content) && content.every((block) => typeof block === 'object' && block)
+  );
+}

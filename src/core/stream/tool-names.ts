@@ -1,0 +1,70 @@
+// What a model meant when it named a tool. Names come with blanks, in other letter case, with the prefix of a provider or an index
+// (`functions.read:3`), or not at all; the call's id then often holds the name. Only a tool that the model was given is ever found: a
+// name that leads nowhere stays, in a form that providers accept.
+import type { AnswerRules, DraftAnswer } from './draft-answer.ts';
+import { callsOf, changeCalls } from './draft-answer.ts';
+
+/** Longer names are not looked into. */
+const NAME_CHARS_LOOKED_INTO = 256;
+/** Providers take names of up to 64 characters in their tools. */
+const NAME_CHARS_MAX = 64;
+const UNNAMED = 'unnamed_tool';
+
+/** Step: every call gets the name of the tool that it means. */
+export function nameTools(answer: DraftAnswer, { tools }: AnswerRules): DraftAnswer {
+  // Nearly always all names are right, and there is nothing to be found.
+  if (callsOf(answer).every((call) => tools.some(({ name }) => name === call.name))) return answer;
+  const findTool = createToolFinder(tools.map(({ name }) => name));
+  return changeCalls(
+    answer,
+    (call) => {
+      const name =
+        findTool(call.name) ?? (call.name.trim() === '' ? findTool(call.wireId) : null) ?? acceptable(call.name);
+      return name === call.name ? call : { ...call, name };
+    },
+    (before, after) => ({ step: 'tool-names', callId: after.id, was: before.name }),
+  );
+}
+
+/** A function from what a model wrote to the name of the tool that it means; null when it means none of them. */
+export function createToolFinder(names: readonly string[]): (written: string) => string | null {
+  const exact = new Set(names);
+  const byLowerCase = new Map(names.map((name) => [name.toLowerCase(), name]));
+  return (written) => {
+    if (exact.has(written)) return written;
+    if (written.length > NAME_CHARS_LOOKED_INTO) return null;
+    for (const candidate of candidatesOf(written)) {
+      const found = exact.has(candidate) ? candidate : byLowerCase.get(candidate.toLowerCase());
+      if (found !== undefined) return found;
+    }
+    return null;
+  };
+}
+
+/** What a name may be once its wrapping is taken off, the least changed first. */
+function candidatesOf(written: string): string[] {
+  // Some models leave their own tokens behind the name: `read<|channel|>json`.
+  const whole = (written.split('<|')[0] ?? '').trim();
+  const bare = whole.replace(/^[^\w]+|[^\w]+$/g, '');
+  const withoutIndex = bare.replace(/[:.#]\d+$/, '');
+  const segments = withoutIndex.split(/[.:/]|__/).filter((segment) => segment !== '');
+  const last = segments.at(-1) ?? '';
+  return [whole, bare, withoutIndex, last, ...unprefixed(withoutIndex), ...unprefixed(last)].filter(
+    (candidate) => candidate !== '',
+  );
+}
+
+/** Without `functions_`, `tool-` and the like in front and without a counter behind (`functions_read_3`). */
+function unprefixed(name: string): string[] {
+  const short = name.replace(/^(?:functions?|tools?|call)[._:-]?/i, '');
+  return [short, short.replace(/[_-]?\d+$/, ''), name.replace(/[_-]?\d+$/, '')];
+}
+
+/** A name that a transcript may hold. */
+function acceptable(written: string): string {
+  const name = written
+    .trim()
+    .replace(/[^a-zA-Z0-9_-]/g, '_')
+    .slice(0, NAME_CHARS_MAX);
+  return name === '' ? UNNAMED : name;
+}

@@ -1,0 +1,28 @@
+// What a session may do by its place in a family: the deeper, the less. A subagent works on a task; it neither speaks with users nor
+// with strangers, and at the bottom of its family it has nobody to look after.
+
+/** `main`: nobody spawned it. `orchestrator`: a subagent that may spawn. `leaf`: one that may not. */
+export type SubagentRole = 'main' | 'orchestrator' | 'leaf';
+
+const DENIED_BELOW = [
+  'gateway',
+  'agents_list',
+  'whatsapp_login',
+  'session_status',
+  'cron',
+  'sessions_send',
+  'message',
+] as const;
+
+/** Tools that a role does not have, whatever else its policy says. */
+export const DENIED_TOOLS: Readonly<Record<SubagentRole, readonly string[]>> = {
+  main: [],
+  orchestrator: DENIED_BELOW,
+  leaf: [...DENIED_BELOW, 'subagents', 'sessions_list', 'sessions_history', 'sessions_spawn'],
+};
+
+/** The role of a session that so many stand above, when subagents may be spawned down to `depthMax`. */
+export function roleAt(depth: number, depthMax: number): SubagentRole {
+  if (depth === 0) return 'main';
+  return depth < depthMax ? 'orchestrator' : 'leaf';
+}

@@ -1,0 +1,113 @@
+// What a wish for a subagent comes to: which agent it is of, which model it asks, how long it may take, and the message that it begins
+// with. What is not allowed is named with its value; how many there may be is for the store to say, which counts them.
+import { subagentInstructions, type SessionMessage } from './session-message.ts';
+import type { ThinkingLevel } from './prompt/thinking-directive.ts';
+
+/** What somebody asks for. */
+export interface SpawnRequest {
+  task: string;
+  label?: string | undefined;
+  agentId?: string | undefined;
+  model?: string | undefined;
+  thinking?: ThinkingLevel | undefined;
+  /** 0: as long as it takes. */
+  runTimeoutSeconds?: number | undefined;
+  /** `delete`: its session is put aside once its end is told. Default: keep. */
+  cleanup?: 'keep' | 'delete' | undefined;
+  /** `session`: it may be given another task when it is done. Default: run. */
+  mode?: 'run' | 'session' | undefined;
+}
+
+/** What the configuration says of subagents of one agent. */
+export interface SpawnSettings {
+  maxSpawnDepth: number;
+  maxChildrenPerSession: number;
+  maxDescendants: number;
+  runTimeoutSeconds: number;
+  /** Agents that it may spawn beside itself; `*`: any. */
+  allowAgents: readonly string[];
+}
+
+/** The agent that a subagent is of. */
+export interface SpawnedAgent {
+  id: string;
+  /** The model of its subagents when they name none; absent: its own. */
+  model?: string | undefined;
+  thinking?: ThinkingLevel | undefined;
+  /** `provider/model` of a name or alias, null for one that is neither. */
+  resolveModel: (name: string) => string | null;
+}
+
+/** A wish that can be granted as far as the configuration is concerned. */
+export interface SpawnPlan {
+  agentId: string;
+  task: string;
+  label: string | null;
+  model: string | null;
+  thinking: ThinkingLevel | null;
+  runTimeoutSeconds: number;
+  cleanup: 'keep' | 'delete';
+  mode: 'run' | 'session';
+}
+
+/** `field` names what is refused; the message says its value and what is allowed. */
+export type Planned = { kind: 'planned'; plan: SpawnPlan } | { kind: 'refused'; field: string; message: string };
+
+/** Decides a wish. `agent` null: the configuration does not know the agent that was asked for. */
+export function planSpawn(
+  request: SpawnRequest,
+  { requesterId, agent, settings }: { requesterId: string; agent: SpawnedAgent | null; settings: SpawnSettings },
+): Planned {
+  const agentId = request.agentId ?? requesterId;
+  if (agent === null) return refused('agentId', `there is no agent ${JSON.stringify(agentId)} in the configuration`);
+  if (!mayBeSpawned(agentId, requesterId, settings)) {
+    const allowed = [requesterId, ...settings.allowAgents].join(', ');
+    return refused('agentId', `${JSON.stringify(agentId)} may not be spawned from here; allowed: ${allowed}`);
+  }
+  const model = request.model ?? agent.model ?? null;
+  if (model !== null && agent.resolveModel(model) === null) {
+    return refused('model', `there is no model ${JSON.stringify(model)}: use provider/model or an alias of the agent`);
+  }
+  return {
+    kind: 'planned',
+    plan: {
+      agentId,
+      task: request.task,
+      label: request.label?.trim() || null,
+      model,
+      thinking: request.thinking ?? agent.thinking ?? null,
+      runTimeoutSeconds: request.runTimeoutSeconds ?? settings.runTimeoutSeconds,
+      cleanup: request.cleanup ?? 'keep',
+      mode: request.mode ?? 'run',
+    },
+  };
+}
+
+/** True for the agent itself and for those that it may spawn. */
+export function mayBeSpawned(
+  agentId: string,
+  requesterId: string,
+  settings: Pick<SpawnSettings, 'allowAgents'>,
+): boolean {
+  const { allowAgents } = settings;
+  return agentId === requesterId || allowAgents.includes('*') || allowAgents.includes(agentId);
+}
+
+/** The first message of a subagent. `depth`: how many stand above it. */
+export function spawnMessage(about: {
+  task: string;
+  requesterKey: string;
+  depth: number;
+  depthMax: number;
+}): SessionMessage {
+  const { task, requesterKey, depth, depthMax } = about;
+  return {
+    text: task,
+    provenance: { kind: 'spawn', sourceSession: requesterKey, depth, depthMax },
+    extraSystemPrompt: subagentInstructions({ maySpawn: depth < depthMax }),
+  };
+}
+
+function refused(field: string, message: string): Planned {
+  return { kind: 'refused', field, message };
+}

@@ -1,0 +1,23 @@
+// Something that changes a text which may come in pieces. Wherever the pieces are cut, what comes out, joined, is the same: what is not
+// certain yet is held back.
+
+/** Takes a text in pieces. */
+export interface TextFilter {
+  /** The next piece; returns what is certain by now. */
+  push(piece: string): string;
+  /** The text has ended; returns the rest. */
+  end(): string;
+}
+
+/** What a fresh filter makes of a whole text. */
+export function filterWhole(filter: TextFilter, text: string): string {
+  return filter.push(text) + filter.end();
+}
+
+/** One filter behind the other. */
+export function chainFilters(filters: readonly TextFilter[]): TextFilter {
+  return {
+    push: (piece) => filters.reduce((text, filter) => filter.push(text), piece),
+    end: () => filters.reduce((text, filter) => filter.push(text) + filter.end(), ''),
+  };
+}

@@ -1,0 +1,79 @@
+// How much of one tool result a model is shown. A result is cut once, when it is stored, to a share of the model's window; it keeps its
+// start and its end. A model with a smaller window that takes up the transcript later is shown less of what is stored.
+import type { ToolResultBlock } from './content.ts';
+import type { ModelMessage } from './model-request.ts';
+
+/** The most characters of one stored result, whatever the window. */
+export const RESULT_CHARS_MAX = 40_000;
+/** Even the smallest window has room for so many. */
+const RESULT_CHARS_MIN = 2_000;
+/** The share of the window that one stored result may fill, at four characters a token. */
+const STORED_SHARE = 0.3;
+const CHARS_PER_TOKEN = 4;
+/** The share of the window that one result may fill in a request. Results are dense: at two characters a token. */
+const SHOWN_SHARE = 0.5;
+const RESULT_CHARS_PER_TOKEN = 2;
+
+/** How much of the room goes to the start of a text that is cut; the rest to its end. */
+const HEAD_SHARE = 0.75;
+/** More than what a note of a cut adds. */
+const NOTE_CHARS_MAX = 100;
+
+/** The most characters of a result that is stored for a model with this window. */
+export function storedCharsMax(contextTokens: number): number {
+  const share = Math.floor(contextTokens * STORED_SHARE) * CHARS_PER_TOKEN;
+  return Math.max(RESULT_CHARS_MIN, Math.min(share, RESULT_CHARS_MAX));
+}
+
+/** The most characters of a result in a request to a model with this window; null: nothing that is stored is longer. */
+export function shownCharsMax(contextTokens: number): number | null {
+  const share = Math.floor(contextTokens * SHOWN_SHARE) * RESULT_CHARS_PER_TOKEN;
+  return share > RESULT_CHARS_MAX + NOTE_CHARS_MAX ? null : Math.max(RESULT_CHARS_MIN, share);
+}
+
+/** Start and end of a text that is too long, with a note of how much is missing between them. */
+export function cutMiddle(text: string, charsMax: number): string {
+  if (text.length <= charsMax) return text;
+  const headChars = Math.floor(charsMax * HEAD_SHARE);
+  const tailChars = charsMax - headChars;
+  const tail = tailChars === 0 ? '' : text.slice(-tailChars);
+  return `${text.slice(0, headChars)}\n[... ${text.length - charsMax} characters left out ...]\n${tail}`;
+}
+
+/**
+ * A function that truncates the results in messages to `charsMax` characters each. It remembers what it made of each message; those with
+ * nothing to truncate stay the same objects.
+ */
+export function createResultGuard(charsMax: number): (messages: ModelMessage[]) => ModelMessage[] {
+  const known = new WeakMap<ModelMessage, ModelMessage>();
+  return (messages) =>
+    messages.map((message) => {
+      let made = known.get(message);
+      if (made === undefined) known.set(message, (made = truncateResults(message, charsMax)));
+      return made;
+    });
+}
+
+function truncateResults(message: ModelMessage, charsMax: number): ModelMessage {
+  const content = message.content.map((block) => (block.type === 'tool_result' ? truncate(block, charsMax) : block));
+  return content.every((block, at) => block === message.content[at]) ? message : { ...message, content };
+}
+
+function truncate(block: ToolResultBlock, charsMax: number): ToolResultBlock {
+  if (typeof block.content === 'string') {
+    return block.content.length <= charsMax ? block : { ...block, content: truncated(block.content, charsMax) };
+  }
+  let left = charsMax;
+  const content = block.content.map((part) => {
+    if (part.type !== 'text') return part;
+    const text = truncated(part.text, left);
+    left = Math.max(0, left - part.text.length);
+    return text === part.text ? part : { ...part, text };
+  });
+  return content.every((part, at) => part === block.content[at]) ? block : { ...block, content };
+}
+
+function truncated(text: string, charsMax: number): string {
+  if (text.length <= charsMax) return text;
+  return `${text.slice(0, charsMax)}[... ${text.length - charsMax} more characters truncated]`.toWellFormed();
+}

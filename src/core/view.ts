@@ -1,0 +1,99 @@
+// Views: what decides how the rows of a session become a request, kept beside those rows. With them a request can be derived
+// again, byte for byte, long after it was sent; without an entry in a view, rows are shown as they are. Everything in a view is
+// plain JSON; `seq` is always the number of an entry of the session; a `sha256` names a snapshot (table `snapshots`).
+import type { LastAlert } from './heartbeat-poll.ts';
+import type { Replacement } from './stream/replace-text.ts';
+
+/** What the requests of a session's transcript have fixed, so that later ones keep their bytes. Emptied by a reset. */
+export interface SessionView {
+  /** Which model answers from which entry on, oldest first: written by the turn that changes the model. */
+  models?: ModelSpan[];
+  /** How far tool results are pruned: later calls repeat it until the next pruning goes further. */
+  pruning?: PruningView;
+  /** When the provider's cache was last written or read, in milliseconds since the epoch. Kept while pruning is on. */
+  cacheTouchedAtMs?: number;
+  /** True once a message came from a group: decides the history limit of sessions whose key does not tell. */
+  isGroup?: boolean;
+  /** The images of prompts, by the entries that show them. */
+  images?: SessionImages[];
+  /** The workspace's files and skills as they were when the transcript began: a snapshot of `SessionWorkspace`. */
+  workspaceSha256?: string;
+  /** The chat that the last message came from: a snapshot of `ChatFacts`. */
+  chatSha256?: string;
+  /** The role in a group that the agent has been told of. */
+  groupIntroduced?: 'always-on' | 'trigger-only';
+  /** Hashes of the states of the workspace's size that have been warned of, oldest first. */
+  budgetWarnings?: string[];
+  /** The last alert that a heartbeat told: the same one is not told again soon. */
+  lastAlert?: LastAlert;
+}
+
+/** What the opening of a turn fixed for all its requests. */
+export interface TurnView {
+  /** The token limits of its requests. */
+  maxTokens?: number;
+  thinkingBudgetTokens?: number;
+  /** The most user turns of the past that are shown; absent: all. */
+  historyLimit?: number;
+  /** `SessionView.models` at its opening, when not all of the past is known to be of one model. */
+  models?: ModelSpan[];
+  /** Heartbeat pairs are left out; an answer of up to so many characters beside the token is an acknowledgement. */
+  heartbeatAckCharsMax?: number;
+  /** What plugins replace in the texts of its requests. */
+  inputReplacements?: readonly Replacement[];
+  /** The most characters of a tool result that its requests show; absent: all that is stored. */
+  resultCharsMax?: number;
+  /** The messages that plugins put in front of the history: a snapshot of `InjectedMessage[]`. */
+  injectedSha256?: string;
+  /** The images that are shown behind the texts of prompts. */
+  images?: EntryImages[];
+  /** Where the sections of the system prompt stand, with their origin and trust: a snapshot of `SectionSpan[]`. */
+  sectionsSha256?: string;
+}
+
+/** What holds for one model call alone. */
+export interface CallView {
+  /** How far tool results were pruned in it. */
+  pruning?: PruningView;
+  /** The whole request, where it is not made of the turn's view (compaction): a snapshot of a `ModelRequest`. */
+  wholeSha256?: string;
+}
+
+/** From the entry `seq` on, `model` answers. */
+export interface ModelSpan {
+  seq: number;
+  model: string;
+}
+
+/** The images behind the text of one prompt; none: a marker says that they were shown before. */
+export interface EntryImages {
+  seq: number;
+  images: ShownImage[];
+}
+
+/** An image: a snapshot of its `ImageBlock`, and how many characters of base64 it holds. */
+export interface ShownImage {
+  sha256: string;
+  chars: number;
+}
+
+export interface SessionImages extends EntryImages {
+  /** How many turns ago its turn was. */
+  turnsAgo: number;
+}
+
+/**
+ * How far pruning has come: the results of tool calls are trimmed when their answer's entry is not behind `trimmedUntil`, and
+ * cleared when it is not behind `clearedUntil` (0: none). With the settings that it was decided by, so that a change of the
+ * configuration does not change what was sent.
+ */
+export interface PruningView {
+  trimmedUntil: number;
+  clearedUntil: number;
+  headChars: number;
+  tailChars: number;
+  /** Longer results are trimmed. */
+  maxChars: number;
+  placeholder: string;
+  tools: { allow: string[]; deny: string[] };
+}

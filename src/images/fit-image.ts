@@ -1,0 +1,97 @@
+// Brings an image to what a provider takes: one of four formats, at most 1200 pixels a side, at most 5 MiB of base64. An image that
+// fits already keeps its bytes, but is decoded once all the same: the provider refuses a whole conversation for one that is broken.
+// The library is loaded at the first image: a service that sees none does not pay for it.
+import type { Metadata, Sharp, SharpOptions } from 'sharp';
+import { sniffFormat } from './sniff-format.ts';
+
+export interface FittedImage {
+  mediaType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
+  base64: string;
+}
+
+/** Why an image cannot be shown, in words for the model. */
+export class ImageFault extends Error {
+  readonly code = 'image_fault';
+
+  constructor(reason: string, cause?: unknown) {
+    super(reason, { cause });
+    this.name = 'ImageFault';
+  }
+}
+
+const SIDE_PX_MAX = 1200;
+/** The provider counts base64, not bytes. */
+const BASE64_CHARS_MAX = 5 * 1024 * 1024;
+/** A small file can hold an image of any size; more than this is not decoded. */
+const PIXELS_MAX = 50_000_000;
+const DECODE_SECONDS_MAX = 10;
+
+const PASSED_ON: Readonly<Record<string, FittedImage['mediaType']>> = {
+  png: 'image/png',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+};
+
+/** How an image is written anew, until it is small enough. The first keeps every pixel as it is; the last is small enough in any case. */
+const ATTEMPTS: readonly { sidePx: number; quality: number | null }[] = [
+  { sidePx: SIDE_PX_MAX, quality: null },
+  { sidePx: SIDE_PX_MAX, quality: 85 },
+  { sidePx: 1000, quality: 75 },
+  { sidePx: 800, quality: 60 },
+];
+
+/** The image as it can be sent. Throws `ImageFault` for what is no image, or cannot be decoded. */
+export async function fitImage(bytes: Buffer): Promise<FittedImage> {
+  const format = sniffFormat(bytes);
+  if (format === null) throw new ImageFault('not an image');
+  const decode = await decoderOf(bytes);
+  const { width, height, hasAlpha } = await orFault(format, async () => await decode().metadata());
+  const mediaType = PASSED_ON[format];
+  const fits = Math.max(width, height) <= SIDE_PX_MAX && base64Chars(bytes.length) <= BASE64_CHARS_MAX;
+  if (mediaType !== undefined && fits) {
+    // Decoding is all that is wanted; the pixels are thrown away.
+    await orFault(format, async () => await decode().resize(1, 1).raw().toBuffer());
+    return { mediaType, base64: bytes.toString('base64') };
+  }
+  return await orFault(format, async () => await writeAnew(decode, { format, hasAlpha }));
+}
+
+async function writeAnew(
+  decode: () => Sharp,
+  { format, hasAlpha }: { format: string; hasAlpha: boolean },
+): Promise<FittedImage> {
+  for (const { sidePx, quality } of ATTEMPTS) {
+    // A photograph is not worth its weight without loss.
+    if (quality === null && !hasAlpha && format !== 'png' && format !== 'gif') continue;
+    const sized = decode().autoOrient().resize(sidePx, sidePx, { fit: 'inside', withoutEnlargement: true });
+    const written = await (
+      quality === null ? sized.png() : sized.flatten({ background: '#ffffff' }).jpeg({ quality })
+    ).toBuffer();
+    if (base64Chars(written.length) > BASE64_CHARS_MAX) continue;
+    return { mediaType: quality === null ? 'image/png' : 'image/jpeg', base64: written.toString('base64') };
+  }
+  throw new ImageFault('too large however it is written');
+}
+
+async function decoderOf(bytes: Buffer): Promise<() => Sharp> {
+  const { default: sharp } = await import('sharp');
+  const options: SharpOptions = { limitInputPixels: PIXELS_MAX, failOn: 'error', sequentialRead: true };
+  return () => sharp(bytes, options).timeout({ seconds: DECODE_SECONDS_MAX });
+}
+
+async function orFault<Result extends Metadata | Buffer | FittedImage>(
+  format: string,
+  decode: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await decode();
+  } catch (error) {
+    if (error instanceof ImageFault) throw error;
+    throw new ImageFault(`its ${format.toUpperCase()} data cannot be decoded`, error);
+  }
+}
+
+function base64Chars(bytes: number): number {
+  return Math.ceil(bytes / 3) * 4;
+}

@@ -1,0 +1,84 @@
+// Loads the image files that a prompt names: inside the allowed folders only, bounded in number, size and time. What cannot be shown is
+// named with the reason, for the prompt to say so.
+import { join } from 'node:path';
+import type { ImageBlock } from '../core/content.ts';
+import type { Logger } from '../logger.ts';
+import { fitImage, ImageFault } from './fit-image.ts';
+import { Gate } from './gate.ts';
+import { readConfined } from './read-confined.ts';
+
+export interface LoadedImages {
+  /** In the order of the names; the same file, or the same image, once. */
+  blocks: ImageBlock[];
+  missing: { path: string; reason: string }[];
+}
+
+export interface ImageLoaderOptions {
+  dataDir: string;
+  /** Absolute folders, beside the workspace and the folder for media in the data directory. */
+  roots: readonly string[];
+  logger: Logger;
+}
+
+/** The most images of one prompt. */
+const IMAGES_MAX = 10;
+/** The most of one file that is read. */
+const FILE_BYTES_MAX = 6 * 1024 * 1024;
+/** How many images are decoded at once in a process: each may take hundreds of megabytes for a moment. */
+const DECODED_AT_ONCE_MAX = 2;
+/** After so long, in milliseconds, no further image of a prompt is begun. */
+const BEGIN_MS_MAX = 15_000;
+
+export class ImageLoader {
+  readonly #options: ImageLoaderOptions;
+  readonly #gate = new Gate(DECODED_AT_ONCE_MAX);
+
+  constructor(options: ImageLoaderOptions) {
+    this.#options = options;
+  }
+
+  /** The images of these files; names are taken as `readConfined` takes them. Never rejects. */
+  async load(paths: readonly string[], workspaceDir: string): Promise<LoadedImages> {
+    const loaded: LoadedImages = { blocks: [], missing: [] };
+    const seen = new Set<string>();
+    const startedAtMs = performance.now();
+    for (const path of new Set(paths)) {
+      const outcome = await this.#loadOne(path, {
+        workspaceDir,
+        isFull: loaded.blocks.length >= IMAGES_MAX,
+        isLate: performance.now() - startedAtMs > BEGIN_MS_MAX,
+        seen,
+      });
+      if (outcome === null) continue;
+      if (typeof outcome === 'string') loaded.missing.push({ path, reason: outcome });
+      else if (!loaded.blocks.some(({ source }) => source.data === outcome.source.data)) loaded.blocks.push(outcome);
+    }
+    return loaded;
+  }
+
+  /** The block, the reason why there is none, or null for a file that was looked at already. */
+  async #loadOne(path: string, at: { workspaceDir: string; isFull: boolean; isLate: boolean; seen: Set<string> }) {
+    if (at.isFull) return `only ${IMAGES_MAX} images are shown at once`;
+    if (at.isLate) return 'the images before it took too long';
+    const { dataDir, roots, logger } = this.#options;
+    try {
+      return await this.#gate.run(async () => {
+        const reading = await readConfined(path, {
+          workspaceDir: at.workspaceDir,
+          roots: [at.workspaceDir, join(dataDir, 'media'), ...roots],
+          bytesMax: FILE_BYTES_MAX,
+        });
+        if (reading.kind === 'not-found') return 'not found in the folders that images are read from';
+        if (reading.kind === 'too-large') return `larger than ${FILE_BYTES_MAX / 1024 / 1024} MiB`;
+        if (at.seen.has(reading.realPath)) return null;
+        at.seen.add(reading.realPath);
+        const { mediaType, base64 } = await fitImage(reading.bytes);
+        return { type: 'image', source: { type: 'base64', media_type: mediaType, data: base64 } } satisfies ImageBlock;
+      });
+    } catch (error) {
+      if (error instanceof ImageFault) return error.message;
+      logger.warn({ err: error, path }, 'An image file could not be read');
+      return 'cannot be read';
+    }
+  }
+}

@@ -1,0 +1,76 @@
+// Reads a file that a prompt named, if it lies inside one of the allowed folders, wherever links lead. A name in a prompt may come from
+// anybody, so nothing is told of files outside: for whoever asks, they do not exist.
+import { constants } from 'node:fs';
+import { open, readlink, realpath, type FileHandle } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve, sep } from 'node:path';
+
+export type Reading = { kind: 'read'; realPath: string; bytes: Buffer } | { kind: 'not-found' } | { kind: 'too-large' };
+
+export interface Place {
+  /** What relative names are relative to. */
+  workspaceDir: string;
+  /** Absolute folders, `workspaceDir` among them if it is one. */
+  roots: readonly string[];
+  bytesMax: number;
+}
+
+// Never through a link at the end, and never waiting for the other end of a pipe.
+const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** The bytes of the file `name`: absolute, below the home (`~/`), or relative. Rejects only when a file inside cannot be read. */
+export async function readConfined(name: string, place: Place): Promise<Reading> {
+  if (name.includes('\0')) return { kind: 'not-found' };
+  const realPath = await realOrNull(absolute(name, place.workspaceDir));
+  if (realPath === null || !(await isInside(realPath, place.roots))) return { kind: 'not-found' };
+  const handle = await openOrNull(realPath);
+  if (handle === null) return { kind: 'not-found' };
+  try {
+    const facts = await handle.stat();
+    // What was opened may not be what was looked at: a folder on the way may have been replaced by a link in between.
+    const opened = await pathOfHandle(handle, realPath);
+    if (!facts.isFile() || !(await isInside(opened, place.roots))) return { kind: 'not-found' };
+    if (facts.size > place.bytesMax) return { kind: 'too-large' };
+    return { kind: 'read', realPath, bytes: await readWhole(handle, facts.size) };
+  } finally {
+    await handle.close();
+  }
+}
+
+function absolute(name: string, workspaceDir: string): string {
+  if (name.startsWith('~/')) return join(homedir(), name.slice(2));
+  return isAbsolute(name) ? name : resolve(workspaceDir, name);
+}
+
+async function isInside(realPath: string, roots: readonly string[]): Promise<boolean> {
+  for (const root of roots) {
+    const realRoot = await realOrNull(root);
+    if (realRoot !== null && realPath.startsWith(realRoot.endsWith(sep) ? realRoot : realRoot + sep)) return true;
+  }
+  return false;
+}
+
+function realOrNull(path: string): Promise<string | null> {
+  return realpath(path).catch(() => null);
+}
+
+function openOrNull(path: string): Promise<FileHandle | null> {
+  return open(path, OPEN_FLAGS).catch(() => null);
+}
+
+/** Where the opened file really is, where the system can tell; else the path that it was opened by. */
+function pathOfHandle(handle: FileHandle, openedPath: string): Promise<string> {
+  return readlink(`/proc/self/fd/${handle.fd}`).catch(() => openedPath);
+}
+
+/** No more than was there when the size was looked at. */
+async function readWhole(handle: FileHandle, size: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(size);
+  let filled = 0;
+  while (filled < size) {
+    const { bytesRead } = await handle.read(bytes, filled, size - filled, filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return bytes.subarray(0, filled);
+}

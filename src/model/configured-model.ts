@@ -1,0 +1,61 @@
+// The model of a process, made from its configuration: transports, what providers need, and the observers that are switched on.
+import { join } from 'node:path';
+import { decodeHTMLStrict } from 'entities/decode';
+import { secretsOf, type Config } from '../config.ts';
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import { createAnthropicTransport } from './anthropic.ts';
+import { createModel } from './create-model.ts';
+import type { Model } from './model.ts';
+import { createCacheTrace } from './observers/cache-trace.ts';
+import type { ModelObserver } from './observers/observer.ts';
+import { createPayloadLog } from './observers/payload-log.ts';
+import type { Transport } from './transport.ts';
+
+export interface ConfiguredModelOptions {
+  config: Config;
+  clock: Clock;
+  logger: Logger;
+  /** Where and with which key Anthropic's models are asked. */
+  endpoint: { apiKey: string; baseUrl?: string };
+  /** Transports that go before the built-in one: those of plugins. */
+  transports?: readonly Transport[];
+}
+
+/** Makes the model; to be closed when nothing asks it any more. */
+export function createConfiguredModel({
+  config,
+  clock,
+  logger,
+  endpoint,
+  transports = [],
+}: ConfiguredModelOptions): Model {
+  const { anthropic } = config.models.providers;
+  return createModel({
+    transports: [
+      ...transports,
+      createAnthropicTransport({ ...endpoint, headers: anthropic.headers, isStreaming: anthropic.streaming }),
+    ],
+    argumentDecoders: anthropic.toolCallArgumentsEncoding === 'html-entities' ? { anthropic: decodeHTMLStrict } : {},
+    observers: observersOf(config, clock, logger),
+    onObserverFault: (name, error) => logger.warn({ err: error, observer: name }, 'An observer of the model failed'),
+  });
+}
+
+function observersOf(config: Config, clock: Clock, logger: Logger): ModelObserver[] {
+  const { payloadLog, cacheTrace } = config.diagnostics;
+  const { dataDir } = config.runtime;
+  const now = () => clock.now();
+  const observers: ModelObserver[] = [];
+  if (payloadLog.enabled) {
+    const path = payloadLog.path ?? join(dataDir, 'payloads.jsonl');
+    const onFault = (error: unknown) => logger.warn({ err: error, path }, 'The payload log cannot be written');
+    observers.push(createPayloadLog({ path, onFault, secrets: secretsOf(config), now }));
+  }
+  if (cacheTrace.enabled) {
+    const path = cacheTrace.path ?? join(dataDir, 'cache-trace.jsonl');
+    const onFault = (error: unknown) => logger.warn({ err: error, path }, 'The cache trace cannot be written');
+    observers.push(createCacheTrace({ path, onFault, now }));
+  }
+  return observers;
+}

@@ -1,0 +1,97 @@
+// The model: a transport, the reducer that makes an answer of what it brings, and those who watch. All transports and providers go
+// through here, so what holds for an answer holds for all of them.
+import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
+import type { AnswerRules } from '../core/stream/draft-answer.ts';
+import { createAnswerReducer, type AnswerReducer } from '../core/stream/reduce-answer.ts';
+import { StreamFault } from '../core/stream/stream-event.ts';
+import type { AskOptions, Model } from './model.ts';
+import { ModelError } from './model.ts';
+import type { CallObserver, ModelObserver } from './observers/observer.ts';
+import { watchAll } from './observers/watch-all.ts';
+import { repairArguments } from './repair-arguments.ts';
+import { selectTransport, type Transport } from './transport.ts';
+
+export interface ModelParts {
+  /** The first that serves a request's provider is taken. */
+  transports: readonly Transport[];
+  /** Those who watch every call. */
+  observers?: readonly ModelObserver[];
+  /** By provider, what decodes the texts in the arguments of calls; absent: they come as they are. */
+  argumentDecoders?: Readonly<Record<string, (text: string) => string>>;
+  /** Told of an observer that failed. */
+  onObserverFault?: (name: string, error: unknown) => void;
+}
+
+/** A model over these transports. */
+export function createModel(parts: ModelParts): Model {
+  const { transports, observers = [], argumentDecoders = {}, onObserverFault = () => undefined } = parts;
+  return {
+    async ask(request, options) {
+      options.signal.throwIfAborted();
+      const transport = selectTransport(transports, request);
+      const watch = watchAll(
+        { observers, calls: options.observers ?? [], onFault: onObserverFault },
+        { request, transport: transport.name, about: options.about ?? null },
+      );
+      const reducer = createAnswerReducer({
+        ...rulesOf(request, options),
+        decodeText: argumentDecoders[transport.provider] ?? null,
+      });
+      try {
+        const answer = await receive({ transport, request, options, reducer, watch });
+        watch.ended?.({ kind: 'answered', answer });
+        return answer;
+      } catch (error) {
+        const thrown: unknown = options.signal.aborted ? options.signal.reason : toModelError(error);
+        watch.ended?.({ kind: 'failed', error: thrown });
+        throw thrown;
+      }
+    },
+    async close() {
+      await Promise.all(observers.map(async (observer) => observer.close?.()));
+    },
+  };
+}
+
+interface Reception {
+  transport: Transport;
+  request: ModelRequest;
+  options: AskOptions;
+  reducer: AnswerReducer;
+  watch: CallObserver;
+}
+
+async function receive({ transport, request, options, reducer, watch }: Reception): Promise<ModelAnswer> {
+  const { signal, headers, onChunk } = options;
+  await transport.send({
+    request,
+    headers,
+    signal,
+    onSent: (body) => watch.sent?.(body),
+    onBytes: (count) => watch.bytes?.(count),
+    onEvent(event) {
+      const text = reducer.take(event);
+      if (!signal.aborted) onChunk?.(text);
+      return reducer.answer !== null;
+    },
+  });
+  if (reducer.answer === null) throw new StreamFault('cut_stream', 'The answer ended before it was complete.');
+  return reducer.answer;
+}
+
+function rulesOf(request: ModelRequest, options: AskOptions): Omit<AnswerRules, 'decodeText'> {
+  return {
+    tools: request.tools,
+    messages: request.messages,
+    callNo: options.callNo ?? 1,
+    unknownToolThreshold: options.unknownToolThreshold ?? 0,
+    replacements: options.replacements ?? [],
+    repairArguments,
+  };
+}
+
+function toModelError(error: unknown): unknown {
+  if (!(error instanceof StreamFault)) return error;
+  const { type, errorCode, message } = error;
+  return new ModelError({ type, status: null, retryAfterMs: null, errorCode, message, cause: error });
+}

@@ -1,0 +1,31 @@
+// What is measured of a call, for its events: bytes out and in, and how long the first byte took.
+import type { CallObserver } from './observer.ts';
+
+export interface CallFigures {
+  requestBytes: number;
+  responseBytes: number;
+  /** From the moment the request left to the first byte of its answer, in milliseconds; null: none came. */
+  firstByteMs: number | null;
+  /** From the beginning to now, in milliseconds. */
+  durationMs: number;
+}
+
+/** An observer of one call that measures it. `nowMs` is a clock that never goes back. */
+export function createCallDiagnostics(nowMs: () => number): CallObserver & { figures(): CallFigures } {
+  const beganAtMs = nowMs();
+  let sentAtMs = beganAtMs;
+  let firstByteMs: number | null = null;
+  let requestBytes = 0;
+  let responseBytes = 0;
+  return {
+    sent(body) {
+      requestBytes = Buffer.byteLength(body);
+      sentAtMs = nowMs();
+    },
+    bytes(count) {
+      firstByteMs ??= Math.round(nowMs() - sentAtMs);
+      responseBytes += count;
+    },
+    figures: () => ({ requestBytes, responseBytes, firstByteMs, durationMs: Math.round(nowMs() - beganAtMs) }),
+  };
+}

@@ -1,0 +1,46 @@
+// Observers: whoever wants to know what goes over the wire, without a say in it. A fault of an observer never reaches a call.
+import type { ModelAnswer, ModelRequest } from '../../core/model-request.ts';
+
+/** A call that begins. */
+export interface StartedCall {
+  request: ModelRequest;
+  /** The transport that serves it. */
+  transport: string;
+  /** Whose call it is; null: nobody's, as in tests. */
+  about: CallIdentity | null;
+}
+
+/** Which call of which turn. */
+export interface CallIdentity {
+  /** `<turn id>:model:<n>`. */
+  callId: string;
+  sessionKey: string;
+  turnId: string;
+}
+
+/** How a call ended; the error of an aborted one is the reason of the abort. */
+export type CallEnd = { kind: 'answered'; answer: ModelAnswer } | { kind: 'failed'; error: unknown };
+
+/** Watches one call. Each function is optional and is called in the order in which they stand here; none may block. */
+export interface CallObserver {
+  /** The request leaves; its body. */
+  sent?(body: string): void;
+  /** Bytes of the answer came. */
+  bytes?(count: number): void;
+  /** Called exactly once, at the end. */
+  ended?(end: CallEnd): void;
+}
+
+/** Watches the calls of a model. */
+export interface ModelObserver {
+  readonly name: string;
+  /** Called before anything is sent; null when this call is of no interest. */
+  watch(call: StartedCall): CallObserver | null;
+  /** Writes what is still to be written. */
+  close?(): Promise<void>;
+}
+
+/** `<turn id>:model:<n>`: the name of a call in events, logs and traces. */
+export function callIdOf(turnId: string, callNo: number): string {
+  return `${turnId}:model:${callNo}`;
+}

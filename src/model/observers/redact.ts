@@ -1,0 +1,48 @@
+// Takes out of a payload what must not be written down: known secrets, what looks like a key, the values of fields that are named like
+// secrets, and the data of images.
+import { createHash } from 'node:crypto';
+
+const CENSOR = '[redacted]';
+const SECRET_CHARS_MIN = 6;
+const SECRET_FIELD =
+  /^(authorization|cookie|set-cookie|proxy-authorization|x-api-key|.*(api_?key|password|passwd|secret|access_?token|private_?key))$/i;
+/** Keys that are recognised by their look: of models, webhooks, this API, code hosts and clouds, bearer headers, passwords in URLs. */
+const KEY_SHAPES = [
+  String.raw`\bsk-[\w-]{16,}`,
+  String.raw`\bwhsec_[\w+/=]{8,}`,
+  String.raw`\bhf_[\w-]{20,}`,
+  String.raw`\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-)[\w-]{16,}`,
+  String.raw`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`,
+  String.raw`\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]+`,
+  String.raw`-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`,
+  String.raw`(?<=[Bb]earer )[\w.~+/=-]{8,}`,
+  String.raw`(?<=[a-z]:\/\/[^\s:/@"]{0,200}:)[^\s/@"]{1,200}(?=@)`,
+];
+
+/** A function that copies a JSON value without its secrets. `secrets` are known values, removed wherever they stand. */
+export function createRedaction(secrets: readonly string[]): (value: unknown) => unknown {
+  const known = [...new Set(secrets)].filter((secret) => secret.length >= SECRET_CHARS_MIN);
+  const escaped = known.map((secret) => secret.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`));
+  const pattern = new RegExp([...escaped, ...KEY_SHAPES].join('|'), 'g');
+
+  const redact = (value: unknown): unknown => {
+    if (typeof value === 'string') return value.replace(pattern, CENSOR);
+    if (typeof value !== 'object' || value === null) return value;
+    if (Array.isArray(value)) return value.map(redact);
+    const fields = Object.entries(value).map(([name, field]): [string, unknown] => {
+      if (typeof field === 'string' && SECRET_FIELD.test(name)) return [name, CENSOR];
+      return [name, isImageData(value, name, field) ? describeData(field) : redact(field)];
+    });
+    return Object.fromEntries(fields);
+  };
+  return redact;
+}
+
+/** The `data` of a source that is base64. */
+function isImageData(owner: object, name: string, field: unknown): field is string {
+  return name === 'data' && typeof field === 'string' && 'type' in owner && owner.type === 'base64';
+}
+
+function describeData(data: string): string {
+  return `[${data.length} characters of base64, sha256 ${createHash('sha256').update(data).digest('hex')}]`;
+}

@@ -1,0 +1,46 @@
+// Many observers as one. One that throws is reported and not asked again in this call; the call goes on.
+import type { CallEnd, CallObserver, ModelObserver, StartedCall } from './observer.ts';
+
+interface Watchers {
+  /** Those of the model, for every call. */
+  observers: readonly ModelObserver[];
+  /** Those of this call alone. */
+  calls: readonly CallObserver[];
+  onFault: (name: string, error: unknown) => void;
+}
+
+interface Watcher {
+  name: string;
+  observer: CallObserver;
+}
+
+/** The observers of one call, told of its start; empty when nobody watches. */
+export function watchAll({ observers, calls, onFault }: Watchers, call: StartedCall): CallObserver {
+  let watchers: Watcher[] = calls.map((observer) => ({ name: 'call', observer }));
+
+  const tell = (each: (observer: CallObserver) => void): void => {
+    for (const watcher of watchers) {
+      try {
+        each(watcher.observer);
+      } catch (error) {
+        watchers = watchers.filter((other) => other !== watcher);
+        onFault(watcher.name, error);
+      }
+    }
+  };
+
+  for (const watching of observers) {
+    try {
+      const observer = watching.watch(call);
+      if (observer !== null) watchers.push({ name: watching.name, observer });
+    } catch (error) {
+      onFault(watching.name, error);
+    }
+  }
+  if (watchers.length === 0) return {};
+  return {
+    sent: (body) => tell((observer) => observer.sent?.(body)),
+    bytes: (count) => tell((observer) => observer.bytes?.(count)),
+    ended: (end: CallEnd) => tell((observer) => observer.ended?.(end)),
+  };
+}

@@ -1,0 +1,62 @@
+// The transport port: how one request gets to a provider and the events of its answer come back. Which transport serves a model is
+// chosen per call, by the model's provider; plugins may bring transports of their own. A provider's own ways (its cache of prompts
+// that has to be made first, a socket instead of a request) are the transport's business and show nowhere else.
+import type { ModelRequest } from '../core/model-request.ts';
+import type { StreamEvent } from '../core/stream/stream-event.ts';
+
+export interface TransportCall {
+  request: ModelRequest;
+  /** Extra headers, for audit. */
+  headers: Record<string, string>;
+  /** Aborts the call; `send` then rejects, with anything. */
+  signal: AbortSignal;
+  /** To be told once, right before the request leaves: the body as it is sent. */
+  onSent: (body: string) => void;
+  /** To be told of everything that comes: how many bytes. */
+  onBytes: (count: number) => void;
+  /**
+   * To be told of each event, in order. Answers true when the answer is complete: the rest is not read. It throws `StreamFault` when
+   * the events make no answer; `send` then lets go of the connection and rejects with that.
+   */
+  onEvent: (event: StreamEvent) => boolean;
+}
+
+export interface Transport {
+  /** For logs and traces: `anthropic-stream`. */
+  readonly name: string;
+  /** The provider whose models it serves, as in `provider/model`. */
+  readonly provider: string;
+  /**
+   * Sends one request, without retries of its own, and resolves when `onEvent` has said that the answer is complete. Throws
+   * `ModelError` for anything the provider or the network did wrong, a stream that ends too early included.
+   */
+  send(call: TransportCall): Promise<void>;
+}
+
+/** No transport serves a provider. */
+class NoTransportError extends Error {
+  readonly code = 'no_transport';
+  readonly provider: string;
+
+  constructor(provider: string, known: readonly string[]) {
+    super(`no transport serves the provider ${JSON.stringify(provider)}; known: ${known.join(', ') || 'none'}`);
+    this.name = 'NoTransportError';
+    this.provider = provider;
+  }
+}
+
+/** The provider of requests that name none. */
+export const DEFAULT_PROVIDER = 'anthropic';
+
+/** The first of `transports` that serves the provider of a request. Throws `NoTransportError`. */
+export function selectTransport(
+  transports: readonly Transport[],
+  { provider = DEFAULT_PROVIDER }: Pick<ModelRequest, 'provider'>,
+): Transport {
+  const found = transports.find((transport) => transport.provider === provider);
+  if (found !== undefined) return found;
+  throw new NoTransportError(
+    provider,
+    transports.map((transport) => transport.provider),
+  );
+}

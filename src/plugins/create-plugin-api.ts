@@ -1,0 +1,100 @@
+// What a plugin is given to register with. Each call is checked; after `close` nothing can be registered any more, so that what a
+// process can do does not change while it runs.
+import { PluginValueError } from '../core/plugins/plugin-text.ts';
+import { readPromptContribution } from '../core/plugins/prompt-contribution.ts';
+import { readTextTransforms } from '../core/plugins/text-transforms.ts';
+import { neutralise } from '../core/prompt/untrusted-text.ts';
+import type { TextTransforms } from '../core/stream/replace-text.ts';
+import type { Logger } from '../logger.ts';
+import type { Tool } from '../tools/tool.ts';
+import { HOOK_NAMES, type HookTable } from './hook-table.ts';
+import type { HookName, PluginApi, PluginLogger } from './plugin-api.ts';
+import { PluginError } from './plugin-error.ts';
+import type { RegisteredContribution } from './plugins.ts';
+import { readTool } from './read-tools.ts';
+
+/** What all plugins have registered so far. */
+export interface Registrations {
+  tools: Tool[];
+  hooks: HookTable;
+  textTransforms: TextTransforms[];
+  contributions: RegisteredContribution[];
+}
+
+export interface PluginApiOptions {
+  path: string;
+  id: string;
+  config: Record<string, unknown>;
+  /** False leaves out everything with which a plugin could put words into a prompt. */
+  mayChangePrompts: boolean;
+  logger: Logger;
+  registrations: Registrations;
+}
+
+/** Hooks that put words into prompts; the others only listen. */
+const PROMPT_HOOKS: ReadonlySet<HookName> = new Set(['before_prompt_build', 'before_agent_start', 'agent:bootstrap']);
+
+/** The api of one plugin, and what ends its registration. */
+export function createPluginApi(options: PluginApiOptions): { api: PluginApi; close: () => void } {
+  const { path, id, mayChangePrompts, registrations } = options;
+  let isClosed = false;
+
+  const register = (what: string, add: () => void): void => {
+    if (isClosed) throw new PluginError(path, `${what} came after register() was over`);
+    try {
+      add();
+    } catch (error) {
+      throw error instanceof PluginValueError ? new PluginError(path, `${what}: ${error.message}`, error) : error;
+    }
+  };
+  const leaveOut = (what: string): void => {
+    options.logger.warn({ plugin: id, what }, 'Left out: the configuration forbids this plugin to change prompts');
+  };
+
+  const api: PluginApi = {
+    id,
+    config: options.config,
+    logger: pluginLogger(options.logger, id),
+    neutralise,
+    on: (hook, handler, { priority = 0 } = {}) =>
+      register(`on(${JSON.stringify(hook)})`, () => {
+        checkHandler(path, hook, handler, priority);
+        if (PROMPT_HOOKS.has(hook) && !mayChangePrompts) return leaveOut(hook);
+        registrations.hooks.add(hook, { plugin: id, priority, handler });
+      }),
+    registerTool: (tool) =>
+      register('registerTool', () => registrations.tools.push(readTool(path, tool, 'registerTool'))),
+    registerTextTransform: (transform) =>
+      register('registerTextTransform', () => {
+        const { input, output } = readTextTransforms(transform);
+        if (input.length > 0 && !mayChangePrompts) leaveOut('input of registerTextTransform');
+        registrations.textTransforms.push({ input: mayChangePrompts ? input : [], output });
+      }),
+    registerPromptContribution: (contribution, { provider = null } = {}) =>
+      register('registerPromptContribution', () => {
+        const read = readPromptContribution(contribution);
+        if (!mayChangePrompts) return leaveOut('registerPromptContribution');
+        registrations.contributions.push({ provider, contribution: { ...read, origin: `plugin:${id}` } });
+      }),
+  };
+  return { api, close: () => (isClosed = true) };
+}
+
+function checkHandler(path: string, hook: unknown, handler: unknown, priority: unknown): void {
+  if (!HOOK_NAMES.some((name) => name === hook)) {
+    throw new PluginError(path, `there is no hook ${JSON.stringify(hook)}; known: ${HOOK_NAMES.join(', ')}`);
+  }
+  if (typeof handler !== 'function') throw new PluginError(path, `the handler of ${String(hook)} is not a function`);
+  if (typeof priority !== 'number' || !Number.isFinite(priority)) {
+    throw new PluginError(path, `the priority of ${String(hook)} is ${String(priority)}, not a number`);
+  }
+}
+
+function pluginLogger(logger: Logger, plugin: string): PluginLogger {
+  return {
+    debug: (message, details) => logger.debug({ plugin, ...details }, message),
+    info: (message, details) => logger.info({ plugin, ...details }, message),
+    warn: (message, details) => logger.warn({ plugin, ...details }, message),
+    error: (message, details) => logger.error({ plugin, ...details }, message),
+  };
+}

@@ -1,0 +1,137 @@
+// Loads the plugins of the configuration, one after the other, and gathers what they register. A plugin that cannot be loaded, or that
+// hands over something that is not what it says, stops the start with its path and the reason.
+import { basename, dirname, extname, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { PluginSettings } from '../config.ts';
+import { mergeTextTransforms } from '../core/plugins/text-transforms.ts';
+import type { Logger } from '../logger.ts';
+import { withoutPlugins, Plugins } from './plugins.ts';
+import { HookTable } from './hook-table.ts';
+import type { PluginModule } from './plugin-api.ts';
+import { messageOf, PluginError } from './plugin-error.ts';
+import { createPluginApi, type Registrations } from './create-plugin-api.ts';
+import { readTools } from './read-tools.ts';
+import { withDeadline } from './with-deadline.ts';
+
+export interface LoadOptions {
+  logger: Logger;
+  /** What relative paths are relative to. */
+  cwd: string;
+  /** How long a plugin may take to register, in milliseconds; absent: 30 s. */
+  registerMsMax?: number;
+}
+
+const REGISTER_MS_MAX = 30_000;
+const ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+
+/** The plugins of the modules, in their order. A module is loaded once in a process. Throws `PluginError`. */
+export async function loadPlugins(settings: PluginSettings, options: LoadOptions): Promise<Plugins> {
+  const { logger } = options;
+  const registrations: Registrations = { tools: [], hooks: new HookTable(), textTransforms: [], contributions: [] };
+  const ids: string[] = [];
+  for (const module of settings.modules) {
+    const path = resolve(options.cwd, module);
+    const exported = await exportsOf(path);
+    const id = idOf(path, exported.id);
+    if (ids.includes(id)) throw new PluginError(path, `another plugin is called ${JSON.stringify(id)}, too`);
+    ids.push(id);
+    if (settings.entries[id]?.enabled === false) continue;
+    await registerOne({ path, id, exported, settings, registrations, options });
+  }
+  refuseUnknownEntries(settings, ids);
+  if (ids.length === 0) return withoutPlugins(logger);
+  return new Plugins({
+    ids,
+    tools: registrations.tools,
+    hooks: registrations.hooks,
+    textTransforms: mergeTextTransforms(registrations.textTransforms),
+    contributions: registrations.contributions,
+    logger,
+  });
+}
+
+interface Loading {
+  path: string;
+  id: string;
+  exported: Exported;
+  settings: PluginSettings;
+  registrations: Registrations;
+  options: LoadOptions;
+}
+
+async function registerOne({ path, id, exported, settings, registrations, options }: Loading): Promise<void> {
+  const { register, createTools, tools } = exported;
+  if (register === undefined && createTools === undefined && tools === undefined) {
+    throw new PluginError(path, 'it exports neither `register` nor `tools` nor `createTools`');
+  }
+  const timeoutMs = options.registerMsMax ?? REGISTER_MS_MAX;
+  if (createTools !== undefined) {
+    registrations.tools.push(...readTools(path, await called(path, 'createTools', createTools, timeoutMs)));
+  } else if (tools !== undefined) {
+    registrations.tools.push(...readTools(path, tools));
+  }
+  if (register === undefined) return;
+  const entry = settings.entries[id];
+  const { api, close } = createPluginApi({
+    path,
+    id,
+    config: entry?.config ?? {},
+    mayChangePrompts: entry?.hooks?.allowPromptInjection ?? true,
+    logger: options.logger,
+    registrations,
+  });
+  try {
+    await called(path, 'register', register, timeoutMs, api);
+  } finally {
+    close();
+  }
+}
+
+/** What a module exports; nothing of it is checked yet. */
+type Exported = Partial<Record<keyof PluginModule, unknown>>;
+
+async function exportsOf(path: string): Promise<Exported> {
+  try {
+    return (await import(pathToFileURL(path).href)) as Exported;
+  } catch (error) {
+    throw new PluginError(path, `cannot be loaded: ${messageOf(error)}`, error);
+  }
+}
+
+/** What a function of a plugin returns. */
+async function called(
+  path: string,
+  name: string,
+  exported: unknown,
+  timeoutMs: number,
+  ...values: unknown[]
+): Promise<unknown> {
+  if (typeof exported !== 'function') throw new PluginError(path, `\`${name}\` is not a function`);
+  try {
+    return await withDeadline<unknown>(timeoutMs, () => exported(...values));
+  } catch (error) {
+    if (error instanceof PluginError) throw error;
+    throw new PluginError(path, `${name}() failed: ${messageOf(error)}`, error);
+  }
+}
+
+function idOf(path: string, exported: unknown): string {
+  if (exported === undefined) {
+    const name = basename(path, extname(path));
+    const own = name === 'index' ? basename(dirname(path)) : name;
+    const id = own
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9_-]+/g, '-')
+      .slice(0, 64);
+    return ID.test(id) ? id : 'plugin';
+  }
+  if (typeof exported === 'string' && ID.test(exported)) return exported;
+  throw new PluginError(path, `its id ${JSON.stringify(exported) ?? 'is nothing'} is not 1 to 64 of a-z 0-9 _ -`);
+}
+
+// A setting for a plugin that is not there is a mistake: a ban that bans nobody, for one.
+function refuseUnknownEntries({ entries }: PluginSettings, ids: readonly string[]): void {
+  const unknown = Object.keys(entries).find((id) => !ids.includes(id));
+  if (unknown === undefined) return;
+  throw new PluginError(unknown, `plugins.entries speaks of it, but the plugins are: ${ids.join(', ') || 'none'}`);
+}

@@ -1,0 +1,113 @@
+// What a plugin is: a module that exports `register(api)`. These are the types that its author works with; docs/plugins.md is the
+// reference. Everything a plugin hands over is checked where it comes in (`src/core/plugins`), so these types are a promise that plain
+// JavaScript may break.
+import type { ModelMessage } from '../core/model-request.ts';
+import type { PromptContribution, WorkspaceFile } from '../core/prompt/system-input.ts';
+import type { Replacement } from '../core/stream/replace-text.ts';
+import type { Tool } from '../tools/tool.ts';
+
+/** The module of a plugin. One of `register`, `createTools` and `tools` must be there. */
+export interface PluginModule {
+  /** 1 to 64 of `a-z 0-9 _ -`; absent: the name of its file, or of its folder when that is called `index`. */
+  id?: string;
+  /** Called once when a worker starts. What it has not registered when it is done cannot be registered any more. */
+  register?(api: PluginApi): void | Promise<void>;
+  tools?: readonly Tool[];
+  createTools?(): readonly Tool[] | Promise<readonly Tool[]>;
+}
+
+/** What `register` is given. Every function throws an error that says what is wrong with its arguments. */
+export interface PluginApi {
+  readonly id: string;
+  /** `plugins.entries.<id>.config` of the configuration file, as it is written there; `{}` when there is none. */
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly logger: PluginLogger;
+  /** Adds a handler. Those of higher priority (default 0) run first, those of equal priority in the order of registration. */
+  on<Name extends HookName>(hook: Name, handler: HookHandlers[Name], options?: { priority?: number }): void;
+  registerTool(tool: Tool): void;
+  /** Replaces fixed texts: `input` in what the model is sent, `output` in what it answers. */
+  registerTextTransform(transform: { input?: readonly Replacement[]; output?: readonly Replacement[] }): void;
+  /** Adds to the system prompt of every turn, or rewords one of three sections. `provider` absent: for all providers. */
+  registerPromptContribution(contribution: PromptContribution, options?: { provider?: string }): void;
+  /** Makes a text of others harmless: what only Holdfast may say is changed where it imitates that. For what a plugin did not write itself. */
+  neutralise(text: string): string;
+}
+
+export interface PluginLogger {
+  debug(message: string, details?: object): void;
+  info(message: string, details?: object): void;
+  warn(message: string, details?: object): void;
+  error(message: string, details?: object): void;
+}
+
+/** What a turn is about, for every handler. */
+export interface HookContext {
+  agentId: string;
+  sessionKey: string;
+  sessionId: string;
+  /** Absolute. */
+  workspaceDir: string;
+  /** The channel that the message came through; null for turns that answer none. */
+  messageProvider: string | null;
+  /** The turn's id. */
+  runId: string;
+  /** What began the turn: `message`, `followup`, `batch`, `announcement`, `cron` or `heartbeat`. */
+  trigger: string;
+  /** Aborts at the handler's deadline: what it returns afterwards is not looked at. */
+  signal: AbortSignal;
+}
+
+/** A prompt before plugins change it, and the history as the model will see it. Frozen: to change something, return it. */
+export interface PromptHookEvent {
+  readonly prompt: string;
+  readonly messages: readonly ModelMessage[];
+}
+
+/** What a handler of a prompt hook may return; all of it is optional, and blank texts mean nothing. */
+export interface PromptHookResult {
+  /** In front of the user prompt. */
+  prependContext?: string;
+  /** In place of the system prompt. */
+  systemPrompt?: string;
+  /** In front of the system prompt, and behind it. */
+  prependSystemContext?: string;
+  appendSystemContext?: string;
+  /** In front of the history, as if they had been said before it; never stored in the transcript. */
+  injectMessages?: readonly { role: 'user' | 'assistant'; content: string | ModelMessage['content'] }[];
+}
+
+/** The files of the project context. Handlers change `bootstrapFiles`: put in, take out, reword, or set another list. */
+export interface BootstrapEvent {
+  bootstrapFiles: WorkspaceFile[];
+}
+
+/** What the model is about to be asked. Frozen. */
+export interface LlmInputEvent {
+  readonly runId: string;
+  readonly sessionId: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly systemPrompt: string;
+  readonly prompt: string;
+  /** Injected messages included, the prompt not. */
+  readonly historyMessages: readonly ModelMessage[];
+  /** How many images the prompt shows. */
+  readonly imagesCount: number;
+}
+
+type MaybePromise<Value> = Value | Promise<Value>;
+type PromptHandler = (event: PromptHookEvent, context: HookContext) => MaybePromise<PromptHookResult | null | void>;
+
+/** The hooks, and what their handlers look like. A handler that throws, or takes too long, changes nothing. */
+export interface HookHandlers {
+  /** Before the prompt of a turn is stored. */
+  before_prompt_build: PromptHandler;
+  /** The same, run after it; what it says comes after. */
+  before_agent_start: PromptHandler;
+  /** When the workspace files of a prompt have been read, and those that its session may not see are gone. */
+  'agent:bootstrap': (event: BootstrapEvent, context: HookContext) => MaybePromise<void>;
+  /** When the turn is stored and its first request is about to be sent. Nobody waits for it. */
+  llm_input: (event: LlmInputEvent, context: HookContext) => MaybePromise<void>;
+}
+
+export type HookName = keyof HookHandlers;

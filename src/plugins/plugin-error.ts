@@ -1,0 +1,30 @@
+// A plugin of the configuration that cannot be used stops the start: better than to be missed in the middle of a turn.
+
+/** The message names the plugin's path and what is wrong. */
+export class PluginError extends Error {
+  readonly code = 'plugin_error';
+  readonly path: string;
+
+  constructor(path: string, fault: string, cause?: unknown) {
+    super(`plugin ${path}: ${fault}`, { cause });
+    this.name = 'PluginError';
+    this.path = path;
+  }
+}
+
+/** A handler of a plugin took longer than it may. */
+export class HookTimeoutError extends Error {
+  readonly code = 'hook_timeout';
+  readonly timeoutMs: number;
+
+  constructor(timeoutMs: number) {
+    super(`took longer than ${timeoutMs} ms`);
+    this.name = 'HookTimeoutError';
+    this.timeoutMs = timeoutMs;
+  }
+}
+
+/** The text of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,175 @@
+// The plugins of a process, as turns use them. Whatever a handler does, a turn goes on: an error, an answer of the wrong shape or one
+// that comes too late is logged, and changes nothing. Where no plugin asked to be told, nothing is done at all.
+import { readBootstrapFiles } from '../core/plugins/bootstrap-files.ts';
+import { mergeChanges, NO_CHANGES, readPromptChanges, type PromptChanges } from '../core/plugins/prompt-changes.ts';
+import { NO_TRANSFORMS } from '../core/plugins/text-transforms.ts';
+import type { Contributed, WorkspaceFile } from '../core/prompt/system-input.ts';
+import type { TextTransforms } from '../core/stream/replace-text.ts';
+import type { Logger } from '../logger.ts';
+import type { Tool } from '../tools/tool.ts';
+import { freezeDeep } from './freeze-deep.ts';
+import { HookTable, type RegisteredHandler } from './hook-table.ts';
+import type { BootstrapEvent, HookContext, HookName, LlmInputEvent, PromptHookEvent } from './plugin-api.ts';
+import { withDeadline } from './with-deadline.ts';
+
+/** How long one handler may take, and all handlers of one hook together, in milliseconds. */
+const HANDLER_MS_MAX = 10_000;
+const HOOK_MS_MAX = 30_000;
+/** How many handlers that nobody waits for may be under way; what is over it is not told. */
+const UNAWAITED_MAX = 100;
+
+/** What a turn knows of itself; the signal is made for each handler. */
+export type TurnFacts = Omit<HookContext, 'signal'>;
+
+/** A contribution and the provider that it is for; null: for all. */
+export interface RegisteredContribution {
+  provider: string | null;
+  contribution: Contributed;
+}
+
+export interface PluginParts {
+  ids: readonly string[];
+  tools: readonly Tool[];
+  hooks: HookTable;
+  textTransforms: TextTransforms;
+  contributions: readonly RegisteredContribution[];
+  logger: Logger;
+  /** How long one handler may take; absent: 10 s. */
+  handlerMsMax?: number;
+}
+
+export class Plugins {
+  /** In the order of the configuration. */
+  readonly ids: readonly string[];
+  readonly tools: readonly Tool[];
+  readonly textTransforms: TextTransforms;
+  readonly #hooks: HookTable;
+  readonly #contributions: readonly RegisteredContribution[];
+  readonly #logger: Logger;
+  readonly #handlerMsMax: number;
+  #unawaited = 0;
+
+  constructor(parts: PluginParts) {
+    this.ids = parts.ids;
+    this.tools = parts.tools;
+    this.textTransforms = parts.textTransforms;
+    this.#hooks = parts.hooks;
+    this.#contributions = parts.contributions;
+    this.#logger = parts.logger;
+    this.#handlerMsMax = parts.handlerMsMax ?? HANDLER_MS_MAX;
+  }
+
+  /** What plugins add to the system prompt for a provider, in the order of registration. */
+  contributionsFor(provider: string): readonly Contributed[] {
+    return this.#contributions
+      .filter((one) => one.provider === null || one.provider === provider)
+      .map(({ contribution }) => contribution);
+  }
+
+  /** True when a plugin may change the prompts of turns. */
+  get changesPrompts(): boolean {
+    return this.#hooks.of('before_prompt_build').length + this.#hooks.of('before_agent_start').length > 0;
+  }
+
+  /** Runs both prompt hooks, one handler after the other, with the same event; what they want is merged. Never throws. */
+  async changePrompt(event: PromptHookEvent, facts: TurnFacts): Promise<PromptChanges> {
+    if (!this.changesPrompts) return NO_CHANGES;
+    const frozen = freezeDeep({ prompt: event.prompt, messages: [...event.messages] });
+    const results: PromptChanges[] = [];
+    for (const hook of ['before_prompt_build', 'before_agent_start'] as const) {
+      await this.#runInTurn(hook, facts, async ({ plugin, handler }, context) => {
+        const { changes, unknownFields } = readPromptChanges(plugin, await handler(frozen, context));
+        if (unknownFields.length > 0) {
+          this.#logger.warn({ plugin, hook, fields: unknownFields }, 'A plugin returned fields that mean nothing');
+        }
+        // What comes after the deadline must not be added to what others merge already.
+        if (!context.signal.aborted) results.push(changes);
+      });
+    }
+    return results.length === 0 ? NO_CHANGES : mergeChanges(results);
+  }
+
+  /** True when a plugin may change the workspace files of a prompt. */
+  get changesBootstrapFiles(): boolean {
+    return this.#hooks.of('agent:bootstrap').length > 0;
+  }
+
+  /** Lets plugins change the workspace files, one after the other. A handler that fails leaves them as they were before it. Never throws. */
+  async changeBootstrapFiles(files: readonly WorkspaceFile[], facts: TurnFacts): Promise<readonly WorkspaceFile[]> {
+    let current = files;
+    await this.#runInTurn('agent:bootstrap', facts, async ({ plugin, handler }, context) => {
+      const event: BootstrapEvent = { bootstrapFiles: current.map((file) => ({ ...file })) };
+      await handler(event, context);
+      const read = readBootstrapFiles(event.bootstrapFiles);
+      if (read.dropped.length > 0) {
+        this.#logger.warn({ plugin, dropped: read.dropped }, 'A plugin left bootstrap files without a path: dropped');
+      }
+      if (!context.signal.aborted) current = read.files;
+    });
+    return current;
+  }
+
+  /** True when a plugin wants to know what the model is asked. */
+  get hearsLlmInput(): boolean {
+    return this.#hooks.of('llm_input').length > 0;
+  }
+
+  /** Tells all who want to know, at once; nobody waits for them. Never throws. */
+  tellLlmInput(event: LlmInputEvent, facts: TurnFacts): void {
+    const frozen = freezeDeep({ ...event, historyMessages: [...event.historyMessages] });
+    for (const registered of this.#hooks.of('llm_input')) {
+      if (this.#unawaited >= UNAWAITED_MAX) {
+        this.#logger.warn({ plugin: registered.plugin, waiting: UNAWAITED_MAX }, 'A plugin is behind and was not told');
+        continue;
+      }
+      this.#unawaited += 1;
+      const told = async (context: HookContext): Promise<void> => await registered.handler(frozen, context);
+      void this.#runOne('llm_input', registered, facts, told, this.#handlerMsMax).finally(() => (this.#unawaited -= 1));
+    }
+  }
+
+  async #runInTurn<Name extends HookName>(
+    hook: Name,
+    facts: TurnFacts,
+    run: (registered: RegisteredHandler<Name>, context: HookContext) => Promise<void>,
+  ): Promise<void> {
+    const startedAtMs = performance.now();
+    for (const registered of this.#hooks.of(hook)) {
+      const leftMs = Math.min(this.#handlerMsMax, HOOK_MS_MAX - (performance.now() - startedAtMs));
+      if (leftMs <= 0) {
+        this.#logger.error(
+          { plugin: registered.plugin, hook, session: facts.sessionKey },
+          'No time is left for a hook',
+        );
+        continue;
+      }
+      await this.#runOne(hook, registered, facts, (context) => run(registered, context), leftMs);
+    }
+  }
+
+  async #runOne<Name extends HookName>(
+    hook: Name,
+    { plugin }: RegisteredHandler<Name>,
+    facts: TurnFacts,
+    run: (context: HookContext) => Promise<void>,
+    timeoutMs: number,
+  ): Promise<void> {
+    try {
+      await withDeadline(timeoutMs, (signal) => run({ ...facts, signal }));
+    } catch (error) {
+      this.#logger.error({ err: error, plugin, hook, session: facts.sessionKey }, 'A hook of a plugin failed');
+    }
+  }
+}
+
+/** No plugins at all. */
+export function withoutPlugins(logger: Logger): Plugins {
+  return new Plugins({
+    ids: [],
+    tools: [],
+    hooks: new HookTable(),
+    textTransforms: NO_TRANSFORMS,
+    contributions: [],
+    logger,
+  });
+}

@@ -1,0 +1,101 @@
+// From a cron as somebody writes it to the cron that is kept: everything that was left out is filled in, so that what is kept does not
+// change with the configuration or the time of day.
+import { agentOf, isAgent, type Config } from '../config.ts';
+import { faultBetween, type CronInput, type CronPatch } from '../config/schema-crons.ts';
+import type { CronDefinition } from '../core/schedule/cron.ts';
+import { firstSlot, staggerOf, type Schedule } from '../core/schedule/timetable.ts';
+import { timetableOf } from './timetable.ts';
+
+/** A cron that cannot be one, though each of its parts is right. `path` names the part. */
+export class InvalidCronError extends Error {
+  readonly code = 'invalid_cron';
+  readonly path: string;
+
+  constructor(path: string, message: string) {
+    super(message);
+    this.name = 'InvalidCronError';
+    this.path = path;
+  }
+}
+
+const NAME_DEFAULT = 'cron';
+
+/**
+ * The definition of a cron. Left out: the agent is the first of the configuration, the zone the agent's, a step begins now, the name is
+ * `cron`, events go to the main session and turns to one of their own. Throws `InvalidCronError`.
+ */
+export function definitionOf(input: CronInput, { config, nowMs }: { config: Config; nowMs: number }): CronDefinition {
+  const agentId = input.agentId ?? config.agents.list[0]?.id ?? 'main';
+  return checked(config, {
+    name: input.name ?? NAME_DEFAULT,
+    agentId,
+    schedule: resolved(input.schedule, config, { agentId, nowMs }),
+    target: input.target ?? (input.payload.kind === 'systemEvent' ? 'main' : 'isolated'),
+    payload: input.payload,
+    wake: input.wake ?? 'now',
+    misfire: input.misfire ?? null,
+    delivery: input.delivery ?? null,
+    deleteAfterRun: input.deleteAfterRun ?? false,
+  });
+}
+
+/** The definition after a change. Throws `InvalidCronError`. */
+export function changedDefinition(
+  before: CronDefinition,
+  patch: CronPatch,
+  { config, nowMs }: { config: Config; nowMs: number },
+): CronDefinition {
+  const agentId = patch.agentId ?? before.agentId;
+  return checked(config, {
+    name: patch.name ?? before.name,
+    agentId,
+    schedule: patch.schedule === undefined ? before.schedule : resolved(patch.schedule, config, { agentId, nowMs }),
+    target: patch.target ?? before.target,
+    payload: patch.payload ?? before.payload,
+    wake: patch.wake ?? before.wake,
+    misfire: patch.misfire === undefined ? before.misfire : patch.misfire,
+    delivery: patch.delivery === undefined ? before.delivery : patch.delivery,
+    deleteAfterRun: patch.deleteAfterRun ?? before.deleteAfterRun,
+  });
+}
+
+/** The first slot of a new or changed cron, and when it is due. */
+export function firstSlotOf(
+  id: string,
+  schedule: Schedule,
+  nowMs: number,
+): { slotMs: number | null; dueMs: number | null } {
+  const timetable = timetableOf(schedule);
+  const slotMs = firstSlot(timetable, nowMs);
+  return { slotMs, dueMs: slotMs === null ? null : slotMs + staggerOf(timetable, id) };
+}
+
+function resolved(
+  schedule: CronInput['schedule'],
+  config: Config,
+  { agentId, nowMs }: { agentId: string; nowMs: number },
+): Schedule {
+  switch (schedule.kind) {
+    case 'at':
+      return schedule;
+    case 'every':
+      return { ...schedule, anchor: schedule.anchor ?? new Date(nowMs).toISOString() };
+    case 'cron':
+      return {
+        ...schedule,
+        tz: schedule.tz ?? (isAgent(config, agentId) ? agentOf(config, agentId).userTimezone : 'UTC'),
+      };
+    default:
+      return schedule satisfies never;
+  }
+}
+
+function checked(config: Config, definition: CronDefinition): CronDefinition {
+  if (!isAgent(config, definition.agentId)) {
+    const known = config.agents.list.map(({ id }) => id).join(', ');
+    throw new InvalidCronError('agentId', `there is no agent ${JSON.stringify(definition.agentId)}; known: ${known}`);
+  }
+  const fault = faultBetween(definition);
+  if (fault !== null) throw new InvalidCronError(fault.path, fault.message);
+  return definition;
+}

@@ -1,0 +1,40 @@
+// What a heartbeat puts into the session of its agent.
+import type { AgentSettings } from '../config.ts';
+import type { HeartbeatTask } from '../core/heartbeat-file.ts';
+import { pollText, type PollOccasion } from '../core/heartbeat-poll.ts';
+import type { OwnInput } from '../core/own-input.ts';
+import { promptZoneOf } from './tick-input.ts';
+
+export interface PollFacts {
+  occasion: PollOccasion;
+  tasks: readonly HeartbeatTask[];
+  /** True when HEARTBEAT.md asks for more than its tasks. */
+  hasMore: boolean;
+  /** Where the last message of the session wanted its answer; null: nowhere in particular. */
+  lastUrl: string | null;
+  nowMs: number;
+}
+
+/** The input of a poll. An alert goes nowhere, where the last message wanted its answer, or where the configuration says. */
+export function pollInputOf(agent: AgentSettings, facts: PollFacts): { body: OwnInput; route: string } {
+  const { target, prompt } = agent.heartbeat;
+  const zone = promptZoneOf(agent);
+  const text = pollText({ ...facts, prompt, isDelivered: target !== 'none', zone });
+  return {
+    body: { text, ...deliveryOf(target, facts.lastUrl) },
+    route: JSON.stringify(['heartbeat', agent.id, target]),
+  };
+}
+
+function deliveryOf(target: string, lastUrl: string | null): Pick<OwnInput, 'deliver' | 'channel'> {
+  switch (target) {
+    case 'none':
+      return { deliver: null };
+    case 'last':
+      return lastUrl === null ? {} : { deliver: { url: lastUrl } };
+    case 'webhook':
+      return {};
+    default:
+      return { channel: target };
+  }
+}

@@ -1,0 +1,76 @@
+// What a tick of a cron puts into its session: a turn of its own, or a line for the next prompt with somebody who sees to it that there is
+// one. Made the same way whether the clock or a person fires it.
+import { agentOf, isAgent, type AgentSettings, type Config } from '../config.ts';
+import { pollText } from '../core/heartbeat-poll.ts';
+import type { OwnInput } from '../core/own-input.ts';
+import { resolveEnvelopeZone } from '../core/prompt/envelope-time.ts';
+import { contextKeyOf, tickText, type CronDefinition, type CronOrigin } from '../core/schedule/cron.ts';
+
+export interface TickInput {
+  /** The kind of the inbox row; null: only a line is left. */
+  kind: 'cron' | 'heartbeat' | null;
+  body: OwnInput;
+  route: string;
+  event: { id: string; text: string; contextKey: string; isTrusted: boolean } | null;
+}
+
+export interface TickFacts {
+  config: Config;
+  nowMs: number;
+  /** For a system event. */
+  eventId: string;
+  /** Where the last message of the session wanted its answer, see `lastSessionKeyOf`; null: nowhere in particular. */
+  lastUrl: string | null;
+}
+
+const HOST_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** The input of a tick. */
+export function tickInputOf(cron: CronDefinition & { id: string; origin: CronOrigin }, facts: TickFacts): TickInput {
+  const { payload } = cron;
+  const deliver = deliverOf(cron, facts.lastUrl);
+  const route = JSON.stringify(['cron', cron.id, deliver?.url ?? null]);
+  const shared = { cronId: cron.id, ...(deliver === undefined ? {} : { deliver }) };
+  if (payload.kind === 'agentTurn') {
+    const { kind: _kind, message, ...settings } = payload;
+    const isFresh = cron.target === 'isolated';
+    const body = { text: tickText({ ...cron, message }), ...settings, ...shared, ...(isFresh ? { isFresh } : {}) };
+    return { kind: 'cron', body, route, event: null };
+  }
+  return {
+    kind: cron.wake === 'now' ? 'heartbeat' : null,
+    body: { text: reminderText(cron, facts, deliver !== null), eventId: facts.eventId, ...shared },
+    route,
+    event: {
+      id: facts.eventId,
+      text: payload.text.trim(),
+      contextKey: contextKeyOf(cron.id),
+      // What an agent wrote may have come from anywhere.
+      isTrusted: cron.origin !== 'agent',
+    },
+  };
+}
+
+/** In which zone prompts to an agent tell the time. */
+export function promptZoneOf({ envelopeTimezone, userTimezone }: AgentSettings) {
+  return resolveEnvelopeZone(envelopeTimezone, { userTimezone, hostTimezone: HOST_ZONE });
+}
+
+function deliverOf({ delivery }: CronDefinition, lastUrl: string | null): OwnInput['deliver'] {
+  switch (delivery?.mode) {
+    case 'none':
+      return null;
+    case 'last':
+      return lastUrl === null ? undefined : { url: lastUrl };
+    case 'webhook':
+      return delivery.url === undefined ? undefined : { url: delivery.url };
+    case undefined:
+      return undefined;
+  }
+}
+
+function reminderText(cron: CronDefinition, { config, nowMs }: TickFacts, isDelivered: boolean): string {
+  const agent = agentOf(config, isAgent(config, cron.agentId) ? cron.agentId : (config.agents.list[0]?.id ?? 'main'));
+  const zone = promptZoneOf(agent);
+  return pollText({ occasion: 'cron', prompt: '', tasks: [], hasMore: false, isDelivered, nowMs, zone });
+}

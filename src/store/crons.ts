@@ -1,0 +1,251 @@
+// Crons: what is to happen by the clock. Whoever changes one counts its revision, so that a plan that was made from the old one fires
+// nothing. The next slot is written with the cron; looking at it never moves it (G20).
+import type { CronDefinition, CronOrigin, CronPayload, CronTarget, CronDelivery } from '../core/schedule/cron.ts';
+import type { MisfirePolicy } from '../core/schedule/plan-ticks.ts';
+import type { Schedule } from '../core/schedule/timetable.ts';
+import type { Database } from './database.ts';
+
+/** A cron as it is kept. Times are epoch milliseconds. */
+export interface Cron extends CronDefinition {
+  id: string;
+  origin: CronOrigin;
+  isEnabled: boolean;
+  disabledReason: string | null;
+  /** Failed runs in a row. */
+  failures: number;
+  lastSlotMs: number | null;
+  /** The first slot without a fate; null: there is none. */
+  nextSlotMs: number | null;
+  /** When the next slot is due: its time and its stagger. */
+  dueMs: number | null;
+  /** Slots before it are passed over, for the cron has failed. */
+  notBeforeMs: number | null;
+  revision: number;
+  createdMs: number;
+  updatedMs: number;
+}
+
+/** When a cron has to be looked at next. */
+export interface NextSlot {
+  slotMs: number | null;
+  dueMs: number | null;
+}
+
+/** The most crons of one agent. */
+export const CRONS_PER_AGENT_MAX = 1_000;
+
+const COLUMNS = `id, name, agent_id, origin, schedule, target, payload, wake, misfire, delivery, delete_after_run, is_enabled,
+  disabled_reason, consecutive_errors, last_slot_at, next_slot_at, due_at, not_before, revision, created_at, updated_at`;
+
+/** The database's time, by which slots are due (G8), in epoch milliseconds. */
+export async function readDatabaseTime(database: Database): Promise<number> {
+  const result = await database.views.query('/* database-time */ select clock_timestamp() as now');
+  return result.rows[0].now.getTime();
+}
+
+/**
+ * Keeps a new cron. `duplicate`: one was made for the same cause before, and is answered. `full`: its agent has as many as it may have.
+ */
+export async function createCron(
+  database: Database,
+  cron: {
+    id: string;
+    origin: CronOrigin;
+    definition: CronDefinition;
+    isEnabled: boolean;
+    causeKey: string | null;
+  } & NextSlot,
+): Promise<{ kind: 'created' | 'duplicate'; cron: Cron } | { kind: 'full' }> {
+  const { definition } = cron;
+  const made = await database.views.query(
+    `/* create-cron */
+insert into holdfast.crons (id, name, agent_id, origin, schedule, target, payload, wake, misfire, delivery, delete_after_run,
+  is_enabled, next_slot_at, due_at, cause_key)
+select $1, $2, $3, $4, $5::json, $6, $7::json, $8, $9, $10::json, $11, $12, $13::timestamptz, $14::timestamptz, $15
+where (select count(*) from holdfast.crons c where c.agent_id = $3) < ${CRONS_PER_AGENT_MAX}
+on conflict (cause_key) do nothing
+returning ${COLUMNS}`,
+    [
+      cron.id,
+      definition.name,
+      definition.agentId,
+      cron.origin,
+      JSON.stringify(definition.schedule),
+      definition.target,
+      JSON.stringify(definition.payload),
+      definition.wake,
+      definition.misfire,
+      definition.delivery === null ? null : JSON.stringify(definition.delivery),
+      definition.deleteAfterRun,
+      cron.isEnabled,
+      timeOf(cron.slotMs),
+      timeOf(cron.dueMs),
+      cron.causeKey,
+    ],
+  );
+  if (made.rows[0] !== undefined) return { kind: 'created', cron: cronOf(made.rows[0]) };
+  const known = await database.views.query(
+    `/* cron-of-cause */ select ${COLUMNS} from holdfast.crons where cause_key = $1`,
+    [cron.causeKey],
+  );
+  return known.rows[0] === undefined ? { kind: 'full' } : { kind: 'duplicate', cron: cronOf(known.rows[0]) };
+}
+
+/** The cron of this id, or null. */
+export async function findCron(database: Database, id: string): Promise<Cron | null> {
+  const result = await database.views.query(`/* cron */ select ${COLUMNS} from holdfast.crons where id = $1`, [id]);
+  return result.rows[0] === undefined ? null : cronOf(result.rows[0]);
+}
+
+/**
+ * Writes a cron as it is to be, unless it has changed since `revision`. What it failed at before is forgotten, and so is why it was
+ * switched off. Null: it has changed, or is gone.
+ */
+export async function changeCron(
+  database: Database,
+  change: { id: string; revision: number; definition: CronDefinition; isEnabled: boolean } & NextSlot,
+): Promise<Cron | null> {
+  const { definition } = change;
+  const result = await database.views.query(
+    `/* change-cron */
+update holdfast.crons
+set name = $3, agent_id = $4, schedule = $5::json, target = $6, payload = $7::json, wake = $8, misfire = $9, delivery = $10::json,
+  delete_after_run = $11, is_enabled = $12, next_slot_at = $13, due_at = $14, is_retry = false, disabled_reason = null,
+  consecutive_errors = 0, not_before = null, notice_id = null, revision = revision + 1, updated_at = clock_timestamp()
+where id = $1 and revision = $2
+returning ${COLUMNS}`,
+    [
+      change.id,
+      change.revision,
+      definition.name,
+      definition.agentId,
+      JSON.stringify(definition.schedule),
+      definition.target,
+      JSON.stringify(definition.payload),
+      definition.wake,
+      definition.misfire,
+      definition.delivery === null ? null : JSON.stringify(definition.delivery),
+      definition.deleteAfterRun,
+      change.isEnabled,
+      timeOf(change.slotMs),
+      timeOf(change.dueMs),
+    ],
+  );
+  return result.rows[0] === undefined ? null : cronOf(result.rows[0]);
+}
+
+/** Forgets a cron and its fires; false when there is none. What its runs said stays in their transcripts. */
+export async function deleteCron(database: Database, id: string): Promise<boolean> {
+  const result = await database.views.query('/* delete-cron */ delete from holdfast.crons where id = $1', [id]);
+  return result.rowCount === 1;
+}
+
+/** The crons of the configuration file, as they are kept. */
+export async function readConfigCrons(database: Database): Promise<Cron[]> {
+  const result = await database.views.query(
+    `/* config-crons */ select ${COLUMNS} from holdfast.crons where origin = 'config' order by id`,
+  );
+  return result.rows.map(cronOf);
+}
+
+/** Switches a cron off, with the reason, unless it has changed since `revision`. */
+export async function disableCron(
+  database: Database,
+  cron: { id: string; revision: number; reason: string; noticeId: string | null },
+): Promise<void> {
+  await database.views.query(
+    `/* disable-cron */
+update holdfast.crons
+set is_enabled = false, disabled_reason = $3, notice_id = $4, revision = revision + 1, updated_at = clock_timestamp()
+where id = $1 and revision = $2`,
+    [cron.id, cron.revision, cron.reason, cron.noticeId],
+  );
+}
+
+/** The crons that are due now, the database's time, and in how many milliseconds the next is due; null when none will be. */
+export async function readDueCrons(
+  database: Database,
+  limit: number,
+): Promise<{ due: Cron[]; nowMs: number; nextInMs: number | null }> {
+  const result = await database.hot.query({
+    name: 'due-crons',
+    text: `/* due-crons */
+with clock as materialized (select clock_timestamp() as now),
+due as (
+  select ${COLUMNS} from holdfast.crons c, clock where c.is_enabled and c.due_at <= clock.now order by c.due_at limit $1
+)
+select clock.now, (select json_agg(due.* order by due.due_at) from due) as due,
+  (select extract(epoch from min(c.due_at) - clock.now) * 1000 from holdfast.crons c where c.is_enabled and c.due_at > clock.now)
+    as next_in_ms
+from clock`,
+    values: [limit],
+  });
+  const row = result.rows[0];
+  return {
+    due: ((row.due ?? []) as CronRow[]).map(cronOf),
+    nowMs: row.now.getTime(),
+    nextInMs: row.next_in_ms === null ? null : Math.max(0, Number(row.next_in_ms)),
+  };
+}
+
+/** A row of the table, read directly or through `json_agg`, which writes times as text. */
+export interface CronRow {
+  id: string;
+  name: string;
+  agent_id: string;
+  origin: CronOrigin;
+  schedule: Schedule;
+  target: CronTarget;
+  payload: CronPayload;
+  wake: CronDefinition['wake'];
+  misfire: MisfirePolicy | null;
+  delivery: CronDelivery | null;
+  delete_after_run: boolean;
+  is_enabled: boolean;
+  disabled_reason: string | null;
+  consecutive_errors: number;
+  last_slot_at: Date | string | null;
+  next_slot_at: Date | string | null;
+  due_at: Date | string | null;
+  not_before: Date | string | null;
+  revision: string | number;
+  created_at: Date | string;
+  updated_at: Date | string;
+}
+
+/** The columns that `cronOf` needs. */
+export const CRON_COLUMNS = COLUMNS;
+
+export function cronOf(row: CronRow): Cron {
+  return {
+    id: row.id,
+    name: row.name,
+    agentId: row.agent_id,
+    origin: row.origin,
+    schedule: row.schedule,
+    target: row.target,
+    payload: row.payload,
+    wake: row.wake,
+    misfire: row.misfire,
+    delivery: row.delivery,
+    deleteAfterRun: row.delete_after_run,
+    isEnabled: row.is_enabled,
+    disabledReason: row.disabled_reason,
+    failures: row.consecutive_errors,
+    lastSlotMs: msOf(row.last_slot_at),
+    nextSlotMs: msOf(row.next_slot_at),
+    dueMs: msOf(row.due_at),
+    notBeforeMs: msOf(row.not_before),
+    revision: Number(row.revision),
+    createdMs: new Date(row.created_at).getTime(),
+    updatedMs: new Date(row.updated_at).getTime(),
+  };
+}
+
+function msOf(time: Date | string | null): number | null {
+  return time === null ? null : new Date(time).getTime();
+}
+
+function timeOf(ms: number | null): Date | null {
+  return ms === null ? null : new Date(ms);
+}

@@ -1,0 +1,51 @@
+// Drops what waits over the cap of a session, oldest first. The rows stay, each with its reason; where the policy says so, a line
+// in the next prompt stands for each of them (G5). What a turn has taken is never touched. Sent after the message that was too
+// many is committed: if it is lost with its process, the next message makes up for it.
+import type { QueueDrop } from '../core/queue-mode.ts';
+import type { SessionId } from '../core/ids.ts';
+import type { Database } from './database.ts';
+import { insertEventsSql } from './events.ts';
+
+// The statement may have waited for the row, and then sees the inbox as it was before: a row that was taken meanwhile is looked
+// at anew by the update and left alone.
+const DROP_SQL = `/* drop-overflow */
+with locked as materialized (
+  select s.id, s.waiting - coalesce(s.queue_cap, $2) as excess, coalesce(s.queue_drop, $3) as policy
+  from holdfast.sessions s where s.id = $1 for no key update
+),
+oldest as materialized (
+  select i.id, row_number() over (order by i.seq) as place from holdfast.inbox i
+  where i.session_id = $1 and i.status = 'waiting' and i.kind = 'message'
+),
+dropped as (
+  update holdfast.inbox i
+  set status = 'dropped', settled_at = clock_timestamp(), is_summarized = locked.policy = 'summarize',
+    error = json_build_object('code', 'overflow', 'message', 'More messages waited than may; this was the oldest.')
+  from oldest, locked
+  where i.id = oldest.id and oldest.place <= locked.excess and locked.policy <> 'new' and i.status = 'waiting'
+  returning i.id, i.seq, i.session_id, i.status, i.is_summarized
+),
+moved as (
+  update holdfast.sessions s
+  set waiting = s.waiting - (select count(*) from dropped)::int, updated_at = clock_timestamp(),
+    overflowed = s.overflowed + (select count(*) from dropped where is_summarized)::int
+  from locked where s.id = locked.id and exists (select from dropped)
+),
+told as (
+  ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.settled' as type,
+    json_build_object('messageId', id, 'status', status) as data, seq as n from dropped`)}
+)
+select count(*)::int as dropped from dropped`;
+
+/** Drops what is too much; resolves with how many messages that were. `cap` and `drop` hold where the session has none of its own. */
+export async function dropOverflow(
+  database: Database,
+  input: { sessionId: SessionId; cap: number; drop: QueueDrop },
+): Promise<number> {
+  const result = await database.hot.query({
+    name: 'drop-overflow',
+    text: DROP_SQL,
+    values: [input.sessionId, input.cap, input.drop],
+  });
+  return result.rows[0].dropped;
+}

@@ -1,0 +1,97 @@
+// A fork: a new session that begins with a copy of another's active path, up to one of its entries. The two have nothing to do
+// with each other afterwards; the copy remembers where it came from.
+import type { SessionId, SessionKey } from '../core/ids.ts';
+import { newId } from '../ids.ts';
+import type { Database } from './database.ts';
+import { retryPassingFaults } from './retry-passing-faults.ts';
+
+export interface Fork {
+  sourceKey: SessionKey;
+  /** The last entry that is taken along; null: the end of the path. */
+  entryId: string | null;
+  target: { key: SessionKey; agentId: string; kind: string; lane: string; channel: string | null };
+}
+
+/**
+ * `ok`: made, with so many entries. `exists`: there is a session of that key. `unknown`: no such session. `unknown-entry`: the
+ * entry is not on its active path.
+ */
+export type Forked =
+  | { kind: 'ok'; sessionId: SessionId; entries: number }
+  | { kind: 'exists' | 'unknown' | 'unknown-entry' };
+
+const RETRY_MS = 5_000;
+
+// Numbered anew in the order of the path, a summary first. An answer whose calls have no results behind it is left out: its results
+// will come in the source, never here. Locking: none; what is committed is copied.
+const FORK_SQL = `/* fork-session */
+with source as materialized (select s.* from holdfast.sessions s where s.key = $1),
+path as materialized (
+  select e.*, row_number() over (order by e.kind <> 'summary', e.seq) as place
+  from holdfast.entries e join source on e.session_id = source.id
+  where e.state = 'active' and e.transcript_no = source.transcript_no
+),
+target as materialized (
+  select max(path.place) as place from path where $2::uuid is null or path.id = $2
+),
+chosen as materialized (
+  select path.* from path, target where path.place <= target.place + (
+    -- The results of the chosen answer belong to it.
+    select count(*) from path as next join path as last on last.place = target.place
+    where next.place = target.place + 1 and last.kind = 'answer' and next.kind = 'results'
+  )
+),
+whole as materialized (
+  select chosen.* from chosen
+  where not (chosen.kind = 'answer' and chosen.place = (select max(place) from chosen)
+    and exists (select from json_array_elements(chosen.content) as block where block ->> 'type' = 'tool_use'))
+),
+made as (
+  insert into holdfast.sessions (id, key, agent_id, kind, lane, channel, label, model, thinking, queue_mode, queue_debounce_ms,
+    queue_cap, queue_drop, entry_seq, leaf_seq, forked_from_id, forked_from_seq)
+  select $3, $4, $5, $6, $7, $8, source.label, source.model, source.thinking, source.queue_mode, source.queue_debounce_ms,
+    source.queue_cap, source.queue_drop, (select count(*) from whole), (select nullif(count(*), 0) from whole), source.id,
+    (select seq from whole order by place desc limit 1)
+  from source, target where $2::uuid is null or target.place is not null
+  on conflict (key) do nothing
+  returning id
+),
+copied as (
+  insert into holdfast.entries (session_id, seq, id, transcript_no, parent_seq, kind, role, content, turn_id, parts, provenance)
+  select made.id, whole.place, whole.copy_id, 1, nullif(whole.place - 1, 0), whole.kind, whole.role, whole.content, whole.turn_id,
+    whole.parts, whole.provenance
+  from (select whole.*, gen_random_uuid() as copy_id from whole) as whole, made
+)
+select source.id as source_id, target.place, made.id as made_id, (select count(*) from whole)::int as entries,
+  (select s.id from holdfast.sessions s where s.key = $4) as twin_id
+from source cross join target left join made on true`;
+
+/** Copies a session. Sent again after an unknown outcome it finds its own copy. */
+export async function forkSession(database: Database, fork: Fork): Promise<Forked> {
+  const sessionId = newId<SessionId>();
+  const { target } = fork;
+  const values = [
+    fork.sourceKey,
+    fork.entryId,
+    sessionId,
+    target.key,
+    target.agentId,
+    target.kind,
+    target.lane,
+    target.channel,
+  ];
+  const run = (): Promise<{ rows: ForkRow[] }> => database.hot.query({ name: 'fork-session', text: FORK_SQL, values });
+  const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];
+  if (row === undefined) return { kind: 'unknown' };
+  if (fork.entryId !== null && row.place === null) return { kind: 'unknown-entry' };
+  if (row.made_id === null && row.twin_id !== sessionId) return { kind: 'exists' };
+  return { kind: 'ok', sessionId, entries: row.entries };
+}
+
+interface ForkRow {
+  source_id: string;
+  place: string | null;
+  made_id: string | null;
+  entries: number;
+  twin_id: string | null;
+}

@@ -1,0 +1,310 @@
+// Heartbeats: the polls of agents. A poll that is due is a row before anybody looks whether it is worth a model call; what was found
+// settles the row, and a poll that is made is an inbox row in the same statement.
+//
+//   due ──claim──▶ claimed ──settle──▶ fired      the session has the poll in its inbox
+//                    │  ▲       └────▶ skipped    with the reason
+//                    └──┘ its scheduler died: another one claims it when the lease has run out
+import type { MessageId, SessionId } from '../core/ids.ts';
+import type { TaskTimes } from '../core/heartbeat-file.ts';
+import type { Database } from './database.ts';
+import { insertEventsSql } from './events.ts';
+import { retryPassingFaults } from './retry-passing-faults.ts';
+import { firstRingSql, type NeededRing } from './session-locks.ts';
+
+/** An agent that is polled. */
+export interface PolledAgent {
+  agentId: string;
+  sessionId: SessionId;
+  everyMs: number;
+  /** The first poll, when there is none yet or the interval has changed. */
+  firstAtMs: number;
+}
+
+/** A poll that is ours to look at until its lease runs out. */
+export interface ClaimedPoll {
+  id: string;
+  agentId: string;
+  sessionId: SessionId;
+  scheduledFor: Date;
+  trigger: 'interval' | 'manual';
+  /** True when the session has something to do already. */
+  isBusy: boolean;
+  /** The context keys of the system events that wait for its next prompt. */
+  contextKeys: (string | null)[];
+  /** Where the last message of the session wanted its answer; null: nowhere in particular. */
+  lastUrl: string | null;
+  /** What the gate showed last; null: it was never looked at. */
+  gateSha256: string | null;
+  tasks: TaskTimes;
+  /** The database's time. */
+  nowMs: number;
+}
+
+/** What was found about a claimed poll. */
+export interface PollSettlement {
+  id: string;
+  owner: string;
+  /** Null: it is left out, for `reason`. */
+  poll: { messageId: MessageId; body: string; route: string } | null;
+  reason: string | null;
+  /** For people: what the reason was in this case. */
+  detail: string | null;
+  /** What the gate shows now; null: it was not looked at. Kept unless the session turns out to be busy. */
+  gateSha256: string | null;
+  /** When tasks were last polled, if this changes it. */
+  tasks: TaskTimes | null;
+}
+
+export interface SettledPoll {
+  id: string;
+  status: 'fired' | 'skipped';
+  reason: string | null;
+  ring: NeededRing | null;
+}
+
+/** Why a poll is left out whose session has something to do already. */
+const BUSY = 'busy';
+const RETRY_MS = 5_000;
+
+/** Makes the agents' rows what the configuration says: those that are new, those that changed, and those that are not polled any more. */
+export async function syncPolledAgents(database: Database, agents: readonly PolledAgent[]): Promise<void> {
+  await database.views.query(
+    `/* sync-heartbeats */
+with input as (select * from unnest($1::text[], $2::uuid[], $3::bigint[], $4::timestamptz[]) as input (agent_id, session_id, every_ms, first_at)),
+stopped as (
+  update holdfast.heartbeat_states hs set next_at = null, updated_at = clock_timestamp()
+  where hs.next_at is not null and hs.agent_id <> all ($1::text[])
+)
+insert into holdfast.heartbeat_states as hs (agent_id, session_id, every_ms, next_at)
+select agent_id, session_id, every_ms, first_at from input
+on conflict (agent_id) do update
+set session_id = excluded.session_id, every_ms = excluded.every_ms, next_at = excluded.next_at, updated_at = clock_timestamp()
+where hs.every_ms <> excluded.every_ms or hs.next_at is null or hs.session_id <> excluded.session_id`,
+    [
+      agents.map(({ agentId }) => agentId),
+      agents.map(({ sessionId }) => sessionId),
+      agents.map(({ everyMs }) => everyMs),
+      agents.map(({ firstAtMs }) => new Date(firstAtMs)),
+    ],
+  );
+}
+
+// Purpose: take the polls that are due, one row each, and those whose taker died. The next poll follows from the one that is due;
+// polls that nobody looked at in time are not made up for.
+// Locking: the agents' rows, skipping those that somebody else takes; then nothing but new rows.
+const CLAIM_SQL = `/* claim-heartbeats */
+with clock as materialized (select clock_timestamp() as now),
+due as materialized (
+  select hs.agent_id, hs.session_id, hs.next_at, hs.every_ms * interval '1 millisecond' as every
+  from holdfast.heartbeat_states hs where hs.next_at <= (select now from clock)
+  order by hs.next_at limit cardinality($3::uuid[])
+  for no key update of hs skip locked
+),
+numbered as materialized (
+  select due.*, ($3::uuid[])[row_number() over (order by due.next_at, due.agent_id)] as id from due
+),
+advanced as (
+  update holdfast.heartbeat_states hs
+  set next_at = due.next_at + due.every * (1 + floor(extract(epoch from clock.now - due.next_at) / extract(epoch from due.every)))
+  from due, clock where hs.agent_id = due.agent_id
+),
+opened as (
+  insert into holdfast.heartbeats (id, agent_id, session_id, scheduled_for, trigger, status, owner, lease_expires_at)
+  select id, agent_id, session_id, next_at, 'interval', 'claimed', $1, clock.now + $2 * interval '1 millisecond' from numbered, clock
+  on conflict (agent_id, scheduled_for) do nothing
+  returning id, agent_id, session_id, scheduled_for, trigger
+),
+left_behind as materialized (
+  select h.id from holdfast.heartbeats h where h.status = 'claimed' and h.lease_expires_at <= (select now from clock)
+  order by h.lease_expires_at limit cardinality($3::uuid[]) for no key update of h skip locked
+),
+taken as (
+  update holdfast.heartbeats h set owner = $1, lease_expires_at = clock.now + $2 * interval '1 millisecond'
+  from left_behind, clock where h.id = left_behind.id
+  returning h.id, h.agent_id, h.session_id, h.scheduled_for, h.trigger
+),
+ours as (select * from opened union all select * from taken)
+select ours.*, clock.now, s.turn_id is not null or s.waiting > 0 as is_busy, hs.gate_sha256, hs.tasks,
+  (select json_agg(e.context_key) from holdfast.system_events e where e.session_id = ours.session_id and e.state = 'queued') as context_keys,
+  (select i.body -> 'deliver' ->> 'url' from holdfast.inbox i where i.session_id = ours.session_id and i.kind = 'message'
+    order by i.seq desc limit 1) as last_url
+from ours cross join clock left join holdfast.sessions s on s.id = ours.session_id
+left join holdfast.heartbeat_states hs on hs.agent_id = ours.agent_id
+order by ours.scheduled_for`;
+
+/** Takes polls that are due; at most as many as there are `ids` for them. */
+export async function claimPolls(
+  database: Database,
+  claim: { owner: string; leaseMs: number; ids: readonly string[] },
+): Promise<ClaimedPoll[]> {
+  const result = await database.hot.query({
+    name: 'claim-heartbeats',
+    text: CLAIM_SQL,
+    values: [claim.owner, claim.leaseMs, claim.ids],
+  });
+  return result.rows.map((row) => ({
+    id: row.id,
+    agentId: row.agent_id,
+    sessionId: row.session_id,
+    scheduledFor: row.scheduled_for,
+    trigger: row.trigger,
+    isBusy: row.is_busy === true,
+    contextKeys: row.context_keys ?? [],
+    lastUrl: row.last_url,
+    gateSha256: row.gate_sha256,
+    tasks: row.tasks ?? {},
+    nowMs: row.now.getTime(),
+  }));
+}
+
+/** In how many milliseconds the next poll is due or left behind; null when none will be. */
+export async function nextPollInMs(database: Database): Promise<number | null> {
+  const result = await database.hot.query({
+    name: 'next-heartbeat',
+    text: `/* next-heartbeat */
+select extract(epoch from least(
+  (select min(next_at) from holdfast.heartbeat_states where next_at is not null),
+  (select min(lease_expires_at) from holdfast.heartbeats where status = 'claimed')) - clock_timestamp()) * 1000 as in_ms`,
+  });
+  const inMs = result.rows[0]?.in_ms ?? null;
+  return inMs === null ? null : Math.max(0, Number(inMs));
+}
+
+/** Opens a poll that somebody asked for; it is ours to settle, or anybody's when we die. */
+export async function openManualPoll(
+  database: Database,
+  poll: { id: string; agentId: string; sessionId: SessionId; owner: string; leaseMs: number },
+): Promise<{ scheduledFor: Date; lastUrl: string | null; nowMs: number }> {
+  const run = () =>
+    database.hot.query({
+      name: 'open-heartbeat',
+      text: `/* open-heartbeat */
+with opened as (
+  insert into holdfast.heartbeats (id, agent_id, session_id, scheduled_for, trigger, status, owner, lease_expires_at)
+  values ($1, $2, $3, clock_timestamp(), 'manual', 'claimed', $4, clock_timestamp() + $5 * interval '1 millisecond')
+  on conflict do nothing
+  returning scheduled_for
+)
+select coalesce(opened.scheduled_for, known.scheduled_for) as scheduled_for, clock_timestamp() as now,
+  (select i.body -> 'deliver' ->> 'url' from holdfast.inbox i where i.session_id = $3 and i.kind = 'message'
+    order by i.seq desc limit 1) as last_url
+from (select 1) as one left join opened on true left join holdfast.heartbeats known on known.id = $1`,
+      values: [poll.id, poll.agentId, poll.sessionId, poll.owner, poll.leaseMs],
+    });
+  const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];
+  return { scheduledFor: row.scheduled_for, lastUrl: row.last_url, nowMs: row.now.getTime() };
+}
+
+// Purpose: settle polls, and put those that are made into their inboxes. A poll of the clock that finds its session with something
+// to do is left out; one that somebody asked for waits behind it. Input: one array per column. Output: a row per poll that was ours.
+// Locking: the polls (nobody else settles them), then the session rows in the order of their ids.
+const SETTLE_SQL = `/* settle-heartbeats */
+with input as materialized (
+  select * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::json[], $5::text[], $6::text[], $7::text[], $8::text[], $9::json[])
+    as input (id, owner, message_id, body, route, reason, detail, gate_sha256, tasks)
+),
+held as materialized (
+  select h.agent_id, h.session_id, h.scheduled_for, h.trigger, input.*
+  from holdfast.heartbeats h join input on input.id = h.id
+  where h.status = 'claimed' and h.owner = input.owner
+  for no key update of h
+),
+locked as materialized (
+  select s.*, s.turn_id is not null or s.waiting > 0 or s.owner is not null and s.lease_expires_at > clock_timestamp() as is_busy
+  from holdfast.sessions s where s.id in (select session_id from held where message_id is not null) order by s.id for no key update
+),
+judged as materialized (
+  select held.*, held.message_id is not null and held.trigger = 'interval'
+      and (s.is_busy or row_number() over (partition by held.session_id, held.message_id is null order by held.id) > 1) as is_refused
+  from held left join locked s on s.id = held.session_id
+),
+stored as (
+  insert into holdfast.inbox (id, session_id, seq, kind, body, route, cause_key)
+  select judged.message_id, judged.session_id, s.inbox_seq + row_number() over (partition by s.id order by judged.id), 'heartbeat',
+    judged.body, judged.route, 'heartbeat:' || judged.id
+  from judged join locked s on s.id = judged.session_id where judged.message_id is not null and not judged.is_refused
+  on conflict do nothing
+  returning id, session_id, seq, kind
+),
+counted as materialized (
+  select session_id, max(seq) as last_seq, count(*)::int as arrived from stored group by session_id
+),
+bumped as (
+  update holdfast.sessions s set inbox_seq = counted.last_seq, waiting = s.waiting + counted.arrived
+  from counted where s.id = counted.session_id
+  returning s.*
+),
+rung as (
+  insert into holdfast.doorbells (session_id, lane, rings) select id, lane, ${firstRingSql('bumped')} from bumped
+  on conflict (session_id) do nothing
+  returning session_id, lane, rings
+),
+settled as (
+  update holdfast.heartbeats h
+  set status = case when judged.message_id is null or judged.is_refused then 'skipped' else 'fired' end,
+    reason = case when judged.is_refused then '${BUSY}' else judged.reason end, detail = judged.detail,
+    message_id = case when not judged.is_refused then judged.message_id end, owner = null, lease_expires_at = null,
+    settled_at = clock_timestamp()
+  from judged where h.id = judged.id
+  returning h.id, h.status, h.reason, h.session_id
+),
+stated as (
+  update holdfast.heartbeat_states hs
+  set gate_sha256 = coalesce(found.gate_sha256, hs.gate_sha256), tasks = coalesce(found.tasks, hs.tasks),
+    gate_checked_at = case when found.gate_sha256 is null then hs.gate_checked_at else clock_timestamp() end,
+    updated_at = clock_timestamp()
+  from (select distinct on (agent_id) * from judged where not is_refused and (gate_sha256 is not null or tasks is not null)
+    order by agent_id, scheduled_for desc) as found
+  where hs.agent_id = found.agent_id
+),
+told as (
+  ${insertEventsSql(`select judged.session_id, null::uuid as turn_id, 'heartbeat.fired' as type,
+      json_build_object('heartbeatId', judged.id, 'agentId', judged.agent_id, 'trigger', judged.trigger,
+        'scheduledFor', to_char(judged.scheduled_for at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+        'messageId', stored.id) as data, stored.seq * 2 as n
+      from judged join stored on stored.id = judged.message_id
+    union all
+    select session_id, null, 'message.accepted',
+      json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued'), seq * 2 + 1 from stored`)}
+)
+select settled.id, settled.status, settled.reason, settled.session_id, rung.lane, rung.rings
+from settled left join rung on rung.session_id = settled.session_id`;
+
+/** Settles polls that are ours; those that somebody else has taken over are not in the answer. */
+export async function settlePolls(database: Database, settlements: readonly PollSettlement[]): Promise<SettledPoll[]> {
+  if (settlements.length === 0) return [];
+  const values = [
+    settlements.map(({ id }) => id),
+    settlements.map(({ owner }) => owner),
+    settlements.map(({ poll }) => poll?.messageId ?? null),
+    settlements.map(({ poll }) => poll?.body ?? null),
+    settlements.map(({ poll }) => poll?.route ?? null),
+    settlements.map(({ reason }) => reason),
+    settlements.map(({ detail }) => detail),
+    settlements.map(({ gateSha256 }) => gateSha256),
+    settlements.map(({ tasks }) => (tasks === null ? null : JSON.stringify(tasks))),
+  ];
+  const run = () => database.hot.query({ name: 'settle-heartbeats', text: SETTLE_SQL, values });
+  const result = await retryPassingFaults(run, { retryMs: RETRY_MS });
+  return result.rows.map((row) => ({
+    id: row.id,
+    status: row.status,
+    reason: row.reason,
+    ring: row.rings === null ? null : { sessionId: row.session_id, lane: row.lane, ringNo: Number(row.rings) },
+  }));
+}
+
+const TRIMMED_MAX = 5_000;
+
+/** Forgets polls older than `keptMs`; true when there may be more of them. Ids grow with time. */
+export async function trimPolls(database: Database, keptMs: number): Promise<boolean> {
+  const result = await database.hot.query({
+    name: 'trim-heartbeats',
+    text: `/* trim-heartbeats */
+with oldest as materialized (select h.id, h.created_at from holdfast.heartbeats h order by h.id limit ${TRIMMED_MAX})
+delete from holdfast.heartbeats h using oldest
+where h.id = oldest.id and oldest.created_at < clock_timestamp() - $1 * interval '1 millisecond'`,
+    values: [keptMs],
+  });
+  return result.rowCount === TRIMMED_MAX;
+}

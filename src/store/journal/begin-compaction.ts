@@ -1,0 +1,151 @@
+// `begin-compaction`: before a summary is asked for. Charges its model call, counts the attempts of its turn, and looks what an
+// earlier worker left: an answer that is there is taken up instead of asking again, anything else is given up. See journal.ts.
+import type { CompactionReason } from '../../core/compaction/compaction-bounds.ts';
+import { coalesce, type Coalesced } from '../coalescer.ts';
+import type { Database } from '../database.ts';
+import { insertEventsSql } from '../events.ts';
+import type { JournalWrite } from '../journal.ts';
+import { prepared, Values } from '../statement.ts';
+import { journalParts, PROGRESS_SQL } from './write-parts.ts';
+
+export interface CompactionBegin extends JournalWrite {
+  compaction: {
+    /** Made by the caller, so that a statement that is sent again begins nothing twice. */
+    id: string;
+    reason: CompactionReason;
+    tokensBefore: number;
+    /** So many may be begun in one turn without success. */
+    attemptsMax: number;
+  };
+}
+
+/** What is to be appended to the memory of the day, and in which file, relative to the workspace. */
+export interface MemoryNote {
+  path: string;
+  text: string;
+}
+
+/** A compaction whose answer is there, and whose end is not. */
+export interface AnsweredCompaction {
+  id: string;
+  firstKeptSeq: number;
+  pinnedSeqs: number[];
+  summary: string;
+  memory: MemoryNote | null;
+  tokensBefore: number;
+}
+
+/**
+ * `begun`: the call is charged; `mayFlush` is false when this cycle has had its flush. `answered`: an earlier worker of this turn came
+ * as far as the answer; nothing was charged. `exhausted`: no attempt is left; nothing was charged. `fenced`: the session is not
+ * ours any more.
+ */
+export type CompactionBegun = { stopReason: string | null } & (
+  | { kind: 'begun'; attempt: number; mayFlush: boolean }
+  | { kind: 'answered'; compaction: AnsweredCompaction }
+  | { kind: 'exhausted' }
+  | { kind: 'fenced' }
+);
+
+/** Makes the function that begins compactions. */
+export function createBeginCompaction(database: Database): Coalesced<CompactionBegin, CompactionBegun> {
+  // Rare, so each goes by itself; the coalescer is here for its retries.
+  return coalesce({ run: (begins) => Promise.all(begins.map((begin) => beginOne(database, begin))), rowsMax: 1 });
+}
+
+// Compactions of the session that were begun, with what is asked of them. Only the holder of the lock writes these rows, and
+// whoever held it before had ended its writes when we claimed.
+const EARLIER_SQL = `own as materialized (
+  select c.id, c.attempt from holdfast.compactions c join wish on wish.id = c.id
+),
+answered as materialized (
+  select c.* from holdfast.compactions c join fence on c.turn_id = fence.turn_id join wish on c.id <> wish.id
+  where c.status = 'running' and c.summary is not null order by c.id desc limit 1
+),
+counted as materialized (
+  select count(*)::int as failed from holdfast.compactions c join fence on c.turn_id = fence.turn_id join wish on c.id <> wish.id
+  where c.status in ('running', 'failed', 'timedOut')
+),
+cycle as materialized (
+  select exists (
+    select from holdfast.compactions c join fence on c.session_id = fence.session_id
+    where c.memory is not null and c.status not in ('completed', 'restored') and c.id > coalesce((
+      select done.id from holdfast.compactions done
+      where done.session_id = fence.session_id and done.status in ('completed', 'restored') order by done.id desc limit 1
+    ), '00000000-0000-0000-0000-000000000000')
+  ) as has_flushed
+),
+judged as materialized (
+  select fence.*, wish.id, wish.reason, wish.tokens_before, counted.failed + 1 as attempt, case
+      when exists (select from own) then 'begun'
+      when exists (select from answered) then 'answered'
+      when counted.failed >= wish.attempts_max then 'exhausted'
+      else 'begun'
+    end as verdict
+  from fence, wish, counted
+)`;
+
+async function beginOne(database: Database, begin: CompactionBegin): Promise<CompactionBegun> {
+  const values = new Values();
+  const parts = journalParts(values, [begin]);
+  const rows = [begin.compaction];
+  const wish = [
+    values.add('uuid', rows, (row) => row.id),
+    values.add('text', rows, (row) => row.reason),
+    values.add('bigint', rows, (row) => row.tokensBefore),
+    values.add('int', rows, (row) => row.attemptsMax),
+  ];
+  // Purpose: begin a compaction, or say why not. Locking: the session row. Output: one row.
+  const text = `/* begin-compaction */
+with ${parts},
+wish as materialized (select * from unnest(${wish.join(', ')}) as wish (id, reason, tokens_before, attempts_max)),
+${EARLIER_SQL},
+begun as (
+  insert into holdfast.compactions (id, session_id, transcript_no, turn_id, reason, attempt, tokens_before)
+  select id, session_id, transcript_no, turn_id, reason, attempt, tokens_before from judged where verdict = 'begun'
+  on conflict (id) do nothing
+  returning id, session_id, turn_id, reason, attempt, tokens_before
+),
+given_up as (
+  update holdfast.compactions c set status = 'failed', ended_at = clock_timestamp(),
+    error = json_build_object('code', 'interrupted', 'message', 'Its worker went away before it was done.')
+  from judged
+  where c.session_id = judged.session_id and c.status = 'running' and c.id <> judged.id and judged.verdict <> 'answered'
+),
+progressed as (
+  update holdfast.turns t set status = 'running', ${PROGRESS_SQL}
+  from judged as fence where t.id = fence.turn_id and fence.verdict = 'begun'
+),
+moved as (
+  update holdfast.sessions s set updated_at = clock_timestamp() from judged where s.id = judged.session_id
+),
+told as (${insertEventsSql(`select session_id, turn_id, 'compaction.started' as type, json_build_object('compactionId', id,
+    'reason', reason, 'attempt', attempt, 'tokensBefore', tokens_before) as data, 1 as n from begun`)})
+select verdict.is_ok, verdict.stop_reason, judged.verdict, coalesce(own.attempt, judged.attempt) as attempt, not cycle.has_flushed as may_flush,
+  case when judged.verdict = 'answered' then json_build_object('id', answered.id, 'firstKeptSeq', answered.first_kept_seq,
+    'pinnedSeqs', answered.pinned_seqs, 'summary', answered.summary, 'memory', answered.memory,
+    'tokensBefore', answered.tokens_before) end as compaction
+from verdict left join judged on true left join own on true left join answered on true left join cycle on true`;
+  const result = await database.hot.query(prepared('begin-compaction', text, values.list));
+  return begunOf(result.rows[0]);
+}
+
+function begunOf(row: BegunRow | undefined): CompactionBegun {
+  const stopReason = row?.stop_reason ?? null;
+  if (row === undefined || !row.is_ok) return { kind: 'fenced', stopReason };
+  if (row.verdict === 'answered' && row.compaction !== null) {
+    const { pinnedSeqs } = row.compaction;
+    return { kind: 'answered', stopReason, compaction: { ...row.compaction, pinnedSeqs: pinnedSeqs ?? [] } };
+  }
+  if (row.verdict === 'begun') return { kind: 'begun', stopReason, attempt: row.attempt, mayFlush: row.may_flush };
+  return { kind: row.verdict === 'exhausted' ? 'exhausted' : 'fenced', stopReason };
+}
+
+interface BegunRow {
+  is_ok: boolean;
+  stop_reason: string | null;
+  verdict: 'begun' | 'answered' | 'exhausted' | null;
+  attempt: number;
+  may_flush: boolean;
+  compaction: (Omit<AnsweredCompaction, 'pinnedSeqs'> & { pinnedSeqs: number[] | null }) | null;
+}

@@ -1,0 +1,153 @@
+// What the end of a turn does to other sessions: it ends the run of a subagent and announces that to whoever stands above it, or sends an
+// answer on to another agent. A part of `finish-turn`, so a turn's end and what follows from it elsewhere are one commit (G18).
+//
+// The turns that do so end in statements of their own: one that ends several turns could change a session's row twice.
+import type { RunStatus } from '../../core/announcement.ts';
+import type { MessageId, SessionId } from '../../core/ids.ts';
+import { ARRIVED_SQL, PUT_PARTS, putEventsSql, rungForPart } from '../put-inputs.ts';
+import type { NeededRing } from '../session-locks.ts';
+import type { Values } from '../statement.ts';
+import { announcedEventsSql, endingColumnsSql, endRunParts, type QueueModes } from '../subagent-ends.ts';
+import type { TurnEnd } from './finish-turn.ts';
+
+/** How the run ends that a turn was part of. It does not end while inputs wait, nor while runs below it go on, unless `isAnswer`. */
+export interface RunEnd {
+  status: RunStatus;
+  /** What the subagent said last; null: nothing. */
+  result: string | null;
+  /** Why it did not end well. */
+  error: string | null;
+  /** True when the turn has ended with an answer. */
+  isAnswer: boolean;
+  /** True when the subagent asked not to tell of it. */
+  isSuppressed: boolean;
+  modes: QueueModes;
+}
+
+/** A message for another session. */
+export interface Notice {
+  id: MessageId;
+  sessionId: SessionId;
+  /** As JSON text. */
+  body: string;
+  route: string;
+  /** What it comes of: there is one message of each cause. */
+  causeKey: string;
+}
+
+/** The rings that other sessions need, and the sessions that something has come to. */
+export interface Reached {
+  rings: NeededRing[];
+  sessions: SessionId[];
+}
+
+/** True for an end that changes other sessions. */
+export function reachesOut(end: TurnEnd): boolean {
+  return end.run !== undefined || (end.notices ?? []).length > 0;
+}
+
+const OUTREACH_EVENTS = 2_000_000;
+
+/** What a statement needs to reach out: it ends one turn. */
+export interface Outreach {
+  /** SQL of the further sessions that it locks. */
+  also: string;
+  /** CTEs behind `moved`. */
+  parts: string[];
+  /** Assignments to the row of the turn's own session. */
+  own: string;
+  /** Sources of events. */
+  events: string[];
+  /** Columns of its answer. */
+  answer: string;
+}
+
+/** The parts for one end that reaches out. */
+export function outreachOf(values: Values, end: TurnEnd): Outreach {
+  const { run, notices = [] } = end;
+  const own = values.add('uuid', [end], ({ fence }) => fence.sessionId);
+  const noticeColumns = [
+    values.add('uuid', notices, (notice) => notice.id),
+    values.add('uuid', notices, (notice) => notice.sessionId),
+    values.add('json', notices, (notice) => notice.body),
+    values.add('text', notices, (notice) => notice.route),
+    values.add('text', notices, (notice) => notice.causeKey),
+  ];
+  const noticed = `select notice.id, notice.session_id, 'message' as kind, notice.body, notice.route, 'followup' as mode,
+    notice.cause_key, 'waiting' as status, 'queued' as disposition, null::json as error
+    from unnest(${noticeColumns.join(', ')}) as notice (id, session_id, body, route, cause_key)
+    join locked l on l.id = notice.session_id cross join fence where l.archived_at is null`;
+  const ending = run === undefined ? noEnding(noticed) : endingOf(values, run, noticed);
+  return {
+    also: `array(select unnest(own.ancestors) from holdfast.sessions own where own.id = any (${own})) || ${noticeColumns[1]}`,
+    parts: [
+      ...ending.parts,
+      ...PUT_PARTS,
+      `moved_kin as (
+  update holdfast.sessions s
+  set live_children = s.live_children - coalesce(kin.children, 0), live_descendants = s.live_descendants - coalesce(kin.descendants, 0),
+    waiting = s.waiting + coalesce(arrived.waiting, 0), ${ARRIVED_SQL}, updated_at = clock_timestamp()
+  from (select session_id from kin_change union select session_id from arrived) as touched
+  left join kin_change kin on kin.session_id = touched.session_id left join arrived on arrived.session_id = touched.session_id
+  where s.id = touched.session_id
+  returning s.*, coalesce(arrived.waiting, 0) as has_arrived
+)`,
+      rungForPart('moved_kin', 's.has_arrived > 0'),
+    ],
+    own: ending.own,
+    events: [putEventsSql(OUTREACH_EVENTS), ...ending.events],
+    answer: `, (select json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)) from rung_for) as rings_for,
+  (select json_agg(session_id) from arrived) as reached`,
+  };
+}
+
+/** The answer's part about other sessions. */
+export function reachedOf(row: { rings_for?: NeededRing[] | null; reached?: SessionId[] | null }): Reached {
+  return { rings: row.rings_for ?? [], sessions: row.reached ?? [] };
+}
+
+type Ended = Pick<Outreach, 'parts' | 'own' | 'events'>;
+
+function noEnding(noticed: string): Ended {
+  return {
+    parts: [
+      `incoming as materialized (${noticed})`,
+      'kin_change as materialized (select null::uuid as session_id, 0 as children, 0 as descendants where false)',
+    ],
+    own: '',
+    events: [],
+  };
+}
+
+function endingOf(values: Values, run: RunEnd, noticed: string): Ended {
+  const rows = [run];
+  const columns = [
+    values.add('text', rows, (one) => one.status),
+    values.add('text', rows, (one) => one.result),
+    values.add('text', rows, (one) => one.error),
+    values.add('boolean', rows, (one) => one.isAnswer),
+    values.add('boolean', rows, (one) => one.isSuppressed),
+  ];
+  const mode = `(${values.add('text', rows, (one) => one.modes.mode)})[1]`;
+  const byChannel = `(${values.add('json', rows, (one) => JSON.stringify(one.modes.byChannel))})[1]`;
+  const totals = {
+    input: 's.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens',
+    output: 's.output_tokens + fence.output_tokens',
+  };
+  return {
+    parts: [
+      `ending as materialized (
+  select ${endingColumnsSql(totals)}, run_end.status, run_end.result, run_end.error, run_end.is_suppressed, false as is_told
+  from unnest(${columns.join(', ')}) as run_end (status, result, error, is_answer, is_suppressed)
+  cross join fence join locked s on s.id = fence.session_id join holdfast.subagent_runs run on run.id = s.run_id
+  where s.waiting = 0 and (run_end.is_answer or s.live_children = 0)
+)`,
+      ...endRunParts({ mode, byChannel, more: [noticed] }),
+    ],
+    own: `,
+    run_id = case when exists (select from ending where ending.child_id = s.id) then null else s.run_id end,
+    archived_at = case when exists (select from ending where ending.child_id = s.id and ending.cleanup = 'delete') then clock_timestamp()
+      else s.archived_at end`,
+    events: [announcedEventsSql(OUTREACH_EVENTS)],
+  };
+}

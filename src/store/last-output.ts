@@ -1,0 +1,18 @@
+// What a subagent said last, for those who end its run from outside: a plain read of the newest entries that it shows.
+import { lastOutputOf, type OutputEntry } from '../core/last-output.ts';
+import type { SessionId } from '../core/ids.ts';
+import type { Database } from './database.ts';
+
+const ENTRIES_READ = 10;
+
+const SQL = `/* last-output */
+select * from (
+  select e.seq, e.kind, e.content from holdfast.entries e join holdfast.sessions s on s.id = e.session_id
+  where e.session_id = $1 and e.transcript_no = s.transcript_no and e.state = 'active' order by e.seq desc limit ${ENTRIES_READ}
+) as newest order by seq`;
+
+/** Its last words, else the last result of a tool; null: nothing yet. Bounded. */
+export async function readLastOutput(database: Database, sessionId: SessionId): Promise<string | null> {
+  const result = await database.hot.query({ name: 'last-output', text: SQL, values: [sessionId] });
+  return lastOutputOf(result.rows as OutputEntry[]);
+}

@@ -1,0 +1,120 @@
+// The search index over memories. A search names the files of an agent by path and content hash, as they are on disk in that moment,
+// and finds only in those: there is nothing to invalidate, and a worker that sees other files gets other answers. What is not
+// indexed yet is named in the answer; the caller adds it and searches again.
+import type {
+  MemoryAddition,
+  MemoryFileRef,
+  MemoryFindings,
+  MemoryHit,
+  MemorySearch,
+} from '../core/memory/memory-search.ts';
+import { searchText } from '../core/memory/search-text.ts';
+import type { Database } from './database.ts';
+import { retryPassingFaults } from './retry-passing-faults.ts';
+
+const RETRY_MS = 5_000;
+/** Contents that are not on disk any more are kept this long: another worker may see the disk a little later. */
+const OUTDATED_AFTER = '1 hour';
+
+// Purpose: the best chunks of the named files. The score is the share of the query's words that a chunk has, each weighted by how rare
+// it is among all chunks; between equals the nearer together the better, then the newer note.
+// No locking. Lexemes hold no blanks, so in the text of a query of plain words ` & ` can only be the operator.
+const SEARCH_SQL = `/* search-memory */
+with wanted as materialized (select * from unnest($2::text[], $3::text[]) as wanted (path, sha256)),
+known as materialized (
+  select f.path, f.sha256, f.chunks from wanted w
+  join holdfast.memory_files f on f.agent_id = $1 and f.path = w.path and f.sha256 = w.sha256
+),
+query as materialized (
+  select replace(plainto_tsquery('english', $4)::text, ' & ', ' | ')::tsquery as any_word,
+    tsvector_to_array(to_tsvector('english', $4)) as words
+),
+found as materialized (
+  select c.path, c.first_line, c.last_line, c.headings, c.text, ts_rank_cd(c.words, query.any_word, 1) as nearness,
+    array(select unnest(query.words) intersect select unnest(tsvector_to_array(c.words))) as matched
+  from query, known join holdfast.memory_chunks c on c.agent_id = $1 and c.path = known.path and c.sha256 = known.sha256
+  where c.words @@ query.any_word
+),
+weight as materialized (
+  select word, ln(1 + (total.chunks - seen.n + 0.5) / (seen.n + 0.5)) as weight
+  from query, unnest(query.words) as word,
+    lateral (select count(*)::float8 as n from found where word = any (found.matched)) as seen,
+    (select coalesce(sum(chunks), 0)::float8 as chunks from known) as total
+),
+scored as (
+  select found.*,
+    (select sum(weight) from weight where word = any (found.matched)) / (select sum(weight) from weight) as score
+  from found
+),
+best as (select * from scored order by score desc, nearness desc, path desc, first_line limit $5)
+select
+  (select json_agg(json_build_object('path', path, 'firstLine', first_line, 'lastLine', last_line, 'headings', headings,
+    'text', text, 'score', score) order by score desc, nearness desc, path desc, first_line) from best) as hits,
+  (select json_agg(json_build_object('path', path, 'sha256', sha256)) from wanted
+    where not exists (select from known where known.path = wanted.path and known.sha256 = wanted.sha256)) as missing`;
+
+/** Searches the files of an agent's memory. */
+export async function searchMemory(database: Database, search: MemorySearch): Promise<MemoryFindings> {
+  const { agentId, files, query, hitsMax } = search;
+  const run = (): Promise<{ rows: { hits: MemoryHit[] | null; missing: MemoryFileRef[] | null }[] }> =>
+    database.hot.query({
+      name: 'search-memory',
+      text: SEARCH_SQL,
+      values: [agentId, files.map(({ path }) => path), files.map(({ sha256 }) => sha256), searchText(query), hitsMax],
+    });
+  const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];
+  return { hits: row?.hits ?? [], missing: row?.missing ?? [] };
+}
+
+// Purpose: index files, and sweep out what is not on disk any more. Sent again, or by two workers at once, it writes nothing twice.
+const INDEX_SQL = `/* index-memory */
+with file as (
+  insert into holdfast.memory_files (agent_id, path, sha256, chunks)
+  select $1, path, sha256, chunks from unnest($2::text[], $3::text[], $4::int[]) as file (path, sha256, chunks)
+  order by path, sha256 on conflict do nothing
+),
+chunk as (
+  insert into holdfast.memory_chunks (agent_id, path, sha256, ordinal, first_line, last_line, headings, text, words)
+  select $1, path, sha256, ordinal, first_line, last_line, headings, text, to_tsvector('english', searched)
+  from unnest($5::text[], $6::text[], $7::int[], $8::int[], $9::int[], $10::text[], $11::text[], $12::text[])
+    as chunk (path, sha256, ordinal, first_line, last_line, headings, text, searched)
+  order by path, sha256, ordinal on conflict do nothing
+)
+delete from holdfast.memory_files f
+where f.agent_id = $1 and f.indexed_at < clock_timestamp() - interval '${OUTDATED_AFTER}'
+  and not exists (select from unnest($13::text[], $14::text[]) as kept (path, sha256)
+    where kept.path = f.path and kept.sha256 = f.sha256)`;
+
+/** Adds files to the index of an agent; twice the same does no harm. */
+export async function indexMemory(database: Database, { agentId, files, current }: MemoryAddition): Promise<void> {
+  const chunks = files.flatMap(({ path, sha256, chunks: of }) =>
+    of.map((chunk, index) => ({ ...chunk, path, sha256, ordinal: index + 1 })),
+  );
+  const run = (): Promise<unknown> =>
+    database.hot.query({
+      name: 'index-memory',
+      text: INDEX_SQL,
+      values: [
+        agentId,
+        files.map(({ path }) => path),
+        files.map(({ sha256 }) => sha256),
+        files.map((file) => file.chunks.length),
+        chunks.map(({ path }) => path),
+        chunks.map(({ sha256 }) => sha256),
+        chunks.map(({ ordinal }) => ordinal),
+        chunks.map(({ firstLine }) => firstLine),
+        chunks.map(({ lastLine }) => lastLine),
+        chunks.map(({ headings }) => storable(headings)),
+        chunks.map(({ text }) => storable(text)),
+        chunks.map(({ headings, text }) => searchText(`${headings}\n${text}`)),
+        current.map(({ path }) => path),
+        current.map(({ sha256 }) => sha256),
+      ],
+    });
+  await retryPassingFaults(run, { retryMs: RETRY_MS });
+}
+
+/** PostgreSQL's text holds no NUL and no lone surrogate. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed();
+}

@@ -1,0 +1,284 @@
+// Commands in the background: their rows. A worker owns what it started for as long as it renews the lease; the end of a process and what
+// its session is told of it are one statement, whoever finds it ended.
+import type {
+  LostProcess,
+  NewProcess,
+  ProcessEnd,
+  ProcessFacts,
+  ProcessStart,
+  ProcessWish,
+} from '../core/background-process.ts';
+import type { SystemEventId } from '../core/ids.ts';
+import { newId } from '../ids.ts';
+import type { Database } from './database.ts';
+import { retryPassingFaults } from './retry-passing-faults.ts';
+import { dropOldestEventsSql } from './system-events.ts';
+
+const RETRY_MS = 10_000;
+/** The end of a process is tried for longer: until then only its worker knows. */
+const END_RETRY_MS = 60_000;
+const LOST_PER_LOOK_MAX = 20;
+const LOST_REASON = 'its worker is gone';
+
+// Purpose: a row before there is a process. Locking: the session row, whose open turn is the right to write. A stop that waits for the
+// row at this moment does not see what is written here, so the start asks once more.
+const BEGIN_SQL = `/* begin-process */
+with locked as materialized (select s.id, s.turn_id, s.stop_reason from holdfast.sessions s where s.key = $2 for no key update),
+running as materialized (
+  select count(*) as n from holdfast.processes p join locked on p.session_id = locked.id where p.status = 'running'
+),
+begun as (
+  insert into holdfast.processes (id, session_id, turn_id, cause_key, command, workdir, worker, machine, lease_expires_at)
+  select $1, locked.id, $3, $4, $5, $6, $7, $8, clock_timestamp() + $9::bigint * interval '1 millisecond' from locked, running
+  where locked.turn_id = $3 and locked.stop_reason is null and running.n < $10::int
+  on conflict do nothing
+  returning id
+)
+select locked.turn_id is not distinct from $3 and locked.stop_reason is null as is_open, running.n >= $10::int as is_full, begun.id is not null as is_begun,
+  exists (select from holdfast.processes p where p.id = $1) as is_again
+from running left join locked on true left join begun on true`;
+
+// Purpose: note which process it is, and say whether it may begin. Locking: the session row, behind a stop that has waited for it.
+const START_SQL = `/* start-process */
+with locked as materialized (
+  select s.turn_id, s.stop_reason from holdfast.sessions s join holdfast.processes p on p.session_id = s.id
+  where p.id = $1 for no key update of s
+)
+update holdfast.processes p set pid = $2, started_ticks = $3 from locked where p.id = $1
+returning p.status = 'running' and p.kill_reason is null and locked.stop_reason is null and locked.turn_id is not distinct from p.turn_id as is_wanted`;
+
+// Purpose: close a row that is open and put the notice into the session's events. Locking: the session row, then the process.
+const END_SQL = `/* end-process */
+with locked as materialized (
+  select s.id from holdfast.sessions s join holdfast.processes p on p.session_id = s.id where p.id = $1 for no key update of s
+),
+ended as (
+  update holdfast.processes p
+  set status = $3, exit_code = $4, exit_signal = $5, reason = $6, output_bytes = $7, output_tail = $8, ended_at = clock_timestamp()
+  from locked where p.id = $1 and p.session_id = locked.id and p.worker = $2 and p.status = 'running'
+  returning p.id, p.session_id
+),
+told as materialized (select id, session_id from ended where $9::text is not null),
+${dropOldestEventsSql('told').join(',\n')},
+queued as (
+  insert into holdfast.system_events (id, session_id, text, context_key, is_trusted)
+  select $10, session_id, $9, 'exec:' || id, $11 from told
+)
+update holdfast.sessions s set last_event_text = $9, updated_at = clock_timestamp() from told where s.id = told.session_id`;
+
+// Purpose: the same for processes that nobody renews. A session that somebody else holds is left to the next look.
+const LOST_SQL = `/* lost-processes */
+with due as materialized (
+  select p.id, p.session_id from holdfast.processes p
+  where p.status = 'running' and p.lease_expires_at <= clock_timestamp() order by p.id limit ${LOST_PER_LOOK_MAX}
+),
+locked as materialized (
+  select s.id from holdfast.sessions s where s.id in (select session_id from due) order by s.id for no key update skip locked
+),
+lost as (
+  update holdfast.processes p set status = 'lost', reason = '${LOST_REASON}', ended_at = clock_timestamp()
+  from due join locked on locked.id = due.session_id
+  where p.id = due.id and p.status = 'running' and p.lease_expires_at <= clock_timestamp()
+  returning p.id, p.session_id, p.machine, p.pid, p.started_ticks, p.turn_id
+),
+told as materialized (
+  select id, session_id, row_number() over (order by id) as n,
+    'The command ' || id || ' that ran in the background is lost: ' || '${LOST_REASON}'
+      || ', and the command was ended with it. How far it came is not known.' as text
+  from lost
+),
+${dropOldestEventsSql('told').join(',\n')},
+queued as (
+  insert into holdfast.system_events (id, session_id, text, context_key, is_trusted)
+  select ($1::uuid[])[n], session_id, text, 'exec:' || id, true from told
+),
+moved as (
+  update holdfast.sessions s set last_event_text = last.text, updated_at = clock_timestamp()
+  from (select distinct on (session_id) session_id, text from told order by session_id, n desc) as last
+  where s.id = last.session_id
+)
+select id, machine, pid, started_ticks from lost`;
+
+const FACTS = `p.id, p.command, p.status, p.exit_code, p.exit_signal, p.reason, p.output_tail, p.poll_key, p.poll_until,
+  (extract(epoch from coalesce(p.ended_at, clock_timestamp()) - p.started_at) * 1000)::bigint as ran_ms`;
+
+/** The functions of a worker's commands in the background, see `ProcessStore` of the tools. */
+export function createProcessStore(database: Database) {
+  async function query<Row>(name: string, text: string, values: unknown[], retryMs = RETRY_MS): Promise<Row[]> {
+    const result = await retryPassingFaults(() => database.hot.query({ name, text, values }), { retryMs });
+    return result.rows as Row[];
+  }
+
+  return {
+    async begin(process: NewProcess): Promise<'begun' | 'known' | 'closed' | 'too-many'> {
+      const { id, sessionKey, turnId, causeKey, command, workdir, worker, machine, leaseMs, runningMax } = process;
+      const values = [id, sessionKey, turnId, causeKey, command, workdir, worker, machine, leaseMs, runningMax];
+      const [row] = await query<BegunRow>('begin-process', BEGIN_SQL, values);
+      // The second: an earlier sending that was committed though nobody heard so.
+      if (row?.is_begun === true || row?.is_again === true) return 'begun';
+      if (row?.is_open !== true) return 'closed';
+      return row.is_full ? 'too-many' : 'known';
+    },
+
+    async noteStart({ id, pid, startedTicks }: ProcessStart): Promise<boolean> {
+      const [row] = await query<{ is_wanted: boolean }>('start-process', START_SQL, [id, pid, startedTicks]);
+      return row?.is_wanted === true;
+    },
+
+    async end({ told, ...end }: ProcessEnd): Promise<void> {
+      const tail = storable(end.outputTail);
+      const text = told === null ? null : storable(told.text);
+      const values = [
+        end.id,
+        end.worker,
+        end.status,
+        end.exitCode,
+        end.exitSignal,
+        end.reason,
+        end.outputBytes,
+        tail,
+        text,
+        newId<SystemEventId>(),
+        told?.isTrusted ?? true,
+      ];
+      await query('end-process', END_SQL, values, END_RETRY_MS);
+    },
+
+    async renew(worker: string, leaseMs: number): Promise<ReadonlySet<string>> {
+      const rows = await query<{ id: string }>(
+        'renew-processes',
+        `/* renew-processes */
+update holdfast.processes set lease_expires_at = clock_timestamp() + $2::bigint * interval '1 millisecond'
+where worker = $1 and status = 'running' returning id`,
+        [worker, leaseMs],
+        0,
+      );
+      return new Set(rows.map(({ id }) => id));
+    },
+
+    async wishes(processes: readonly { id: string; lastInput: number }[]): Promise<ProcessWish[]> {
+      const rows = await query<WishRow>(
+        'process-wishes',
+        `/* process-wishes */
+select p.id, p.kill_reason, added.inputs
+from unnest($1::uuid[], $2::bigint[]) as wanted (id, last_input) join holdfast.processes p on p.id = wanted.id
+left join lateral (
+  select json_agg(json_build_object('n', i.n, 'data', i.data, 'isLast', i.is_last) order by i.n) as inputs
+  from holdfast.process_inputs i where i.process_id = p.id and i.n > wanted.last_input
+) as added on true
+where p.kill_reason is not null or added.inputs is not null`,
+        [processes.map(({ id }) => id), processes.map(({ lastInput }) => lastInput)],
+        0,
+      );
+      return rows.map(({ id, kill_reason, inputs }) => ({ id, killReason: kill_reason, inputs: inputs ?? [] }));
+    },
+
+    async takeLost(): Promise<LostProcess[]> {
+      const ids = Array.from({ length: LOST_PER_LOOK_MAX }, () => newId<SystemEventId>());
+      const rows = await query<LostRow>('lost-processes', LOST_SQL, [ids], 0);
+      return rows.map(({ id, machine, pid, started_ticks }) => ({
+        id,
+        machine,
+        pid,
+        startedTicks: started_ticks === null ? null : Number(started_ticks),
+      }));
+    },
+
+    async list(sessionKey: string, rowsMax: number): Promise<ProcessFacts[]> {
+      const rows = await query<FactsRow>(
+        'list-processes',
+        `/* list-processes */
+select ${FACTS} from holdfast.processes p join holdfast.sessions s on s.id = p.session_id
+where s.key = $1 order by p.status = 'running' desc, p.id desc limit $2`,
+        [sessionKey, rowsMax],
+      );
+      return rows.map(factsOf);
+    },
+
+    async find(sessionKey: string, id: string): Promise<ProcessFacts | null> {
+      const [row] = await query<FactsRow>(
+        'find-process',
+        `/* find-process */
+select ${FACTS} from holdfast.processes p join holdfast.sessions s on s.id = p.session_id where s.key = $1 and p.id = $2`,
+        [sessionKey, id],
+      );
+      return row === undefined ? null : factsOf(row);
+    },
+
+    async askToKill(id: string, reason: string): Promise<void> {
+      await query(
+        'kill-process',
+        `/* kill-process */
+update holdfast.processes set kill_reason = coalesce(kill_reason, $2) where id = $1 and status = 'running'`,
+        [id, reason],
+      );
+    },
+
+    async addInput(input: { processId: string; causeKey: string; data: string; isLast: boolean }): Promise<void> {
+      await query(
+        'add-process-input',
+        `/* add-process-input */
+insert into holdfast.process_inputs (process_id, cause_key, data, is_last) values ($1, $2, $3, $4) on conflict do nothing`,
+        [input.processId, input.causeKey, storable(input.data), input.isLast],
+      );
+    },
+
+    async notePoll(poll: { id: string; key: string; until: number }): Promise<{ from: number; until: number }> {
+      const [row] = await query<{ poll_from: string; poll_until: string }>(
+        'poll-process',
+        `/* poll-process */
+update holdfast.processes set poll_key = $2,
+  poll_from = case when poll_key is not distinct from $2 then poll_from else poll_until end,
+  poll_until = case when poll_key is not distinct from $2 then poll_until else greatest(poll_until, $3::bigint) end
+where id = $1 returning poll_from, poll_until`,
+        [poll.id, poll.key, poll.until],
+      );
+      return { from: Number(row?.poll_from ?? 0), until: Number(row?.poll_until ?? poll.until) };
+    },
+  };
+}
+
+interface BegunRow {
+  is_open: boolean | null;
+  is_full: boolean;
+  is_begun: boolean;
+  is_again: boolean;
+}
+
+interface WishRow {
+  id: string;
+  kill_reason: string | null;
+  inputs: ProcessWish['inputs'] | null;
+}
+
+interface LostRow {
+  id: string;
+  machine: string;
+  pid: number | null;
+  started_ticks: string | null;
+}
+
+interface FactsRow {
+  id: string;
+  command: string;
+  status: ProcessFacts['status'];
+  exit_code: number | null;
+  exit_signal: string | null;
+  reason: string | null;
+  output_tail: string | null;
+  poll_key: string | null;
+  poll_until: string;
+  ran_ms: string;
+}
+
+function factsOf(row: FactsRow): ProcessFacts {
+  const { id, command, status, reason } = row;
+  const exit = { exitCode: row.exit_code, exitSignal: row.exit_signal };
+  const output = { outputTail: row.output_tail, polledBytes: Number(row.poll_until), pollKey: row.poll_key };
+  return { id, command, status, reason, ...exit, ...output, ranMs: Number(row.ran_ms) };
+}
+
+/** PostgreSQL's text holds no NUL and no lone surrogate. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed();
+}

@@ -1,0 +1,44 @@
+// A reset by the worker that has claimed the session, before it opens the turn of the message that asked for it. Like
+// `reset-session`, but the lock stays where it is. If the worker dies behind it, the next one finds an empty transcript and has
+// nothing to reset.
+import type { SessionId } from '../core/ids.ts';
+import type { Database } from './database.ts';
+import { insertEventsSql } from './events.ts';
+import { retryPassingFaults } from './retry-passing-faults.ts';
+
+const RETRY_MS = 5_000;
+
+const RESET_SQL = `/* reset-claimed */
+with locked as materialized (
+  select s.* from holdfast.sessions s where s.id = $1 and s.epoch = $2 and s.turn_id is null for no key update
+),
+fit as materialized (select * from locked where transcript_no = $3),
+ended as (
+  insert into holdfast.ended_transcripts (session_id, transcript_no, last_seq) select id, transcript_no, entry_seq from fit
+  on conflict do nothing
+),
+moved as (
+  update holdfast.sessions s
+  set transcript_no = s.transcript_no + 1, transcript_version = s.transcript_version + 1, leaf_seq = null, view = '{}',
+    context_tokens = 0, was_aborted = false, updated_at = clock_timestamp()
+  from fit where s.id = fit.id
+  returning s.id, s.transcript_no
+),
+told as (${insertEventsSql(`select id as session_id, null::uuid as turn_id, 'session.reset' as type,
+  json_build_object('transcriptNo', transcript_no, 'previousTranscriptNo', transcript_no - 1, 'reason', $4::text) as data, 1 as n
+  from moved`)})
+select id from locked`;
+
+/**
+ * Ends transcript `transcriptNo` of a claimed session; false when the session is not ours any more. `reason` is shown with the event:
+ * `message`, `daily` or `idle`.
+ */
+export async function resetClaimed(
+  database: Database,
+  reset: { sessionId: SessionId; epoch: number; transcriptNo: number; reason: string },
+): Promise<boolean> {
+  const values = [reset.sessionId, reset.epoch, reset.transcriptNo, reset.reason];
+  const run = () => database.hot.query({ name: 'reset-claimed', text: RESET_SQL, values });
+  const result = await retryPassingFaults(run, { retryMs: RETRY_MS });
+  return result.rows.length > 0;
+}

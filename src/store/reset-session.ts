@@ -1,0 +1,72 @@
+// A reset: the session goes on with an empty transcript under the same key. The old one stays as it is, linked by its number. Only
+// ever done because somebody asked for it (G15).
+import type { SessionId } from '../core/ids.ts';
+import type { Database } from './database.ts';
+import { insertEventsSql } from './events.ts';
+import { retryPassingFaults } from './retry-passing-faults.ts';
+import type { NeededRing } from './session-locks.ts';
+
+/** `running`: a turn is open; end it first. `unknown`: no such session. */
+export type Reset =
+  | { kind: 'ok'; sessionId: SessionId; transcriptNo: number; previousNo: number; ring: NeededRing | null }
+  | { kind: 'running' }
+  | { kind: 'unknown' };
+
+const RETRY_MS = 5_000;
+
+// Whoever has claimed the session and not opened its turn yet assembles a prompt on the old transcript: the epoch is raised, so that
+// its opening is refused, and what waits is rung for again.
+const RESET_SQL = `/* reset-session */
+with locked as materialized (select s.* from holdfast.sessions s where s.key = $1 for no key update),
+fit as materialized (select * from locked where turn_id is null and transcript_no < $2),
+ended as (
+  insert into holdfast.ended_transcripts (session_id, transcript_no, last_seq) select id, transcript_no, entry_seq from fit
+  on conflict do nothing
+),
+moved as (
+  update holdfast.sessions s
+  set transcript_no = s.transcript_no + 1, transcript_version = s.transcript_version + 1, leaf_seq = null, view = '{}',
+    context_tokens = 0, was_aborted = false, stop_reason = null, epoch = s.epoch + 1, owner = null, lease_expires_at = null,
+    updated_at = clock_timestamp()
+  from fit where s.id = fit.id
+  returning s.*
+),
+rung as (
+  update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
+  from moved where d.session_id = moved.id and moved.waiting > 0
+  returning d.session_id, d.lane, d.rings
+),
+told as (${insertEventsSql(`select id as session_id, null::uuid as turn_id, 'session.reset' as type,
+  json_build_object('transcriptNo', transcript_no, 'previousTranscriptNo', transcript_no - 1, 'reason', 'api') as data, 1 as n from moved`)})
+select locked.id, locked.turn_id, locked.transcript_no, moved.transcript_no as moved_to, rung.lane, rung.rings
+from locked left join moved on true left join rung on true`;
+
+/** Gives the session of this canonical key a new transcript, unless a turn is open. */
+export async function resetSession(database: Database, key: string): Promise<Reset> {
+  const current = await database.hot.query({
+    name: 'transcript-no',
+    text: '/* transcript-no */ select transcript_no from holdfast.sessions where key = $1',
+    values: [key],
+  });
+  if (current.rows[0] === undefined) return { kind: 'unknown' };
+  // Names the transcript to be ended, so that the statement may be sent again.
+  const next = current.rows[0].transcript_no + 1;
+  const run = (): Promise<{ rows: ResetRow[] }> =>
+    database.hot.query({ name: 'reset-session', text: RESET_SQL, values: [key, next] });
+  const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];
+  if (row === undefined) return { kind: 'unknown' };
+  const transcriptNo = row.moved_to ?? row.transcript_no;
+  if (row.moved_to === null && transcriptNo < next) return { kind: 'running' };
+  const ring =
+    row.rings === null || row.lane === null ? null : { sessionId: row.id, lane: row.lane, ringNo: Number(row.rings) };
+  return { kind: 'ok', sessionId: row.id, transcriptNo, previousNo: transcriptNo - 1, ring };
+}
+
+interface ResetRow {
+  id: SessionId;
+  turn_id: string | null;
+  transcript_no: number;
+  moved_to: number | null;
+  lane: string | null;
+  rings: string | null;
+}

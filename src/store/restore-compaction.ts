@@ -1,0 +1,98 @@
+// Undoing a compaction: the entries that its summary stands for come back into view in their places, and the summary goes out of it.
+// What was said since stays. Later compactions of the same transcript are undone with it, since they stand on its summary. Each
+// entry keeps where it was out of view, so that the requests of that time stay derivable.
+import type { SessionId } from '../core/ids.ts';
+import type { Database } from './database.ts';
+import { retryPassingFaults } from './retry-passing-faults.ts';
+import type { NeededRing } from './session-locks.ts';
+
+/**
+ * `ok`: it is undone, now or earlier. `running`: a turn is open; end it first. `conflict`: it did not succeed, or its transcript was
+ * ended by a reset. `unknown`: the session has no such compaction.
+ */
+export type Restoration =
+  | { kind: 'ok'; sessionId: SessionId; ring: NeededRing | null }
+  | { kind: 'running' | 'conflict' | 'unknown' };
+
+const RETRY_MS = 5_000;
+
+// The epoch is raised for whoever has claimed the session and not opened its turn yet, as in a reset.
+const RESTORE_SQL = `/* restore-compaction */
+with locked as materialized (select s.* from holdfast.sessions s where s.key = $1 for no key update),
+wanted as materialized (
+  select c.* from holdfast.compactions c join locked on c.session_id = locked.id where c.id = $2
+),
+fit as materialized (
+  select locked.*, wanted.summary_seq from locked, wanted
+  where locked.turn_id is null and wanted.status = 'completed' and wanted.transcript_no = locked.transcript_no
+),
+returned as (
+  update holdfast.entries e
+  set state = 'active', retired_seq = null,
+    absences = coalesce(e.absences, '{}') + int8multirange(int8range(e.retired_seq, fit.entry_seq + 1))
+  from fit
+  where e.session_id = fit.id and e.transcript_no = fit.transcript_no and e.state = 'compacted' and e.retired_seq >= fit.summary_seq
+    and not (e.kind = 'summary' and e.seq >= fit.summary_seq)
+),
+withdrawn as (
+  update holdfast.entries e
+  set state = 'hidden', retired_seq = coalesce(e.retired_seq, fit.entry_seq + 1)
+  from fit
+  where e.session_id = fit.id and e.transcript_no = fit.transcript_no and e.kind = 'summary' and e.seq >= fit.summary_seq
+    and e.state in ('active', 'compacted')
+),
+undone as (
+  update holdfast.compactions c set status = 'restored' from fit
+  where c.session_id = fit.id and c.transcript_no = fit.transcript_no and c.status = 'completed' and c.summary_seq >= fit.summary_seq
+),
+moved as (
+  update holdfast.sessions s
+  set transcript_version = s.transcript_version + 1, context_tokens = 0, leaf_seq = (
+      -- The summary may be the last that was written.
+      select max(e.seq) from holdfast.entries e
+      where e.session_id = fit.id and e.transcript_no = fit.transcript_no and e.seq <= fit.leaf_seq
+        and e.kind <> 'summary' and e.state in ('active', 'compacted')
+    ), epoch = s.epoch + 1, owner = null, lease_expires_at = null,
+    updated_at = clock_timestamp()
+  from fit where s.id = fit.id
+  returning s.*
+),
+rung as (
+  update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
+  from moved where d.session_id = moved.id and moved.waiting > 0
+  returning d.session_id, d.lane, d.rings
+)
+select locked.id, locked.turn_id, wanted.id as compaction_id, wanted.status, moved.id as moved_id, rung.lane, rung.rings
+from locked left join wanted on true left join moved on true left join rung on true`;
+
+/** Undoes a compaction of the session of this canonical key. */
+export async function restoreCompaction(
+  database: Database,
+  input: { sessionKey: string; compactionId: string },
+): Promise<Restoration> {
+  const run = (): Promise<{ rows: RestoreRow[] }> =>
+    database.hot.query({
+      name: 'restore-compaction',
+      text: RESTORE_SQL,
+      values: [input.sessionKey, input.compactionId],
+    });
+  const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];
+  if (row === undefined || row.compaction_id === null) return { kind: 'unknown' };
+  if (row.moved_id === null) {
+    if (row.status === 'restored') return { kind: 'ok', sessionId: row.id, ring: null };
+    return { kind: row.status === 'completed' && row.turn_id !== null ? 'running' : 'conflict' };
+  }
+  const ring =
+    row.rings === null || row.lane === null ? null : { sessionId: row.id, lane: row.lane, ringNo: Number(row.rings) };
+  return { kind: 'ok', sessionId: row.id, ring };
+}
+
+interface RestoreRow {
+  id: SessionId;
+  turn_id: string | null;
+  compaction_id: string | null;
+  status: string | null;
+  moved_id: string | null;
+  lane: string | null;
+  rings: string | null;
+}

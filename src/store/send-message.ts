@@ -1,0 +1,102 @@
+// Messages of a running turn: rows of the outbox that are there before the turn ends. One tool call makes one row, whatever is sent
+// again; a turn that is not open any more sends nothing.
+import type { DeliveryId, SessionId } from '../core/ids.ts';
+import type { InboundMessage } from '../core/inbound.ts';
+import type { Database } from './database.ts';
+import { retryPassingFaults } from './retry-passing-faults.ts';
+
+export interface OutgoingMessage {
+  id: DeliveryId;
+  sessionKey: string;
+  turnId: string;
+  /** Of the tool call; the same call makes the same row. */
+  causeKey: string;
+  channel: string;
+  target: Record<string, unknown>;
+  payload: Record<string, unknown>;
+  expiresMs: number;
+}
+
+/**
+ * `posted`: it is in the outbox, now or since an earlier sending; `ringNo` is the ring that the outbox needs. `closed`: the turn is not
+ * open any more. `too-many`: the turn has sent as many as it may.
+ */
+export type Posting =
+  | { kind: 'posted'; id: DeliveryId; sessionId: SessionId; ringNo: number }
+  | { kind: 'closed' }
+  | { kind: 'too-many'; max: number };
+
+const RETRY_MS = 10_000;
+const MESSAGES_PER_TURN_MAX = 30;
+/** How often a statement looks again that met an equal one on its way. */
+const LOOKS_MAX = 5;
+
+// Purpose: put a message behind what the session has in its outbox. Locking: the session row. A statement that waited for it does not see
+// an equal row that was written meanwhile; the index on the cause refuses it then, and the next look finds it.
+const SEND_SQL = `/* send-message */
+with locked as materialized (select s.* from holdfast.sessions s where s.key = $1 for no key update),
+known as materialized (select d.id, d.session_id, d.seq from holdfast.deliveries d where d.cause_key = $4),
+sent as materialized (select count(*) as n from holdfast.deliveries d where d.turn_id = $3 and d.cause_key is not null),
+posted as (
+  insert into holdfast.deliveries (id, session_id, turn_id, seq, channel, target, payload, expires_at, cause_key)
+  select $2, locked.id, $3, locked.delivery_seq + 1, $5, $6, $7, clock_timestamp() + $8::bigint * interval '1 millisecond', $4
+  from locked, sent
+  where locked.turn_id = $3 and sent.n < ${MESSAGES_PER_TURN_MAX} and not exists (select from known)
+  on conflict do nothing
+  returning id, session_id, seq
+),
+moved as (
+  update holdfast.sessions s set delivery_seq = posted.seq, updated_at = clock_timestamp()
+  from posted where s.id = posted.session_id
+)
+select locked.turn_id = $3 as is_open, sent.n >= ${MESSAGES_PER_TURN_MAX} as is_full, found.id, found.session_id, found.seq
+from sent left join locked on true
+left join (select * from posted union all select * from known) as found on true`;
+
+/** Puts a message of an open turn into the outbox. */
+export async function sendMessage(database: Database, message: OutgoingMessage): Promise<Posting> {
+  const { id, sessionKey, turnId, causeKey, channel, target, payload, expiresMs } = message;
+  const values = [
+    sessionKey,
+    id,
+    turnId,
+    causeKey,
+    channel,
+    JSON.stringify(target),
+    JSON.stringify(payload),
+    expiresMs,
+  ];
+  for (let look = 1; look <= LOOKS_MAX; look += 1) {
+    const run = (): Promise<{ rows: PostedRow[] }> =>
+      database.hot.query({ name: 'send-message', text: SEND_SQL, values });
+    const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];
+    if (row?.id) return { kind: 'posted', id: row.id, sessionId: row.session_id, ringNo: Number(row.seq) * 1000 };
+    if (row?.is_open !== true) return { kind: 'closed' };
+    if (row.is_full) return { kind: 'too-many', max: MESSAGES_PER_TURN_MAX };
+  }
+  throw new Error(`The message of ${causeKey} was refused ${LOOKS_MAX} times for an equal one that is not there.`);
+}
+
+interface PostedRow {
+  is_open: boolean | null;
+  is_full: boolean;
+  id: DeliveryId | null;
+  session_id: SessionId;
+  seq: string;
+}
+
+const CHAT_SQL = `/* chat-message */
+select coalesce(
+  (select i.body from holdfast.inbox i where i.turn_id = $2 and i.kind = 'message' order by i.seq desc limit 1),
+  (select i.body from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id
+    where s.key = $1 and i.kind = 'message' order by i.seq desc limit 1)) as body`;
+
+/** The message that tells where a turn's chat is: the last that the turn answers, else the last that anybody sent; null: there is none. */
+export async function readChatMessage(
+  database: Database,
+  { sessionKey, turnId }: { sessionKey: string; turnId: string },
+): Promise<InboundMessage | null> {
+  const run = (): Promise<{ rows: { body: InboundMessage | null }[] }> =>
+    database.hot.query({ name: 'chat-message', text: CHAT_SQL, values: [sessionKey, turnId] });
+  return (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0]?.body ?? null;
+}

@@ -1,0 +1,100 @@
+// What the tools of agents read of sessions: who there is, what was said, and what a turn is answering. Plain reads; who may see what is
+// decided by the caller.
+import type { ContentBlock } from '../core/content.ts';
+import type { Exchange } from '../core/exchange.ts';
+import type { SessionId, SessionKey } from '../core/ids.ts';
+import type { Database } from './database.ts';
+
+/** A session as the tools know it. */
+export interface ListedSession {
+  id: SessionId;
+  key: SessionKey;
+  agentId: string;
+  kind: string;
+  label: string | null;
+  status: 'idle' | 'waiting' | 'running';
+  ancestors: SessionId[];
+  /** The run that it works on as a subagent; null: none. */
+  runId: string | null;
+  contextTokens: number;
+  /** Milliseconds since the epoch. */
+  updatedAt: number;
+}
+
+/** The most sessions that are looked at for a list. */
+const LISTED_MAX = 1_000;
+const ENTRIES_MAX = 400;
+
+const COLUMNS = `s.id, s.key, s.agent_id as "agentId", s.kind, s.label, s.ancestors, s.run_id as "runId",
+  s.context_tokens::float8 as "contextTokens", (extract(epoch from s.updated_at) * 1000)::float8 as "updatedAt",
+  case when s.turn_id is not null then 'running' when s.waiting > 0 then 'waiting' else 'idle' end as status`;
+
+/** The session of a key; null: there is none. */
+export async function findListed(database: Database, key: string): Promise<ListedSession | null> {
+  const result = await database.views.query({
+    name: 'find-listed',
+    text: `/* find-listed */ select ${COLUMNS} from holdfast.sessions s where s.key = $1`,
+    values: [key],
+  });
+  return result.rows[0] ?? null;
+}
+
+/** A session and everybody below it, the youngest first. Archived ones are left out. */
+export async function listTree(database: Database, id: SessionId): Promise<ListedSession[]> {
+  const result = await database.views.query({
+    name: 'list-tree',
+    text: `/* list-tree */
+with recursive tree as (
+  select $1::uuid as id union select r.child_id from tree join holdfast.subagent_runs r on r.parent_id = tree.id
+)
+select ${COLUMNS} from tree join holdfast.sessions s on s.id = tree.id where s.archived_at is null order by s.id desc limit ${LISTED_MAX}`,
+    values: [id],
+  });
+  return result.rows;
+}
+
+/** The youngest sessions, of one agent or of all. Archived ones are left out. */
+export async function listSessionsOf(database: Database, agentId: string | null): Promise<ListedSession[]> {
+  const result = await database.views.query({
+    name: 'list-sessions',
+    text: `/* list-sessions */ select ${COLUMNS} from holdfast.sessions s
+where ($1::text is null or s.agent_id = $1) and s.archived_at is null order by s.id desc limit ${LISTED_MAX}`,
+    values: [agentId],
+  });
+  return result.rows;
+}
+
+/** The newest entries that a session shows, oldest first. */
+export async function readEntries(
+  database: Database,
+  sessionId: SessionId,
+): Promise<{ role: 'user' | 'assistant'; content: ContentBlock[] }[]> {
+  const result = await database.views.query({
+    name: 'read-entries',
+    text: `/* read-entries */
+select role, content from (
+  select e.seq, e.role, e.content from holdfast.entries e join holdfast.sessions s on s.id = e.session_id
+  where e.session_id = $1 and e.transcript_no = s.transcript_no and e.state = 'active' order by e.seq desc limit ${ENTRIES_MAX}
+) as newest order by seq`,
+    values: [sessionId],
+  });
+  return result.rows;
+}
+
+/** What a turn answers: where its answer goes, and the exchange that it is part of. */
+export interface TurnOrigin {
+  route: string;
+  deliver: { url: string } | null;
+  exchange: Exchange | null;
+}
+
+/** The newest input of a turn; null: it has none. */
+export async function readTurnOrigin(database: Database, turnId: string): Promise<TurnOrigin | null> {
+  const result = await database.views.query({
+    name: 'turn-origin',
+    text: `/* turn-origin */ select i.route, i.body -> 'deliver' as deliver, i.body -> 'exchange' as exchange
+from holdfast.inbox i where i.turn_id = $1 order by i.seq desc limit 1`,
+    values: [turnId],
+  });
+  return result.rows[0] ?? null;
+}

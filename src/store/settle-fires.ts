@@ -1,0 +1,173 @@
+// What becomes of fires: a fire is over when its input is settled, by a turn or by whatever else settles inputs. Nobody has to tell the
+// cron: the schedulers look, and what they decide follows from the rows alone.
+import type { SystemEventId } from '../core/ids.ts';
+import { DONE, type Aftermath, type RunCron, type RunEnd } from '../core/schedule/error-backoff.ts';
+import type { Database } from './database.ts';
+import { retryPassingFaults } from './retry-passing-faults.ts';
+
+/** A fire whose input is settled, with what decides about its cron. */
+export interface EndedFire {
+  cronId: string;
+  scheduledFor: Date;
+  end: RunEnd;
+  cron: RunCron;
+}
+
+const RETRY_MS = 5_000;
+const ENDED_MAX = 500;
+
+// Runs that went well and change nothing about their cron: nearly all.
+const SETTLE_WELL_SQL = `/* settle-fires */
+with ended as materialized (
+  select f.cron_id, f.scheduled_for, i.turn_id, i.settled_at
+  from holdfast.cron_fires f join holdfast.inbox i on i.id = f.message_id join holdfast.crons c on c.id = f.cron_id
+  where f.status = 'claimed' and i.status in ('answered', 'silent') and c.consecutive_errors = 0
+    and (f.is_manual or not c.delete_after_run)
+  order by f.cron_id, f.scheduled_for limit ${ENDED_MAX}
+  for no key update of f skip locked
+)
+update holdfast.cron_fires f set status = 'completed', turn_id = ended.turn_id, ended_at = ended.settled_at
+from ended where f.cron_id = ended.cron_id and f.scheduled_for = ended.scheduled_for`;
+
+const READ_ENDED_SQL = `/* ended-fires */
+select f.cron_id, f.scheduled_for, i.status, coalesce(i.error, t.error) as error, c.schedule ->> 'kind' = 'at' as is_one_shot,
+  c.delete_after_run, c.consecutive_errors, f.is_manual
+from holdfast.cron_fires f join holdfast.inbox i on i.id = f.message_id join holdfast.crons c on c.id = f.cron_id
+left join holdfast.turns t on t.id = i.turn_id
+where f.status = 'claimed' and i.settled_at is not null
+order by i.settled_at, f.cron_id, f.scheduled_for limit ${ENDED_MAX}`;
+
+/** Settles the fires that went well, and answers those whose end changes something about their cron, in the order of their ends. */
+export async function settleFires(database: Database): Promise<EndedFire[]> {
+  const run = () => database.hot.query({ name: 'settle-fires', text: SETTLE_WELL_SQL });
+  await retryPassingFaults(run, { retryMs: RETRY_MS });
+  const result = await database.hot.query({ name: 'ended-fires', text: READ_ENDED_SQL });
+  return result.rows.map((row) => ({
+    cronId: row.cron_id,
+    scheduledFor: row.scheduled_for,
+    end: endOf(row),
+    cron: {
+      isOneShot: row.is_one_shot,
+      isDeletedAfterRun: row.delete_after_run,
+      failures: row.consecutive_errors,
+      isManual: row.is_manual,
+    },
+  }));
+}
+
+function endOf({ status, error }: { status: string; error: { code?: unknown; message?: unknown } | null }): RunEnd {
+  if (status === 'answered' || status === 'silent') return { kind: 'ok' };
+  if (status !== 'failed') return { kind: 'cancelled' };
+  const { code, message } = error ?? {};
+  return {
+    kind: 'failed',
+    code: typeof code === 'string' ? code : 'unknown',
+    message: typeof message === 'string' ? message : 'no reason is known',
+  };
+}
+
+// The cron is held first, and must still have failed as often as the decision was made from: of two who decide, one does.
+const SETTLE_ONE_SQL = `/* settle-fire */
+with held as materialized (
+  select c.id from holdfast.crons c where c.id = $1 and c.consecutive_errors = $3 for no key update
+),
+settled as (
+  update holdfast.cron_fires f
+  set status = $4, turn_id = i.turn_id, ended_at = i.settled_at, reason = $5
+  from held, holdfast.inbox i
+  where f.cron_id = held.id and f.scheduled_for = $2 and f.status = 'claimed' and i.id = f.message_id
+  returning f.cron_id
+)
+update holdfast.crons c
+set consecutive_errors = $6, not_before = coalesce($7::timestamptz, case when $6 = 0 then null else c.not_before end),
+  next_slot_at = coalesce($8::timestamptz, c.next_slot_at), due_at = coalesce($8::timestamptz, c.due_at),
+  is_retry = $8::timestamptz is not null or c.is_retry, is_enabled = c.is_enabled and $9::text is null,
+  disabled_reason = coalesce($9, c.disabled_reason), notice_id = coalesce($10::uuid, c.notice_id),
+  updated_at = clock_timestamp()
+from settled where c.id = settled.cron_id`;
+
+/** Writes the end of a fire and what follows for its cron. `noticeId`: of the notice that is owed. No effect when it was written before. */
+export async function settleFire(
+  database: Database,
+  { cronId, scheduledFor, end, cron }: EndedFire,
+  aftermath: Aftermath,
+  noticeId: SystemEventId | null,
+): Promise<void> {
+  const reason = end.kind === 'ok' ? null : end.kind === 'cancelled' ? 'cancelled' : end.code;
+  const values = [
+    cronId,
+    scheduledFor,
+    cron.failures,
+    end.kind === 'ok' ? 'completed' : 'failed',
+    reason,
+    aftermath.failures,
+    timeOf(aftermath.notBeforeMs),
+    timeOf(aftermath.retrySlotMs),
+    aftermath.disabledReason,
+    noticeId,
+  ];
+  const run = () => database.hot.query({ name: 'settle-fire', text: SETTLE_ONE_SQL, values });
+  await retryPassingFaults(run, { retryMs: RETRY_MS });
+}
+
+/** Switches off the crons that have no slot left and nothing that runs, and forgets those that were to go then. */
+export async function retireCrons(database: Database): Promise<void> {
+  await database.views.query(`/* retire-crons */
+update holdfast.crons c
+set is_enabled = false, disabled_reason = '${DONE}', revision = revision + 1, updated_at = clock_timestamp()
+where c.is_enabled and c.next_slot_at is null
+  and not exists (select from holdfast.cron_fires f where f.cron_id = c.id and f.status = 'claimed')`);
+  await database.views.query(`/* delete-done-crons */
+delete from holdfast.crons c
+where c.delete_after_run and not c.is_enabled and c.disabled_reason = '${DONE}' and c.origin <> 'config'`);
+}
+
+/** The notices that are owed: crons that were switched off and nobody told of it yet. */
+export async function readOwedNotices(
+  database: Database,
+): Promise<{ cronId: string; noticeId: SystemEventId; agentId: string; name: string; reason: string }[]> {
+  const result = await database.hot.query({
+    name: 'owed-notices',
+    text: `/* owed-notices */
+select id, notice_id, agent_id, name, disabled_reason from holdfast.crons where notice_id is not null order by id limit 100`,
+  });
+  return result.rows.map((row) => ({
+    cronId: row.id,
+    noticeId: row.notice_id,
+    agentId: row.agent_id,
+    name: row.name,
+    reason: row.disabled_reason ?? 'no reason is known',
+  }));
+}
+
+/** Notes that a notice was given. */
+export async function closeNotice(database: Database, noticeId: SystemEventId): Promise<void> {
+  await database.hot.query({
+    name: 'close-notice',
+    text: '/* close-notice */ update holdfast.crons set notice_id = null where notice_id = $1',
+    values: [noticeId],
+  });
+}
+
+/** Fires are kept so long. Their slots never come again: the schedule follows from the last slot. */
+const FIRES_KEPT_DAYS = 30;
+const TRIMMED_MAX = 5_000;
+
+/** Forgets old fires; true when there may be more of them. */
+export async function trimFires(database: Database): Promise<boolean> {
+  const result = await database.hot.query({
+    name: 'trim-fires',
+    text: `/* trim-fires */
+delete from holdfast.cron_fires f using (
+  select cron_id, scheduled_for from holdfast.cron_fires
+  where created_at < clock_timestamp() - interval '${FIRES_KEPT_DAYS} days' and status <> 'claimed'
+  order by created_at limit ${TRIMMED_MAX}
+) as old
+where f.cron_id = old.cron_id and f.scheduled_for = old.scheduled_for`,
+  });
+  return result.rowCount === TRIMMED_MAX;
+}
+
+function timeOf(ms: number | null): Date | null {
+  return ms === null ? null : new Date(ms);
+}

@@ -1,0 +1,37 @@
+// Settles an input that needs no turn after all, for the worker that has claimed its session. Fenced as every write of a turn is: if the
+// session is not ours any more, nothing is written.
+import type { MessageId, SessionId } from '../core/ids.ts';
+import type { Database } from './database.ts';
+import { insertEventsSql } from './events.ts';
+import { retryPassingFaults } from './retry-passing-faults.ts';
+
+const RETRY_MS = 5_000;
+
+const SETTLE_SQL = `/* settle-unasked */
+with locked as materialized (
+  select s.id from holdfast.sessions s where s.id = $1 and s.epoch = $2 and s.turn_id is null for no key update
+),
+settled as (
+  update holdfast.inbox i set status = 'silent', settled_at = clock_timestamp()
+  from locked where i.id = $3 and i.session_id = locked.id and i.status = 'waiting'
+  returning i.id, i.seq, i.session_id
+),
+moved as (
+  update holdfast.sessions s set waiting = s.waiting - 1 from settled where s.id = settled.session_id
+),
+told as (
+  ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.settled' as type,
+    json_build_object('messageId', id, 'status', 'silent') as data, seq as n from settled`)}
+)
+select id from locked`;
+
+/** Settles a waiting input as silent; false when the session is not ours any more. Doing it twice changes nothing. */
+export async function settleUnasked(
+  database: Database,
+  { sessionId, epoch, messageId }: { sessionId: SessionId; epoch: number; messageId: MessageId },
+): Promise<boolean> {
+  const run = () =>
+    database.hot.query({ name: 'settle-unasked', text: SETTLE_SQL, values: [sessionId, epoch, messageId] });
+  const result = await retryPassingFaults(run, { retryMs: RETRY_MS });
+  return result.rows.length > 0;
+}

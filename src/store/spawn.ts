@@ -1,0 +1,207 @@
+// Spawning a subagent is one statement: its session, its run, its first input, the doorbell and the counts above it. Whoever dies around it
+// leaves all of that or nothing (G18). It is idempotent on its cause, the tool call or the key of the request: the second time it
+// answers what the first one made.
+//
+// Locking: the rows of whoever spawns and of the top of its family (where the live runs are counted), in the order of their ids. So
+// limits hold however many are spawned at once.
+import type { SpawnPlan } from '../core/subagent-spawn.ts';
+import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
+import { newId } from '../ids.ts';
+import type { Database } from './database.ts';
+import { insertEventsSql } from './events.ts';
+import { retryPassingFaults } from './retry-passing-faults.ts';
+import { firstRingSql, type NeededRing } from './session-locks.ts';
+
+/** Whoever spawns, as far as it never changes. */
+export interface Spawner {
+  id: SessionId;
+  key: SessionKey;
+  agentId: string;
+  /** How many stand above it. */
+  depth: number;
+}
+
+export interface NewSpawn {
+  parent: Spawner;
+  plan: SpawnPlan;
+  /** The child's first input, as JSON text, and the route of its inputs. */
+  body: string;
+  route: string;
+  /** What it is spawned by, unique for ever; null: it is always another one. */
+  causeKey: string | null;
+  /** The turn whose tool call it is; null: it is spawned from outside. */
+  turnId: string | null;
+  /** The way that the answer to its announcement goes when it is spawned from outside. */
+  originRoute: string;
+  limits: { depthMax: number; childrenMax: number; descendantsMax: number };
+  /** Gives another task to a subagent that is done with its last. Absent: a new one. */
+  again?: { childId: SessionId; childKey: SessionKey };
+}
+
+/**
+ * Why nothing was spawned. `depth`, `children`, `descendants`: as many as may be are there. `ended`: the run of whoever spawns is over.
+ * `stopped`: the turn of the call is being stopped, or is over. `working`: the subagent works already.
+ */
+export type SpawnRefusal = 'depth' | 'children' | 'descendants' | 'ended' | 'stopped' | 'working';
+
+export type Spawned =
+  | { kind: 'spawned'; runId: string; childId: SessionId; childKey: SessionKey; ring: NeededRing | null }
+  | { kind: 'refused'; code: SpawnRefusal; count: number };
+
+const RETRY_MS = 10_000;
+const UNIQUE_VIOLATION = '23505';
+
+/** What is known of a session that wants to spawn; null: there is none of that key. */
+export async function findSpawner(database: Database, key: string): Promise<Spawner | null> {
+  const result = await database.hot.query({
+    name: 'find-spawner',
+    text: `/* find-spawner */ select s.id, s.key, s.agent_id as "agentId", cardinality(s.ancestors) as depth
+from holdfast.sessions s where s.key = $1`,
+    values: [key],
+  });
+  return result.rows[0] ?? null;
+}
+
+const SPAWN_SQL = `/* spawn */
+with input as materialized (
+  select $1::uuid as parent_id, $2::uuid as run_id, $3::uuid as child_id, $4::text as child_key, $5::text as agent_id,
+    $6::uuid as message_id, $7::json as body, $8::text as route, $9::text as task, $10::text as label, $11::text as model,
+    $12::text as thinking, $13::text as cleanup, $14::text as mode, $15::int as timeout_seconds, $16::text as cause_key,
+    $17::uuid as turn_id, $18::text as origin_route, $19::int as depth_max, $20::int as children_max, $21::int as descendants_max
+),
+earlier as materialized (
+  select r.id, c.id as child_id, c.key as child_key from (
+    select r.id, r.child_id from input join holdfast.subagent_runs r on r.cause_key = input.cause_key
+    union select r.id, r.child_id from input join holdfast.subagent_runs r on r.id = input.run_id
+  ) as r join holdfast.sessions c on c.id = r.child_id
+),
+locked as materialized (
+  select s.* from holdfast.sessions s
+  where s.id = any (array[$1::uuid, $3::uuid] || (select p.ancestors[1:1] from holdfast.sessions p where p.id = $1::uuid))
+  order by s.id for no key update
+),
+judged as materialized (
+  select p.id, root.id as root_id, p.ancestors || p.id as ancestors, case
+      when exists (select from earlier) then 'earlier'
+      when p.archived_at is not null or cardinality(p.ancestors) > 0 and p.run_id is null then 'ended'
+      when input.turn_id is not null and (p.turn_id is distinct from input.turn_id or p.stop_reason is not null) then 'stopped'
+      when cardinality(p.ancestors) >= input.depth_max then 'depth'
+      when p.live_children >= input.children_max then 'children'
+      when root.live_descendants >= input.descendants_max then 'descendants'
+      when exists (select from locked c where c.id = input.child_id and (c.run_id is not null or c.archived_at is not null)) then 'working'
+      else 'spawned'
+    end as verdict,
+    cardinality(p.ancestors) as depth, p.live_children, root.live_descendants
+  from input join locked p on p.id = input.parent_id join locked root on root.id = coalesce(p.ancestors[1], p.id)
+),
+granted as materialized (
+  select input.*, judged.root_id, judged.ancestors, judged.depth + 1 as depth from input cross join judged where judged.verdict = 'spawned'
+),
+child as (
+  insert into holdfast.sessions as s (id, key, agent_id, kind, lane, parent_id, label, model, thinking, ancestors, run_id, inbox_seq,
+    waiting, last_message_at)
+  select child_id, child_key, agent_id, 'subagent', 'subagent', parent_id, label, model, thinking, ancestors, run_id, 1, 1,
+    clock_timestamp() from granted
+  on conflict (id) do update set run_id = excluded.run_id, inbox_seq = s.inbox_seq + 1, waiting = s.waiting + 1,
+    last_message_at = clock_timestamp(), updated_at = clock_timestamp()
+  returning s.*
+),
+origin as materialized (
+  select i.route, i.body -> 'deliver' as deliver, i.body -> 'exchange' -> 'origin' as exchange
+  from input join holdfast.inbox i on i.turn_id = input.turn_id order by i.seq desc limit 1
+),
+run as (
+  insert into holdfast.subagent_runs (id, parent_id, child_id, root_id, depth, label, task, cleanup, mode, deadline_at, cause_key, route,
+    deliver)
+  select granted.run_id, parent_id, child.id, root_id, depth, granted.label, task, cleanup, mode,
+    case when timeout_seconds > 0 then clock_timestamp() + timeout_seconds * interval '1 second' end, cause_key,
+    coalesce(origin.exchange ->> 'route', origin.route, origin_route), coalesce(origin.exchange -> 'deliver', origin.deliver)
+  from child cross join granted left join origin on true
+),
+stored as (
+  insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, cause_key)
+  select message_id, child.id, child.inbox_seq, 'message', body, route, 'followup', 'spawn:' || granted.run_id from child cross join granted
+  returning id, session_id, seq, kind
+),
+rung as (
+  insert into holdfast.doorbells (session_id, lane, rings) select id, lane, ${firstRingSql('child')} from child
+  on conflict (session_id) do nothing
+  returning session_id, lane, rings
+),
+counted as (
+  update holdfast.sessions s
+  set live_children = s.live_children + (s.id = granted.parent_id)::int,
+    live_descendants = s.live_descendants + (s.id = granted.root_id)::int, updated_at = clock_timestamp()
+  from granted where s.id in (granted.parent_id, granted.root_id)
+),
+told as (
+  ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.accepted' as type,
+    json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued') as data, 1 as n from stored`)}
+)
+select judged.verdict, coalesce(earlier.id, input.run_id) as run_id, coalesce(earlier.child_id, input.child_id) as child_id,
+  coalesce(earlier.child_key, input.child_key) as child_key, rung.lane, rung.rings,
+  case judged.verdict when 'depth' then judged.depth when 'children' then judged.live_children
+    when 'descendants' then judged.live_descendants else 0 end as count
+from judged cross join input left join earlier on true left join rung on true`;
+
+/** Spawns, or says what the same cause has made before. Throws when there is no such parent. */
+export async function spawnSubagent(database: Database, spawn: NewSpawn): Promise<Spawned> {
+  const values = columnsOf(spawn);
+  const run = () => database.hot.query({ name: 'spawn', text: SPAWN_SQL, values });
+  const once = () => retryPassingFaults(run, { retryMs: RETRY_MS });
+  // A twin that was being committed is not seen by the statement that waited for it; the next one sees it.
+  const result = await once().catch((error: unknown) => {
+    if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION) throw error;
+    return once();
+  });
+  const row = result.rows[0] as SpawnRow | undefined;
+  if (row === undefined) throw new Error(`There is no session ${spawn.parent.id}.`);
+  if (row.verdict !== 'spawned' && row.verdict !== 'earlier') {
+    return { kind: 'refused', code: row.verdict, count: row.count };
+  }
+  const { child_id: childId, lane, rings } = row;
+  return {
+    kind: 'spawned',
+    runId: row.run_id,
+    childId,
+    childKey: row.child_key,
+    ring: lane === null || rings === null ? null : { sessionId: childId, lane, ringNo: Number(rings) },
+  };
+}
+
+interface SpawnRow {
+  verdict: 'spawned' | 'earlier' | SpawnRefusal;
+  run_id: string;
+  child_id: SessionId;
+  child_key: SessionKey;
+  lane: string | null;
+  rings: string | null;
+  count: number;
+}
+
+function columnsOf({ parent, plan, body, route, causeKey, turnId, originRoute, limits, again }: NewSpawn): unknown[] {
+  const childId = again?.childId ?? newId<SessionId>();
+  return [
+    parent.id,
+    newId<string>(),
+    childId,
+    again?.childKey ?? `agent:${plan.agentId}:subagent:${newId<string>()}`,
+    plan.agentId,
+    newId<MessageId>(),
+    body,
+    route,
+    plan.task,
+    plan.label,
+    plan.model,
+    plan.thinking,
+    plan.cleanup,
+    plan.mode,
+    plan.runTimeoutSeconds,
+    causeKey,
+    turnId,
+    originRoute,
+    limits.depthMax,
+    limits.childrenMax,
+    limits.descendantsMax,
+  ];
+}

@@ -1,0 +1,218 @@
+// Stops a session and everybody below it, in one statement: running turns are asked to end, what waits is cancelled, the runs of
+// subagents are settled, and whoever stands above the session hears of it. Behind it are the abort of a session, the kill of a subagent,
+// and the deadline of its run (G18, G24).
+//
+// Locking: the rows of the session, of everybody above it and of everybody below it that works, in the order of their ids. Who works
+// below it is read before the rows are held; if one was spawned or has ended meanwhile, the counts in the rows say so, nothing is written,
+// and the statement is sent again (`stale`).
+import type { RunStatus } from '../core/announcement.ts';
+import type { SessionId, TurnId } from '../core/ids.ts';
+import type { Database } from './database.ts';
+import { insertEventsSql } from './events.ts';
+import { ARRIVED_SQL, NEW_ID_SQL, PUT_PARTS, putEventsSql } from './put-inputs.ts';
+import { retryPassingFaults } from './retry-passing-faults.ts';
+import { firstRingSql, type NeededRing } from './session-locks.ts';
+import { announcedEventsSql, endingColumnsSql, endRunParts, type QueueModes } from './subagent-ends.ts';
+
+export interface FamilyStop {
+  sessionId: SessionId;
+  /** Leaves what waits in the session itself; its own run then ends only if there is nothing left of it. */
+  keepsQueued: boolean;
+  /** For people. */
+  reason: string;
+  /** The run that is to be stopped: nothing happens when the session does not work on it any more. Absent: whatever it does. */
+  runId?: string;
+  /** How the session's own run ends, and what it had said last. */
+  status: Extract<RunStatus, 'killed' | 'timedOut' | 'failed'>;
+  result: string | null;
+  /** True when whoever would hear of that end has brought it about. */
+  isTold: boolean;
+  modes: QueueModes;
+}
+
+/** `stopped`: `runs` counts the runs that ended, the session's own among them. `ended`: it was not working on that run any more. */
+export type FamilyStopped =
+  | {
+      kind: 'stopped';
+      aborted: TurnId | null;
+      cancelled: number;
+      runs: number;
+      rings: NeededRing[];
+      reached: SessionId[];
+    }
+  | { kind: 'ended' };
+
+const RETRY_MS = 10_000;
+/** How often it looks again when the family has changed under it. */
+const STALE_LOOKS_MAX = 50;
+
+const STOP_SQL = `/* stop-family */
+with input as materialized (
+  select $1::uuid as session_id, $2::boolean as keeps_queued, $3::text as reason, $4::uuid as run_id, $5::text as status, $6::text as result,
+    $7::boolean as is_told
+),
+below as materialized (
+  select c.id, c.ancestors from holdfast.sessions self
+  join holdfast.subagent_runs r on r.root_id = coalesce(self.ancestors[1], self.id) and r.status = 'running'
+  join holdfast.sessions c on c.id = r.child_id
+  where self.id = $1::uuid and c.ancestors @> array[self.id]
+),
+locked as materialized (
+  select s.* from holdfast.sessions s
+  where s.id = any (array[$1::uuid] || (select self.ancestors from holdfast.sessions self where self.id = $1::uuid)
+    || array(select id from below) || array(select unnest(ancestors) from below))
+  order by s.id for no key update
+),
+family as materialized (
+  select l.*, l.id = input.session_id as is_self from locked l cross join input
+  where l.id = input.session_id or l.run_id is not null and l.id in (select id from below)
+),
+verdict as materialized (
+  select case
+      when input.run_id is not null and self.run_id is distinct from input.run_id then 'ended'
+      when exists (
+        select from family p
+        where p.live_children <> (select count(*) from family c where c.parent_id = p.id and not c.is_self)
+      ) then 'stale'
+      else 'stopped'
+    end as verdict
+  from input join family self on self.is_self
+),
+stopping as materialized (
+  select family.* from family, verdict where verdict.verdict = 'stopped'
+),
+cancelled as (
+  update holdfast.inbox i set status = 'cancelled', settled_at = clock_timestamp(),
+    error = json_build_object('code', 'aborted', 'message', 'Cancelled before it was taken: ' || input.reason)
+  from stopping cross join input
+  where i.session_id = stopping.id and i.status = 'waiting' and not (stopping.is_self and input.keeps_queued)
+  returning i.id, i.seq, i.session_id, i.status
+),
+ending as materialized (
+  select ${endingColumnsSql({ input: 's.input_tokens', output: 's.output_tokens' })}, input.status, input.result, input.reason as error,
+    false as is_suppressed, input.is_told
+  from stopping s cross join input join holdfast.subagent_runs run on run.id = s.run_id
+  where s.is_self and (not input.keeps_queued or s.turn_id is null and s.waiting = 0)
+),
+below_ending as materialized (
+  select ${endingColumnsSql({ input: 's.input_tokens', output: 's.output_tokens' })}, s.key, kin.id as told_id
+  from stopping s join holdfast.subagent_runs run on run.id = s.run_id
+  -- Who stands above it and is stopped with it keeps the row; nobody reads it any more.
+  cross join lateral (
+    select l.id from unnest(s.ancestors) with ordinality as above (id, place) join stopping l on l.id = above.id
+    order by above.place desc limit 1
+  ) as kin
+  where not s.is_self
+),
+ended_below as (
+  update holdfast.subagent_runs r
+  set status = 'killed', error = input.reason, ended_at = clock_timestamp(), input_tokens = e.input_tokens,
+    output_tokens = e.output_tokens
+  from below_ending e cross join input where r.id = e.id and r.status = 'running'
+),
+${endRunParts({
+  mode: '$8::text',
+  byChannel: '$9',
+  more: [
+    `select ${NEW_ID_SQL}, told_id, 'announcement', json_build_object('announcement', json_build_object('kind', 'subagent', 'runId', id,
+      'sessionId', child_id, 'sessionKey', key, 'label', label, 'status', 'killed', 'runtimeMs', 0, 'inputTokens', 0, 'outputTokens', 0,
+      'isForUser', false, 'active', 0)), '', null, 'announce:' || id, 'cancelled', 'queued',
+      json_build_object('code', 'aborted', 'message', 'Whoever it is for was stopped, and the subagent with it.') from below_ending`,
+  ],
+}).join(',\n')},
+${PUT_PARTS.join(',\n')},
+changed as materialized (
+  select session_id, sum(children)::int as children, sum(descendants)::int as descendants from (
+    select session_id, children, descendants from kin_change
+    union all select parent_id, 1, 0 from below_ending
+    union all select root_id, 0, 1 from below_ending
+    union all select id, 0, 0 from stopping
+    union all select session_id, 0, 0 from arrived
+  ) as changes group by session_id
+),
+moved as (
+  update holdfast.sessions s
+  set stop_reason = case when stopping.id is null then s.stop_reason
+      when s.turn_id is not null or s.owner is not null then input.reason end,
+    waiting = s.waiting + coalesce(arrived.waiting, 0) - (select count(*) from cancelled where cancelled.session_id = s.id)::int,
+    live_children = s.live_children - changed.children, live_descendants = s.live_descendants - changed.descendants,
+    run_id = case when s.run_id in (select id from ending union all select id from below_ending) then null else s.run_id end,
+    archived_at = case when s.id in (select child_id from ending where cleanup = 'delete'
+        union all select child_id from below_ending where cleanup = 'delete') then clock_timestamp() else s.archived_at end,
+    ${ARRIVED_SQL}, updated_at = clock_timestamp()
+  from changed cross join input left join stopping on stopping.id = changed.session_id
+  left join arrived on arrived.session_id = changed.session_id
+  where s.id = changed.session_id
+  returning s.*, stopping.id is not null as is_stopping, coalesce(stopping.is_self, false) as is_self,
+    coalesce(arrived.waiting, 0) as has_arrived
+),
+killed as (
+  update holdfast.processes p set kill_reason = coalesce(p.kill_reason, input.reason) from stopping cross join input
+  where p.session_id = stopping.id and p.status = 'running'
+),
+unwaited as (
+  delete from holdfast.yields y using stopping where y.session_id = stopping.id
+),
+hushed as (
+  delete from holdfast.doorbells d using moved
+  where moved.is_stopping and d.session_id = moved.id and moved.waiting = 0 and moved.turn_id is null and moved.owner is null
+),
+rung as (
+  update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
+  from moved where moved.is_stopping and d.session_id = moved.id and moved.turn_id is not null and moved.owner is null
+  returning d.session_id, d.lane, d.rings
+),
+rung_for as (
+  insert into holdfast.doorbells (session_id, lane, rings)
+  select s.id, s.lane, ${firstRingSql('s')} from moved s where s.has_arrived > 0 and not s.is_stopping
+  on conflict (session_id) do nothing
+  returning session_id, lane, rings
+),
+told as (
+  ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.settled' as type,
+      json_build_object('messageId', id, 'status', status) as data, seq as n from cancelled
+    union all ${putEventsSql(1_000_000)}
+    union all ${announcedEventsSql(2_000_000)}`)}
+)
+select verdict.verdict, moved.turn_id, (select count(*) from cancelled where cancelled.session_id = $1::uuid)::int as cancelled,
+  ((select count(*) from ending) + (select count(*) from below_ending))::int as runs,
+  (select json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings))
+    from (select * from rung union all select * from rung_for) as all_rings) as rings,
+  (select json_agg(id) from moved) as reached
+from verdict left join moved on moved.is_self`;
+
+/** Stops it; resolves once that is committed. Workers notice within a moment. Throws when there is no such session. */
+export async function stopFamily(database: Database, stop: FamilyStop): Promise<FamilyStopped> {
+  const { sessionId, keepsQueued, reason, runId, status, result, isTold, modes } = stop;
+  const values = [
+    sessionId,
+    keepsQueued,
+    reason,
+    runId ?? null,
+    status,
+    result,
+    isTold,
+    modes.mode,
+    JSON.stringify(modes.byChannel),
+  ];
+  for (let look = 1; look <= STALE_LOOKS_MAX; look += 1) {
+    const run = () => database.hot.query({ name: 'stop-family', text: STOP_SQL, values });
+    const answer = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0] as StopRow | undefined;
+    if (answer === undefined) throw new Error(`There is no session ${sessionId}.`);
+    if (answer.verdict === 'ended') return { kind: 'ended' };
+    if (answer.verdict === 'stopped') {
+      const { turn_id: aborted, cancelled, runs, rings, reached } = answer;
+      return { kind: 'stopped', aborted, cancelled, runs, rings: rings ?? [], reached: reached ?? [] };
+    }
+  }
+  throw new Error(`The family of the session ${sessionId} changes faster than it can be stopped.`);
+}
+
+interface StopRow {
+  verdict: 'stopped' | 'ended' | 'stale';
+  turn_id: TurnId | null;
+  cancelled: number;
+  runs: number;
+  rings: NeededRing[] | null;
+  reached: SessionId[] | null;
+}

@@ -1,0 +1,103 @@
+// How the end of a subagent's run becomes rows: the run is settled, and whoever is to hear of it gets an announcement into its inbox, in
+// the statement that ends the run, whatever that is (G18). There is no hand-over that could be lost and nothing to be tried again.
+//
+// Who hears of it is the nearest above it that still takes part: a run that has not ended, or the top of the family. When nobody is left,
+// a dead letter keeps it. A parent that steers and is busy hears of it in its running turn, any other in its next.
+//
+// The statement brings `locked`, which holds the rows of the subagent and of everybody above it, and `ending`, the runs that end.
+import { NEW_ID_SQL } from './put-inputs.ts';
+
+/** How messages that find their session busy are taken, where the session itself does not say. */
+export interface QueueModes {
+  mode: string;
+  byChannel: Readonly<Record<string, string>>;
+}
+
+/** SQL of what a run is announced to have taken: its session's tokens without those of runs before it. */
+function ownTokensSql(column: 'input_tokens' | 'output_tokens', total: string): string {
+  return `greatest(0, ${total} - coalesce((select sum(before.${column}) from holdfast.subagent_runs before
+      where before.child_id = run.child_id and before.id <> run.id), 0))::bigint`;
+}
+
+/** SQL of the columns of `ending`, from a row `run` of subagent_runs; the totals are those of its session. */
+export function endingColumnsSql(totals: { input: string; output: string }): string {
+  return `run.id, run.parent_id, run.child_id, run.root_id, coalesce(run.label, run.task) as label, run.created_at, run.route, run.deliver,
+    run.cleanup, ${ownTokensSql('input_tokens', totals.input)} as input_tokens,
+    ${ownTokensSql('output_tokens', totals.output)} as output_tokens`;
+}
+
+/**
+ * CTEs that settle `ending` (`endingColumnsSql`, status, result, error, is_suppressed, is_told): `incoming`, the announcements, for
+ * `PUT_PARTS`, with what `more` selects besides; `ended_run`; `lettered_run`; and `kin_change`, what becomes of the counts of those above.
+ * `mode` and `byChannel` are placeholders of `QueueModes`.
+ *
+ * An end is `is_told` when whoever would hear of it has brought it about, and `is_suppressed` when the subagent asked not to tell. Its row
+ * is then settled at once; but not if it is the last thing that a subagent above waits for, which would wait for ever.
+ */
+export function endRunParts({
+  mode,
+  byChannel,
+  more = [],
+}: {
+  mode: string;
+  byChannel: string;
+  more?: string[];
+}): string[] {
+  return [
+    `recipient as materialized (
+  select ending.id as run_id, child.key as child_key, kin.* from ending join locked child on child.id = ending.child_id
+  left join lateral (
+    select l.id as session_id, cardinality(l.ancestors) = 0 as is_for_user,
+      l.live_children - case when l.id = ending.parent_id then 1 else 0 end as active,
+      l.run_id is not null and l.turn_id is null and l.waiting = 0 as is_parked,
+      (l.turn_id is not null or l.owner is not null and l.lease_expires_at > clock_timestamp())
+        and coalesce(l.queue_mode, ${byChannel}::json ->> l.channel, ${mode}) in ('steer', 'steer-backlog') as steers
+    from unnest(child.ancestors) with ordinality as above (id, place) join locked l on l.id = above.id
+    where l.archived_at is null and (cardinality(l.ancestors) = 0 or l.run_id is not null)
+    order by above.place desc limit 1
+  ) as kin on true
+)`,
+    `judged_end as materialized (
+  select ending.*, recipient.session_id, recipient.child_key, recipient.is_for_user, recipient.active, recipient.steers,
+    clock_timestamp() as ended_at,
+    ending.is_told or ending.is_suppressed and not (recipient.is_parked and recipient.active = 0) as is_silent,
+    case when recipient.session_id is not null then ${NEW_ID_SQL} end as announcement_id
+  from ending join recipient on recipient.run_id = ending.id
+)`,
+    `incoming as materialized (
+  select announcement_id as id, session_id, 'announcement' as kind, json_strip_nulls(json_build_object('announcement', json_build_object(
+      'kind', 'subagent', 'runId', id, 'sessionId', child_id, 'sessionKey', child_key, 'label', label, 'status', status, 'error', error,
+      'result', result, 'runtimeMs', floor(extract(epoch from ended_at - created_at) * 1000), 'inputTokens', input_tokens,
+      'outputTokens', output_tokens, 'isForUser', is_for_user, 'active', active), 'deliver', deliver)) as body,
+    route, case when steers then 'steer' end as mode, 'announce:' || id as cause_key,
+    case when is_silent then 'silent' else 'waiting' end as status, case when steers then 'steered' else 'queued' end as disposition,
+    case when is_told then json_build_object('code', 'told', 'message', 'Whoever would hear of it has ended the run itself.')
+      when is_silent then json_build_object('code', 'announce_skip', 'message', 'The subagent asked not to tell.') end as error
+  from judged_end where session_id is not null${more.map((source) => `\n  union all ${source}`).join('')}
+)`,
+    `ended_run as (
+  update holdfast.subagent_runs r
+  set status = e.status, result = e.result, error = e.error, ended_at = e.ended_at, input_tokens = e.input_tokens,
+    output_tokens = e.output_tokens, announcement_id = e.announcement_id, announced_to = e.session_id
+  from judged_end e where r.id = e.id and r.status = 'running'
+)`,
+    `lettered_run as (
+  insert into holdfast.dead_letters (id, kind, session_id, code, reason)
+  select ${NEW_ID_SQL}, 'announcement', child_id, 'parent_gone', 'Nobody is left to be told that the run ' || id || ' has ended.'
+  from judged_end where session_id is null and not is_silent
+)`,
+    `kin_change as materialized (
+  select session_id, sum(children)::int as children, sum(descendants)::int as descendants from (
+    select parent_id as session_id, 1 as children, 0 as descendants from ending union all select root_id, 0, 1 from ending
+  ) as counts group by session_id
+)`,
+  ];
+}
+
+/** SQL of the events of `judged_end`, as a source for `insertEventsSql`. */
+export function announcedEventsSql(base: number): string {
+  return `select e.session_id, null::uuid as turn_id, 'announce.queued' as type, json_build_object('runId', e.id, 'childSessionKey', e.child_key,
+      'messageId', e.announcement_id, 'status', e.status, 'disposition', case when e.steers then 'steered' else 'queued' end) as data,
+      ${base} as n
+    from judged_end e where e.session_id is not null and not e.is_silent`;
+}

@@ -1,0 +1,139 @@
+// Runs of subagents, for those who look after them: which there are, one more word to one of them, its end.
+import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
+import type { RunStatus } from '../core/announcement.ts';
+import type { Database } from './database.ts';
+import { insertEventsSql } from './events.ts';
+import { readLastOutput } from './last-output.ts';
+import { ARRIVED_SQL, PUT_PARTS, putEventsSql, rungForPart } from './put-inputs.ts';
+import { retryPassingFaults } from './retry-passing-faults.ts';
+import type { NeededRing } from './session-locks.ts';
+import { stopFamily, type FamilyStopped } from './stop-family.ts';
+import type { QueueModes } from './subagent-ends.ts';
+
+/** A run as whoever spawned it sees it. */
+export interface RunFacts {
+  runId: string;
+  childId: SessionId;
+  childKey: SessionKey;
+  parentId: SessionId;
+  parentKey: SessionKey;
+  label: string | null;
+  task: string;
+  status: 'running' | RunStatus;
+  mode: 'run' | 'session';
+  cleanup: 'keep' | 'delete';
+  error: string | null;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+  endedAt: number | null;
+}
+
+const RUNS_MAX = 200;
+const RETRY_MS = 5_000;
+
+const FACTS = `r.id as "runId", c.id as "childId", c.key as "childKey", p.id as "parentId", p.key as "parentKey", r.label, r.task, r.status,
+  r.mode, r.cleanup, r.error, (extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
+  (extract(epoch from r.ended_at) * 1000)::float8 as "endedAt"`;
+
+const FROM = `holdfast.subagent_runs r join holdfast.sessions c on c.id = r.child_id join holdfast.sessions p on p.id = r.parent_id`;
+
+/** One run; null: there is none of this id. */
+export async function findRun(database: Database, runId: string): Promise<RunFacts | null> {
+  const text = `/* find-run */ select ${FACTS} from ${FROM} where r.id = $1`;
+  const result = await database.hot.query({ name: 'find-run', text, values: [runId] });
+  return result.rows[0] ?? null;
+}
+
+/** The runs that a session has spawned and that work, or have ended within the last minutes; the oldest first. */
+export async function listRecentRuns(
+  database: Database,
+  { parentKey, recentMinutes }: { parentKey: string; recentMinutes: number },
+): Promise<RunFacts[]> {
+  const text = `/* recent-runs */
+select * from (
+  select ${FACTS} from ${FROM}
+  where r.parent_id = (select s.id from holdfast.sessions s where s.key = $1)
+    and (r.status = 'running' or r.ended_at > clock_timestamp() - $2::int * interval '1 minute')
+  order by r.id desc limit ${RUNS_MAX}
+) as newest order by "runId"`;
+  const result = await database.hot.query({ name: 'recent-runs', text, values: [parentKey, recentMinutes] });
+  return result.rows;
+}
+
+/** Ends a run and everybody below it. `isTold`: whoever would hear of it does this. Null: there is none of this id. */
+export async function killRun(
+  database: Database,
+  kill: { runId: string; reason: string; isTold: boolean; modes: QueueModes },
+): Promise<FamilyStopped | null> {
+  const { runId, reason, isTold, modes } = kill;
+  const run = await findRun(database, runId);
+  if (run === null) return null;
+  if (run.status !== 'running') return { kind: 'ended' };
+  const result = await readLastOutput(database, run.childId);
+  const sessionId = run.childId;
+  return stopFamily(database, {
+    sessionId,
+    keepsQueued: false,
+    reason,
+    runId,
+    status: 'killed',
+    result,
+    isTold,
+    modes,
+  });
+}
+
+export interface Steer {
+  runId: string;
+  messageId: MessageId;
+  /** As JSON text. */
+  body: string;
+  route: string;
+  /** What it comes of; null: it is always another one. */
+  causeKey: string | null;
+}
+
+/** `ended`: the run is over, and nothing was written. */
+export type Steered =
+  | { kind: 'steered'; sessionId: SessionId; isBusy: boolean; ring: NeededRing | null }
+  | { kind: 'ended' };
+
+// Locking: the row of the subagent's session, so the run cannot end around it.
+const STEER_SQL = `/* steer-run */
+with locked as materialized (
+  select s.*, s.turn_id is not null or s.owner is not null and s.lease_expires_at > clock_timestamp() as is_busy
+  from holdfast.sessions s where s.id = (select r.child_id from holdfast.subagent_runs r where r.id = $1::uuid) for no key update
+),
+earlier as materialized (
+  select i.session_id from holdfast.inbox i where i.id = $2::uuid or i.cause_key = $5::text
+),
+incoming as materialized (
+  select $2::uuid as id, l.id as session_id, 'message' as kind, $3::json as body, $4::text as route, 'steer' as mode, $5::text as cause_key,
+    'waiting' as status, case when l.is_busy then 'steered' else 'queued' end as disposition, null::json as error
+  from locked l where l.run_id = $1::uuid
+),
+${PUT_PARTS.join(',\n')},
+moved as (
+  update holdfast.sessions s set waiting = s.waiting + arrived.waiting, ${ARRIVED_SQL}, updated_at = clock_timestamp()
+  from arrived where s.id = arrived.session_id
+  returning s.*
+),
+${rungForPart('moved', 'true')},
+told as (${insertEventsSql(putEventsSql(0))})
+select l.id as session_id, l.is_busy, exists (select from put) or exists (select from earlier) as is_put, rung_for.lane, rung_for.rings
+from locked l left join rung_for on true`;
+
+/** Says one more thing to a subagent that works: it joins its turn, or wakes it. Idempotent on its cause. */
+export async function steerRun(database: Database, steer: Steer): Promise<Steered> {
+  const values = [steer.runId, steer.messageId, steer.body, steer.route, steer.causeKey];
+  const run = () => database.hot.query({ name: 'steer-run', text: STEER_SQL, values });
+  const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];
+  if (row === undefined || !row.is_put) return { kind: 'ended' };
+  const { session_id: sessionId, is_busy: isBusy, lane, rings } = row;
+  return {
+    kind: 'steered',
+    sessionId,
+    isBusy,
+    ring: rings === null ? null : { sessionId, lane, ringNo: Number(rings) },
+  };
+}

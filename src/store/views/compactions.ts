@@ -1,0 +1,107 @@
+// Compactions and ended transcripts as the outside sees them: what was condensed, and what the session had before.
+import { sql } from '../drizzle.ts';
+import { isoSql } from '../session-facts.ts';
+import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+
+export const COMPACTION_STATUSES = ['running', 'completed', 'failed', 'timedOut', 'restored'] as const;
+export const COMPACTION_REASONS = ['manual', 'threshold', 'overflow'] as const;
+
+export interface CompactionView {
+  id: string;
+  sessionKey: string;
+  /** The transcript that it belongs to; a reset begins the next. */
+  transcriptNo: number;
+  turnId: string;
+  reason: (typeof COMPACTION_REASONS)[number];
+  status: (typeof COMPACTION_STATUSES)[number];
+  attempt: number;
+  /** Estimates. */
+  tokensBefore: number;
+  tokensAfter: number | null;
+  /** The entry that the summary became. */
+  summaryEntryId: string | null;
+  /** How many entries it stands for now. */
+  retiredEntries: number;
+  /** The memory file that the flush before it wrote to, relative to the workspace; null: nothing was written. */
+  memoryPath: string | null;
+  /** Which workspace files the requests after it still show, and which they should and do not. */
+  audit: unknown;
+  error: unknown;
+  /** True while it can be undone. */
+  isRestorable: boolean;
+  startedAt: string;
+  endedAt: string | null;
+}
+
+const COMPACTION = sql.raw(`json_build_object('id', c.id, 'sessionKey', s.key, 'transcriptNo', c.transcript_no,
+  'turnId', c.turn_id, 'reason', c.reason, 'status', c.status, 'attempt', c.attempt, 'tokensBefore', c.tokens_before,
+  'tokensAfter', c.tokens_after,
+  'summaryEntryId', (select e.id from holdfast.entries e where e.session_id = c.session_id and e.seq = c.summary_seq),
+  'retiredEntries', (select count(*) from holdfast.entries e
+    where e.session_id = c.session_id and c.summary_seq is not null and e.state = 'compacted' and e.retired_seq = c.summary_seq),
+  'memoryPath', c.memory ->> 'path', 'audit', c.audit, 'error', c.error,
+  'isRestorable', c.status = 'completed' and c.transcript_no = s.transcript_no,
+  'startedAt', ${isoSql('c.started_at')}, 'endedAt', ${isoSql('c.ended_at')})`);
+
+/** The compactions of a session, the youngest first; `after` is an id. */
+export async function listCompactions(
+  db: ViewDatabase,
+  sessionId: string,
+  page: PageRequest,
+): Promise<Page<CompactionView>> {
+  const result = await db.execute<{ view: CompactionView }>(sql`
+    select ${COMPACTION} as view from holdfast.compactions c join holdfast.sessions s on s.id = c.session_id
+    where c.session_id = ${sessionId} and (${page.after}::uuid is null or c.id < ${page.after}::uuid)
+    order by c.id desc limit ${page.limit + 1}`);
+  return pageOf(result.rows, page.limit, { item: ({ view }) => view, key: ({ view }) => view.id });
+}
+
+/** The last compaction that a turn began, or null. */
+export async function viewCompactionOfTurn(db: ViewDatabase, turnId: string): Promise<CompactionView | null> {
+  const result = await db.execute<{ view: CompactionView }>(sql`
+    select ${COMPACTION} as view from holdfast.compactions c join holdfast.sessions s on s.id = c.session_id
+    where c.turn_id = ${turnId} order by c.id desc limit 1`);
+  return result.rows[0]?.view ?? null;
+}
+
+/** The compaction of this id in a session, or null. */
+export async function viewCompaction(
+  db: ViewDatabase,
+  wanted: { sessionKey: string; id: string },
+): Promise<CompactionView | null> {
+  const result = await db.execute<{ view: CompactionView }>(sql`
+    select ${COMPACTION} as view from holdfast.compactions c join holdfast.sessions s on s.id = c.session_id
+    where c.id = ${wanted.id} and s.key = ${wanted.sessionKey}`);
+  return result.rows[0]?.view ?? null;
+}
+
+/** A transcript of a session; `endedAt` is null for the current one. */
+export interface TranscriptView {
+  transcriptNo: number;
+  isCurrent: boolean;
+  entries: number;
+  endedAt: string | null;
+}
+
+/** The transcripts of a session, the current one first; `after` is a number. */
+export async function listTranscripts(
+  db: ViewDatabase,
+  sessionId: string,
+  page: PageRequest,
+): Promise<Page<TranscriptView>> {
+  const result = await db.execute<{ view: TranscriptView }>(sql`
+    with transcripts as (
+      select s.id as session_id, s.transcript_no, null::timestamptz as ended_at from holdfast.sessions s where s.id = ${sessionId}
+      union all
+      select t.session_id, t.transcript_no, t.ended_at from holdfast.ended_transcripts t where t.session_id = ${sessionId}
+    )
+    select json_build_object('transcriptNo', t.transcript_no, 'isCurrent', t.ended_at is null,
+      'entries', (select count(*) from holdfast.entries e where e.session_id = t.session_id and e.transcript_no = t.transcript_no),
+      'endedAt', ${sql.raw(isoSql('t.ended_at'))}) as view
+    from transcripts t where ${page.after}::int is null or t.transcript_no < ${page.after}::int
+    order by t.transcript_no desc limit ${page.limit + 1}`);
+  return pageOf(result.rows, page.limit, {
+    item: ({ view }) => view,
+    key: ({ view }) => String(view.transcriptNo),
+  });
+}

@@ -1,0 +1,92 @@
+// Crons and their fires as the outside sees them. Reads only: the next slot is the one that is kept, and what follows it is computed
+// by whoever asks (G20). The end of a fire is that of its input, whether or not a scheduler has noticed it yet.
+import { sql } from '../drizzle.ts';
+import { CRON_COLUMNS, cronOf, type Cron, type CronRow } from '../crons.ts';
+import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+
+export const FIRE_STATUSES = ['claimed', 'completed', 'failed', 'missed', 'skipped'] as const;
+
+export interface FireView {
+  cronId: string;
+  scheduledFor: string;
+  status: (typeof FIRE_STATUSES)[number];
+  /** Why it was passed over, or failed. */
+  reason: string | null;
+  /** Of so many slots from this one on that were passed over for the same reason. */
+  slots: number;
+  /** True when somebody asked for it. */
+  isManual: boolean;
+  messageId: string | null;
+  turnId: string | null;
+  firedAt: string | null;
+  endedAt: string | null;
+}
+
+/** Crons, the youngest first. */
+export async function listCrons(
+  db: ViewDatabase,
+  filter: { agentId?: string | undefined; enabled?: boolean | undefined },
+  page: PageRequest,
+): Promise<Page<Cron>> {
+  const result = await db.execute<CronRow & Record<string, unknown>>(sql`
+    select ${sql.raw(CRON_COLUMNS)} from holdfast.crons c
+    where (${filter.agentId ?? null}::text is null or c.agent_id = ${filter.agentId ?? null})
+      and (${filter.enabled ?? null}::boolean is null or c.is_enabled = ${filter.enabled ?? null}::boolean)
+      and (${page.after}::uuid is null or c.id < ${page.after}::uuid)
+    order by c.id desc limit ${page.limit + 1}`);
+  return pageOf(result.rows, page.limit, { item: cronOf, key: (row) => row.id });
+}
+
+/** The fires of a cron, the youngest slot first. The key of a page is the time of a slot. */
+export async function listFires(db: ViewDatabase, cronId: string, page: PageRequest): Promise<Page<FireView>> {
+  const result = await db.execute<FireRow & Record<string, unknown>>(sql`
+    select f.cron_id, f.scheduled_for, f.status, f.reason, f.slots, f.is_manual, f.message_id,
+      coalesce(f.turn_id, i.turn_id) as turn_id, f.fired_at, f.ended_at, i.status as message_status, i.settled_at
+    from holdfast.cron_fires f left join holdfast.inbox i on i.id = f.message_id
+    where f.cron_id = ${cronId} and (${page.after}::timestamptz is null or f.scheduled_for < ${page.after}::timestamptz)
+    order by f.scheduled_for desc limit ${page.limit + 1}`);
+  return pageOf(result.rows, page.limit, { item: fireViewOf, key: (row) => new Date(row.scheduled_for).toISOString() });
+}
+
+/** The fire of a cron at a moment, or null. */
+export async function viewFire(db: ViewDatabase, cronId: string, scheduledFor: Date): Promise<FireView | null> {
+  const after = new Date(scheduledFor.getTime() + 1).toISOString();
+  const found = (await listFires(db, cronId, { limit: 1, after })).items[0];
+  return found?.scheduledFor === scheduledFor.toISOString() ? found : null;
+}
+
+interface FireRow {
+  cron_id: string;
+  scheduled_for: Date | string;
+  status: FireView['status'];
+  reason: string | null;
+  slots: number;
+  is_manual: boolean;
+  message_id: string | null;
+  turn_id: string | null;
+  fired_at: Date | string | null;
+  ended_at: Date | string | null;
+  message_status: string | null;
+  settled_at: Date | string | null;
+}
+
+function fireViewOf(row: FireRow): FireView {
+  const isEnded = row.status === 'claimed' && row.settled_at !== null;
+  const hasGoneWell = row.message_status === 'answered' || row.message_status === 'silent';
+  return {
+    cronId: row.cron_id,
+    scheduledFor: isoOf(new Date(row.scheduled_for)),
+    status: !isEnded ? row.status : hasGoneWell ? 'completed' : 'failed',
+    reason: row.reason,
+    slots: row.slots,
+    isManual: row.is_manual,
+    messageId: row.message_id,
+    turnId: row.turn_id,
+    firedAt: isoOrNull(timeOf(row.fired_at)),
+    endedAt: isoOrNull(timeOf(isEnded ? row.settled_at : row.ended_at)),
+  };
+}
+
+function timeOf(time: Date | string | null): Date | null {
+  return time === null ? null : new Date(time);
+}

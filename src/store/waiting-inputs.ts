@@ -1,0 +1,17 @@
+// What waits in a session, for the worker that runs it: a plain read, in the order of their numbers.
+import type { SessionId } from '../core/ids.ts';
+import type { WaitingInput } from './claim-session.ts';
+import type { Database } from './database.ts';
+
+/** The most inputs that are looked at. */
+const READ_MAX = 50;
+
+const SQL = `/* waiting-inputs */
+select i.id, i.seq::int, i.kind, i.body, i.route, i.mode, (extract(epoch from i.received_at) * 1000)::float8 as "receivedAt"
+from holdfast.inbox i where i.session_id = $1 and i.status = 'waiting' order by i.seq limit ${READ_MAX}`;
+
+/** The first inputs that wait. */
+export async function readWaitingInputs(database: Database, sessionId: SessionId): Promise<WaitingInput[]> {
+  const result = await database.hot.query({ name: 'waiting-inputs', text: SQL, values: [sessionId] });
+  return result.rows;
+}

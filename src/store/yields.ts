@@ -1,0 +1,73 @@
+// Waiting without a slot: a session that has ended its turn to wait holds no lock and no lane, and any input wakes it. The row here
+// sees to it that every wait ends (G19): when its time is over and nobody has claimed the session since, an input says so.
+import type { Database } from './database.ts';
+import { insertEventsSql } from './events.ts';
+import { ARRIVED_SQL, NEW_ID_SQL, PUT_PARTS, putEventsSql, rungForPart } from './put-inputs.ts';
+import { retryPassingFaults } from './retry-passing-faults.ts';
+import type { NeededRing } from './session-locks.ts';
+
+const RETRY_MS = 5_000;
+const DUE_MAX = 100;
+
+const YIELD_SQL = `/* yield */
+with locked as materialized (
+  select s.id, s.epoch from holdfast.sessions s where s.key = $1 and s.turn_id = $2::uuid for no key update
+)
+insert into holdfast.yields as y (session_id, turn_id, epoch, seconds, due_at)
+select id, $2::uuid, epoch, $3::int, clock_timestamp() + $3::int * interval '1 second' from locked
+on conflict (session_id) do update
+set turn_id = excluded.turn_id, epoch = excluded.epoch, seconds = excluded.seconds, due_at = excluded.due_at,
+  created_at = clock_timestamp()
+returning y.session_id`;
+
+/** Notes until when a session waits that is about to end this turn. False: it is not the session's turn any more. */
+export async function noteYield(
+  database: Database,
+  wait: { sessionKey: string; turnId: string; seconds: number },
+): Promise<boolean> {
+  const values = [wait.sessionKey, wait.turnId, wait.seconds];
+  const run = () => database.hot.query({ name: 'yield', text: YIELD_SQL, values });
+  return (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows.length > 0;
+}
+
+// Purpose: wake those whose time is over. Locking: their session rows, in the order of their ids; the rows of this table after them, as
+// whoever yields does. A wait that has ended otherwise leaves a row of an older epoch: it is swept out here. One whose turn is still
+// ending is looked at again.
+const WAKE_SQL = `/* wake-yields */
+with due as materialized (
+  select y.session_id from holdfast.yields y where y.due_at <= clock_timestamp() order by y.due_at limit ${DUE_MAX}
+),
+locked as materialized (
+  select s.* from holdfast.sessions s where s.id = any (array(select session_id from due)) order by s.id for no key update
+),
+over as (
+  delete from holdfast.yields y using locked l
+  where y.session_id = l.id and y.due_at <= clock_timestamp() and (y.epoch <> l.epoch or l.turn_id is null and l.owner is null)
+  returning y.session_id, y.turn_id, y.epoch, y.seconds
+),
+incoming as materialized (
+  select ${NEW_ID_SQL} as id, l.id as session_id, 'announcement' as kind, json_strip_nulls(json_build_object('announcement',
+      json_build_object('kind', 'wait-over', 'seconds', over.seconds), 'deliver', origin.deliver)) as body,
+    coalesce(origin.route, '') as route, null::text as mode, 'yield:' || over.turn_id as cause_key, 'waiting' as status,
+    'queued' as disposition, null::json as error
+  from over join locked l on l.id = over.session_id
+  left join lateral (
+    select i.route, i.body -> 'deliver' as deliver from holdfast.inbox i where i.turn_id = over.turn_id order by i.seq desc limit 1
+  ) as origin on true
+  where over.epoch = l.epoch and l.waiting = 0 and l.archived_at is null
+),
+${PUT_PARTS.join(',\n')},
+moved as (
+  update holdfast.sessions s set waiting = s.waiting + arrived.waiting, ${ARRIVED_SQL}, updated_at = clock_timestamp()
+  from arrived where s.id = arrived.session_id
+  returning s.*
+),
+${rungForPart('moved', 'true')},
+told as (${insertEventsSql(putEventsSql(0))})
+select session_id as "sessionId", lane, rings as "ringNo" from rung_for`;
+
+/** Ends the waits whose time is over; resolves with the rings that this needs. */
+export async function wakeOverdue(database: Database): Promise<NeededRing[]> {
+  const result = await database.hot.query({ name: 'wake-yields', text: WAKE_SQL });
+  return result.rows.map((row) => ({ ...row, ringNo: Number(row.ringNo) }));
+}

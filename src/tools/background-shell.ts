@@ -1,0 +1,116 @@
+// One command in the background, from its start to its end: it runs beyond the call that started it, in a process group that ends with
+// this process, its output goes to a log, its input stays open. Rows and leases are the keeper's business.
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { endProcessGroup, isGroupAlive } from './process-group.ts';
+import { guardProcessGroup, releaseProcessGroup } from './process-guard.ts';
+import type { ProcessLog } from './process-log.ts';
+import { startShell, type ShellStart } from './start-shell.ts';
+
+/** Between TERM and KILL. */
+const KILL_GRACE_MS = 2_000;
+/** For processes that the command left behind when it ended by itself. */
+const LEFTOVER_GRACE_MS = 500;
+/** How long to wait for the end of the output once the group is gone. */
+const DRAIN_MS = 250;
+
+export class BackgroundShell {
+  readonly log: ProcessLog;
+  /** The process group, and the process that leads it. */
+  readonly groupId: number;
+  /** Resolves when everything that it started is over and its output is written. Never rejects. */
+  readonly over: Promise<void>;
+  /** Called when there is more output, and at the end. */
+  readonly #onChange: () => void;
+  readonly #shell: ReturnType<typeof startShell>;
+  #endReason: string | null = null;
+  #ending: Promise<void> | null = null;
+  #isOver = false;
+
+  private constructor(shell: ReturnType<typeof startShell>, groupId: number, log: ProcessLog, onChange: () => void) {
+    this.#shell = shell;
+    this.groupId = groupId;
+    this.log = log;
+    this.#onChange = onChange;
+    this.over = this.#follow(once(shell, 'exit'));
+  }
+
+  /** Starts the shell; the command begins with `go`. Throws when the shell cannot be started. */
+  static async start(
+    command: Omit<ShellStart, 'stdin'>,
+    { log, onChange }: { log: ProcessLog; onChange: () => void },
+  ): Promise<BackgroundShell> {
+    const shell = startShell({ ...command, stdin: 'open' });
+    if (shell.pid === undefined) await once(shell, 'spawn');
+    // Without an id it was not spawned, and the line above has thrown.
+    const groupId = shell.pid as number;
+    guardProcessGroup(groupId);
+    return new BackgroundShell(shell, groupId, log, onChange);
+  }
+
+  /** Lets the command begin. */
+  go(): void {
+    this.#shell.stdin.write('go\n');
+  }
+
+  /** Why it was ended; null: nobody did. */
+  get endReason(): string | null {
+    return this.#endReason;
+  }
+
+  get exitCode(): number | null {
+    return this.#shell.exitCode;
+  }
+
+  get exitSignal(): NodeJS.Signals | null {
+    return this.#shell.signalCode;
+  }
+
+  /** Writes to its standard input; `isLast` closes it. What cannot be written any more is dropped. */
+  write(data: string, isLast: boolean): void {
+    const { stdin } = this.#shell;
+    if (!stdin.writable) return;
+    if (data !== '') stdin.write(data);
+    if (isLast) stdin.end();
+  }
+
+  /** Ends the whole group, TERM and then KILL, and resolves when it is over. The first reason stands. */
+  async end(reason: string, graceMs = KILL_GRACE_MS): Promise<void> {
+    // The number of a group that is gone may be somebody else's by now.
+    if (this.#isOver) return;
+    if (this.#shell.exitCode === null && this.#shell.signalCode === null) this.#endReason ??= reason;
+    this.#ending ??= endProcessGroup(this.groupId, graceMs);
+    await this.#ending;
+    await this.over;
+  }
+
+  async #follow(exited: Promise<unknown>): Promise<void> {
+    const written = this.#writeLog();
+    await exited.catch(() => undefined);
+    if (this.#ending !== null) await this.#ending;
+    else if (await isGroupAlive(this.groupId)) await endProcessGroup(this.groupId, LEFTOVER_GRACE_MS);
+    this.#isOver = true;
+    releaseProcessGroup(this.groupId);
+    const limit = new AbortController();
+    await Promise.race([written, delay(DRAIN_MS, undefined, { signal: limit.signal }).catch(() => undefined)]);
+    limit.abort();
+    this.#shell.stdout.destroy();
+    await written;
+    await this.log.close().catch(() => undefined);
+    this.#onChange();
+  }
+
+  /** The pipe is read as fast as the log takes it: a command that prints too fast waits. */
+  async #writeLog(): Promise<void> {
+    let isBroken = false;
+    try {
+      for await (const chunk of this.#shell.stdout as AsyncIterable<Buffer>) {
+        // A log that cannot be written (a full disk) must not hold the command up.
+        if (!isBroken) await this.log.append(chunk).catch(() => (isBroken = true));
+        this.#onChange();
+      }
+    } catch {
+      // Destroyed: whoever holds the pipe open left the group.
+    }
+  }
+}

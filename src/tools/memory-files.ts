@@ -1,0 +1,122 @@
+// The files of an agent's memory: MEMORY.md and memory/*.md of its workspace, and nothing else (G30). A file counts only when it is a
+// regular one in its real place; whatever a link says, nothing outside is read. Files are hashed again only when they changed.
+import { createHash } from 'node:crypto';
+import { constants, type BigIntStats } from 'node:fs';
+import { open, readdir, realpath, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { LRUCache } from 'lru-cache';
+
+/** What the memory tools take for a path. */
+export const MEMORY_PATH = /^(?:MEMORY\.md|memory\/[^/\\\0]+\.md)$/;
+
+export interface MemoryFile {
+  /** `MEMORY.md` or `memory/<name>.md`. */
+  path: string;
+  content: string;
+  sha256: string;
+  /** True when the file is longer than what was read. */
+  isCut: boolean;
+}
+
+/** The files of a memory by their hashes. */
+export interface MemoryListing {
+  files: { path: string; sha256: string }[];
+  /** How many files are not looked at, because there are too many. */
+  leftOut: number;
+}
+
+const FILE_BYTES_MAX = 1024 * 1024;
+const FILES_MAX = 1000;
+/** Files that are read at once. */
+const READERS = 8;
+/** A file that changed so short a time before it was read may change again under the same stamp: it is read again. */
+const SETTLED_MS = 2_000;
+const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const ABSENT_CODES: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'ENXIO']);
+
+/** What is remembered of a file that was hashed. */
+const seen = new LRUCache<string, { stamp: string; sha256: string }>({ max: 20_000 });
+
+/** The memory in a workspace, newest names first. Rejects with the signal's reason after an abort. */
+export async function listMemory(workspaceDir: string, signal: AbortSignal): Promise<MemoryListing> {
+  const root = await orAbsent(realpath(workspaceDir));
+  if (root === null) return { files: [], leftOut: 0 };
+  const names = (await orAbsent(readdir(join(root, 'memory')))) ?? [];
+  const paths = names
+    .map((name) => `memory/${name}`)
+    .filter((path) => MEMORY_PATH.test(path))
+    .toSorted((a, b) => (a < b ? 1 : -1));
+  const all = ['MEMORY.md', ...paths];
+  const looked = all.slice(0, FILES_MAX);
+  const files: MemoryListing['files'] = [];
+  for (let at = 0; at < looked.length; at += READERS) {
+    signal.throwIfAborted();
+    const hashes = await Promise.all(looked.slice(at, at + READERS).map((path) => hashOf(root, path)));
+    for (const [index, sha256] of hashes.entries()) {
+      if (sha256 !== null) files.push({ path: looked[at + index] as string, sha256 });
+    }
+  }
+  return { files, leftOut: all.length - looked.length };
+}
+
+/** One file of the memory; null when there is none. `path` must match MEMORY_PATH. */
+export async function readMemoryFile(workspaceDir: string, path: string): Promise<MemoryFile | null> {
+  const root = await orAbsent(realpath(workspaceDir));
+  return root === null ? null : await withFile(root, path, (file) => readWhole(file, path));
+}
+
+async function hashOf(root: string, path: string): Promise<string | null> {
+  return await withFile(root, path, async (file, facts) => {
+    const key = join(root, path);
+    const stamp = [facts.dev, facts.ino, facts.size, facts.mtimeNs, facts.ctimeNs].join(':');
+    const before = seen.get(key);
+    if (before?.stamp === stamp) return before.sha256;
+    const { sha256 } = await readWhole(file, path);
+    const changedAtMs = Math.max(Number(facts.mtimeMs), Number(facts.ctimeMs));
+    if (Date.now() - changedAtMs > SETTLED_MS) seen.set(key, { stamp, sha256 });
+    return sha256;
+  });
+}
+
+/** Opens a file that is where its name says, and nothing that leads elsewhere. */
+async function withFile<Result>(
+  root: string,
+  path: string,
+  use: (file: FileHandle, facts: BigIntStats) => Promise<Result>,
+): Promise<Result | null> {
+  const place = join(root, path);
+  if ((await orAbsent(realpath(place))) !== place) return null;
+  const file = await orAbsent(open(place, OPEN_FLAGS));
+  if (file === null) return null;
+  try {
+    const facts = await file.stat({ bigint: true });
+    return facts.isFile() ? await use(file, facts) : null;
+  } finally {
+    await file.close();
+  }
+}
+
+async function readWhole(file: FileHandle, path: string): Promise<MemoryFile> {
+  // One byte more than is used, to know whether there is more.
+  const { size } = await file.stat();
+  const bytes = new Uint8Array(Math.min(size, FILE_BYTES_MAX) + 1);
+  let length = 0;
+  while (length < bytes.length) {
+    const { bytesRead } = await file.read(bytes, length, bytes.length - length, length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  const isCut = length > FILE_BYTES_MAX;
+  const used = bytes.subarray(0, Math.min(length, FILE_BYTES_MAX));
+  const sha256 = createHash('sha256').update(used).digest('hex');
+  return { path, content: new TextDecoder().decode(used, { stream: isCut }), sha256, isCut };
+}
+
+async function orAbsent<Found>(looking: Promise<Found>): Promise<Found | null> {
+  try {
+    return await looking;
+  } catch (error) {
+    if (ABSENT_CODES.has((error as NodeJS.ErrnoException).code)) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,322 @@
+// Keeps the commands in the background of one worker. Each has a row that says whose it is; the keeper renews the leases of its own, does
+// what others want of them (kill, input), and writes how they end. It also looks for those of workers that are gone: these are `lost`,
+// ended where that is possible, and their sessions are told. So none ends in silence, and none acts for a session that was stopped.
+//
+//   begin row ──▶ start shell ──▶ note pid ──▶ go        (dies before `go`: nothing has run; after: the guard ends the group)
+//   running ──ends by itself──▶ exited
+//      │  └─ kill, /stop, too long, the worker leaves ──▶ killed
+//      └─ its worker does not renew it any more ──▶ lost
+import { setTimeout as delay } from 'node:timers/promises';
+import { endNotice, type ProcessFacts } from '../core/background-process.ts';
+import { newId } from '../ids.ts';
+import type { Logger } from '../logger.ts';
+import { BackgroundShell } from './background-shell.ts';
+import { outputText } from './output-text.ts';
+import { endProcessGroup } from './process-group.ts';
+import { machineName, startedTicksOf } from './process-identity.ts';
+import { ProcessLog, readProcessLog, trimProcessLogs } from './process-log.ts';
+import type { ProcessStore } from './process-port.ts';
+import type { ToolCall } from './tool.ts';
+
+export interface ProcessKeeperOptions {
+  store: ProcessStore;
+  /** Outputs are kept below it. */
+  dataDir: string;
+  /** Names this process among the owners; never used twice. */
+  worker: string;
+  leaseMs: number;
+  logger: Logger;
+}
+
+export interface BackgroundCommand {
+  call: ToolCall;
+  command: string;
+  /** Absolute, existing. */
+  workdir: string;
+  environment: Record<string, string>;
+  /** The longest it may run. */
+  timeoutMs: number;
+  /** How long to wait for its end before it is left to itself. */
+  yieldMs: number;
+}
+
+/** `left`: it goes on in the background. `over`: it ended while it was waited for. `refused`: it was not started. */
+export type BackgroundStart =
+  | { kind: 'left'; id: string }
+  | { kind: 'over'; id: string; end: Pick<ProcessFacts, 'exitCode' | 'exitSignal' | 'reason'> }
+  | { kind: 'refused'; reason: string };
+
+interface Kept {
+  id: string;
+  shell: BackgroundShell;
+  /** The last input that was written. */
+  lastInput: number;
+  /** How many calls wait for it: they see its end, so the session need not be told. */
+  waiters: number;
+  /** Told of changes. */
+  listeners: Set<() => void>;
+  /** Resolves when the row is closed, too. */
+  closed: Promise<void>;
+}
+
+const RUNNING_PER_SESSION_MAX = 8;
+const RUNNING_PER_WORKER_MAX = 64;
+/** How often a worker looks what others want of its processes. */
+const LOOK_MS = 250;
+const TAIL_BYTES = 2_000;
+const TRIM_MS = 3_600_000;
+const OUTPUT_KEPT_MS = 24 * 3_600_000;
+const KILL_GRACE_MS = 2_000;
+/** How long a worker that leaves waits for its processes to be over and their rows to be closed. */
+const STOP_MS = 5_000;
+
+export class ProcessKeeper {
+  readonly #options: ProcessKeeperOptions;
+  readonly #kept = new Map<string, Kept>();
+  readonly #timers: NodeJS.Timeout[] = [];
+  #starting = 0;
+  #isStopped = false;
+  #looking: Promise<void> | null = null;
+  #machine: string | undefined;
+
+  constructor(options: ProcessKeeperOptions) {
+    this.#options = options;
+  }
+
+  /** Starts renewing, looking and sweeping; `stop` ends it. */
+  start(): void {
+    const { leaseMs, dataDir } = this.#options;
+    const every = (ms: number, work: () => Promise<void>): void => {
+      this.#timers.push(setInterval(() => void work().catch((error: unknown) => this.#warn(error)), ms));
+    };
+    every(leaseMs / 3, () => this.#renew());
+    every(Math.min(LOOK_MS, leaseMs / 2), () => this.look());
+    every(leaseMs / 2, () => this.#sweep());
+    const trim = (): Promise<void> => trimProcessLogs(dataDir, OUTPUT_KEPT_MS, (id) => this.#kept.has(id));
+    every(TRIM_MS, trim);
+    void trim().catch((error: unknown) => this.#warn(error));
+  }
+
+  /** Ends what still runs. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    for (const timer of this.#timers) clearInterval(timer);
+    const ended = [...this.#kept.values()].map(async (kept) => {
+      await kept.shell.end('the worker was shut down');
+      await kept.closed;
+    });
+    await Promise.race([Promise.all(ended), delay(STOP_MS, undefined, { ref: false })]);
+  }
+
+  /** Starts a command and waits a while for its end. Rejects with the reason of an abort in that while, having ended the command. */
+  async run(start: BackgroundCommand): Promise<BackgroundStart> {
+    const { call, yieldMs } = start;
+    const begun = await this.#begin(start);
+    if (begun.kind === 'refused') return begun;
+    const { kept } = begun;
+    await this.wait(kept.id, { untilEnd: true, seenBytes: 0, timeoutMs: yieldMs, signal: call.signal });
+    if (call.signal.aborted) {
+      kept.waiters += 1;
+      await kept.shell.end('the call was stopped');
+      await kept.closed;
+      throw call.signal.reason;
+    }
+    const { id, shell } = kept;
+    if (this.#kept.has(id)) return { kind: 'left', id };
+    const { exitCode, exitSignal, endReason: reason } = shell;
+    return { kind: 'over', id, end: { exitCode, exitSignal, reason } };
+  }
+
+  /**
+   * Waits until a process of this worker has more output than `seenBytes` or (`untilEnd`: only) has ended, at most for the time given and
+   * not longer than the signal allows. Answers whether the process is one of this worker.
+   */
+  async wait(
+    id: string,
+    {
+      untilEnd,
+      seenBytes,
+      timeoutMs,
+      signal,
+    }: { untilEnd: boolean; seenBytes: number; timeoutMs: number; signal: AbortSignal },
+  ): Promise<boolean> {
+    const kept = this.#kept.get(id);
+    if (kept === undefined) return false;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const isOver = (): boolean =>
+      !this.#kept.has(id) || signal.aborted || (!untilEnd && kept.shell.log.totalBytes > seenBytes);
+    const check = (): void => {
+      if (isOver()) resolve();
+    };
+    const timer = setTimeout(resolve, timeoutMs);
+    kept.listeners.add(check);
+    signal.addEventListener('abort', check);
+    kept.waiters += 1;
+    check();
+    await promise;
+    kept.waiters -= 1;
+    clearTimeout(timer);
+    kept.listeners.delete(check);
+    signal.removeEventListener('abort', check);
+    return true;
+  }
+
+  /** How much a process of this worker has printed; undefined: it is none. */
+  printed(id: string): number | undefined {
+    return this.#kept.get(id)?.shell.log.totalBytes;
+  }
+
+  /** Looks at once what others want of the processes of this worker, and does it. */
+  look(): Promise<void> {
+    this.#looking ??= this.#lookOnce().finally(() => (this.#looking = null));
+    return this.#looking;
+  }
+
+  async #begin(start: BackgroundCommand): Promise<{ kind: 'begun'; kept: Kept } | { kind: 'refused'; reason: string }> {
+    if (this.#isStopped) return { kind: 'refused', reason: 'the worker is shutting down' };
+    if (this.#kept.size + this.#starting >= RUNNING_PER_WORKER_MAX) {
+      return {
+        kind: 'refused',
+        reason: `${RUNNING_PER_WORKER_MAX} commands run in the background of this worker already`,
+      };
+    }
+    this.#starting += 1;
+    try {
+      const id = newId<string>();
+      const refusal = await this.#beginRow(id, start);
+      if (refusal !== null) return { kind: 'refused', reason: refusal };
+      return { kind: 'begun', kept: await this.#startShell(id, start) };
+    } finally {
+      this.#starting -= 1;
+    }
+  }
+
+  async #beginRow(id: string, { call, command, workdir }: BackgroundCommand): Promise<string | null> {
+    const { store, worker, leaseMs } = this.#options;
+    call.signal.throwIfAborted();
+    const begun = await store.begin({
+      id,
+      sessionKey: call.sessionKey,
+      turnId: call.turnId,
+      causeKey: call.idempotencyKey,
+      command,
+      workdir,
+      worker,
+      machine: (this.#machine ??= await machineName()),
+      leaseMs,
+      runningMax: RUNNING_PER_SESSION_MAX,
+    });
+    switch (begun) {
+      case 'begun':
+        return null;
+      case 'known':
+        return 'this call has started its command before';
+      case 'closed':
+        return 'the turn is over';
+      case 'too-many':
+        return `${RUNNING_PER_SESSION_MAX} commands of this session run in the background already; end one with process kill`;
+    }
+  }
+
+  async #startShell(id: string, start: BackgroundCommand): Promise<Kept> {
+    const { store, dataDir, worker } = this.#options;
+    const listeners = new Set<() => void>();
+    const notify = (): void => listeners.forEach((listener) => listener());
+    let shell: BackgroundShell;
+    try {
+      const log = await ProcessLog.create(dataDir, id);
+      shell = await BackgroundShell.start(start, { log, onChange: notify });
+    } catch (error) {
+      const reason = `it could not be started: ${(error as Error).message}`;
+      const none = { exitCode: null, exitSignal: null, outputBytes: 0, outputTail: '', told: null };
+      await store.end({ id, worker, status: 'killed', reason, ...none });
+      throw error;
+    }
+    const kept: Kept = { id, shell, lastInput: 0, waiters: 0, listeners, closed: Promise.resolve() };
+    this.#kept.set(id, kept);
+    kept.closed = this.#close(kept, start.timeoutMs);
+    const isWanted = await this.#noteStart(kept);
+    if (isWanted && !this.#isStopped) shell.go();
+    else void shell.end(isWanted ? 'the worker was shut down' : 'it was stopped before it began');
+    return kept;
+  }
+
+  /** Writes down which process it is, before it begins; answers whether it may. */
+  async #noteStart(kept: Kept): Promise<boolean> {
+    const { id, shell } = kept;
+    try {
+      const startedTicks = await startedTicksOf(shell.groupId);
+      return await this.#options.store.noteStart({ id, pid: shell.groupId, startedTicks });
+    } catch (error) {
+      kept.waiters += 1;
+      await shell.end('its start could not be noted');
+      throw error;
+    }
+  }
+
+  /** Waits for the end of a process and closes its row. */
+  async #close(kept: Kept, timeoutMs: number): Promise<void> {
+    const { id, shell, listeners } = kept;
+    const { store, worker, dataDir } = this.#options;
+    const timer = setTimeout(() => void shell.end(`it ran longer than ${timeoutMs / 1000} s`), timeoutMs);
+    await shell.over;
+    clearTimeout(timer);
+    const logged = await readProcessLog({ dataDir, id }, { from: -TAIL_BYTES, bytesMax: TAIL_BYTES }).catch(() => null);
+    const outputTail = logged === null ? '' : outputText(logged.bytes, { isStart: logged.from === 0, isEnd: true });
+    const { exitCode, exitSignal, endReason: reason } = shell;
+    const status = reason === null ? 'exited' : 'killed';
+    const end = {
+      id,
+      worker,
+      status,
+      exitCode,
+      exitSignal,
+      reason,
+      outputBytes: shell.log.totalBytes,
+      outputTail,
+    } as const;
+    const told = kept.waiters > 0 ? null : endNotice(end);
+    await store.end({ ...end, told }).catch((error: unknown) => this.#warn(error));
+    this.#kept.delete(id);
+    for (const listener of listeners) listener();
+  }
+
+  async #lookOnce(): Promise<void> {
+    if (this.#kept.size === 0) return;
+    const asked = [...this.#kept.values()].map(({ id, lastInput }) => ({ id, lastInput }));
+    for (const { id, killReason, inputs } of await this.#options.store.wishes(asked)) {
+      const kept = this.#kept.get(id);
+      if (kept === undefined) continue;
+      for (const { n, data, isLast } of inputs) {
+        kept.shell.write(data, isLast);
+        kept.lastInput = Math.max(kept.lastInput, n);
+      }
+      if (killReason !== null) void kept.shell.end(killReason);
+    }
+  }
+
+  /** Processes whose row was closed by others are not ours any more: this worker slept for too long. */
+  async #renew(): Promise<void> {
+    if (this.#kept.size === 0) return;
+    const asked = [...this.#kept.values()];
+    const { store, worker, leaseMs } = this.#options;
+    const ours = await store.renew(worker, leaseMs);
+    for (const { id, shell } of asked) if (!ours.has(id)) void shell.end('it was given up');
+  }
+
+  async #sweep(): Promise<void> {
+    for (const { id, machine, pid, startedTicks } of await this.#options.store.takeLost()) {
+      this.#options.logger.warn({ processId: id }, 'A command in the background is lost');
+      const isHere = machine === (this.#machine ??= await machineName());
+      if (!isHere || pid === null || startedTicks === null || (await startedTicksOf(pid)) !== startedTicks) continue;
+      await endProcessGroup(pid, KILL_GRACE_MS);
+    }
+  }
+
+  #warn(error: unknown): void {
+    this.#options.logger.warn(
+      { err: error },
+      'Commands in the background could not be looked after; the next look follows',
+    );
+  }
+}

@@ -1,0 +1,35 @@
+// What commands in the background need of the database: a row for each, whom it belongs to, and what others want of it. Implemented by
+// `src/store/processes.ts`.
+import type {
+  LostProcess,
+  NewProcess,
+  ProcessEnd,
+  ProcessFacts,
+  ProcessStart,
+  ProcessWish,
+} from '../core/background-process.ts';
+
+export interface ProcessStore {
+  /** The row of a command that is about to start. `closed`: its turn is over. */
+  begin(process: NewProcess): Promise<'begun' | 'known' | 'closed' | 'too-many'>;
+  /** Notes the process of a row; false: it must not begin, its session was stopped meanwhile. */
+  noteStart(start: ProcessStart): Promise<boolean>;
+  /** Closes the row, unless it is closed, and tells the session. */
+  end(end: ProcessEnd): Promise<void>;
+  /** Renews the leases of a worker's processes; answers with those that are still its own. */
+  renew(worker: string, leaseMs: number): Promise<ReadonlySet<string>>;
+  /** What others want of these processes: those whom nobody wants anything of are left out. */
+  wishes(processes: readonly { id: string; lastInput: number }[]): Promise<ProcessWish[]>;
+  /** Closes the rows whose worker does not renew them any more, and tells their sessions. */
+  takeLost(): Promise<LostProcess[]>;
+  /** The processes of a session: those that run, then the latest of the others. */
+  list(sessionKey: string, rowsMax: number): Promise<ProcessFacts[]>;
+  /** One of them; null: the session has none of that id. */
+  find(sessionKey: string, id: string): Promise<ProcessFacts | null>;
+  /** Asks for the end of a process that runs. */
+  askToKill(id: string, reason: string): Promise<void>;
+  /** Adds to the input of a process, once for each cause. */
+  addInput(input: { processId: string; causeKey: string; data: string; isLast: boolean }): Promise<void>;
+  /** Notes that a call is shown the output up to `until`; answers from where on. The same call is answered the same. */
+  notePoll(poll: { id: string; key: string; until: number }): Promise<{ from: number; until: number }>;
+}

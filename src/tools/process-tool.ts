@@ -1,0 +1,228 @@
+// The `process` tool: commands that `exec` left in the background of this session, and of no other. Looking, writing and killing may be
+// done by any worker: they go through the command's row and its log, so it does not matter whose process it is.
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import type { ProcessFacts } from '../core/background-process.ts';
+import { defineTool } from './define-tool.ts';
+import { outputText, tornBytesAt } from './output-text.ts';
+import type { ProcessKeeper } from './process-keeper.ts';
+import { readProcessLog } from './process-log.ts';
+import type { ProcessStore } from './process-port.ts';
+import { errorOutcome, type Tool, type ToolCall, type ToolOutcome } from './tool.ts';
+
+export interface ProcessToolOptions {
+  store: ProcessStore;
+  keeper: Pick<ProcessKeeper, 'wait' | 'look'>;
+  dataDir: string;
+}
+
+const OUTPUT_CHARS_MAX = 36_000;
+const LOG_BYTES_MAX = 8 * 1024 * 1024;
+const LINES_DEFAULT = 200;
+const LINES_MAX = 5000;
+const DATA_CHARS_MAX = 100_000;
+const POLL_MS_MAX = 60_000;
+const LISTED_MAX = 30;
+const COMMAND_CHARS_MAX = 100;
+/** How often another worker's process is looked at. */
+const LOOK_MS = 250;
+/** More than what a group gets between TERM and KILL. */
+const KILL_MS_MAX = 5_000;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export function createProcessTool(options: ProcessToolOptions): Tool {
+  return defineTool({
+    name: 'process',
+    description:
+      'Manage the background commands of this session: list; poll (new output and status; waits up to timeout ms for either); log (lines of the output: the last ones, or limit lines from offset); write (data to its stdin, eof to close it); kill.',
+    summary: 'Manage background exec sessions',
+    input: z.strictObject({
+      action: z.enum(['list', 'poll', 'log', 'write', 'kill']),
+      sessionId: z.string().min(1).max(100).optional().describe('Id of the command, as exec or list gives it'),
+      timeout: z.int().min(0).max(POLL_MS_MAX).optional().describe('poll: milliseconds to wait; default 0'),
+      offset: z.int().min(0).optional().describe('log: lines to skip'),
+      limit: z.int().min(1).max(LINES_MAX).optional().describe(`log: lines at most; default ${LINES_DEFAULT}`),
+      data: z
+        .string()
+        .max(DATA_CHARS_MAX)
+        .refine((data) => !data.includes('\0'), 'must not contain a NUL character')
+        .optional()
+        .describe('write: the text, with its line break'),
+      eof: z.boolean().optional().describe('write: close stdin afterwards'),
+    }),
+    // A call that is run again shows what it showed, writes what it wrote once, and kills what is dead.
+    isIdempotent: true,
+    async run(input, call) {
+      if (input.action === 'list') return await list(options, call);
+      const id = input.sessionId;
+      if (id === undefined) return errorOutcome(`process: sessionId: is needed for ${input.action}`);
+      const facts = UUID.test(id) ? await options.store.find(call.sessionKey, id) : null;
+      if (facts === null) return errorOutcome(`process: sessionId: this session has no command ${JSON.stringify(id)}`);
+      switch (input.action) {
+        case 'poll':
+          return await poll(options, call, facts, input.timeout ?? 0);
+        case 'log':
+          return await log(options, facts, input);
+        case 'write':
+          return await write(options, call, facts, input);
+        case 'kill':
+          return await kill(options, call, facts);
+      }
+    },
+  });
+}
+
+async function list({ store }: ProcessToolOptions, { sessionKey }: ToolCall): Promise<ToolOutcome> {
+  const all = await store.list(sessionKey, LISTED_MAX);
+  const lines = all.map((facts) => `${facts.id} ${statusOf(facts)}: ${oneLine(facts.command)}`);
+  return {
+    content: lines.length === 0 ? 'No command runs or ran in the background.' : lines.join('\n'),
+    isError: false,
+  };
+}
+
+async function poll(
+  options: ProcessToolOptions,
+  call: ToolCall,
+  first: ProcessFacts,
+  timeoutMs: number,
+): Promise<ToolOutcome> {
+  const { store, dataDir } = options;
+  const { id } = first;
+  const facts = await changed(options, call, first, timeoutMs);
+  const logged = await readProcessLog({ dataDir, id }, { from: first.polledBytes, bytesMax: LOG_BYTES_MAX });
+  if (logged === null) return elsewhere(facts);
+  const isOver = facts.status !== 'running';
+  // Of a character that is only half there the next poll shows all.
+  const torn = isOver ? 0 : tornBytesAt(logged.bytes);
+  const shown = await store.notePoll({ id, key: call.idempotencyKey, until: logged.from + logged.bytes.length - torn });
+  const part = await readProcessLog({ dataDir, id }, { from: shown.from, bytesMax: shown.until - shown.from });
+  const text = outputText(part?.bytes ?? Buffer.alloc(0), { isStart: part?.from === shown.from, isEnd: true });
+  return { content: withStatus(text, facts), isError: false };
+}
+
+/** The facts once there is more output or an end, or the time is over. */
+async function changed(
+  options: ProcessToolOptions,
+  call: ToolCall,
+  first: ProcessFacts,
+  timeoutMs: number,
+): Promise<ProcessFacts> {
+  // A poll that is run again shows what it showed.
+  if (first.status !== 'running' || timeoutMs === 0 || first.pollKey === call.idempotencyKey) return first;
+  const { id, polledBytes } = first;
+  const untilMs = performance.now() + timeoutMs;
+  await options.keeper.wait(id, { untilEnd: false, seenBytes: polledBytes, timeoutMs, signal: call.signal });
+  const now = await options.store.find(call.sessionKey, id);
+  return await untilChanged(options, call, now ?? first, { untilMs, isEnough: (printed) => printed > polledBytes });
+}
+
+async function untilChanged(
+  { store, dataDir }: ProcessToolOptions,
+  call: ToolCall,
+  first: ProcessFacts,
+  { untilMs, isEnough }: { untilMs: number; isEnough: (printed: number) => boolean },
+): Promise<ProcessFacts> {
+  let facts = first;
+  while (facts.status === 'running' && performance.now() < untilMs && !call.signal.aborted) {
+    const logged = await readProcessLog({ dataDir, id: facts.id }, { from: 0, bytesMax: 0 });
+    if (isEnough(logged?.total ?? 0)) break;
+    await delay(LOOK_MS, undefined, { signal: call.signal }).catch(() => undefined);
+    facts = (await store.find(call.sessionKey, facts.id)) ?? facts;
+  }
+  return facts;
+}
+
+async function log(
+  { dataDir }: ProcessToolOptions,
+  facts: ProcessFacts,
+  input: { offset?: number | undefined; limit?: number | undefined },
+): Promise<ToolOutcome> {
+  const logged = await readProcessLog({ dataDir, id: facts.id }, { from: 0, bytesMax: LOG_BYTES_MAX });
+  if (logged === null) return elsewhere(facts);
+  const text = outputText(logged.bytes, { isStart: logged.from === 0, isEnd: facts.status !== 'running' });
+  const lines = text.replace(/\n$/, '').split('\n');
+  const { limit = LINES_DEFAULT } = input;
+  const start = Math.min(input.offset ?? Math.max(0, lines.length - limit), lines.length);
+  const part = lines.slice(start, start + limit);
+  const dropped = logged.from === 0 ? '' : `; the first ${logged.from} bytes are not kept`;
+  const place = part.length === 0 ? 'no lines' : `lines ${start + 1}-${start + part.length}`;
+  return {
+    content: withStatus(`[${place} of ${text === '' ? 0 : lines.length}${dropped}]\n${part.join('\n')}`, facts),
+    isError: false,
+  };
+}
+
+async function write(
+  { store, keeper }: ProcessToolOptions,
+  call: ToolCall,
+  facts: ProcessFacts,
+  { data = '', eof = false }: { data?: string | undefined; eof?: boolean | undefined },
+): Promise<ToolOutcome> {
+  if (data === '' && !eof) return errorOutcome('process: data: is needed for write, or eof');
+  if (facts.status !== 'running')
+    return errorOutcome(`process: sessionId: the command does not run any more (${statusOf(facts)})`);
+  await store.addInput({ processId: facts.id, causeKey: call.idempotencyKey, data, isLast: eof });
+  await keeper.look().catch(() => undefined);
+  return {
+    content: `${data.length} characters go to its stdin${eof ? ', which is closed then' : ''}.`,
+    isError: false,
+  };
+}
+
+async function kill(options: ProcessToolOptions, call: ToolCall, facts: ProcessFacts): Promise<ToolOutcome> {
+  if (facts.status !== 'running') return { content: `It does not run any more: ${statusOf(facts)}.`, isError: false };
+  await options.store.askToKill(facts.id, 'killed by the agent');
+  const untilMs = performance.now() + KILL_MS_MAX;
+  const over = options.keeper.wait(facts.id, {
+    untilEnd: true,
+    seenBytes: 0,
+    timeoutMs: KILL_MS_MAX,
+    signal: call.signal,
+  });
+  await options.keeper.look().catch(() => undefined);
+  await over;
+  const now = (await options.store.find(call.sessionKey, facts.id)) ?? facts;
+  const last = await untilChanged(options, call, now, { untilMs, isEnough: () => false });
+  return {
+    content: last.status === 'running' ? 'It is being ended.' : `It is over: ${statusOf(last)}.`,
+    isError: false,
+  };
+}
+
+/** Workers share the folder of outputs, unless somebody set them up otherwise. */
+function elsewhere(facts: ProcessFacts): ToolOutcome {
+  const tail = facts.outputTail ?? '';
+  return {
+    content: withStatus(tail === '' ? '[its output is on another machine, or is not kept any more]' : tail, facts),
+    isError: false,
+  };
+}
+
+/** The output, then in brackets what became of the command. */
+function withStatus(output: string, facts: ProcessFacts): string {
+  const text = output.replace(/\n$/, '');
+  const cut =
+    text.length > OUTPUT_CHARS_MAX
+      ? `[${text.length - OUTPUT_CHARS_MAX} characters left out]\n${text.slice(-OUTPUT_CHARS_MAX)}`
+      : text;
+  return cut === '' ? `[${statusOf(facts)}]` : `${cut}\n[${statusOf(facts)}]`;
+}
+
+function statusOf({ status, exitCode, exitSignal, reason, ranMs }: ProcessFacts): string {
+  const time = `${Math.round(ranMs / 100) / 10} s`;
+  switch (status) {
+    case 'running':
+      return `running for ${time}`;
+    case 'exited':
+      return exitSignal === null ? `exit code ${exitCode} after ${time}` : `ended by ${exitSignal} after ${time}`;
+    case 'killed':
+    case 'lost':
+      return `${status} after ${time}: ${reason}`;
+  }
+}
+
+function oneLine(command: string): string {
+  const line = command.replaceAll(/\s+/g, ' ').trim();
+  return line.length > COMMAND_CHARS_MAX ? `${line.slice(0, COMMAND_CHARS_MAX).toWellFormed()}…` : line;
+}

@@ -1,0 +1,42 @@
+// The `sessions_send` tool: says something to another session. It never waits for the answer: that comes back as a message of its own,
+// so nobody holds a slot while somebody else thinks (G19).
+import { z } from 'zod';
+import { defineTool } from './define-tool.ts';
+import type { SessionsPort } from './sessions-port.ts';
+import { errorOutcome, type Tool } from './tool.ts';
+
+const TEXT_CHARS_MAX = 100_000;
+const TIMEOUT_SECONDS_MAX = 86_400;
+
+export function createSessionsSendTool(port: Pick<SessionsPort, 'send'>): Tool {
+  return defineTool({
+    name: 'sessions_send',
+    description:
+      'Write to another session, by its key or label. Returns at once; its answer comes back to you as a message. End your turn with sessions_yield if you have nothing to do until then.',
+    summary: 'Write to another session',
+    input: z.strictObject({
+      sessionKey: z.string().min(1).max(211).optional().describe('As sessions_list shows it'),
+      label: z.string().min(1).max(200).optional().describe('Instead of the key'),
+      agentId: z.string().min(1).max(64).optional().describe('The agent of the session with that label'),
+      message: z.string().trim().min(1).max(TEXT_CHARS_MAX),
+      timeoutSeconds: z
+        .int()
+        .min(0)
+        .max(TIMEOUT_SECONDS_MAX)
+        .optional()
+        .describe('0: you want no answer; else it comes back whenever it is there'),
+    }),
+    isIdempotent: true,
+    async run({ sessionKey, label, agentId, message: text, timeoutSeconds }, call) {
+      if ((sessionKey === undefined) === (label === undefined)) {
+        return errorOutcome('sessions_send: give sessionKey or label, one of them');
+      }
+      const to = label === undefined ? { key: sessionKey ?? '' } : { label, agentId };
+      const sent = await port.send(call, { to, text, wantsAnswer: timeoutSeconds !== 0 });
+      if (sent.kind === 'error') return errorOutcome(JSON.stringify({ status: 'forbidden', error: sent.text }));
+      const note = timeoutSeconds === 0 ? 'No answer will come.' : 'Its answer will come to you as a message.';
+      const { kind: _kind, ...what } = sent;
+      return { content: JSON.stringify({ status: 'accepted', ...what, note }), isError: false };
+    },
+  });
+}

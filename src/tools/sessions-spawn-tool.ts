@@ -1,0 +1,46 @@
+// The `sessions_spawn` tool: gives a task to a subagent in the background. It answers at once; the result comes as an announcement.
+import { z } from 'zod';
+import { THINKING_LEVELS } from '../core/prompt/thinking-directive.ts';
+import { defineTool } from './define-tool.ts';
+import type { SessionsPort } from './sessions-port.ts';
+import { errorOutcome, type Tool } from './tool.ts';
+
+const TASK_CHARS_MAX = 100_000;
+const TIMEOUT_SECONDS_MAX = 7 * 86_400;
+
+export function createSessionsSpawnTool(port: Pick<SessionsPort, 'spawn'>): Tool {
+  return defineTool({
+    name: 'sessions_spawn',
+    description:
+      'Start a subagent in the background for one task. Returns at once; its result is announced to you by itself when it is done. The subagent knows nothing but the task: say in it everything that it needs.',
+    summary: 'Start a subagent in the background for one task',
+    input: z.strictObject({
+      task: z.string().trim().min(1).max(TASK_CHARS_MAX).describe('What is to be done, with everything needed for it'),
+      label: z.string().trim().min(1).max(200).optional().describe('A short name, for its announcement and to find it'),
+      agentId: z.string().min(1).max(64).optional().describe('The agent that does it; default: your own'),
+      model: z.string().min(1).max(200).optional().describe('provider/model or an alias; default: as configured'),
+      thinking: z.enum(THINKING_LEVELS).optional(),
+      runTimeoutSeconds: z
+        .int()
+        .min(0)
+        .max(TIMEOUT_SECONDS_MAX)
+        .optional()
+        .describe('It is stopped after so long; 0: never'),
+      cleanup: z.enum(['keep', 'delete']).optional().describe('delete: its session is put aside when it is done'),
+      mode: z
+        .enum(['run', 'session'])
+        .optional()
+        .describe('session: it stays, and takes further tasks by subagents(action=steer); default: run'),
+    }),
+    // A call that is run again finds what it has spawned.
+    isIdempotent: true,
+    async run(input, call) {
+      const spawned = await port.spawn(call, input);
+      if (spawned.kind === 'error') return errorOutcome(JSON.stringify({ status: 'forbidden', error: spawned.text }));
+      const { runId, sessionKey: childSessionKey } = spawned;
+      const note = 'Its result is announced to you when it is done. Do not poll for it.';
+      const mode = input.mode ?? 'run';
+      return { content: JSON.stringify({ status: 'accepted', childSessionKey, runId, mode, note }), isError: false };
+    },
+  });
+}

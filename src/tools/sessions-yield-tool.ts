@@ -1,0 +1,39 @@
+// The `sessions_yield` tool: ends the turn to wait. A session that waits holds no lock and no slot; any input wakes it, and when nothing
+// comes it is told so after a while (G19).
+import { z } from 'zod';
+import { defineTool } from './define-tool.ts';
+import type { SessionsPort } from './sessions-port.ts';
+import type { Tool } from './tool.ts';
+
+const SECONDS_DEFAULT = 3_600;
+const SECONDS_MAX = 86_400;
+const NOTE_CHARS_MAX = 4_000;
+
+export function createSessionsYieldTool(port: Pick<SessionsPort, 'noteYield'>): Tool {
+  return defineTool({
+    name: 'sessions_yield',
+    description:
+      'End your turn now, without an answer, and wait: for the results of subagents, an answer of another session, or whatever comes. Whatever comes starts your next turn.',
+    summary: 'End your turn and wait for what comes',
+    input: z.strictObject({
+      message: z
+        .string()
+        .max(NOTE_CHARS_MAX)
+        .optional()
+        .describe('A note to yourself: what you wait for, and what then'),
+      timeoutSeconds: z
+        .int()
+        .min(1)
+        .max(SECONDS_MAX)
+        .optional()
+        .describe(`You are told when nothing has come for so long; default ${SECONDS_DEFAULT}`),
+    }),
+    isIdempotent: true,
+    async run({ message = '', timeoutSeconds = SECONDS_DEFAULT }, call) {
+      await port.noteYield(call, timeoutSeconds);
+      const note = message.trim() === '' ? '' : ` Your note: ${message.trim()}`;
+      const content = `Your turn ended here. You wait, for ${timeoutSeconds} s at most; what comes starts your next turn.${note}`;
+      return { content, isError: false, endsTurn: true };
+    },
+  });
+}

@@ -1,0 +1,38 @@
+// Starts the shell of a command, in a process group of its own that it leads.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+
+export interface ShellStart {
+  command: string;
+  /** Absolute, existing. */
+  workdir: string;
+  environment: Record<string, string>;
+  /** What the command finds there: nothing, or what is written to it behind the line that lets it begin. */
+  stdin: 'empty' | 'open';
+}
+
+/**
+ * The outer sh waits for a line before it becomes the shell that runs the command: if this process dies before the group is guarded, the
+ * line never comes and nothing runs. It gives the shell one pipe for both of its outputs, so that their order is kept.
+ */
+export function startShell({ command, workdir, environment, stdin }: ShellStart) {
+  const from = stdin === 'empty' ? ' </dev/null' : '';
+  const shell = spawn('/bin/sh', ['-c', `read -r go && exec "$@"${from} 2>&1`, 'sh', ...shellFor(command)], {
+    cwd: workdir,
+    env: environment,
+    detached: true,
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  // It may be killed before it has read.
+  shell.stdin.on('error', () => undefined);
+  return shell;
+}
+
+/**
+ * `--norc` because the pipes of Node are sockets, which bash takes for a login from another machine. `--` because a command may begin
+ * with a dash.
+ */
+function shellFor(command: string): string[] {
+  const shell = existsSync('/bin/bash') ? ['/bin/bash', '--norc'] : ['/bin/sh'];
+  return [...shell, '-c', '--', command];
+}

@@ -1,0 +1,93 @@
+// The `subagents` tool: looks after the subagents that a session has spawned. What it stops, it stops with everybody below.
+import { z } from 'zod';
+import { defineTool } from './define-tool.ts';
+import type { SeenSubagent, SessionsPort } from './sessions-port.ts';
+import { errorOutcome, type Tool, type ToolCall, type ToolOutcome } from './tool.ts';
+
+const RECENT_MINUTES_DEFAULT = 30;
+const RECENT_MINUTES_MAX = 1_440;
+const MESSAGE_CHARS_MAX = 4_000;
+const TASK_CHARS_SHOWN = 200;
+
+type Port = Pick<SessionsPort, 'subagents' | 'kill' | 'steer'>;
+
+export function createSubagentsTool(port: Port): Tool {
+  return defineTool({
+    name: 'subagents',
+    description:
+      'Look after your subagents: list them, kill one (and everybody below it) or all, or steer one with a message that it reads at its next step. Their results come to you by themselves; do not list them over and over.',
+    summary: 'List, steer or kill your subagents',
+    input: z.strictObject({
+      action: z.enum(['list', 'kill', 'steer']),
+      target: z
+        .string()
+        .min(1)
+        .max(300)
+        .optional()
+        .describe('For kill and steer: its number in the list, label, run id or session key; for kill also "all"'),
+      message: z.string().trim().min(1).max(MESSAGE_CHARS_MAX).optional().describe('For steer'),
+      recentMinutes: z
+        .int()
+        .min(1)
+        .max(RECENT_MINUTES_MAX)
+        .optional()
+        .describe(`Show those that ended in the last minutes, too; default ${RECENT_MINUTES_DEFAULT}`),
+    }),
+    isIdempotent: true,
+    async run({ action, target, message, recentMinutes = RECENT_MINUTES_DEFAULT }, call) {
+      const all = await port.subagents(call, recentMinutes);
+      if (action === 'list') return { content: JSON.stringify({ subagents: all.map(listed) }), isError: false };
+      if (target === undefined) return errorOutcome(`subagents: ${action} needs a target`);
+      if (action === 'kill' && target === 'all') return killAll(port, call, all);
+      const found = findTarget(all, target);
+      if ('error' in found) return errorOutcome(`subagents: ${found.error}`);
+      if (action === 'kill') return kill(port, call, found);
+      if (message === undefined) return errorOutcome('subagents: steer needs a message');
+      return steer(port, call, found, message);
+    },
+  });
+}
+
+function listed({ task, runtimeMs, ...subagent }: SeenSubagent, index: number): object {
+  const shown = task.length > TASK_CHARS_SHOWN ? `${task.slice(0, TASK_CHARS_SHOWN)}…`.toWellFormed() : task;
+  return { number: index + 1, ...subagent, task: shown, runtimeSeconds: Math.round(runtimeMs / 1000) };
+}
+
+/** By number, run id, key or label, in this order; a label that several have is refused. */
+function findTarget(all: SeenSubagent[], target: string): SeenSubagent | { error: string } {
+  const byNumber = /^[1-9]\d{0,3}$/.test(target) ? all[Number(target) - 1] : undefined;
+  const exact = byNumber ?? all.find(({ runId, sessionKey }) => runId === target || sessionKey === target);
+  if (exact !== undefined) return exact;
+  const byLabel = all.filter(({ label }) => label === target);
+  const working = byLabel.filter(({ status }) => status === 'running');
+  const [found, second] = working.length > 0 ? working : byLabel;
+  if (found === undefined) {
+    const names = all
+      .map(({ label }, index) => (label === null ? `${index + 1}` : `${index + 1} "${label}"`))
+      .join(', ');
+    return { error: `there is no subagent ${JSON.stringify(target)}; there are: ${names || 'none'}` };
+  }
+  if (second !== undefined) return { error: `several subagents are called ${JSON.stringify(target)}; give the run id` };
+  return found;
+}
+
+async function killAll(port: Port, call: ToolCall, all: SeenSubagent[]): Promise<ToolOutcome> {
+  let runs = 0;
+  for (const { runId } of all.filter(({ status }) => status === 'running')) {
+    const killed = await port.kill(call, runId);
+    if (killed.kind === 'ok') runs += killed.runs;
+  }
+  return { content: JSON.stringify({ status: 'ok', killed: runs }), isError: false };
+}
+
+async function kill(port: Port, call: ToolCall, { runId }: SeenSubagent): Promise<ToolOutcome> {
+  const killed = await port.kill(call, runId);
+  if (killed.kind === 'error') return errorOutcome(killed.text);
+  return { content: JSON.stringify({ status: 'ok', runId, killed: killed.runs }), isError: false };
+}
+
+async function steer(port: Port, call: ToolCall, { runId }: SeenSubagent, text: string): Promise<ToolOutcome> {
+  const steered = await port.steer(call, runId, text);
+  if (steered.kind === 'error') return errorOutcome(steered.text);
+  return { content: JSON.stringify({ status: 'accepted', runId, how: steered.how }), isError: false };
+}

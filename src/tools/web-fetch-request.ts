@@ -1,0 +1,184 @@
+// The request of `web_fetch`: one GET that reaches the public internet only (G30). The address is judged where the connection is made,
+// on what the name resolves to for that very connection, so nothing can be swapped in between; a redirect is a new request that is
+// judged like the first. Size, redirects and time are bounded (G28); compressed bodies by what they unpack to.
+import { lookup as resolve, type LookupAddress } from 'node:dns';
+import { request as requestHttp, type IncomingMessage } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import type { Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { isPublicAddress } from './public-address.ts';
+
+export interface WebRequest {
+  url: string;
+  /** The most of the body that is read, unpacked. */
+  bytesMax: number;
+  /** Hosts that may have addresses that are not public: `wiki.lan`, or of one port only `wiki.lan:8080`. */
+  allowPrivate: readonly string[];
+  signal: AbortSignal;
+}
+
+export interface WebAnswer {
+  /** Where it came from in the end. */
+  url: string;
+  status: number;
+  /** As the server says it, lower case, without parameters; null when it says nothing. */
+  contentType: string | null;
+  charset: string | null;
+  body: Buffer;
+  /** True when the body was longer than what was read. */
+  isCut: boolean;
+}
+
+/** Why there is no answer, in words for a model. */
+export class WebFetchError extends Error {
+  readonly code = 'web_fetch_failed';
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'WebFetchError';
+  }
+}
+
+const REDIRECTS_MAX = 5;
+const REDIRECT_STATUSES: ReadonlySet<number | undefined> = new Set([301, 302, 303, 307, 308]);
+const HEADERS = {
+  accept:
+    'text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, application/json;q=0.8, */*;q=0.1',
+  'accept-encoding': 'gzip, deflate, br',
+  'accept-language': 'en, *;q=0.5',
+  'user-agent': 'Mozilla/5.0 (compatible; Holdfast)',
+};
+
+/** Fetches a page. Throws `WebFetchError`, or the signal's reason. */
+export async function fetchWeb(request: WebRequest): Promise<WebAnswer> {
+  let url = checkedUrl(request.url);
+  for (let hop = 0; hop <= REDIRECTS_MAX; hop += 1) {
+    request.signal.throwIfAborted();
+    const response = await open(url, request);
+    const { location } = response.headers;
+    if (!REDIRECT_STATUSES.has(response.statusCode) || location === undefined)
+      return await read(url, response, request);
+    response.destroy();
+    if (!URL.canParse(location, url.href))
+      throw new WebFetchError(`${url.host} redirects to ${quoted(location)}, which is no URL`);
+    url = checkedUrl(new URL(location, url.href).href);
+  }
+  throw new WebFetchError(`${quoted(request.url)} redirects more than ${REDIRECTS_MAX} times`);
+}
+
+function checkedUrl(text: string): URL {
+  if (!URL.canParse(text)) throw new WebFetchError(`${quoted(text)} is no URL`);
+  const url = new URL(text);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new WebFetchError(`${quoted(text)} cannot be fetched: only http and https can`);
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new WebFetchError(`a URL with a user or password in it is not fetched (${url.host})`);
+  }
+  return url;
+}
+
+function open(url: URL, { allowPrivate, signal }: WebRequest): Promise<IncomingMessage> {
+  const mayBePrivate = isAllowed(url, allowPrivate);
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  // The lookup below is not asked about an address.
+  if (isIP(host) !== 0 && !mayBePrivate && !isPublicAddress(host)) return Promise.reject(notPublic(url));
+  const { promise, resolve: answer, reject } = Promise.withResolvers<IncomingMessage>();
+  const send = url.protocol === 'https:' ? requestHttps : requestHttp;
+  // A connection of its own: one that is kept open would have been judged for another request.
+  const sent = send(url, { agent: false, headers: HEADERS, lookup: lookupFor(url, mayBePrivate), signal });
+  sent.on('response', answer);
+  sent.on('error', (error) => {
+    if (signal.aborted) reject(signal.reason);
+    else
+      reject(
+        error instanceof WebFetchError
+          ? error
+          : new WebFetchError(`${url.host} cannot be reached: ${error.message}`, error),
+      );
+  });
+  sent.end();
+  return promise;
+}
+
+/** Resolves a name to its public addresses only; an error when it has none. */
+function lookupFor(url: URL, mayBePrivate: boolean): LookupFunction {
+  return (hostname, options, done) => {
+    resolve(hostname, { ...options, all: true }, (error, found) => {
+      if (error !== null) return done(error, '', 0);
+      const usable = mayBePrivate ? found : found.filter(({ address }) => isPublicAddress(address));
+      const [first] = usable;
+      if (first === undefined) return done(notPublic(url), '', 0);
+      if (options.all === true) (done as unknown as (error: null, addresses: LookupAddress[]) => void)(null, usable);
+      else done(null, first.address, first.family);
+    });
+  };
+}
+
+function isAllowed({ hostname, port, protocol }: URL, allowPrivate: readonly string[]): boolean {
+  const portInUse = port === '' ? (protocol === 'https:' ? '443' : '80') : port;
+  return allowPrivate.some((host) => host === hostname || host === `${hostname}:${portInUse}`);
+}
+
+function notPublic(url: URL): WebFetchError {
+  return new WebFetchError(`${url.host} is not on the public internet, and only that is fetched`);
+}
+
+async function read(url: URL, response: IncomingMessage, { bytesMax, signal }: WebRequest): Promise<WebAnswer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of unpacked(response) as AsyncIterable<Buffer>) {
+      chunks.push(chunk.subarray(0, bytesMax - bytes));
+      bytes += chunk.length;
+      if (bytes > bytesMax) break;
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof WebFetchError) throw error;
+    throw new WebFetchError(`${url.host} stopped in the middle of its answer: ${(error as Error).message}`, error);
+  } finally {
+    response.destroy();
+  }
+  const [type, ...parameters] = (response.headers['content-type'] ?? '')
+    .split(';')
+    .map((part) => part.trim().toLowerCase());
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice('charset='.length);
+  return {
+    url: url.href,
+    status: response.statusCode ?? 0,
+    contentType: type === undefined || type === '' ? null : type,
+    charset: charset?.replace(/^"|"$/g, '') ?? null,
+    body: Buffer.concat(chunks),
+    isCut: bytes > bytesMax,
+  };
+}
+
+function unpacked(response: IncomingMessage): Readable {
+  const encoding = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
+  const unpack = unpackerOf(encoding);
+  if (unpack === null) return response;
+  response.on('error', (error) => unpack.destroy(error));
+  return response.pipe(unpack);
+}
+
+function unpackerOf(encoding: string) {
+  switch (encoding) {
+    case '':
+    case 'identity':
+      return null;
+    case 'gzip':
+    case 'x-gzip':
+      return createGunzip();
+    case 'deflate':
+      return createInflate();
+    case 'br':
+      return createBrotliDecompress();
+    default:
+      throw new WebFetchError(`the answer is packed as ${quoted(encoding)}, which was not asked for`);
+  }
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
+}

@@ -1,0 +1,47 @@
+// Looks before every model call whether its request leaves the reserve free, and condenses the transcript when it does not: as a step
+// of the turn that is recorded like any other. What comes to nothing costs nothing but its time: the turn goes on with the
+// transcript as it was. Only a request that the provider refuses for its length, and that cannot be made shorter, ends the turn.
+import type { ModelError } from '../model/model.ts';
+import type { TurnContext } from './context.ts';
+import { isFull } from './context-room.ts';
+import { compactTranscript, NOTHING_TO_COMPACT, planFor } from './compact-transcript.ts';
+import type { RunningTurn } from './running-turn.ts';
+import { TurnFailed } from './turn-end.ts';
+
+/** Makes room for the next call when it needs some. Throws `TurnStopped` when the turn stops meanwhile. */
+export async function compactWhenFull(context: TurnContext, turn: RunningTurn): Promise<void> {
+  const { room } = turn;
+  const reason = room.interrupted ?? (!room.hasGivenUp && isFull(turn) ? 'threshold' : null);
+  room.interrupted = null;
+  if (reason === null) return;
+  const outcome = await compactTranscript(context, turn, { reason, instructions: null });
+  // More may have come by the next step that can be condensed.
+  if (outcome.kind === 'compacted' || outcome.code === NOTHING_TO_COMPACT) return;
+  // Anything else that was in the way is in the way of the next step, too.
+  room.hasGivenUp = true;
+  const { code, message } = outcome;
+  context.logger.warn({ turnId: turn.id, session: turn.session.key, code }, `The turn goes on as it was: ${message}`);
+}
+
+/** Makes room after the provider refused a request for its length. Throws `TurnFailed` (`blocked`) when there is no way to. */
+export async function compactAfterOverflow(
+  context: TurnContext,
+  turn: RunningTurn,
+  refusal: ModelError,
+): Promise<void> {
+  const outcome = await compactTranscript(context, turn, { reason: 'overflow', instructions: null });
+  if (outcome.kind === 'unchanged') throw blocked(refusal, outcome.message);
+}
+
+/** True when there is something that a refused request could do without. */
+export function canCompact(turn: RunningTurn): boolean {
+  return planFor(turn, { reason: 'overflow' }, 0) !== null;
+}
+
+/** The end of a turn whose request cannot be sent. */
+export function blocked(refusal: ModelError, why = 'nothing in it can be condensed.'): TurnFailed {
+  const message =
+    `The conversation does not fit the context of the model (${refusal.message}), and it could not be made shorter: ${why} ` +
+    'Say less at once, reset the session, or choose a model with a larger context.';
+  return new TurnFailed('blocked', message, refusal);
+}

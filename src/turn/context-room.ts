@@ -1,0 +1,53 @@
+// How full the context of a turn is: what the provider reported of the last call, and an estimate of what came since. Where nothing
+// was reported (a worker that took over, a transcript that was condensed), all of it is an estimate.
+import { thresholdTokens, type CompactionReason } from '../core/compaction/compaction-bounds.ts';
+import { CHARS_PER_TOKEN, estimateTokens } from '../core/token-estimate.ts';
+import type { RunningTurn } from './running-turn.ts';
+
+/** What is known of the room in the context while a turn runs. */
+export interface ContextRoom {
+  /** Tokens of the last call and its answer together, of this turn or of the one before; null: not known. */
+  reportedTokens: number | null;
+  /** An estimate of the entries since. */
+  newTokens: number;
+  /** What was left after the turn was condensed; null: it was not. */
+  condensedTokens: number | null;
+  /** True while a compaction is under way: the turn's deadline then waits for it once. */
+  isCompacting: boolean;
+  /** The reason of a compaction that an earlier worker of the turn left in the middle; null: none. */
+  interrupted: CompactionReason | null;
+  /** True when this turn does not try to make room any more, unless the provider refuses a request. */
+  hasGivenUp: boolean;
+}
+
+/** The room of a turn that begins; 0 tokens: nobody has reported any. */
+export function roomOf(reportedTokens: number, newTokens: number): ContextRoom {
+  return {
+    reportedTokens: reportedTokens > 0 ? reportedTokens : null,
+    newTokens,
+    condensedTokens: null,
+    isCompacting: false,
+    interrupted: null,
+    hasGivenUp: false,
+  };
+}
+
+/** Tokens of the turn's next request, about. */
+export function estimateNextRequest(turn: RunningTurn): number {
+  const { reportedTokens, newTokens } = turn.room;
+  if (reportedTokens !== null) return reportedTokens + newTokens;
+  return overheadTokens(turn) + estimateTokens(turn.requests.messages);
+}
+
+/** Tokens of what every request of the turn has besides its messages, about. */
+export function overheadTokens({ request }: RunningTurn): number {
+  const system = request.system.reduce((chars, { text }) => chars + text.length, 0);
+  const tools = request.tools.length === 0 ? 0 : JSON.stringify(request.tools).length;
+  return Math.ceil((system + tools) / CHARS_PER_TOKEN);
+}
+
+/** True when the turn's next request would take what is held in reserve. */
+export function isFull(turn: RunningTurn): boolean {
+  const { contextTokens, compaction } = turn.agent;
+  return estimateNextRequest(turn) > thresholdTokens({ contextTokens, ...compaction });
+}

@@ -1,0 +1,56 @@
+// The clock that gives up a call whose model has fallen silent. Everything that comes restarts it, pings included.
+import { idleTimeoutMs, type IdleTrigger } from '../core/stream/idle-timeout.ts';
+import type { RunningTurn } from './running-turn.ts';
+
+/** The model said nothing for too long. */
+export class ModelSilent extends Error {
+  readonly code = 'model_idle_timeout';
+  constructor(timeoutMs: number) {
+    super(`The model was silent for ${timeoutMs / 1000} s.`);
+    this.name = 'ModelSilent';
+  }
+}
+
+/** Aborts its signal with `ModelSilent` when it was not restarted for so long; 0: never. To be stopped at the end of the call. */
+export class IdleClock {
+  readonly #abort = new AbortController();
+  readonly #timer: NodeJS.Timeout | null;
+
+  constructor(timeoutMs: number) {
+    this.#timer = timeoutMs > 0 ? setTimeout(() => this.#abort.abort(new ModelSilent(timeoutMs)), timeoutMs) : null;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  restart(): void {
+    this.#timer?.refresh();
+  }
+
+  stop(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+}
+
+/**
+ * How long the model of a turn may be silent, in milliseconds; 0: as long as the turn may take. So long it is when answers come as one
+ * body: such a model is silent until it is done.
+ */
+export function idleTimeoutOf(
+  { agent, session, inputs }: Pick<RunningTurn, 'agent' | 'session' | 'inputs'>,
+  { isStreaming }: { isStreaming: boolean },
+): number {
+  if (!isStreaming) return 0;
+  return idleTimeoutMs({
+    configuredSeconds: agent.llm.idleTimeoutSeconds,
+    trigger: triggerOf(session.kind, inputs[0]?.kind),
+    turnTimeoutSeconds: agent.timeoutSeconds,
+  });
+}
+
+function triggerOf(sessionKind: string, inputKind: string | undefined): IdleTrigger {
+  if (inputKind === 'cron' || sessionKind === 'cron') return 'cron';
+  if (inputKind === 'heartbeat') return 'heartbeat';
+  return sessionKind === 'subagent' ? 'subagent' : 'message';
+}

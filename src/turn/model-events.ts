@@ -1,0 +1,24 @@
+// The two events of a model call, in one form wherever they are told: both name the call as logs and traces do, `<turn>:model:<n>`.
+import type { TurnId } from '../core/ids.ts';
+import { callIdOf } from '../model/observers/observer.ts';
+import type { NewEvent } from '../store/events.ts';
+import type { ModelCallRow } from '../store/journal.ts';
+
+/** A call is about to be made. */
+export function modelStarted(turnId: TurnId, callNo: number): NewEvent {
+  return { type: 'model.started', data: { call: callNo, callId: callIdOf(turnId, callNo) } };
+}
+
+/** A call has ended, with what was measured of it. `retryInMs`: when it is made again. */
+export function modelEnded(turnId: TurnId, row: ModelCallRow, retryInMs?: number): NewEvent {
+  const { callNo, status, stopReason, error, notes } = row;
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = row;
+  const outcome =
+    status === 'ok'
+      ? { stopReason, usage: { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } }
+      : { error, ...(retryInMs === undefined ? {} : { retryInMs }) };
+  return {
+    type: 'model.ended',
+    data: { call: callNo, callId: callIdOf(turnId, callNo), status, ...outcome, ...notes },
+  };
+}

@@ -1,0 +1,112 @@
+// What the end of a turn means for other sessions: a subagent's run ends and is announced to whoever stands above it; an answer within an
+// exchange goes on to the other side. Decided here, from values; carried out by the statement that ends the turn.
+import { boundedResult, isAnnounceSkip, type RunStatus } from '../core/announcement.ts';
+import { answerExchange, exchangeOf, exchangeRoute, failExchange, type ExchangeAnswer } from '../core/exchange.ts';
+import type { MessageId, SessionId } from '../core/ids.ts';
+import { lastAnswerOf, lastOutputOf, type OutputEntry } from '../core/last-output.ts';
+import type { Outcome } from '../core/next-steps.ts';
+import type { SessionMessage } from '../core/session-message.ts';
+import { newId } from '../ids.ts';
+import type { TurnEnd } from '../store/journal/finish-turn.ts';
+import type { Notice, RunEnd } from '../store/journal/reach-out.ts';
+import type { TurnContext } from './context.ts';
+import type { RunningTurn } from './running-turn.ts';
+
+/** The part of a turn's end that other sessions are concerned with. */
+export type Outreach = Pick<TurnEnd, 'run' | 'notices'>;
+
+/** A decided answer, and what of it leaves for the session's own user. */
+export interface SettledAnswer {
+  outcome: Outcome;
+  /** The text that is delivered; null: none. */
+  delivered: string | null;
+  outreach: Outreach;
+}
+
+/** Settles an answer that was given, or withheld on purpose. */
+export function settleAnswer(
+  context: TurnContext,
+  turn: RunningTurn,
+  { outcome: decided, entries }: { outcome: Outcome; entries: readonly OutputEntry[] },
+): SettledAnswer {
+  const isSuppressed = worksOnRun(turn) && decided.reply !== null && isAnnounceSkip(decided.reply);
+  const outcome = isSuppressed ? silenced(decided) : decided;
+  const said =
+    outcome.reply === null ? lastAnswerOf([...turn.transcript.entries, ...entries]) : boundedResult(outcome.reply);
+  const run = runEndOf(context, turn, {
+    status: 'ok',
+    result: said,
+    error: null,
+    isAnswer: outcome.reply !== null || isSuppressed,
+    isSuppressed,
+  });
+  const exchange = exchangeOf(turn.inputs[0]?.body);
+  if (exchange === null) return { outcome, delivered: worksOnRun(turn) ? null : outcome.reply, outreach: run };
+  const { next, ownReply } = answerExchange(exchange, outcome.reply);
+  return {
+    outcome: next === null && ownReply === null ? silenced(outcome) : outcome,
+    delivered: ownReply,
+    outreach: { ...run, notices: noticesOf(turn, next) },
+  };
+}
+
+/** What others are told of a turn that did not end well. */
+export function settleFault(
+  context: TurnContext,
+  turn: RunningTurn,
+  { status, message }: { status: Exclude<RunStatus, 'ok'>; message: string },
+): Outreach {
+  const result = lastOutputOf(turn.transcript.entries);
+  const run = runEndOf(context, turn, { status, result, error: message, isAnswer: false, isSuppressed: false });
+  const exchange = exchangeOf(turn.inputs[0]?.body);
+  return exchange === null ? run : { ...run, notices: noticesOf(turn, failExchange(exchange, message)) };
+}
+
+/** True for a turn of a subagent that works on its task. */
+function worksOnRun({ session, kind }: RunningTurn): boolean {
+  // A turn that only condenses the session is none of the run.
+  return session.runId !== null && kind !== 'compaction';
+}
+
+function runEndOf(
+  { config }: TurnContext,
+  turn: RunningTurn,
+  { result, error, ...end }: Omit<RunEnd, 'modes'>,
+): Outreach {
+  if (!worksOnRun(turn)) return {};
+  const { mode, byChannel } = config.messages.queue;
+  return {
+    run: { ...end, result: storable(result), error: storable(error), modes: { mode, byChannel } },
+  };
+}
+
+function noticesOf(turn: RunningTurn, next: ExchangeAnswer['next']): Notice[] {
+  if (next === null) return [];
+  const { exchange, target, text } = next;
+  const { deliver } = exchange.origin;
+  const body: SessionMessage = {
+    text,
+    provenance: { kind: 'inter_session', sourceSession: turn.session.key, sourceTool: 'sessions_send' },
+    exchange,
+    ...(target.id === exchange.from.id && deliver !== undefined ? { deliver } : {}),
+  };
+  return [
+    {
+      id: newId<MessageId>(),
+      // It was read from a row of sessions when the exchange began.
+      sessionId: target.id as SessionId,
+      body: JSON.stringify(body),
+      route: exchangeRoute(exchange),
+      causeKey: `exchange:${exchange.id}:${exchange.turn}`,
+    },
+  ];
+}
+
+function silenced(outcome: Outcome): Outcome {
+  return { ...outcome, status: 'silent', messageStatus: 'silent', reply: null };
+}
+
+/** PostgreSQL's text holds no NUL and no lone surrogate. */
+function storable(text: string | null): string | null {
+  return text === null ? null : text.replaceAll('\u0000', '').toWellFormed();
+}

@@ -1,0 +1,100 @@
+// Reads files of a workspace without ever leaving it: only regular files whose real place is inside are read, whatever links say,
+// and of a file that is too large the beginning and the end.
+import { constants } from 'node:fs';
+import { open, realpath, stat, type FileHandle } from 'node:fs/promises';
+import { sep } from 'node:path';
+
+/** A workspace file is there and cannot be read; `cause` says why. */
+export class WorkspaceFileError extends Error {
+  readonly code = 'workspace_file_unreadable';
+
+  constructor(path: string, cause: unknown) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    super(`workspace file ${JSON.stringify(path)} cannot be read: ${reason}`, { cause });
+    this.name = 'WorkspaceFileError';
+  }
+}
+
+/** A file as it was under its stamp; without a stamp it is read anew. Null content: there is no such file inside. */
+export interface SeenFile {
+  stamp: string | null;
+  content: string | null;
+}
+
+export interface Reading {
+  /** The real path of the folder that files must be inside of, see `realRootOf`. */
+  root: string;
+  bytesMax: number;
+  /** The file as it was read before: answered again when it has not changed since. */
+  before?: SeenFile | undefined;
+}
+
+export const ABSENT: SeenFile = { stamp: null, content: null };
+
+const ELISION = '\n\n[...]\n\n';
+const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+// What the operating system says when there is no such file.
+const ABSENT_CODES: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG']);
+/** How often a file is opened that is replaced every time it is looked at. */
+const OPENINGS_MAX = 3;
+
+/** The real path of a folder; null when there is none. Throws `WorkspaceFileError`. */
+export function realRootOf(directory: string): Promise<string | null> {
+  return orAbsent(() => realpath(directory), directory);
+}
+
+/** The file at an absolute path. Throws `WorkspaceFileError` for one that is there and cannot be read. */
+export async function readInside(path: string, reading: Reading, opening = 1): Promise<SeenFile> {
+  const { root, bytesMax, before } = reading;
+  const real = await orAbsent(() => realpath(path), path);
+  if (real === null || !real.startsWith(root.endsWith(sep) ? root : root + sep)) return ABSENT;
+  const facts = await orAbsent(() => stat(real, { bigint: true }), path);
+  if (facts === null || !facts.isFile()) return ABSENT;
+  const stamp = [real, facts.dev, facts.ino, facts.size, facts.mtimeNs, facts.ctimeNs].join(':');
+  if (before?.stamp === stamp) return before;
+  const handle = await orAbsent(() => open(real, OPEN_FLAGS), path);
+  if (handle === null) return ABSENT;
+  try {
+    const opened = await handle.stat({ bigint: true });
+    if (opened.ino === facts.ino && opened.dev === facts.dev) {
+      return { stamp, content: await readBounded(handle, Number(opened.size), bytesMax) };
+    }
+  } catch (cause) {
+    throw new WorkspaceFileError(path, cause);
+  } finally {
+    await handle.close();
+  }
+  // Replaced between the look and the opening: an editor that saves, or a link that has been put in the way.
+  return opening < OPENINGS_MAX ? readInside(path, reading, opening + 1) : ABSENT;
+}
+
+/** What a look brings; null when there is nothing there. Throws `WorkspaceFileError`. */
+export async function orAbsent<Found>(look: () => Promise<Found>, path: string): Promise<Found | null> {
+  try {
+    return await look();
+  } catch (cause) {
+    if (ABSENT_CODES.has((cause as NodeJS.ErrnoException).code)) return null;
+    throw new WorkspaceFileError(path, cause);
+  }
+}
+
+async function readBounded(handle: FileHandle, size: number, bytesMax: number): Promise<string> {
+  if (size <= bytesMax) return new TextDecoder().decode(await readBytes(handle, 0, size));
+  const half = Math.floor(bytesMax / 2);
+  // Streaming leaves out a character that the cut has torn.
+  const head = new TextDecoder().decode(await readBytes(handle, 0, half), { stream: true });
+  const tail = await readBytes(handle, size - half, half);
+  const start = tail.findIndex((byte) => (byte & 0xc0) !== 0x80);
+  return head + ELISION + new TextDecoder().decode(tail.subarray(Math.max(start, 0)));
+}
+
+async function readBytes(handle: FileHandle, position: number, length: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(length);
+  let filled = 0;
+  while (filled < length) {
+    const { bytesRead } = await handle.read(bytes, filled, length - filled, position + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return bytes.subarray(0, filled);
+}

@@ -1,0 +1,167 @@
+// What the prompts of a session are made of besides its messages, and what must not change under it: the workspace's files and skills
+// as they were when it began, and the facts of its chat. An edited file is seen after a reset; a turn that answers no message keeps
+// the chat of those before it, so that the system prompt keeps its bytes.
+import { stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { LRUCache } from 'lru-cache';
+import type { AgentSettings } from '../config.ts';
+import { channelOf, type InboundMessage } from '../core/inbound.ts';
+import { filesForMode, fitWorkspaceFiles, type FileLimits } from '../core/prompt/fit-workspace-files.ts';
+import type { PromptMode } from '../core/prompt/prompt-mode.ts';
+import { skillsPrompt } from '../core/prompt/skills.ts';
+import type { FittedFile, InboundMeta, WorkspaceFile } from '../core/prompt/system-input.ts';
+import type { SessionView } from '../core/view.ts';
+import type { TurnContext } from './context.ts';
+import { loadSkills } from './load-skills.ts';
+import { loadWorkspaceFiles } from './load-workspace.ts';
+import type { Kept } from './snapshot-cache.ts';
+
+/** The workspace as a session sees it. */
+export interface SessionWorkspace {
+  /** As they are shown. */
+  files: FittedFile[];
+  limits: FileLimits;
+  /** The XML list of skills; empty: none. */
+  skills: string;
+  /** The repository that the workspace is in; null: none. */
+  repo: string | null;
+}
+
+/** The chat that a session's messages come from, as the system prompt tells of it. */
+export interface ChatFacts {
+  channel?: string;
+  inbound?: InboundMeta;
+  groupSystemPrompt?: string;
+  extraSystemPrompt?: string;
+}
+
+export interface SessionContext {
+  workspace: Kept<SessionWorkspace>;
+  chat: Kept<ChatFacts>;
+}
+
+export interface SessionContextInput {
+  agent: AgentSettings;
+  mode: PromptMode;
+  /** What earlier turns of the transcript fixed; empty in its first. */
+  view: SessionView;
+  /** The last of the turn's inputs when they are messages. */
+  message: InboundMessage | null;
+  /** Changes the files of a session that begins, before they are fitted: the place of plugins. */
+  changeFiles: (files: readonly WorkspaceFile[]) => Promise<readonly WorkspaceFile[]>;
+}
+
+/** The context of a turn's session: recalled, or made in its first turn. Throws `WorkspaceFileError`. */
+export async function sessionContextOf(context: TurnContext, input: SessionContextInput): Promise<SessionContext> {
+  const { view } = input;
+  const hashes = [view.workspaceSha256, view.chatSha256].filter((sha256) => sha256 !== undefined);
+  const known = await context.snapshotCache.recall(context.database, hashes);
+  // What was kept under these hashes was kept here.
+  const workspace = known.get(view.workspaceSha256 ?? '') as SessionWorkspace | undefined;
+  const before = known.get(view.chatSha256 ?? '') as ChatFacts | undefined;
+  return {
+    workspace: keep(context, workspace ?? (await openWorkspace(context, input))),
+    chat: keep(context, chatFactsOf(input.message, before ?? {})),
+  };
+}
+
+function keep<Value extends object>(context: TurnContext, value: Value): Kept<Value> {
+  return { value, snapshot: context.snapshotCache.keep(value).snapshot };
+}
+
+async function openWorkspace(context: TurnContext, input: SessionContextInput): Promise<SessionWorkspace> {
+  const { agent, mode } = input;
+  const seen = await lookAt(context, agent);
+  const files = await input.changeFiles(filesForMode(seen.files, mode));
+  const limits = { charsPerFileMax: agent.bootstrapMaxChars, charsTotalMax: agent.bootstrapTotalMaxChars };
+  return {
+    files: fitWorkspaceFiles(files, limits),
+    limits,
+    skills: mode === 'full' ? seen.skills : '',
+    repo: seen.repo,
+  };
+}
+
+interface Seen {
+  files: readonly WorkspaceFile[];
+  skills: string;
+  repo: string | null;
+}
+
+// Sessions begin in crowds: those that begin in the same moment share one look. Short, so that an edit is seen by the next.
+const LOOK_SHARED_MS = 25;
+const looks = new LRUCache<string, { atMs: number; seen: Promise<Seen> }>({ max: 100 });
+
+function lookAt(context: TurnContext, { workspaceDir }: AgentSettings): Promise<Seen> {
+  const names = context.config.workspace.bootstrapFiles;
+  const key = JSON.stringify([workspaceDir, ...names]);
+  const last = looks.get(key);
+  const now = performance.now();
+  if (last !== undefined && now - last.atMs < LOOK_SHARED_MS) return last.seen;
+  const seen = look(context, workspaceDir, names);
+  looks.set(key, { atMs: now, seen });
+  return seen;
+}
+
+async function look(context: TurnContext, workspaceDir: string, names: readonly string[]): Promise<Seen> {
+  const [files, { skills, faults }, repo] = await Promise.all([
+    loadWorkspaceFiles(workspaceDir, names, { freshForMs: 0 }),
+    loadSkills(workspaceDir),
+    repositoryOf(workspaceDir),
+  ]);
+  for (const error of faults) context.logger.warn({ err: error }, 'A skill cannot be read and is left out');
+  return { files, skills: skillsPrompt(skills), repo };
+}
+
+const PARENTS_MAX = 32;
+
+/** The nearest folder at or above a place that holds a `.git`; null when there is none. */
+async function repositoryOf(place: string): Promise<string | null> {
+  let at = place;
+  for (let level = 0; level < PARENTS_MAX; level += 1) {
+    const isRepository = await stat(join(at, '.git')).then(
+      () => true,
+      () => false,
+    );
+    if (isRepository) return at;
+    if (dirname(at) === at) return null;
+    at = dirname(at);
+  }
+  return null;
+}
+
+/**
+ * The chat as a message tells of it; without one, or with one that came from another session and no chat, it stays as it was.
+ * Further instructions stay until a message brings others, an empty text takes them away.
+ */
+function chatFactsOf(message: InboundMessage | null, before: ChatFacts): ChatFacts {
+  if (message === null) return before;
+  const { extraSystemPrompt: kept, ...chat } = before;
+  const instructions = message.extraSystemPrompt ?? kept;
+  return {
+    ...(isFromSession(message) ? chat : chatOf(message)),
+    ...(instructions === undefined || instructions === '' ? {} : { extraSystemPrompt: instructions }),
+  };
+}
+
+function chatOf(message: InboundMessage): ChatFacts {
+  const { chatId, provider, surface, chatType = 'direct', groupSystemPrompt } = message;
+  const channel = channelOf(message);
+  return {
+    channel,
+    inbound: {
+      channel,
+      chatType,
+      ...(chatId === undefined ? {} : { chatId }),
+      ...(provider === undefined ? {} : { provider }),
+      ...(surface === undefined ? {} : { surface }),
+    },
+    ...(groupSystemPrompt === undefined ? {} : { groupSystemPrompt }),
+  };
+}
+
+// What came from outside was checked when it was accepted: it has no such field.
+function isFromSession(message: InboundMessage): boolean {
+  return 'provenance' in message;
+}

@@ -1,0 +1,86 @@
+// Steering: messages that reach a turn while it runs. Each write of the turn brings back the number of the last message that is meant
+// for it; when that is news, the worker looks into the inbox. What it finds is recorded as an entry of the turn, and the rows are
+// stamped with the turn in the same write (G1): whoever dies around it leaves either both or neither. What comes too late is the
+// next turn, from the same rows.
+import type { QueueMode } from '../config.ts';
+import { announcementOf, announcementText } from '../core/announcement.ts';
+import { resolveEnvelopeZone } from '../core/prompt/envelope-time.ts';
+import { buildSteerPrompt } from '../core/prompt/message-prompt.ts';
+import type { InboundMessage } from '../core/inbound.ts';
+import type { MessageId } from '../core/ids.ts';
+import { selectSteers } from '../core/queue-mode.ts';
+import { newId } from '../ids.ts';
+import type { WaitingInput } from '../store/claim-session.ts';
+import type { TakenSteers } from '../store/journal.ts';
+import { readWaitingInputs } from '../store/waiting-inputs.ts';
+import type { TurnContext } from './context.ts';
+import { commit, newEntry, type Moment, type RunningTurn } from './running-turn.ts';
+
+/** What a write takes along when messages join the turn. */
+export interface Steering {
+  inputs: WaitingInput[];
+  moment: Required<Pick<Moment, 'entries' | 'events' | 'steers'>>;
+}
+
+/** The messages that are to join the turn now; null when there are none. No round trip unless a message for this turn has come. */
+export async function findSteering(context: TurnContext, turn: RunningTurn): Promise<Steering | null> {
+  const { known, seen } = turn.steers;
+  if (known <= seen) return null;
+  const waiting = await readWaitingInputs(context.database, turn.session.id);
+  turn.steers.seen = known;
+  const route = turn.inputs.find(({ kind }) => kind === 'message' || kind === 'announcement')?.route;
+  const found = selectSteers(
+    waiting.map((input) => ({ ...input, mode: input.mode as QueueMode | null })),
+    route ?? waiting[0]?.route ?? '',
+  );
+  return found.length === 0 ? null : { inputs: found, moment: momentOf(turn, found) };
+}
+
+/** Commits the messages that are to join the turn now, if there are any. */
+export async function takeSteering(context: TurnContext, turn: RunningTurn): Promise<void> {
+  const steering = await findSteering(context, turn);
+  if (steering !== null) await commitSteering(context, turn, steering, {});
+}
+
+/** Commits messages that join the turn, behind what else the moment has. */
+export async function commitSteering(
+  context: TurnContext,
+  turn: RunningTurn,
+  { inputs, moment }: Steering,
+  before: Moment,
+): Promise<void> {
+  await commit(context, turn, {
+    ...before,
+    entries: [...(before.entries ?? []), ...moment.entries],
+    events: [...(before.events ?? []), ...moment.events],
+    steers: moment.steers,
+  });
+  turn.inputs.push(...inputs);
+}
+
+function momentOf(turn: RunningTurn, inputs: readonly WaitingInput[]): Steering['moment'] {
+  const { envelopeTimezone, userTimezone } = turn.agent;
+  const zone = resolveEnvelopeZone(envelopeTimezone, { userTimezone, hostTimezone: HOST_ZONE });
+  const entries = inputs.map((input) => {
+    const announcement = announcementOf(input.body);
+    const text =
+      announcement === null
+        ? buildSteerPrompt(input.body as InboundMessage, zone).text
+        : announcementText(announcement);
+    return newEntry('steer', 'user', [{ type: 'text', text }]);
+  });
+  const ids = inputs.map(({ id }) => id);
+  return {
+    entries,
+    events: [{ type: 'steer.injected', data: { messageIds: ids } }],
+    steers: { ids, followUps: inputs.flatMap(followUpOf) },
+  };
+}
+
+// Steered now and answered once more, in a turn of its own: that turn's input is new, and has this message as its one cause.
+function followUpOf({ id, mode, body, route }: WaitingInput): TakenSteers['followUps'] {
+  if (mode !== 'steer-backlog') return [];
+  return [{ id: newId<MessageId>(), causeKey: `follow-up:${id}`, body: JSON.stringify(body), route }];
+}
+
+const HOST_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;

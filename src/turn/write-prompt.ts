@@ -1,0 +1,61 @@
+// Writes the user prompt of a turn from what was claimed for it.
+import type { Config, ThinkingLevel } from '../config.ts';
+import { summaryLineOf } from '../core/collect.ts';
+import { channelSummary } from '../core/prompt/channel-summary.ts';
+import { resolveEnvelopeZone } from '../core/prompt/envelope-time.ts';
+import { buildUserPrompt, type UserPrompt } from '../core/prompt/user-prompt.ts';
+import type { WaitingInput } from '../store/claim-session.ts';
+import type { TurnContext } from './context.ts';
+import type { TurnFacts, TurnMaterial } from './turn-material.ts';
+
+/** True when the prompt of these inputs tells of messages that were dropped over the cap: somebody speaks. */
+export function tellsOverflow(inputs: readonly WaitingInput[]): boolean {
+  return inputs[0]?.kind === 'message';
+}
+
+/** The prompt, before plugins change it. */
+export function writePrompt(
+  { config, clock }: Pick<TurnContext, 'config' | 'clock'>,
+  { claim, inputs, agent }: TurnMaterial,
+  facts: TurnFacts,
+): UserPrompt {
+  const { session } = claim;
+  return buildUserPrompt({
+    kind: facts.kind,
+    messages: facts.messages,
+    events: claim.events,
+    zone: resolveEnvelopeZone(agent.envelopeTimezone, { userTimezone: agent.userTimezone, hostTimezone: HOST_ZONE }),
+    isNewSession: facts.isNewSession,
+    wasAborted: session.wasAborted,
+    thinking: (session.thinking as ThinkingLevel | null) ?? null,
+    resetTriggers: config.session.resetTriggers,
+    now: { epochMs: clock.now().getTime(), timezone: agent.userTimezone },
+    ...(tellsOverflow(inputs) && session.overflowed > 0
+      ? {
+          overflow: {
+            droppedCount: session.overflowed,
+            summaryLines: claim.overflow.map(({ text }) => summaryLineOf(text)),
+          },
+        }
+      : {}),
+    channelLines: facts.isNewSession && facts.sessionKind === 'main' ? channelLines(config) : [],
+  });
+}
+
+const HOST_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+function channelLines({ channels }: Config): string[] {
+  return channelSummary(
+    Object.entries(channels.platforms).map(([name, { enabled = true, label, phone, accounts = {} }]) => ({
+      name,
+      isEnabled: enabled,
+      ...(label === undefined ? {} : { label }),
+      ...(phone === undefined ? {} : { phone }),
+      accounts: Object.entries(accounts).map(([id, { name: called, details = [] }]) => ({
+        id,
+        details,
+        ...(called === undefined ? {} : { name: called }),
+      })),
+    })),
+  );
+}

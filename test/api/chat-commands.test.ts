@@ -1,0 +1,121 @@
+// Chat commands and queue modes as a sender meets them: what is answered at the door, and what it changes.
+import { describe, expect, test } from 'vitest';
+import { eventually, useApiRig } from './use-api-rig.ts';
+
+const holder = useApiRig({ ownerIds: ['the-owner'] });
+
+const say = (session: string, text: string, more: object = {}, headers: Record<string, string> = {}) =>
+  holder.rig.post(`/v1/sessions/${session}/messages`, { text, ...more }, headers);
+
+/** A session whose turn waits for a slow model. */
+async function busy(session: string): Promise<{ done: Promise<unknown> }> {
+  await say(session, '[[delay: 60000]] [[reply: slow]]');
+  const done = holder.rig.work(session);
+  await eventually(async () => (await holder.rig.get(`/v1/sessions/${session}`)).body.status).toBe('running');
+  return { done };
+}
+
+describe('a chat command', () => {
+  test('is carried out at the door and answered there', async () => {
+    const answer = await say('status', '/status');
+    expect(answer.status).toBe(202);
+    expect(answer.body).toMatchObject({
+      disposition: 'command',
+      message: { status: 'answered', turnId: null, reply: expect.stringContaining('agent:main:status') },
+      session: { status: 'idle', waitingMessages: 0 },
+    });
+    expect((await holder.rig.get(`/v1/messages/${answer.body.message.id}`)).body).toEqual(answer.body.message);
+  });
+
+  test('/stop ends the turn and cancels what waits, once per key (G2, G24, G29)', async () => {
+    const { rig } = holder;
+    const { done } = await busy('stop');
+    await say('stop', 'wait for me');
+    const stopped = await say('stop', '/stop', {}, { 'idempotency-key': 'stop-1' });
+    expect(stopped.body).toMatchObject({
+      disposition: 'command',
+      message: { reply: '⚙️ Agent was aborted. Cancelled 1 waiting message.' },
+    });
+    await done;
+    expect((await rig.get('/v1/turns?session=stop')).body.items).toMatchObject([{ status: 'aborted' }]);
+    const next = await busy('stop');
+    const again = await say('stop', '/stop', {}, { 'idempotency-key': 'stop-1' });
+    expect(again.body).toEqual(stopped.body);
+    expect((await rig.get('/v1/sessions/stop')).body.status).toBe('running');
+    await rig.post('/v1/sessions/stop/abort', {});
+    await next.done;
+  });
+
+  test('/think and /queue set what holds for the session, and /queue default takes it away', async () => {
+    const { rig } = holder;
+    await say('settings', '/think high');
+    await say('settings', '/queue steer debounce:2s cap:25 drop:old');
+    const set = { thinking: 'high', queueMode: 'steer', queueDebounceMs: 2000, queueCap: 25, queueDrop: 'old' };
+    expect((await rig.get('/v1/sessions/settings')).body).toMatchObject(set);
+    await say('settings', '/queue default');
+    expect((await rig.get('/v1/sessions/settings')).body).toMatchObject({ queueMode: null, queueCap: null });
+    expect((await say('settings', '/queue sideways')).body.message.reply).toContain('"sideways" is not understood');
+  });
+
+  test('from somebody who may not give one is a message like any other', async () => {
+    const stranger = await say('stranger', '/stop', { sender: { id: 'somebody' } });
+    expect(stranger.body).toMatchObject({ disposition: 'queued', message: { status: 'waiting' } });
+    const owner = await say('stranger', '/stop', { sender: { id: 'the-owner' } });
+    expect(owner.body.disposition).toBe('command');
+  });
+
+  test('/compact takes its turn in the session', async () => {
+    const answer = await say('compact', '/compact keep the numbers');
+    expect(answer.body).toMatchObject({ disposition: 'command', message: { kind: 'compaction', status: 'waiting' } });
+  });
+});
+
+describe('a message that finds its session busy', () => {
+  test.each([
+    ['steer', 'steered', 'waiting'],
+    ['steer-backlog', 'steered', 'waiting'],
+    ['followup', 'queued', 'waiting'],
+    ['collect', 'queued', 'waiting'],
+    ['reject', 'rejected', 'dropped'],
+    ['interrupt', 'interrupting', 'waiting'],
+    ['rollback', 'interrupting', 'waiting'],
+  ])('in mode %s is %s', async (mode, disposition, status) => {
+    const session = `busy-${mode}`;
+    const { done } = await busy(session);
+    expect((await say(session, 'meanwhile', { mode })).body).toMatchObject({ disposition, message: { status } });
+    await holder.rig.post(`/v1/sessions/${session}/abort`, {});
+    await done;
+  });
+
+  test('takes the mode from itself, then from the session', async () => {
+    const { rig } = holder;
+    await say('order', '/queue followup');
+    const { done } = await busy('order');
+    expect((await say('order', 'as the session says')).body.disposition).toBe('queued');
+    expect((await say('order', '/queue reject as I say')).body).toMatchObject({
+      disposition: 'rejected',
+      message: { text: 'as I say', error: { code: 'busy' } },
+    });
+    await rig.post('/v1/sessions/order/abort', {});
+    await done;
+  });
+
+  test('over the cap takes the place of the oldest, or of itself, with the reason on the row (G5)', async () => {
+    const { rig } = holder;
+    await say('cap', '/queue cap:2 drop:old');
+    const { done } = await busy('cap');
+    const sent = [];
+    for (const text of ['one', 'two', 'three']) sent.push((await say('cap', text)).body.message.id);
+    expect((await rig.get(`/v1/messages/${sent[0]}`)).body).toMatchObject({
+      status: 'dropped',
+      error: { code: 'overflow' },
+    });
+    await say('cap', '/queue drop:new');
+    expect((await say('cap', 'four')).body).toMatchObject({
+      disposition: 'rejected',
+      message: { error: { code: 'overflow' } },
+    });
+    await rig.post('/v1/sessions/cap/abort', {});
+    await done;
+  });
+});

@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest';
+import { useApiRig } from './use-api-rig.ts';
+
+const holder = useApiRig();
+
+async function poll() {
+  const answer = await holder.rig.post('/v1/agents/main/heartbeat');
+  expect(answer.status).toBe(202);
+  return answer.body;
+}
+
+async function pollOf(id: string) {
+  const all = (await holder.rig.get('/v1/heartbeats?agent=main&limit=100')).body.items;
+  return all.find((one: { id: string }) => one.id === id);
+}
+
+/** Makes the next answer of the main session this one. */
+async function answerWith(text: string): Promise<void> {
+  await holder.rig.rows(
+    `update holdfast.inbox set body = jsonb_set(body::jsonb, '{text}', to_jsonb((body ->> 'text') || $1::text))::json
+    where kind = 'heartbeat' and status = 'waiting'`,
+    [` [[reply: ${text}]]`],
+  );
+}
+
+describe('a poll that somebody asks for', () => {
+  test('waits in the main session with the prompt and the time', async () => {
+    const { rig } = holder;
+    const made = await poll();
+    expect(made).toMatchObject({
+      agentId: 'main',
+      sessionKey: 'agent:main:main',
+      trigger: 'manual',
+      status: 'fired',
+      reason: null,
+      result: null,
+    });
+    expect((await rig.get(`/v1/messages/${made.messageId}`)).body).toMatchObject({
+      kind: 'heartbeat',
+      status: 'waiting',
+      text: expect.stringMatching(
+        /^Read HEARTBEAT\.md if it exists[^\n]+reply HEARTBEAT_OK\.\nCurrent time: \w{3} \d{4}-\d\d-\d\d \d\d:\d\d UTC$/,
+      ),
+    });
+    expect(rig.rings.at(-1)).toMatchObject({ kind: 'heartbeat', lane: 'main' });
+    await answerWith('HEARTBEAT_OK');
+    await rig.work('main');
+    expect(await pollOf(made.id)).toMatchObject({ result: 'acknowledged', turnId: expect.any(String) });
+  });
+
+  test('that is acknowledged leaves no trace in what the model sees, and its rows stay (G15)', async () => {
+    const { rig } = holder;
+    await rig.post('/v1/sessions/main/messages', { text: 'Remember seven. [[reply: Seven.]]' });
+    await rig.work('main');
+    await poll();
+    await answerWith('HEARTBEAT_OK');
+    await rig.work('main');
+    await rig.post('/v1/sessions/main/messages', { text: 'Which number? [[reply: It was seven.]]' });
+    await rig.work('main');
+    const sent = JSON.stringify(rig.turns.scripted.requests.at(-1)?.body);
+    expect(sent).toContain('Remember seven.');
+    expect(sent).not.toContain('Read HEARTBEAT.md');
+    expect(sent).not.toContain('HEARTBEAT_OK');
+    const all = (await rig.get('/v1/sessions/main/transcript?state=all')).body.items;
+    expect(all.filter(({ state }: { state: string }) => state === 'pruned')).toHaveLength(4);
+    const active = (await rig.get('/v1/sessions/main/transcript')).body.items;
+    expect(active.map(({ content }: { content: { text: string }[] }) => content[0]?.text.split(' ')[0])).toEqual([
+      'Remember',
+      'Seven.',
+      'Which',
+      'It',
+    ]);
+    // The next entry follows what came before the poll.
+    expect(active[2].parentId).toBe(active[1].id);
+    // The request of the poll is still derivable, with the poll.
+    const turn = (await rig.get('/v1/turns?kind=heartbeat')).body.items[0];
+    const derived = await rig.get(`/v1/turns/${turn.id}/requests/1`);
+    expect(JSON.stringify(derived.body)).toContain('Read HEARTBEAT.md');
+  });
+
+  test('with an alert is kept and told once a day', async () => {
+    const { rig } = holder;
+    const first = await poll();
+    await answerWith('The disk is full.');
+    await rig.work('main');
+    expect(await pollOf(first.id)).toMatchObject({ result: 'alert' });
+    const turns = (await rig.get('/v1/turns?kind=heartbeat&limit=1')).body.items;
+    expect(turns[0]).toMatchObject({ status: 'completed', reply: 'The disk is full.' });
+    const second = await poll();
+    await answerWith('The disk is full.');
+    await rig.work('main');
+    expect(await pollOf(second.id)).toMatchObject({ result: 'duplicate' });
+    expect((await rig.get('/v1/turns?kind=heartbeat&limit=1')).body.items[0]).toMatchObject({
+      status: 'silent',
+      reply: null,
+    });
+    const third = await poll();
+    await answerWith('The disk is on fire.');
+    await rig.work('main');
+    expect(await pollOf(third.id)).toMatchObject({ result: 'alert' });
+  });
+
+  test('may say three hundred characters beside the token, and is told without it when it says more', async () => {
+    const { rig } = holder;
+    const quiet = await poll();
+    await answerWith(`HEARTBEAT_OK ${'x'.repeat(300)}`);
+    await rig.work('main');
+    expect(await pollOf(quiet.id)).toMatchObject({ result: 'acknowledged' });
+    await poll();
+    await answerWith(`HEARTBEAT_OK ${'x'.repeat(301)}`);
+    await rig.work('main');
+    expect((await rig.get('/v1/turns?kind=heartbeat&limit=1')).body.items[0].reply).toBe('x'.repeat(301));
+  });
+
+  test('reaches no channel when the target is none', async () => {
+    expect(await holder.rig.rows(`select id from holdfast.deliveries`)).toEqual([]);
+  });
+
+  test('of an agent that is not there is refused', async () => {
+    expect(await holder.rig.post('/v1/agents/nobody/heartbeat')).toMatchObject({
+      status: 404,
+      body: { code: 'unknown_agent' },
+    });
+  });
+});

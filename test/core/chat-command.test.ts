@@ -1,0 +1,76 @@
+// Which texts are commands, what they set, and who may give them.
+import { describe, expect, test } from 'vitest';
+import { isReset, mayCommand, readChatCommand, takeDirectives } from '../../src/core/chat-command.ts';
+
+test.each([
+  ['/stop', { kind: 'stop' }],
+  [' /STOP! ', { kind: 'stop' }],
+  ['/status', { kind: 'status' }],
+  ['/compact', { kind: 'compact', instructions: '' }],
+  ['/compact keep the numbers', { kind: 'compact', instructions: 'keep the numbers' }],
+  ['/think', { kind: 'think', level: null }],
+  ['/think HIGH', { kind: 'think', level: 'high' }],
+  ['/queue', { kind: 'queue', change: null }],
+  ['/queue steer', { kind: 'queue', change: { queueMode: 'steer' } }],
+  [
+    '/queue collect debounce:2s cap:25 drop:oldest',
+    { kind: 'queue', change: { queueMode: 'collect', queueDebounceMs: 2000, queueCap: 25, queueDrop: 'old' } },
+  ],
+  ['/queue cap=3', { kind: 'queue', change: { queueCap: 3 } }],
+  [
+    '/queue default',
+    { kind: 'queue', change: { queueMode: null, queueDebounceMs: null, queueCap: null, queueDrop: null } },
+  ],
+])('%j is a command', (text, command) => {
+  expect(readChatCommand(text)).toEqual(command);
+});
+
+test.each([
+  'stop',
+  'please /stop',
+  '/stop it',
+  '/stopped',
+  '/new',
+  'what does /status do?',
+  '/queue steer look at this',
+  '',
+])('%j is something to be answered', (text) => {
+  expect(readChatCommand(text)).toBeNull();
+});
+
+test.each(['/queue sideways', '/queue steer cap:0', '/queue collect drop:all', '/think harder'])(
+  '%j is explained to its sender',
+  (text) => {
+    const command = readChatCommand(text);
+    expect(command?.kind).toBe('mistaken');
+    expect(command).toHaveProperty('reply', expect.stringContaining(text.split(' ').at(-1) ?? ''));
+  },
+);
+
+describe('directives within a message', () => {
+  test('hold for that message and are taken out of it', () => {
+    expect(takeDirectives('/queue steer look at\nthis')).toEqual({ text: 'look at\nthis', mode: 'steer' });
+    expect(takeDirectives('look /think high at this')).toEqual({ text: 'look at this', thinking: 'high' });
+    expect(takeDirectives('look\n  at this /queue interrupt')).toEqual({ text: 'look\n  at this', mode: 'interrupt' });
+  });
+
+  test('words that are none stay where they are', () => {
+    for (const text of ['the /queue is long', 'a/queue steer', '/think about it', '  two  blanks  ']) {
+      expect(takeDirectives(text)).toEqual({ text });
+    }
+  });
+});
+
+test('a trigger begins a new session alone or with what is to be said there', () => {
+  const triggers = ['/new', '/reset'];
+  expect(['/new', ' /NEW ', '/reset hello', '/new\nhello'].every((text) => isReset(text, triggers))).toBe(true);
+  expect(['/newer', 'hello /new', ''].some((text) => isReset(text, triggers))).toBe(false);
+});
+
+test('who is configured as owner may command, and nobody else who has a name', () => {
+  const from = (id: string) => ({ text: '/stop', sender: { id } });
+  expect(mayCommand(from('42'), ['42'])).toBe(true);
+  expect(mayCommand(from('43'), ['42'])).toBe(false);
+  expect(mayCommand({ text: '/stop' }, ['42'])).toBe(true);
+  expect(mayCommand(from('43'), [])).toBe(true);
+});

@@ -1,0 +1,137 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { aftermathOf, restAfter } from '../../../src/core/schedule/error-backoff.ts';
+import { planTicks, type DueCron, type MisfirePolicy, type Tick } from '../../../src/core/schedule/plan-ticks.ts';
+import type { Timetable } from '../../../src/core/schedule/timetable.ts';
+
+const SECOND = 1000;
+const everySecond: Timetable = { kind: 'every', everyMs: SECOND, anchorMs: 0 };
+
+function due(more: Partial<DueCron>): DueCron {
+  return {
+    timetable: everySecond,
+    slotMs: 10 * SECOND,
+    staggerMs: 0,
+    notBeforeMs: null,
+    policy: 'run_once',
+    maxCatchUp: 5,
+    nowMs: 10 * SECOND,
+    ...more,
+  };
+}
+
+const told = (ticks: readonly Tick[]): string[] =>
+  ticks.map((tick) =>
+    tick.kind === 'fire' ? `fire ${tick.slotMs / SECOND}` : `${tick.kind} ${tick.slotMs / SECOND} ${tick.reason}`,
+  );
+
+test('a slot that is due fires, and the next follows from it', () => {
+  expect(planTicks(due({ nowMs: 10_400 }))).toEqual({
+    ticks: [{ kind: 'fire', slotMs: 10_000 }],
+    nextSlotMs: 11_000,
+    isBehind: false,
+  });
+});
+
+test('nothing is due before its time and its stagger', () => {
+  expect(planTicks(due({ nowMs: 9_999 })).ticks).toEqual([]);
+  expect(planTicks(due({ nowMs: 10_499, staggerMs: 500 })).ticks).toEqual([]);
+  expect(told(planTicks(due({ nowMs: 10_500, staggerMs: 500 })).ticks)).toEqual(['fire 10']);
+});
+
+describe('missed slots', () => {
+  test.each<[MisfirePolicy, string[]]>([
+    ['run_once', ['missed 10 superseded', 'missed 11 superseded', 'missed 12 superseded', 'fire 13']],
+    ['run_all', ['missed 10 superseded', 'missed 11 superseded', 'fire 12', 'fire 13']],
+    ['skip', ['skipped 10 late', 'skipped 11 late', 'skipped 12 late', 'fire 13']],
+  ])('%s', (policy, expected) => {
+    expect(told(planTicks(due({ policy, nowMs: 13_900, maxCatchUp: 2 })).ticks)).toEqual(expected);
+  });
+
+  test('a daily slot that is an hour late fires once, unless the policy makes up for nothing', () => {
+    const daily: Timetable = { kind: 'every', everyMs: 86_400_000, anchorMs: 0 };
+    const late = due({ timetable: daily, slotMs: 86_400_000, nowMs: 90_000_000 });
+    expect(told(planTicks(late).ticks)).toEqual(['fire 86400']);
+    expect(told(planTicks({ ...late, policy: 'skip' }).ticks)).toEqual(['skipped 86400 late']);
+    expect(told(planTicks({ ...late, policy: 'skip', nowMs: 86_459_000 }).ticks)).toEqual(['fire 86400']);
+  });
+
+  test('slots in the rest after a failure are passed over', () => {
+    expect(told(planTicks(due({ nowMs: 12_000, notBeforeMs: 12_000 })).ticks)).toEqual([
+      'skipped 10 backoff',
+      'skipped 11 backoff',
+      'fire 12',
+    ]);
+  });
+
+  test('a very long absence is worked off in bounded plans, told of together', () => {
+    const plan = planTicks(due({ nowMs: 10_000_000 }));
+    expect(plan.isBehind).toBe(true);
+    expect(plan.ticks).toEqual([{ kind: 'missed', slotMs: 10_000, reason: 'superseded', count: 5_000 }]);
+    expect(plan.nextSlotMs).toBe(5_010_000);
+  });
+});
+
+test('every slot gets exactly one fate, whatever the policy and however often one looks (G20)', () => {
+  const policyArb = fc.constantFrom<MisfirePolicy>('run_once', 'run_all', 'skip');
+  fc.assert(
+    fc.property(
+      policyArb,
+      fc.array(fc.integer({ min: 1, max: 30_000 }), { minLength: 1, maxLength: 20 }),
+      fc.integer({ min: 1, max: 8 }),
+      (policy, waits, maxCatchUp) => {
+        let nowMs = 10_000;
+        let slotMs = 10_000;
+        const fates: number[] = [];
+        for (const wait of waits) {
+          nowMs += wait;
+          const plan = planTicks(due({ policy, maxCatchUp, slotMs, nowMs }));
+          for (const tick of plan.ticks) {
+            const count = tick.kind === 'fire' ? 1 : tick.count;
+            for (let n = 0; n < count; n += 1) fates.push(tick.slotMs + n * SECOND);
+          }
+          slotMs = plan.nextSlotMs!;
+        }
+        expect(fates).toEqual(fates.map((_, at) => 10_000 + at * SECOND));
+        expect(slotMs).toBe(10_000 + fates.length * SECOND);
+      },
+    ),
+  );
+});
+
+describe('after a run', () => {
+  const cron = { isOneShot: false, isDeletedAfterRun: false, failures: 0, isManual: false };
+  const failed = { kind: 'failed' as const, code: 'model_overloaded', message: 'busy' };
+
+  test('rests grow from 30 seconds to an hour', () => {
+    expect([1, 2, 3, 4, 5, 9].map(restAfter)).toEqual([30_000, 60_000, 300_000, 900_000, 3_600_000, 3_600_000]);
+  });
+
+  test('a failure makes it rest, the tenth in a row switches it off', () => {
+    expect(aftermathOf(failed, { ...cron, failures: 2 }, 1000)).toMatchObject({
+      failures: 3,
+      notBeforeMs: 301_000,
+      disabledReason: null,
+    });
+    expect(aftermathOf(failed, { ...cron, failures: 9 }, 1000)).toMatchObject({ failures: 10, isNoticeOwed: true });
+  });
+
+  test('what happens once is tried again three times, if the failure may pass', () => {
+    const once = { ...cron, isOneShot: true };
+    expect(aftermathOf(failed, once, 1000)).toMatchObject({ retrySlotMs: 31_000, disabledReason: null });
+    expect(aftermathOf(failed, { ...once, failures: 3 }, 1000)).toMatchObject({
+      retrySlotMs: null,
+      isNoticeOwed: true,
+    });
+    expect(aftermathOf({ ...failed, code: 'unknown_model' }, once, 1000)).toMatchObject({
+      retrySlotMs: null,
+      isNoticeOwed: true,
+    });
+  });
+
+  test('a run that somebody asked for or stopped changes nothing', () => {
+    const before = { failures: 4, notBeforeMs: null, retrySlotMs: null, disabledReason: null, isNoticeOwed: false };
+    expect(aftermathOf(failed, { ...cron, failures: 4, isManual: true }, 1000)).toEqual(before);
+    expect(aftermathOf({ kind: 'cancelled' }, { ...cron, failures: 4 }, 1000)).toEqual(before);
+  });
+});

@@ -1,0 +1,235 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { textOf } from '../../../src/core/content.ts';
+import { EventFrames } from '../../../src/core/stream/event-frames.ts';
+import { createAnswerReducer, STEPS } from '../../../src/core/stream/reduce-answer.ts';
+import { eventsOfBody, parseStreamEvent, type StreamEvent } from '../../../src/core/stream/stream-event.ts';
+import { end, reduce, rules, START, textBlock, toolBlock, type Reduced } from './answer-events.ts';
+
+const CALL = { id: 'toolu_0', name: 'read' };
+
+describe('the events of one answer', () => {
+  test('become its blocks, usage and stop reason', () => {
+    const { answer } = reduce([
+      START,
+      ...textBlock(0, 'Hel', 'lo'),
+      ...toolBlock(1, CALL, '{"path":', '"a"}'),
+      ...end(),
+    ]);
+    expect(answer).toEqual({
+      id: 'msg_1',
+      model: 'm',
+      content: [
+        { type: 'text', text: 'Hello' },
+        { type: 'tool_use', id: 'toolu_0', name: 'read', input: { path: 'a' } },
+      ],
+      stopReason: 'end_turn',
+      usage: { inputTokens: 7, outputTokens: 5, cacheReadTokens: 3, cacheWriteTokens: 0 },
+    });
+  });
+
+  test('report text that joins to what textOf gives, one report per event', () => {
+    const events = [
+      START,
+      ...textBlock(0, ' ', '\n', 'a', ' b'),
+      { type: 'ping' },
+      ...textBlock(1, ' '),
+      ...textBlock(2, 'c'),
+      ...end(),
+    ];
+    const { answer, deltas } = reduce(events);
+    expect(deltas).toHaveLength(events.length);
+    expect(deltas.join('')).toBe(textOf(answer.content));
+    expect(answer.content).toHaveLength(2);
+  });
+
+  test('drop blank texts, which the provider refuses when they come back (G12)', () => {
+    expect(reduce([START, ...textBlock(0), ...textBlock(1, ' \n'), ...end()]).answer.content).toEqual([]);
+  });
+
+  test('keep thinking with its signature, and pass over what nobody asked for', () => {
+    const { answer } = reduce([
+      START,
+      { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'hm' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 'sig' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'new_delta' } },
+      { type: 'content_block_start', index: 1, content_block: { type: 'redacted_thinking', data: 'xyz' } },
+      {
+        type: 'content_block_start',
+        index: 2,
+        content_block: { type: 'server_tool_use', id: 's', name: 'n', input: {} },
+      },
+      { type: 'something_new' },
+      ...end(),
+    ]);
+    expect(answer.content).toEqual([
+      { type: 'thinking', thinking: 'hm', signature: 'sig' },
+      { type: 'redacted_thinking', data: 'xyz' },
+    ]);
+  });
+
+  test.each<[string, () => unknown]>([
+    ['no JSON', () => parseStreamEvent('data')],
+    ['JSON without a type', () => parseStreamEvent('{"n":1}')],
+    ['a delta without its block', () => reduce(textBlock(0, 'x').slice(1))],
+    ['a block before the message', () => reduce(textBlock(0))],
+    ['a message without an id', () => reduce([parseStreamEvent('{"type":"message_start","message":{}}')])],
+    ['a second message', () => reduce([START, START])],
+    [
+      'text for a block that has ended',
+      () => reduce([START, ...textBlock(0, 'a'), ...textBlock(1), ...textBlock(0, 'b').slice(1)]),
+    ],
+    ['no message', () => eventsOfBody({ type: 'error' })],
+  ])('are malformed when one is %s', (_, act) => {
+    expect(act).toThrow(expect.objectContaining({ name: 'StreamFault', type: 'malformed_stream' }));
+  });
+
+  test('make no answer before message_stop, nor without a stop reason (G12)', () => {
+    const reducer = createAnswerReducer(rules());
+    for (const event of [START, ...textBlock(0, 'a'), ...end().slice(0, 1)]) reducer.take(event);
+    expect(reducer.answer).toBeNull();
+    expect(() => reduce([START, { type: 'message_stop' }])).toThrow('without a message or a stop reason');
+  });
+
+  test('that say what went wrong are thrown as it was said', () => {
+    const error: StreamEvent = {
+      type: 'error',
+      error: { type: 'overloaded_error', message: 'busy', details: { error_code: 'x' } },
+    };
+    expect(() => reduce([START, error])).toThrow(
+      expect.objectContaining({ type: 'overloaded_error', message: 'busy', errorCode: 'x' }),
+    );
+  });
+
+  test('after message_stop change nothing', () => {
+    const reducer = createAnswerReducer(rules());
+    for (const event of [START, ...textBlock(0, 'a'), ...end()]) reducer.take(event);
+    expect(reducer.take({ type: 'message_stop' })).toBe('');
+    expect(textOf(reducer.answer?.content ?? [])).toBe('a');
+  });
+});
+
+describe('an answer that comes as one body', () => {
+  test('is the same as if it had been streamed', () => {
+    const streamed = reduce([
+      START,
+      ...textBlock(0, 'Hello'),
+      ...toolBlock(1, CALL, '{"path":"a"}'),
+      ...end('tool_use'),
+    ]).answer;
+    const body = {
+      id: 'msg_1',
+      model: 'm',
+      content: [
+        { type: 'text', text: 'Hello' },
+        { type: 'tool_use', ...CALL, input: { path: 'a' } },
+      ],
+      stop_reason: 'tool_use',
+      usage: { input_tokens: 7, output_tokens: 5, cache_read_input_tokens: 3 },
+    };
+    const { answer, deltas } = reduce(eventsOfBody(body));
+    expect(answer).toEqual(streamed);
+    expect(deltas.join('')).toBe('Hello');
+  });
+
+  test('may hold the arguments of a call as a text', () => {
+    const content = [{ type: 'tool_use', ...CALL, input: '{"path":"a"}' }];
+    const { answer } = reduce(eventsOfBody({ id: 'm', model: 'm', content, stop_reason: 'tool_use' }));
+    expect(answer.content).toMatchObject([{ input: { path: 'a' } }]);
+  });
+});
+
+test('every step leaves an answer that needs nothing as it is', () => {
+  const { answer } = reduce([START, ...textBlock(0, 'a'), ...toolBlock(1, CALL, '{"a":1}'), ...end('tool_use')]);
+  expect(answer).not.toHaveProperty('repairs');
+  expect(STEPS.map(({ name }) => name)).toEqual([
+    'drop-blank-text',
+    'call-ids',
+    'tool-names',
+    'read-arguments',
+    'decode-arguments',
+    'repair-arguments',
+    'mark-malformed',
+    'stop-reason',
+    'unknown-tools',
+  ]);
+});
+
+test('the same bytes make the same answer, however they are cut', () => {
+  const anyText = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'é', '🙂', ' ', '\n', '<', '&') }), {
+    maxLength: 6,
+  });
+  const anyCall = fc.record({
+    id: fc.constantFrom('toolu_1', 'toolu_2', '', 'functions.read:0'),
+    name: fc.constantFrom('read', ' Read ', 'functions.exec:1', 'nothing', ''),
+    parts: fc.array(fc.constantFrom('{"a":', '1', '}', '"x"', '🙂'), { maxLength: 4 }),
+  });
+  const anyBlock = fc.oneof(anyText, anyCall);
+  const anyReason = fc.constantFrom('end_turn', 'tool_use', 'max_tokens', 'sensitive', 'other');
+  fc.assert(
+    fc.property(
+      fc.array(anyBlock, { maxLength: 5 }),
+      anyReason,
+      fc.array(fc.nat(60), { maxLength: 60 }),
+      (blocks, reason, cuts) => {
+        const events = [
+          START,
+          ...blocks.flatMap((block, index) =>
+            Array.isArray(block) ? textBlock(index, ...block) : toolBlock(index, block, ...block.parts),
+          ),
+          ...end(reason),
+        ];
+        const replacements = [
+          { from: 'ab', to: 'X' },
+          { from: 'b🙂', to: '' },
+        ];
+        const whole = reduce(events, { replacements });
+        const cut = reduceBytes(events, cuts, replacements);
+        expect(cut.answer).toEqual(whole.answer);
+        expect(cut.deltas.join('')).toBe(textOf(whole.answer.content));
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+/** The events as the bytes of a stream that is cut into pieces of these sizes, in the middle of characters too. */
+function reduceBytes(
+  events: readonly StreamEvent[],
+  cuts: readonly number[],
+  replacements: { from: string; to: string }[],
+): Reduced {
+  const bytes = new TextEncoder().encode(
+    events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''),
+  );
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  const frames = new EventFrames();
+  const reducer = createAnswerReducer(rules({ replacements }));
+  const deltas: string[] = [];
+  let from = 0;
+  for (const size of [...cuts, bytes.length]) {
+    const piece = decoder.decode(bytes.subarray(from, from + size), { stream: true });
+    for (const data of frames.push(piece)) deltas.push(reducer.take(parseStreamEvent(data)));
+    from += size;
+  }
+  if (reducer.answer === null) throw new Error('The bytes make no answer.');
+  return { answer: reducer.answer, deltas };
+}
+
+test('a long answer in many pieces costs no more than what it holds', () => {
+  const reducer = createAnswerReducer(rules({ replacements: [{ from: 'secret name', to: 'it' }] }));
+  const startedAt = performance.now();
+  reducer.take(START);
+  reducer.take({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } });
+  for (let count = 0; count < 100_000; count += 1) {
+    reducer.take({
+      type: 'content_block_delta',
+      index: 0,
+      delta: { type: 'text_delta', text: count < 50_000 ? ' ' : 'secret ' },
+    });
+  }
+  for (const event of end()) reducer.take(event);
+  expect(textOf(reducer.answer?.content ?? [])).toHaveLength(400_000);
+  expect(performance.now() - startedAt).toBeLessThan(3000);
+});

@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createReplacer, replacingAll, type Replacement } from '../../../src/core/stream/replace-text.ts';
+import { createRequestTransform } from '../../../src/core/stream/transform-request.ts';
+
+const WORDS: Replacement[] = [
+  { from: 'Open', to: 'Closed' },
+  { from: 'OpenDoor', to: 'never' },
+  { from: 'a.b', to: '$&' },
+  { from: '🙂', to: ':)' },
+];
+
+test('of two that fit at one place the first is taken, and what was put in is not looked at again', () => {
+  expect(replacingAll(WORDS)('OpenDoor a.b aXb 🙂')).toBe('ClosedDoor $& aXb :)');
+  expect(
+    replacingAll([
+      { from: 'a', to: 'b' },
+      { from: 'b', to: 'c' },
+    ])('ab'),
+  ).toBe('bc');
+});
+
+test('a text in pieces becomes what the whole text becomes', () => {
+  const anyUnit = fc.constantFrom('a', 'b', 'ab', 'ba', '\ud83d', '\ude42');
+  const anyReplacement = fc.record({
+    from: fc.string({ unit: anyUnit, minLength: 1, maxLength: 4 }),
+    to: fc.string({ maxLength: 3 }),
+  });
+  fc.assert(
+    fc.property(
+      fc.array(anyReplacement, { minLength: 1, maxLength: 4 }),
+      fc.array(fc.string({ unit: anyUnit, maxLength: 5 }), { maxLength: 8 }),
+      (replacements, pieces) => {
+        const replacer = createReplacer(replacements);
+        const made = pieces.map((piece) => replacer.push(piece)).join('') + replacer.end();
+        expect(made).toBe(replacingAll(replacements)(pieces.join('')));
+      },
+    ),
+    { numRuns: 1000 },
+  );
+});
+
+test('only what may be the beginning of something to replace is held back', () => {
+  const replacer = createReplacer(WORDS);
+  expect(replacer.push('hello Ope')).toBe('hello ');
+  expect(replacer.push('ra')).toBe('Oper');
+  expect(replacer.push('.')).toBe('');
+  expect(replacer.end()).toBe('a.');
+});
+
+describe('a request', () => {
+  const transform = createRequestTransform([
+    { from: 'Holdfast', to: 'the product' },
+    { from: 'gone', to: '' },
+  ]);
+
+  test('is transformed in the texts of both roles, the system prompt and results, and nowhere else', () => {
+    const made = transform({
+      system: [{ type: 'text', text: 'Holdfast runs you.', cache_control: { type: 'ephemeral' } }],
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'What is Holdfast?' }] },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'Holdfast', signature: 's' },
+            { type: 'tool_use', id: 'a', name: 'read', input: { path: 'Holdfast' } },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            { type: 'tool_result', tool_use_id: 'a', content: 'Holdfast' },
+            { type: 'tool_result', tool_use_id: 'b', content: [{ type: 'text', text: 'gone' }] },
+          ],
+        },
+      ],
+    });
+    expect(made.system[0]?.text).toBe('the product runs you.');
+    expect(made.messages).toMatchObject([
+      { content: [{ text: 'What is the product?' }] },
+      { content: [{ thinking: 'Holdfast' }, { input: { path: 'Holdfast' } }] },
+      { content: [{ content: 'the product' }, { content: [{ text: '(empty)' }] }] },
+    ]);
+  });
+
+  test('with nothing to replace keeps its messages, and what was made of a message is made once', () => {
+    const plain = { role: 'user' as const, content: [{ type: 'text' as const, text: 'hello' }] };
+    const named = { role: 'user' as const, content: [{ type: 'text' as const, text: 'Holdfast' }] };
+    const first = transform({ system: [], messages: [plain, named] }).messages;
+    const second = transform({ system: [], messages: [plain, named] }).messages;
+    expect(first[0]).toBe(plain);
+    expect(second[1]).toBe(first[1]);
+  });
+});

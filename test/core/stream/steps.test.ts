@@ -1,0 +1,199 @@
+// What the steps put right in a whole answer, one after another.
+import { describe, expect, test } from 'vitest';
+import { textOf } from '../../../src/core/content.ts';
+import type { ModelMessage } from '../../../src/core/model-request.ts';
+import type { AnswerRules } from '../../../src/core/stream/draft-answer.ts';
+import { createToolFinder } from '../../../src/core/stream/tool-names.ts';
+import { calls, end, reduce, START, textBlock, toolBlock } from './answer-events.ts';
+
+/** The answer with one call of these arguments. */
+function called(raw: string, overrides: Partial<AnswerRules> = {}) {
+  return reduce([START, ...toolBlock(0, { id: 'toolu_0', name: 'read' }, raw), ...end('tool_use')], overrides).answer;
+}
+
+/** The answer with these calls, each without arguments. */
+function answerOf(list: { id?: unknown; name?: unknown }[], overrides: Partial<AnswerRules> = {}) {
+  return reduce([START, ...list.flatMap((call, index) => toolBlock(index, call)), ...end('tool_use')], overrides)
+    .answer;
+}
+
+describe('the name of a tool', () => {
+  const find = createToolFinder(['read', 'exec', 'Web_Fetch', 'session_status', 'tool_x', 'read2']);
+
+  test.each([
+    ['read', 'read'],
+    [' read\n', 'read'],
+    ['READ', 'read'],
+    ['web_fetch', 'Web_Fetch'],
+    ['functions.read', 'read'],
+    ['functions.read:3', 'read'],
+    ['functions_exec', 'exec'],
+    ['tools/exec', 'exec'],
+    ['anthropic:exec', 'exec'],
+    ['default_api.session_status', 'session_status'],
+    ['mcp__files__read', 'read'],
+    ['read:0', 'read'],
+    ['"exec"', 'exec'],
+    ['exec()', 'exec'],
+    ['read<|channel|>json', 'read'],
+    ['tool_x', 'tool_x'],
+    ['read2', 'read2'],
+    ['reader', null],
+    ['nothing', null],
+    ['', null],
+    ['read exec', null],
+    [`${'x'.repeat(300)}.read`, null],
+  ])('%j means %j', (written, found) => {
+    expect(find(written)).toBe(found);
+  });
+
+  test('is found in the id of the call when there is none', () => {
+    const { content, repairs } = answerOf([{ id: 'functions.exec:0', name: '' }, { id: 'call_read_1' }]);
+    expect(content).toMatchObject([
+      { id: 'functions_exec_0', name: 'exec' },
+      { id: 'call_read_1', name: 'read' },
+    ]);
+    expect(repairs?.filter(({ step }) => step === 'tool-names')).toEqual([
+      { step: 'tool-names', callId: 'functions_exec_0', was: '' },
+      { step: 'tool-names', callId: 'call_read_1', was: '' },
+    ]);
+  });
+
+  test('that leads nowhere stays, in characters that providers take', () => {
+    const { content } = answerOf([
+      { id: 'a', name: 'my.tool!' },
+      { id: 'b', name: 'x'.repeat(200) },
+      { id: 'c', name: 7 },
+    ]);
+    expect(content).toMatchObject([{ name: 'my_tool_' }, { name: 'x'.repeat(64) }, { name: 'unnamed_tool' }]);
+  });
+});
+
+describe('the id of a call', () => {
+  test('is made up where it is missing, double, or taken by an earlier call', () => {
+    const messages: ModelMessage[] = [
+      { role: 'user', content: [{ type: 'text', text: 'go' }] },
+      ...calls({ id: 'toolu_old', name: 'read' }, { id: 'call_auto_2', name: 'read' }),
+    ];
+    const { content, repairs } = answerOf(
+      [
+        { name: 'read' },
+        { id: 'toolu_1', name: 'read' },
+        { id: 'toolu_1', name: 'read' },
+        { id: 'toolu_old', name: 'read' },
+      ],
+      { messages },
+    );
+    expect(content.map((block) => (block.type === 'tool_use' ? block.id : ''))).toEqual([
+      'call_auto_1',
+      'toolu_1',
+      'call_auto_3',
+      'call_auto_4',
+    ]);
+    expect(repairs).toContainEqual({ step: 'call-ids', callId: 'call_auto_4', was: 'toolu_old' });
+  });
+
+  test('that is made up differs from call to call of a turn, though nothing of the turn is in view', () => {
+    const ids = [1, 2, 3].map((callNo) => answerOf([{ name: 'read' }], { callNo, messages: [] }).content[0]);
+    expect(ids).toMatchObject([{ id: 'call_auto_1' }, { id: 'call_auto_1001' }, { id: 'call_auto_2001' }]);
+  });
+
+  test('in characters that providers refuse is written in others', () => {
+    expect(answerOf([{ id: 'functions.read:0', name: 'read' }]).content).toMatchObject([{ id: 'functions_read_0' }]);
+  });
+});
+
+describe('the arguments of a call', () => {
+  test.each(['{"path": "a', '[1]', '"text"', 'null', '{} {}'])('that are %s keep the call, and mark it', (raw) => {
+    const answer = called(raw);
+    expect(answer.content).toMatchObject([{ type: 'tool_use', input: {} }]);
+    expect(answer.malformedInputs).toEqual({ toolu_0: raw });
+  });
+
+  test('may be none', () => {
+    expect(called('')).toMatchObject({ content: [{ input: {} }] });
+    expect(called('')).not.toHaveProperty('malformedInputs');
+  });
+
+  test('are repaired where they can be, and what was there is noted', () => {
+    const answer = called("{path: 'a'}", { repairArguments: (raw) => (raw === "{path: 'a'}" ? { path: 'a' } : null) });
+    expect(answer.content).toMatchObject([{ input: { path: 'a' } }]);
+    expect(answer).not.toHaveProperty('malformedInputs');
+    expect(answer.repairs).toEqual([{ step: 'repair-arguments', callId: 'toolu_0', was: "{path: 'a'}" }]);
+  });
+
+  test('are decoded in every text, once, where the provider encodes them', () => {
+    const decodeText = (text: string) =>
+      text.replaceAll('&lt;', '<').replaceAll('&quot;', '"').replaceAll('&amp;', '&');
+    const raw = '{"command":"a &lt; b &amp;lt; c","list":["&lt;",{"&lt;k":1}],"n":1}';
+    expect(called(raw, { decodeText }).content).toMatchObject([
+      { input: { command: 'a < b &lt; c', list: ['<', { '<k': 1 }], n: 1 } },
+    ]);
+    expect(called('{&quot;path&quot;:&quot;a&quot;}', { decodeText }).content).toMatchObject([
+      { input: { path: 'a' } },
+    ]);
+    const repaired = called("{path: '&lt;'}", { decodeText, repairArguments: () => ({ path: '&lt;' }) });
+    expect(repaired.content).toMatchObject([{ input: { path: '<' } }]);
+    expect(called(raw).content).toMatchObject([{ input: { command: 'a &lt; b &amp;lt; c' } }]);
+  });
+});
+
+describe('the reason of the end', () => {
+  test.each([
+    ['sensitive', 'sensitive'],
+    ['content_filter', 'sensitive'],
+    ['SAFETY', 'sensitive'],
+    ['something_new', 'unhandled'],
+  ])('%s makes of the answer what it said and a note, without calls', (wire, stopReason) => {
+    const { answer, deltas } = reduce([
+      START,
+      ...textBlock(0, 'so far'),
+      ...toolBlock(1, { id: 'a', name: 'read' }, '{"cut'),
+      ...end(wire),
+    ]);
+    expect(answer.stopReason).toBe(stopReason);
+    expect(answer.wireStopReason ?? answer.stopReason).toBe(wire);
+    expect(answer.content.map(({ type }) => type)).toEqual(['text', 'text']);
+    expect(textOf(answer.content)).toContain(`so far\n[The provider stopped this answer`);
+    expect(deltas.join('')).toBe(textOf(answer.content));
+    expect(answer).not.toHaveProperty('malformedInputs');
+  });
+
+  test.each([
+    ['stop', 'end_turn'],
+    ['length', 'max_tokens'],
+    ['tool_calls', 'tool_use'],
+  ])('%s is another word for %s', (wire, stopReason) => {
+    const { answer } = reduce([START, ...textBlock(0, 'a'), ...end(wire)]);
+    expect(answer).toMatchObject({ stopReason, wireStopReason: wire, content: [{ text: 'a' }] });
+    expect(answer).not.toHaveProperty('repairs');
+  });
+});
+
+describe('a tool that does not exist', () => {
+  const prompt: ModelMessage = { role: 'user', content: [{ type: 'text', text: 'go' }] };
+  const strike = (n: number, ...names: string[]) => calls(...names.map((name, at) => ({ id: `${n}_${at}`, name })));
+  const ghost = [{ id: 'z', name: 'ghost' }];
+
+  test('called in three answers in a row ends the turn with a text', () => {
+    const messages = [prompt, ...strike(1, 'ghost'), ...strike(2, 'ghost', 'phantom')];
+    const answer = answerOf(ghost, { messages });
+    expect(answer).toMatchObject({ stopReason: 'end_turn', content: [{ type: 'text' }] });
+    expect(textOf(answer.content)).toContain('"ghost" is not available');
+    expect(answer.repairs).toEqual([{ step: 'unknown-tools', callId: null, was: 'ghost' }]);
+  });
+
+  test.each<[string, ModelMessage[]]>([
+    ['two answers in a row', [prompt, ...strike(1, 'ghost')]],
+    ['another unknown tool between', [prompt, ...strike(1, 'ghost'), ...strike(2, 'phantom')]],
+    ['a known tool between', [prompt, ...strike(1, 'ghost'), ...strike(2, 'ghost', 'read'), ...strike(3, 'ghost')]],
+    ['words of the user between', [prompt, ...strike(1, 'ghost'), ...strike(2, 'ghost'), prompt]],
+  ])('is only told so after %s', (_, messages) => {
+    expect(answerOf(ghost, { messages }).content).toMatchObject([{ type: 'tool_use', name: 'ghost' }]);
+  });
+
+  test('is told so for ever where the guard is off', () => {
+    const messages = [prompt, ...Array.from({ length: 20 }, (_, at) => strike(at, 'ghost')).flat()];
+    expect(answerOf(ghost, { messages, unknownToolThreshold: 0 }).content).toMatchObject([{ type: 'tool_use' }]);
+  });
+});

@@ -1,0 +1,73 @@
+// Goal: whatever happens to a worker while it condenses a session, the history is condensed once, its memory is written once, and the
+// turn goes on as if nothing had happened. Method: as in turn-sweep.test.ts, with a turn that has to condense 26,000 tokens of history
+// before its first answer. The short form strikes the statements of the compaction alone.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
+import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
+import type { StrikePoint } from './rig/fault.ts';
+import { smallWindow } from './rig/seed-long-history.ts';
+import { nameOf, recordTurn, strike, type StrikeReport } from './rig/strike.ts';
+import { everyPoint, isFullSweep, racePoints } from './rig/sweep-points.ts';
+
+const long = { isLong: true };
+let testDatabase: TestDatabase;
+let rig: CrashRig;
+let turn: Map<string, number>;
+
+beforeAll(async () => {
+  testDatabase = await withTestDatabase();
+  rig = await startCrashRig({ databaseUrl: testDatabase.url, workers: 3, agentDefaults: smallWindow });
+  await recordTurn(rig);
+  turn = await recordTurn(rig, long);
+});
+
+afterAll(async () => {
+  await rig?.close();
+  await testDatabase?.drop();
+});
+
+function isOfCompaction({ kind }: StrikePoint): boolean {
+  return kind.includes('compaction');
+}
+
+async function strikeAll(points: StrikePoint[]): Promise<StrikeReport[]> {
+  const reports: StrikeReport[] = [];
+  for (const point of points.filter((one) => isFullSweep() || isOfCompaction(one))) {
+    reports.push(await strike(rig, point, long));
+  }
+  return reports;
+}
+
+function expectNoFaults(reports: StrikeReport[]): void {
+  const faults = reports.flatMap(({ point, violations }) => violations.map((fault) => `${nameOf(point)}: ${fault}`));
+  expect(faults).toEqual([]);
+  const missed = reports.filter(({ isReached }) => !isReached).map(({ point }) => nameOf(point));
+  expect(missed.length, `not reached: ${missed.join('; ')}`).toBeLessThanOrEqual(reports.length * 0.2);
+}
+
+test('a compaction is begun, answered and completed, each in one round trip', () => {
+  const ofCompaction = [...turn].filter(([kind]) => kind.includes('compaction'));
+  expect(Object.fromEntries(ofCompaction)).toEqual({
+    'begin-compaction': 1,
+    'compaction-answered': 1,
+    'compaction-completed': 1,
+  });
+});
+
+test('a worker killed at any round trip leaves one summary and one memory, and nothing else of it is lost (G1, G11, G12)', async () => {
+  expectNoFaults(await strikeAll(everyPoint(turn, 'kill')));
+});
+
+test('a worker that sleeps past its lease while it condenses writes nothing when it wakes (G7)', async () => {
+  const points = everyPoint(turn, 'freeze').filter(({ when }) => isFullSweep() || when === 'after');
+  expectNoFaults(await strikeAll(points));
+});
+
+test('a statement of a compaction that arrives when the session has another worker writes nothing (G7)', async () => {
+  expectNoFaults(await strikeAll(racePoints(turn)));
+});
+
+test('a statement whose outcome nobody knows is neither lost nor doubled (G23)', async () => {
+  const points = everyPoint(turn, 'cut').filter(({ when }) => isFullSweep() || when === 'after');
+  expectNoFaults(await strikeAll(points));
+});

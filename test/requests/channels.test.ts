@@ -1,0 +1,175 @@
+// Goal: what a prompt says follows the channel of its message and the knobs of the configuration, by either of their names. Method: a
+// service with several channels and with knobs turned the other way than by default, and the requests that its model server
+// received.
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { headingsOf } from './rig/prompt-text.ts';
+import { useService } from './rig/use-service.ts';
+
+const BOUNDARY = '--- SYSTEM PROMPT CACHE BOUNDARY ---';
+
+const holder = useService({
+  config: {
+    agents: {
+      defaults: { prompt_mode: 'full', userTimezone: 'America/New_York', envelopeTimezone: 'user' },
+      list: [
+        { id: 'main' },
+        {
+          id: 'provided',
+          promptContribution: {
+            stablePrefix: 'The prefix of the provider.  \r\n',
+            dynamicSuffix: 'The suffix of the provider.',
+            sectionOverrides: {
+              interactionStyle: '## Interaction Style\nSpeak softly.',
+              toolCallStyle: '## Tool Call Style\nSilently.',
+              executionBias: '## Execution Bias\nThink first.',
+            },
+          },
+        },
+        { id: 'overridden', systemPromptOverride: `Above the line.\n${BOUNDARY}\nBelow the line.` },
+        { id: 'below', chatContextPlace: 'dynamic' },
+      ],
+    },
+    workspace: { bootstrap_files: ['AGENTS.md', 'RULES.md'] },
+    plugins: [fileURLToPath(new URL('rig/named-tools.ts', import.meta.url))],
+    heartbeat: { enabled: false },
+    docs: { enabled: false },
+    memory: { citations: 'off' },
+    channels: {
+      telegram: {
+        capabilities: ['inlineButtons', 'polls'],
+        messageHints: ['Stickers are welcome.', 'A poll has two to ten options.'],
+        phone: '+1555',
+        accounts: { bot1: { name: 'Bot', details: ['dm:allowlist'] } },
+      },
+      signal: { reactions: 'extensive' },
+      discord: { enabled: false, label: 'Our Discord', groupActivation: 'always' },
+    },
+  },
+  files: { 'RULES.md': 'Only this rule.' },
+});
+
+async function requestOn(channel: string, more: object = {}) {
+  const { service } = holder;
+  return (await service.say(service.newSession(`${channel}:direct`), { text: 'hi', channel, ...more })).request;
+}
+
+describe('the channel of a message', () => {
+  test('is named in the runtime line with what it can do', async () => {
+    expect((await requestOn('telegram')).systemText).toContain(
+      ' | channel=telegram | capabilities=inlineButtons,polls | ',
+    );
+    expect((await requestOn('slack')).systemText).toContain(' | channel=slack | capabilities=none | ');
+  });
+
+  test('decides whether and how much the agent reacts', async () => {
+    expect((await requestOn('telegram')).systemText).toContain('Reactions are enabled for telegram in MINIMAL mode.');
+    expect((await requestOn('telegram')).systemText).toContain('at most 1 reaction per 5-10 exchanges');
+    expect((await requestOn('signal')).systemText).toContain('Reactions are enabled for signal in EXTENSIVE mode.');
+    expect(headingsOf((await requestOn('slack')).systemText)).not.toContain('## Reactions');
+  });
+
+  test('has its buttons in the message tool, beside the names of the channels', async () => {
+    const { systemText } = await requestOn('telegram');
+    expect(systemText).toContain('`action=send` with `buttons=[[{text,callback_data,style?}]]`');
+    expect(systemText).toMatch(/name yours in `channel` \(signal\|telegram\)/);
+    expect((await requestOn('signal')).systemText).not.toContain('callback_data');
+  });
+
+  test('has its hints for the message tool, one line each', async () => {
+    const { systemText } = await requestOn('telegram');
+    const tool = systemText.slice(systemText.indexOf('### message tool'), systemText.indexOf('## Group Chat Context'));
+    expect(tool).toMatch(/\n- Stickers are welcome\.\n- A poll has two to ten options\.\n$/);
+    expect((await requestOn('signal')).systemText).not.toContain('Stickers');
+  });
+
+  test('decides how the agent takes part in a group, which the first turn explains', async () => {
+    const group = { chatType: 'group', chatId: 'g' };
+    const { service } = holder;
+    const say = async (channel: string) =>
+      (await service.say(service.newSession(`${channel}:group`), { text: 'hi', channel, ...group })).request.systemText;
+    expect(await say('discord')).toMatch(/Activation: always-on\..*NO_REPLY/);
+    expect(await say('telegram')).toContain('Activation: trigger-only.');
+  });
+});
+
+describe('a new main session', () => {
+  test('is told of the channels, before its events and without times', async () => {
+    const { service } = holder;
+    await service.tell('main', 'E');
+    const { request } = await service.say('main', 'hi');
+    expect(request.prompt).toMatch(
+      new RegExp(
+        [
+          '^System: Our Discord: disabled',
+          'System: Signal: configured',
+          'System: Telegram: configured \\+1555',
+          'System: {3}- bot1 \\(Bot\\) \\(dm:allowlist\\)',
+          'System: \\[[\\d-]+ [\\d:]+ E[SD]T\\] E',
+          '',
+          'hi$',
+        ].join('\n'),
+      ),
+    );
+    expect((await service.say('main', 'again')).request.prompt).toBe('again');
+  });
+});
+
+describe('a knob', () => {
+  let systemText: string;
+  let prompt: string;
+
+  beforeAll(async () => {
+    const request = await requestOn('telegram', { timestamp: '2026-02-27T00:56:00Z' });
+    ({ systemText, prompt } = request);
+  });
+
+  test('workspace.bootstrap_files says which files are shown', () => {
+    const files = headingsOf(systemText).flatMap((line) => /\/([A-Z]+\.md)$/.exec(line)?.[1] ?? []);
+    expect(files).toEqual(['AGENTS.md', 'RULES.md']);
+    expect(systemText).toContain('Only this rule.');
+  });
+
+  test.each([
+    ['heartbeat.enabled', '## Heartbeats'],
+    ['docs.enabled', '## Documentation'],
+    ['sandbox.enabled', '## Sandbox'],
+    ['tts.enabled', '## Voice (TTS)'],
+    ['reasoning.enabled', '## Reasoning Format'],
+    ['owner.phone', '## Authorized Senders'],
+  ])('%s leaves its section out when it is off', (_knob, heading) => {
+    expect(headingsOf(systemText)).not.toContain(heading);
+  });
+
+  test('memory.citations leaves out how sources are named when it is off', () => {
+    expect(headingsOf(systemText)).toContain('## Memory Recall');
+    expect(systemText).not.toContain('Source: <path#line>');
+  });
+
+  test('userTimezone and envelopeTimezone decide how times are written', () => {
+    expect(systemText).toContain('Time zone: America/New_York');
+    expect(prompt).toContain('"timestamp": "Thu 2026-02-26 19:56 EST"');
+  });
+});
+
+describe('an agent with words of its provider', () => {
+  test('has them at their places and in the three sections that may be reworded', async () => {
+    const { request } = await holder.service.say('agent:provided:x', 'hi');
+    const [stable, dynamic] = request.system.map(({ text }) => text ?? '');
+    expect(stable).toMatch(
+      /\n## Interaction Style\nSpeak softly\.\n## Tool Call Style\nSilently\.\n## Execution Bias\nThink first\.\nThe prefix of the provider\.\n## Safety\n/,
+    );
+    expect(dynamic).toContain('The suffix of the provider.\n## Runtime');
+  });
+
+  test('or with a prompt of its own is sent that alone, divided at its boundary', async () => {
+    const { request } = await holder.service.say('agent:overridden:x', 'hi');
+    expect(request.system.map(({ text }) => text)).toEqual(['Above the line.', 'Below the line.']);
+  });
+
+  test('may have the context of the chat below the boundary', async () => {
+    const { request } = await holder.service.say('agent:below:x', 'hi');
+    expect(request.system[0]?.text).not.toContain('## Inbound Context');
+    expect(request.system[1]?.text).toContain('## Inbound Context (trusted metadata)');
+  });
+});

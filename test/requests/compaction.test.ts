@@ -1,0 +1,69 @@
+// Goal: a condensed session is sent its summary and what stayed, whole again after a restore, and nothing of it is lost. Method: a
+// conversation through a running service that is told to condense it, and the requests that its model server received.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { textOf } from './rig/received-request.ts';
+import { useService } from './rig/use-service.ts';
+
+const SUMMARY = '[Conversation summary]';
+const RULES = '# Agents\n\n## Red Lines\nNever delete a row.\n';
+
+const holder = useService({
+  config: {
+    agents: { defaults: { contextTokens: 20_000, compaction: { reserveTokens: 4000, keepRecentTokens: 2000 } } },
+  },
+  files: { 'AGENTS.md': RULES },
+});
+
+/** Words that fill so many tokens, with a name in front of them. */
+function words(name: string, tokens: number): string {
+  return `${name} ${'lorem ipsum '.repeat(tokens / 3)}[[reply: ok]]`;
+}
+
+interface Compaction {
+  id: string;
+  status: string;
+}
+
+describe('a session that was condensed', () => {
+  test('is sent its summary in front of what stayed, and the rules of the workspace once', async () => {
+    const { service } = holder;
+    const session = service.newSession();
+    for (const name of ['alpha', 'beta', 'gamma', 'delta']) await service.say(session, words(name, 2000));
+    const answer = await service.api.ask('POST', `/v1/sessions/${session}/compact`, {}, { prefer: 'wait=20' });
+    expect(answer).toMatchObject({ status: 200, body: { compaction: { status: 'completed' } } });
+
+    const next = (await service.say(session, 'go on')).request;
+    expect(textOf(next.messages[0]?.content ?? [])).toContain(SUMMARY);
+    expect(JSON.stringify(next.messages)).not.toContain('alpha lorem');
+    expect(next.prompt).toMatch(/^System: \[[^\]]+\] \[Post-compaction context refresh\]\n/);
+    expect(next.prompt).toContain('System: Never delete a row.');
+    const later = (await service.say(session, 'and on')).request;
+    expect(later.prompt).toBe('and on');
+
+    const { body } = await service.api.ask('GET', `/v1/sessions/${session}/compactions`);
+    const [compaction] = body.items as Compaction[];
+    const restored = await service.api.ask('POST', `/v1/sessions/${session}/compactions/${compaction?.id}/restore`, {});
+    expect(restored.status).toBe(200);
+    const whole = (await service.say(session, 'as before')).request;
+    expect(JSON.stringify(whole.messages)).not.toContain(SUMMARY);
+    expect(whole.messages.map(({ content }) => textOf(content)).join('\n')).toContain(words('alpha', 2000));
+  });
+
+  test('by itself, because it is full, has written down first what is worth keeping', async () => {
+    const { service } = holder;
+    const session = service.newSession();
+    // What stands in double angle brackets, the model does when it is asked what to remember.
+    await service.say(session, `<<tool: memory_append {"text": "The gate is blue."}>> ${words('turn0', 2000)}`);
+    for (let n = 1; n <= 8; n += 1) await service.say(session, words(`turn${n}`, 2000));
+    const { request } = await service.say(session, 'the last');
+    expect(textOf(request.messages[0]?.content ?? [])).toContain(SUMMARY);
+    expect(request.prompt.endsWith('the last')).toBe(true);
+    const memories = readdirSync(join(service.workspaceDir, 'memory'));
+    expect(memories).toEqual([expect.stringMatching(/^\d{4}-\d\d-\d\d\.md$/)]);
+    expect(readFileSync(join(service.workspaceDir, 'memory', memories[0] ?? ''), 'utf8')).toContain(
+      'The gate is blue.',
+    );
+  });
+});

@@ -1,0 +1,84 @@
+// Holds docs/seed-coverage.md to the tree: what it says is built names a test that exists, every path in it exists, and no row is
+// missing from the numbering.
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+
+const ROOT = resolve(import.meta.dirname, '..');
+const STATES = ['built', 'differs', 'planned'];
+
+interface Row {
+  /** `002.17`: the document and the number in it. */
+  id: string;
+  what: string;
+  where: string[];
+  tests: { path: string; title: string }[];
+  /** `built`, or another state with the reason behind it. */
+  status: string;
+}
+
+const rows = readFileSync(join(ROOT, 'docs/seed-coverage.md'), 'utf8').split('\n').flatMap(readRow);
+
+/** The rows of the tables: `| id | what | where | shown by | status |`; a `|` in a cell is written `\|`. */
+function readRow(line: string): Row[] {
+  const cells = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
+  const [, id = '', what = '', where = '', shownBy = '', status = ''] = cells;
+  if (!/^\d{3}\.\d+$/.test(id)) return [];
+  return [{ id, what, where: namesIn(where), tests: shownBy.split('<br>').flatMap(readTest), status }];
+}
+
+/** A test is written as a path, an angle, and its title. */
+function readTest(entry: string): Row['tests'] {
+  const match = /^`([^`]+)` › (.+)$/.exec(entry.trim());
+  return match === null ? [] : [{ path: match[1] ?? '', title: (match[2] ?? '').replaceAll(String.raw`\|`, '|') }];
+}
+
+function namesIn(cell: string): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? '');
+}
+
+const sources = new Map<string, string>();
+
+function sourceOf(path: string): string {
+  let source = sources.get(path);
+  if (source === undefined) {
+    const place = join(ROOT, path);
+    source = existsSync(place) ? readFileSync(place, 'utf8').replaceAll(/\\(['"`])/g, '$1') : '';
+    sources.set(path, source);
+  }
+  return source;
+}
+
+function isInTree({ path, title }: Row['tests'][number]): boolean {
+  return ["'", '"', '`'].some((quote) => sourceOf(path).includes(quote + title + quote));
+}
+
+test('every test that the table names is in the tree', () => {
+  const missing = rows.flatMap(({ id, tests }) =>
+    tests.filter((one) => !isInTree(one)).map(({ path, title }) => `${id}: ${path} › ${title}`),
+  );
+  expect(missing).toEqual([]);
+});
+
+test('every place that the table names is in the tree', () => {
+  const missing = rows.flatMap(({ id, where }) =>
+    where.filter((path) => !existsSync(join(ROOT, path))).map((path) => `${id}: ${path}`),
+  );
+  expect(missing).toEqual([]);
+});
+
+test('what is built is shown by a test, and what is not says why', () => {
+  const wrong = rows.filter(({ status, tests, where }) => {
+    const [state = '', reason = ''] = status.split(/: (.*)/);
+    if (!STATES.includes(state)) return true;
+    return state === 'built' ? tests.length === 0 || where.length === 0 : reason === '';
+  });
+  expect(wrong.map(({ id, status }) => `${id}: ${status}`)).toEqual([]);
+});
+
+test('the rows of each document are numbered without gaps', () => {
+  const byDocument = Map.groupBy(rows, ({ id }) => id.slice(0, 3));
+  expect([...byDocument.keys()]).toEqual(['000', '001', '002', '003', '004']);
+  for (const [document, own] of byDocument)
+    expect(own.map(({ id }) => id)).toEqual(own.map((_, index) => `${document}.${index + 1}`));
+});

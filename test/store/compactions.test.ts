@@ -1,0 +1,194 @@
+// The statements of a compaction by themselves: fenced, and harmless to send twice.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { EntryId, SystemEventId } from '../../src/core/ids.ts';
+import { newId } from '../../src/ids.ts';
+import type { JournalWrite } from '../../src/store/journal.ts';
+import { createBeginCompaction, type CompactionBegin } from '../../src/store/journal/begin-compaction.ts';
+import { createWriteCompaction, type CompactionStep } from '../../src/store/journal/write-compaction.ts';
+import { answer, createStoreRig, type StoreRig } from './store-rig.ts';
+
+let rig: StoreRig;
+let begin: ReturnType<typeof createBeginCompaction>;
+let write: ReturnType<typeof createWriteCompaction>;
+
+beforeAll(async () => {
+  rig = await createStoreRig();
+  begin = createBeginCompaction(rig.database);
+  write = createWriteCompaction(rig.database);
+});
+afterAll(() => rig.drop());
+
+/** A turn with a prompt (entry 1) and two answers, at which a compaction may begin. */
+async function running() {
+  const sessionId = await rig.session();
+  await rig.accept(rig.input(sessionId));
+  const opened = await rig.opened(sessionId);
+  const entries = [answer('one'), answer('two')];
+  await rig.commitStep({ ...opened.write, entries });
+  const fence = { ...opened.write.fence, baseSeq: 3 };
+  return { sessionId, turnId: opened.turnId, write: { ...opened.write, fence } };
+}
+
+function beginning(journal: JournalWrite, id = newId<string>(), attemptsMax = 2): CompactionBegin {
+  const { calls } = journal.progress;
+  return {
+    ...journal,
+    progress: { ...journal.progress, calls: calls + 1 },
+    compaction: { id, reason: 'threshold', tokensBefore: 1_000, attemptsMax },
+  };
+}
+
+const cut = { firstKeptSeq: 3, pinnedSeqs: [1] };
+
+function completed(journal: JournalWrite, compactionId: string, refresh: string | null = null) {
+  const summary = { id: newId<EntryId>(), kind: 'summary' as const, role: 'user' as const };
+  const step: CompactionStep = {
+    kind: 'completed',
+    cut,
+    tokensAfter: 100,
+    audit: null,
+    refresh: refresh === null ? null : { id: newId<SystemEventId>(), text: refresh },
+  };
+  const entries = [{ ...summary, content: [{ type: 'text' as const, text: 'summary' }] }];
+  return { ...journal, entries, compactionId, step, snapshots: [] };
+}
+
+function statesOf(sessionId: string) {
+  return rig.rows(
+    'select seq::int, kind, state, retired_seq::int from holdfast.entries where session_id = $1 order by seq',
+    [sessionId],
+  );
+}
+
+describe('a summary', () => {
+  test('stands for what it retires, and nothing else leaves its place (G15)', async () => {
+    const { sessionId, write: journal } = await running();
+    const started = beginning(journal);
+    expect(await begin(started)).toMatchObject({ kind: 'begun', attempt: 1, mayFlush: true });
+    const verdict = await write(completed(journal, started.compaction.id, 'rules'));
+    expect(verdict).toMatchObject({ kind: 'ok', version: 1 });
+    expect(await statesOf(sessionId)).toEqual([
+      { seq: 1, kind: 'prompt', state: 'active', retired_seq: null },
+      { seq: 2, kind: 'answer', state: 'compacted', retired_seq: 4 },
+      { seq: 3, kind: 'answer', state: 'active', retired_seq: null },
+      { seq: 4, kind: 'summary', state: 'active', retired_seq: null },
+    ]);
+    const [session] = await rig.rows(
+      'select entry_seq::int, context_tokens::int from holdfast.sessions where id = $1',
+      [sessionId],
+    );
+    expect(session).toEqual({ entry_seq: 4, context_tokens: 100 });
+    const [event] = await rig.rows('select text, is_trusted from holdfast.system_events where session_id = $1', [
+      sessionId,
+    ]);
+    expect(event).toEqual({ text: 'rules', is_trusted: true });
+  });
+
+  test('is there once when its statement is sent again, and told once (G23)', async () => {
+    const { sessionId, write: journal } = await running();
+    const started = beginning(journal);
+    const done = completed(journal, started.compaction.id, 'rules');
+    await begin(started);
+    expect(await begin(started)).toMatchObject({ kind: 'begun', attempt: 1 });
+    const verdicts = [await write(done), await write(done)];
+    expect(verdicts).toEqual([verdicts[0], verdicts[0]]);
+    expect((await statesOf(sessionId)).filter(({ kind }) => kind === 'summary')).toHaveLength(1);
+    const told = await rig.rows(
+      `select type from holdfast.events where session_id = $1 and type like 'compaction.%' order by id`,
+      [sessionId],
+    );
+    expect(told.map(({ type }) => type)).toEqual(['compaction.started', 'compaction.ended']);
+    expect(await rig.rows('select id from holdfast.system_events where session_id = $1', [sessionId])).toHaveLength(1);
+  });
+
+  test('is not written by whoever lost the session (G7)', async () => {
+    const { sessionId, write: journal } = await running();
+    const started = beginning(journal);
+    await begin(started);
+    const stale = { ...journal, fence: { ...journal.fence, epoch: journal.fence.epoch - 1 } };
+    expect(await begin(beginning(stale))).toMatchObject({ kind: 'fenced' });
+    expect(await write(completed(stale, started.compaction.id))).toEqual({ kind: 'fenced' });
+    expect(await statesOf(sessionId)).toHaveLength(3);
+  });
+
+  test('of an earlier compaction is retired by the next', async () => {
+    const { sessionId, write: journal } = await running();
+    const [first, second] = [beginning(journal), newId<string>()];
+    await begin(first);
+    await write(completed(journal, first.compaction.id));
+    const after = { ...journal, fence: { ...journal.fence, baseSeq: 4 } };
+    await begin(beginning(after, second));
+    await write(completed(after, second));
+    const states = await statesOf(sessionId);
+    expect(states.filter(({ kind }) => kind === 'summary')).toMatchObject([
+      { seq: 4, state: 'compacted', retired_seq: 5 },
+      { seq: 5, state: 'active' },
+    ]);
+  });
+});
+
+describe('an attempt', () => {
+  test('that an earlier worker began is given up, and counts', async () => {
+    const { turnId, write: journal } = await running();
+    await begin(beginning(journal));
+    expect(await begin(beginning(journal))).toMatchObject({ kind: 'begun', attempt: 2 });
+    expect(await begin(beginning(journal))).toMatchObject({ kind: 'exhausted' });
+    const rows = await rig.rows('select status, error from holdfast.compactions where turn_id = $1 order by id', [
+      turnId,
+    ]);
+    expect(rows).toMatchObject([
+      { status: 'failed', error: { code: 'interrupted' } },
+      { status: 'failed', error: { code: 'interrupted' } },
+    ]);
+  });
+
+  test('that came as far as its answer is taken up', async () => {
+    const { write: journal } = await running();
+    const started = beginning(journal);
+    await begin(started);
+    const memory = { path: 'memory/2026-01-31.md', text: 'tea' };
+    const step: CompactionStep = { kind: 'answered', cut, summary: 'so far', memory };
+    await write({ ...journal, compactionId: started.compaction.id, step, snapshots: [] });
+    const { id } = started.compaction;
+    expect(await begin(beginning(journal))).toMatchObject({
+      kind: 'answered',
+      compaction: { id, summary: 'so far', memory, firstKeptSeq: 3, pinnedSeqs: [1], tokensBefore: 1_000 },
+    });
+  });
+
+  test('after one that has flushed and failed does not flush again', async () => {
+    const { write: journal } = await running();
+    const started = beginning(journal, newId<string>(), 5);
+    await begin(started);
+    const { id } = started.compaction;
+    const memory = { path: 'memory/2026-01-31.md', text: 'tea' };
+    const answered: CompactionStep = { kind: 'answered', cut, summary: 's', memory };
+    await write({ ...journal, compactionId: id, step: answered, snapshots: [] });
+    const failed: CompactionStep = { kind: 'failed', error: { code: 'x', message: 'x' } };
+    await write({ ...journal, compactionId: id, step: failed, snapshots: [] });
+    const again = beginning(journal, newId<string>(), 5);
+    expect(await begin(again)).toMatchObject({ kind: 'begun', mayFlush: false });
+    await write(completed(journal, again.compaction.id));
+    const after = { ...journal, fence: { ...journal.fence, baseSeq: 4 } };
+    expect(await begin(beginning(after, newId<string>(), 5))).toMatchObject({ kind: 'begun', mayFlush: true });
+  });
+});
+
+test('when as many events wait as may, the rules take the place of the oldest (G14)', async () => {
+  const { sessionId, write: journal } = await running();
+  for (let n = 1; n <= 20; n += 1) {
+    await rig.rows('insert into holdfast.system_events (id, session_id, text) values ($1, $2, $3)', [
+      newId<string>(),
+      sessionId,
+      `event ${n}`,
+    ]);
+  }
+  const started = beginning(journal);
+  await begin(started);
+  await write(completed(journal, started.compaction.id, 'rules'));
+  const events = await rig.rows('select text, state from holdfast.system_events where session_id = $1 order by id', [
+    sessionId,
+  ]);
+  expect(events.filter(({ state }) => state === 'queued')).toHaveLength(20);
+  expect(events[0]).toEqual({ text: 'event 1', state: 'dropped' });
+});

@@ -1,0 +1,299 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { fireCrons } from '../../src/store/cron-fires.ts';
+import { readDueCrons } from '../../src/store/crons.ts';
+import { retireCrons } from '../../src/store/settle-fires.ts';
+import { fireDueCrons, giveNotices } from '../../workers/schedule-crons.ts';
+import { again, configWith, fireAll, makeCron, schedulerParts, settleAll } from './cron-rig.ts';
+import { createStoreRig, type StoreRig } from './store-rig.ts';
+
+let rig: StoreRig;
+beforeAll(async () => {
+  rig = await createStoreRig();
+});
+afterAll(() => rig.drop());
+afterEach(() => rig.database.views.query('update holdfast.crons set is_enabled = false'));
+
+const everySecond = { schedule: { kind: 'every', everyMs: 1000 }, payload: { kind: 'agentTurn', message: 'Tick.' } };
+
+function firesOf(id: string) {
+  return rig.rows('select * from holdfast.cron_fires where cron_id = $1 order by scheduled_for', [id]);
+}
+
+function inputsOf(id: string) {
+  return rig.rows(
+    `select i.* from holdfast.inbox i join holdfast.cron_fires f on f.message_id = i.id where f.cron_id = $1 order by i.seq`,
+    [id],
+  );
+}
+
+/** Ends the runs of a cron, as turns or people would. */
+async function endRuns(id: string, status: string, error: object | null = null): Promise<void> {
+  await rig.database.views.query(
+    `update holdfast.inbox i set status = $2, error = $3, settled_at = clock_timestamp()
+     from holdfast.cron_fires f where f.cron_id = $1 and f.message_id = i.id and i.status in ('waiting', 'claimed')`,
+    [id, status, error === null ? null : JSON.stringify(error)],
+  );
+}
+
+test('a slot that is due becomes a fire, an input, a ring, an event and the next slot at once', async () => {
+  const parts = schedulerParts(rig.database);
+  const cron = await makeCron(rig.database, { ...everySecond, name: 'all' }, { dueAgoMs: 1000 });
+  await fireAll(parts);
+  const [fire] = await firesOf(cron.id);
+  const [input] = await inputsOf(cron.id);
+  expect(fire).toMatchObject({ status: 'claimed', scheduled_for: new Date(cron.nextSlotMs!), slots: 1 });
+  expect(input).toMatchObject({ kind: 'cron', status: 'waiting', cause_key: expect.stringContaining(cron.id) });
+  expect(input?.['body']).toMatchObject({ text: `[cron:${cron.id} all] Tick.`, isFresh: true });
+  const [session] = await rig.rows('select * from holdfast.sessions where id = $1', [input?.['session_id']]);
+  expect(session).toMatchObject({ key: `agent:main:cron:${cron.id}`, kind: 'cron', lane: 'cron', waiting: 1 });
+  expect(parts.rings).toEqual([
+    expect.objectContaining({ kind: 'cron', lane: 'cron', sessionId: input?.['session_id'] }),
+  ]);
+  expect((await again(rig.database, cron)).nextSlotMs).toBe(cron.nextSlotMs! + 1000);
+  const events = await rig.rows('select type, data from holdfast.events where session_id = $1 order by id', [
+    session?.['id'],
+  ]);
+  expect(events.map(({ type }) => type)).toEqual(['cron.fired', 'message.accepted']);
+  expect(events[0]?.['data']).toMatchObject({
+    cronId: cron.id,
+    scheduledFor: new Date(cron.nextSlotMs!).toISOString(),
+  });
+});
+
+test('of many schedulers that fire the same slot one does, and a plan that comes late fires nothing (G20)', async () => {
+  const cron = await makeCron(rig.database, everySecond, { dueAgoMs: 1000 });
+  const { due, nowMs } = await readDueCrons(rig.database, 100);
+  const mine = due.filter(({ id }) => id === cron.id);
+  const all = Array.from({ length: 8 }, () => schedulerParts(rig.database));
+  await Promise.all(all.map((parts) => fireDueCrons(parts, mine, nowMs)));
+  await fireDueCrons(schedulerParts(rig.database), mine, nowMs);
+  expect(await firesOf(cron.id)).toHaveLength(1);
+  expect(await inputsOf(cron.id)).toHaveLength(1);
+});
+
+test('a firing that is sent again after an unknown commit stores nothing twice', async () => {
+  const cron = await makeCron(rig.database, everySecond, { dueAgoMs: 1000 });
+  const sessionId = await rig.session();
+  const slotMs = cron.nextSlotMs!;
+  const firing = {
+    cronId: cron.id,
+    revision: cron.revision,
+    firstSlotMs: slotMs,
+    sessionId,
+    body: '{"text":"tick"}',
+    route: 'cron',
+    waitingMax: 10,
+    ticks: [{ tick: { kind: 'fire' as const, slotMs }, messageId: newId<never>() }],
+    slotMs: slotMs + 1000,
+    dueMs: slotMs + 1000,
+    disabledReason: null,
+  };
+  expect(await fireCrons(rig.database, [firing])).toEqual([expect.objectContaining({ fired: 1 })]);
+  expect(await fireCrons(rig.database, [firing])).toEqual([]);
+  expect(await inputsOf(cron.id)).toHaveLength(1);
+});
+
+test('a session that is full skips the tick with a reason, and the schedule goes on (G27)', async () => {
+  const config = configWith(({ limits }) => ({ limits: { ...limits, waitingPerSession: 2 } }));
+  const parts = schedulerParts(rig.database, config);
+  const cron = await makeCron(rig.database, { ...everySecond, misfire: 'run_all' }, { dueAgoMs: 4000 });
+  await fireAll(parts);
+  const fires = await firesOf(cron.id);
+  expect(fires.filter(({ status }) => status === 'claimed')).toHaveLength(2);
+  expect(fires.filter(({ reason }) => reason === 'inbox_full').length).toBeGreaterThanOrEqual(2);
+  expect(await inputsOf(cron.id)).toHaveLength(2);
+});
+
+describe('missed slots', () => {
+  test.each([
+    ['run_once', 1, 'missed', 'superseded'],
+    ['run_all', 5, 'missed', 'superseded'],
+    ['skip', 1, 'skipped', 'late'],
+  ])('follow the policy %s, and each is a row', async (misfire, fired, status, reason) => {
+    const cron = await makeCron(rig.database, { ...everySecond, misfire }, { dueAgoMs: 20_000 });
+    await fireAll(schedulerParts(rig.database));
+    const fires = await firesOf(cron.id);
+    const claimed = fires.filter((fire) => fire['status'] === 'claimed');
+    expect(claimed).toHaveLength(fired);
+    // Oldest first, the latest at the end, without a gap.
+    expect(fires.slice(-fired)).toEqual(claimed);
+    const passed = fires.slice(0, -fired);
+    expect(passed.every((fire) => fire['status'] === status && fire['reason'] === reason)).toBe(true);
+    const times = fires.map((fire) => (fire['scheduled_for'] as Date).getTime());
+    expect(times).toEqual(times.map((_, at) => cron.nextSlotMs! + at * 1000));
+    expect((await again(rig.database, cron)).nextSlotMs).toBe(times.at(-1)! + 1000);
+  });
+
+  test('of a long absence are told of together, with their number', async () => {
+    const cron = await makeCron(rig.database, everySecond, { dueAgoMs: 3_000_000 });
+    await fireAll(schedulerParts(rig.database));
+    const fires = await firesOf(cron.id);
+    expect(fires.length).toBeLessThan(10);
+    const told = fires.reduce((sum, fire) => sum + (fire['slots'] as number), 0);
+    const span = ((await again(rig.database, cron)).nextSlotMs! - cron.nextSlotMs!) / 1000;
+    expect(told).toBe(span);
+  });
+});
+
+describe('system events', () => {
+  const reminder = {
+    payload: { kind: 'systemEvent', text: 'The kettle is hot.' },
+    schedule: { kind: 'every', everyMs: 1000 },
+  };
+
+  test('wait in the main session, and a poll sees to it that somebody looks', async () => {
+    const cron = await makeCron(rig.database, { ...reminder, name: 'kettle' }, { dueAgoMs: 1000 });
+    const parts = schedulerParts(rig.database);
+    await fireAll(parts);
+    const [input] = await inputsOf(cron.id);
+    const events = await rig.rows('select * from holdfast.system_events where context_key = $1', [`cron:${cron.id}`]);
+    expect(input).toMatchObject({ kind: 'heartbeat' });
+    expect(events).toEqual([
+      expect.objectContaining({ text: 'The kettle is hot.', is_trusted: true, state: 'queued' }),
+    ]);
+    expect(input?.['body']).toMatchObject({ eventId: events[0]?.['id'], text: expect.stringContaining('reminder') });
+    expect(parts.rings).toHaveLength(1);
+    // The same line does not wait twice, and nobody is asked twice.
+    await rig.database.views.query(
+      'update holdfast.crons set due_at = clock_timestamp(), next_slot_at = clock_timestamp() where id = $1',
+      [cron.id],
+    );
+    await fireAll(parts);
+    expect((await firesOf(cron.id)).at(-1)).toMatchObject({ status: 'completed', reason: 'duplicate' });
+    expect(
+      await rig.rows('select id from holdfast.system_events where context_key = $1', [`cron:${cron.id}`]),
+    ).toHaveLength(1);
+  });
+
+  test('with wake next-heartbeat only wait', async () => {
+    const cron = await makeCron(
+      rig.database,
+      { ...reminder, target: 'session:quiet', wake: 'next-heartbeat' },
+      { dueAgoMs: 1000 },
+    );
+    const parts = schedulerParts(rig.database);
+    await fireAll(parts);
+    expect(await firesOf(cron.id)).toEqual([expect.objectContaining({ status: 'completed', message_id: null })]);
+    expect(parts.rings).toEqual([]);
+    expect(
+      await rig.rows('select id from holdfast.system_events where context_key = $1', [`cron:${cron.id}`]),
+    ).toHaveLength(1);
+  });
+
+  test('drop the oldest over the cap of twenty', async () => {
+    const session = await rig.rows(`select id from holdfast.sessions where key = 'agent:main:quiet'`);
+    const sessionId = session[0]?.['id'];
+    await rig.database.views.query(
+      `insert into holdfast.system_events (id, session_id, text) select gen_random_uuid(), $1, 'line ' || n from generate_series(1, 25) n`,
+      [sessionId],
+    );
+    await makeCron(
+      rig.database,
+      { ...reminder, payload: { kind: 'systemEvent', text: 'last' }, target: 'session:quiet' },
+      { dueAgoMs: 1000 },
+    );
+    await fireAll(schedulerParts(rig.database));
+    const rows = await rig.rows(`select state from holdfast.system_events where session_id = $1`, [sessionId]);
+    expect(rows.filter(({ state }) => state === 'queued')).toHaveLength(20);
+  });
+});
+
+describe('the end of a run', () => {
+  test('that went well completes the fire', async () => {
+    const parts = schedulerParts(rig.database);
+    const cron = await makeCron(rig.database, everySecond, { dueAgoMs: 1000 });
+    await fireAll(parts);
+    await endRuns(cron.id, 'answered');
+    await settleAll(parts);
+    expect(await firesOf(cron.id)).toEqual([expect.objectContaining({ status: 'completed' })]);
+  });
+
+  test('that failed makes the cron rest, and a good one ends the rest', async () => {
+    const parts = schedulerParts(rig.database);
+    const cron = await makeCron(rig.database, everySecond, { dueAgoMs: 1000 });
+    await fireAll(parts);
+    await endRuns(cron.id, 'failed', { code: 'model_overloaded', message: 'too much' });
+    await Promise.all([settleAll(parts), settleAll(schedulerParts(rig.database))]);
+    const resting = await again(rig.database, cron);
+    expect(resting.failures).toBe(1);
+    expect(resting.notBeforeMs! - Date.now()).toBeGreaterThan(20_000);
+    expect(await firesOf(cron.id)).toEqual([expect.objectContaining({ status: 'failed', reason: 'model_overloaded' })]);
+    // Slots in the rest are passed over, as rows.
+    await rig.database.views.query(
+      `update holdfast.crons set next_slot_at = next_slot_at - interval '1 hour', due_at = due_at - interval '1 hour' where id = $1`,
+      [cron.id],
+    );
+    await rig.database.views.query(`delete from holdfast.cron_fires where cron_id = $1`, [cron.id]);
+    await fireAll(parts);
+    expect((await firesOf(cron.id)).every(({ status, reason }) => status === 'skipped' && reason === 'backoff')).toBe(
+      true,
+    );
+  });
+
+  test('that failed ten times in a row switches the cron off, with one notice', async () => {
+    const parts = schedulerParts(rig.database);
+    const cron = await makeCron(rig.database, { ...everySecond, name: 'broken' }, { dueAgoMs: 1000 });
+    await rig.database.views.query('update holdfast.crons set consecutive_errors = 9 where id = $1', [cron.id]);
+    await fireAll(parts);
+    await endRuns(cron.id, 'failed', { code: 'model_unauthorized', message: 'bad key' });
+    await settleAll(parts);
+    await Promise.all([giveNotices(parts), giveNotices(schedulerParts(rig.database))]);
+    await giveNotices(parts);
+    const off = await again(rig.database, cron);
+    expect(off).toMatchObject({ isEnabled: false, failures: 10 });
+    expect(off.disabledReason).toContain('bad key');
+    const notices = await rig.rows('select text from holdfast.system_events where context_key = $1', [
+      `notice:${cron.id}`,
+    ]);
+    expect(notices).toEqual([{ text: expect.stringContaining('"broken" was switched off') }]);
+  });
+
+  test('of something that happens once is retried when its failure may pass, and else switched off', async () => {
+    const parts = schedulerParts(rig.database);
+    const at = {
+      schedule: { kind: 'at', at: new Date(Date.now() - 1000).toISOString() },
+      payload: everySecond.payload,
+    };
+    const passing = await makeCron(rig.database, at);
+    const lasting = await makeCron(rig.database, at);
+    await fireAll(parts);
+    await endRuns(passing.id, 'failed', { code: 'model_overloaded', message: 'busy' });
+    await endRuns(lasting.id, 'failed', { code: 'unknown_model', message: 'no such model' });
+    await settleAll(parts);
+    const retried = await again(rig.database, passing);
+    expect(retried.isEnabled).toBe(true);
+    expect(retried.nextSlotMs! - Date.now()).toBeGreaterThan(20_000);
+    expect(await again(rig.database, lasting)).toMatchObject({ isEnabled: false, nextSlotMs: null });
+  });
+
+  test('of something that happens once retires it, and deletes it when it was to go', async () => {
+    const parts = schedulerParts(rig.database);
+    const at = {
+      schedule: { kind: 'at', at: new Date(Date.now() - 1000).toISOString() },
+      payload: everySecond.payload,
+    };
+    const staying = await makeCron(rig.database, at);
+    const going = await makeCron(rig.database, { ...at, deleteAfterRun: true });
+    await fireAll(parts);
+    await retireCrons(rig.database);
+    expect((await again(rig.database, staying)).isEnabled).toBe(true);
+    await endRuns(staying.id, 'silent');
+    await endRuns(going.id, 'answered');
+    await settleAll(parts);
+    await retireCrons(rig.database);
+    await retireCrons(rig.database);
+    expect(await again(rig.database, staying)).toMatchObject({ isEnabled: false, disabledReason: 'done' });
+    await expect(again(rig.database, going)).rejects.toThrow('is gone');
+  });
+
+  test('that somebody cancelled says nothing about the cron', async () => {
+    const parts = schedulerParts(rig.database);
+    const cron = await makeCron(rig.database, everySecond, { dueAgoMs: 1000 });
+    await fireAll(parts);
+    await endRuns(cron.id, 'cancelled');
+    await settleAll(parts);
+    expect(await again(rig.database, cron)).toMatchObject({ failures: 0, notBeforeMs: null });
+    expect(await firesOf(cron.id)).toEqual([expect.objectContaining({ status: 'failed', reason: 'cancelled' })]);
+  });
+});

@@ -1,0 +1,80 @@
+// Builders for tests of crons over the store: crons that are due, and a scheduler's round without its clock.
+import type { Ring } from '../../jobs/index.ts';
+import { loadConfig, type Config } from '../../src/config.ts';
+import { cronInput } from '../../src/config/schema-crons.ts';
+import { newId } from '../../src/ids.ts';
+import { createLogger } from '../../src/logger.ts';
+import { definitionOf, firstSlotOf } from '../../src/schedule/cron-definition.ts';
+import { createCron, findCron, readDatabaseTime, readDueCrons, type Cron } from '../../src/store/crons.ts';
+import type { Database } from '../../src/store/database.ts';
+import { createEnsureSession } from '../../src/store/sessions.ts';
+import { fireDueCrons, settleEndedFires } from '../../workers/schedule-crons.ts';
+import type { HeartbeatParts } from '../../workers/schedule-heartbeats.ts';
+
+export const silent = createLogger({ level: 'silent', format: 'json', name: 'test' });
+
+/** The configuration of no file, with changes. */
+export function configWith(change: (config: Config) => Partial<Config> = () => ({})): Config {
+  const config = loadConfig({ env: {}, cwd: '/nowhere' });
+  return { ...config, ...change(config) };
+}
+
+/** What a scheduler's round works with, and the rings that it made. */
+export function schedulerParts(database: Database, config: Config = configWith()): HeartbeatParts & { rings: Ring[] } {
+  const rings: Ring[] = [];
+  return {
+    config,
+    database,
+    doorbell: { ring: async (rung) => void rings.push(...rung) },
+    logger: silent,
+    ensureSession: createEnsureSession(database),
+    owner: newId<string>(),
+    signal: new AbortController().signal,
+    rings,
+  };
+}
+
+/** A cron as a call would make it; made `dueAgoMs` ago, with nobody who looked since. */
+export async function makeCron(
+  database: Database,
+  input: object,
+  { config = configWith(), dueAgoMs = 0 }: { config?: Config; dueAgoMs?: number } = {},
+): Promise<Cron> {
+  const madeAtMs = (await readDatabaseTime(database)) - dueAgoMs;
+  const parsed = cronInput.parse(input);
+  const definition = definitionOf(parsed, { config, nowMs: madeAtMs });
+  const id = newId<string>();
+  const slot = firstSlotOf(id, definition.schedule, madeAtMs);
+  const made = await createCron(database, {
+    id,
+    origin: 'api',
+    definition,
+    isEnabled: parsed.enabled ?? true,
+    causeKey: null,
+    ...slot,
+  });
+  if (made.kind === 'full') throw new Error('The agent has too many crons.');
+  return made.cron;
+}
+
+/** Fires what is due, as often as it takes. */
+export async function fireAll(parts: HeartbeatParts): Promise<void> {
+  for (let go = 1; go <= 10; go += 1) {
+    const { due, nowMs } = await readDueCrons(parts.database, 100);
+    if (due.length === 0) return;
+    await fireDueCrons(parts, due, nowMs);
+  }
+  throw new Error('Some crons stay due.');
+}
+
+/** Settles the fires whose inputs are settled. */
+export async function settleAll(parts: HeartbeatParts): Promise<void> {
+  await settleEndedFires(parts, await readDatabaseTime(parts.database));
+}
+
+/** The cron as it is now. Throws when it is gone. */
+export async function again(database: Database, cron: Pick<Cron, 'id'>): Promise<Cron> {
+  const found = await findCron(database, cron.id);
+  if (found === null) throw new Error(`The cron ${cron.id} is gone.`);
+  return found;
+}

@@ -1,0 +1,214 @@
+// The memory tools on real files and a real database: what is found is what is on disk now, with its lines, and nothing outside
+// MEMORY.md and memory/ is read (G30).
+import { mkdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openDatabase, type Database } from '../../src/store/database.ts';
+import { indexMemory, searchMemory } from '../../src/store/memory-index.ts';
+import { memoryGetTool } from '../../src/tools/memory-get-tool.ts';
+import { createMemorySearchTool } from '../../src/tools/memory-search-tool.ts';
+import type { ToolOutcome } from '../../src/tools/tool.ts';
+import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
+import { aToolCall, contentOf, createWorkspace, type Workspace } from './workspace.ts';
+
+let server: TestDatabase;
+let database: Database;
+let workspace: Workspace;
+let agents = 0;
+let agentId = '';
+
+beforeAll(async () => {
+  server = await withTestDatabase();
+  database = openDatabase({ url: server.url, role: 'test', onError: () => undefined });
+});
+afterAll(async () => {
+  await database.close();
+  await server.drop();
+});
+beforeEach(async () => {
+  workspace = await createWorkspace();
+  agentId = `agent-${(agents += 1)}`;
+});
+afterEach(() => workspace.remove());
+
+const search = createMemorySearchTool({
+  search: (each) => searchMemory(database, each),
+  add: (each) => indexMemory(database, each),
+});
+
+async function write(path: string, lines: string[]): Promise<void> {
+  await mkdir(join(workspace.dir, 'memory'), { recursive: true });
+  await writeFile(join(workspace.dir, path), `${lines.join('\n')}\n`);
+}
+
+async function find(query: string, more: object = {}): Promise<string> {
+  const outcome = await search.run({ query, ...more }, aToolCall({ workspaceDir: workspace.dir, agentId }));
+  expect(outcome.isError, contentOf(outcome)).toBe(false);
+  return contentOf(outcome);
+}
+
+function get(input: object): Promise<ToolOutcome> {
+  return memoryGetTool.run(input, aToolCall({ workspaceDir: workspace.dir }));
+}
+
+async function countRows(table: string): Promise<number> {
+  const { rows } = await database.views.query(`select count(*)::int as n from holdfast.${table} where agent_id = $1`, [
+    agentId,
+  ]);
+  return rows[0].n;
+}
+
+describe('memory_search', () => {
+  test('finds passages with path, lines, score and headings, best first', async () => {
+    await write('MEMORY.md', ['# People', '## Anna', 'Anna likes tea.', '', '# Work', 'The deploy key is with Bob.']);
+    await write('memory/2026-01-31.md', ['Deployed the tea service.']);
+    const found = await find('deploying tea');
+    expect(found.split('\n\n')[0]).toBe('memory/2026-01-31.md#L1 (score 1.00)\nDeployed the tea service.');
+    expect(found).toContain('MEMORY.md#L2-L3 (score ');
+    expect(found).toContain(' under People\n## Anna\nAnna likes tea.');
+    expect(found).toContain('MEMORY.md#L5-L6');
+  });
+
+  test('finds what was written since the last search, and no more what is gone', async () => {
+    await write('MEMORY.md', ['The colour is red.']);
+    expect(await find('colour')).toContain('red');
+    await write('MEMORY.md', ['The colour is blue.']);
+    const found = await find('colour');
+    expect(found).toContain('blue');
+    expect(found).not.toContain('red');
+    await rm(join(workspace.dir, 'MEMORY.md'));
+    await write('memory/a.md', ['x']);
+    expect(await find('colour')).toBe('Nothing about "colour" in 1 file of memory.');
+  });
+
+  test('indexes a file that has not changed once only', async () => {
+    await write('MEMORY.md', ['one']);
+    await utimes(join(workspace.dir, 'MEMORY.md'), 1_000_000, 1_000_000);
+    await find('one');
+    await find('one');
+    expect(await countRows('memory_chunks')).toBe(1);
+  });
+
+  test('sweeps out contents that have been gone for long', async () => {
+    await write('MEMORY.md', ['old']);
+    await find('old');
+    await database.views.query(
+      `update holdfast.memory_files set indexed_at = now() - interval '2 hours' where agent_id = $1`,
+      [agentId],
+    );
+    await write('MEMORY.md', ['new']);
+    await find('new');
+    expect(await countRows('memory_files')).toBe(1);
+    expect(await countRows('memory_chunks')).toBe(1);
+  });
+
+  test('keeps the memories of agents apart', async () => {
+    await write('MEMORY.md', ['shared word']);
+    await find('shared');
+    agentId = `${agentId}-other`;
+    await rm(join(workspace.dir, 'MEMORY.md'));
+    expect(await find('shared')).toContain('There is no memory yet');
+  });
+
+  test('finds words without regard to case, accents and scripts without blanks', async () => {
+    await write('MEMORY.md', ['Das CAFÉ heißt Größenwahn.', '', '# 计划', '我们决定明天去东京。']);
+    expect(await find('cafe grossenwahn größenwahn')).toContain('#L1');
+    expect(await find('东京')).toContain('#L3-L4');
+  });
+
+  test('takes any text for a query', async () => {
+    await write('MEMORY.md', ["it's a 'quoted' \\ back|slash & more"]);
+    for (const query of ["it's", "' | '", '\\', '&', '!!!', '((', ':*', "quoted'", 'a b <-> c', '\0x']) {
+      await find(query);
+    }
+    expect(await find("'quoted'")).toContain('#L1');
+  });
+
+  test('finds at most what is asked for, and nothing below the score', async () => {
+    await write(
+      'memory/a.md',
+      Array.from({ length: 30 }, (_, index) => `# ${index}\nword ${index}`),
+    );
+    expect((await find('word', { maxResults: 3 })).split('\n\n')).toHaveLength(3);
+    await write('memory/b.md', ['word unicorn']);
+    expect(await find('word unicorn', { minScore: 0.9 })).toMatch(/^memory\/b\.md#L1 \(score 1\.00\)\nword unicorn$/);
+  });
+
+  test('reads nothing through links and no pipe (G30)', async () => {
+    await writeFile(join(workspace.outsideDir, 'x.md'), 'outside secret');
+    await mkdir(join(workspace.dir, 'memory'));
+    await symlink(join(workspace.outsideDir, 'x.md'), join(workspace.dir, 'MEMORY.md'));
+    await symlink(join(workspace.outsideDir, 'x.md'), join(workspace.dir, 'memory', 'link.md'));
+    execFileSync('mkfifo', [join(workspace.dir, 'memory', 'pipe.md')]);
+    await write('memory/own.md', ['own']);
+    expect(await find('secret')).toBe('Nothing about "secret" in 1 file of memory.');
+    await rm(join(workspace.dir, 'memory'), { recursive: true });
+    await symlink(workspace.outsideDir, join(workspace.dir, 'memory'));
+    expect(await find('secret')).toContain('There is no memory yet');
+  });
+
+  test.each([
+    [{}, 'memory_search: query: '],
+    [{ query: '  ' }, 'memory_search: query: '],
+    [{ query: 'x', maxResults: 0 }, 'memory_search: maxResults: '],
+    [{ query: 'x', corpus: 'all' }, '"corpus"'],
+  ])('refuses %j and names the field', async (input, text) => {
+    const outcome = await search.run(input, aToolCall({ workspaceDir: workspace.dir }));
+    expect(outcome.isError).toBe(true);
+    expect(outcome.content).toContain(text);
+  });
+});
+
+describe('memory_get', () => {
+  test('gives lines with their numbers and says where to go on', async () => {
+    await write('memory/a.md', ['one', 'two', 'three', 'four']);
+    expect(await get({ path: 'memory/a.md', from: 2, lines: 2 })).toEqual({
+      content: '[memory/a.md, lines 2-3 of 4; go on with from: 4.]\ntwo\nthree',
+      isError: false,
+    });
+    expect(contentOf(await get({ path: './memory/a.md' }))).toBe(
+      '[memory/a.md, lines 1-4 of 4.]\none\ntwo\nthree\nfour',
+    );
+  });
+
+  test('bounds what it gives (G28)', async () => {
+    await write(
+      'MEMORY.md',
+      Array.from({ length: 3000 }, () => 'x'.repeat(100)),
+    );
+    const text = contentOf(await get({ path: 'MEMORY.md', lines: 2000 }));
+    expect(text.length).toBeLessThan(50_200);
+    expect(text).toMatch(/^\[MEMORY\.md, lines 1-495 of 3000; go on with from: 496\.\]/);
+    await write('MEMORY.md', ['y'.repeat(3_000_000)]);
+    const long = contentOf(await get({ path: 'MEMORY.md' }));
+    expect(long.length).toBeLessThan(50_200);
+    expect(long).toContain('lines 1-1 of more than 1. The last of them is cut.');
+  });
+
+  test.each([
+    '../secret.md',
+    '/etc/passwd',
+    'AGENTS.md',
+    'memory/../AGENTS.md',
+    'memory/a/b.md',
+    'memory/',
+    'memory/x.txt',
+  ])('refuses %s (G30)', async (path) => {
+    const outcome = await get({ path });
+    expect(outcome).toEqual({
+      content: `memory_get: path: ${JSON.stringify(path)} is no memory file; allowed: "MEMORY.md" or "memory/<name>.md"`,
+      isError: true,
+    });
+  });
+
+  test('says what is not there', async () => {
+    await write('memory/a.md', ['one']);
+    await symlink(join(workspace.outsideDir, 'secret.txt'), join(workspace.dir, 'memory', 'link.md'));
+    expect(contentOf(await get({ path: 'memory/b.md' }))).toContain('there is no file memory/b.md');
+    expect(contentOf(await get({ path: 'memory/link.md' }))).toContain('there is no file memory/link.md');
+    expect(contentOf(await get({ path: 'memory/a.md', from: 2 }))).toBe(
+      'memory_get: from: memory/a.md has 1 lines, and 2 is behind its end',
+    );
+  });
+});

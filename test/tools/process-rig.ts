@@ -1,0 +1,83 @@
+// A session with an open turn on a real database, and keepers of background commands for it: as many as wanted, each a worker of its own.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newId } from '../../src/ids.ts';
+import { createLogger } from '../../src/logger.ts';
+import { createProcessStore } from '../../src/store/processes.ts';
+import { createExecTool } from '../../src/tools/exec-tool.ts';
+import { ProcessKeeper } from '../../src/tools/process-keeper.ts';
+import { createProcessTool } from '../../src/tools/process-tool.ts';
+import type { ToolCall, ToolOutcome } from '../../src/tools/tool.ts';
+import { createStoreRig } from '../store/store-rig.ts';
+import { aToolCall, createWorkspace } from './workspace.ts';
+
+export type ProcessRig = Awaited<ReturnType<typeof createProcessRig>>;
+
+export async function createProcessRig() {
+  const rig = await createStoreRig();
+  const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-processes-'));
+  const workspace = await createWorkspace();
+  const store = createProcessStore(rig.database);
+  const keepers: ProcessKeeper[] = [];
+  let calls = 0;
+
+  async function rows<Row>(sql: string, values: unknown[] = []): Promise<Row[]> {
+    return (await rig.database.views.query(sql, values)).rows as Row[];
+  }
+
+  /** A session whose turn is open. */
+  async function session(): Promise<{ sessionKey: string; sessionId: string; turnId: string }> {
+    const sessionId = await rig.session();
+    await rig.accept(rig.input(sessionId));
+    const { turnId } = await rig.opened(sessionId);
+    const [row] = await rows<{ key: string }>('select key from holdfast.sessions where id = $1', [sessionId]);
+    return { sessionKey: row?.key ?? '', sessionId, turnId };
+  }
+
+  /** A worker that keeps commands; unless told otherwise, it does not die by itself. */
+  function worker({ leaseMs = 15_000, timeoutSeconds = 60 } = {}) {
+    const name = newId<string>();
+    const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
+    const keeper = new ProcessKeeper({ store, dataDir, worker: name, leaseMs, logger });
+    keeper.start();
+    keepers.push(keeper);
+    const exec = createExecTool({
+      timeoutSeconds: 60,
+      environment: { PATH: process.env['PATH'] },
+      background: { keeper, dataDir, timeoutSeconds },
+    });
+    return { keeper, name, exec, process: createProcessTool({ store, keeper, dataDir }) };
+  }
+
+  /** A call in the session, with an idempotency key of its own. */
+  function call(of: { sessionKey: string; turnId: string }, more: Partial<ToolCall> = {}): ToolCall {
+    calls += 1;
+    const { sessionKey, turnId } = of;
+    return aToolCall({ workspaceDir: workspace.dir, sessionKey, turnId, idempotencyKey: `key-${calls}`, ...more });
+  }
+
+  return {
+    ...rig,
+    dataDir,
+    workspace,
+    store,
+    rows,
+    session,
+    worker,
+    call,
+    async close() {
+      await Promise.all(keepers.map((keeper) => keeper.stop()));
+      await rig.drop();
+      await workspace.remove();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The id that an outcome of exec names. */
+export function idOf({ content }: ToolOutcome): string {
+  const [id] = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(String(content)) ?? [];
+  if (id === undefined) throw new Error(`No process is named in ${JSON.stringify(content)}.`);
+  return id;
+}

@@ -1,0 +1,533 @@
+// Compaction as a turn lives it, against a real database and a model server that really refuses what is too long. Texts in double
+// angle brackets tell the scripted model what to do when it is asked for a summary.
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { REFRESH_TITLE } from '../../src/core/compaction/post-compaction.ts';
+import { COMPACTION_REQUEST } from '../../src/core/compaction/summary-request.ts';
+import { SUMMARY_START } from '../../src/core/compaction/summary-text.ts';
+import { abortSession } from '../../src/store/control.ts';
+import type { Tool } from '../../src/tools/tool.ts';
+import { deriveRequest } from '../../src/turn/derive-request.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { longText, seedHistory } from './seed-history.ts';
+import { createTurnRig, type TurnRig } from './turn-rig.ts';
+
+/** A tool whose results are as long as it is told. */
+const bulky: Tool = {
+  spec: { name: 'bulky', description: 'Says much.', input_schema: { type: 'object' } },
+  summary: 'says much',
+  isIdempotent: true,
+  run: async (input) => ({ content: longText((input as { tokens: number }).tokens), isError: false }),
+};
+
+const rules = '# Rules\n\n## Red Lines\nNever delete what you did not write.\n';
+
+/** A window of 20,000 tokens of which 4,000 are held in reserve. */
+const small = { contextTokens: 20_000, compaction: { reserveTokens: 4_000, keepRecentTokens: 3_000 } };
+
+interface Message {
+  role: string;
+  content: { type: string; text?: string; id?: string; tool_use_id?: string }[];
+}
+
+let databases: Awaited<ReturnType<typeof withTestDatabase>>[] = [];
+let rigs: TurnRig[] = [];
+
+async function rigOf(defaults: object, more: { windowTokens?: number; leaseMs?: number } = {}): Promise<TurnRig> {
+  const database = await withTestDatabase();
+  databases.push(database);
+  const rig = await createTurnRig(database.url, { tools: [bulky], settings: { agents: { defaults } }, ...more });
+  rigs.push(rig);
+  await mkdir(rig.config.workspace.path, { recursive: true });
+  await writeFile(join(rig.config.workspace.path, 'AGENTS.md'), rules);
+  return rig;
+}
+
+afterAll(async () => {
+  for (const rig of rigs) await rig.close();
+  for (const database of databases) await database.drop();
+  [rigs, databases] = [[], []];
+});
+
+function requestsOf(rig: TurnRig, name: string): { messages: Message[]; status: number | null; isSummary: boolean }[] {
+  return rig.scripted.requests
+    .filter(({ headers }) => headers['x-holdfast-session'] === `agent:main:${name}`)
+    .map(({ body, status }) => {
+      const { messages } = body as { messages: Message[] };
+      return { messages, status, isSummary: textOf(messages[0]).startsWith(COMPACTION_REQUEST) };
+    });
+}
+
+function textOf(message: Message | undefined): string {
+  return (message?.content ?? []).map((block) => block.text ?? '').join('\n');
+}
+
+async function compactionsOf(rig: TurnRig, name: string): Promise<Record<string, unknown>[]> {
+  return rig.rows('select * from holdfast.compactions where session_id = $1 order by id', [await rig.sessionOf(name)]);
+}
+
+async function entriesOf(rig: TurnRig, name: string): Promise<{ kind: string; state: string }[]> {
+  const rows = await rig.rows('select seq, kind, state from holdfast.entries where session_id = $1 order by seq', [
+    await rig.sessionOf(name),
+  ]);
+  return rows as { kind: string; state: string }[];
+}
+
+/** The text of today's memory; empty when there is none. */
+async function memoryOf(rig: TurnRig): Promise<string> {
+  const dir = join(rig.config.workspace.path, 'memory');
+  const files = await readdir(dir).catch(() => []);
+  return (await Promise.all(files.map((file) => readFile(join(dir, file), 'utf8')))).join('\n');
+}
+
+async function replyOf(rig: TurnRig, messageId: string): Promise<Record<string, unknown>> {
+  const [row] = await rig.rows(
+    'select i.status, t.reply, t.error, t.kind from holdfast.inbox i join holdfast.turns t on t.id = i.turn_id where i.id = $1',
+    [messageId],
+  );
+  return row ?? {};
+}
+
+describe('a history of 180,000 tokens', () => {
+  let rig: TurnRig;
+  beforeAll(async () => {
+    rig = await rigOf({});
+  });
+
+  test('is condensed with exactly one more model call, and the newest message stays verbatim', async () => {
+    await seedHistory(rig, 'long', { turns: 100, tokens: 182_000, first: 'Order ABC-123 is urgent. ' });
+    const worker = rig.worker();
+    const said = `What about it?\n\n  [[reply: Done.]]`;
+    const message = await rig.send('long', said);
+    await worker.run('long');
+    worker.stop();
+    expect(await replyOf(rig, message)).toMatchObject({ status: 'answered', reply: 'Done.' });
+    const requests = requestsOf(rig, 'long');
+    expect(requests.map(({ isSummary }) => isSummary)).toEqual([true, false]);
+    const { messages } = requests[1]!;
+    expect(textOf(messages[0])).toContain(SUMMARY_START);
+    expect(textOf(messages[0])).toContain('ABC-123');
+    expect(textOf(messages.at(-1))).toContain(said);
+    expect(JSON.stringify(messages).length / 4).toBeLessThan(30_000);
+    const [compaction] = await compactionsOf(rig, 'long');
+    expect(compaction).toMatchObject({ status: 'completed', reason: 'threshold', attempt: 1 });
+    expect(Number(compaction!['tokens_before'])).toBeGreaterThan(180_000);
+    expect(Number(compaction!['tokens_after'])).toBeLessThan(40_000);
+  });
+
+  test('keeps its rows, and its call is recorded, charged and derivable (G15, G16)', async () => {
+    const entries = await entriesOf(rig, 'long');
+    expect(entries).toHaveLength(203);
+    expect(entries.filter(({ kind }) => kind === 'summary')).toHaveLength(1);
+    expect(entries.filter(({ state }) => state === 'compacted').length).toBeGreaterThan(150);
+    const calls = await rig.rows(
+      `select c.turn_id, c.call_no, c.purpose, c.status, c.input_tokens, c.request_sha256, t.calls
+       from holdfast.model_calls c join holdfast.turns t on t.id = c.turn_id where t.session_id = $1 order by c.call_no`,
+      [await rig.sessionOf('long')],
+    );
+    expect(calls.map(({ purpose, status }) => [purpose, status])).toEqual([
+      ['compaction', 'ok'],
+      ['answer', 'ok'],
+    ]);
+    expect(calls[0]).toMatchObject({ calls: 2 });
+    expect(Number(calls[0]!['input_tokens'])).toBeGreaterThan(100_000);
+    for (const call of calls) {
+      const derived = await deriveRequest(rig.database, {
+        turnId: String(call['turn_id']),
+        callNo: Number(call['call_no']),
+        defaultThinking: () => 'off',
+      });
+      expect(derived).toMatchObject({ purpose: call['purpose'], matches: true });
+    }
+  });
+
+  test('is not condensed again by the next message, which is told the rules of the workspace', async () => {
+    const worker = rig.worker();
+    await rig.send('long', 'And now? [[reply: Fine.]]');
+    await worker.run('long');
+    worker.stop();
+    const requests = requestsOf(rig, 'long');
+    expect(requests.filter(({ isSummary }) => isSummary)).toHaveLength(1);
+    const prompt = textOf(requests.at(-1)!.messages.at(-1));
+    expect(prompt).toMatch(/^System: \[[^\]]+\] \[Post-compaction context refresh\]$/m);
+    expect(prompt).toContain(REFRESH_TITLE);
+    expect(prompt).toContain('System: Never delete what you did not write.');
+    const [compaction] = await compactionsOf(rig, 'long');
+    expect(compaction!['audit']).toEqual({ shown: ['AGENTS.md'], missing: [] });
+  });
+
+  test('blocks no other session while it is condensed (G9)', async () => {
+    await seedHistory(rig, 'slow', { turns: 100, tokens: 182_000, first: '<<delay: 3000>> ' });
+    const worker = rig.worker();
+    await rig.send('slow', 'Well? [[reply: Late.]]');
+    const slow = worker.run('slow');
+    await expect.poll(() => requestsOf(rig, 'slow').length).toBe(1);
+    const other = await rig.send('other', 'Hi. [[reply: At once.]]');
+    await worker.run('other');
+    expect(requestsOf(rig, 'slow')).toHaveLength(1);
+    expect(await replyOf(rig, other)).toMatchObject({ reply: 'At once.' });
+    await slow;
+    worker.stop();
+    expect((await compactionsOf(rig, 'slow')).map(({ status }) => status)).toEqual(['completed']);
+  });
+});
+
+describe('in a small window', () => {
+  let rig: TurnRig;
+  beforeAll(async () => {
+    rig = await rigOf({ ...small, timeoutSeconds: 30 });
+  });
+
+  /** Sends a message to a session with 17,000 tokens of history, lets a worker run it, and says how it ended. */
+  async function converse(name: string, first: string, text = 'Go on. [[reply: Done.]]') {
+    await seedHistory(rig, name, { turns: 10, tokens: 17_000, first });
+    const worker = rig.worker();
+    const message = await rig.send(name, text);
+    await worker.run(name);
+    worker.stop();
+    return replyOf(rig, message);
+  }
+
+  test('a turn whose tools say too much is condensed between two steps, and its prompt and pairs stay (G12)', async () => {
+    const worker = rig.worker();
+    const text = `Look at everything. ${'[[tool: bulky {"tokens": 2500}]]'.repeat(6)} [[reply: Seen.]]`;
+    const message = await rig.send('steps', text);
+    await worker.run('steps');
+    worker.stop();
+    expect(await replyOf(rig, message)).toMatchObject({ status: 'answered', reply: 'Seen.' });
+    const requests = requestsOf(rig, 'steps');
+    expect(requests.every(({ status }) => status === 200)).toBe(true);
+    expect(requests.filter(({ isSummary }) => isSummary).length).toBeGreaterThan(0);
+    const { messages } = requests.at(-1)!;
+    expect(textOf(messages[0])).toContain(SUMMARY_START);
+    expect(textOf(messages[0])).toContain(text);
+    const results = await rig.rows(
+      `select count(*)::int as calls from holdfast.tool_calls c join holdfast.turns t on t.id = c.turn_id where t.session_id = $1`,
+      [await rig.sessionOf('steps')],
+    );
+    expect(results[0]).toEqual({ calls: 6 });
+  });
+
+  test('an answer that takes too long is given up, and the turn goes on with the transcript as it was (G25)', async () => {
+    const impatient = await rigOf({ ...small, compaction: { ...small.compaction, timeoutSeconds: 1 } });
+    await seedHistory(impatient, 'stalled', { turns: 10, tokens: 17_000, first: '<<stall: after=0 times=always>> ' });
+    const worker = impatient.worker();
+    const message = await impatient.send('stalled', 'Go on. [[reply: Done.]]');
+    await worker.run('stalled');
+    worker.stop();
+    expect(await replyOf(impatient, message)).toMatchObject({ status: 'answered', reply: 'Done.' });
+    const [compaction, ...others] = await compactionsOf(impatient, 'stalled');
+    expect(compaction).toMatchObject({ status: 'timedOut', error: { code: 'compaction_timeout' } });
+    expect(others).toEqual([]);
+    expect((await entriesOf(impatient, 'stalled')).every(({ state }) => state === 'active')).toBe(true);
+    expect(requestsOf(impatient, 'stalled').at(-1)!.messages).toHaveLength(21);
+  });
+
+  test('the deadline of the turn waits once for a compaction that is under way', async () => {
+    const hasty = await rigOf({ ...small, timeoutSeconds: 1 });
+    await seedHistory(hasty, 'grace', { turns: 10, tokens: 17_000, first: '<<delay: 1500>> ' });
+    const worker = hasty.worker();
+    const message = await hasty.send('grace', 'Go on. [[reply: Done.]]');
+    await worker.run('grace');
+    worker.stop();
+    expect(await replyOf(hasty, message)).toMatchObject({ status: 'answered' });
+    expect((await compactionsOf(hasty, 'grace')).map(({ status }) => status)).toEqual(['completed']);
+  });
+
+  test('a summary that is hardly shorter is refused twice, then the turn goes on as it was', async () => {
+    const cramped = await rigOf({ ...small, contextTokens: 10_000 });
+    await seedHistory(cramped, 'verbose', { turns: 10, tokens: 5_800, every: '<<fill: 16000>> ' });
+    const worker = cramped.worker();
+    const message = await cramped.send('verbose', 'Go on. [[reply: Done.]]');
+    await worker.run('verbose');
+    worker.stop();
+    expect(await replyOf(cramped, message)).toMatchObject({ status: 'answered', reply: 'Done.' });
+    const compactions = await compactionsOf(cramped, 'verbose');
+    expect(compactions.map(({ status, attempt }) => [status, attempt])).toEqual([
+      ['failed', 1],
+      ['failed', 2],
+    ]);
+    expect(compactions).toMatchObject([{ error: { code: 'did_not_shrink' } }, { error: { code: 'did_not_shrink' } }]);
+    expect((await entriesOf(cramped, 'verbose')).every(({ state }) => state === 'active')).toBe(true);
+  });
+
+  test('an empty answer is no summary, and after two of them the turn goes on', async () => {
+    expect(await converse('empty', '<<empty>> ')).toMatchObject({ status: 'answered', reply: 'Done.' });
+    const compactions = await compactionsOf(rig, 'empty');
+    expect(compactions).toMatchObject([
+      { status: 'failed', attempt: 1, error: { code: 'empty_summary' } },
+      { status: 'failed', attempt: 2, error: { code: 'empty_summary' } },
+    ]);
+    expect(requestsOf(rig, 'empty').map(({ isSummary }) => isSummary)).toEqual([true, true, false]);
+  });
+
+  test('a stop reaches a compaction at once, and ends the turn (G24)', async () => {
+    await seedHistory(rig, 'stopped', { turns: 10, tokens: 17_000, first: '<<stall: after=0>> ' });
+    const worker = rig.worker();
+    const message = await rig.send('stopped', 'Go on.');
+    const running = worker.run('stopped');
+    await expect.poll(() => requestsOf(rig, 'stopped').length).toBe(1);
+    await abortSession(rig.database, { sessionKey: 'agent:main:stopped', keepQueued: false });
+    expect(await running).toMatchObject({ kind: 'ended' });
+    worker.stop();
+    expect(await replyOf(rig, message)).toMatchObject({ status: 'cancelled' });
+    expect(await compactionsOf(rig, 'stopped')).toMatchObject([{ status: 'failed', error: { code: 'stopped' } }]);
+  });
+
+  test('the model that condenses can be another one', async () => {
+    const model = 'anthropic/claude-haiku-4-5';
+    const cheap = await rigOf({ ...small, compaction: { ...small.compaction, model } });
+    await seedHistory(cheap, 'cheap', { turns: 10, tokens: 17_000 });
+    const worker = cheap.worker();
+    await cheap.send('cheap', 'Go on. [[reply: Done.]]');
+    await worker.run('cheap');
+    worker.stop();
+    const models = cheap.scripted.requests.map(({ body }) => (body as { model: string }).model);
+    expect(models).toEqual(['claude-haiku-4-5', 'claude-sonnet-4-5']);
+  });
+
+  test('a workspace file that the requests have lost is back in those of the next turn', async () => {
+    const worker = rig.worker();
+    const name = 'audited';
+    await rig.send(name, `First. [[fill: ${15_000 * 4}]]`);
+    await worker.run(name);
+    // The files of a session are those of its first turn: this one is not among them.
+    await writeFile(join(rig.config.workspace.path, 'SOUL.md'), 'Be kind.');
+    await rig.send(name, 'Second. [[reply: Done.]]');
+    await worker.run(name);
+    const [compaction] = await compactionsOf(rig, name);
+    expect(compaction!['audit']).toEqual({ shown: ['AGENTS.md'], missing: ['SOUL.md'] });
+    await rig.send(name, 'Third. [[reply: Done.]]');
+    await worker.run(name);
+    worker.stop();
+    const systems = rig.scripted.requests.map(({ body }) => JSON.stringify((body as { system: unknown }).system));
+    expect(systems.at(-2)).not.toContain('Be kind.');
+    expect(systems.at(-1)).toContain('Be kind.');
+  });
+
+  test('a failure that passes is met by a second attempt, charged to the turn (G16)', async () => {
+    expect(await converse('busy', '<<error: 529>> ')).toMatchObject({ status: 'answered', reply: 'Done.' });
+    const compactions = await compactionsOf(rig, 'busy');
+    expect(compactions.map(({ status }) => status)).toEqual(['failed', 'completed']);
+    const [turn] = await rig.rows('select calls, retries from holdfast.turns where session_id = $1', [
+      await rig.sessionOf('busy'),
+    ]);
+    expect(turn).toEqual({ calls: 3, retries: 1 });
+  });
+
+  test('a provider that asks to wait longer than the turn may wait is not waited for', async () => {
+    expect(await converse('later', '<<error: 529 retry-after=120>> ')).toMatchObject({ status: 'answered' });
+    expect((await compactionsOf(rig, 'later')).map(({ status }) => status)).toEqual(['failed']);
+    expect(requestsOf(rig, 'later')).toHaveLength(2);
+  });
+
+  test('a request that the provider refuses for its length is condensed and asked again', async () => {
+    const tight = await rigOf({ contextTokens: 200_000 }, { windowTokens: 16_000 });
+    await seedHistory(tight, 'tight', { turns: 10, tokens: 30_000 });
+    const worker = tight.worker();
+    const message = await tight.send('tight', 'Go on. [[reply: Done.]]');
+    await worker.run('tight');
+    worker.stop();
+    expect(await replyOf(tight, message)).toMatchObject({ status: 'answered', reply: 'Done.' });
+    const requests = requestsOf(tight, 'tight');
+    expect(requests.map(({ status, isSummary }) => [status, isSummary])).toEqual([
+      [400, false],
+      [400, true],
+      [200, true],
+      [200, false],
+    ]);
+    expect(await compactionsOf(tight, 'tight')).toMatchObject([
+      { reason: 'overflow', status: 'failed' },
+      { reason: 'overflow', status: 'completed' },
+    ]);
+  });
+
+  test('a request that grows too long between two steps is condensed, and no step is taken again (G11)', async () => {
+    const tight = await rigOf({ contextTokens: 200_000 }, { windowTokens: 16_000 });
+    const worker = tight.worker();
+    const text = `Look at everything. ${'[[tool: bulky {"tokens": 3000}]]'.repeat(7)} [[reply: Seen.]]`;
+    const message = await tight.send('growing', text);
+    await worker.run('growing');
+    worker.stop();
+    expect(await replyOf(tight, message)).toMatchObject({ status: 'answered', reply: 'Seen.' });
+    const requests = requestsOf(tight, 'growing');
+    expect(requests.filter(({ status }) => status === 400).length).toBeGreaterThan(0);
+    expect(textOf(requests.at(-1)!.messages[0])).toContain(text);
+    const [tools] = await tight.rows(
+      `select count(*)::int as calls, max(c.runs) as runs from holdfast.tool_calls c
+       join holdfast.turns t on t.id = c.turn_id where t.session_id = $1`,
+      [await tight.sessionOf('growing')],
+    );
+    expect(tools).toEqual({ calls: 7, runs: 1 });
+  });
+
+  test('an answer that breaks off because the window is full is asked for again, until nothing can be condensed', async () => {
+    await seedHistory(rig, 'broken', { turns: 4, tokens: 6_000 });
+    const worker = rig.worker();
+    const message = await rig.send('broken', 'Go on. [[stop: model_context_window_exceeded]] [[reply: Half an]]');
+    await worker.run('broken');
+    worker.stop();
+    expect(await replyOf(rig, message)).toMatchObject({ status: 'failed', error: { code: 'blocked' } });
+    const compactions = await compactionsOf(rig, 'broken');
+    expect(new Set(compactions.map(({ reason, status }) => `${reason} ${status}`))).toEqual(
+      new Set(['overflow completed']),
+    );
+    // Each is shorter than the one before, so there are few.
+    expect(requestsOf(rig, 'broken').map(({ isSummary }) => isSummary)).toEqual([false, true, false, true, false]);
+  });
+
+  test('a prompt that no summary can make room for ends blocked, and the next message is answered', async () => {
+    const tight = await rigOf({ contextTokens: 200_000 }, { windowTokens: 16_000 });
+    const worker = tight.worker();
+    const message = await tight.send('huge', longText(20_000));
+    await worker.run('huge');
+    expect(await replyOf(tight, message)).toMatchObject({ status: 'failed', error: { code: 'blocked' } });
+    const next = await tight.send('huge', 'Sorry. [[reply: Never mind.]]');
+    await worker.run('huge');
+    worker.stop();
+    expect(await replyOf(tight, next)).toMatchObject({ status: 'answered', reply: 'Never mind.' });
+  });
+});
+
+describe('the flush', () => {
+  const note = 'The user drinks tea.';
+  const flush = `<<tool: memory_append {"text": "${note}"}>> `;
+
+  test('appends to the memory of the day exactly once, in the same call', async () => {
+    const rig = await rigOf(small);
+    await seedHistory(rig, 'tea', { turns: 10, tokens: 17_000, first: flush });
+    const worker = rig.worker();
+    await rig.send('tea', 'Go on. [[reply: Done.]]');
+    await worker.run('tea');
+    worker.stop();
+    expect(requestsOf(rig, 'tea').map(({ isSummary }) => isSummary)).toEqual([true, false]);
+    expect((await memoryOf(rig)).split(note)).toHaveLength(2);
+    const [compaction] = await compactionsOf(rig, 'tea');
+    expect(compaction).toMatchObject({ status: 'completed', memory: { text: note } });
+  });
+
+  test('happens once when the worker goes away between the memory and the summary, which is not asked for again', async () => {
+    const rig = await rigOf(small);
+    await seedHistory(rig, 'torn', { turns: 10, tokens: 17_000, first: flush });
+    const first = rig.worker();
+    const { writeCompaction } = first.context.store;
+    first.context.store.writeCompaction = async (write) => {
+      if (write.step.kind === 'completed') throw Object.assign(new Error('gone'), { code: '57P01' });
+      return writeCompaction(write);
+    };
+    const message = await rig.send('torn', 'Go on. [[reply: Done.]]');
+    expect(await first.run('torn')).toMatchObject({ kind: 'released' });
+    first.stop();
+    expect((await memoryOf(rig)).split(note)).toHaveLength(2);
+    const second = rig.worker();
+    await second.run('torn');
+    second.stop();
+    expect(await replyOf(rig, message)).toMatchObject({ status: 'answered', reply: 'Done.' });
+    expect((await memoryOf(rig)).split(note)).toHaveLength(2);
+    expect(requestsOf(rig, 'torn').map(({ isSummary }) => isSummary)).toEqual([true, false]);
+    expect((await compactionsOf(rig, 'torn')).map(({ status }) => status)).toEqual(['completed']);
+  });
+
+  test('is left out where it is off', async () => {
+    const off = { ...small, compaction: { ...small.compaction, memoryFlush: { enabled: false } } };
+    const rig = await rigOf(off);
+    await seedHistory(rig, 'off', { turns: 10, tokens: 17_000, first: flush });
+    const worker = rig.worker();
+    await rig.send('off', 'Go on. [[reply: Done.]]');
+    await worker.run('off');
+    worker.stop();
+    const asked = rig.scripted.requests.map(({ body }) => body as { tools?: unknown[]; messages: Message[] });
+    expect(asked.find(({ messages }) => textOf(messages[0]).startsWith(COMPACTION_REQUEST))?.tools ?? []).toEqual([]);
+    expect(await memoryOf(rig)).toBe('');
+  });
+
+  test('is left out for a heartbeat, and for whoever asked for a compaction', async () => {
+    const rig = await rigOf(small);
+    const worker = rig.worker();
+    for (const kind of ['heartbeat', 'compaction'] as const) {
+      await seedHistory(rig, kind, { turns: 10, tokens: 17_000, first: flush });
+      await rig.send(kind, 'Read HEARTBEAT.md.', {}, kind);
+      await worker.run(kind);
+      expect((await compactionsOf(rig, kind)).map(({ status }) => status)).toEqual(['completed']);
+    }
+    worker.stop();
+    expect(await memoryOf(rig)).toBe('');
+  });
+});
+
+describe('who comes after', () => {
+  test('a worker that lost the session in the middle writes nothing, and the next one begins again (G7)', async () => {
+    const rig = await rigOf(small, { leaseMs: 500 });
+    await seedHistory(rig, 'lost', { turns: 10, tokens: 17_000, first: '<<stall: after=0>> ' });
+    const sleepy = rig.worker();
+    const message = await rig.send('lost', 'Go on. [[reply: Done.]]');
+    const lost = sleepy.run('lost');
+    await expect.poll(() => requestsOf(rig, 'lost').length).toBe(1);
+    sleepy.stop();
+    const heir = rig.worker();
+    await expect.poll(async () => (await heir.run('lost')).kind, { timeout: 10_000 }).toBe('ended');
+    heir.stop();
+    expect(await replyOf(rig, message)).toMatchObject({ status: 'answered', reply: 'Done.' });
+    const compactions = await compactionsOf(rig, 'lost');
+    expect(compactions.map(({ status, attempt }) => [status, attempt])).toEqual([
+      ['failed', 1],
+      ['completed', 2],
+    ]);
+    const entries = await entriesOf(rig, 'lost');
+    expect(entries.filter(({ kind }) => kind === 'summary')).toHaveLength(1);
+    sleepy.context.locks.stopAll({ kind: 'lock-lost', message: 'the test is over' });
+    expect(await lost).toEqual({ kind: 'lost' });
+    expect(await entriesOf(rig, 'lost')).toEqual(entries);
+  });
+});
+
+describe('asked for', () => {
+  test('an idle session is condensed by a turn of its own, which answers with what came of it', async () => {
+    const rig = await rigOf({});
+    await seedHistory(rig, 'asked', { turns: 10, tokens: 8_000 });
+    const worker = rig.worker();
+    const message = await rig.send('asked', 'Keep the order number.', {}, 'compaction');
+    await worker.run('asked');
+    expect(await replyOf(rig, message)).toMatchObject({ status: 'answered', kind: 'compaction' });
+    expect(await compactionsOf(rig, 'asked')).toMatchObject([{ reason: 'manual', status: 'completed' }]);
+    const requests = requestsOf(rig, 'asked');
+    expect(requests).toHaveLength(1);
+    expect(textOf(requests[0]!.messages[0])).toContain('Keep the order number.');
+    const next = await rig.send('asked', 'Go on. [[reply: Done.]]');
+    await worker.run('asked');
+    worker.stop();
+    expect(await replyOf(rig, next)).toMatchObject({ reply: 'Done.' });
+    expect(textOf(requestsOf(rig, 'asked').at(-1)!.messages[0])).toContain(SUMMARY_START);
+  });
+
+  test('each attempt is a call of its own, and what came of the last is the error of the turn', async () => {
+    const rig = await rigOf({});
+    await seedHistory(rig, 'hard', { turns: 10, tokens: 8_000, every: '<<empty>> ' });
+    const worker = rig.worker();
+    const message = await rig.send('hard', '', {}, 'compaction');
+    await worker.run('hard');
+    worker.stop();
+    expect(await replyOf(rig, message)).toMatchObject({ status: 'failed', error: { code: 'empty_summary' } });
+    const calls = await rig.rows(
+      `select c.call_no, c.status, t.calls from holdfast.model_calls c join holdfast.turns t on t.id = c.turn_id
+       where t.session_id = $1 order by c.call_no`,
+      [await rig.sessionOf('hard')],
+    );
+    expect(calls).toEqual([
+      { call_no: 1, status: 'ok', calls: 2 },
+      { call_no: 2, status: 'ok', calls: 2 },
+    ]);
+  });
+
+  test('a session with nothing to condense says so without a model call', async () => {
+    const rig = await rigOf({});
+    const worker = rig.worker();
+    const message = await rig.send('empty', '', {}, 'compaction');
+    await worker.run('empty');
+    worker.stop();
+    expect(await replyOf(rig, message)).toMatchObject({ status: 'answered' });
+    expect(requestsOf(rig, 'empty')).toEqual([]);
+    expect(await entriesOf(rig, 'empty')).toEqual([]);
+  });
+});

@@ -1,0 +1,52 @@
+// Any interleaving of messages in any mode, stops and deaths of workers gives what a model in memory says, and nothing that the
+// model server refuses (G1, G3, G4, G6, G10, G12, G24). Scenarios are played many at a time, each in a session of its own; the first
+// that differs is made as small as it can be.
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { withTestDatabase } from '../../servers/postgres.ts';
+import { createTurnRig, type TurnRig } from '../turn-rig.ts';
+import { anyScenario, playScenario, stepTool, type Scenario } from './play-scenario.ts';
+
+const RUNS = Number(process.env['HOLDFAST_INTERLEAVINGS'] ?? 2_000);
+const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.trunc(Math.random() * 2 ** 31));
+const AT_ONCE = 16;
+const MS_MAX = 600_000;
+
+let database: Awaited<ReturnType<typeof withTestDatabase>>;
+let rig: TurnRig;
+let played = 0;
+
+beforeAll(async () => {
+  database = await withTestDatabase();
+  const settings = { messages: { queue: { debounceMs: 0 } } };
+  rig = await createTurnRig(database.url, { tools: [stepTool], settings, leaseMs: 600_000 });
+});
+afterAll(async () => {
+  await rig.close();
+  await database.drop();
+});
+
+const play = (scenario: Scenario): Promise<string | null> => playScenario(rig, `play-${(played += 1)}`, scenario);
+
+test(
+  `${RUNS} interleavings end as the model says (seed ${SEED})`,
+  async () => {
+    const scenarios = fc.sample(anyScenario, { numRuns: RUNS, seed: SEED });
+    const wrong: Scenario[] = [];
+    await Promise.all(
+      Array.from({ length: AT_ONCE }, async () => {
+        for (let next = scenarios.pop(); next !== undefined && wrong.length === 0; next = scenarios.pop()) {
+          if ((await play(next)) !== null) wrong.push(next);
+        }
+      }),
+    );
+    if (wrong.length === 0) return;
+    // Says what differs, for the smallest scenario in which something does.
+    const property = fc.asyncProperty(anyScenario, async (scenario) => {
+      expect(await play(scenario)).toBeNull();
+    });
+    await fc.assert(property, { numRuns: RUNS, seed: SEED, endOnFailure: false });
+    expect(await play(wrong[0] as Scenario), 'a failure that did not come again').toBeNull();
+  },
+  MS_MAX,
+);

@@ -1,0 +1,179 @@
+// Plays a scenario on the real thing (PostgreSQL, a model server, workers that die) and on the reference model side by side, and says
+// where they differ. What happens during a turn happens inside its tool, so that both sides see it at the same moment.
+import * as fc from 'fast-check';
+import type { QueueMode } from '../../../src/core/queue-mode.ts';
+import { abortSession } from '../../../src/store/control.ts';
+import type { Tool } from '../../../src/tools/tool.ts';
+import type { TurnRig } from '../turn-rig.ts';
+import { ReferenceSession } from './reference-session.ts';
+
+export type Action = { kind: 'send'; mode: QueueMode; route: string } | { kind: 'abort' } | { kind: 'die' };
+
+/** What arrives while nothing runs, and what happens within the tool calls that follow, call by call. */
+interface Round {
+  arrivals: Extract<Action, { kind: 'send' }>[];
+  calls: Action[][];
+}
+
+export type Scenario = Round[];
+
+const MODES: QueueMode[] = ['collect', 'followup', 'steer', 'steer-backlog', 'interrupt', 'rollback', 'reject'];
+const DEATHS_MAX = 2;
+
+const send = fc.record({
+  kind: fc.constant('send' as const),
+  mode: fc.constantFrom(...MODES),
+  route: fc.constantFrom('here', 'here', 'there'),
+});
+const action = fc.oneof(
+  { arbitrary: send, weight: 8 },
+  { arbitrary: fc.constant({ kind: 'abort' as const }), weight: 1 },
+  { arbitrary: fc.constant({ kind: 'die' as const }), weight: 1 },
+);
+
+/** Any scenario of a few rounds. */
+export const anyScenario: fc.Arbitrary<Scenario> = fc.array(
+  fc.record({
+    arrivals: fc.array(send, { minLength: 1, maxLength: 2 }),
+    calls: fc.array(fc.array(action, { maxLength: 3 }), { maxLength: 3 }),
+  }),
+  { minLength: 1, maxLength: 2 },
+);
+
+interface Play {
+  session: ReferenceSession;
+  calls: Action[][];
+  deaths: number;
+  messages: number;
+  die: () => void;
+  act: (action: Action) => Promise<void>;
+}
+
+const plays = new Map<string, Play>();
+
+/** The tool inside which things happen. Never run twice: its outcome is unknown to whoever takes a turn over. */
+export const stepTool: Tool = {
+  spec: { name: 'step', description: 'A step', input_schema: { type: 'object', properties: {} } },
+  summary: 'A step',
+  isIdempotent: false,
+  async run(_input, call) {
+    const play = plays.get(call.sessionKey);
+    if (play === undefined) throw new Error(`nobody plays ${call.sessionKey}`);
+    for (const next of play.calls.shift() ?? []) {
+      if (next.kind !== 'die') await play.act(next);
+      else if (play.deaths < DEATHS_MAX) {
+        play.deaths += 1;
+        play.die();
+        return await new Promise<never>(() => undefined);
+      }
+    }
+    play.session.endBatch();
+    return { content: 'stepped', isError: false };
+  },
+};
+
+const TURN_TEXT = '[[tool: step {}]] [[tool: step {}]] [[reply: done]]';
+/** More than any scenario has turns and deaths. */
+const RUNS_MAX = 60;
+
+/** Plays a scenario in a session of its own; resolves with what is wrong, null when nothing is. */
+export async function playScenario(rig: TurnRig, name: string, scenario: Scenario): Promise<string | null> {
+  const session = new ReferenceSession();
+  const sessionId = await rig.sessionOf(name);
+  const key = `agent:main:${name}`;
+  const names = new Map<string, string>();
+  let died = Promise.withResolvers<'died'>();
+  const play: Play = {
+    session,
+    calls: [],
+    deaths: 0,
+    messages: 0,
+    die: () => died.resolve('died'),
+    async act(next) {
+      if (next.kind === 'abort') {
+        session.abort();
+        await abortSession(rig.database, { sessionKey: key, keepQueued: false });
+      }
+      if (next.kind !== 'send') return;
+      play.messages += 1;
+      const message = `m${play.messages}`;
+      // What comes in the middle of a turn has nothing to run: the script of the turn goes on.
+      const text = session.isBusy ? message : `${message} ${TURN_TEXT}`;
+      session.send({ name: message, mode: next.mode, route: next.route });
+      names.set(await rig.send(name, text, { mode: next.mode, chatId: next.route }), message);
+    },
+  };
+  plays.set(key, play);
+  try {
+    for (const { arrivals, calls } of scenario) {
+      for (const arrival of arrivals) await play.act(arrival);
+      play.calls = structuredClone(calls);
+      // True when the turn is over for the model and its next worker has to end it.
+      let isOwed = false;
+      for (let run = 1; isOwed || !session.isIdle; run += 1) {
+        if (run > RUNS_MAX) return 'the session does not come to rest';
+        if (!session.isBusy && !isOwed) session.start();
+        isOwed = false;
+        const worker = rig.worker();
+        // Its lease is long enough: nobody renews, and nobody looks for stop signals but the writes of the turn.
+        worker.stop();
+        const end = await Promise.race([worker.run(name), died.promise]);
+        if (end === 'died') {
+          died = Promise.withResolvers();
+          await rig.rows('update holdfast.sessions set lease_expires_at = now() where id = $1', [sessionId]);
+          session.takeOver();
+          isOwed = !session.isBusy;
+        } else if (session.isBusy) session.endTurn();
+      }
+    }
+    return await difference(rig, sessionId, { session, names });
+  } finally {
+    plays.delete(key);
+  }
+}
+
+/** How the rows differ from what the model says. */
+async function difference(
+  rig: TurnRig,
+  sessionId: string,
+  { session, names }: { session: ReferenceSession; names: Map<string, string> },
+): Promise<string | null> {
+  const rows = await rig.rows(
+    `select i.id, i.seq::int, i.kind, i.status, i.error, i.cause_key, i.turn_id, t.error as turn_error from holdfast.inbox i
+     left join holdfast.turns t on t.id = i.turn_id where i.session_id = $1 order by i.seq`,
+    [sessionId],
+  );
+  const nameOf = ({ id, cause_key: cause }: Record<string, unknown>): string =>
+    names.get(String(id)) ?? `${names.get(String(cause).replace('follow-up:', '')) ?? '?'} again`;
+  const fates = Object.fromEntries(rows.map((row) => [nameOf(row), row['status']]));
+  const expected = Object.fromEntries(session.fates);
+  if (JSON.stringify(sorted(fates)) !== JSON.stringify(sorted(expected))) {
+    return `messages ended ${JSON.stringify(fates)}, expected ${JSON.stringify(expected)}`;
+  }
+  const unexplained = rows.filter(
+    ({ status, error, turn_error: turnError }) =>
+      ['cancelled', 'dropped', 'failed'].includes(String(status)) && error === null && turnError === null,
+  );
+  if (unexplained.length > 0) return `no reason is given for ${unexplained.map(nameOf).join(', ')}`;
+  const turns = await rig.rows('select id, status, error from holdfast.turns where session_id = $1 order by id', [
+    sessionId,
+  ]);
+  // The model server refuses what the real one would refuse; such a turn fails.
+  const failed = turns.find(({ status }) => status === 'failed');
+  if (failed !== undefined) return `a turn failed: ${JSON.stringify(failed['error'])}`;
+  const took = turns.map(({ id }) => rows.filter((row) => row['turn_id'] === id).map(nameOf));
+  if (JSON.stringify(took) !== JSON.stringify(session.turns)) {
+    return `turns took ${JSON.stringify(took)}, expected ${JSON.stringify(session.turns)}`;
+  }
+  const [left] = await rig.rows(
+    `select s.waiting, s.turn_id, s.owner, (select count(*)::int from holdfast.doorbells d where d.session_id = s.id) as bells
+     from holdfast.sessions s where s.id = $1`,
+    [sessionId],
+  );
+  const rest = { waiting: 0, turn_id: null, owner: null, bells: 0 };
+  return JSON.stringify(left) === JSON.stringify(rest) ? null : `left behind: ${JSON.stringify(left)}`;
+}
+
+function sorted(fates: Record<string, unknown>): [string, unknown][] {
+  return Object.entries(fates).toSorted(([one], [other]) => (one < other ? -1 : 1));
+}

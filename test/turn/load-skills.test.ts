@@ -1,0 +1,63 @@
+// Reading skills: what is one, what lies outside, and what cannot be read.
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { loadSkills } from '../../src/turn/load-skills.ts';
+
+let dir: string;
+let workspace: string;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'holdfast-skills-'));
+  workspace = join(dir, 'workspace');
+  await mkdir(join(workspace, 'skills'), { recursive: true });
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+async function put(folder: string, text: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'SKILL.md'), text);
+}
+
+const head = (description: string): string => `---\ndescription: ${description}\n---\n`;
+const namesOf = async (): Promise<string[]> => (await loadSkills(workspace)).skills.map(({ name }) => name);
+
+test('every folder with a SKILL.md that describes itself is a skill', async () => {
+  await put(join(workspace, 'skills/b'), head('B'));
+  await put(join(workspace, 'skills/a'), head('A'));
+  await put(join(workspace, 'skills/c'), 'nothing');
+  await writeFile(join(workspace, 'skills/file.md'), head('F'));
+  const a = { name: 'a', description: 'A', location: join(workspace, 'skills/a/SKILL.md') };
+  expect(await loadSkills(workspace)).toEqual({ skills: [a, expect.objectContaining({ name: 'b' })], faults: [] });
+});
+
+test('links are followed inside the workspace and nowhere else (G30)', async () => {
+  await put(join(dir, 'outside'), head('O'));
+  await put(join(workspace, 'real'), head('R'));
+  await symlink('../../outside', join(workspace, 'skills/out'));
+  await symlink('../real', join(workspace, 'skills/in'));
+  await mkdir(join(workspace, 'skills/file'));
+  await symlink('../../../outside/SKILL.md', join(workspace, 'skills/file/SKILL.md'));
+  expect(await namesOf()).toEqual(['in']);
+});
+
+test('a workspace without skills, or that does not exist, has none', async () => {
+  await rm(join(workspace, 'skills'), { recursive: true });
+  expect(await loadSkills(workspace)).toEqual({ skills: [], faults: [] });
+  await rm(workspace, { recursive: true });
+  expect(await loadSkills(workspace)).toEqual({ skills: [], faults: [] });
+});
+
+test('a folder of skills that leads outside has none (G30)', async () => {
+  await put(join(dir, 'elsewhere/x'), head('X'));
+  await rm(join(workspace, 'skills'), { recursive: true });
+  await symlink('../elsewhere', join(workspace, 'skills'));
+  expect(await namesOf()).toEqual([]);
+});
+
+test('what cannot be read is reported, not thrown', async () => {
+  const { skills, faults } = await loadSkills('a\0b');
+  expect(skills).toEqual([]);
+  expect(faults).toEqual([expect.objectContaining({ code: 'workspace_file_unreadable' })]);
+});

@@ -1,0 +1,101 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { agentOf, loadConfig } from '../../src/config.ts';
+import type { ContentBlock } from '../../src/core/content.ts';
+import type { ModelAnswer } from '../../src/core/model-request.ts';
+import { appendMemory, mayFlushMemory, memoryNoteOf } from '../../src/turn/memory-flush.ts';
+
+const note = { path: 'memory/2026-01-31.md', text: 'The user drinks tea.' };
+const day = { now: new Date('2026-01-31T23:30:00Z'), timeZone: 'UTC' };
+let dir: string;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'holdfast-memory-'));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+function memory(): Promise<string> {
+  return readFile(join(dir, note.path), 'utf8');
+}
+
+function answerOf(...content: ContentBlock[]): ModelAnswer {
+  const usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  return { id: 'msg', model: 'm', content, stopReason: 'tool_use', usage };
+}
+
+function call(name: string, input: unknown): ContentBlock {
+  return { type: 'tool_use', id: `toolu_${name}`, name, input };
+}
+
+describe('a note', () => {
+  test('is what the memory tool was called with, for the day where the user is', () => {
+    const answer = answerOf(call('memory_append', { text: 'tea ' }), call('memory_append', { text: 'no milk' }));
+    expect(memoryNoteOf(answer, day)).toEqual({ path: 'memory/2026-01-31.md', text: 'tea \n\nno milk' });
+    expect(memoryNoteOf(answer, { ...day, timeZone: 'Asia/Tokyo' })!.path).toBe('memory/2026-02-01.md');
+  });
+
+  test('comes of no other tool and of no other input (G30)', () => {
+    expect(memoryNoteOf(answerOf(call('write', { text: 'x' }), call('exec', { command: 'x' })), day)).toBeNull();
+    expect(memoryNoteOf(answerOf(call('memory_append', { path: '../x' }), call('memory_append', 'x')), day)).toBeNull();
+    expect(memoryNoteOf(answerOf(call('memory_append', { text: ' \n' })), day)).toBeNull();
+  });
+
+  test('names its file by itself, whatever the input says', () => {
+    const answer = answerOf(call('memory_append', { text: 'tea', path: '../../etc/passwd' }));
+    expect(memoryNoteOf(answer, day)!.path).toBe('memory/2026-01-31.md');
+  });
+});
+
+describe('appending', () => {
+  test('makes the file, and adds to what is there', async () => {
+    await appendMemory(dir, note, 'first');
+    await appendMemory(dir, { ...note, text: 'And honey.' }, 'second');
+    expect(await memory()).toBe(
+      '<!-- compaction first -->\nThe user drinks tea.\n\n<!-- compaction second -->\nAnd honey.\n',
+    );
+  });
+
+  test('happens once per compaction, however often it is tried (G11)', async () => {
+    await mkdir(join(dir, 'memory'));
+    await writeFile(join(dir, note.path), 'by hand');
+    await appendMemory(dir, note, 'first');
+    await appendMemory(dir, note, 'first');
+    expect(await memory()).toBe('by hand\n\n<!-- compaction first -->\nThe user drinks tea.\n');
+  });
+
+  test('follows no link out of the workspace', async () => {
+    const outside = await mkdtemp(join(tmpdir(), 'holdfast-outside-'));
+    await symlink(outside, join(dir, 'memory'));
+    await expect(appendMemory(dir, note, 'first')).rejects.toMatchObject({ code: 'memory_place_refused' });
+    await rm(join(dir, 'memory'));
+    await mkdir(join(dir, 'memory'));
+    await writeFile(join(outside, 'file'), 'theirs');
+    await symlink(join(outside, 'file'), join(dir, note.path));
+    await expect(appendMemory(dir, note, 'first')).rejects.toMatchObject({ code: 'ELOOP' });
+    expect(await readFile(join(outside, 'file'), 'utf8')).toBe('theirs');
+    await rm(outside, { recursive: true });
+  });
+
+  test('writes to nothing but a file', async () => {
+    await mkdir(join(dir, 'memory'));
+    await promisify(execFile)('mkfifo', [join(dir, note.path)]);
+    await expect(appendMemory(dir, note, 'first')).rejects.toMatchObject({ code: 'memory_place_refused' });
+  });
+});
+
+test('an agent flushes unless it is off, its tools are denied, or its workspace is read-only', async () => {
+  const mayFlush = async (settings: object): Promise<boolean> => {
+    await writeFile(join(dir, 'holdfast.json'), JSON.stringify(settings));
+    const config = loadConfig({ env: { HOLDFAST_DATA_DIR: dir }, cwd: dir });
+    return mayFlushMemory(config, agentOf(config, 'main'));
+  };
+  expect(await mayFlush({})).toBe(true);
+  expect(await mayFlush({ agents: { defaults: { compaction: { memoryFlush: { enabled: false } } } } })).toBe(false);
+  expect(await mayFlush({ tools: { deny: ['memory_*'] } })).toBe(false);
+  expect(await mayFlush({ tools: { allow: ['read'] } })).toBe(false);
+  expect(await mayFlush({ sandbox: { enabled: true, workspaceAccess: 'read-only' } })).toBe(false);
+});

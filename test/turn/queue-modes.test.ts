@@ -1,0 +1,298 @@
+// What messages do that find their session busy, mode by mode, on a real database with a real worker. The turn is held up inside a
+// tool; what arrives then is looked at once the tool goes on.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Tool } from '../../src/tools/tool.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { createTurnRig, type TurnRig } from './turn-rig.ts';
+
+let database: Awaited<ReturnType<typeof withTestDatabase>>;
+let rig: TurnRig;
+let entered: PromiseWithResolvers<void>;
+let gate: PromiseWithResolvers<void>;
+let runs: string[];
+
+const hold: Tool = {
+  spec: {
+    name: 'hold',
+    description: 'Waits',
+    input_schema: { type: 'object', properties: { key: { type: 'string' } } },
+  },
+  summary: 'Waits',
+  isIdempotent: false,
+  async run(input, { signal }) {
+    runs.push((input as { key: string }).key);
+    entered.resolve();
+    const aborted = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+    await Promise.race([gate.promise, aborted]);
+    return { content: 'held', isError: false };
+  },
+};
+
+const once: Tool = {
+  ...hold,
+  spec: { ...hold.spec, name: 'once' },
+  async run(input) {
+    runs.push((input as { key: string }).key);
+    return { content: 'done', isError: false };
+  },
+};
+
+beforeAll(async () => {
+  database = await withTestDatabase();
+  rig = await createTurnRig(database.url, { tools: [hold, once] });
+});
+afterAll(async () => {
+  await rig.close();
+  await database.drop();
+});
+beforeEach(() => {
+  entered = Promise.withResolvers();
+  gate = Promise.withResolvers();
+  runs = [];
+});
+
+const busyText = '[[tool: hold {"key":"first"}]] [[tool: once {"key":"second"}]] [[reply: done]]';
+
+/** A session whose turn is inside its first tool, and what happens to it afterwards. */
+async function busySession(name: string) {
+  const worker = rig.worker();
+  const message = await rig.send(name, busyText);
+  const running = worker.run(name);
+  await entered.promise;
+  return {
+    message,
+    worker,
+    /** Lets the tool go on, and resolves when the turn is over. */
+    async goOn() {
+      gate.resolve();
+      return await running;
+    },
+    running,
+  };
+}
+
+/** Makes the time over in which what waits gathers. */
+async function gathered(name: string): Promise<void> {
+  const sql = 'update holdfast.doorbells set gather_until = now(), due_at = now() where session_id = $1';
+  await rig.rows(sql, [await rig.sessionOf(name)]);
+}
+
+async function inboxOf(name: string): Promise<Record<string, unknown>[]> {
+  return rig.rows(
+    `select i.kind, i.status, i.disposition, i.body ->> 'text' as text, t.status as turn from holdfast.inbox i
+     left join holdfast.turns t on t.id = i.turn_id where i.session_id = $1 order by i.seq`,
+    [await rig.sessionOf(name)],
+  );
+}
+
+async function entriesOf(name: string, state = 'active'): Promise<unknown[]> {
+  const rows = await rig.rows('select kind from holdfast.entries where session_id = $1 and state = $2 order by seq', [
+    await rig.sessionOf(name),
+    state,
+  ]);
+  return rows.map(({ kind }) => kind);
+}
+
+/** The last messages that the model was sent for a session, as text. */
+function lastSent(name: string): string {
+  const request = rig.scripted.requests.findLast(
+    ({ headers }) => headers['x-holdfast-session'] === `agent:main:${name}`,
+  );
+  const { messages } = (request?.body ?? { messages: [] }) as { messages: unknown[] };
+  return JSON.stringify(messages.at(-1));
+}
+
+describe('steer', () => {
+  test('reaches the running turn behind its tool results, and is answered with it (G1, G3)', async () => {
+    const busy = await busySession('steer');
+    await rig.send('steer', 'look left', { mode: 'steer' });
+    await busy.goOn();
+    const kinds = ['prompt', 'answer', 'results', 'steer', 'answer', 'results', 'answer'];
+    expect(await entriesOf('steer')).toEqual(kinds);
+    expect(JSON.stringify(rig.scripted.requests.map(({ body }) => body))).toMatch(
+      /tool_result.{0,200}held.{0,200}look left/,
+    );
+    expect(await inboxOf('steer')).toMatchObject([
+      { status: 'answered', disposition: 'queued', turn: 'completed' },
+      { status: 'answered', disposition: 'steered', turn: 'completed', text: 'look left' },
+    ]);
+    busy.worker.stop();
+  });
+
+  test('comes before tools that have not begun: those are skipped, each with its result', async () => {
+    const worker = rig.worker();
+    const name = 'steer-skip';
+    // The message arrives while the model is being asked; its answer then calls a tool that must not begin.
+    await rig.send(name, '[[delay: 300]] [[tool: once {"key":"never"}]] [[reply: done]]');
+    const running = worker.run(name);
+    await expect
+      .poll(() => rig.scripted.requests.some(({ headers }) => headers['x-holdfast-session'] === `agent:main:${name}`))
+      .toBe(true);
+    await rig.send(name, 'stop that', { mode: 'steer' });
+    await running;
+    expect(runs).toEqual([]);
+    expect(lastSent(name)).toMatch(/Skipped due to queued user message.*stop that/);
+    expect(
+      await rig.rows(
+        'select c.status from holdfast.tool_calls c join holdfast.turns t on t.id = c.turn_id where t.session_id = $1',
+        [await rig.sessionOf(name)],
+      ),
+    ).toEqual([{ status: 'skipped' }]);
+    worker.stop();
+  });
+
+  test('from another route does not join: it is the next turn (G6)', async () => {
+    const busy = await busySession('steer-route');
+    await rig.send('steer-route', 'from elsewhere', { mode: 'steer', chatId: 'other' });
+    expect(await busy.goOn()).toMatchObject({ kind: 'ended', ring: {} });
+    expect(await entriesOf('steer-route')).not.toContain('steer');
+    await gathered('steer-route');
+    await busy.worker.run('steer-route');
+    expect(await inboxOf('steer-route')).toMatchObject([{}, { status: 'answered', disposition: 'steered' }]);
+    busy.worker.stop();
+  });
+
+  test('that came too late is the next turn, at once', async () => {
+    const busy = await busySession('steer-late');
+    gate.resolve();
+    const ended = busy.running;
+    // Whether it still joins or not, it is answered exactly once.
+    await rig.send('steer-late', 'late', { mode: 'steer' });
+    const outcome = await ended;
+    if (outcome.kind === 'ended' && outcome.ring !== null) {
+      await gathered('steer-late');
+      await busy.worker.run('steer-late');
+    }
+    expect(await inboxOf('steer-late')).toMatchObject([{ status: 'answered' }, { status: 'answered', text: 'late' }]);
+    busy.worker.stop();
+  });
+
+  test('with a backlog is answered in the turn, and once more in a turn of its own', async () => {
+    const busy = await busySession('backlog');
+    await rig.send('backlog', 'and this', { mode: 'steer-backlog' });
+    await busy.goOn();
+    await gathered('backlog');
+    await busy.worker.run('backlog');
+    expect(await inboxOf('backlog')).toMatchObject([
+      { kind: 'message', status: 'answered' },
+      { kind: 'message', status: 'answered', text: 'and this' },
+      { kind: 'followup', status: 'answered', text: 'and this' },
+    ]);
+    busy.worker.stop();
+  });
+});
+
+describe('interrupt', () => {
+  test('ends the turn within a second, and its message is next, with the hint once (G24)', async () => {
+    const busy = await busySession('interrupt');
+    const from = performance.now();
+    await rig.send('interrupt', 'this instead', { mode: 'interrupt' });
+    expect(await busy.running).toMatchObject({ kind: 'ended', ring: { dueInMs: 0 } });
+    expect(performance.now() - from).toBeLessThan(1_000);
+    await busy.worker.run('interrupt');
+    expect(runs).toEqual(['first']);
+    expect(lastSent('interrupt')).toContain('The previous agent run was aborted by the user.');
+    expect(await inboxOf('interrupt')).toMatchObject([
+      { status: 'cancelled', turn: 'aborted' },
+      { status: 'answered', disposition: 'interrupting', turn: 'completed' },
+    ]);
+    busy.worker.stop();
+  });
+
+  test('rolled back, the turn leaves the active path, and its rows stay (G15)', async () => {
+    const busy = await busySession('rollback');
+    await rig.send('rollback', 'from the start', { mode: 'rollback' });
+    await busy.running;
+    await busy.worker.run('rollback');
+    expect(await entriesOf('rollback')).toEqual(['prompt', 'answer']);
+    expect(await entriesOf('rollback', 'hidden')).toEqual(['prompt', 'answer']);
+    expect(lastSent('rollback')).not.toContain('aborted');
+    expect(lastSent('rollback')).not.toContain('hold');
+    busy.worker.stop();
+  });
+});
+
+describe('a message that is not to wait', () => {
+  test('is rejected when the session is busy, and taken when it is not', async () => {
+    const busy = await busySession('reject');
+    await rig.send('reject', 'only now', { mode: 'reject' });
+    await busy.goOn();
+    await rig.send('reject', 'only now', { mode: 'reject' });
+    await busy.worker.run('reject');
+    expect(await inboxOf('reject')).toMatchObject([
+      {},
+      { status: 'dropped', disposition: 'rejected' },
+      { status: 'answered', disposition: 'queued' },
+    ]);
+    busy.worker.stop();
+  });
+});
+
+describe('what waits', () => {
+  test('is collected into one turn, over the cap with a line for each that was dropped (G5)', async () => {
+    const busy = await busySession('collect');
+    for (let n = 1; n <= 23; n += 1) await rig.send('collect', `note ${n}`);
+    const outcome = await busy.goOn();
+    expect(outcome).toMatchObject({ kind: 'ended', ring: { dueInMs: expect.any(Number) } });
+    await gathered('collect');
+    await busy.worker.run('collect');
+    const prompt = lastSent('collect');
+    expect(prompt).toContain(
+      '[Queue overflow] Dropped 3 messages due to cap.\\nSummary:\\n- note 1\\n- note 2\\n- note 3',
+    );
+    expect(prompt).toContain('Queued #20\\nnote 23');
+    const inbox = await inboxOf('collect');
+    expect(inbox.filter(({ status }) => status === 'dropped')).toHaveLength(3);
+    expect(inbox.filter(({ status }) => status === 'answered')).toHaveLength(21);
+    busy.worker.stop();
+  });
+
+  test('gathers until it has been quiet for a while, and no longer than its bound', async () => {
+    const busy = await busySession('gather');
+    await rig.send('gather', 'one');
+    expect(await busy.goOn()).toMatchObject({ kind: 'ended', ring: { dueInMs: expect.any(Number) } });
+    const early = await busy.worker.run('gather');
+    expect(early.kind).toBe('early');
+    await gathered('gather');
+    expect(await busy.worker.run('gather')).toMatchObject({ kind: 'ended' });
+    busy.worker.stop();
+  });
+
+  test('goes one by one in mode followup (G3)', async () => {
+    const busy = await busySession('followup');
+    await rig.send('followup', 'one', { mode: 'followup' });
+    await rig.send('followup', 'two', { mode: 'followup' });
+    await busy.goOn();
+    for (const text of ['one', 'two']) {
+      await gathered('followup');
+      await busy.worker.run('followup');
+      expect(lastSent('followup')).toContain(text);
+    }
+    busy.worker.stop();
+  });
+});
+
+describe('a message that begins a new session', () => {
+  test('ends the transcript before it, and the old one stays (G15)', async () => {
+    const worker = rig.worker();
+    await rig.send('new', 'remember the blue door');
+    await worker.run('new');
+    await rig.send('new', '/new hello');
+    await worker.run('new');
+    const sent = rig.scripted.requests.findLast(({ headers }) => headers['x-holdfast-session'] === 'agent:main:new');
+    expect(JSON.stringify(sent?.body)).not.toContain('blue door');
+    expect(sent?.body).toMatchObject({ messages: [{ role: 'user' }] });
+    expect(lastSent('new')).toMatch(/hello"/);
+    const kept = await rig.rows(
+      'select count(*)::int as n from holdfast.entries where session_id = $1 and transcript_no = 1',
+      [await rig.sessionOf('new')],
+    );
+    expect(kept).toEqual([{ n: 2 }]);
+    await rig.send('new', '/reset');
+    await worker.run('new');
+    expect(lastSent('new')).toContain('A new session was started via /new or /reset.');
+    worker.stop();
+  });
+});

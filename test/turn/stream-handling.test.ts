@@ -1,0 +1,341 @@
+// What a turn does with answers that are not as they should be, and what it tells of its model calls.
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Tool, ToolOutcome } from '../../src/tools/tool.ts';
+import { deriveRequest } from '../../src/turn/derive-request.ts';
+import { HookTable } from '../../src/plugins/hook-table.ts';
+import { Plugins } from '../../src/plugins/plugins.ts';
+import { createLogger } from '../../src/logger.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { createTurnRig, type TurnRig } from './turn-rig.ts';
+
+const ran: string[] = [];
+
+function tool(name: string, outcomeOf: (key: string) => ToolOutcome, isIdempotent = false): Tool {
+  return {
+    spec: { name, description: name, input_schema: { type: 'object' } },
+    summary: name,
+    isIdempotent,
+    run(input) {
+      const { key = '' } = input as { key?: string };
+      ran.push(`${name}:${key}`);
+      return Promise.resolve(outcomeOf(key));
+    },
+  };
+}
+
+const tools = [
+  tool('effect', (key) => ({ content: `did ${key}`, isError: false })),
+  tool('wait_for', () => ({ content: 'The session waits.', isError: false, endsTurn: true }), true),
+  tool('long', () => ({ content: `start ${'x'.repeat(100_000)} end`, isError: false }), true),
+];
+
+let database: Awaited<ReturnType<typeof withTestDatabase>>;
+let rig: TurnRig;
+let worker: ReturnType<TurnRig['worker']>;
+
+beforeAll(async () => {
+  database = await withTestDatabase();
+  rig = await createTurnRig(database.url, {
+    tools,
+    leaseMs: 1_000,
+    settings: {
+      agents: { defaults: { llm: { idleTimeoutSeconds: 1 } } },
+      models: { providers: { anthropic: { maxRetries: 20, toolCallArgumentsEncoding: 'html-entities' } } },
+      diagnostics: { payloadLog: { enabled: true }, cacheTrace: { enabled: true, path: 'traces/cache.jsonl' } },
+    },
+  });
+  worker = rig.worker();
+});
+afterAll(async () => {
+  worker.stop();
+  await rig.close();
+  await database.drop();
+});
+
+interface Ended {
+  status: string;
+  reply: string | null;
+  error: { code: string; message: string } | null;
+}
+
+/** Sends a message, runs its turn, and returns how that ended. */
+async function play(name: string, text: string): Promise<Ended> {
+  await rig.send(name, text);
+  await worker.run(name);
+  return await lastTurn(name);
+}
+
+async function lastTurn(name: string): Promise<Ended & { id: string }> {
+  const [row] = await rig.rows(
+    'select id, status, reply, error from holdfast.turns where session_id = $1 order by id desc limit 1',
+    [await rig.sessionOf(name)],
+  );
+  return row as unknown as Ended & { id: string };
+}
+
+async function callsOf(name: string): Promise<Record<string, unknown>[]> {
+  return await rig.rows(
+    `select c.call_no::int as call, c.status, c.stop_reason, c.error, c.notes from holdfast.model_calls c
+     join holdfast.turns t on t.id = c.turn_id where t.session_id = $1 order by c.turn_id, c.call_no`,
+    [await rig.sessionOf(name)],
+  );
+}
+
+async function eventsOf(name: string, type: string): Promise<Record<string, unknown>[]> {
+  const rows = await rig.rows('select data from holdfast.events where session_id = $1 and type = $2 order by id', [
+    await rig.sessionOf(name),
+    type,
+  ]);
+  return rows.map((row) => row['data'] as Record<string, unknown>);
+}
+
+/** The messages of the last request that the model received for a session. */
+function lastMessages(name: string): { role: string; content: Record<string, unknown>[] }[] {
+  const last = rig.scripted.requests.findLast(({ headers }) => headers['x-holdfast-session'] === `agent:main:${name}`);
+  if (last === undefined) throw new Error(`The model received no request for ${name}.`);
+  return (last.body as { messages: never[] }).messages;
+}
+
+describe('a tool call', () => {
+  test('with another spelling, without an id, with arguments nearly JSON, runs once and is recorded as repaired', async () => {
+    await play(
+      'repaired',
+      `[[arguments: {key: 'a &amp; b'}]] [[tool: x {} name="functions.Effect:1" id=""]] [[reply: done]]`,
+    );
+    expect(ran.filter((run) => run === 'effect:a & b')).toHaveLength(1);
+    expect(lastMessages('repaired').at(-2)?.content).toMatchObject([
+      { type: 'tool_use', id: 'call_auto_1', name: 'effect', input: { key: 'a & b' } },
+    ]);
+    expect((await callsOf('repaired'))[0]).toMatchObject({
+      notes: { repairs: [{ step: 'call-ids' }, { step: 'tool-names' }, { step: 'repair-arguments' }] },
+    });
+    expect((await eventsOf('repaired', 'model.ended'))[0]).toMatchObject({ repairs: [{}, {}, {}] });
+  });
+
+  test('whose arguments are cut off is not run: the model is told', async () => {
+    const { reply } = await play('cut-off', '[[malformed]] [[tool: effect {"key":"half"}]] [[reply: I see]]');
+    expect(reply).toBe('I see');
+    expect(ran).not.toContain('effect:half');
+    expect(lastMessages('cut-off').at(-1)?.content).toMatchObject([{ is_error: true }]);
+  });
+
+  test('of two answers with one id is two calls, with two idempotency keys', async () => {
+    await play('twice', '[[tool: effect {"key":"1"} id=same]] [[tool: effect {"key":"2"} id=same]] [[reply: done]]');
+    const rows = await rig.rows('select call_id from holdfast.tool_calls where turn_id = $1 order by step', [
+      (await lastTurn('twice')).id,
+    ]);
+    expect(rows).toEqual([{ call_id: 'same' }, { call_id: 'call_auto_1001' }]);
+  });
+
+  test('has a result of at most 40,000 characters, start and end', async () => {
+    await play('long', '[[tool: long {}]] [[reply: done]]');
+    const [result] = lastMessages('long').at(-1)?.content ?? [];
+    expect(String(result?.['content'])).toMatch(/^start x+\n\[\.\.\. 60010 characters left out \.\.\.\]\nx+ end$/);
+  });
+});
+
+describe('a tool that does not exist', () => {
+  test('ends the turn with a text when it is called in three answers in a row', async () => {
+    const turn = await play('ghost', '[[repeat: 9 tool ghost {"n":"$i"}]] [[reply: never]]');
+    expect(turn).toMatchObject({ status: 'completed', reply: expect.stringContaining('"ghost" is not available') });
+    const calls = await callsOf('ghost');
+    expect(calls.map((call) => call['stop_reason'])).toEqual(['tool_use', 'tool_use', 'end_turn']);
+    expect(calls.at(-1)?.['notes']).toMatchObject({ repairs: [{ step: 'unknown-tools', was: 'ghost' }] });
+  });
+
+  test('is counted over a restart', async () => {
+    let asked = 0;
+    const leaving = rig.worker({ isDraining: () => (asked += 1) > 2 });
+    await rig.send('ghost-resumed', '[[repeat: 9 tool ghost {}]] [[reply: never]]');
+    expect(await leaving.run('ghost-resumed')).toMatchObject({ kind: 'released' });
+    leaving.stop();
+    expect(await callsOf('ghost-resumed')).toHaveLength(2);
+    await worker.run('ghost-resumed');
+    expect(await lastTurn('ghost-resumed')).toMatchObject({ reply: expect.stringContaining('not available') });
+    expect(await callsOf('ghost-resumed')).toHaveLength(3);
+  });
+});
+
+describe('an answer that was stopped', () => {
+  test.each([
+    ['sensitive', 'model_stopped_sensitive'],
+    ['brand_new', 'unhandled_stop_reason'],
+  ])('for "%s" fails the turn with %s and words, and runs nothing', async (reason, code) => {
+    const name = `stopped-${reason}`;
+    const turn = await play(name, `[[stop: ${reason}]] [[reply: so far]] [[tool: effect {"key":"${reason}"}]]`);
+    expect(turn).toMatchObject({
+      status: 'failed',
+      reply: null,
+      error: { code, message: expect.stringContaining(reason) },
+    });
+    expect(ran).not.toContain(`effect:${reason}`);
+    // The session goes on, and the model sees what it had said.
+    expect(await play(name, 'and now?')).toMatchObject({ status: 'completed', reply: 'You said: and now?' });
+    expect(JSON.stringify(lastMessages(name))).toContain('so far');
+  });
+
+  test('by an error that names the reason fails the turn in the same way, at once', async () => {
+    const turn = await play(
+      'stopped-error',
+      '[[error: 500 after=1 times=always message="Unhandled stop reason: sensitive"]]',
+    );
+    expect(turn).toMatchObject({ status: 'failed', error: { code: 'model_stopped_sensitive' } });
+    expect(await callsOf('stopped-error')).toHaveLength(1);
+  });
+});
+
+describe('a tool that ends the turn', () => {
+  test('ends it behind its batch: the model is not asked again, and sees the results the next time', async () => {
+    const before = rig.scripted.requestCount;
+    const turn = await play('yield', '[[tool: wait_for {}]] & [[tool: effect {"key":"beside"}]] [[reply: never]]');
+    expect(turn).toMatchObject({ status: 'silent', reply: null, error: null });
+    expect(rig.scripted.requestCount - before).toBe(1);
+    expect(ran).toContain('effect:beside');
+    expect(await callsOf('yield')).toHaveLength(1);
+    expect(await eventsOf('yield', 'model.started')).toHaveLength(1);
+    expect(await play('yield', 'go on')).toMatchObject({ status: 'completed', reply: 'You said: go on' });
+    expect(lastMessages('yield').at(-1)?.content).toMatchObject([
+      { type: 'tool_result', content: 'The session waits.' },
+      { type: 'tool_result', content: 'did beside' },
+      { type: 'text' },
+    ]);
+  });
+
+  test('ends it after a restart too', async () => {
+    await rig.send('yield-again', '[[tool: wait_for {}]] [[reply: never]]');
+    const dying = rig.worker();
+    const commits = dying.context.store.finishTurn;
+    // Its worker dies between the answer and the end of the turn.
+    dying.context.store.finishTurn = Object.assign(() => Promise.reject(new Error('gone')), commits) as typeof commits;
+    await expect(dying.run('yield-again')).rejects.toThrow('gone');
+    dying.stop();
+    await rig.rows("update holdfast.sessions set lease_expires_at = clock_timestamp() - interval '1 s' where id = $1", [
+      await rig.sessionOf('yield-again'),
+    ]);
+    const before = rig.scripted.requestCount;
+    await worker.run('yield-again');
+    expect(await lastTurn('yield-again')).toMatchObject({ status: 'silent' });
+    expect(rig.scripted.requestCount).toBe(before);
+  });
+});
+
+test('a model that falls silent again and again is given up after five calls, whatever the retry budget (G25)', async () => {
+  const turn = await play('silent', '[[stall: after=1 times=always]]');
+  expect(turn).toMatchObject({
+    status: 'failed',
+    error: { code: 'model_timeout', message: expect.stringContaining('5 model calls in a row') },
+  });
+  const calls = await callsOf('silent');
+  expect(calls).toHaveLength(5);
+  expect(calls[0]?.['error']).toMatchObject({ type: 'idle_timeout', message: 'The model was silent for 1 s.' });
+}, 60_000);
+
+describe('what is told of a call', () => {
+  test('is its name, its bytes and how long the first of them took, in events and in its row', async () => {
+    await play('told', '[[error: 529]] [[reply: hello]]');
+    const { id } = await lastTurn('told');
+    expect(await eventsOf('told', 'model.started')).toEqual([
+      { call: 1, callId: `${id}:model:1` },
+      { call: 2, callId: `${id}:model:2` },
+    ]);
+    const measured = {
+      requestBytes: expect.any(Number),
+      responseBytes: expect.any(Number),
+      firstByteMs: expect.any(Number),
+      durationMs: expect.any(Number),
+    };
+    expect(await eventsOf('told', 'model.ended')).toMatchObject([
+      {
+        call: 1,
+        callId: `${id}:model:1`,
+        status: 'failed',
+        retryInMs: expect.any(Number),
+        requestBytes: expect.any(Number),
+      },
+      {
+        call: 2,
+        callId: `${id}:model:2`,
+        status: 'ok',
+        stopReason: 'end_turn',
+        usage: { outputTokens: 2 },
+        ...measured,
+      },
+    ]);
+    expect((await callsOf('told')).at(-1)?.['notes']).toEqual(measured);
+  });
+
+  test('is in the payload log and the cache trace when they are switched on', async () => {
+    await play('logged', '[[reply: hello]]');
+    await worker.context.model.close();
+    const { id } = await lastTurn('logged');
+    const folder = rig.config.runtime.dataDir;
+    const log = await readFile(join(folder, 'payloads.jsonl'), 'utf8');
+    const line = log.split('\n').find((each) => each.includes(`${id}:model:1`));
+    expect(JSON.parse(line ?? '')).toMatchObject({
+      sessionKey: 'agent:main:logged',
+      answer: { content: [{ text: 'hello' }] },
+      request: { model: 'claude-sonnet-4-5' },
+    });
+    expect(await readFile(join(folder, 'traces', 'cache.jsonl'), 'utf8')).toContain(`${id}:model:1`);
+  });
+
+  test('that cannot be written down disturbs no turn', async () => {
+    const other = await createTurnRig(database.url, {
+      settings: { diagnostics: { payloadLog: { enabled: true, path: 'blocked' } } },
+    });
+    await mkdir(join(other.config.runtime.dataDir, 'blocked'));
+    const own = other.worker();
+    await other.send('unlogged', 'hello');
+    expect(await own.run('unlogged')).toMatchObject({ kind: 'ended' });
+    own.stop();
+    await other.close();
+  });
+});
+
+test('answers may come as one body, however long they take, and their requests are derived as they were sent', async () => {
+  const whole = await createTurnRig(database.url, {
+    settings: {
+      agents: { defaults: { llm: { idleTimeoutSeconds: 1 } } },
+      models: { providers: { anthropic: { streaming: false } } },
+    },
+  });
+  const own = whole.worker();
+  await whole.send('whole', '[[delay: 1500]] [[reply: in one piece]]');
+  await own.run('whole');
+  const turn = await lastTurn('whole');
+  expect(turn).toMatchObject({ status: 'completed', reply: 'in one piece' });
+  expect(whole.scripted.requests.map(({ body }) => (body as { stream: boolean }).stream)).toEqual([false]);
+  const derived = await deriveRequest(rig.database, { turnId: turn.id, callNo: 1, defaultThinking: () => 'off' });
+  expect(derived).toMatchObject({ matches: true, request: { stream: false } });
+  own.stop();
+  await whole.close();
+});
+
+test('texts of plugins are replaced in requests, also when they are derived, and in answers with their deltas', async () => {
+  const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
+  const textTransforms = {
+    input: [{ from: 'the gateway', to: 'THE-INNER-NAME' }],
+    output: [{ from: 'THE-INNER-NAME', to: 'the gateway' }],
+  };
+  const plugins = new Plugins({
+    ids: [],
+    tools: [],
+    hooks: new HookTable(),
+    textTransforms,
+    contributions: [],
+    logger,
+  });
+  const own = rig.worker({ plugins });
+  await rig.send('replaced', 'tell me of the gateway');
+  await own.run('replaced');
+  const turn = await lastTurn('replaced');
+  expect(turn.reply).toBe('You said: tell me of the gateway');
+  expect(JSON.stringify(lastMessages('replaced'))).toContain('tell me of THE-INNER-NAME');
+  const deltas = (await eventsOf('replaced', 'model.delta')).map((delta) => delta['text']).join('');
+  expect(deltas).toBe(turn.reply);
+  const derived = await deriveRequest(rig.database, { turnId: turn.id, callNo: 1, defaultThinking: () => 'off' });
+  expect(derived).toMatchObject({ matches: true });
+  own.stop();
+});

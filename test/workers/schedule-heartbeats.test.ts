@@ -1,0 +1,298 @@
+// Goal: a poll is made once, and only when it is worth a model call; whatever else is found is a row with its reason. Method: agents of a
+// configuration over a real database, polls that are made due, and rounds of schedulers without their clock.
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { loadConfig, type Config } from '../../src/config.ts';
+import { newId } from '../../src/ids.ts';
+import { enqueueSystemEvent } from '../../src/store/system-events.ts';
+import { readDatabaseTime } from '../../src/store/crons.ts';
+import { claimPolls } from '../../src/store/heartbeats.ts';
+import { makeDuePolls, syncHeartbeats } from '../../workers/schedule-heartbeats.ts';
+import { schedulerParts } from '../store/cron-rig.ts';
+import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
+
+let rig: StoreRig;
+let dir: string;
+let server: Server;
+let served = 'one';
+
+beforeAll(async () => {
+  rig = await createStoreRig();
+  dir = await mkdtemp(join(tmpdir(), 'holdfast-heartbeat-'));
+  server = createServer((_request, answer) => void answer.end(served));
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+});
+afterAll(async () => {
+  server.close();
+  await rig.drop();
+  await rm(dir, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  await rig.database.views.query('delete from holdfast.heartbeats');
+  await rig.database.views.query('delete from holdfast.heartbeat_states');
+});
+
+let agents = 0;
+
+/** A configuration of one agent with this heartbeat, and a workspace of its own. */
+async function configOf(
+  heartbeat: object,
+  more: object = {},
+): Promise<{ config: Config; agentId: string; workspace: string }> {
+  const agentId = `agent-${(agents += 1)}`;
+  const workspace = join(dir, agentId);
+  await mkdir(workspace);
+  const settings = {
+    agents: { list: [{ id: agentId, workspace, heartbeat: { every: '1h', ...heartbeat } }] },
+    ...more,
+  };
+  await writeFile(join(workspace, 'holdfast.json'), JSON.stringify(settings));
+  const config = loadConfig({
+    env: { HOLDFAST_CONFIG: join(workspace, 'holdfast.json'), HOLDFAST_DATA_DIR: workspace },
+    cwd: workspace,
+  });
+  return { config, agentId, workspace };
+}
+
+/** One poll of every agent that is known, as if its time had come. */
+async function pollOnce(config: Config): Promise<ReturnType<typeof schedulerParts>> {
+  const parts = schedulerParts(rig.database, config);
+  await syncHeartbeats(parts, await readDatabaseTime(rig.database));
+  await makeDue();
+  await makeDuePolls(parts);
+  return parts;
+}
+
+function makeDue() {
+  return rig.database.views
+    .query(`update holdfast.heartbeat_states set next_at = clock_timestamp() - interval '1 second'
+    where next_at is not null`);
+}
+
+async function lastPoll(): Promise<Record<string, unknown>> {
+  const [poll] = await rig.rows('select * from holdfast.heartbeats order by id desc limit 1');
+  if (poll === undefined) throw new Error('There is no poll.');
+  return poll;
+}
+
+/** Ends what the last poll has begun, so that its session is free again. */
+async function settleSessions(): Promise<void> {
+  await rig.database.views.query(
+    `update holdfast.inbox set status = 'silent', settled_at = now() where status = 'waiting'`,
+  );
+  await rig.database.views.query('update holdfast.sessions set waiting = 0');
+  await rig.database.views.query('delete from holdfast.doorbells');
+}
+
+test('a poll that is due is an input of the main session, with its ring and its event', async () => {
+  const { config, agentId } = await configOf({ target: 'none' });
+  const parts = await pollOnce(config);
+  const poll = await lastPoll();
+  expect(poll).toMatchObject({ agent_id: agentId, status: 'fired', trigger: 'interval', reason: null });
+  const [input] = await rig.rows('select * from holdfast.inbox where id = $1', [poll['message_id']]);
+  expect(input).toMatchObject({
+    kind: 'heartbeat',
+    status: 'waiting',
+    body: { deliver: null, text: expect.stringContaining('HEARTBEAT_OK') },
+  });
+  expect(parts.rings).toEqual([expect.objectContaining({ kind: 'heartbeat', sessionId: poll['session_id'] })]);
+  const events = await rig.rows(`select data from holdfast.events where type = 'heartbeat.fired' and session_id = $1`, [
+    poll['session_id'],
+  ]);
+  expect(events).toHaveLength(1);
+  // The next one is an interval later, and what was missed is not made up for.
+  const [state] = await rig.rows('select next_at > clock_timestamp() as is_ahead from holdfast.heartbeat_states');
+  expect(state).toEqual({ is_ahead: true });
+});
+
+test('of many schedulers one makes it (G20)', async () => {
+  const { config } = await configOf({});
+  await syncHeartbeats(schedulerParts(rig.database, config), await readDatabaseTime(rig.database));
+  await makeDue();
+  await Promise.all(Array.from({ length: 8 }, () => makeDuePolls(schedulerParts(rig.database, config))));
+  const polls = await rig.rows('select status from holdfast.heartbeats');
+  expect(polls).toEqual([{ status: 'fired' }]);
+});
+
+test('what a dead scheduler had taken is made by another one, once', async () => {
+  const { config } = await configOf({});
+  await syncHeartbeats(schedulerParts(rig.database, config), await readDatabaseTime(rig.database));
+  await makeDue();
+  const dead = { owner: 'dead', leaseMs: 60_000, ids: [newId<string>()] };
+  expect(await claimPolls(rig.database, dead)).toHaveLength(1);
+  await makeDuePolls(schedulerParts(rig.database, config));
+  expect(await lastPoll()).toMatchObject({ status: 'claimed', owner: 'dead' });
+  await rig.database.views.query('update holdfast.heartbeats set lease_expires_at = clock_timestamp()');
+  await Promise.all([
+    makeDuePolls(schedulerParts(rig.database, config)),
+    makeDuePolls(schedulerParts(rig.database, config)),
+  ]);
+  expect(await rig.rows('select status from holdfast.heartbeats')).toEqual([{ status: 'fired' }]);
+  expect(
+    await rig.rows(`select id from holdfast.inbox where kind = 'heartbeat' and status = 'waiting' and cause_key = $1`, [
+      `heartbeat:${(await lastPoll())['id']}`,
+    ]),
+  ).toHaveLength(1);
+});
+
+describe('a poll is left out, as a row with its reason', () => {
+  async function reasonOf(config: Config): Promise<unknown> {
+    await pollOnce(config);
+    const poll = await lastPoll();
+    expect(poll).toMatchObject({ status: 'skipped', message_id: null, settled_at: expect.any(Date) });
+    return poll['reason'];
+  }
+
+  test('busy', async () => {
+    const { config } = await configOf({});
+    await pollOnce(config);
+    expect(await reasonOf(config)).toBe('busy');
+  });
+
+  test('quiet-hours', async () => {
+    const { config } = await configOf({ activeHours: { start: '00:00', end: '00:00', timezone: 'UTC' } });
+    expect(await reasonOf(config)).toBe('quiet-hours');
+  });
+
+  test('empty-heartbeat-file', async () => {
+    const { config, workspace } = await configOf({});
+    await writeFile(join(workspace, 'HEARTBEAT.md'), '# Heartbeat\n\n- [ ]\n');
+    expect(await reasonOf(config)).toBe('empty-heartbeat-file');
+  });
+
+  test('nothing-due', async () => {
+    const { config, workspace } = await configOf({});
+    await writeFile(
+      join(workspace, 'HEARTBEAT.md'),
+      'tasks:\n- name: mail\n  interval: 1h\n  prompt: Look at the mail.\n',
+    );
+    await pollOnce(config);
+    const poll = await lastPoll();
+    const [input] = await rig.rows('select body from holdfast.inbox where id = $1', [poll['message_id']]);
+    expect(input?.['body']).toMatchObject({ text: expect.stringContaining('- mail: Look at the mail.') });
+    await settleSessions();
+    expect(await reasonOf(config)).toBe('nothing-due');
+  });
+
+  test('disabled', async () => {
+    const { config } = await configOf({});
+    await pollOnce(config);
+    await settleSessions();
+    await makeDue();
+    // Another scheduler has a newer configuration.
+    await makeDuePolls(schedulerParts(rig.database, { ...config, heartbeat: { enabled: false } }));
+    expect(await lastPoll()).toMatchObject({ status: 'skipped', reason: 'disabled' });
+  });
+});
+
+describe('the gate', () => {
+  async function outcome(config: Config): Promise<string> {
+    await pollOnce(config);
+    const { status, reason } = await lastPoll();
+    await settleSessions();
+    return status === 'fired' ? 'fired' : String(reason);
+  }
+
+  test('of a file lets a poll through when the content has changed', async () => {
+    const { config, workspace } = await configOf({ when: { file: 'inbox.txt' } });
+    expect(await outcome(config)).toBe('unchanged');
+    expect(await outcome(config)).toBe('unchanged');
+    await writeFile(join(workspace, 'inbox.txt'), 'a letter');
+    expect(await outcome(config)).toBe('fired');
+    expect(await outcome(config)).toBe('unchanged');
+    await writeFile(join(workspace, 'inbox.txt'), 'a letter');
+    expect(await outcome(config)).toBe('unchanged');
+  });
+
+  test('of a command looks at its output and its exit code', async () => {
+    const { config, workspace } = await configOf({ when: { command: 'ls; test ! -e broken' } });
+    expect(await outcome(config)).toBe('unchanged');
+    await writeFile(join(workspace, 'new'), '');
+    expect(await outcome(config)).toBe('fired');
+    expect(await outcome(config)).toBe('unchanged');
+  });
+
+  test('of a URL looks at the answer, on private addresses only where the configuration allows it (G30)', async () => {
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const when = { url: `http://${host}/state` };
+    const open = await configOf({ when }, { tools: { fetch: { allowPrivate: [host] } } });
+    expect(await outcome(open.config)).toBe('unchanged');
+    served = 'two';
+    expect(await outcome(open.config)).toBe('fired');
+    const closed = await configOf({ when });
+    expect(await outcome(closed.config)).toBe('gate-failed');
+    expect((await lastPoll())['detail']).toContain('not on the public internet');
+  });
+
+  test('that cannot be looked at says so, in time, and forgets nothing', async () => {
+    const { config, workspace } = await configOf({
+      when: { command: 'test -e slow && sleep 60; cat word', timeoutSeconds: 1 },
+    });
+    await writeFile(join(workspace, 'word'), 'one');
+    expect(await outcome(config)).toBe('unchanged');
+    await writeFile(join(workspace, 'slow'), '');
+    expect(await outcome(config)).toBe('gate-failed');
+    expect((await lastPoll())['detail']).toBe('took longer than 1 s');
+    await rm(join(workspace, 'slow'));
+    await writeFile(join(workspace, 'word'), 'two');
+    expect(await outcome(config)).toBe('fired');
+  });
+
+  test('keeps what it saw for the next time when the session turns out to be busy', async () => {
+    const { config, workspace } = await configOf({ when: { file: 'x' } });
+    expect(await outcome(config)).toBe('unchanged');
+    await writeFile(join(workspace, 'x'), 'changed');
+    await rig.database.views.query(`update holdfast.sessions set waiting = 1 where key = 'agent:' || $1 || ':main'`, [
+      config.agents.list[0]?.id,
+    ]);
+    expect(await outcome(config)).toBe('busy');
+    expect(await outcome(config)).toBe('fired');
+  });
+
+  test('is passed by what somebody waits to hear of', async () => {
+    const { config, agentId } = await configOf({ when: { file: 'x' } });
+    expect(await outcome(config)).toBe('unchanged');
+    const sessionId = (await lastPoll())['session_id'] as never;
+    await enqueueSystemEvent(rig.database, {
+      id: newId(),
+      sessionId,
+      text: 'ended',
+      contextKey: 'exec:1',
+      isTrusted: true,
+    });
+    expect(await outcome(config)).toBe('fired');
+    const [input] = await rig.rows('select body from holdfast.inbox where id = $1', [(await lastPoll())['message_id']]);
+    expect(input?.['body']).toMatchObject({
+      text: expect.stringContaining('A command that ran in the background has ended.'),
+    });
+    expect(agentId).toBe(config.agents.list[0]?.id);
+  });
+});
+
+test('a thousand idle agents with a gate that does not change ask no model', async () => {
+  const workspace = join(dir, 'fleet');
+  await mkdir(workspace);
+  const list = Array.from({ length: 1000 }, (_, n) => ({ id: `idle-${n}`, workspace }));
+  const settings = { agents: { defaults: { heartbeat: { every: '1m', when: { file: 'state' } } }, list } };
+  await writeFile(join(workspace, 'holdfast.json'), JSON.stringify(settings));
+  const config = loadConfig({
+    env: { HOLDFAST_CONFIG: join(workspace, 'holdfast.json'), HOLDFAST_DATA_DIR: workspace },
+    cwd: workspace,
+  });
+  const parts = schedulerParts(rig.database, config);
+  await syncHeartbeats(parts, await readDatabaseTime(rig.database));
+  const before = await rig.rows('select count(*) from holdfast.inbox');
+  for (let round = 1; round <= 2; round += 1) {
+    await makeDue();
+    await Promise.all([makeDuePolls(parts), makeDuePolls(schedulerParts(rig.database, config))]);
+  }
+  expect(
+    await rig.rows('select status, reason, count(*)::int as polls from holdfast.heartbeats group by 1, 2'),
+  ).toEqual([{ status: 'skipped', reason: 'unchanged', polls: 2000 }]);
+  expect(await rig.rows('select count(*) from holdfast.inbox')).toEqual(before);
+  expect(await rig.rows('select session_id from holdfast.doorbells')).toEqual([]);
+});

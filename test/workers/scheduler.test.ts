@@ -1,0 +1,127 @@
+// Goal: whatever is due is fired in time and once, by any number of schedulers, and a scheduler that stops leaves nothing running.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Config } from '../../src/config.ts';
+import { findCron, readConfigCrons } from '../../src/store/crons.ts';
+import { editCron } from '../../src/store/manage-crons.ts';
+import { reconcileConfigCrons } from '../../workers/config-crons.ts';
+import { Scheduler } from '../../workers/scheduler.ts';
+import { again, configWith, makeCron, schedulerParts } from '../store/cron-rig.ts';
+import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
+
+let rig: StoreRig;
+const running: Scheduler[] = [];
+
+beforeAll(async () => {
+  rig = await createStoreRig();
+});
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((scheduler) => scheduler.stop()));
+  await rig.database.views.query('update holdfast.crons set is_enabled = false');
+});
+afterAll(() => rig.drop());
+
+async function startScheduler(config: Config = configWith()): Promise<Scheduler> {
+  const { database, doorbell, logger } = schedulerParts(rig.database, config);
+  const scheduler = new Scheduler({ config, database, doorbell, logger });
+  running.push(scheduler);
+  await scheduler.start();
+  return scheduler;
+}
+
+const tick = { payload: { kind: 'agentTurn', message: 'Tick.' } };
+
+function firesOf(id: string) {
+  return rig.rows('select * from holdfast.cron_fires where cron_id = $1 order by scheduled_for', [id]);
+}
+
+test('three schedulers fire every slot of a cron that ticks every second, once and in time (G20)', async () => {
+  const crons = await Promise.all(
+    Array.from({ length: 5 }, () =>
+      makeCron(rig.database, { ...tick, schedule: { kind: 'cron', expr: '* * * * * *' } }),
+    ),
+  );
+  await Promise.all([startScheduler(), startScheduler(), startScheduler()]);
+  await expect.poll(async () => (await firesOf(crons[0]!.id)).length, { timeout: 15_000 }).toBeGreaterThanOrEqual(4);
+  await Promise.all(running.splice(0).map((scheduler) => scheduler.stop()));
+  for (const cron of crons) {
+    const fires = await firesOf(cron.id);
+    const slots = fires.map((fire) => (fire['scheduled_for'] as Date).getTime());
+    expect(slots).toEqual(slots.map((_, at) => cron.nextSlotMs! + at * 1000));
+    for (const fire of fires.filter(({ status }) => status === 'claimed')) {
+      const lateMs = (fire['fired_at'] as Date).getTime() - (fire['scheduled_for'] as Date).getTime();
+      expect(lateMs).toBeGreaterThanOrEqual(0);
+      // On a machine that is not busy it is a few milliseconds.
+      expect(lateMs).toBeLessThan(1_500);
+    }
+    const inputs = await rig.rows('select count(*)::int as inputs from holdfast.inbox where cause_key like $1', [
+      `cron:${cron.id}:%`,
+    ]);
+    expect(inputs[0]?.['inputs']).toBe(fires.filter(({ status }) => status === 'claimed').length);
+  }
+});
+
+test('a moment between two beats is met', async () => {
+  await startScheduler();
+  const at = Date.now() + 1_350;
+  const cron = await makeCron(rig.database, { ...tick, schedule: { kind: 'at', at: new Date(at).toISOString() } });
+  await expect.poll(async () => (await firesOf(cron.id)).length, { timeout: 10_000 }).toBe(1);
+  const [fire] = await firesOf(cron.id);
+  expect((fire?.['fired_at'] as Date).getTime() - at).toBeLessThan(700);
+});
+
+test('a scheduler that has stopped fires nothing, and crons that are switched off altogether wait', async () => {
+  const cron = await makeCron(rig.database, { ...tick, schedule: { kind: 'every', everyMs: 1000 } });
+  const off = configWith(({ cron: settings }) => ({ cron: { ...settings, enabled: false } }));
+  await startScheduler(off);
+  const stopped = await startScheduler();
+  await stopped.stop();
+  const before = (await firesOf(cron.id)).length;
+  await expect.poll(async () => Date.now() - cron.nextSlotMs!, { timeout: 10_000 }).toBeGreaterThan(500);
+  expect(await firesOf(cron.id)).toHaveLength(before);
+});
+
+describe('crons of the configuration file', () => {
+  const job = {
+    name: 'file',
+    schedule: { kind: 'every' as const, everyMs: 3_600_000 },
+    payload: { kind: 'agentTurn' as const, message: 'x' },
+  };
+  const withJobs = (...jobs: Config['cron']['jobs']) => configWith(({ cron }) => ({ cron: { ...cron, jobs } }));
+  const reconcile = (config: Config) => reconcileConfigCrons(schedulerParts(rig.database, config), Date.now());
+
+  test('are made once, however many schedulers start, and a restart moves no slot', async () => {
+    await Promise.all([reconcile(withJobs(job)), reconcile(withJobs(job)), reconcile(withJobs(job))]);
+    const made = await readConfigCrons(rig.database);
+    expect(made).toEqual([expect.objectContaining({ name: 'file', origin: 'config', isEnabled: true })]);
+    await reconcileConfigCrons(schedulerParts(rig.database, withJobs(job)), Date.now() + 60_000);
+    expect(await readConfigCrons(rig.database)).toEqual(made);
+  });
+
+  test('follow the file, stay paused, and are switched off when they are gone from it', async () => {
+    await reconcile(withJobs(job));
+    const [cron] = await readConfigCrons(rig.database);
+    const book = {
+      database: rig.database,
+      config: withJobs(job),
+      ensureSession: schedulerParts(rig.database).ensureSession,
+    };
+    expect(await editCron(book, cron!.id, { name: 'other' })).toEqual({ kind: 'fixed' });
+    await editCron(book, cron!.id, { enabled: true });
+    expect(await editCron(book, cron!.id, { enabled: false })).toMatchObject({
+      kind: 'done',
+      cron: { isEnabled: false },
+    });
+    await reconcile(withJobs(job));
+    expect((await again(rig.database, cron!)).isEnabled).toBe(false);
+    await reconcile(withJobs({ ...job, payload: { kind: 'agentTurn', message: 'y' } }));
+    expect(await again(rig.database, cron!)).toMatchObject({ isEnabled: true, payload: { message: 'y' } });
+    await reconcile(withJobs());
+    expect(await again(rig.database, cron!)).toMatchObject({
+      isEnabled: false,
+      disabledReason: 'not in the configuration any more',
+    });
+    await reconcile(withJobs({ ...job, payload: { kind: 'agentTurn', message: 'y' } }));
+    expect(await again(rig.database, cron!)).toMatchObject({ isEnabled: true, disabledReason: null });
+    expect(await findCron(rig.database, cron!.id)).not.toBeNull();
+  });
+});

@@ -1,0 +1,87 @@
+// The crons of the configuration file, kept beside those that calls have made. A cron of the file is known by its agent and name; what
+// the file says of it is kept when it changes, and only then, so that a restart moves no slot. One that is gone from the file is
+// switched off: its history stays.
+import { isDeepStrictEqual } from 'node:util';
+import type { CronDefinition } from '../src/core/schedule/cron.ts';
+import { newId } from '../src/ids.ts';
+import { definitionOf, firstSlotOf } from '../src/schedule/cron-definition.ts';
+import { changeCron, createCron, disableCron, readConfigCrons, type Cron } from '../src/store/crons.ts';
+import type { CronParts } from './schedule-crons.ts';
+
+type CronJob = CronParts['config']['cron']['jobs'][number];
+
+const GONE = 'not in the configuration any more';
+
+/** Makes the crons of origin `config` what the file says. Safe when several schedulers start at once. */
+export async function reconcileConfigCrons({ config, database, logger }: CronParts, nowMs: number): Promise<void> {
+  const kept = await readConfigCrons(database);
+  const named = new Set<string>();
+  for (const job of config.cron.jobs) {
+    const definition = definitionOf(job, { config, nowMs });
+    const before = kept.find(({ agentId, name }) => agentId === definition.agentId && name === definition.name);
+    const isEnabled = job.enabled ?? true;
+    if (before === undefined) await create(database, definition, isEnabled, nowMs);
+    else {
+      named.add(before.id);
+      await update(database, before, { definition: anchored(definition, job, before), isOff: !isEnabled, nowMs });
+    }
+  }
+  for (const cron of kept) {
+    if (named.has(cron.id) || cron.disabledReason === GONE) continue;
+    logger.info(
+      { cronId: cron.id, name: cron.name },
+      'A cron is not in the configuration any more; it is switched off',
+    );
+    await disableCron(database, { ...cron, reason: GONE, noticeId: null });
+  }
+}
+
+async function create(
+  database: CronParts['database'],
+  definition: CronDefinition,
+  isEnabled: boolean,
+  nowMs: number,
+): Promise<void> {
+  const id = newId<string>();
+  await createCron(database, {
+    id,
+    origin: 'config',
+    definition,
+    isEnabled,
+    // Of two schedulers that come at once, one makes it.
+    causeKey: `config:${definition.agentId}:${definition.name}`,
+    ...firstSlotOf(id, definition.schedule, nowMs),
+  });
+}
+
+/** A step without an anchor began when the cron was first seen. */
+function anchored(definition: CronDefinition, job: CronJob, before: Cron): CronDefinition {
+  const { schedule } = definition;
+  if (schedule.kind !== 'every' || before.schedule.kind !== 'every') return definition;
+  const isSame =
+    schedule.everyMs === before.schedule.everyMs && job.schedule.kind === 'every' && job.schedule.anchor === undefined;
+  return isSame ? { ...definition, schedule: before.schedule } : definition;
+}
+
+/** Whether somebody has paused it is kept, unless the file says so or says something else of the cron. */
+async function update(
+  database: CronParts['database'],
+  before: Cron,
+  { definition, isOff, nowMs }: { definition: CronDefinition; isOff: boolean; nowMs: number },
+): Promise<void> {
+  const isBack = before.disabledReason === GONE;
+  const { id, revision } = before;
+  const isSame = isDeepStrictEqual(definitionIn(before), definition);
+  if (isSame && !isBack && !(isOff && before.isEnabled)) return;
+  const isEnabled = !isOff;
+  const isSameSchedule = isDeepStrictEqual(before.schedule, definition.schedule) && !isBack;
+  const slot = isSameSchedule
+    ? { slotMs: before.nextSlotMs, dueMs: before.dueMs }
+    : firstSlotOf(id, definition.schedule, nowMs);
+  await changeCron(database, { id, revision, definition, isEnabled, ...slot });
+}
+
+function definitionIn(cron: Cron): CronDefinition {
+  const { name, agentId, schedule, target, payload, wake, misfire, delivery, deleteAfterRun } = cron;
+  return { name, agentId, schedule, target, payload, wake, misfire, delivery, deleteAfterRun };
+}

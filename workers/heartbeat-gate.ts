@@ -1,0 +1,88 @@
+// Looks at what may have changed since an agent was polled last: the output of a command, the answer of a URL, the content of a file. What
+// is seen becomes a hash; nothing of it is kept or shown to a model. Every look is bounded in time and size.
+import { createHash, type Hash } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { AgentSettings, Config } from '../src/config.ts';
+import { processEnvironment } from '../src/config.ts';
+import { execEnvironment } from '../src/tools/exec-environment.ts';
+import { runCommand } from '../src/tools/run-command.ts';
+import { fetchWeb } from '../src/tools/web-fetch-request.ts';
+
+/** `seen`: what it shows, as a hash. `failed`: it could not be looked at, which says nothing about it. */
+export type GateLook = { kind: 'seen'; sha256: string } | { kind: 'failed'; reason: string };
+
+type Gate = NonNullable<AgentSettings['heartbeat']['when']>;
+
+const OUTPUT_BYTES_MAX = 1_048_576;
+const FILE_BYTES_MAX = 67_108_864;
+const CHUNK_BYTES = 65_536;
+const KILL_GRACE_MS = 500;
+const REASON_CHARS_MAX = 500;
+
+/** Looks once. Never rejects. `pollId` is what a command may know the look by. */
+export async function lookAtGate(
+  gate: Gate,
+  { agent, config, pollId, signal }: { agent: AgentSettings; config: Config; pollId: string; signal: AbortSignal },
+): Promise<GateLook> {
+  const deadline = AbortSignal.timeout(gate.timeoutSeconds * 1000);
+  const bounded = AbortSignal.any([signal, deadline]);
+  try {
+    const hash = createHash('sha256');
+    if (gate.command !== undefined) await hashCommand(hash, gate.command, { agent, pollId, signal: bounded });
+    else if (gate.url !== undefined) await hashAnswer(hash, gate.url, config, bounded);
+    else await hashFile(hash, resolve(agent.workspaceDir, gate.file ?? ''), bounded);
+    return { kind: 'seen', sha256: hash.digest('hex') };
+  } catch (error) {
+    const reason = deadline.aborted ? `took longer than ${gate.timeoutSeconds} s` : String((error as Error).message);
+    return { kind: 'failed', reason: reason.slice(0, REASON_CHARS_MAX) };
+  }
+}
+
+async function hashCommand(
+  hash: Hash,
+  command: string,
+  { agent, pollId, signal }: { agent: AgentSettings; pollId: string; signal: AbortSignal },
+): Promise<void> {
+  const end = await runCommand({
+    command,
+    workdir: agent.workspaceDir,
+    environment: execEnvironment(processEnvironment(), pollId),
+    outputBytesMax: OUTPUT_BYTES_MAX,
+    signal,
+    killGraceMs: () => KILL_GRACE_MS,
+  });
+  if (end.wasAborted) signal.throwIfAborted();
+  hash.update(`command ${end.exitCode ?? end.exitSignal}\n`).update(end.output);
+}
+
+async function hashAnswer(hash: Hash, url: string, config: Config, signal: AbortSignal): Promise<void> {
+  const { allowPrivate } = config.tools.fetch;
+  const answer = await fetchWeb({ url, bytesMax: OUTPUT_BYTES_MAX, allowPrivate, signal });
+  hash.update(`url ${answer.status}\n`).update(answer.body);
+}
+
+/** A file that is not there is a picture, too. */
+async function hashFile(hash: Hash, path: string, signal: AbortSignal): Promise<void> {
+  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  hash.update(file === null ? 'file absent' : 'file\n');
+  if (file === null) return;
+  try {
+    const chunk = new Uint8Array(CHUNK_BYTES);
+    for (let position = 0; position < FILE_BYTES_MAX;) {
+      signal.throwIfAborted();
+      const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES, position);
+      if (bytesRead === 0) return;
+      hash.update(chunk.subarray(0, bytesRead));
+      position += bytesRead;
+    }
+    // Of what is longer, the size and the time of its last change stand for the rest.
+    const { size, mtimeMs } = await file.stat();
+    hash.update(`${size} ${mtimeMs}`);
+  } finally {
+    await file.close();
+  }
+}

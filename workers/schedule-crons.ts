@@ -1,0 +1,187 @@
+// The crons' part of a scheduler's round: fires what is due, and settles what has ended. Plans are made from rows by pure functions; a
+// statement carries each out, if it still fits. Nothing here is remembered between two rounds.
+import type { Doorbell, TurnRing } from '../jobs/index.ts';
+import { isAgent, type Config, type Lane } from '../src/config.ts';
+import type { MessageId, SessionId, SystemEventId } from '../src/core/ids.ts';
+import { noticeText, sessionKeyOf } from '../src/core/schedule/cron.ts';
+import { aftermathOf } from '../src/core/schedule/error-backoff.ts';
+import { planTicks, type TickPlan } from '../src/core/schedule/plan-ticks.ts';
+import { staggerOf, type Timetable } from '../src/core/schedule/timetable.ts';
+import { agentIdOf, canonicalSessionKey, laneOf, sessionKindOf } from '../src/core/session-key.ts';
+import { newId } from '../src/ids.ts';
+import type { Logger } from '../src/logger.ts';
+import { tickInputOf } from '../src/schedule/tick-input.ts';
+import { timetableOf } from '../src/schedule/timetable.ts';
+import { fireCronEvent, fireCrons, type EventFiring, type Firing } from '../src/store/cron-fires.ts';
+import { disableCron, type Cron } from '../src/store/crons.ts';
+import type { Database } from '../src/store/database.ts';
+import { readLastUrl } from '../src/store/last-url.ts';
+import type { NeededRing } from '../src/store/session-locks.ts';
+import { closeNotice, readOwedNotices, settleFire, settleFires } from '../src/store/settle-fires.ts';
+import type { NeededSession } from '../src/store/sessions.ts';
+import { enqueueSystemEvent } from '../src/store/system-events.ts';
+
+export interface CronParts {
+  config: Config;
+  database: Database;
+  doorbell: Pick<Doorbell, 'ring'>;
+  logger: Logger;
+  ensureSession: (session: NeededSession) => Promise<SessionId>;
+}
+
+/** Why something is switched off whose only time was over when somebody looked. */
+const TOO_LATE = 'its time was over';
+
+/** Fires the crons that are due; true when there may be more to fire at once. */
+export async function fireDueCrons(parts: CronParts, due: readonly Cron[], nowMs: number): Promise<boolean> {
+  const planned = await Promise.all(due.map((cron) => planFiring(parts, cron, nowMs)));
+  const fitting = planned.filter((one) => one !== null);
+  const turns = fitting.filter(({ firing }) => !('event' in firing)).map(({ firing }) => firing);
+  const events = fitting.flatMap(({ firing }) => ('event' in firing ? [firing] : []));
+  const results = await fireCrons(parts.database, turns);
+  for (const firing of events) {
+    const result = await fireCronEvent(parts.database, firing);
+    if (result !== null) results.push(result);
+  }
+  await ringFor(
+    parts,
+    results.flatMap(({ ring }) => ring ?? []),
+  );
+  return fitting.some(({ isBehind }) => isBehind);
+}
+
+interface Planned {
+  firing: Firing | EventFiring;
+  isBehind: boolean;
+}
+
+/** What is to be done about a cron; null when it cannot be computed with (it is switched off) or nothing is due. */
+async function planFiring(parts: CronParts, cron: Cron, nowMs: number): Promise<Planned | null> {
+  const { config } = parts;
+  if (cron.nextSlotMs === null || cron.dueMs === null) return null;
+  const timetable = await understand(parts, cron);
+  if (timetable === null) return null;
+  const plan = planTicks({
+    timetable,
+    slotMs: cron.nextSlotMs,
+    staggerMs: cron.dueMs - cron.nextSlotMs,
+    notBeforeMs: cron.notBeforeMs,
+    policy: cron.misfire ?? config.cron.misfire,
+    maxCatchUp: config.cron.maxCatchUp,
+    nowMs,
+  });
+  if (plan.ticks.length === 0) return null;
+  const sessionId = await ensureSessionOf(parts, cron);
+  const lastUrl =
+    cron.delivery?.mode === 'last' ? await readLastUrl(parts.database, await lastSessionOf(parts, cron)) : null;
+  const input = tickInputOf(cron, { config, nowMs, eventId: newId<SystemEventId>(), lastUrl });
+  const firing = firingOf(cron, { plan, timetable, sessionId, config }, input);
+  return { firing, isBehind: plan.isBehind };
+}
+
+async function understand({ database, logger }: CronParts, cron: Cron): Promise<Timetable | null> {
+  try {
+    return timetableOf(cron.schedule);
+  } catch (error) {
+    // It was checked when it was made: the zones of this machine may be others.
+    logger.error({ err: error, cronId: cron.id }, 'A cron cannot be computed with; it is switched off');
+    await disableCron(database, { ...cron, reason: (error as Error).message, noticeId: newId<SystemEventId>() });
+    return null;
+  }
+}
+
+function firingOf(
+  cron: Cron,
+  {
+    plan,
+    timetable,
+    sessionId,
+    config,
+  }: { plan: TickPlan; timetable: Timetable; sessionId: SessionId; config: Config },
+  input: ReturnType<typeof tickInputOf>,
+): Firing | EventFiring {
+  const { nextSlotMs } = plan;
+  const isOver = nextSlotMs === null && !plan.ticks.some(({ kind }) => kind === 'fire');
+  const firing: Firing = {
+    cronId: cron.id,
+    revision: cron.revision,
+    // Read together with the plan's other facts.
+    firstSlotMs: cron.nextSlotMs as number,
+    sessionId,
+    body: JSON.stringify(input.body),
+    route: input.route,
+    waitingMax: config.limits.waitingPerSession,
+    ticks: plan.ticks.map((tick) => ({ tick, messageId: tick.kind === 'fire' ? newId<MessageId>() : null })),
+    slotMs: nextSlotMs,
+    dueMs: nextSlotMs === null ? null : nextSlotMs + staggerOf(timetable, cron.id),
+    disabledReason: isOver ? TOO_LATE : null,
+  };
+  if (input.event === null) return firing;
+  return { ...firing, event: input.event, pollId: input.kind === null ? null : newId<MessageId>() };
+}
+
+function ensureSessionOf({ ensureSession }: CronParts, cron: Cron): Promise<SessionId> {
+  const key = sessionKeyOf(cron);
+  const kind = sessionKindOf(key);
+  return ensureSession({
+    key,
+    candidateId: newId<SessionId>(),
+    agentId: agentIdOf(key),
+    kind,
+    lane: laneOf(kind),
+    channel: null,
+  });
+}
+
+/** Nobody talks to an isolated session: what counts is where the agent was spoken to last. */
+function lastSessionOf(parts: CronParts, cron: Cron): Promise<SessionId> {
+  return ensureSessionOf(parts, cron.target === 'isolated' ? { ...cron, target: 'main' } : cron);
+}
+
+/** Settles the fires whose inputs are settled, and does what follows for their crons. `nowMs` is the database's time. */
+export async function settleEndedFires(parts: CronParts, nowMs: number): Promise<void> {
+  const { database, logger } = parts;
+  for (const fire of await settleFires(database)) {
+    const aftermath = aftermathOf(fire.end, fire.cron, nowMs);
+    await settleFire(database, fire, aftermath, aftermath.isNoticeOwed ? newId<SystemEventId>() : null);
+    if (aftermath.disabledReason !== null && aftermath.isNoticeOwed) {
+      logger.warn({ cronId: fire.cronId, reason: aftermath.disabledReason }, 'A cron was switched off');
+    }
+  }
+}
+
+/** Tells the main sessions of the crons that were switched off; each notice is given once, whoever dies in between. */
+export async function giveNotices({ database, config, ensureSession }: CronParts): Promise<void> {
+  for (const notice of await readOwedNotices(database)) {
+    if (isAgent(config, notice.agentId)) {
+      const sessionId = await ensureSession({
+        key: canonicalSessionKey(`agent:${notice.agentId}:main`),
+        candidateId: newId<SessionId>(),
+        agentId: notice.agentId,
+        kind: 'main',
+        lane: 'main',
+        channel: null,
+      });
+      await enqueueSystemEvent(database, {
+        id: notice.noticeId,
+        sessionId,
+        text: noticeText(notice),
+        // No reminder: it waits for the next prompt.
+        contextKey: `notice:${notice.cronId}`,
+        isTrusted: true,
+      });
+    }
+    await closeNotice(database, notice.noticeId);
+  }
+}
+
+/** Rings for the sessions that ticks have reached. A ring that is lost is rung again by the reconciler. */
+export async function ringFor(
+  { doorbell }: Pick<CronParts, 'doorbell'>,
+  rings: readonly NeededRing[],
+  kind: 'cron' | 'heartbeat' = 'cron',
+): Promise<void> {
+  if (rings.length === 0) return;
+  // The store writes only lanes of the configuration.
+  await doorbell.ring(rings.map((ring): TurnRing => ({ kind, ...ring, lane: ring.lane as Lane })));
+}

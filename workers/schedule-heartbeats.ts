@@ -1,0 +1,191 @@
+// The heartbeats' part of a scheduler's round: takes the polls that are due, looks whether each is worth a model call, and settles it.
+// The order of the looks is by what they cost; the gate comes last, because it starts commands and asks servers. A poll that finds
+// nothing costs no token.
+import type { AgentSettings } from '../src/config.ts';
+import { agentOf, isAgent, type Config } from '../src/config.ts';
+import { firstPoll, isWithinHours } from '../src/core/heartbeat-due.ts';
+import {
+  dueTasks,
+  readHeartbeatFile,
+  timesAfter,
+  type HeartbeatFile,
+  type TaskTimes,
+} from '../src/core/heartbeat-file.ts';
+import { occasionOf } from '../src/core/heartbeat-poll.ts';
+import type { MessageId, SessionId } from '../src/core/ids.ts';
+import { canonicalSessionKey } from '../src/core/session-key.ts';
+import { newId } from '../src/ids.ts';
+import { pollInputOf } from '../src/schedule/poll-input.ts';
+import {
+  claimPolls,
+  settlePolls,
+  syncPolledAgents,
+  type ClaimedPoll,
+  type PollSettlement,
+} from '../src/store/heartbeats.ts';
+import { loadWorkspaceFiles } from '../src/turn/load-workspace.ts';
+import { lookAtGate } from './heartbeat-gate.ts';
+import { ringFor, type CronParts } from './schedule-crons.ts';
+
+export interface HeartbeatParts extends CronParts {
+  /** Names this scheduler among those who take polls; never used twice. */
+  owner: string;
+  signal: AbortSignal;
+}
+
+/** Why a poll is left out. */
+type SkipReason =
+  | 'disabled'
+  | 'busy'
+  | 'quiet-hours'
+  | 'empty-heartbeat-file'
+  | 'nothing-due'
+  | 'unchanged'
+  | 'gate-failed'
+  | 'unknown-agent';
+
+const FILE_NAME = 'HEARTBEAT.md';
+/** Polls that are looked at together. */
+const POLLS_MAX = 16;
+/** How long a poll is ours to look at: longer than the longest look. */
+const POLL_LEASE_MS = 60_000;
+/** Rounds of polls before somebody else has a turn. */
+const ROUNDS_MAX = 100;
+const HOST_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** Makes the rows of the polled agents what the configuration says. */
+export async function syncHeartbeats({ config, database, ensureSession }: CronParts, nowMs: number): Promise<void> {
+  const agents = polledAgents(config);
+  const rows = await Promise.all(
+    agents.map(async ({ id, heartbeat: { every } }) => ({
+      agentId: id,
+      sessionId: await ensureSession(mainSessionOf(id)),
+      everyMs: every,
+      firstAtMs: firstPoll(id, every, nowMs),
+    })),
+  );
+  await syncPolledAgents(database, rows);
+}
+
+/** True when any agent is polled. */
+export function hasHeartbeats(config: Config): boolean {
+  return polledAgents(config).length > 0;
+}
+
+/** Looks at the polls that are due, and makes those that are worth it. */
+export async function makeDuePolls(parts: HeartbeatParts): Promise<void> {
+  const { database, owner, signal } = parts;
+  for (let round = 1; round <= ROUNDS_MAX && !signal.aborted; round += 1) {
+    const ids = Array.from({ length: POLLS_MAX }, () => newId<string>());
+    const polls = await claimPolls(database, { owner, leaseMs: POLL_LEASE_MS, ids });
+    if (polls.length === 0) return;
+    const settlements = await Promise.all(polls.map((poll) => judgePoll(parts, poll)));
+    // What was not finished is left to whoever comes next.
+    const settled = await settlePolls(
+      database,
+      settlements.filter((one) => one !== null),
+    );
+    await ringFor(
+      parts,
+      settled.flatMap(({ ring }) => ring ?? []),
+      'heartbeat',
+    );
+  }
+}
+
+/** What is found about a poll; null when the scheduler stops before it is known. */
+async function judgePoll(parts: HeartbeatParts, poll: ClaimedPoll): Promise<PollSettlement | null> {
+  const { config, owner, signal, logger } = parts;
+  const left = (reason: SkipReason, more: Partial<PollSettlement> = {}): PollSettlement => ({
+    id: poll.id,
+    owner,
+    poll: null,
+    reason,
+    detail: null,
+    gateSha256: null,
+    tasks: null,
+    ...more,
+  });
+  if (!isAgent(config, poll.agentId)) return left('unknown-agent');
+  const agent = agentOf(config, poll.agentId);
+  if (!config.heartbeat.enabled) return left('disabled');
+  const occasion = poll.trigger === 'manual' ? 'manual' : occasionOf(poll.contextKeys);
+  if (occasion === 'manual') return made(agent, poll, owner, { occasion, tasks: [], hasMore: true });
+  if (agent.heartbeat.every === 0) return left('disabled');
+  if (poll.isBusy) return left('busy');
+  if (isQuiet(agent, poll.nowMs)) return left('quiet-hours');
+  // Something has happened that somebody waits to hear of.
+  if (occasion !== 'interval') return made(agent, poll, owner, { occasion, tasks: [], hasMore: true });
+  const file = await readFile(agent, (error) =>
+    logger.warn({ err: error, agentId: agent.id }, 'HEARTBEAT.md cannot be read'),
+  );
+  if (file?.isEmpty === true) return left('empty-heartbeat-file');
+  const tasks = dueTasks(file?.tasks ?? [], poll.tasks, poll.nowMs);
+  if (file !== null && file.tasks.length > 0 && tasks.length === 0 && !file.hasMore) return left('nothing-due');
+  const { when } = agent.heartbeat;
+  let gateSha256: string | null = null;
+  if (when !== undefined) {
+    const look = await lookAtGate(when, { agent, config, pollId: poll.id, signal });
+    if (signal.aborted) return null;
+    if (look.kind === 'failed') return left('gate-failed', { detail: look.reason });
+    gateSha256 = look.sha256;
+    // The first look only learns what there is.
+    if (poll.gateSha256 === null || poll.gateSha256 === gateSha256) return left('unchanged', { gateSha256 });
+  }
+  const times: TaskTimes | null =
+    file === null || file.tasks.length === 0 ? null : timesAfter(file, poll.tasks, tasks, poll.nowMs);
+  const settlement = made(agent, poll, owner, { occasion, tasks, hasMore: file?.hasMore ?? true });
+  return { ...settlement, gateSha256, tasks: times };
+}
+
+function made(
+  agent: AgentSettings,
+  poll: ClaimedPoll,
+  owner: string,
+  asked: Pick<Parameters<typeof pollInputOf>[1], 'occasion' | 'tasks' | 'hasMore'>,
+): PollSettlement {
+  const { body, route } = pollInputOf(agent, { ...asked, lastUrl: poll.lastUrl, nowMs: poll.nowMs });
+  return {
+    id: poll.id,
+    owner,
+    poll: { messageId: newId<MessageId>(), body: JSON.stringify(body), route },
+    reason: null,
+    detail: null,
+    gateSha256: null,
+    tasks: null,
+  };
+}
+
+function isQuiet({ heartbeat: { activeHours }, userTimezone }: AgentSettings, nowMs: number): boolean {
+  if (activeHours === undefined) return false;
+  const { timezone } = activeHours;
+  const zone = timezone === 'user' ? userTimezone : timezone === 'local' ? HOST_ZONE : timezone;
+  return !isWithinHours(activeHours, zone, nowMs);
+}
+
+/** HEARTBEAT.md of the agent; null when there is none. One that cannot be read keeps nobody from looking. */
+async function readFile(agent: AgentSettings, onError: (error: unknown) => void): Promise<HeartbeatFile | null> {
+  try {
+    const [file] = await loadWorkspaceFiles(agent.workspaceDir, [FILE_NAME]);
+    return file === undefined || file.content === null ? null : readHeartbeatFile(file.content);
+  } catch (error) {
+    onError(error);
+    return null;
+  }
+}
+
+function polledAgents(config: Config): AgentSettings[] {
+  if (!config.heartbeat.enabled) return [];
+  return config.agents.list.map(({ id }) => agentOf(config, id)).filter(({ heartbeat }) => heartbeat.every > 0);
+}
+
+function mainSessionOf(agentId: string) {
+  return {
+    key: canonicalSessionKey(`agent:${agentId}:main`),
+    candidateId: newId<SessionId>(),
+    agentId,
+    kind: 'main',
+    lane: 'main',
+    channel: null,
+  };
+}

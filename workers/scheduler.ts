@@ -1,0 +1,165 @@
+// The scheduler: what happens by the clock. Any number may run against one database; each looks once a second, and at the moment when
+// something is known to become due. What is due, what time it is and who fires it is decided by the database (G8, G20): a scheduler
+// whose clock is off looks at odd moments and fires nothing that is not due.
+//
+//   beat ──▶ round: fire crons ▶ make polls ▶ settle fires ▶ (now and then) retire, notices, trimming ──▶ the next known moment
+//
+// node-cron gives the beat. A round that is under way when a beat comes is not disturbed; one more follows it.
+import type { ScheduledTask } from 'node-cron';
+import type { Doorbell } from '../jobs/index.ts';
+import type { Config } from '../src/config.ts';
+import { newId } from '../src/ids.ts';
+import type { Logger } from '../src/logger.ts';
+import { readDatabaseTime, readDueCrons } from '../src/store/crons.ts';
+import type { Database } from '../src/store/database.ts';
+import { nextPollInMs, trimPolls } from '../src/store/heartbeats.ts';
+import { createEnsureSession } from '../src/store/sessions.ts';
+import { retireCrons, trimFires } from '../src/store/settle-fires.ts';
+import { reconcileConfigCrons } from './config-crons.ts';
+import { fireDueCrons, giveNotices, settleEndedFires } from './schedule-crons.ts';
+import { hasHeartbeats, makeDuePolls, syncHeartbeats, type HeartbeatParts } from './schedule-heartbeats.ts';
+
+export interface SchedulerOptions {
+  config: Config;
+  database: Database;
+  doorbell: Pick<Doorbell, 'ring'>;
+  logger: Logger;
+}
+
+/** Every second, on the second: what is written to the second is fired without delay. */
+const BEAT = '* * * * * *';
+const BEAT_MS = 1_000;
+/** A moment is looked at this long after it has come, in milliseconds. */
+const AFTER_MOMENT_MS = 2;
+/** Crons that are fired in one go. */
+const DUE_MAX = 100;
+/** Goes at crons that are far behind, before polls have their turn. */
+const GOES_MAX = 50;
+const TIDY_MS = 5_000;
+const TRIM_MS = 3_600_000;
+
+export class Scheduler {
+  readonly #parts: HeartbeatParts;
+  readonly #stopped = new AbortController();
+  #beat: ScheduledTask | null = null;
+  #moment: NodeJS.Timeout | null = null;
+  #round: Promise<void> | null = null;
+  #isWanted = false;
+  #isSynced = false;
+  #tidiedAtMs = Number.NEGATIVE_INFINITY;
+  #trimmedAtMs = performance.now();
+
+  constructor(options: SchedulerOptions) {
+    this.#parts = {
+      ...options,
+      ensureSession: createEnsureSession(options.database),
+      owner: newId<string>(),
+      signal: this.#stopped.signal,
+    };
+  }
+
+  /** Begins to look; what the configuration names is made so in the first round. */
+  async start(): Promise<void> {
+    const { default: cron } = await import('node-cron');
+    if (this.#stopped.signal.aborted) return;
+    const { logger } = this.#parts;
+    this.#beat = cron.schedule(BEAT, () => this.#look(), {
+      name: 'holdfast-scheduler',
+      timezone: 'UTC',
+      suppressMissedWarning: true,
+      logger: {
+        info: (message) => logger.debug(message),
+        warn: (message) => logger.debug(message),
+        error: (message) => logger.warn({ message: String(message) }, 'The beat of the scheduler has failed'),
+        debug: (message) => logger.trace(String(message)),
+      },
+    });
+    this.#look();
+  }
+
+  /** Takes nothing new and resolves when the round that is under way has ended. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#beat?.destroy();
+    if (this.#moment !== null) clearTimeout(this.#moment);
+    await this.#round;
+  }
+
+  /** Looks now, or once more when the round that is under way has ended. */
+  #look(): void {
+    if (this.#stopped.signal.aborted) return;
+    this.#isWanted = true;
+    this.#round ??= this.#work().finally(() => (this.#round = null));
+  }
+
+  async #work(): Promise<void> {
+    while (this.#isWanted && !this.#stopped.signal.aborted) {
+      this.#isWanted = false;
+      try {
+        this.#lookAgainIn(await this.#doRound());
+      } catch (error) {
+        this.#parts.logger.warn({ err: error }, 'A round of the scheduler failed; the next follows');
+      }
+    }
+  }
+
+  /** One round; resolves with in how many milliseconds the next moment comes, or null when none is known. */
+  async #doRound(): Promise<number | null> {
+    const { config, database } = this.#parts;
+    if (!this.#isSynced) await this.#sync();
+    const { nowMs, nextInMs } = await this.#fireAll();
+    const pollInMs = hasHeartbeats(config) || this.#isTidyDue() ? await this.#makePolls() : null;
+    await settleEndedFires(this.#parts, nowMs);
+    if (this.#isTidyDue()) {
+      this.#tidiedAtMs = performance.now();
+      await retireCrons(database);
+      await giveNotices(this.#parts);
+    }
+    await this.#trim();
+    const moments = [nextInMs, pollInMs].filter((inMs) => inMs !== null);
+    return moments.length === 0 ? null : Math.min(...moments);
+  }
+
+  async #sync(): Promise<void> {
+    const nowMs = await readDatabaseTime(this.#parts.database);
+    await reconcileConfigCrons(this.#parts, nowMs);
+    await syncHeartbeats(this.#parts, nowMs);
+    this.#isSynced = true;
+  }
+
+  async #fireAll(): Promise<{ nowMs: number; nextInMs: number | null }> {
+    const { config, database } = this.#parts;
+    for (let go = 1; ; go += 1) {
+      const { due, nowMs, nextInMs } = await readDueCrons(database, config.cron.enabled ? DUE_MAX : 0);
+      const isBehind = await fireDueCrons(this.#parts, due, nowMs);
+      if ((!isBehind && due.length < DUE_MAX) || go >= GOES_MAX || this.#stopped.signal.aborted) {
+        return { nowMs, nextInMs: config.cron.enabled ? nextInMs : null };
+      }
+    }
+  }
+
+  async #makePolls(): Promise<number | null> {
+    await makeDuePolls(this.#parts);
+    return await nextPollInMs(this.#parts.database);
+  }
+
+  async #trim(): Promise<void> {
+    if (performance.now() - this.#trimmedAtMs < TRIM_MS) return;
+    this.#trimmedAtMs = performance.now();
+    const { config, database } = this.#parts;
+    while (!this.#stopped.signal.aborted && (await trimFires(database)));
+    while (!this.#stopped.signal.aborted && (await trimPolls(database, config.events.retention)));
+  }
+
+  #isTidyDue(): boolean {
+    return performance.now() - this.#tidiedAtMs >= TIDY_MS;
+  }
+
+  /** What is further away than the next beat is seen by a beat. */
+  #lookAgainIn(inMs: number | null): void {
+    if (this.#moment !== null) clearTimeout(this.#moment);
+    this.#moment = null;
+    if (inMs === null || inMs > BEAT_MS || this.#stopped.signal.aborted) return;
+    this.#moment = setTimeout(() => this.#look(), inMs + AFTER_MOMENT_MS);
+  }
+}

@@ -1,0 +1,91 @@
+// Builds what the tools of a worker need of the database and the queue: the index of memories, the outbox, the keeper of commands in the
+// background. The keeper has a life of its own; whoever makes it starts and stops it.
+import type { Doorbell } from '../jobs/index.ts';
+import { processEnvironment, type Config } from '../src/config.ts';
+import type { DeliveryId } from '../src/core/ids.ts';
+import { newId } from '../src/ids.ts';
+import type { Logger } from '../src/logger.ts';
+import type { Database } from '../src/store/database.ts';
+import { indexMemory, searchMemory } from '../src/store/memory-index.ts';
+import { createProcessStore } from '../src/store/processes.ts';
+import { readChatMessage, sendMessage } from '../src/store/send-message.ts';
+import type { CoreToolOptions } from '../src/tools/core-tools.ts';
+import type { MessageToolOptions } from '../src/tools/message-tool.ts';
+import { ProcessKeeper } from '../src/tools/process-keeper.ts';
+
+export interface ToolPortParts {
+  config: Config;
+  database: Database;
+  doorbell: Pick<Doorbell, 'ring'>;
+  logger: Logger;
+  /** Names this process among the owners of commands; never used twice. */
+  owner: string;
+}
+
+export interface ToolPorts {
+  options: Pick<CoreToolOptions, 'exec' | 'process' | 'memory' | 'webFetch' | 'message'>;
+  /** Null where no command may be run. */
+  keeper: ProcessKeeper | null;
+}
+
+/** The ports as the configuration wants them: what is switched off is absent. */
+export function createToolPorts(parts: ToolPortParts): ToolPorts {
+  const { config, database } = parts;
+  const { fetch, message } = config.tools;
+  const { keeper, exec, process } = commandPorts(parts);
+  return {
+    keeper,
+    options: {
+      exec,
+      process,
+      memory: {
+        search: (search) => searchMemory(database, search),
+        add: (addition) => indexMemory(database, addition),
+      },
+      webFetch: fetch.enabled ? fetch : undefined,
+      message: message.enabled ? messagePort(parts) : undefined,
+    },
+  };
+}
+
+function commandPorts({ config, database, logger, owner }: ToolPortParts) {
+  const { exec } = config.tools;
+  if (!exec.enabled) return { keeper: null, exec: undefined, process: undefined };
+  const { dataDir, leaseMs } = config.runtime;
+  const store = createProcessStore(database);
+  const keeper = new ProcessKeeper({ store, dataDir, worker: owner, leaseMs, logger });
+  return {
+    keeper,
+    process: { store, keeper, dataDir },
+    exec: {
+      timeoutSeconds: exec.timeoutSeconds,
+      environment: processEnvironment(),
+      background: { keeper, dataDir, timeoutSeconds: exec.backgroundSeconds },
+    },
+  };
+}
+
+function messagePort({ config, database, doorbell }: ToolPortParts): MessageToolOptions {
+  const { webhook, platforms } = config.channels;
+  const known = Object.keys(platforms).filter((name) => platforms[name]?.enabled !== false);
+  return {
+    channels: { known, open: config.tools.message.channels, url: webhook.url },
+    chatMessage: (call) => readChatMessage(database, call),
+    async post({ call, url, payload }) {
+      const posted = await sendMessage(database, {
+        id: newId<DeliveryId>(),
+        sessionKey: call.sessionKey,
+        turnId: call.turnId,
+        causeKey: call.idempotencyKey,
+        channel: 'webhook',
+        target: { url },
+        payload,
+        expiresMs: webhook.expiresAfter,
+      });
+      if (posted.kind === 'posted') {
+        await doorbell.ring([{ kind: 'deliver', sessionId: posted.sessionId, ringNo: posted.ringNo }]);
+      }
+      return posted;
+    },
+  };
+}
