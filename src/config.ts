@@ -2,8 +2,10 @@
 // else is given a `Config`. A configuration with a fault is never used: `ConfigError` lists every fault at once.
 import { randomBytes } from 'node:crypto';
 import { isAgent, agentOf, modelRefOf, UnknownAgentError } from './config/agent-settings.ts';
+import { checkServedModels } from './config/check-models.ts';
 import { ConfigError } from './config/config-error.ts';
-import { LANES, type Config, type Lane } from './config/config-type.ts';
+import { LANES, type Lane } from './config/choices.ts';
+import type { Config } from './config/config-type.ts';
 import { deepFreeze } from './config/deep-freeze.ts';
 import { loadEnvironment, type Environment } from './config/load-environment.ts';
 import { loadFile, type LoadedFile } from './config/load-file.ts';
@@ -11,9 +13,11 @@ import { crossCheck, mergeSettings } from './config/merge.ts';
 import { ensureSecretFile } from './config/secret-file.ts';
 import { settingsOf, type Setting } from './config/sources.ts';
 
-export { agentOf, isAgent, modelRefOf, UnknownAgentError, ConfigError, LANES };
+export { agentOf, checkServedModels, isAgent, modelRefOf, UnknownAgentError, ConfigError, LANES };
 export type { Config, Lane };
-export type { AgentSettings, PluginSettings, QueueMode, ThinkingLevel } from './config/config-type.ts';
+export type { AgentSettings } from './config/agent-type.ts';
+export type { QueueMode, ThinkingLevel } from './config/choices.ts';
+export type { PluginSettings } from './config/plugin-type.ts';
 
 interface LoadOptions {
   /** Absent: the environment of this process. */

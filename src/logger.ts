@@ -2,7 +2,7 @@
 // their value wherever it appears, because an error message of a driver may carry what no field name betrays (G31).
 import { createRequire } from 'node:module';
 import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
-import type { LogFormat, LogLevel } from './config/config-type.ts';
+import type { LogFormat, LogLevel } from './config/choices.ts';
 
 export type Logger = PinoLogger;
 

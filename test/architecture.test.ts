@@ -30,7 +30,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/store/': ['src/core/', ...BASE],
   'src/model/': ['src/core/', ...BASE],
   'src/tools/': ['src/core/', ...BASE],
-  'src/plugins/': ['src/core/', 'src/tools/', ...BASE],
+  'src/plugins/': ['src/core/', 'src/model/', 'src/tools/', ...BASE],
   'src/images/': ['src/core/', ...BASE],
   'src/channels/': ['src/core/', 'src/store/', ...BASE],
   'src/turn/': ['src/core/', 'src/store/', 'src/model/', 'src/tools/', 'src/plugins/', 'src/images/', ...BASE],

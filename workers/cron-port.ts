@@ -46,7 +46,11 @@ export function createCronPort({ config, database, doorbell }: CronPortParts): C
     },
     add: (agentId, input, cause) =>
       refusing(async () => {
-        const result = await addCron(book, { input: { ...input, agentId }, origin: 'agent', causeKey: `tool:${cause}` });
+        const result = await addCron(book, {
+          input: { ...input, agentId },
+          origin: 'agent',
+          causeKey: `tool:${cause}`,
+        });
         if (result.kind === 'full') return refused('you have as many crons as you may have; remove some');
         return { kind: 'ok', value: summaryOf(result.cron) };
       }),

@@ -1,12 +1,13 @@
-// The housekeeper of the scheduler role: what keeps the tables small. Any number may run; each round is bounded.
+// The housekeeper of the scheduler role: what keeps the tables small and nobody waiting in vain. Any number may run; each round is bounded.
 import type { Config } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Database } from '../src/store/database.ts';
+import { endStalled } from '../src/store/end-overdue.ts';
 import { trimEvents } from '../src/store/trim-events.ts';
 
 const ROUND_MS = 60_000;
 
-/** Trims old events now and then. Returns the function that ends it. */
+/** Trims old events and ends stuck runs now and then. Returns the function that ends it. */
 export function startHousekeeper(options: { database: Database; config: Config; logger: Logger }): () => Promise<void> {
   const { database, config, logger } = options;
   let isStopped = false;
@@ -15,8 +16,10 @@ export function startHousekeeper(options: { database: Database; config: Config; 
   async function work(): Promise<void> {
     try {
       while (!isStopped && (await trimEvents(database, config.events.retention)));
+      const stalled = await endStalled(database, config.messages.queue);
+      if (stalled > 0) logger.error({ runs: stalled }, 'Subagents had stopped without an end, and were ended');
     } catch (error) {
-      logger.warn({ err: error }, 'Old events could not be trimmed; the next round follows');
+      logger.warn({ err: error }, 'A round of the housekeeper failed; the next follows');
     }
   }
 

@@ -1,14 +1,17 @@
 // The reconciler: rings again for everything that waits without a live ring. It makes up for rings that were lost (a queue that
 // was wiped, a process that died between commit and ring) and calls for sessions whose holder died (G10, G22).
 //
-// It looks every `reconcileMs`, and earlier when it knows of an earlier moment: a lease that runs out, a retry that becomes due.
+// It looks every `reconcileMs`, and earlier when it knows of an earlier moment: a lease that runs out, a retry that becomes due, the
+// deadline of a subagent, the end of a wait.
 // A ring that still waits in the queue is not rung again: with ten thousand sessions waiting for a worker there are ten
 // thousand jobs, not more each second.
 import type { Doorbell, Ring } from '../jobs/index.ts';
 import type { Lane } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Database } from '../src/store/database.ts';
+import { endOverdue } from '../src/store/end-overdue.ts';
 import { readDueDeliveries } from '../src/store/outbox.ts';
+import type { QueueModes } from '../src/store/subagent-ends.ts';
 import { countRings, takeFadedRings, type FadedRing } from '../src/store/reconcile.ts';
 
 export interface ReconcilerOptions {
@@ -16,6 +19,8 @@ export interface ReconcilerOptions {
   doorbell: Doorbell;
   logger: Logger;
   reconcileMs: number;
+  /** How sessions take announcements that find them busy. */
+  modes: QueueModes;
   /** Which of these rings still wait in the queue. May reject when the queue is away. */
   stillWaiting: (rings: FadedRing[]) => Promise<Set<string>>;
 }
@@ -58,7 +63,10 @@ export class Reconciler {
     try {
       const nextInMs = await this.#ringFaded();
       await this.#ringDeliveries();
-      if (nextInMs !== null) nextMs = Math.min(reconcileMs, nextInMs + AFTER_MOMENT_MS);
+      const overdueInMs = await this.#endOverdue();
+      for (const inMs of [nextInMs, overdueInMs]) {
+        if (inMs !== null) nextMs = Math.min(nextMs, inMs + AFTER_MOMENT_MS);
+      }
       this.lastRoundAtMs = performance.now();
     } catch (error) {
       logger.warn({ err: error }, 'A round of the reconciler failed; the next follows');
@@ -78,6 +86,15 @@ export class Reconciler {
     if (needed.length > 0) {
       logger.debug({ rings: needed.length }, 'Ringing again');
       await doorbell.ring(needed.map((ring): Ring => ({ kind: 'inbound', ...ring, lane: ring.lane as Lane })));
+    }
+    return nextInMs;
+  }
+
+  async #endOverdue(): Promise<number | null> {
+    const { database, doorbell, modes } = this.#options;
+    const { rings, nextInMs } = await endOverdue(database, modes);
+    if (rings.length > 0) {
+      await doorbell.ring(rings.map((ring): Ring => ({ kind: 'announce', ...ring, lane: ring.lane as Lane })));
     }
     return nextInMs;
   }

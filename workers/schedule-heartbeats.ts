@@ -16,13 +16,8 @@ import type { MessageId, SessionId } from '../src/core/ids.ts';
 import { canonicalSessionKey } from '../src/core/session-key.ts';
 import { newId } from '../src/ids.ts';
 import { pollInputOf } from '../src/schedule/poll-input.ts';
-import {
-  claimPolls,
-  settlePolls,
-  syncPolledAgents,
-  type ClaimedPoll,
-  type PollSettlement,
-} from '../src/store/heartbeats.ts';
+import { claimPolls, renewPolls, syncPolledAgents, type ClaimedPoll } from '../src/store/heartbeats.ts';
+import { settlePolls, type PollSettlement } from '../src/store/settle-polls.ts';
 import { loadWorkspaceFiles } from '../src/turn/load-workspace.ts';
 import { lookAtGate } from './heartbeat-gate.ts';
 import { ringFor, type CronParts } from './schedule-crons.ts';
@@ -47,8 +42,6 @@ type SkipReason =
 const FILE_NAME = 'HEARTBEAT.md';
 /** Polls that are looked at together. */
 const POLLS_MAX = 16;
-/** How long a poll is ours to look at: longer than the longest look. */
-const POLL_LEASE_MS = 60_000;
 /** Rounds of polls before somebody else has a turn. */
 const ROUNDS_MAX = 100;
 const HOST_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -72,14 +65,21 @@ export function hasHeartbeats(config: Config): boolean {
   return polledAgents(config).length > 0;
 }
 
-/** Looks at the polls that are due, and makes those that are worth it. */
+/** Looks at the polls that are due, and makes those that are worth it. Not to be called twice at once by one scheduler. */
 export async function makeDuePolls(parts: HeartbeatParts): Promise<void> {
-  const { database, owner, signal } = parts;
+  const { config, database, owner, signal, logger } = parts;
+  const { leaseMs } = config.runtime;
+  const renew = (): void =>
+    void renewPolls(database, { owner, leaseMs }).catch((error: unknown) =>
+      logger.warn({ err: error }, 'The polls that are looked at could not be kept'),
+    );
   for (let round = 1; round <= ROUNDS_MAX && !signal.aborted; round += 1) {
     const ids = Array.from({ length: POLLS_MAX }, () => newId<string>());
-    const polls = await claimPolls(database, { owner, leaseMs: POLL_LEASE_MS, ids });
+    const polls = await claimPolls(database, { owner, leaseMs, ids });
     if (polls.length === 0) return;
-    const settlements = await Promise.all(polls.map((poll) => judgePoll(parts, poll)));
+    const renewing = setInterval(renew, leaseMs / 3);
+    const looks = Promise.all(polls.map((poll) => judgePoll(parts, poll)));
+    const settlements = await looks.finally(() => clearInterval(renewing));
     // What was not finished is left to whoever comes next.
     const settled = await settlePolls(
       database,

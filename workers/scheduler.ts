@@ -12,7 +12,7 @@ import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
 import { readDatabaseTime, readDueCrons } from '../src/store/crons.ts';
 import type { Database } from '../src/store/database.ts';
-import { nextPollInMs, trimPolls } from '../src/store/heartbeats.ts';
+import { nextPollInMs, renewPolls, trimPolls } from '../src/store/heartbeats.ts';
 import { createEnsureSession } from '../src/store/sessions.ts';
 import { retireCrons, trimFires } from '../src/store/settle-fires.ts';
 import { reconcileConfigCrons } from './config-crons.ts';
@@ -41,6 +41,7 @@ const TRIM_MS = 3_600_000;
 export class Scheduler {
   readonly #parts: HeartbeatParts;
   readonly #stopped = new AbortController();
+  #beating: Promise<void> = Promise.resolve();
   #beat: ScheduledTask | null = null;
   #moment: NodeJS.Timeout | null = null;
   #round: Promise<void> | null = null;
@@ -58,8 +59,15 @@ export class Scheduler {
     };
   }
 
-  /** Begins to look; what the configuration names is made so in the first round. */
-  async start(): Promise<void> {
+  /** Begins to look; what the configuration names is made so in the first round. Nothing is waited for. */
+  start(): void {
+    this.#look();
+    this.#beating = this.#beatEverySecond().catch((error: unknown) =>
+      this.#parts.logger.error({ err: error }, 'The scheduler has no beat'),
+    );
+  }
+
+  async #beatEverySecond(): Promise<void> {
     const { default: cron } = await import('node-cron');
     if (this.#stopped.signal.aborted) return;
     const { logger } = this.#parts;
@@ -74,15 +82,19 @@ export class Scheduler {
         debug: (message) => logger.trace(String(message)),
       },
     });
-    this.#look();
   }
 
-  /** Takes nothing new and resolves when the round that is under way has ended. */
+  /** Takes nothing new and resolves when the round that is under way has ended; what it had only begun is anybody's. */
   async stop(): Promise<void> {
     this.#stopped.abort();
+    await this.#beating;
     await this.#beat?.destroy();
     if (this.#moment !== null) clearTimeout(this.#moment);
     await this.#round;
+    const { database, owner, logger } = this.#parts;
+    await renewPolls(database, { owner, leaseMs: 0 }).catch((error: unknown) =>
+      logger.debug({ err: error }, 'Polls that were not looked at any more could not be given back'),
+    );
   }
 
   /** Looks now, or once more when the round that is under way has ended. */

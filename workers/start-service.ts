@@ -71,6 +71,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     doorbell,
     logger,
     reconcileMs: config.runtime.reconcileMs,
+    modes: config.messages.queue,
     stillWaiting: (rings) => modules.stillWaiting(backend, rings),
   });
   enders.push(() => reconciler.stop());
@@ -84,7 +85,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   if (modules.Scheduler !== null) {
     const scheduler = new modules.Scheduler({ database, doorbell, config, logger });
     enders.push(() => scheduler.stop());
-    await scheduler.start();
+    scheduler.start();
   }
 
   const lines = [

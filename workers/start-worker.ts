@@ -5,23 +5,27 @@ import { QUEUE_NAMES, type Doorbell, type QueueName } from '../jobs/index.ts';
 import type { Channel } from '../src/channels/channel.ts';
 import { createWebhookChannel } from '../src/channels/webhook/webhook-channel.ts';
 import type { Clock } from '../src/clock.ts';
-import { agentOf, ensureWebhookSecret, isAgent, type Config } from '../src/config.ts';
+import { agentOf, checkServedModels, ensureWebhookSecret, isAgent, type Config } from '../src/config.ts';
 import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
 import { createConfiguredModel } from '../src/model/configured-model.ts';
 import { loadPlugins } from '../src/plugins/load-plugins.ts';
 import type { Database } from '../src/store/database.ts';
 import { createCoreTools } from '../src/tools/core-tools.ts';
+import { createCronTool } from '../src/tools/cron-tool.ts';
+import { createSessionTools } from '../src/tools/session-tools.ts';
 import type { SessionStatus } from '../src/tools/session-status-tool.ts';
 import type { Tool } from '../src/tools/tool.ts';
 import type { TurnContext } from '../src/turn/context.ts';
 import { runTurn } from '../src/turn/run-turn.ts';
 import type { Wake } from '../src/wake.ts';
+import { createCronPort } from './cron-port.ts';
 import { createTurnContext } from './create-turn-context.ts';
 import { relayDeliveries, type OutboxRelay } from './outbox-relay.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
 import { startLaneWorker, type LaneJob, type LaneWorker } from './queue/start-lane-worker.ts';
 import { ringNext } from './ring-next.ts';
+import { createSessionsPort } from './sessions-port.ts';
 import { createToolPorts, type ToolPorts } from './tool-ports.ts';
 
 export interface WorkerOptions {
@@ -51,8 +55,12 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const draining = new AbortController();
   await Promise.all(config.agents.list.map(({ id }) => mkdir(agentOf(config, id).workspaceDir, { recursive: true })));
   const plugins = await loadPlugins(config.plugins, { logger, cwd: process.cwd() });
-  const model = createConfiguredModel({ config, clock, logger, endpoint: options.modelEndpoint });
+  const { transports } = plugins;
+  const model = createConfiguredModel({ config, clock, logger, endpoint: options.modelEndpoint, transports });
+  checkServedModels(config, model.providers);
   const ports = createToolPorts({ config, database, doorbell, logger, owner });
+  const cronTool = createCronTool(createCronPort({ config, database, doorbell }));
+  const sessionTools = createSessionTools(createSessionsPort({ config, database, doorbell, wake }));
   const context = createTurnContext({
     config,
     logger,
@@ -61,7 +69,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     wake,
     owner,
     model,
-    tools: [...coreToolsOf(config, clock, ports), ...plugins.tools],
+    tools: [...coreToolsOf(config, clock, ports), cronTool, ...sessionTools, ...plugins.tools],
     plugins,
     isDraining: () => draining.signal.aborted,
   });
@@ -83,7 +91,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const lanes = taken.map((lane) =>
     startLaneWorker(backend, {
       lane,
-      concurrency: lane === 'deliver' ? DELIVERIES_CONCURRENCY : config.runtime.concurrency[lane],
+      concurrency: concurrencyOf(config, lane),
       process: lane === 'deliver' ? (job) => deliver(relay, job) : (job) => takeTurn(context, doorbell, job),
       onError: (error, job) => logger.error({ err: error, ...job }, 'A job failed; the reconciler rings again'),
     }),
@@ -97,6 +105,13 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       await model.close();
     },
   };
+}
+
+/** Jobs of a lane at once. The turns of subagents have a bound of their own besides. */
+function concurrencyOf({ runtime, agents }: Config, lane: QueueName): number {
+  if (lane === 'deliver') return DELIVERIES_CONCURRENCY;
+  if (lane !== 'subagent') return runtime.concurrency[lane];
+  return Math.max(1, Math.min(runtime.concurrency.subagent, agents.defaults.subagents.maxConcurrent));
 }
 
 async function takeTurn(context: TurnContext, doorbell: Doorbell, job: LaneJob): Promise<void> {

@@ -6,6 +6,7 @@ import type { Config } from '../config.ts';
 import type { CronInput, CronPatch } from '../config/schema-crons.ts';
 import type { InboundMessage } from '../core/inbound.ts';
 import type { SessionKey } from '../core/ids.ts';
+import type { SpawnRequest } from '../core/subagent-spawn.ts';
 import type { Usage } from '../core/model-request.ts';
 import type { Logger } from '../logger.ts';
 import type { Committed } from '../wake.ts';
@@ -13,6 +14,7 @@ import type { Cron } from '../store/crons.ts';
 import type { CronChange } from '../store/manage-crons.ts';
 import type { SessionPatch } from '../store/patch-session.ts';
 import type { Acceptance } from '../store/accept-messages.ts';
+import type { SpawnAnswer, SteerAnswer } from '../store/family.ts';
 import type { Forked } from '../store/fork-session.ts';
 import type { Reset } from '../store/reset-session.ts';
 import type { Restoration } from '../store/restore-compaction.ts';
@@ -32,6 +34,7 @@ export interface ApiContext {
   enqueueSystemEvent: EnqueueSystemEvent;
   control: Control;
   lifecycle: SessionLifecycle;
+  subagents: Subagents;
   schedule: Schedule;
   deriveRequest: DeriveRequest;
   wake: CommitWake;
@@ -125,6 +128,15 @@ export interface SessionLifecycle {
   reset(input: { sessionKey: SessionKey; isAborting: boolean }): Promise<Reset>;
   fork(input: { sourceKey: SessionKey; entryId: string | null; targetKey: SessionKey }): Promise<Forked>;
   restoreCompaction(input: { sessionKey: SessionKey; compactionId: string }): Promise<Restoration['kind']>;
+}
+
+/** Subagents, for people. `causeKey` null: each call is another one. */
+export interface Subagents {
+  /** Creates the session if need be. Resolves after the commit. */
+  spawn(sessionKey: SessionKey, request: SpawnRequest, causeKey: string | null): Promise<SpawnAnswer>;
+  /** How many runs have ended by it; null: no such run. */
+  kill(runId: string, reason: string): Promise<number | null>;
+  steer(runId: string, text: string, causeKey: string | null): Promise<SteerAnswer>;
 }
 
 /** What happens by the clock. Everything resolves after its commit. */

@@ -15,10 +15,11 @@ import { createAcceptMessage, neededSession } from './accept-message.ts';
 import type { ApiContext, Control, EnqueueSystemEvent } from './context.ts';
 import { createSchedule } from './cron-control.ts';
 import { createLifecycle } from './session-lifecycle.ts';
+import { createSubagents } from './subagent-control.ts';
 
 export type ContextParts = Omit<
   ApiContext,
-  'views' | 'accept' | 'enqueueSystemEvent' | 'control' | 'lifecycle' | 'schedule' | 'wake'
+  'views' | 'accept' | 'enqueueSystemEvent' | 'control' | 'lifecycle' | 'schedule' | 'subagents' | 'wake'
 > & {
   database: Database;
   doorbell: Pick<Doorbell, 'ring'>;
@@ -38,6 +39,7 @@ export function createApiContext({ database, doorbell, ...parts }: ContextParts)
     control,
     schedule: createSchedule({ config, database, doorbell, wake }),
     lifecycle: createLifecycle({ config, database, views, doorbell, wake, control }),
+    subagents: createSubagents({ config, database, doorbell, wake }),
   };
 }
 

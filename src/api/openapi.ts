@@ -16,6 +16,7 @@ const PATH_PARAMETERS: Record<string, Json> = {
     maxLength: 211,
   },
   id: { type: 'string', format: 'uuid' },
+  runId: { type: 'string', format: 'uuid' },
   n: { type: 'integer', minimum: 1 },
 };
 

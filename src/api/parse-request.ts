@@ -60,6 +60,10 @@ function parseParams(raw: Record<string, string>): PathValues {
     if (!isUuid(raw['id'])) throw notFound('thing with this id: ids are UUIDs');
     params.id = raw['id'].toLowerCase();
   }
+  if (raw['runId'] !== undefined) {
+    if (!isUuid(raw['runId'])) throw notFound('run with this id: ids are UUIDs');
+    params.runId = raw['runId'].toLowerCase();
+  }
   if (raw['n'] !== undefined) {
     if (!COUNT.test(raw['n'])) throw notFound('thing with this number: numbers begin with 1');
     params.n = Number(raw['n']);

@@ -18,6 +18,7 @@ export const PROBLEMS = {
   unsupported_media_type: { status: 415, title: 'The body must be application/json' },
   idempotency_mismatch: { status: 422, title: 'The Idempotency-Key was used with another body' },
   inbox_full: { status: 429, title: 'Too many messages wait' },
+  spawn_limit: { status: 429, title: 'Too many subagents have not ended' },
   internal: { status: 500, title: 'Something went wrong inside' },
   overloaded: { status: 503, title: 'Too many requests at once' },
   database_unavailable: { status: 503, title: 'The database cannot be reached' },

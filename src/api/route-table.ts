@@ -8,6 +8,7 @@ import { heartbeatRoutes } from './routes/heartbeats.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { sessionRoutes } from './routes/sessions.ts';
+import { subagentRoutes } from './routes/subagents.ts';
 import { systemEventRoutes } from './routes/system-events.ts';
 import { transcriptRoutes } from './routes/transcripts.ts';
 import { turnRoutes } from './routes/turns.ts';
@@ -16,6 +17,7 @@ export const ROUTES: Route[] = [
   ...messageRoutes,
   ...sessionRoutes,
   ...transcriptRoutes,
+  ...subagentRoutes,
   ...systemEventRoutes,
   ...turnRoutes,
   ...eventRoutes,

@@ -8,10 +8,14 @@ import type { Principal } from './authenticate.ts';
 import type { ListIdentity } from './cursor.ts';
 import type { ApiServices } from './services.ts';
 
-/** The parameters that paths have, by name. `key` is canonical, `id` a UUID in lower case, `n` a positive integer, `agent` a name. */
+/**
+ * The parameters that paths have, by name. `key` is canonical, `id` and `runId` are UUIDs in lower case, `n` is a positive integer,
+ * `agent` a name.
+ */
 export interface PathValues {
   key: SessionKey;
   id: string;
+  runId: string;
   n: number;
   agent: string;
 }

@@ -112,6 +112,14 @@ export interface EntryAnswer {
   createdAt: string;
 }
 
+export interface CompactionAnswer {
+  id: string;
+  turnId: string;
+  status: string;
+  tokensBefore: number;
+  tokensAfter: number | null;
+}
+
 /** A block in Anthropic's shapes. */
 export interface ContentAnswer {
   type: string;
@@ -176,6 +184,21 @@ export interface HeartbeatAnswer {
   result: string | null;
   messageId: string | null;
   turnId: string | null;
+}
+
+export interface SubagentAnswer {
+  runId: string;
+  childSessionKey: string;
+  parentSessionKey: string;
+  label: string | null;
+  task: string;
+  status: 'running' | 'ok' | 'failed' | 'timedOut' | 'killed';
+  result: string | null;
+  error: string | null;
+  tokens: { input: number; output: number };
+  createdAt: string;
+  endedAt: string | null;
+  announcement: { messageId: string; sessionKey: string; status: string } | null;
 }
 
 export interface ListAnswer<Item> {

@@ -1,16 +1,15 @@
 // Commands that talk to a running service.
 import { Option, type Command } from 'commander';
-import { wholeNumber, type PageOptions, type RunCommand, type TurnListOptions } from './options.ts';
+import { paged, wholeNumber, type PageOptions, type RunCommand, type TurnListOptions } from './options.ts';
+import { addSessionCommands } from './session-commands.ts';
 
-const PAGE_ITEMS = 50;
-const PAGE_ITEMS_MAX = 1000;
 const WAIT_SECONDS = 300;
 const WAIT_SECONDS_MAX = 86_400;
 
 /** Adds send, sessions, turns, deliveries and events. */
 export function addClientCommands(program: Command, run: RunCommand): void {
   addSend(program, run);
-  addSessions(program, run);
+  addSessionCommands(program, run);
   addTurns(program, run);
   addDeliveries(program, run);
   program
@@ -75,34 +74,6 @@ interface SendOptions {
   deliver?: string;
 }
 
-function addSessions(program: Command, run: RunCommand): void {
-  const sessions = program.command('sessions').helpGroup('Look:').description('conversations');
-  const load = () => import('./commands/sessions.ts');
-  paged(sessions.command('list').description('sessions')).action((options: PageOptions, command: Command) =>
-    run(command, async (terminal, flags) => (await load()).runSessionsList(options, flags, terminal)),
-  );
-  sessions
-    .command('show')
-    .description('one session')
-    .argument('<session>', 'its key')
-    .action((key: string, _options: object, command: Command) =>
-      run(command, async (terminal, flags) => (await load()).runSessionsShow(key, flags, terminal)),
-    );
-  paged(sessions.command('transcript').description('what was said, oldest first').argument('<session>', 'its key'))
-    .option('--all', 'also what is pruned, compacted or hidden')
-    .action((key: string, options: PageOptions & { all?: boolean }, command: Command) =>
-      run(command, async (terminal, flags) => (await load()).runTranscript(key, options, flags, terminal)),
-    );
-  sessions
-    .command('abort')
-    .description('stop the running turn and cancel what waits')
-    .argument('<session>', 'its key')
-    .option('--keep-queued', 'keep what waits')
-    .action((key: string, options: { keepQueued?: boolean }, command: Command) =>
-      run(command, async (terminal, flags) => (await load()).runSessionsAbort(key, options, flags, terminal)),
-    );
-}
-
 function addTurns(program: Command, run: RunCommand): void {
   const turns = program.command('turns').helpGroup('Look:').description('runs of sessions');
   paged(turns.command('list').description('turns, the newest first'))
@@ -155,11 +126,4 @@ function addDeliveries(program: Command, run: RunCommand): void {
         run(command, async (terminal, flags) => (await load()).runDeliveryAction(verb, id, flags, terminal)),
       );
   }
-}
-
-/** The options of a list. */
-export function paged(command: Command): Command {
-  return command
-    .option('--limit <count>', 'at most so many', wholeNumber(1, PAGE_ITEMS_MAX), PAGE_ITEMS)
-    .option('--cursor <cursor>', 'go on after the page that named this');
 }

@@ -1,7 +1,6 @@
 // The commands of crons and heartbeats: what they are called and take. What they do is loaded when they are called.
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { paged } from './client-commands.ts';
-import { wholeNumber, type PageOptions, type RunCommand } from './options.ts';
+import { paged, wholeNumber, type PageOptions, type RunCommand } from './options.ts';
 
 const SLOTS_DEFAULT = 5;
 const SLOTS_MAX = 1000;

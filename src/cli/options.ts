@@ -41,3 +41,13 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
     return value;
   };
 }
+
+const PAGE_ITEMS = 50;
+const PAGE_ITEMS_MAX = 1000;
+
+/** The options of a list. */
+export function paged(command: Command): Command {
+  return command
+    .option('--limit <count>', 'at most so many', wholeNumber(1, PAGE_ITEMS_MAX), PAGE_ITEMS)
+    .option('--cursor <cursor>', 'go on after the page that named this');
+}

@@ -6,6 +6,7 @@ import { addClientCommands } from './client-commands.ts';
 import { addCronCommands } from './cron-commands.ts';
 import { addServiceCommands } from './service-commands.ts';
 import type { GlobalFlags, RunCommand } from './options.ts';
+import { addSubagentCommands } from './subagent-commands.ts';
 import { openTerminal } from './terminal.ts';
 
 /** The whole command line. `onEnd` is given the exit code of the command that ran. */
@@ -35,6 +36,7 @@ export function buildProgram(onEnd: (exitCode: ExitCode) => void): Command {
   addServiceCommands(program, run);
   addClientCommands(program, run);
   addCronCommands(program, run);
+  addSubagentCommands(program, run);
   inheritSettings(program);
   return program;
 }

@@ -1,8 +1,10 @@
 // The settings of one agent: its entry of `agents.list` over the defaults. Made once per configuration and agent, frozen.
 import { join } from 'node:path';
-import type { AgentEntry, AgentSettings, Config, DeepPartial, ToolPolicy } from './config-type.ts';
+import type { AgentEntry, AgentSettings, ToolPolicy } from './agent-type.ts';
+import type { Config } from './config-type.ts';
+import type { DeepPartial } from './deep-partial.ts';
 import { deepFreeze } from './deep-freeze.ts';
-import { mergeOver } from './merge.ts';
+import { mergeOver } from './merge-over.ts';
 
 /** An agent id that the configuration does not list. */
 export class UnknownAgentError extends Error {

@@ -1,7 +1,8 @@
 // Reads what the environment says (CONTRACT section 2): text to checked values, every fault listed. An empty variable is an unset one.
 import { resolve } from 'node:path';
 import { type ConfigIssue, describeValue } from './config-error.ts';
-import { LANES, type Lane, type LogFormat, type LogLevel, type RuntimeSettings } from './config-type.ts';
+import { LANES, type Lane, type LogFormat, type LogLevel } from './choices.ts';
+import type { RuntimeSettings } from './runtime-type.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -2,14 +2,13 @@
 // that fit each other.
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import { closestOf } from './closest.ts';
+import { checkModels, providersOf, type KnownProviders, type Refuse } from './check-models.ts';
 import type { ConfigIssue } from './config-error.ts';
-import type { AgentDefaults, FileSettings } from './config-type.ts';
+import type { AgentDefaults } from './agent-type.ts';
+import type { FileSettings } from './config-type.ts';
 import { defaultSettings } from './defaults.ts';
+import { mergeOver } from './merge-over.ts';
 import type { FileInput } from './schema.ts';
-
-/** Providers that a `provider/model` may name. */
-const PROVIDERS = ['anthropic'];
 
 /** The file over the defaults, with absolute paths. */
 export function mergeSettings(input: FileInput, dataDir: string, baseDir: string): FileSettings {
@@ -30,35 +29,22 @@ export function mergeSettings(input: FileInput, dataDir: string, baseDir: string
   return settings;
 }
 
-/**
- * A copy of `base` with `over` laid on it: objects key by key, everything else as a whole. Absent and undefined leave what is
- * there. Neither argument is changed.
- */
-export function mergeOver<Base>(base: Base, over: unknown): Base {
-  if (over === undefined) return structuredClone(base);
-  if (!isObject(base) || !isObject(over)) return structuredClone(over) as Base;
-  const merged: Record<string, unknown> = { ...base };
-  for (const [key, value] of Object.entries(over)) {
-    if (key === '__proto__') continue;
-    merged[key] = mergeOver(Object.hasOwn(merged, key) ? merged[key] : undefined, value);
-  }
-  return merged as Base;
-}
-
 /** Faults that need more than one value to be seen. */
 export function crossCheck(settings: FileSettings): ConfigIssue[] {
   const issues: ConfigIssue[] = [];
-  const refuse = (path: string, value: unknown, allowed: string) => {
+  const refuse: Refuse = (path, value, allowed) => {
     issues.push({ path, value, allowed, message: `is ${JSON.stringify(value)}; allowed: ${allowed}` });
   };
-  checkAgent('agents.defaults', settings.agents.defaults, refuse);
+  const providers = providersOf(settings);
+  checkAgent('agents.defaults', settings.agents.defaults, { providers, refuse });
   const seen = new Set<string>();
   for (const [at, entry] of settings.agents.list.entries()) {
     if (seen.has(entry.id)) refuse(`agents.list[${at}].id`, entry.id, 'an id that no other agent has');
     seen.add(entry.id);
     const { id: _id, workspace: _workspace, tools: _tools, ...own } = entry;
     // What an agent inherits was already checked with the defaults: only what it changes can be at fault here.
-    if (Object.keys(own).length > 0) checkAgent(`agents.list[${at}]`, mergeOver(settings.agents.defaults, own), refuse);
+    if (Object.keys(own).length > 0)
+      checkAgent(`agents.list[${at}]`, mergeOver(settings.agents.defaults, own), { providers, refuse });
   }
   const keyNames = settings.api.keys.map((each) => each.name);
   for (const [at, name] of keyNames.entries()) {
@@ -67,8 +53,6 @@ export function crossCheck(settings: FileSettings): ConfigIssue[] {
   checkCrons(settings, refuse);
   return issues;
 }
-
-type Refuse = (path: string, value: unknown, allowed: string) => void;
 
 function checkCrons({ cron, agents }: FileSettings, refuse: Refuse): void {
   const ids = agents.list.map(({ id }) => id);
@@ -81,24 +65,12 @@ function checkCrons({ cron, agents }: FileSettings, refuse: Refuse): void {
   }
 }
 
-function checkAgent(path: string, agent: AgentDefaults, refuse: Refuse): void {
-  for (const [alias, ref] of Object.entries(agent.models)) {
-    if (!isModelRef(ref)) refuse(`${path}.models.${alias}`, ref, modelRefText());
-  }
-  const models = {
-    model: agent.model,
-    'compaction.model': agent.compaction.model,
-    'subagents.model': agent.subagents.model,
-  };
-  for (const [key, name] of Object.entries(models)) {
-    if (name === undefined || Object.hasOwn(agent.models, name) || isModelRef(name)) continue;
-    const close = closestOf(name, Object.keys(agent.models));
-    refuse(
-      `${path}.${key}`,
-      name,
-      `${modelRefText()}, or an alias of "models"${close === undefined ? '' : ` (did you mean "${close}"?)`}`,
-    );
-  }
+function checkAgent(
+  path: string,
+  agent: AgentDefaults,
+  { providers, refuse }: { providers: KnownProviders; refuse: Refuse },
+): void {
+  checkModels(path, agent, { providers, refuse });
   const { command, url, file } = agent.heartbeat.when ?? {};
   const looks = [command, url, file].filter((look) => look !== undefined).length;
   if (agent.heartbeat.when !== undefined && looks !== 1) {
@@ -124,20 +96,7 @@ function checkAgent(path: string, agent: AgentDefaults, refuse: Refuse): void {
   }
 }
 
-function isModelRef(name: string): boolean {
-  const slash = name.indexOf('/');
-  return PROVIDERS.includes(name.slice(0, Math.max(slash, 0))) && slash < name.length - 1;
-}
-
-function modelRefText(): string {
-  return PROVIDERS.map((provider) => `"${provider}/<model>"`).join(', ');
-}
-
 function absolute(path: string, baseDir: string): string {
   const expanded = path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : path;
   return isAbsolute(expanded) ? expanded : resolve(baseDir, expanded);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -11,7 +11,7 @@ import {
   STAGGER_MS_MAX,
   timetableOf,
 } from '../schedule/timetable.ts';
-import { THINKING_LEVELS } from './config-type.ts';
+import { THINKING_LEVELS } from './choices.ts';
 import { count, duration, httpUrl, timeZone, word } from './schema-scalars.ts';
 
 const NAME_CHARS_MAX = 200;
@@ -31,7 +31,7 @@ const notBlank = (max: number) =>
 const instant = z.iso.datetime({ offset: true, error: 'an ISO 8601 time such as "2026-01-31T09:00:00Z"' });
 
 /** When: once, in steady steps, or by a cron expression. `tz` and `anchor` may be left out, see `schedule/cron-definition.ts`. */
-export const scheduleInput = z
+const scheduleInput = z
   .discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('at'), at: instant.transform((at) => new Date(at).toISOString()) }),
     z.strictObject({
@@ -59,7 +59,10 @@ export const scheduleInput = z
 const target = z.string().superRefine((value, context) => {
   if (value === 'main' || value === 'isolated') return;
   const message = 'expected "main", "isolated" or "session:<key>"';
-  if (!value.startsWith('session:')) return void context.addIssue({ code: 'custom', message, input: value });
+  if (!value.startsWith('session:')) {
+    context.addIssue({ code: 'custom', message, input: value });
+    return;
+  }
   try {
     canonicalSessionKey(value.slice('session:'.length));
   } catch (error) {
@@ -86,7 +89,7 @@ const delivery = z.union([
 ]) satisfies z.ZodType<CronDelivery>;
 
 /** The fields of a cron; each but `schedule` and `payload` may be left out. */
-export const cronFields = {
+const cronFields = {
   name: notBlank(NAME_CHARS_MAX).exactOptional(),
   agentId: word.exactOptional(),
   schedule: scheduleInput,

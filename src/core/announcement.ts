@@ -122,10 +122,11 @@ function statsText({ runtimeMs, inputTokens, outputTokens }: SubagentEnd): strin
 
 function instructionText({ isForUser, active, status }: SubagentEnd): string {
   if (active > 0) {
-    const runs = active === 1 ? '1 subagent is' : `${active} subagents are`;
+    const runs = active === 1 ? 'one other subagent was' : `${active} other subagents were`;
     return (
-      `${runs} still at work for this session. If their results belong together with this one, wait for them: reply ONLY ` +
-      `${SILENT_REPLY_TOKEN} now. ${isForUser ? 'Otherwise tell the user of this result in your own voice.' : 'Otherwise go on with this result.'}`
+      `When it ended, ${runs} still at work for this session. As long as results that belong together with this one are missing, ` +
+      `wait for them: reply ONLY ${SILENT_REPLY_TOKEN}. ` +
+      (isForUser ? 'Else tell the user of it in your own voice.' : 'Else go on with it.')
     );
   }
   if (!isForUser) {

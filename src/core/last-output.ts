@@ -4,6 +4,7 @@ import { isBlank } from './blank-text.ts';
 import { textOf } from './content.ts';
 import type { Entry } from './entry.ts';
 import { interpretReply } from './silent-reply.ts';
+import { storableText } from './storable-text.ts';
 
 export type OutputEntry = Pick<Entry, 'kind' | 'content'>;
 
@@ -25,7 +26,7 @@ function lastTextOf(
   for (let at = entries.length - 1; at >= 0; at -= 1) {
     const entry = entries[at];
     const text = entry?.kind === kind ? read(entry) : '';
-    if (!isBlank(text)) return boundedResult(text.replaceAll('\0', '').toWellFormed());
+    if (!isBlank(text)) return boundedResult(storableText(text));
   }
   return null;
 }

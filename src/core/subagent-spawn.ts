@@ -1,5 +1,6 @@
 // What a wish for a subagent comes to: which agent it is of, which model it asks, how long it may take, and the message that it begins
 // with. What is not allowed is named with its value; how many there may be is for the store to say, which counts them.
+import { storableText } from './storable-text.ts';
 import { subagentInstructions, type SessionMessage } from './session-message.ts';
 import type { ThinkingLevel } from './prompt/thinking-directive.ts';
 
@@ -72,8 +73,8 @@ export function planSpawn(
     kind: 'planned',
     plan: {
       agentId,
-      task: request.task,
-      label: request.label?.trim() || null,
+      task: storableText(request.task),
+      label: storableText(request.label ?? '').trim() || null,
       model,
       thinking: request.thinking ?? agent.thinking ?? null,
       runTimeoutSeconds: request.runTimeoutSeconds ?? settings.runTimeoutSeconds,

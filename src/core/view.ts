@@ -2,6 +2,7 @@
 // again, byte for byte, long after it was sent; without an entry in a view, rows are shown as they are. Everything in a view is
 // plain JSON; `seq` is always the number of an entry of the session; a `sha256` names a snapshot (table `snapshots`).
 import type { LastAlert } from './heartbeat-poll.ts';
+import type { HarnessReason } from './harness-selection.ts';
 import type { Replacement } from './stream/replace-text.ts';
 
 /** What the requests of a session's transcript have fixed, so that later ones keep their bytes. Emptied by a reset. */
@@ -30,9 +31,13 @@ export interface SessionView {
 
 /** What the opening of a turn fixed for all its requests. */
 export interface TurnView {
+  /** Who serves its model; absent: the default provider. */
+  provider?: string;
   /** The token limits of its requests. */
   maxTokens?: number;
   thinkingBudgetTokens?: number;
+  /** What answers it, and why that was chosen; absent: the built-in harness, as there was nothing to choose. */
+  harness?: { id: string; reason: HarnessReason };
   /** The most user turns of the past that are shown; absent: all. */
   historyLimit?: number;
   /** `SessionView.models` at its opening, when not all of the past is known to be of one model. */

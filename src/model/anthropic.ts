@@ -1,13 +1,14 @@
 // The transports to Anthropic's Messages API, streamed and not. The only importer of the SDK's client: it owns what goes out (headers,
 // body, key) and how every failure becomes a `ModelError`. The SDK never retries here; retries belong to the turn's stored budget (G16).
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
+import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import { createModel } from './create-model.ts';
 import { createKeepAliveFetch } from './keep-alive-fetch.ts';
 import type { Model } from './model.ts';
 import { ModelError } from './model.ts';
 import { readEvents, readWhole } from './read-response.ts';
 import { retryAfterMsOf } from './retry-after.ts';
-import { DEFAULT_PROVIDER, type Transport, type TransportCall } from './transport.ts';
+import type { Transport, TransportCall } from './transport.ts';
 import { writeBody } from './write-body.ts';
 
 export interface AnthropicOptions {

@@ -26,6 +26,7 @@ export interface ModelParts {
 export function createModel(parts: ModelParts): Model {
   const { transports, observers = [], argumentDecoders = {}, onObserverFault = () => undefined } = parts;
   return {
+    providers: [...new Set(transports.map(({ provider }) => provider))],
     async ask(request, options) {
       options.signal.throwIfAborted();
       const transport = selectTransport(transports, request);

@@ -26,6 +26,8 @@ export interface AskOptions {
 }
 
 export interface Model {
+  /** The providers whose models can be asked, as in `provider/model`. */
+  readonly providers: readonly string[];
   /**
    * Asks once, without retries of its own, and returns the complete answer, put right where it can be (`ModelAnswer.repairs`).
    * Throws `ModelError` for anything the provider or the network did wrong, a cut stream included; rejects with the signal's

@@ -1,6 +1,7 @@
 // The transport port: how one request gets to a provider and the events of its answer come back. Which transport serves a model is
 // chosen per call, by the model's provider; plugins may bring transports of their own. A provider's own ways (its cache of prompts
 // that has to be made first, a socket instead of a request) are the transport's business and show nowhere else.
+import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { StreamEvent } from '../core/stream/stream-event.ts';
 
@@ -44,9 +45,6 @@ class NoTransportError extends Error {
     this.provider = provider;
   }
 }
-
-/** The provider of requests that name none. */
-export const DEFAULT_PROVIDER = 'anthropic';
 
 /** The first of `transports` that serves the provider of a request. Throws `NoTransportError`. */
 export function selectTransport(

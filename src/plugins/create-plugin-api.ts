@@ -6,12 +6,16 @@ import { readTextTransforms } from '../core/plugins/text-transforms.ts';
 import { neutralise } from '../core/prompt/untrusted-text.ts';
 import type { TextTransforms } from '../core/stream/replace-text.ts';
 import type { Logger } from '../logger.ts';
+import type { Transport } from '../model/transport.ts';
 import type { Tool } from '../tools/tool.ts';
+import type { CheckedHarness } from './harness.ts';
 import { HOOK_NAMES, type HookTable } from './hook-table.ts';
 import type { HookName, PluginApi, PluginLogger } from './plugin-api.ts';
 import { PluginError } from './plugin-error.ts';
 import type { RegisteredContribution } from './plugins.ts';
+import { readHarness } from './read-harness.ts';
 import { readTool } from './read-tools.ts';
+import { readTransport } from './read-transport.ts';
 
 /** What all plugins have registered so far. */
 export interface Registrations {
@@ -19,6 +23,8 @@ export interface Registrations {
   hooks: HookTable;
   textTransforms: TextTransforms[];
   contributions: RegisteredContribution[];
+  transports: Transport[];
+  harnesses: CheckedHarness[];
 }
 
 export interface PluginApiOptions {
@@ -75,6 +81,26 @@ export function createPluginApi(options: PluginApiOptions): { api: PluginApi; cl
         const read = readPromptContribution(contribution);
         if (!mayChangePrompts) return leaveOut('registerPromptContribution');
         registrations.contributions.push({ provider, contribution: { ...read, origin: `plugin:${id}` } });
+      }),
+    registerTransport: (transport) =>
+      register('registerTransport', () => {
+        const read = readTransport(path, transport);
+        // What a model is sent and what it answers goes through a transport: it could say anything.
+        if (!mayChangePrompts) return leaveOut('registerTransport');
+        if (registrations.transports.some(({ provider }) => provider === read.provider)) {
+          throw new PluginError(path, `another plugin serves the provider ${JSON.stringify(read.provider)}, too`);
+        }
+        registrations.transports.push(read);
+      }),
+    registerHarness: (harness) =>
+      register('registerHarness', () => {
+        const read = readHarness(path, harness);
+        // What a turn says is what a harness says.
+        if (!mayChangePrompts) return leaveOut('registerHarness');
+        if (registrations.harnesses.some((other) => other.id === read.id)) {
+          throw new PluginError(path, `another harness is called ${JSON.stringify(read.id)}, too`);
+        }
+        registrations.harnesses.push(read);
       }),
   };
   return { api, close: () => (isClosed = true) };

@@ -27,7 +27,14 @@ const ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 /** The plugins of the modules, in their order. A module is loaded once in a process. Throws `PluginError`. */
 export async function loadPlugins(settings: PluginSettings, options: LoadOptions): Promise<Plugins> {
   const { logger } = options;
-  const registrations: Registrations = { tools: [], hooks: new HookTable(), textTransforms: [], contributions: [] };
+  const registrations: Registrations = {
+    tools: [],
+    hooks: new HookTable(),
+    textTransforms: [],
+    contributions: [],
+    transports: [],
+    harnesses: [],
+  };
   const ids: string[] = [];
   for (const module of settings.modules) {
     const path = resolve(options.cwd, module);
@@ -46,6 +53,8 @@ export async function loadPlugins(settings: PluginSettings, options: LoadOptions
     hooks: registrations.hooks,
     textTransforms: mergeTextTransforms(registrations.textTransforms),
     contributions: registrations.contributions,
+    transports: registrations.transports,
+    harnesses: registrations.harnesses,
     logger,
   });
 }

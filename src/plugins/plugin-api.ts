@@ -4,7 +4,9 @@
 import type { ModelMessage } from '../core/model-request.ts';
 import type { PromptContribution, WorkspaceFile } from '../core/prompt/system-input.ts';
 import type { Replacement } from '../core/stream/replace-text.ts';
+import type { Transport } from '../model/transport.ts';
 import type { Tool } from '../tools/tool.ts';
+import type { Harness } from './harness.ts';
 
 /** The module of a plugin. One of `register`, `createTools` and `tools` must be there. */
 export interface PluginModule {
@@ -29,6 +31,10 @@ export interface PluginApi {
   registerTextTransform(transform: { input?: readonly Replacement[]; output?: readonly Replacement[] }): void;
   /** Adds to the system prompt of every turn, or rewords one of three sections. `provider` absent: for all providers. */
   registerPromptContribution(contribution: PromptContribution, options?: { provider?: string }): void;
+  /** Serves the models of a provider: `provider/...` is then a model that agents and messages may name. One plugin for each provider. */
+  registerTransport(transport: Transport): void;
+  /** Answers turns in place of the built-in loop, where `harness` of the agent says so or it supports the model. */
+  registerHarness(harness: Harness): void;
   /** Makes a text of others harmless: what only Holdfast may say is changed where it imitates that. For what a plugin did not write itself. */
   neutralise(text: string): string;
 }

@@ -6,8 +6,10 @@ import { NO_TRANSFORMS } from '../core/plugins/text-transforms.ts';
 import type { Contributed, WorkspaceFile } from '../core/prompt/system-input.ts';
 import type { TextTransforms } from '../core/stream/replace-text.ts';
 import type { Logger } from '../logger.ts';
+import type { Transport } from '../model/transport.ts';
 import type { Tool } from '../tools/tool.ts';
 import { freezeDeep } from './freeze-deep.ts';
+import type { CheckedHarness } from './harness.ts';
 import { HookTable, type RegisteredHandler } from './hook-table.ts';
 import type { BootstrapEvent, HookContext, HookName, LlmInputEvent, PromptHookEvent } from './plugin-api.ts';
 import { withDeadline } from './with-deadline.ts';
@@ -33,6 +35,10 @@ export interface PluginParts {
   hooks: HookTable;
   textTransforms: TextTransforms;
   contributions: readonly RegisteredContribution[];
+  /** What serves models of providers; absent: nothing. */
+  transports?: readonly Transport[];
+  /** What answers turns in place of the built-in loop; absent: nothing. */
+  harnesses?: readonly CheckedHarness[];
   logger: Logger;
   /** How long one handler may take; absent: 10 s. */
   handlerMsMax?: number;
@@ -43,6 +49,9 @@ export class Plugins {
   readonly ids: readonly string[];
   readonly tools: readonly Tool[];
   readonly textTransforms: TextTransforms;
+  /** One for each provider that plugins serve. */
+  readonly transports: readonly Transport[];
+  readonly harnesses: readonly CheckedHarness[];
   readonly #hooks: HookTable;
   readonly #contributions: readonly RegisteredContribution[];
   readonly #logger: Logger;
@@ -53,6 +62,8 @@ export class Plugins {
     this.ids = parts.ids;
     this.tools = parts.tools;
     this.textTransforms = parts.textTransforms;
+    this.transports = parts.transports ?? [];
+    this.harnesses = parts.harnesses ?? [];
     this.#hooks = parts.hooks;
     this.#contributions = parts.contributions;
     this.#logger = parts.logger;

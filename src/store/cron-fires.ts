@@ -11,7 +11,6 @@ import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';
 import { firstRingSql, type NeededRing } from './session-locks.ts';
-import { dropOldestEventsSql } from './system-events.ts';
 
 /** A tick with the input that it causes, if it fires. */
 export interface PlannedTick {
@@ -37,13 +36,6 @@ export interface Firing extends NextSlot {
   disabledReason: string | null;
 }
 
-/** A firing by a system event, with the poll that makes somebody look at it. */
-export interface EventFiring extends Firing {
-  event: { id: string; text: string; contextKey: string; isTrusted: boolean };
-  /** Null: the event waits for a turn that comes anyway. */
-  pollId: MessageId | null;
-}
-
 export interface FiringResult {
   cronId: string;
   /** How many slots of it fired now. */
@@ -54,10 +46,7 @@ export interface FiringResult {
 
 /** Why a slot that was to fire did not. */
 const INBOX_FULL = 'inbox_full';
-/** The same line waits already. */
-const DUPLICATE = 'duplicate';
 const RETRY_MS = 5_000;
-const STALE_LOOKS_MAX = 5;
 
 // The crons that the plans still fit, held until the end of the statement; `firing` is one row per plan, n from 1.
 const HELD_SQL = `held as materialized (
@@ -66,7 +55,8 @@ const HELD_SQL = `held as materialized (
   for no key update of c skip locked
 )`;
 
-const ADVANCED_SQL = `advanced as (
+/** The CTE that moves the crons of `held` behind the slots of `tick`. */
+export const ADVANCED_SQL = `advanced as (
   update holdfast.crons c
   set last_slot_at = done.last_slot, next_slot_at = held.next_slot, due_at = held.due_at, is_retry = false,
     is_enabled = held.disabled_reason is null, disabled_reason = held.disabled_reason,
@@ -155,224 +145,7 @@ export async function fireCrons(database: Database, firings: readonly Firing[]):
   });
 }
 
-// Purpose: fire what leaves a line for the next prompt. One plan, so the arrays of its columns have one element.
-// What waits in the session is counted after its row is held; a statement that waited for the row would count what was there
-// before, so it notices and is sent again (`stale`).
-const FIRE_EVENT_SQL = `/* fire-cron-event */
-with firing as materialized (
-  select * from unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::uuid[], $5::json[], $6::text[], $7::int[],
-      $8::timestamptz[], $9::timestamptz[], $10::text[]) with ordinality
-    as firing (cron_id, revision, first_slot, session_id, body, route, waiting_max, next_slot, due_at, disabled_reason, n)
-),
-seen as materialized (select s.xmin as version from holdfast.sessions s where s.id = ($4::uuid[])[1]),
-candidate as materialized (
-  select c.name, firing.* from holdfast.crons c join firing on firing.cron_id = c.id
-  where c.revision = firing.revision and c.is_enabled and date_trunc('milliseconds', c.next_slot_at) = firing.first_slot
-  for no key update of c skip locked
-),
-locked as materialized (
-  select s.*, s.xmin as version from holdfast.sessions s
-  where s.id in (select session_id from candidate) order by s.id for no key update
-),
-held as materialized (
-  select candidate.* from candidate join locked s on s.id = candidate.session_id join seen on seen.version = s.version
-),
-tick as materialized (
-  select t.n, t.slot, t.status, t.reason, t.slots, held.cron_id, held.name, held.session_id,
-    row_number() over (partition by t.status order by t.slot desc) = 1 and t.status = 'claimed' as is_latest
-  from unnest($11::bigint[], $12::timestamptz[], $13::text[], $14::text[], $15::int[]) as t (n, slot, status, reason, slots)
-  join held on held.n = t.n
-),
-novelty as materialized (
-  select s.id as session_id, s.last_event_text is distinct from $17 as is_new,
-    $19::uuid is not null and s.waiting < held.waiting_max as is_polled
-  from locked s join held on held.session_id = s.id where exists (select from tick where status = 'claimed')
-),
-fired as (
-  insert into holdfast.cron_fires (cron_id, scheduled_for, status, message_id, reason, slots, fired_at, ended_at)
-  select cron_id, slot,
-    case when status <> 'claimed' then status when is_latest and is_new and is_polled then 'claimed' else 'completed' end,
-    case when is_latest and is_new and is_polled then $19::uuid end,
-    case when status <> 'claimed' then reason when not (is_latest and is_new) then '${DUPLICATE}' end, slots,
-    case when status = 'claimed' then clock_timestamp() end,
-    case when status <> 'claimed' or not (is_latest and is_new and is_polled) then clock_timestamp() end
-  from tick left join novelty on novelty.session_id = tick.session_id
-  on conflict (cron_id, scheduled_for) do nothing
-  returning cron_id, scheduled_for, status, message_id, fired_at
-),
-waited as materialized (
-  select novelty.session_id, novelty.is_polled from novelty
-  where novelty.is_new and exists (select from fired join tick on tick.slot = fired.scheduled_for where tick.is_latest)
-),
-${dropOldestEventsSql('waited').join(',\n')},
-noted as (
-  insert into holdfast.system_events (id, session_id, text, context_key, is_trusted, cause_key)
-  select $16::uuid, waited.session_id, $17, $18, $20, 'cron:' || tick.cron_id || ':' || extract(epoch from tick.slot)
-  from waited join tick on tick.is_latest
-  on conflict do nothing
-  returning session_id
-),
-stored as (
-  insert into holdfast.inbox (id, session_id, seq, kind, body, route, cause_key)
-  select $19::uuid, s.id, s.inbox_seq + 1, 'heartbeat', held.body, held.route, 'cron:' || tick.cron_id || ':' || extract(epoch from tick.slot)
-  from waited join locked s on s.id = waited.session_id join held on held.session_id = s.id join tick on tick.is_latest
-  where waited.is_polled
-  on conflict do nothing
-  returning id, session_id, seq, kind
-),
-bumped as (
-  update holdfast.sessions s
-  set last_event_text = $17, updated_at = clock_timestamp(),
-    inbox_seq = s.inbox_seq + (select count(*) from stored), waiting = s.waiting + (select count(*) from stored)::int
-  from waited where s.id = waited.session_id
-  returning s.*
-),
-rung as (
-  insert into holdfast.doorbells (session_id, lane, rings)
-  select id, lane, ${firstRingSql('bumped')} from bumped where exists (select from stored)
-  on conflict (session_id) do nothing
-  returning session_id, lane, rings
-),
-${ADVANCED_SQL},
-told as (
-  ${insertEventsSql(`select tick.session_id, null::uuid as turn_id, 'cron.fired' as type,
-      json_build_object('cronId', tick.cron_id, 'name', tick.name,
-        'scheduledFor', to_char(tick.slot at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-        'messageId', fired.message_id) as data, extract(epoch from tick.slot)::bigint as n
-      from fired join tick on tick.slot = fired.scheduled_for where fired.fired_at is not null
-    union all
-    select session_id, null, 'message.accepted',
-      json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued'), 9e15::bigint from stored`)}
-)
-select candidate.cron_id, candidate.session_id, held.n is null as is_stale, rung.lane, rung.rings,
-  (select count(*)::int from fired where fired_at is not null) as fired
-from candidate left join held on held.n = candidate.n left join rung on rung.session_id = candidate.session_id`;
-
-/** Fires a plan whose ticks leave a line for the next prompt; several that fire together leave one. Null: it did not fit any more. */
-export async function fireCronEvent(database: Database, firing: EventFiring): Promise<FiringResult | null> {
-  const { event } = firing;
-  const values = [
-    ...planColumns([firing]),
-    ...tickColumns([firing]).slice(0, -1),
-    event.id,
-    event.text,
-    event.contextKey,
-    firing.pollId,
-    event.isTrusted,
-  ];
-  for (let look = 1; look <= STALE_LOOKS_MAX; look += 1) {
-    const [row] = await ask(database, 'fire-cron-event', FIRE_EVENT_SQL, values);
-    if (row === undefined) return null;
-    if (!row.is_stale) return { cronId: row.cron_id, fired: row.fired, ring: ringOf(row) };
-  }
-  return null;
-}
-
-// Purpose: a run that somebody asked for. It is no slot: it has its own moment and leaves the schedule as it is.
-// Input: $3 the input's id, null for none; $9 the event's id, null for none.
-const RUN_NOW_SQL = `/* run-cron */
-with held as materialized (select c.id, c.name from holdfast.crons c where c.id = $1 for share),
-locked as materialized (
-  select s.*, s.id as session_id from holdfast.sessions s where s.id = $2 and exists (select from held) for no key update
-),
-noticed as materialized (select session_id from locked where $9::uuid is not null),
-${dropOldestEventsSql('noticed').join(',\n')},
-noted as (
-  insert into holdfast.system_events (id, session_id, text, context_key, is_trusted, cause_key)
-  select $9::uuid, session_id, $10, $11, $12, $6 from noticed
-  on conflict do nothing
-  returning id, text
-),
-stored as (
-  insert into holdfast.inbox (id, session_id, seq, kind, body, route, cause_key)
-  select $3::uuid, s.id, s.inbox_seq + 1, $8, $4::json, $5, $6 from locked s where $3::uuid is not null and s.waiting < $7
-  on conflict do nothing
-  returning id, session_id, seq, kind
-),
-fired as (
-  insert into holdfast.cron_fires (cron_id, scheduled_for, status, message_id, fired_at, ended_at, is_manual)
-  select held.id, date_trunc('milliseconds', clock_timestamp()), case when stored.id is null then 'completed' else 'claimed' end,
-    stored.id, clock_timestamp(), case when stored.id is null then clock_timestamp() end, true
-  from held left join stored on true where stored.id is not null or exists (select from noted)
-  returning cron_id, scheduled_for, message_id
-),
-bumped as (
-  update holdfast.sessions s
-  set inbox_seq = s.inbox_seq + (select count(*) from stored), waiting = s.waiting + (select count(*) from stored)::int,
-    last_event_text = coalesce((select text from noted), s.last_event_text), updated_at = clock_timestamp()
-  from locked, fired where s.id = locked.id
-  returning s.*
-),
-rung as (
-  insert into holdfast.doorbells (session_id, lane, rings)
-  select id, lane, ${firstRingSql('bumped')} from bumped where exists (select from stored)
-  on conflict (session_id) do nothing
-  returning session_id, lane, rings
-),
-told as (
-  ${insertEventsSql(`select locked.session_id, null::uuid as turn_id, 'cron.fired' as type,
-      json_build_object('cronId', held.id, 'name', held.name,
-        'scheduledFor', to_char(fired.scheduled_for at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-        'messageId', fired.message_id) as data, 1 as n from held, locked, fired
-    union all
-    select session_id, null, 'message.accepted',
-      json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued'), 2 from stored`)}
-)
-select locked.session_id, fired.scheduled_for, rung.lane, rung.rings
-from locked left join fired on true left join rung on true`;
-
-export interface ManualRun {
-  cronId: string;
-  sessionId: SessionId;
-  /** Null: it only leaves its line. */
-  input: { messageId: MessageId; kind: 'cron' | 'heartbeat'; body: string; route: string } | null;
-  event: { id: string; text: string; contextKey: string; isTrusted: boolean } | null;
-  /** Two runs for the same cause are one. */
-  causeKey: string;
-  waitingMax: number;
-}
-
-/**
- * Runs a cron now. `ran`: with the moment that names the fire, and the ring that its session needs. `again`: it was asked for with this
- * cause before. `full`: too many messages wait. `unknown`: no such cron or session.
- */
-export async function runCron(
-  database: Database,
-  { cronId, sessionId, input, event, causeKey, waitingMax }: ManualRun,
-): Promise<
-  | { kind: 'ran'; scheduledFor: Date; ring: NeededRing | null }
-  | { kind: 'again'; scheduledFor: Date }
-  | { kind: 'full' | 'unknown' }
-> {
-  const [row] = await ask(database, 'run-cron', RUN_NOW_SQL, [
-    cronId,
-    sessionId,
-    input?.messageId ?? null,
-    input?.body ?? null,
-    input?.route ?? null,
-    causeKey,
-    waitingMax,
-    input?.kind ?? null,
-    event?.id ?? null,
-    event?.text ?? null,
-    event?.contextKey ?? null,
-    event?.isTrusted ?? null,
-  ]);
-  if (row === undefined) return { kind: 'unknown' };
-  if (row.scheduled_for !== null) return { kind: 'ran', scheduledFor: row.scheduled_for, ring: ringOf(row) };
-  const known = await database.views.query(
-    `/* run-of-cause */
-select coalesce(f.scheduled_for, e.created_at) as scheduled_for
-from (select $1::text as key) as cause
-left join holdfast.inbox i on i.cause_key = cause.key left join holdfast.cron_fires f on f.message_id = i.id
-left join holdfast.system_events e on e.cause_key = cause.key`,
-    [causeKey],
-  );
-  const scheduledFor: Date | null = known.rows[0]?.scheduled_for ?? null;
-  return scheduledFor === null ? { kind: 'full' } : { kind: 'again', scheduledFor };
-}
-
-interface FireRow {
+export interface FireRow {
   cron_id: string;
   session_id: SessionId;
   is_stale: boolean;
@@ -382,18 +155,19 @@ interface FireRow {
   scheduled_for: Date | null;
 }
 
-/** All statements here may be sent again as they were. */
-async function ask(database: Database, name: string, text: string, values: unknown[]): Promise<FireRow[]> {
+/** Sends a statement about fires; each of them may be sent again as it was. */
+export async function ask(database: Database, name: string, text: string, values: unknown[]): Promise<FireRow[]> {
   const result = await retryPassingFaults(() => database.hot.query({ name, text, values }), { retryMs: RETRY_MS });
   return result.rows;
 }
 
-function ringOf(row: FireRow): NeededRing | null {
+export function ringOf(row: FireRow): NeededRing | null {
   if (row.rings === null || row.lane === null) return null;
   return { sessionId: row.session_id, lane: row.lane, ringNo: Number(row.rings) };
 }
 
-function planColumns(firings: readonly Firing[]): unknown[] {
+/** The columns of the plans. */
+export function planColumns(firings: readonly Firing[]): unknown[] {
   return [
     firings.map((firing) => firing.cronId),
     firings.map((firing) => firing.revision),
@@ -408,7 +182,8 @@ function planColumns(firings: readonly Firing[]): unknown[] {
   ];
 }
 
-function tickColumns(firings: readonly Firing[]): unknown[] {
+/** The columns of their ticks. */
+export function tickColumns(firings: readonly Firing[]): unknown[] {
   const rows = firings.flatMap(({ ticks }, index) => ticks.map((planned) => ({ n: index + 1, ...planned })));
   return [
     rows.map(({ n }) => n),

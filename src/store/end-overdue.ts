@@ -27,12 +27,11 @@ where r.status = 'running' and s.waiting = 0 and s.turn_id is null and s.owner i
   and not exists (select from holdfast.yields y where y.session_id = s.id and y.epoch = s.epoch)
 limit ${RUNS_MAX}`;
 
-const NEXT_SQL = `/* next-overdue */
-select extract(epoch from least(
-  (select min(r.deadline_at) from holdfast.subagent_runs r
-    where r.status = 'running' and r.deadline_at is not null and r.deadline_at > clock_timestamp()),
-  (select min(y.due_at) from holdfast.yields y where y.due_at > clock_timestamp())
-) - clock_timestamp()) * 1000 as next_in_ms`;
+// The first moments of each kind, in milliseconds from now; what is not positive is over.
+const MOMENTS_SQL = `/* overdue */
+select extract(epoch from (select min(r.deadline_at) from holdfast.subagent_runs r
+    where r.status = 'running' and r.deadline_at is not null) - clock_timestamp()) * 1000 as run_ms,
+  extract(epoch from (select min(y.due_at) from holdfast.yields y) - clock_timestamp()) * 1000 as yield_ms`;
 
 interface OverdueRun {
   id: string;
@@ -47,20 +46,39 @@ export interface Overdue {
   nextInMs: number | null;
 }
 
-/** Ends what is over. */
+/** Ends what is over. One look, when nothing is. */
 export async function endOverdue(database: Database, modes: QueueModes): Promise<Overdue> {
-  const due = await database.hot.query({ name: 'due-runs', text: DUE_SQL });
-  const rings = await endRuns(database, due.rows, modes);
-  rings.push(...(await wakeOverdue(database)));
-  const next = await database.hot.query({ name: 'next-overdue', text: NEXT_SQL });
-  const nextInMs: string | number | null = next.rows[0]?.next_in_ms ?? null;
-  return { rings, nextInMs: nextInMs === null ? null : Math.max(0, Math.ceil(Number(nextInMs))) };
+  const first = await readMoments(database);
+  const rings: NeededRing[] = [];
+  if (isOver(first.runMs)) {
+    const due = await database.hot.query({ name: 'due-runs', text: DUE_SQL });
+    rings.push(...(await endRuns(database, due.rows, modes)));
+  }
+  if (isOver(first.yieldMs)) rings.push(...(await wakeOverdue(database)));
+  const next = isOver(first.runMs) || isOver(first.yieldMs) ? await readMoments(database) : first;
+  // What is over and still there is being ended by somebody else: it is looked at again in the next round.
+  const coming = [next.runMs, next.yieldMs].filter((ms) => ms !== null && ms > 0) as number[];
+  return { rings, nextInMs: coming.length === 0 ? null : Math.min(...coming) };
 }
 
-/** Ends runs that are stuck: whoever waits for them shall hear of it. None is known to come about; it is a net. */
-export async function endStalled(database: Database, modes: QueueModes): Promise<NeededRing[]> {
+async function readMoments(database: Database): Promise<{ runMs: number | null; yieldMs: number | null }> {
+  const row = (await database.hot.query({ name: 'overdue', text: MOMENTS_SQL })).rows[0];
+  const msOf = (value: string | null): number | null => (value === null ? null : Math.ceil(Number(value)));
+  return { runMs: msOf(row.run_ms), yieldMs: msOf(row.yield_ms) };
+}
+
+function isOver(ms: number | null): boolean {
+  return ms !== null && ms <= 0;
+}
+
+/**
+ * Ends runs that are stuck, and resolves with how many those were: whoever waits for them shall hear of it; the reconciler rings. None is
+ * known to come about: it is a net.
+ */
+export async function endStalled(database: Database, modes: QueueModes): Promise<number> {
   const stalled = await database.hot.query({ name: 'stalled-runs', text: STALLED_SQL });
-  return endRuns(database, stalled.rows, modes);
+  await endRuns(database, stalled.rows, modes);
+  return stalled.rows.length;
 }
 
 async function endRuns(database: Database, runs: OverdueRun[], modes: QueueModes): Promise<NeededRing[]> {

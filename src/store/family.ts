@@ -4,6 +4,7 @@ import { agentOf, isAgent, modelRefOf, type AgentSettings, type Config } from '.
 import { routeOf } from '../core/inbound.ts';
 import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
 import type { SessionMessage } from '../core/session-message.ts';
+import { storableText } from '../core/storable-text.ts';
 import {
   planSpawn,
   spawnMessage,
@@ -171,7 +172,8 @@ function limitText(code: SpawnRefusal, count: number, settings: SpawnSettings): 
   }
 }
 
-async function steer(parts: FamilyParts, runId: string, word: SteerWord): Promise<SteerAnswer> {
+async function steer(parts: FamilyParts, runId: string, given: SteerWord): Promise<SteerAnswer> {
+  const word = { ...given, text: storableText(given.text) };
   const { config, database, ring, committed } = parts;
   const run = await findRun(database, runId);
   if (run === null) return { kind: 'unknown' };

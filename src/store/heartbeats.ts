@@ -1,15 +1,13 @@
 // Heartbeats: the polls of agents. A poll that is due is a row before anybody looks whether it is worth a model call; what was found
-// settles the row, and a poll that is made is an inbox row in the same statement.
+// settles the row, and a poll that is made is an inbox row in the same statement (settle-polls.ts).
 //
 //   due ──claim──▶ claimed ──settle──▶ fired      the session has the poll in its inbox
 //                    │  ▲       └────▶ skipped    with the reason
 //                    └──┘ its scheduler died: another one claims it when the lease has run out
-import type { MessageId, SessionId } from '../core/ids.ts';
+import type { SessionId } from '../core/ids.ts';
 import type { TaskTimes } from '../core/heartbeat-file.ts';
 import type { Database } from './database.ts';
-import { insertEventsSql } from './events.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';
-import { firstRingSql, type NeededRing } from './session-locks.ts';
 
 /** An agent that is polled. */
 export interface PolledAgent {
@@ -40,30 +38,6 @@ export interface ClaimedPoll {
   nowMs: number;
 }
 
-/** What was found about a claimed poll. */
-export interface PollSettlement {
-  id: string;
-  owner: string;
-  /** Null: it is left out, for `reason`. */
-  poll: { messageId: MessageId; body: string; route: string } | null;
-  reason: string | null;
-  /** For people: what the reason was in this case. */
-  detail: string | null;
-  /** What the gate shows now; null: it was not looked at. Kept unless the session turns out to be busy. */
-  gateSha256: string | null;
-  /** When tasks were last polled, if this changes it. */
-  tasks: TaskTimes | null;
-}
-
-export interface SettledPoll {
-  id: string;
-  status: 'fired' | 'skipped';
-  reason: string | null;
-  ring: NeededRing | null;
-}
-
-/** Why a poll is left out whose session has something to do already. */
-const BUSY = 'busy';
 const RETRY_MS = 5_000;
 
 /** Makes the agents' rows what the configuration says: those that are new, those that changed, and those that are not polled any more. */
@@ -89,8 +63,8 @@ where hs.every_ms <> excluded.every_ms or hs.next_at is null or hs.session_id <>
   );
 }
 
-// Purpose: take the polls that are due, one row each, and those whose taker died. The next poll follows from the one that is due;
-// polls that nobody looked at in time are not made up for.
+// Purpose: take the polls that are due, one row each, and those whose taker died, or took them itself and was not told so. The next
+// poll follows from the one that is due; polls that nobody looked at in time are not made up for.
 // Locking: the agents' rows, skipping those that somebody else takes; then nothing but new rows.
 const CLAIM_SQL = `/* claim-heartbeats */
 with clock as materialized (select clock_timestamp() as now),
@@ -115,7 +89,8 @@ opened as (
   returning id, agent_id, session_id, scheduled_for, trigger
 ),
 left_behind as materialized (
-  select h.id from holdfast.heartbeats h where h.status = 'claimed' and h.lease_expires_at <= (select now from clock)
+  select h.id from holdfast.heartbeats h
+  where h.status = 'claimed' and (h.lease_expires_at <= (select now from clock) or h.owner = $1)
   order by h.lease_expires_at limit cardinality($3::uuid[]) for no key update of h skip locked
 ),
 taken as (
@@ -132,7 +107,7 @@ from ours cross join clock left join holdfast.sessions s on s.id = ours.session_
 left join holdfast.heartbeat_states hs on hs.agent_id = ours.agent_id
 order by ours.scheduled_for`;
 
-/** Takes polls that are due; at most as many as there are `ids` for them. */
+/** Takes polls that are due; at most as many as there are `ids` for them. Not to be called while polls of the same owner are looked at. */
 export async function claimPolls(
   database: Database,
   claim: { owner: string; leaseMs: number; ids: readonly string[] },
@@ -155,6 +130,20 @@ export async function claimPolls(
     tasks: row.tasks ?? {},
     nowMs: row.now.getTime(),
   }));
+}
+
+/** Keeps the polls of an owner that are being looked at. */
+export async function renewPolls(
+  database: Database,
+  { owner, leaseMs }: { owner: string; leaseMs: number },
+): Promise<void> {
+  await database.hot.query({
+    name: 'renew-heartbeats',
+    text: `/* renew-heartbeats */
+update holdfast.heartbeats set lease_expires_at = clock_timestamp() + $2 * interval '1 millisecond'
+where status = 'claimed' and owner = $1`,
+    values: [owner, leaseMs],
+  });
 }
 
 /** In how many milliseconds the next poll is due or left behind; null when none will be. */
@@ -193,105 +182,6 @@ from (select 1) as one left join opened on true left join holdfast.heartbeats kn
     });
   const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];
   return { scheduledFor: row.scheduled_for, lastUrl: row.last_url, nowMs: row.now.getTime() };
-}
-
-// Purpose: settle polls, and put those that are made into their inboxes. A poll of the clock that finds its session with something
-// to do is left out; one that somebody asked for waits behind it. Input: one array per column. Output: a row per poll that was ours.
-// Locking: the polls (nobody else settles them), then the session rows in the order of their ids.
-const SETTLE_SQL = `/* settle-heartbeats */
-with input as materialized (
-  select * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::json[], $5::text[], $6::text[], $7::text[], $8::text[], $9::json[])
-    as input (id, owner, message_id, body, route, reason, detail, gate_sha256, tasks)
-),
-held as materialized (
-  select h.agent_id, h.session_id, h.scheduled_for, h.trigger, input.*
-  from holdfast.heartbeats h join input on input.id = h.id
-  where h.status = 'claimed' and h.owner = input.owner
-  for no key update of h
-),
-locked as materialized (
-  select s.*, s.turn_id is not null or s.waiting > 0 or s.owner is not null and s.lease_expires_at > clock_timestamp() as is_busy
-  from holdfast.sessions s where s.id in (select session_id from held where message_id is not null) order by s.id for no key update
-),
-judged as materialized (
-  select held.*, held.message_id is not null and held.trigger = 'interval'
-      and (s.is_busy or row_number() over (partition by held.session_id, held.message_id is null order by held.id) > 1) as is_refused
-  from held left join locked s on s.id = held.session_id
-),
-stored as (
-  insert into holdfast.inbox (id, session_id, seq, kind, body, route, cause_key)
-  select judged.message_id, judged.session_id, s.inbox_seq + row_number() over (partition by s.id order by judged.id), 'heartbeat',
-    judged.body, judged.route, 'heartbeat:' || judged.id
-  from judged join locked s on s.id = judged.session_id where judged.message_id is not null and not judged.is_refused
-  on conflict do nothing
-  returning id, session_id, seq, kind
-),
-counted as materialized (
-  select session_id, max(seq) as last_seq, count(*)::int as arrived from stored group by session_id
-),
-bumped as (
-  update holdfast.sessions s set inbox_seq = counted.last_seq, waiting = s.waiting + counted.arrived
-  from counted where s.id = counted.session_id
-  returning s.*
-),
-rung as (
-  insert into holdfast.doorbells (session_id, lane, rings) select id, lane, ${firstRingSql('bumped')} from bumped
-  on conflict (session_id) do nothing
-  returning session_id, lane, rings
-),
-settled as (
-  update holdfast.heartbeats h
-  set status = case when judged.message_id is null or judged.is_refused then 'skipped' else 'fired' end,
-    reason = case when judged.is_refused then '${BUSY}' else judged.reason end, detail = judged.detail,
-    message_id = case when not judged.is_refused then judged.message_id end, owner = null, lease_expires_at = null,
-    settled_at = clock_timestamp()
-  from judged where h.id = judged.id
-  returning h.id, h.status, h.reason, h.session_id
-),
-stated as (
-  update holdfast.heartbeat_states hs
-  set gate_sha256 = coalesce(found.gate_sha256, hs.gate_sha256), tasks = coalesce(found.tasks, hs.tasks),
-    gate_checked_at = case when found.gate_sha256 is null then hs.gate_checked_at else clock_timestamp() end,
-    updated_at = clock_timestamp()
-  from (select distinct on (agent_id) * from judged where not is_refused and (gate_sha256 is not null or tasks is not null)
-    order by agent_id, scheduled_for desc) as found
-  where hs.agent_id = found.agent_id
-),
-told as (
-  ${insertEventsSql(`select judged.session_id, null::uuid as turn_id, 'heartbeat.fired' as type,
-      json_build_object('heartbeatId', judged.id, 'agentId', judged.agent_id, 'trigger', judged.trigger,
-        'scheduledFor', to_char(judged.scheduled_for at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-        'messageId', stored.id) as data, stored.seq * 2 as n
-      from judged join stored on stored.id = judged.message_id
-    union all
-    select session_id, null, 'message.accepted',
-      json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued'), seq * 2 + 1 from stored`)}
-)
-select settled.id, settled.status, settled.reason, settled.session_id, rung.lane, rung.rings
-from settled left join rung on rung.session_id = settled.session_id`;
-
-/** Settles polls that are ours; those that somebody else has taken over are not in the answer. */
-export async function settlePolls(database: Database, settlements: readonly PollSettlement[]): Promise<SettledPoll[]> {
-  if (settlements.length === 0) return [];
-  const values = [
-    settlements.map(({ id }) => id),
-    settlements.map(({ owner }) => owner),
-    settlements.map(({ poll }) => poll?.messageId ?? null),
-    settlements.map(({ poll }) => poll?.body ?? null),
-    settlements.map(({ poll }) => poll?.route ?? null),
-    settlements.map(({ reason }) => reason),
-    settlements.map(({ detail }) => detail),
-    settlements.map(({ gateSha256 }) => gateSha256),
-    settlements.map(({ tasks }) => (tasks === null ? null : JSON.stringify(tasks))),
-  ];
-  const run = () => database.hot.query({ name: 'settle-heartbeats', text: SETTLE_SQL, values });
-  const result = await retryPassingFaults(run, { retryMs: RETRY_MS });
-  return result.rows.map((row) => ({
-    id: row.id,
-    status: row.status,
-    reason: row.reason,
-    ring: row.rings === null ? null : { sessionId: row.session_id, lane: row.lane, ringNo: Number(row.rings) },
-  }));
 }
 
 const TRIMMED_MAX = 5_000;

@@ -8,7 +8,7 @@ import { agentIdOf, laneOf, sessionKindOf } from '../core/session-key.ts';
 import { newId } from '../ids.ts';
 import { changedDefinition, definitionOf, firstSlotOf } from '../schedule/cron-definition.ts';
 import { tickInputOf } from '../schedule/tick-input.ts';
-import { runCron } from './cron-fires.ts';
+import { runCron } from './run-cron.ts';
 import { changeCron, createCron, deleteCron, findCron, readDatabaseTime, type Cron } from './crons.ts';
 import type { Database } from './database.ts';
 import { readLastUrl } from './last-url.ts';

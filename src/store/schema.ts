@@ -219,6 +219,7 @@ export const deliveries = holdfast.table('deliveries', {
   lastError: text('last_error'),
   createdAt: time('created_at').notNull(),
   settledAt: time('settled_at'),
+  causeKey: text('cause_key'),
 });
 
 export const events = holdfast.table('events', {

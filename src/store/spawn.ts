@@ -113,14 +113,15 @@ origin as materialized (
 run as (
   insert into holdfast.subagent_runs (id, parent_id, child_id, root_id, depth, label, task, cleanup, mode, deadline_at, cause_key, route,
     deliver)
-  select granted.run_id, parent_id, child.id, root_id, depth, granted.label, task, cleanup, mode,
-    case when timeout_seconds > 0 then clock_timestamp() + timeout_seconds * interval '1 second' end, cause_key,
-    coalesce(origin.exchange ->> 'route', origin.route, origin_route), coalesce(origin.exchange -> 'deliver', origin.deliver)
+  select granted.run_id, granted.parent_id, child.id, granted.root_id, granted.depth, granted.label, granted.task, granted.cleanup,
+    granted.mode, case when granted.timeout_seconds > 0 then clock_timestamp() + granted.timeout_seconds * interval '1 second' end,
+    granted.cause_key, coalesce(origin.exchange ->> 'route', origin.route, granted.origin_route), coalesce(origin.exchange -> 'deliver', origin.deliver)
   from child cross join granted left join origin on true
 ),
 stored as (
   insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, cause_key)
-  select message_id, child.id, child.inbox_seq, 'message', body, route, 'followup', 'spawn:' || granted.run_id from child cross join granted
+  select granted.message_id, child.id, child.inbox_seq, 'message', granted.body, granted.route, 'followup', 'spawn:' || granted.run_id
+  from child cross join granted
   returning id, session_id, seq, kind
 ),
 rung as (

@@ -95,7 +95,7 @@ ending as materialized (
   where s.is_self and (not input.keeps_queued or s.turn_id is null and s.waiting = 0)
 ),
 below_ending as materialized (
-  select ${endingColumnsSql({ input: 's.input_tokens', output: 's.output_tokens' })}, s.key, kin.id as told_id
+  select ${endingColumnsSql({ input: 's.input_tokens', output: 's.output_tokens' })}, s.key, kin.id as told_id, ${NEW_ID_SQL} as announcement_id
   from stopping s join holdfast.subagent_runs run on run.id = s.run_id
   -- Who stands above it and is stopped with it keeps the row; nobody reads it any more.
   cross join lateral (
@@ -107,14 +107,14 @@ below_ending as materialized (
 ended_below as (
   update holdfast.subagent_runs r
   set status = 'killed', error = input.reason, ended_at = clock_timestamp(), input_tokens = e.input_tokens,
-    output_tokens = e.output_tokens
+    output_tokens = e.output_tokens, announcement_id = e.announcement_id, announced_to = e.told_id
   from below_ending e cross join input where r.id = e.id and r.status = 'running'
 ),
 ${endRunParts({
   mode: '$8::text',
   byChannel: '$9',
   more: [
-    `select ${NEW_ID_SQL}, told_id, 'announcement', json_build_object('announcement', json_build_object('kind', 'subagent', 'runId', id,
+    `select announcement_id, told_id, 'announcement', json_build_object('announcement', json_build_object('kind', 'subagent', 'runId', id,
       'sessionId', child_id, 'sessionKey', key, 'label', label, 'status', 'killed', 'runtimeMs', 0, 'inputTokens', 0, 'outputTokens', 0,
       'isForUser', false, 'active', 0)), '', null, 'announce:' || id, 'cancelled', 'queued',
       json_build_object('code', 'aborted', 'message', 'Whoever it is for was stopped, and the subagent with it.') from below_ending`,

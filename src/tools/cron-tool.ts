@@ -29,8 +29,15 @@ export interface CronPort {
 }
 
 const schedule = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('at'), at: z.string().describe('ISO 8601 with a zone, such as 2026-01-31T09:00:00Z') }),
-  z.strictObject({ kind: z.literal('every'), everyMs: z.int().describe('At least 1000'), anchor: z.string().optional() }),
+  z.strictObject({
+    kind: z.literal('at'),
+    at: z.string().describe('ISO 8601 with a zone, such as 2026-01-31T09:00:00Z'),
+  }),
+  z.strictObject({
+    kind: z.literal('every'),
+    everyMs: z.int().describe('At least 1000'),
+    anchor: z.string().optional(),
+  }),
   z.strictObject({
     kind: z.literal('cron'),
     expr: z.string().describe('5 or 6 fields; with 6 the first is seconds'),
@@ -75,13 +82,15 @@ export function createCronTool(port: CronPort): Tool {
       'Schedule reminders and recurring tasks: list, add, update, remove, run now, and see the last fires. A payload systemEvent is a line in ' +
       'the next prompt of the main session (wake now: you are asked at once); write it so that it reads as a reminder when it comes. A payload ' +
       'agentTurn is a turn of its own, in an isolated session unless the target says main.',
-    summary: 'Manage cron jobs and wake events (use it for reminders; write a systemEvent so that it reads as a reminder)',
+    summary:
+      'Manage cron jobs and wake events (use it for reminders; write a systemEvent so that it reads as a reminder)',
     input,
     // Changes are made once for their idempotency key.
     isIdempotent: true,
     async run(asked, call) {
       const kind = sessionKindOf(call.sessionKey as SessionKey);
-      if (kind === 'subagent') return errorOutcome('cron: a subagent schedules nothing; tell your parent what is to be scheduled');
+      if (kind === 'subagent')
+        return errorOutcome('cron: a subagent schedules nothing; tell your parent what is to be scheduled');
       return act(port, asked, call);
     },
   });
@@ -122,5 +131,7 @@ function said(value: unknown): ToolOutcome {
 }
 
 function faultsOf(error: z.ZodError): string {
-  return error.issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`)).join('; ');
+  return error.issues
+    .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
+    .join('; ');
 }

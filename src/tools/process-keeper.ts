@@ -12,10 +12,10 @@ import { newId } from '../ids.ts';
 import type { Logger } from '../logger.ts';
 import { BackgroundShell } from './background-shell.ts';
 import { outputText } from './output-text.ts';
-import { endProcessGroup } from './process-group.ts';
 import { machineName, startedTicksOf } from './process-identity.ts';
 import { ProcessLog, readProcessLog, trimProcessLogs } from './process-log.ts';
 import type { ProcessStore } from './process-port.ts';
+import { sweepLost } from './sweep-lost.ts';
 import type { ToolCall } from './tool.ts';
 
 export interface ProcessKeeperOptions {
@@ -66,7 +66,6 @@ const LOOK_MS = 250;
 const TAIL_BYTES = 2_000;
 const TRIM_MS = 3_600_000;
 const OUTPUT_KEPT_MS = 24 * 3_600_000;
-const KILL_GRACE_MS = 2_000;
 /** How long a worker that leaves waits for its processes to be over and their rows to be closed. */
 const STOP_MS = 5_000;
 
@@ -85,13 +84,13 @@ export class ProcessKeeper {
 
   /** Starts renewing, looking and sweeping; `stop` ends it. */
   start(): void {
-    const { leaseMs, dataDir } = this.#options;
+    const { store, logger, leaseMs, dataDir } = this.#options;
     const every = (ms: number, work: () => Promise<void>): void => {
       this.#timers.push(setInterval(() => void work().catch((error: unknown) => this.#warn(error)), ms));
     };
     every(leaseMs / 3, () => this.#renew());
     every(Math.min(LOOK_MS, leaseMs / 2), () => this.look());
-    every(leaseMs / 2, () => this.#sweep());
+    every(leaseMs / 2, () => sweepLost({ store, logger }));
     const trim = (): Promise<void> => trimProcessLogs(dataDir, OUTPUT_KEPT_MS, (id) => this.#kept.has(id));
     every(TRIM_MS, trim);
     void trim().catch((error: unknown) => this.#warn(error));
@@ -302,15 +301,6 @@ export class ProcessKeeper {
     const { store, worker, leaseMs } = this.#options;
     const ours = await store.renew(worker, leaseMs);
     for (const { id, shell } of asked) if (!ours.has(id)) void shell.end('it was given up');
-  }
-
-  async #sweep(): Promise<void> {
-    for (const { id, machine, pid, startedTicks } of await this.#options.store.takeLost()) {
-      this.#options.logger.warn({ processId: id }, 'A command in the background is lost');
-      const isHere = machine === (this.#machine ??= await machineName());
-      if (!isHere || pid === null || startedTicks === null || (await startedTicksOf(pid)) !== startedTicks) continue;
-      await endProcessGroup(pid, KILL_GRACE_MS);
-    }
   }
 
   #warn(error: unknown): void {

@@ -40,10 +40,10 @@ export function createSubagentsTool(port: Port): Tool {
       if (target === undefined) return errorOutcome(`subagents: ${action} needs a target`);
       if (action === 'kill' && target === 'all') return killAll(port, call, all);
       const found = findTarget(all, target);
-      if ('error' in found) return errorOutcome(`subagents: ${found.error}`);
-      if (action === 'kill') return kill(port, call, found);
+      if (found.kind === 'none') return errorOutcome(`subagents: ${found.why}`);
+      if (action === 'kill') return kill(port, call, found.subagent);
       if (message === undefined) return errorOutcome('subagents: steer needs a message');
-      return steer(port, call, found, message);
+      return steer(port, call, found.subagent, message);
     },
   });
 }
@@ -53,22 +53,26 @@ function listed({ task, runtimeMs, ...subagent }: SeenSubagent, index: number): 
   return { number: index + 1, ...subagent, task: shown, runtimeSeconds: Math.round(runtimeMs / 1000) };
 }
 
+type Found = { kind: 'found'; subagent: SeenSubagent } | { kind: 'none'; why: string };
+
 /** By number, run id, key or label, in this order; a label that several have is refused. */
-function findTarget(all: SeenSubagent[], target: string): SeenSubagent | { error: string } {
+function findTarget(all: SeenSubagent[], target: string): Found {
   const byNumber = /^[1-9]\d{0,3}$/.test(target) ? all[Number(target) - 1] : undefined;
   const exact = byNumber ?? all.find(({ runId, sessionKey }) => runId === target || sessionKey === target);
-  if (exact !== undefined) return exact;
+  if (exact !== undefined) return { kind: 'found', subagent: exact };
   const byLabel = all.filter(({ label }) => label === target);
   const working = byLabel.filter(({ status }) => status === 'running');
-  const [found, second] = working.length > 0 ? working : byLabel;
+  const [found, second] = working.length > 0 ? working : byLabel.toReversed();
   if (found === undefined) {
     const names = all
       .map(({ label }, index) => (label === null ? `${index + 1}` : `${index + 1} "${label}"`))
       .join(', ');
-    return { error: `there is no subagent ${JSON.stringify(target)}; there are: ${names || 'none'}` };
+    return { kind: 'none', why: `there is no subagent ${JSON.stringify(target)}; there are: ${names || 'none'}` };
   }
-  if (second !== undefined) return { error: `several subagents are called ${JSON.stringify(target)}; give the run id` };
-  return found;
+  if (second !== undefined && working.length > 0) {
+    return { kind: 'none', why: `several subagents are called ${JSON.stringify(target)}; give the run id` };
+  }
+  return { kind: 'found', subagent: found };
 }
 
 async function killAll(port: Port, call: ToolCall, all: SeenSubagent[]): Promise<ToolOutcome> {

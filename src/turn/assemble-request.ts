@@ -3,6 +3,7 @@
 import { modelRefOf, type AgentSettings, type Config, type ThinkingLevel } from '../config.ts';
 import { splitAtBoundary } from '../core/prompt/cache-boundary.ts';
 import type { PromptMode } from '../core/prompt/prompt-mode.ts';
+import { modelOfRef } from '../core/model-ref.ts';
 import { systemBlocks } from '../core/prompt/system-blocks.ts';
 import type { Contributed, GroupActivation, SystemPromptInput } from '../core/prompt/system-input.ts';
 import { joinSections, writeSections, type SectionSpan, type WrittenSection } from '../core/prompt/system-prompt.ts';
@@ -52,7 +53,7 @@ export function assembleRequest(
 ): { request: RequestBase; spans: SectionSpan[] } {
   const { prompt, spans } = joinSections(sections);
   const request: RequestBase = {
-    model: model.slice('anthropic/'.length),
+    ...modelOfRef(model),
     ...tokenLimits(thinking),
     system: systemBlocks(prompt),
     tools: toolset.specs,
@@ -60,13 +61,17 @@ export function assembleRequest(
   return { request, spans };
 }
 
-/** The model of a turn as `provider/model`, from a name or an alias. Throws `TurnFailed` for one that cannot be used. */
-export function modelFor(agent: AgentSettings, wanted: string): string {
-  const model = modelRefOf(agent, wanted);
-  if (model?.startsWith('anthropic/')) return model;
+/**
+ * The model of a turn as `provider/model`, from a name or an alias. Throws `TurnFailed` for one that cannot be used: `providers` are
+ * those that are served.
+ */
+export function modelFor(agent: AgentSettings, wanted: string, providers: readonly string[]): string {
+  const ref = modelRefOf(agent, wanted);
+  if (ref !== null && providers.some((provider) => ref.startsWith(`${provider}/`))) return ref;
+  const known = providers.map((provider) => `${provider}/<model>`).join(', ');
   throw new TurnFailed(
     'unknown_model',
-    `There is no model "${wanted}": use anthropic/<model> or an alias of agents.defaults.models.`,
+    `There is no model "${wanted}": use ${known} or an alias of agents.defaults.models.`,
   );
 }
 

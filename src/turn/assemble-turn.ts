@@ -104,7 +104,7 @@ interface WrittenSystem {
 
 /** The system prompt before plugins change it, and the model that it is for. Throws `TurnFailed` for one that cannot be used. */
 function writeSystem(
-  { config, plugins }: TurnContext,
+  { config, plugins, model: port }: TurnContext,
   { agent, claim }: TurnMaterial,
   written: {
     facts: TurnFacts;
@@ -115,7 +115,7 @@ function writeSystem(
   },
 ): WrittenSystem {
   const { facts, mode, toolset, session } = written;
-  const model = modelFor(agent, facts.messages.at(-1)?.model ?? claim.session.model ?? agent.model);
+  const model = modelFor(agent, facts.messages.at(-1)?.model ?? claim.session.model ?? agent.model, port.providers);
   const thinking = written.thinking ?? agent.thinking;
   const groupIntro = groupIntroOf(config, facts.message, facts.view);
   const sections = systemSections({

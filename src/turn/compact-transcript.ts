@@ -10,13 +10,14 @@
 // Who comes after a death finds `running`: with an answer it goes on behind the flush, without one it begins again, as one attempt
 // more. A turn has few attempts; between them it waits no longer than `aggregateWaitSeconds` in all.
 import { setTimeout as delay } from 'node:timers/promises';
-import { modelRefOf } from '../config.ts';
 import { identifiersOf } from '../core/compaction/identifiers.ts';
 import { planCompaction, type CompactionPlan } from '../core/compaction/plan-compaction.ts';
 import { summaryRequest } from '../core/compaction/summary-request.ts';
 import { summaryText } from '../core/compaction/summary-text.ts';
 import { textOf } from '../core/content.ts';
-import { retryDelayMs } from '../core/failure.ts';
+import { CODE_OF_STOP, retryDelayMs } from '../core/failure.ts';
+import type { ModelAnswer } from '../core/model-request.ts';
+import { stopMessage } from '../core/stream/stop-reasons.ts';
 import { estimateTextTokens, estimateTokens } from '../core/token-estimate.ts';
 import { newId } from '../ids.ts';
 import type { AnsweredCompaction } from '../store/journal/begin-compaction.ts';
@@ -35,6 +36,7 @@ import type { TurnContext } from './context.ts';
 import { estimateNextRequest, overheadTokens } from './context-room.ts';
 import { appendMemory, mayFlushMemory, memoryNoteOf } from './memory-flush.ts';
 import { newEntry, type Moment, type RunningTurn } from './running-turn.ts';
+import { summaryModel } from './summary-model.ts';
 import { TurnStopped } from './turn-end.ts';
 
 /** `compacted`: estimates of the context. `unchanged`: the transcript is as it was, and `code` says why. */
@@ -95,7 +97,7 @@ async function tryOnce(
     request: summaryRequest({
       ...wish,
       retired: plan.retired,
-      model: summaryModel(context, turn),
+      ...summaryModel(context, turn),
       contextTokens: turn.agent.contextTokens,
       squeeze,
       mayFlush,
@@ -127,7 +129,7 @@ async function takeAnswer(context: TurnContext, turn: RunningTurn, given: Answer
   const { answer } = called;
   const summary = summaryText(textOf(answer.content), identifiersOf(plan.retired));
   const note = mayFlush ? memoryNoteOf(answer, { now: context.clock.now(), timeZone: turn.agent.userTimezone }) : null;
-  const fault = faultOf(summary, plan);
+  const fault = stopFaultOf(answer) ?? faultOf(summary, plan);
   const moment = callMoment(turn, called, wish);
   if (summary === null || fault !== null) {
     const error = fault ?? EMPTY;
@@ -258,6 +260,17 @@ const EXHAUSTED = { kind: 'unchanged', code: 'compaction_exhausted' } as const;
 const DID_NOT_SHRINK = 'did_not_shrink';
 const EMPTY = { code: 'empty_summary', message: 'The model wrote no summary.' };
 
+/** What ended an answer before it was a summary; null: nothing. The words in it then say so, or were taken back. */
+function stopFaultOf({
+  stopReason,
+  wireStopReason = stopReason,
+}: ModelAnswer): { code: string; message: string } | null {
+  if (stopReason === 'sensitive' || stopReason === 'unhandled') {
+    return { code: CODE_OF_STOP[stopReason], message: stopMessage(stopReason, wireStopReason) };
+  }
+  return stopReason === 'refusal' ? { code: 'model_refused', message: 'The model refused to write a summary.' } : null;
+}
+
 function faultOf(summary: string | null, plan: CompactionPlan): { code: string; message: string } | null {
   if (summary === null) return EMPTY;
   const tokens = estimateTextTokens(summary);
@@ -270,14 +283,4 @@ function faultOf(summary: string | null, plan: CompactionPlan): { code: string; 
 
 function isForFlush(context: TurnContext, turn: RunningTurn): boolean {
   return turn.kind !== 'heartbeat' && mayFlushMemory(context.config, turn.agent);
-}
-
-/** The configured model, else that of the turn. */
-function summaryModel(context: TurnContext, { agent, request, session }: RunningTurn): string {
-  const wanted = agent.compaction.model;
-  if (wanted === undefined) return request.model;
-  const model = modelRefOf(agent, wanted);
-  if (model?.startsWith('anthropic/') === true) return model.slice('anthropic/'.length);
-  context.logger.warn({ session: session.key, model: wanted }, 'There is no such model for compactions');
-  return request.model;
 }

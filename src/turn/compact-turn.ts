@@ -3,6 +3,7 @@
 import { modelRefOf, type AgentSettings } from '../config.ts';
 import type { Entry } from '../core/entry.ts';
 import type { EntryId, TurnId } from '../core/ids.ts';
+import { modelName, modelOfRef } from '../core/model-ref.ts';
 import { roleAt } from '../core/subagent-role.ts';
 import { newId } from '../ids.ts';
 import type { Claim, WaitingInput } from '../store/claim-session.ts';
@@ -12,7 +13,7 @@ import type { RequestBase, TurnContext } from './context.ts';
 import { roomOf } from './context-room.ts';
 import { finishCompacted } from './finish-turn.ts';
 import type { HeldSession } from './held-session.ts';
-import { viewRules } from './open-view.ts';
+import { providerView, viewRules } from './open-view.ts';
 import { RequestView } from './request-view.ts';
 import { lockLost, type RunningTurn } from './running-turn.ts';
 import { snapshotOf } from './snapshot-cache.ts';
@@ -35,7 +36,8 @@ export async function openCompactionTurn(
 ): Promise<RunningTurn | null> {
   const { session } = claim;
   const model = modelRefOf(agent, session.model ?? agent.model) ?? agent.model;
-  const request: RequestBase = { model: model.slice(model.indexOf('/') + 1), maxTokens: 1, system: [], tools: [] };
+  const request: RequestBase = { ...modelOfRef(model), maxTokens: 1, system: [], tools: [] };
+  const view = providerView(request);
   const turnId = newId<TurnId>();
   const kind = 'compaction';
   held.assertHeld();
@@ -48,7 +50,7 @@ export async function openCompactionTurn(
     model: request.model,
     thinking: null,
     prompt: null,
-    view: {},
+    view,
     sessionView: null,
     inputIds: inputs.map((input) => input.id),
     eventIds: [],
@@ -74,7 +76,7 @@ export async function openCompactionTurn(
     thinking: 'off',
     requests: new RequestView(
       transcript,
-      await viewRules(context, { view: {}, promptSeq: session.entrySeq + 1, model: request.model }),
+      await viewRules(context, { view, promptSeq: session.entrySeq + 1, model: modelName(request) }),
     ),
     sessionView: session.view,
     isSessionViewChanged: false,

@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import { viewMessages } from '../core/history/view-messages.ts';
 import { hashesOfImages } from '../core/images/show-images.ts';
+import { modelName } from '../core/model-ref.ts';
 import type { ModelRequest, SystemBlock, ToolSpec } from '../core/model-request.ts';
 import type { SectionSpan } from '../core/prompt/system-prompt.ts';
 import { describeRequest, type PartedEntry, type RequestPart } from '../core/request-parts.ts';
@@ -14,7 +15,7 @@ import { toWireRequest, type WireRequest } from '../model/wire-request.ts';
 import type { Database } from '../store/database.ts';
 import { readSnapshots } from '../store/snapshots.ts';
 import { inputTransformOf } from './input-transform.ts';
-import { blobsOf, limitsOf } from './open-view.ts';
+import { blobsOf, limitsOf, providerView } from './open-view.ts';
 
 export interface DerivedRequest {
   turnId: string;
@@ -27,7 +28,10 @@ export interface DerivedRequest {
   request: WireRequest;
   /** The hash of the bytes that were sent, in hex; null: none were. */
   requestSha256: string | null;
-  /** Whether the body as it is derived here has the same hash; null when nothing was sent. */
+  /**
+   * Whether the body as it is derived here has the same hash; null when nothing was sent, or when it went to a provider of a plugin in
+   * a form that only the plugin knows.
+   */
   matches: boolean | null;
   /** Whose words it is made of, in the order of the provider's cache: tools, system prompt, messages. */
   parts: RequestPart[];
@@ -48,9 +52,10 @@ export async function deriveRequest(database: Database, wanted: WantedRequest): 
   const whole = blobs.get(call.view?.wholeSha256 ?? '') as ModelRequest | undefined;
   const { turnView: view, promptSeq, model } = call;
   const named = blobsOf(view, blobs);
-  const viewed = viewMessages(entries, { view, promptSeq, model, isTraced: true, ...named }, call.view);
+  const of = { ...providerView(view), model };
+  const viewed = viewMessages(entries, { view, promptSeq, model: modelName(of), isTraced: true, ...named }, call.view);
   const request: ModelRequest = whole ?? {
-    model,
+    ...of,
     ...(limitsOf(view) ?? tokenLimits(call.thinking ?? wanted.defaultThinking(call.agentId))),
     tools: (blobs.get(call.toolsSha256) ?? []) as ToolSpec[],
     ...inputTransformOf(view)({
@@ -67,7 +72,7 @@ export async function deriveRequest(database: Database, wanted: WantedRequest): 
     status: call.status,
     request: body.request,
     requestSha256: call.requestSha256,
-    matches: call.requestSha256 === null ? null : body.sha256 === call.requestSha256,
+    matches: matchOf(request, body, call),
     parts: describeRequest({
       system: body.request.system ?? [],
       tools: body.request.tools ?? [],
@@ -89,6 +94,11 @@ function bodyOf(request: ModelRequest, sentSha256: string | null): { request: Wi
   });
   const [streamed, whole] = bodies as [(typeof bodies)[0], (typeof bodies)[0]];
   return whole.sha256 === sentSha256 ? whole : streamed;
+}
+
+function matchOf(request: ModelRequest, body: { sha256: string }, { requestSha256 }: CallRow): boolean | null {
+  if (requestSha256 === null) return null;
+  return body.sha256 === requestSha256 || (request.provider === undefined ? false : null);
 }
 
 /** A call as its rows tell of it. */

@@ -16,7 +16,7 @@ import type { Answered } from './ask-model.ts';
 import type { TurnContext } from './context.ts';
 import { modelEnded } from './model-events.ts';
 import { settleAnswer, settleFault, type Outreach } from './reach-out.ts';
-import { replyRulesOf } from './reply-rules.ts';
+import { answersOnlyPoll, replyRulesOf } from './reply-rules.ts';
 import { stoppedMoment } from './run-tools.ts';
 import { applied, writeOf, type Moment, type RunningTurn } from './running-turn.ts';
 import { wasSentByTool } from './sent-messages.ts';
@@ -30,6 +30,15 @@ type Outcome = Pick<TurnEnd, 'status' | 'messageStatus' | 'reply' | 'error'> &
     /** True when a message that wants to be next has ended the turn. */
     isInterrupted?: boolean;
   };
+
+/** What came of a heartbeat whose turn ended so, unless its answer says more. */
+const POLL_RESULTS = {
+  completed: 'alert',
+  silent: 'acknowledged',
+  failed: 'failed',
+  aborted: 'failed',
+  timedOut: 'failed',
+} as const;
 
 /** Failures that the same prompt would bring about again. */
 const FAULTS_OF_PROMPT = new Set([
@@ -52,7 +61,7 @@ export async function finishAnswered(context: TurnContext, turn: RunningTurn, an
   const decided = decideOutcome(textOf(answer.content), replyRulesOf(context, turn));
   const { outcome, delivered, outreach } = settleAnswer(context, turn, { outcome: decided, entries: moment.entries });
   const { replyTarget, ...ended } = outcome;
-  if (turn.kind === 'heartbeat') {
+  if (answersOnlyPoll(turn.inputs)) {
     const poll = judgePoll(context, turn, ended.reply);
     if (poll.pollResult !== 'alert') {
       return end(context, turn, silentMoment(moment, poll), {
@@ -65,8 +74,7 @@ export async function finishAnswered(context: TurnContext, turn: RunningTurn, an
     }
   }
   const deliveries = delivered === null ? [] : deliveriesOf(context, turn, { text: delivered, replyTarget });
-  const pollResult = turn.kind === 'heartbeat' ? ({ pollResult: 'alert' } as const) : {};
-  return end(context, turn, moment, { ...ended, error: null, deliveries, ...pollResult, ...outreach });
+  return end(context, turn, moment, { ...ended, error: null, deliveries, ...outreach });
 }
 
 /** What is wrong with a last answer by the reason of its end; null: nothing. */
@@ -177,7 +185,7 @@ async function end(context: TurnContext, turn: RunningTurn, moment: Moment, outc
     deliveries: outcome.deliveries ?? [],
     deadLetter: outcome.deadLetter ?? null,
     hides,
-    ...(outcome.pollResult === undefined ? {} : { pollResult: outcome.pollResult }),
+    ...(turn.kind === 'heartbeat' ? { pollResult: outcome.pollResult ?? POLL_RESULTS[status] } : {}),
     debounceMs: outcome.isInterrupted === true ? 0 : (turn.session.queueDebounceMs ?? queue.debounceMs),
     announceDebounceMs: outcome.isInterrupted === true ? 0 : turn.agent.subagents.announceDebounce,
     gatherMsMax: queue.gatherMsMax,

@@ -10,6 +10,7 @@ import { orphanedPrompts } from '../core/history/orphaned-prompts.ts';
 import { viewMessages, type ViewEntry, type ViewRules } from '../core/history/view-messages.ts';
 import { hashesOfImages } from '../core/images/show-images.ts';
 import { isDirect, type InboundMessage } from '../core/inbound.ts';
+import { modelName } from '../core/model-ref.ts';
 import type { ModelMessage } from '../core/model-request.ts';
 import type { InjectedMessage } from '../core/plugins/injected-messages.ts';
 import type { SessionKind } from '../core/session-key.ts';
@@ -75,12 +76,13 @@ export function completeViews(
 ): { view: TurnView; sessionView: SessionView | null } {
   const before = sessionView ?? session.view;
   // A turn that cannot be run asks no model.
-  const models = failure === null ? withModel(before.models, session.entrySeq + 1, request.model) : before.models;
+  const models = failure === null ? withModel(before.models, session.entrySeq + 1, modelName(request)) : before.models;
   const isChanged = models !== before.models || past.isGroup !== (before.isGroup ?? false);
   const { maxTokens, thinkingBudgetTokens } = request;
   return {
     view: {
       ...view,
+      ...providerView(request),
       ...past.view,
       maxTokens,
       ...(thinkingBudgetTokens === undefined ? undefined : { thinkingBudgetTokens }),
@@ -90,6 +92,11 @@ export function completeViews(
       ? { ...before, ...(models && { models: [...models] }), ...(past.isGroup ? { isGroup: true } : undefined) }
       : sessionView,
   };
+}
+
+/** What a view says of the provider of a request. */
+export function providerView({ provider }: Pick<RequestBase, 'provider'>): Pick<TurnView, 'provider'> {
+  return provider === undefined ? {} : { provider };
 }
 
 /** True when not all of the past is known to be of one model: a fork begins with entries that nobody has told of. */

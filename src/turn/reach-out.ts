@@ -6,6 +6,7 @@ import type { MessageId, SessionId } from '../core/ids.ts';
 import { lastAnswerOf, lastOutputOf, type OutputEntry } from '../core/last-output.ts';
 import type { Outcome } from '../core/next-steps.ts';
 import type { SessionMessage } from '../core/session-message.ts';
+import { storableText } from '../core/storable-text.ts';
 import { newId } from '../ids.ts';
 import type { TurnEnd } from '../store/journal/finish-turn.ts';
 import type { Notice, RunEnd } from '../store/journal/reach-out.ts';
@@ -85,7 +86,7 @@ function noticesOf(turn: RunningTurn, next: ExchangeAnswer['next']): Notice[] {
   const { exchange, target, text } = next;
   const { deliver } = exchange.origin;
   const body: SessionMessage = {
-    text,
+    text: storableText(text),
     provenance: { kind: 'inter_session', sourceSession: turn.session.key, sourceTool: 'sessions_send' },
     exchange,
     ...(target.id === exchange.from.id && deliver !== undefined ? { deliver } : {}),
@@ -106,7 +107,6 @@ function silenced(outcome: Outcome): Outcome {
   return { ...outcome, status: 'silent', messageStatus: 'silent', reply: null };
 }
 
-/** PostgreSQL's text holds no NUL and no lone surrogate. */
 function storable(text: string | null): string | null {
-  return text === null ? null : text.replaceAll('\u0000', '').toWellFormed();
+  return text === null ? null : storableText(text);
 }

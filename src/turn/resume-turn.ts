@@ -1,6 +1,7 @@
 // Resumes a turn that an earlier worker left open. Nothing is built anew: prompt and entries are read back, system prompt and
 // tools come from the snapshots that the turn was opened with, and the journal says how far it got.
 import type { ThinkingLevel } from '../config.ts';
+import { modelName } from '../core/model-ref.ts';
 import type { SystemBlock, ToolSpec } from '../core/model-request.ts';
 import { roleAt } from '../core/subagent-role.ts';
 import { tokenLimits } from '../core/thinking-budget.ts';
@@ -10,7 +11,7 @@ import { noEntry } from './compact-turn.ts';
 import type { TurnContext } from './context.ts';
 import { roomOf } from './context-room.ts';
 import type { HeldSession } from './held-session.ts';
-import { limitsOf, viewRules } from './open-view.ts';
+import { limitsOf, providerView, viewRules } from './open-view.ts';
 import { settingsFor } from './own-inputs.ts';
 import { RequestView } from './request-view.ts';
 import type { RunningTurn } from './running-turn.ts';
@@ -40,6 +41,7 @@ export async function resumeTurn(
     'Resuming a turn',
   );
   const { deaths } = open;
+  const named = { ...providerView(open.view), model: open.model };
   return {
     id: open.id,
     kind: open.kind,
@@ -48,7 +50,7 @@ export async function resumeTurn(
     held,
     inputs: open.inputs,
     request: {
-      model: open.model,
+      ...named,
       ...(limitsOf(open.view) ?? tokenLimits((open.thinking as ThinkingLevel | null) ?? agent.thinking)),
       system: (snapshots.get(open.systemSha256) ?? []) as SystemBlock[],
       tools: (snapshots.get(open.toolsSha256) ?? []) as ToolSpec[],
@@ -56,7 +58,7 @@ export async function resumeTurn(
     toolset: context.toolsetOf(agent.id, roleAt(session.depth, agent.subagents.maxSpawnDepth)),
     requests: new RequestView(
       transcript,
-      await viewRules(context, { view: open.view, promptSeq: open.promptSeq, model: open.model }),
+      await viewRules(context, { view: open.view, promptSeq: open.promptSeq, model: modelName(named) }),
     ),
     sessionView: session.view,
     isSessionViewChanged: false,

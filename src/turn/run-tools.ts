@@ -9,6 +9,7 @@
 // outcome is unknown.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ToolResultBlock, ToolUseBlock } from '../core/content.ts';
+import { refOfModel } from '../core/model-ref.ts';
 import type { ModelAnswer } from '../core/model-request.ts';
 import { storedCharsMax } from '../core/tool-result-size.ts';
 import type { NewEvent } from '../store/events.ts';
@@ -229,7 +230,7 @@ async function runOne(context: TurnContext, turn: RunningTurn, plan: Extract<Pla
   const call = {
     sessionKey: turn.session.key,
     agentId: turn.agent.id,
-    model: `anthropic/${turn.request.model}`,
+    model: refOfModel(turn.request),
     thinking: turn.thinking,
     turnId: turn.id,
     callId: plan.call.id,

@@ -3,6 +3,7 @@
 import { agentOf, isAgent, type AgentSettings, type QueueMode } from '../config.ts';
 import type { Entry } from '../core/entry.ts';
 import type { EntryId, TurnId } from '../core/ids.ts';
+import { modelName } from '../core/model-ref.ts';
 import { selectInputs } from '../core/queue-mode.ts';
 import { roleAt } from '../core/subagent-role.ts';
 import { estimateTokens } from '../core/token-estimate.ts';
@@ -13,13 +14,14 @@ import { tellsOverflow } from './write-prompt.ts';
 import { openCompactionTurn } from './compact-turn.ts';
 import type { TurnContext } from './context.ts';
 import { roomOf } from './context-room.ts';
+import { chooseHarness } from './harness.ts';
 import type { HeldSession } from './held-session.ts';
 import { viewOfTransform } from './input-transform.ts';
 import { modelStarted } from './model-events.ts';
 import { beginsTranscript, isMoot, leaveOut, settingsFor } from './own-inputs.ts';
 import { completeViews, decidePast, provenanceOf, viewRules } from './open-view.ts';
 import { RequestView } from './request-view.ts';
-import { asksForReset, resetTranscript } from './reset-at-start.ts';
+import { asksForReset, resetTranscript, staleReason } from './reset-at-start.ts';
 import { lockLost, type RunningTurn } from './running-turn.ts';
 import { snapshotOf } from './snapshot-cache.ts';
 import { Transcript } from './transcript-cache.ts';
@@ -38,8 +40,12 @@ export async function startTurn(context: TurnContext, found: Claimed, held: Held
   }
   const isNewlyAsked = found.session.leafSeq !== null && asksForReset(context, first);
   const isFresh = found.session.leafSeq !== null && beginsTranscript(first);
+  const stale =
+    found.session.leafSeq === null || isNewlyAsked || isFresh ? null : await staleReason(context, found.session, first);
   const claim =
-    isNewlyAsked || isFresh ? await resetTranscript(context, found, held, isFresh ? 'cron' : 'message') : found;
+    isNewlyAsked || isFresh || stale !== null
+      ? await resetTranscript(context, found, held, isFresh ? 'cron' : (stale ?? 'message'))
+      : found;
   const { session } = claim;
   const transcript = transcriptOf(context, claim);
   const agent = settingsFor(settingsOf(context, session), inputs);
@@ -51,7 +57,9 @@ export async function startTurn(context: TurnContext, found: Claimed, held: Held
   const material = { turnId, claim, inputs, agent, past };
   const assembly = await assembleTurn(context, material);
   const { sessionView, ...opened } = completeViews(session, past, assembly);
-  const view = { ...opened.view, ...viewOfTransform(context.plugins.textTransforms.input, agent.contextTokens) };
+  const harness = chooseHarness(context, agent, assembly.request);
+  const transform = viewOfTransform(context.plugins.textTransforms.input, agent.contextTokens);
+  const view = { ...opened.view, ...transform, ...harness.view };
   const [orphan] = past.orphans;
   const snapshots = assembly.snapshots.filter((snapshot) => !context.knownSnapshots.has(snapshot.sha256));
   const prompt: Entry = {
@@ -99,10 +107,11 @@ export async function startTurn(context: TurnContext, found: Claimed, held: Held
   if (orphan !== undefined) hideOrphans(context, claim, transcript, past.orphans);
   transcript.push(prompt);
   context.onCommit(session.id, 'progress');
-  const { request, failure } = assembly;
+  const { request } = assembly;
+  const failure = assembly.failure ?? harness.failure;
   const requests = new RequestView(
     transcript,
-    await viewRules(context, { view, promptSeq: prompt.seq, model: request.model }),
+    await viewRules(context, { view, promptSeq: prompt.seq, model: modelName(request) }),
   );
   if (failure === null) tellLlmInput(context, material, { request, prompt: assembly.prompt.text, view: requests });
   return {

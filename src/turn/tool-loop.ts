@@ -3,8 +3,9 @@
 // have no results yet.
 import { toolUsesOf, type ToolUseBlock } from '../core/content.ts';
 import type { NewEvent } from '../store/events.ts';
-import { askModel, type Answered } from './ask-model.ts';
+import type { Answered } from './ask-model.ts';
 import type { TurnContext } from './context.ts';
+import { nextAnswer } from './harness.ts';
 import { modelEnded } from './model-events.ts';
 import {
   beginTools,
@@ -37,7 +38,7 @@ export async function runToolLoop(context: TurnContext, turn: RunningTurn): Prom
     if (turn.progress.steps >= turn.agent.maxSteps) {
       throw new TurnFailed('max_steps', `The turn took ${turn.agent.maxSteps} steps without coming to an end.`);
     }
-    const answered = await askModel(context, turn);
+    const answered = await nextAnswer(context, turn);
     const { answer } = answered;
     const calls = toolUsesOf(answer.content);
     if (calls.length === 0) return { kind: 'answered', answered };

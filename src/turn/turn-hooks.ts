@@ -1,6 +1,7 @@
 // Where plugins come into a turn: what they are told of it, and what becomes of what they want. Their results are part of what the
 // opening of the turn commits, so a retry after a crash finds them and runs no hook again.
 import { channelOf, type InboundMessage } from '../core/inbound.ts';
+import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { ModelMessage } from '../core/model-request.ts';
 import { NO_CHANGES, type PromptChanges } from '../core/plugins/prompt-changes.ts';
 import { joinParts, type PromptPart } from '../core/prompt/prompt-parts.ts';
@@ -50,7 +51,7 @@ export function tellLlmInput(
     {
       runId: facts.runId,
       sessionId: facts.sessionId,
-      provider: 'anthropic',
+      provider: request.provider ?? DEFAULT_PROVIDER,
       model: request.model,
       systemPrompt: request.system.map(({ text }) => text).join('\n'),
       prompt,

@@ -57,7 +57,8 @@ describe('a poll that somebody asks for', () => {
     await rig.work('main');
     await rig.post('/v1/sessions/main/messages', { text: 'Which number? [[reply: It was seven.]]' });
     await rig.work('main');
-    const sent = JSON.stringify(rig.turns.scripted.requests.at(-1)?.body);
+    const request = rig.turns.scripted.requests.at(-1)?.body as { messages: unknown };
+    const sent = JSON.stringify(request.messages);
     expect(sent).toContain('Remember seven.');
     expect(sent).not.toContain('Read HEARTBEAT.md');
     expect(sent).not.toContain('HEARTBEAT_OK');

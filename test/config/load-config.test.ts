@@ -88,6 +88,7 @@ describe('without a file and with an empty environment', () => {
       orphanedPrompts: 'hide',
       resetTriggers: ['/new', '/reset'],
       reset: { mode: 'none', atHour: 4, idleMinutes: 60 },
+      agentToAgent: { maxPingPongTurns: 5 },
     });
     expect(config.workspace).toEqual({
       path: join(cwd, '.holdfast/workspace'),
@@ -102,7 +103,7 @@ describe('without a file and with an empty environment', () => {
         'MEMORY.md',
       ],
     });
-    expect(config.cron).toEqual({ enabled: true, misfire: 'run_once', maxCatchUp: 5 });
+    expect(config.cron).toEqual({ enabled: true, misfire: 'run_once', maxCatchUp: 5, jobs: [] });
     expect(config.tools.loopDetection.unknownToolThreshold).toBe(3);
     expect(config.limits.bodyBytes).toBe(1_048_576);
     expect(config.shutdown.graceMs).toBe(30_000);

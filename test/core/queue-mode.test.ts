@@ -55,6 +55,13 @@ describe('selectInputs', () => {
     expect(taken([input(1), input(2, { kind: 'announcement' }), input(3)])).toEqual([1]);
   });
 
+  test('announcements of one route share a turn, among themselves', () => {
+    const announced = { kind: 'announcement', mode: null } as const;
+    expect(taken([input(1, announced), input(2, announced), input(3)])).toEqual([1, 2]);
+    expect(taken([input(1, announced), input(2, { ...announced, route: 'other' })])).toEqual([1]);
+    expect(taken([input(1, { ...announced, mode: 'steer' }), input(2, announced)])).toEqual([1, 2]);
+  });
+
   test('a message that steered or interrupted and found no turn any more is taken like a collected one', () => {
     expect(taken([input(1), input(2, { mode: 'interrupt' }), input(3, { mode: 'steer' })])).toEqual([1, 2, 3]);
   });

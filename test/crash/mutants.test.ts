@@ -8,7 +8,10 @@ import type { HeldBytes } from '../servers/round-trips.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import type { StrikePoint } from './rig/fault.ts';
 import { makeMutant, type SourceChange } from './rig/mutant.ts';
+import { SCENARIOS } from './rig/scenarios.ts';
 import { nameOf, strike } from './rig/strike.ts';
+import type { AnyPoint } from './rig/strike-any.ts';
+import { strikeScenario } from './rig/strike-scenario.ts';
 
 interface Safeguard {
   name: string;
@@ -87,6 +90,40 @@ const safeguards: Safeguard[] = [
   },
 ];
 
+interface FamilySafeguard extends Omit<Safeguard, 'points'> {
+  scenario: string;
+  point: AnyPoint;
+}
+
+const familySafeguards: FamilySafeguard[] = [
+  {
+    name: 'the cause of a spawn',
+    changes: [
+      {
+        file: 'workers/sessions-port.ts',
+        find: 'family.spawn({ sessionKey, turnId, causeKey: `call:${idempotencyKey}` }, request)',
+        replace: 'family.spawn({ sessionKey, turnId, causeKey: null }, request)',
+      },
+    ],
+    scenario: 'spawn with two children',
+    point: { fault: 'kill', when: 'after', kind: 'spawn', ordinal: 1 },
+    says: /runs were spawned twice/,
+  },
+  {
+    name: 'the announcement beside the end',
+    changes: [
+      {
+        file: 'src/store/subagent-ends.ts',
+        find: 'from judged_end where session_id is not null${more',
+        replace: 'from judged_end where false${more',
+      },
+    ],
+    scenario: 'spawn with two children',
+    point: { fault: 'kill', when: 'after', kind: 'finish-turn', ordinal: 1 },
+    says: /is announced 0 times/,
+  },
+];
+
 const isWanted = process.env['HOLDFAST_CRASH_SWEEP'] === 'mutants';
 
 describe.runIf(isWanted)('without', () => {
@@ -101,6 +138,23 @@ describe.runIf(isWanted)('without', () => {
         expect(report.isReached, nameOf(point)).toBe(true);
         expect(report.violations.join('\n'), nameOf(point)).toMatch(says);
       }
+    } finally {
+      await rig?.close();
+      await testDatabase.drop();
+      mutant.remove();
+    }
+  });
+
+  test.each(familySafeguards)('$name, the sweep of families turns red', async ({ changes, scenario, point, says }) => {
+    const mutant = makeMutant(changes);
+    const testDatabase = await withTestDatabase();
+    let rig: CrashRig | null = null;
+    try {
+      rig = await startCrashRig({ databaseUrl: testDatabase.url, rootDir: mutant.rootDir });
+      const played = SCENARIOS.find(({ name }) => name === scenario);
+      if (played === undefined) throw new Error(`There is no scenario "${scenario}".`);
+      const report = await strikeScenario(rig, played, point);
+      expect(report.violations.join('\n')).toMatch(says);
     } finally {
       await rig?.close();
       await testDatabase.drop();

@@ -232,3 +232,35 @@ describe('an error names the plugin and what is wrong', () => {
     expect(() => lateApi.on('llm_input', () => undefined)).toThrow('on("llm_input") came after register() was over');
   });
 });
+
+describe('a transport', () => {
+  const transport = (provider: string, more = '') =>
+    `export function register(api) { api.registerTransport({ name: 'own', provider: '${provider}', send() {}, ${more} }); }`;
+
+  test('serves the provider that it names', async () => {
+    const { transports } = await load([await aModule(transport('local')), await aModule(transport('gateway'))]);
+    expect(transports.map(({ name, provider }) => `${name} ${provider}`)).toEqual(['own local', 'own gateway']);
+    expect((await load([])).transports).toEqual([]);
+  });
+
+  test.each([
+    [`{ name: 'own', provider: 'local' }`, 'send: must be a function'],
+    [`{ name: 'own', provider: 'Local/x', send() {} }`, 'provider: 1 to 64 of a-z 0-9 _ -'],
+    [`{ provider: 'local', send() {} }`, 'name: '],
+    ['3', 'value: '],
+  ])('%s is refused', async (value, fault) => {
+    const name = await aModule(`export function register(api) { api.registerTransport(${value}); }`);
+    await expect(load([name])).rejects.toThrow(`registerTransport: ${fault}`);
+  });
+
+  test('is the only one of its provider', async () => {
+    const names = [await aModule(transport('local')), await aModule(transport('local'))];
+    await expect(load(names)).rejects.toThrow('another plugin serves the provider "local", too');
+  });
+
+  test('is left out for a plugin that may not put words into prompts', async () => {
+    const name = await aModule(`export const id = 'quiet'; ${transport('local')}`);
+    const { transports } = await load([name], { quiet: { hooks: { allowPromptInjection: false } } });
+    expect(transports).toEqual([]);
+  });
+});

@@ -11,7 +11,7 @@ import { createEnsureSession } from '../../src/store/sessions.ts';
 import { fireDueCrons, settleEndedFires } from '../../workers/schedule-crons.ts';
 import type { HeartbeatParts } from '../../workers/schedule-heartbeats.ts';
 
-export const silent = createLogger({ level: 'silent', format: 'json', name: 'test' });
+const silent = createLogger({ level: 'silent', format: 'json', name: 'test' });
 
 /** The configuration of no file, with changes. */
 export function configWith(change: (config: Config) => Partial<Config> = () => ({})): Config {

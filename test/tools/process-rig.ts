@@ -77,7 +77,7 @@ export async function createProcessRig() {
 
 /** The id that an outcome of exec names. */
 export function idOf({ content }: ToolOutcome): string {
-  const [id] = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(String(content)) ?? [];
+  const [id] = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(JSON.stringify(content)) ?? [];
   if (id === undefined) throw new Error(`No process is named in ${JSON.stringify(content)}.`);
   return id;
 }

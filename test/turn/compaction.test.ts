@@ -34,10 +34,17 @@ interface Message {
 let databases: Awaited<ReturnType<typeof withTestDatabase>>[] = [];
 let rigs: TurnRig[] = [];
 
-async function rigOf(defaults: object, more: { windowTokens?: number; leaseMs?: number } = {}): Promise<TurnRig> {
+async function rigOf(
+  defaults: object,
+  { settings, ...more }: { windowTokens?: number; leaseMs?: number; settings?: object } = {},
+): Promise<TurnRig> {
   const database = await withTestDatabase();
   databases.push(database);
-  const rig = await createTurnRig(database.url, { tools: [bulky], settings: { agents: { defaults } }, ...more });
+  const rig = await createTurnRig(database.url, {
+    tools: [bulky],
+    settings: { agents: { defaults }, ...settings },
+    ...more,
+  });
   rigs.push(rig);
   await mkdir(rig.config.workspace.path, { recursive: true });
   await writeFile(join(rig.config.workspace.path, 'AGENTS.md'), rules);
@@ -262,6 +269,20 @@ describe('in a small window', () => {
     expect(requestsOf(rig, 'empty').map(({ isSummary }) => isSummary)).toEqual([true, true, false]);
   });
 
+  test.each([
+    ['content_filter', 'model_stopped_sensitive'],
+    ['mystery', 'unhandled_stop_reason'],
+    ['refusal', 'model_refused'],
+  ])('an answer that ends with %s is no summary, whatever it says', async (reason, code) => {
+    const name = `ended-${reason.replace('_', '-')}`;
+    expect(await converse(name, `<<stop: ${reason}>> `)).toMatchObject({ status: 'answered', reply: 'Done.' });
+    expect(await compactionsOf(rig, name)).toMatchObject([
+      { status: 'failed', attempt: 1, error: { code } },
+      { status: 'failed', attempt: 2, error: { code } },
+    ]);
+    expect((await entriesOf(rig, name)).every(({ state }) => state === 'active')).toBe(true);
+  });
+
   test('a stop reaches a compaction at once, and ends the turn (G24)', async () => {
     await seedHistory(rig, 'stopped', { turns: 10, tokens: 17_000, first: '<<stall: after=0>> ' });
     const worker = rig.worker();
@@ -277,7 +298,8 @@ describe('in a small window', () => {
 
   test('the model that condenses can be another one', async () => {
     const model = 'anthropic/claude-haiku-4-5';
-    const cheap = await rigOf({ ...small, compaction: { ...small.compaction, model } });
+    const settings = { diagnostics: { payloadLog: { enabled: true } } };
+    const cheap = await rigOf({ ...small, compaction: { ...small.compaction, model } }, { settings });
     await seedHistory(cheap, 'cheap', { turns: 10, tokens: 17_000 });
     const worker = cheap.worker();
     await cheap.send('cheap', 'Go on. [[reply: Done.]]');
@@ -285,6 +307,16 @@ describe('in a small window', () => {
     worker.stop();
     const models = cheap.scripted.requests.map(({ body }) => (body as { model: string }).model);
     expect(models).toEqual(['claude-haiku-4-5', 'claude-sonnet-4-5']);
+    // The log of payloads knows whose calls both are.
+    const log = join(cheap.config.runtime.dataDir, 'payloads.jsonl');
+    const [turn] = await cheap.rows('select id from holdfast.turns');
+    const linesOf = async () => (await readFile(log, 'utf8').catch(() => '')).trim().split('\n');
+    await expect.poll(async () => (await linesOf()).length).toBe(2);
+    const lines = await linesOf();
+    const about = lines.map((line) => JSON.parse(line) as { callId?: string; sessionKey?: string });
+    expect(new Set(about.map(({ callId, sessionKey }) => `${sessionKey} ${callId}`))).toEqual(
+      new Set([1, 2].map((call) => `agent:main:cheap ${turn?.['id'] as string}:model:${call}`)),
+    );
   });
 
   test('a workspace file that the requests have lost is back in those of the next turn', async () => {

@@ -109,6 +109,7 @@ export async function createTurnRig(
         clock: systemClock,
         logger,
         endpoint: { apiKey: 'test', baseUrl: scripted.url },
+        transports: plugins.transports,
       }),
       tools: [...(more.tools ?? options.tools ?? []), ...plugins.tools],
       plugins,

@@ -31,6 +31,7 @@ function reconcilerOf(
     doorbell,
     logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
     reconcileMs: more.reconcileMs ?? 20,
+    modes: { mode: 'collect', byChannel: {} },
     stillWaiting: more.stillWaiting ?? (() => Promise.resolve(new Set())),
   });
 }

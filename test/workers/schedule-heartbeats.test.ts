@@ -34,6 +34,7 @@ afterAll(async () => {
 beforeEach(async () => {
   await rig.database.views.query('delete from holdfast.heartbeats');
   await rig.database.views.query('delete from holdfast.heartbeat_states');
+  await settleSessions();
 });
 
 let agents = 0;
@@ -134,7 +135,7 @@ test('what a dead scheduler had taken is made by another one, once', async () =>
   expect(await rig.rows('select status from holdfast.heartbeats')).toEqual([{ status: 'fired' }]);
   expect(
     await rig.rows(`select id from holdfast.inbox where kind = 'heartbeat' and status = 'waiting' and cause_key = $1`, [
-      `heartbeat:${(await lastPoll())['id']}`,
+      `heartbeat:${String((await lastPoll())['id'])}`,
     ]),
   ).toHaveLength(1);
 });
@@ -271,6 +272,16 @@ describe('the gate', () => {
     });
     expect(agentId).toBe(config.agents.list[0]?.id);
   });
+});
+
+test('what this scheduler took and was not told of is made by its next round', async () => {
+  const { config } = await configOf({});
+  const parts = schedulerParts(rig.database, config);
+  await syncHeartbeats(parts, await readDatabaseTime(rig.database));
+  await makeDue();
+  await claimPolls(rig.database, { owner: parts.owner, leaseMs: 60_000, ids: [newId<string>()] });
+  await makeDuePolls(parts);
+  expect(await rig.rows('select status from holdfast.heartbeats')).toEqual([{ status: 'fired' }]);
 });
 
 test('a thousand idle agents with a gate that does not change ask no model', async () => {

@@ -4,6 +4,7 @@ import * as answers from './answers.ts';
 import * as crons from './crons.ts';
 import { inboundMessage } from './inbound-message.ts';
 import { modelRequest } from './model-requests.ts';
+import * as subagents from './subagents.ts';
 import * as transcripts from './transcripts.ts';
 import * as views from './views.ts';
 
@@ -28,8 +29,11 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   SessionPatch: views.sessionPatch,
   Settled: answers.settled,
   Span: views.span,
+  Spawned: subagents.spawned,
+  SpawnRequest: subagents.spawnRequest,
   Stats: views.stats,
   Step: views.step,
+  Subagent: subagents.subagent,
   SystemEvent: views.systemEvent,
   Transcript: transcripts.transcript,
   Turn: views.turn,

@@ -1,7 +1,7 @@
 // The body of an inbound message on the wire, and what it becomes inside. Unknown fields are refused; times may be ISO 8601 or
 // epoch milliseconds and are milliseconds inside.
 import { z } from 'zod';
-import { QUEUE_MODES, THINKING_LEVELS } from '../../config/config-type.ts';
+import { QUEUE_MODES, THINKING_LEVELS } from '../../config/choices.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
 
 /** Names, ids and labels; texts are bounded by the body alone. */

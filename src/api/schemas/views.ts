@@ -1,6 +1,6 @@
 // What the API answers, for the document and for the tests, which hold every answer against it. The types are those of the views.
 import { z } from 'zod';
-import { LANES, QUEUE_DROPS, QUEUE_MODES, THINKING_LEVELS } from '../../config/config-type.ts';
+import { LANES, QUEUE_DROPS, QUEUE_MODES, THINKING_LEVELS } from '../../config/choices.ts';
 import type { SessionFacts } from '../../store/session-facts.ts';
 import { DEAD_LETTER_STATES, type DeadLetterGroupView, type DeadLetterView } from '../../store/views/dead-letters.ts';
 import { DELIVERY_STATUSES, type DeliveryView } from '../../store/views/deliveries.ts';

@@ -33,6 +33,8 @@ interface PlayedChapter {
   id: string;
   title: string;
   ms: number;
+  /** What it has shown; null when it has not, because a check did not hold or it was not played to its end. */
+  proven: string | null;
   checks: { ok: boolean; text: string; detail?: unknown }[];
 }
 
@@ -78,7 +80,13 @@ export async function runDemo(terminal: Terminal): Promise<ExitCode> {
 
 async function playAll(manager: StageManager, progress: Progress, document: DemoDocument): Promise<DemoNumbers> {
   const stage = await manager.setUp(progress);
-  const record: DemoRecord = { messageIds: [], doubledEffects: 0, recoveryMs: null, rescuedTurnId: null };
+  const record: DemoRecord = {
+    inputs: new Map(),
+    turnEnds: new Map(),
+    doubledEffects: 0,
+    recoveryMs: null,
+    rescuedTurnId: null,
+  };
   const sceneOf = (played: PlayedChapter): Scene => ({
     stage,
     progress,
@@ -89,17 +97,33 @@ async function playAll(manager: StageManager, progress: Progress, document: Demo
       if (!isTrue) document.failures.push(`${played.title}: ${text}`);
     },
   });
-  const play = async <Value>(id: string, title: string, work: (scene: Scene) => Promise<Value>): Promise<Value> => {
+  const play = async <Value>({ id, title, proves, work }: Part<Value>): Promise<Value> => {
     const startedAtMs = performance.now();
-    const played: PlayedChapter = { id, title, ms: 0, checks: [] };
+    const played: PlayedChapter = { id, title, ms: 0, proven: null, checks: [] };
     document.chapters.push(played);
     progress.title(title);
     const value = await work(sceneOf(played));
     played.ms = Math.round(performance.now() - startedAtMs);
+    if (played.checks.every(({ ok }) => ok)) played.proven = proves;
     return value;
   };
-  for (const [index, { id, title, play: work }] of CHAPTERS.entries()) await play(id, `${index + 1}. ${title}`, work);
-  return play('numbers', 'In the end', countUp);
+  for (const [index, { id, title, proves, play: work }] of CHAPTERS.entries()) {
+    await play({ id, title: `${index + 1}. ${title}`, proves, work });
+  }
+  return play({
+    id: 'numbers',
+    title: 'In the end',
+    proves: 'nothing is missing, nothing is there twice',
+    work: countUp,
+  });
+}
+
+/** A chapter, or the count at the end. */
+interface Part<Value> {
+  id: string;
+  title: string;
+  proves: string;
+  work: (scene: Scene) => Promise<Value>;
 }
 
 /** What went wrong, with what the processes said. */
@@ -110,7 +134,8 @@ function fail(document: DemoDocument, manager: StageManager, terminal: Terminal,
   for (const line of manager.logs()) terminal.error(line);
 }
 
-function report({ ok, ms, numbers, failures }: DemoDocument, terminal: Terminal): void {
+function report({ ok, ms, chapters, numbers, failures }: DemoDocument, terminal: Terminal): void {
+  if (chapters.length > 0) reportChapters(chapters, terminal);
   if (numbers !== null) {
     const { messages, turns, modelCalls, toolCalls, lost, doubled, recoveryMs } = numbers;
     terminal.print('');
@@ -128,6 +153,29 @@ function report({ ok, ms, numbers, failures }: DemoDocument, terminal: Terminal)
   terminal.print(terminal.paint('bold', 'Next'));
   const width = Math.max(...NEXT.map(({ command }) => command.length));
   for (const { command, does } of NEXT) terminal.print(`  ${command.padEnd(width)}  ${terminal.paint('dim', does)}`);
+}
+
+/** What was shown, chapter by chapter. */
+function reportChapters(chapters: readonly PlayedChapter[], terminal: Terminal): void {
+  terminal.print('');
+  terminal.table<PlayedChapter>(
+    [
+      {
+        title: 'CHAPTER',
+        value: ({ id, proven }) => `${proven === null ? '✘' : '✔'} ${id}`,
+        style: ({ proven }) => (proven === null ? 'red' : undefined),
+      },
+      { title: 'PROVEN', value: ({ proven, checks }) => proven ?? missing(checks) },
+      { title: 'CHECKS', value: ({ checks }) => String(checks.length), align: 'right', dropOrder: 2 },
+      { title: 'TOOK', value: ({ ms }) => formatMs(ms), align: 'right', dropOrder: 1 },
+    ],
+    chapters,
+  );
+}
+
+function missing(checks: PlayedChapter['checks']): string {
+  const fallen = checks.find(({ ok }) => !ok);
+  return fallen === undefined ? 'not played to its end' : `not so: ${fallen.text}`;
 }
 
 /** Ctrl-C and its likes, and the limit of time, stop the demo; what it has started is still ended in order. */

@@ -96,7 +96,8 @@ function reportSettled(answer: SettledAnswer, how: { wasStreamed: boolean; termi
   return reportEnd(answer.message, answer.turn, terminal);
 }
 
-function reportEnd(message: MessageAnswer, turn: TurnAnswer | null, terminal: Terminal): ExitCode {
+/** Notes an end that is no answer, with its reason; answers with the exit code that says the same. */
+export function reportEnd(message: MessageAnswer, turn: TurnAnswer | null, terminal: Terminal): ExitCode {
   const reason = errorText(message.error) ?? errorText(turn?.error) ?? 'no reason given';
   const look = message.turnId === null ? '' : `\nFix: see what happened with "holdfast turns show ${message.turnId}"`;
   switch (message.status) {

@@ -1,4 +1,4 @@
-// `holdfast sessions`: the conversations, one of them, what was said in it, and how to stop it.
+// `holdfast sessions`: the conversations, one of them, what was said in it, and how to stop it; see `transcripts.ts` for the other verbs.
 import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
 import type { ContentAnswer, EntryAnswer, ListAnswer, SessionAnswer } from '../api-types.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';

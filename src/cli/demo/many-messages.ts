@@ -1,12 +1,12 @@
 // Chapter: many messages to several sessions in the same moment, each sent twice as a bad network would. Each makes a tool write its
 // number into a file: the file says whether a message was lost or answered twice.
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { AcceptedAnswer, EntryAnswer, ListAnswer, MessageAnswer } from '../api-types.ts';
+import type { AcceptedAnswer, MessageAnswer } from '../api-types.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { EventWatch } from './event-watch.ts';
 import { sendMessage } from './play-message.ts';
+import { entriesOf, textOf } from './transcript.ts';
+import { linesOf } from './workspace-lines.ts';
 
 const MESSAGES = 20;
 const SESSIONS = 7;
@@ -15,6 +15,7 @@ const FILE = 'numbers.log';
 export const manyMessages: Chapter = {
   id: 'many-messages',
   title: `${MESSAGES} messages to ${SESSIONS} sessions at once, each sent twice`,
+  proves: 'accepted once, answered once, in order, however often sent',
   play: playManyMessages,
 };
 
@@ -29,7 +30,7 @@ async function playManyMessages(scene: Scene): Promise<void> {
   const watch = await EventWatch.open(stage.api, { types: 'message.settled' }, stage.signal);
   const step = progress.begin('sending');
   const sent = await Promise.all(Array.from({ length: MESSAGES }, (_, index) => sendTwice(scene, index + 1)));
-  record.messageIds.push(...sent.map(idOf));
+  for (const each of sent) record.inputs.set(idOf(each), 'answered');
   const open = new Set(sent.map(idOf));
   while (open.size > 0) {
     step.update(`${MESSAGES - open.size} of ${MESSAGES} are answered`);
@@ -48,7 +49,7 @@ async function playManyMessages(scene: Scene): Promise<void> {
     'each is answered',
     messages,
   );
-  const numbers = (await readFile(join(stage.workspaceDir, FILE), 'utf8')).trimEnd().split('\n').map(Number);
+  const numbers = (await linesOf(scene, FILE)).map(Number);
   record.doubledEffects += numbers.length - new Set(numbers).size;
   check(
     numbers.toSorted((a, b) => a - b).join() === sent.map(({ n }) => n).join(),
@@ -74,12 +75,12 @@ function idOf({ answers }: Sent): string {
 }
 
 /** Each message is in one prompt of its session, in the order in which they were accepted. */
-async function checkTranscripts({ stage, check, record }: Scene, sent: readonly Sent[]): Promise<void> {
+async function checkTranscripts(scene: Scene, sent: readonly Sent[]): Promise<void> {
+  const { check, record } = scene;
   const bySession = Map.groupBy(sent, ({ sessionKey }) => sessionKey);
   const comparisons = await Promise.all(
     Array.from(bySession, async ([sessionKey, messages]) => {
-      const { items } = await stage.read<ListAnswer<EntryAnswer>>(`/v1/sessions/${sessionKey}/transcript?limit=200`);
-      const prompts = items.filter((entry) => entry.kind === 'prompt').map((entry) => JSON.stringify(entry.content));
+      const prompts = (await entriesOf(scene, sessionKey)).filter(({ kind }) => kind === 'prompt').map(textOf);
       const said = [...prompts.join('\n').matchAll(/Message (\d+) of/g)].map((match) => Number(match[1]));
       const inOrder = messages.toSorted((one, other) => seqOf(one) - seqOf(other)).map(({ n }) => n);
       return { sessionKey, said, inOrder };

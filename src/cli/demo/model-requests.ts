@@ -6,6 +6,7 @@ import type { Chapter, Scene } from './chapter.ts';
 export const modelRequests: Chapter = {
   id: 'model-requests',
   title: 'What the model was sent, call by call',
+  proves: 'every request is derived from the journal, byte for byte',
   play: playModelRequests,
 };
 

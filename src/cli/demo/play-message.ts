@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AcceptedAnswer, MessageAnswer, TurnAnswer } from '../api-types.ts';
 import type { LiveEvent } from '../event-stream.ts';
+import { isOpen } from '../wait-until-settled.ts';
 import type { Scene } from './chapter.ts';
 import { EventWatch } from './event-watch.ts';
 import type { LiveStep } from './progress.ts';
@@ -37,7 +38,7 @@ export async function playMessage(scene: Scene, options: PlayOptions): Promise<P
     const idempotencyKey = randomUUID();
     progress.say('user', script.text);
     const accepted = await sendMessage(scene, { sessionKey, text: messageTextOf(script), idempotencyKey });
-    record.messageIds.push(accepted.message.id);
+    record.inputs.set(accepted.message.id, 'answered');
     const events = await showUntilEnded(scene, watch, options);
     const message = await stage.read<MessageAnswer>(`/v1/messages/${accepted.message.id}`);
     const turn = await stage.read<TurnAnswer>(`/v1/turns/${message.turnId}`);
@@ -47,17 +48,41 @@ export async function playMessage(scene: Scene, options: PlayOptions): Promise<P
   }
 }
 
+export interface SentMessage {
+  sessionKey: string;
+  text: string;
+  idempotencyKey: string;
+  /** Further fields of the message. */
+  more?: { mode?: 'steer' | 'interrupt'; deliver?: { url: string } };
+}
+
 /** Posts a message; resolves when it is committed. */
 export async function sendMessage(
   { stage }: Scene,
-  { sessionKey, text, idempotencyKey }: { sessionKey: string; text: string; idempotencyKey: string },
+  { sessionKey, text, idempotencyKey, more = {} }: SentMessage,
 ): Promise<AcceptedAnswer> {
   const { body } = await stage.api.request<AcceptedAnswer>('POST', `/v1/sessions/${sessionKey}/messages`, {
-    body: { text },
+    body: { text, ...more },
     headers: { 'idempotency-key': idempotencyKey },
     signal: stage.signal,
   });
   return body;
+}
+
+/** The message when it has come to its end, whenever that is. */
+export async function settledMessage({ stage }: Scene, sessionKey: string, id: string): Promise<MessageAnswer> {
+  const query = { session: sessionKey, types: 'message.settled' };
+  const watch = await EventWatch.open(stage.api, query, stage.signal);
+  try {
+    for (;;) {
+      // The first look comes after the stream is open: an end is seen here or there.
+      const message = await stage.read<MessageAnswer>(`/v1/messages/${id}`);
+      if (!isOpen(message)) return message;
+      while ((await watch.next()).data['messageId'] !== id);
+    }
+  } finally {
+    watch.close();
+  }
 }
 
 async function showUntilEnded(scene: Scene, watch: EventWatch, { script, show }: PlayOptions): Promise<LiveEvent[]> {

@@ -39,7 +39,11 @@ Keep accounts in plain text files. Never book anything twice: when in doubt, loo
 `;
 
 /** A demo that is stopped in the middle of a long tool call does not wait for it. */
-const CONFIG = { shutdown: { graceMs: 3000 } };
+const CONFIG = {
+  shutdown: { graceMs: 3000 },
+  // What a heartbeat finds is told where the last message of the session wanted its answer.
+  agents: { defaults: { heartbeat: { target: 'last' } } },
+};
 
 export class StageManager {
   readonly dataDir: string;
@@ -135,9 +139,10 @@ export class StageManager {
     return started;
   }
 
+  /** Each is a scheduler, too: whoever looks at the clock, a tick comes once. */
   async #startWorker(name: string, modelUrl: string): Promise<DemoProcess> {
     const env = { ANTHROPIC_BASE_URL: modelUrl, ANTHROPIC_API_KEY: 'scripted' };
-    const worker = this.#start(name, ['start', '--roles', 'worker'], env);
+    const worker = this.#start(name, ['start', '--roles', 'worker,scheduler'], env);
     // The last of the lines that it prints when it takes jobs.
     await worker.says(/^model /);
     return worker;

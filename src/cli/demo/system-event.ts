@@ -1,14 +1,16 @@
 // Chapter: a fact that reaches a session from outside waits for the next prompt, stands in it once, and in no other.
-import type { EntryAnswer, ListAnswer } from '../api-types.ts';
+import type { ListAnswer } from '../api-types.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { playMessage } from './play-message.ts';
 import { HOME_SESSION } from './tool-loop.ts';
+import { entriesOf, promptOf } from './transcript.ts';
 
 const FACT = 'The nightly backup has finished: 412 files, no errors.';
 
 export const systemEvent: Chapter = {
   id: 'system-event',
   title: 'A system event waits for the next prompt',
+  proves: 'a fact from outside stands in exactly one prompt',
   play: playSystemEvent,
 };
 
@@ -53,9 +55,5 @@ async function playSystemEvent(scene: Scene): Promise<void> {
 /** A message and its reply; answers with the prompt that was made of it. */
 async function ask(scene: Scene, text: string, reply: string): Promise<{ turnId: string; prompt: string }> {
   const { turn } = await playMessage(scene, { sessionKey: HOME_SESSION, script: { text, steps: [], reply } });
-  const path = `/v1/sessions/${HOME_SESSION}/transcript?limit=200`;
-  const { items } = await scene.stage.read<ListAnswer<EntryAnswer>>(path);
-  const prompt = items.find((entry) => entry.turnId === turn.id && entry.kind === 'prompt');
-  const blocks = typeof prompt?.content === 'string' ? [] : (prompt?.content ?? []);
-  return { turnId: turn.id, prompt: blocks.map((block) => block.text ?? '').join('\n') };
+  return { turnId: turn.id, prompt: promptOf(await entriesOf(scene, HOME_SESSION), turn.id) };
 }

@@ -4,11 +4,8 @@
 //
 // What decides the moment is what happens, never the clock: the event that the third call began, and its line in the file. So the
 // charge is booked and Holdfast cannot know it: the worst moment there is.
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { EntryAnswer, ListAnswer, TurnAnswer } from '../api-types.ts';
+import type { TurnAnswer } from '../api-types.ts';
 import type { LiveEvent } from '../event-stream.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import type { DemoProcess } from './demo-process.ts';
@@ -16,15 +13,14 @@ import { playMessage, type LiveCall } from './play-message.ts';
 import { formatMs } from './progress.ts';
 import type { ScriptedMessage, ScriptedStep } from './script.ts';
 import { LEASE_MS } from './stage.ts';
+import { entriesOf } from './transcript.ts';
+import { awaitLine, linesOf } from './workspace-lines.ts';
 
 const SESSION = 'demo:accounts';
 const FILE = 'charges.log';
 /** The step in which the worker dies. Its command would go on for long, so that it surely is in the middle of it. */
 const FATAL_STEP = 3;
 const FATAL_COMMAND_SECONDS = 30;
-/** Between the event that the call began and its line in the file: the start of a shell. */
-const LINE_MS_MAX = 20_000;
-const LOOK_MS = 5;
 
 const charge = (invoice: number, then = ''): ScriptedStep => ({
   name: 'exec',
@@ -49,6 +45,7 @@ const SCRIPT: ScriptedMessage = {
 export const takeOver: Chapter = {
   id: 'take-over',
   title: 'A worker is killed in the middle of a tool loop; another finishes the turn',
+  proves: 'SIGKILL in mid-call: the turn is finished, nothing done twice',
   play: playTakeOver,
 };
 
@@ -99,7 +96,7 @@ async function showKill(
   if (kill.victim === null) {
     if (event.type !== 'tool.started' || event.data['step'] !== FATAL_STEP) return false;
     live.step = progress.begin(SCRIPT.steps[FATAL_STEP - 1]?.label ?? '');
-    await lineOf(scene, FATAL_STEP);
+    await awaitLine(scene, FILE, `invoice ${FATAL_STEP} `);
     kill.victim = await workerOf(scene, workers, event.turnId);
     kill.atMs = performance.now();
     await kill.victim.kill();
@@ -121,15 +118,6 @@ async function showKill(
   return event.type === 'tool.ended';
 }
 
-/** Resolves when the charge stands in the file. */
-async function lineOf({ stage }: Scene, invoice: number): Promise<void> {
-  const deadlineMs = performance.now() + LINE_MS_MAX;
-  while (!(await readFile(join(stage.workspaceDir, FILE), 'utf8').catch(() => '')).includes(`invoice ${invoice} `)) {
-    if (performance.now() > deadlineMs) throw new Error(`invoice ${invoice} was not charged within ${LINE_MS_MAX} ms`);
-    await delay(LOOK_MS, undefined, { signal: stage.signal });
-  }
-}
-
 /** The process that runs the turn: its name in the API is host, process and a number. */
 async function workerOf({ stage }: Scene, workers: DemoProcess[], turnId: string | null): Promise<DemoProcess> {
   const { worker } = await stage.read<TurnAnswer>(`/v1/turns/${turnId}`);
@@ -138,8 +126,9 @@ async function workerOf({ stage }: Scene, workers: DemoProcess[], turnId: string
   return found;
 }
 
-async function checkFile({ check, stage, record }: Scene, workers: DemoProcess[], { victim }: Kill): Promise<void> {
-  const lines = (await readFile(join(stage.workspaceDir, FILE), 'utf8')).trimEnd().split('\n');
+async function checkFile(scene: Scene, workers: DemoProcess[], { victim }: Kill): Promise<void> {
+  const { check, record } = scene;
+  const lines = await linesOf(scene, FILE);
   const charges = lines.map((line) => /^invoice (\d) charged by process (\d+)$/.exec(line)?.slice(1).map(Number) ?? []);
   record.doubledEffects += lines.length - new Set(charges.map(([invoice]) => invoice)).size;
   check(
@@ -168,9 +157,9 @@ function checkLedger({ check }: Scene, turn: TurnAnswer): void {
 }
 
 /** The model was told, in the place of a result, that nobody knows. */
-async function checkUnknown({ check, stage, progress }: Scene, turn: TurnAnswer): Promise<void> {
-  const { items } = await stage.read<ListAnswer<EntryAnswer>>(`/v1/sessions/${SESSION}/transcript`);
-  const results = items.flatMap((entry) =>
+async function checkUnknown(scene: Scene, turn: TurnAnswer): Promise<void> {
+  const { check, progress } = scene;
+  const results = (await entriesOf(scene, SESSION)).flatMap((entry) =>
     entry.turnId === turn.id && typeof entry.content !== 'string' ? entry.content : [],
   );
   const unknown = results.filter(

@@ -31,6 +31,7 @@ const SCRIPT: ScriptedMessage = {
 export const toolLoop: Chapter = {
   id: 'tool-loop',
   title: 'A message, a loop of three tools, a reply while it is written',
+  proves: 'real tools, a live reply; sent again, still one message',
   play: playToolLoop,
 };
 

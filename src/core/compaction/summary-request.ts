@@ -22,6 +22,8 @@ const INPUT_CHARS_MIN = 4_000;
 const ASKED_CHARS = 12_000;
 
 export interface SummaryWish {
+  /** Who serves the model; absent: the default provider. */
+  provider?: string;
   /** The provider's model id. */
   model: string;
   /** What goes: an earlier summary first, if there is one. */
@@ -39,6 +41,7 @@ export interface SummaryWish {
 /** The request. Equal wishes give equal bytes; its input never grows beyond the window, whatever the history holds. */
 export function summaryRequest(wish: SummaryWish): ModelRequest {
   return {
+    ...(wish.provider === undefined ? {} : { provider: wish.provider }),
     model: wish.model,
     maxTokens: answerTokensMax(wish.contextTokens),
     system: [{ type: 'text', text: instructionsOf(wish.mayFlush) }],

@@ -15,13 +15,19 @@ type Rule = (folded: FoldedText) => Edit[];
 // Where two rules would change the same place, the first of them does.
 const RULES: readonly Rule[] = [systemLines, exactTags, openTags, contextLabels, ownNotes, ownWarnings];
 
+// Most texts are short, in ASCII, and imitate nothing. What any rule finds holds one of these, in whatever case.
+const MARKS = /\[|system|note|untrusted|metadata|bootstrap/i;
+const PLAIN_ASCII = /^[\t\n\x20-\x7e]*$/;
+
 /**
  * The text with every imitation neutralised. Line breaks become `\n`, letters of the tag block (which nobody sees and models read)
  * are taken out; other characters stay as they are.
  */
 export function neutralise(text: string): string {
+  if (PLAIN_ASCII.test(text) && !MARKS.test(text)) return text;
   const original = text.replace(/\r\n?/g, '\n').replace(TAG_LETTERS, keptFlag);
   const folded = foldText(original);
+  if (!MARKS.test(folded.text)) return original;
   const edits = RULES.flatMap((rule) => rule(folded));
   return edits.length === 0 ? original : applyEdits(original, edits);
 }

@@ -4,9 +4,9 @@ import { MINUTE_MS, SECOND_MS } from './civil-time.ts';
 const RESTS_MS = [30 * SECOND_MS, MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, 60 * MINUTE_MS];
 
 /** After so many failures in a row a cron is switched off, with a notice. */
-export const FAILURES_IN_A_ROW_MAX = 10;
+const FAILURES_IN_A_ROW_MAX = 10;
 /** How often something that is to happen once is tried again when its failure may pass. */
-export const ONE_SHOT_RETRIES_MAX = 3;
+const ONE_SHOT_RETRIES_MAX = 3;
 
 /** Failures that the same try later may not meet again. */
 const PASSING_CODES: ReadonlySet<string> = new Set([

@@ -103,7 +103,12 @@ async function finishTurns(database: Database, ends: TurnEnd[]): Promise<Ending[
   // Purpose: end each turn. Locking: the session rows in the order of their ids, then rows that belong to them.
   const text = `/* finish-turn */
 with ${parts},
-tail as materialized (
+${(outreach?.before ?? [])
+  .map(
+    (part) => `${part},
+`,
+  )
+  .join('')}tail as materialized (
   select tail.*, fence.session_id, fence.turn_id,
     case when tail.hides is not null then (select t.prompt_seq from holdfast.turns t where t.id = fence.turn_id) end as prompt_seq
   from unnest(${tail.join(', ')}) with ordinality

@@ -52,7 +52,8 @@ const OUTREACH_EVENTS = 2_000_000;
 export interface Outreach {
   /** SQL of the further sessions that it locks. */
   also: string;
-  /** CTEs behind `moved`. */
+  /** CTEs in front of `moved`, and behind it. */
+  before: string[];
   parts: string[];
   /** Assignments to the row of the turn's own session. */
   own: string;
@@ -80,6 +81,7 @@ export function outreachOf(values: Values, end: TurnEnd): Outreach {
   const ending = run === undefined ? noEnding(noticed) : endingOf(values, run, noticed);
   return {
     also: `array(select unnest(own.ancestors) from holdfast.sessions own where own.id = any (${own})) || ${noticeColumns[1]}`,
+    before: ending.before,
     parts: [
       ...ending.parts,
       ...PUT_PARTS,
@@ -106,10 +108,11 @@ export function reachedOf(row: { rings_for?: NeededRing[] | null; reached?: Sess
   return { rings: row.rings_for ?? [], sessions: row.reached ?? [] };
 }
 
-type Ended = Pick<Outreach, 'parts' | 'own' | 'events'>;
+type Ended = Pick<Outreach, 'before' | 'parts' | 'own' | 'events'>;
 
 function noEnding(noticed: string): Ended {
   return {
+    before: [],
     parts: [
       `incoming as materialized (${noticed})`,
       'kin_change as materialized (select null::uuid as session_id, 0 as children, 0 as descendants where false)',
@@ -135,15 +138,15 @@ function endingOf(values: Values, run: RunEnd, noticed: string): Ended {
     output: 's.output_tokens + fence.output_tokens',
   };
   return {
-    parts: [
+    before: [
       `ending as materialized (
   select ${endingColumnsSql(totals)}, run_end.status, run_end.result, run_end.error, run_end.is_suppressed, false as is_told
   from unnest(${columns.join(', ')}) as run_end (status, result, error, is_answer, is_suppressed)
   cross join fence join locked s on s.id = fence.session_id join holdfast.subagent_runs run on run.id = s.run_id
   where s.waiting = 0 and (run_end.is_answer or s.live_children = 0)
 )`,
-      ...endRunParts({ mode, byChannel, more: [noticed] }),
     ],
+    parts: endRunParts({ mode, byChannel, more: [noticed] }),
     own: `,
     run_id = case when exists (select from ending where ending.child_id = s.id) then null else s.run_id end,
     archived_at = case when exists (select from ending where ending.child_id = s.id and ending.cleanup = 'delete') then clock_timestamp()

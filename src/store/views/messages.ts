@@ -1,5 +1,6 @@
 // Inbox messages as the outside sees them. The reply is that of the turn that took the message; several messages of one turn
 // have the same one.
+import { announcementText, type Announcement } from '../../core/announcement.ts';
 import { eq, inArray, sql } from '../drizzle.ts';
 import { inbox, sessions, turns } from '../schema.ts';
 import type { StoredDisposition } from '../accept-messages.ts';
@@ -35,6 +36,7 @@ async function viewMessages(db: ViewDatabase, ids: string[]): Promise<MessageVie
       seq: inbox.seq,
       kind: inbox.kind,
       text: sql<string | null>`${inbox.body} ->> 'text'`,
+      announcement: sql<Announcement | null>`${inbox.body} -> 'announcement'`,
       status: inbox.status,
       turnId: inbox.turnId,
       reply: turns.reply,
@@ -48,9 +50,9 @@ async function viewMessages(db: ViewDatabase, ids: string[]): Promise<MessageVie
     .innerJoin(sessions, eq(sessions.id, inbox.sessionId))
     .leftJoin(turns, eq(turns.id, inbox.turnId))
     .where(inArray(inbox.id, ids));
-  return rows.map(({ turnError, commandReply, ...row }) => ({
+  return rows.map(({ turnError, commandReply, announcement, ...row }) => ({
     ...row,
-    text: row.text ?? '',
+    text: announcement === null ? (row.text ?? '') : announcementText(announcement),
     // The table's check allows no other.
     status: row.status as MessageStatus,
     reply: row.status === 'answered' ? (commandReply ?? row.reply) : null,

@@ -125,3 +125,34 @@ describe('neutralise', () => {
     expect(performance.now() - started).toBeLessThan(1500);
   });
 });
+
+test('what is not looked at closely, because it holds no mark of an imitation, would not be changed', () => {
+  const piece = fc.oneof(
+    fc.constantFrom('System:', 'Note: the previous agent run', '(untrusted metadata):', '(metadata, do not treat):'),
+    fc.constantFrom(
+      '⚠️ Bootstrap budget',
+      'Ｓystem',
+      'ι',
+      'I',
+      'l',
+      ' ',
+      '\n',
+      '\r',
+      '[system]',
+      '[',
+      '(',
+      ')',
+      ':',
+      'é',
+    ),
+    fc.string({ maxLength: 5 }),
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+      const text = pieces.join('').replace(/\r+$/, '');
+      // A bracket that imitates nothing has all of it looked at.
+      expect(neutralise(text)).toBe(neutralise(`${text}\n[x]`).slice(0, -4));
+    }),
+    { numRuns: 3000 },
+  );
+});

@@ -22,9 +22,9 @@ export interface TranscriptEntry {
 
 export interface ApiClient {
   /** Posts once. Rejects when there is no answer. */
-  post(session: string, text: string, idempotencyKey: string): Promise<ApiAnswer>;
-  /** Posts and expects 202; returns the message. */
-  send(session: string, text: string): Promise<AcceptedMessage>;
+  post(session: string, text: string, idempotencyKey: string, more?: object): Promise<ApiAnswer>;
+  /** Posts, with further fields of the message, and expects 202; returns the message. */
+  send(session: string, text: string, more?: object): Promise<AcceptedMessage>;
   message(id: string): Promise<AcceptedMessage>;
   /** All entries of the session, oldest first. */
   transcript(session: string): Promise<TranscriptEntry[]>;
@@ -49,16 +49,16 @@ export function openApi(urlOf: () => string, apiKey: string): ApiClient {
       throw new Error(`expected ${status}, got ${answer.status}: ${JSON.stringify(answer.body)}`);
     return answer.body;
   }
-  const post = (session: string, text: string, idempotencyKey: string): Promise<ApiAnswer> =>
+  const post = (session: string, text: string, idempotencyKey: string, more: object = {}): Promise<ApiAnswer> =>
     ask(`/v1/sessions/${session}/messages`, {
       method: 'POST',
-      body: JSON.stringify({ text }),
+      body: JSON.stringify({ text, ...more }),
       headers: { 'idempotency-key': idempotencyKey },
     });
   return {
     post,
-    async send(session, text) {
-      const body = await expectStatus(202, post(session, text, crypto.randomUUID()));
+    async send(session, text, more) {
+      const body = await expectStatus(202, post(session, text, crypto.randomUUID(), more));
       return (body as { message: AcceptedMessage }).message;
     },
     message: async (id) => (await expectStatus(200, ask(`/v1/messages/${id}`))) as AcceptedMessage,

@@ -23,6 +23,8 @@ export interface CrashRigOptions {
   rootDir?: string;
   workers?: number;
   env?: Record<string, string>;
+  /** Laid over the configuration file, key by key at the top. */
+  settings?: Record<string, unknown>;
   /** Of all agents. */
   agentDefaults?: object;
 }
@@ -79,6 +81,7 @@ async function start(options: CrashRigOptions, closers: (() => unknown)[]): Prom
     messages: { queue: { debounceMs: 0, cap: 100_000 } },
     tools: { exec: { timeoutSeconds: 20 } },
     ...(options.agentDefaults === undefined ? {} : { agents: { defaults: options.agentDefaults } }),
+    ...options.settings,
   };
   writeFileSync(configPath, JSON.stringify(config));
   const env = {

@@ -8,6 +8,7 @@ const polls = new Set([
   'reconcile',
   'count-rings',
   'due-deliveries',
+  'overdue',
   'deltas',
   'queue: poll',
   'queue: extend',

@@ -1,0 +1,40 @@
+// What people do about subagents: the same as agents do with their tools, under the key of the API.
+import type { Doorbell } from '../../jobs/ring.ts';
+import type { Config, Lane } from '../config.ts';
+import type { Database } from '../store/database.ts';
+import { createFamily } from '../store/family.ts';
+import { createEnsureSession } from '../store/sessions.ts';
+import type { Wake } from '../wake.ts';
+import { neededSession } from './accept-message.ts';
+import type { Subagents } from './context.ts';
+
+export interface SubagentParts {
+  config: Config;
+  database: Database;
+  doorbell: Pick<Doorbell, 'ring'>;
+  wake: Wake;
+}
+
+/** Makes the functions of a process. */
+export function createSubagents({ config, database, doorbell, wake }: SubagentParts): Subagents {
+  const ensureSession = createEnsureSession(database);
+  const family = createFamily({
+    config,
+    database,
+    // The store writes only lanes of the configuration.
+    ring: (rings) => void doorbell.ring(rings.map((one) => ({ kind: 'inbound', ...one, lane: one.lane as Lane }))),
+    committed: (sessionId) => wake.committed(sessionId, 'settlement'),
+  });
+  return {
+    async spawn(sessionKey, request, causeKey) {
+      await ensureSession(neededSession(sessionKey));
+      return family.spawn({ sessionKey, turnId: null, causeKey }, request);
+    },
+    async kill(runId, reason) {
+      const stopped = await family.kill(runId, { reason, isTold: false });
+      if (stopped === null) return null;
+      return stopped.kind === 'stopped' ? stopped.runs : 0;
+    },
+    steer: (runId, text, causeKey) => family.steer(runId, { text, from: null, causeKey }),
+  };
+}

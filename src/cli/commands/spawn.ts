@@ -1,0 +1,139 @@
+// `holdfast spawn`: a task for a subagent of a session, and with --wait its result. `holdfast subagents`: those that there are, a word to
+// one of them, its end.
+import { randomUUID } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import { text as readAll } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connectApi, pathWithQuery, type ApiClient, type ClientFlags } from '../api-client.ts';
+import type { ListAnswer, SubagentAnswer } from '../api-types.ts';
+import { EXIT, type ExitCode } from '../cli-error.ts';
+import type { PageOptions } from '../options.ts';
+import { noteNextPage } from '../print.ts';
+import type { Style, Terminal } from '../terminal.ts';
+
+export interface SpawnInput {
+  session: string;
+  /** `-`: from stdin. */
+  task: string;
+  /** Absent: do not wait. */
+  waitSeconds?: number;
+  idempotencyKey?: string;
+  label?: string;
+  agent?: string;
+  model?: string;
+  thinking?: string;
+  timeout?: number;
+  cleanup?: string;
+  mode?: string;
+}
+
+const LOOK_EVERY_MS = 500;
+const STATUS_STYLES: Record<string, Style> = {
+  running: 'cyan',
+  ok: 'green',
+  failed: 'red',
+  timedOut: 'red',
+  killed: 'yellow',
+};
+
+/** Spawns; prints the run's id, or with a wait what came of it. */
+export async function runSpawn(input: SpawnInput, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+  const api = connectApi(flags);
+  const path = `/v1/sessions/${encodeURIComponent(input.session)}/spawn`;
+  const { body } = await api.request<{ runId: string; childSessionKey: string }>('POST', path, {
+    body: await bodyOf(input),
+    headers: { 'idempotency-key': input.idempotencyKey ?? randomUUID() },
+  });
+  if (input.waitSeconds !== undefined) return waitForRun(api, body.runId, input.waitSeconds, terminal);
+  if (terminal.isJson) terminal.json(body);
+  else terminal.print(body.runId);
+  terminal.note(`works in ${body.childSessionKey}; its result is announced to ${input.session}`);
+  return EXIT.ok;
+}
+
+async function bodyOf(input: SpawnInput): Promise<Record<string, unknown>> {
+  const { label, agent, model, thinking, timeout, cleanup, mode } = input;
+  const task = input.task === '-' ? await readAll(process.stdin) : input.task;
+  const optional = { label, agentId: agent, model, thinking, runTimeoutSeconds: timeout, cleanup, mode };
+  return { task, ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)) };
+}
+
+/** Looks until the run has ended. Leaving early stops nothing. */
+async function waitForRun(api: ApiClient, runId: string, waitSeconds: number, terminal: Terminal): Promise<ExitCode> {
+  const deadlineMs = performance.now() + waitSeconds * 1000;
+  for (;;) {
+    const { body } = await api.request<SubagentAnswer>('GET', `/v1/subagents/${runId}`);
+    if (body.status !== 'running') return reportEnd(body, terminal);
+    if (performance.now() >= deadlineMs) {
+      if (terminal.isJson) terminal.json(body);
+      terminal.note(`run ${runId} has not ended within ${waitSeconds} s; it goes on`);
+      return EXIT.waitEnded;
+    }
+    await delay(Math.min(LOOK_EVERY_MS, Math.max(1, deadlineMs - performance.now())));
+  }
+}
+
+function reportEnd(run: SubagentAnswer, terminal: Terminal): ExitCode {
+  if (terminal.isJson) terminal.json(run);
+  else if (run.result !== null) terminal.print(run.result);
+  if (run.status === 'ok') return EXIT.ok;
+  terminal.note(
+    `the subagent ${run.status === 'timedOut' ? 'timed out' : run.status}: ${run.error ?? 'no reason given'}`,
+  );
+  return run.status === 'failed' ? EXIT.turnFailed : EXIT.turnAborted;
+}
+
+/** Lists the subagents that a session has spawned. */
+export async function runSubagentsList(
+  session: string,
+  options: PageOptions,
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const path = pathWithQuery(`/v1/sessions/${encodeURIComponent(session)}/subagents`, { ...options });
+  const { body } = await connectApi(flags).request<ListAnswer<SubagentAnswer>>('GET', path);
+  if (terminal.isJson) {
+    terminal.json(body);
+    return EXIT.ok;
+  }
+  terminal.table<SubagentAnswer>(
+    [
+      { title: 'RUN', value: (row) => row.runId },
+      { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
+      { title: 'LABEL', value: (row) => row.label ?? row.task, dropOrder: 3 },
+      { title: 'TOLD', value: (row) => row.announcement?.status ?? '', dropOrder: 2 },
+      { title: 'TOKENS', value: (row) => String(row.tokens.input + row.tokens.output), align: 'right', dropOrder: 4 },
+      { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 5 },
+      { title: 'ERROR', value: (row) => row.error ?? '', dropOrder: 1 },
+    ],
+    body.items,
+  );
+  noteNextPage(body, terminal);
+  return EXIT.ok;
+}
+
+/** Stops a run with everybody below it. */
+export async function runSubagentsKill(runId: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+  const path = `/v1/subagents/${encodeURIComponent(runId)}/kill`;
+  const { body } = await connectApi(flags).request<{ killed: number }>('POST', path, { body: {} });
+  if (terminal.isJson) terminal.json(body);
+  else terminal.print(body.killed === 0 ? 'it had ended already' : `${body.killed} stopped`);
+  return EXIT.ok;
+}
+
+/** Says something to a run. */
+export async function runSubagentsSteer(
+  runId: string,
+  text: string,
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const path = `/v1/subagents/${encodeURIComponent(runId)}/steer`;
+  const { body } = await connectApi(flags).request<{ runId: string; how: string }>('POST', path, {
+    body: { text: text === '-' ? await readAll(process.stdin) : text },
+    headers: { 'idempotency-key': randomUUID() },
+  });
+  if (terminal.isJson) terminal.json(body);
+  else terminal.print(body.how === 'again' ? `it begins anew: ${body.runId}` : body.how);
+  return EXIT.ok;
+}

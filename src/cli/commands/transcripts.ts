@@ -1,0 +1,103 @@
+// `holdfast sessions compact`, `reset` and `fork`: what is done to a session's transcript as a whole.
+import { randomUUID } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import { connectApi, pathWithQuery, type ApiClient, type ClientFlags } from '../api-client.ts';
+import type { CompactionAnswer, ListAnswer, SessionAnswer, SettledAnswer } from '../api-types.ts';
+import { EXIT, type ExitCode } from '../cli-error.ts';
+import type { Terminal } from '../terminal.ts';
+import { waitUntilSettled } from '../wait-until-settled.ts';
+import { reportEnd } from './send.ts';
+
+export interface CompactOptions {
+  instructions?: string;
+  /** Absent: do not wait. */
+  waitSeconds?: number;
+  idempotencyKey?: string;
+}
+
+/** Has a session condensed as soon as it is idle; prints the id of the request, or with a wait what came of it. */
+export async function runSessionsCompact(
+  key: string,
+  { instructions, waitSeconds, idempotencyKey = randomUUID() }: CompactOptions,
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const api = connectApi(flags);
+  const request = {
+    path: `${sessionPath(key)}/compact`,
+    body: instructions === undefined ? {} : { instructions },
+    idempotencyKey,
+  };
+  const stop = new AbortController();
+  process.once('SIGINT', () => stop.abort());
+  const deadlineMs = performance.now() + (waitSeconds ?? 0) * 1000;
+  const result = await waitUntilSettled(api, request, { deadlineMs, signal: stop.signal });
+  if (result.kind === 'settled') return reportCompaction(api, key, result.answer, terminal);
+  const { accepted } = result;
+  if (terminal.isJson) terminal.json(accepted ?? {});
+  else if (accepted !== null && waitSeconds === undefined) terminal.print(accepted.message.id);
+  if (result.kind === 'interrupted') return EXIT.interrupted;
+  if (waitSeconds === undefined) return EXIT.ok;
+  terminal.note(`not done within ${waitSeconds} s; it goes on: holdfast turns list --session ${key} --kind compaction`);
+  return EXIT.waitEnded;
+}
+
+async function reportCompaction(
+  api: ApiClient,
+  key: string,
+  answer: SettledAnswer,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const { message, turn } = answer;
+  const reply = answer.reply ?? message.reply;
+  if (terminal.isJson) terminal.json({ message, turn, compaction: await compactionOf(api, key, turn?.id) });
+  else if (reply !== null) terminal.print(reply);
+  return reportEnd(message, turn, terminal);
+}
+
+/** The compaction of a turn; null when there was nothing to condense. */
+async function compactionOf(api: ApiClient, key: string, turnId: string | undefined): Promise<CompactionAnswer | null> {
+  const path = pathWithQuery(`${sessionPath(key)}/compactions`, { limit: 20 });
+  const { body } = await api.request<ListAnswer<CompactionAnswer>>('GET', path);
+  return body.items.find((compaction) => compaction.turnId === turnId) ?? null;
+}
+
+/** Begins a new transcript under the same key. */
+export async function runSessionsReset(
+  key: string,
+  { abort }: { abort?: boolean },
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const { body } = await connectApi(flags).request<{ transcriptNo: number; previousTranscriptNo: number }>(
+    'POST',
+    `${sessionPath(key)}/reset`,
+    { body: abort === true ? { abort } : {} },
+  );
+  if (terminal.isJson) terminal.json(body);
+  else terminal.print(`transcript ${body.transcriptNo} begins; transcript ${body.previousTranscriptNo} is kept`);
+  return EXIT.ok;
+}
+
+/** Copies a session up to an entry, or whole; prints the key of the copy. */
+export async function runSessionsFork(
+  key: string,
+  newKey: string,
+  { until }: { until?: string },
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const { body } = await connectApi(flags).request<{ session: SessionAnswer; entries: number }>(
+    'POST',
+    `${sessionPath(key)}/fork`,
+    { body: { key: newKey, ...(until === undefined ? {} : { entryId: until }) } },
+  );
+  if (terminal.isJson) terminal.json(body);
+  else terminal.print(body.session.key);
+  terminal.note(`a copy with ${body.entries} entries`);
+  return EXIT.ok;
+}
+
+function sessionPath(key: string): string {
+  return `/v1/sessions/${encodeURIComponent(key)}`;
+}

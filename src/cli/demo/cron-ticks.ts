@@ -1,0 +1,93 @@
+// Chapter: a cron that ticks every second, while three processes look at the clock. Each tick is a turn of its own that adds a line to
+// a file: the file says whether a tick was lost or came twice.
+import type { CronAnswer, CronFireAnswer, ListAnswer } from '../api-types.ts';
+import type { Chapter, Scene } from './chapter.ts';
+import { EventWatch } from './event-watch.ts';
+import { linesOf } from './workspace-lines.ts';
+
+const TICKS = 3;
+const FILE = 'plants.log';
+const SECOND_MS = 1000;
+
+export const cronTicks: Chapter = {
+  id: 'cron',
+  title: 'A cron ticks every second',
+  proves: `${TICKS} schedulers, each tick once, each a turn that was run`,
+  play: playCronTicks,
+};
+
+async function playCronTicks(scene: Scene): Promise<void> {
+  const { stage, progress, check } = scene;
+  await progress.step(
+    'worker B',
+    () => stage.workerB,
+    ({ pid }) => `worker B: process ${pid}, the third that looks at the clock`,
+  );
+  const watch = await EventWatch.open(stage.api, { types: 'cron.fired,message.settled' }, stage.signal);
+  const settled = new Set<string>();
+  let fired = 0;
+  const { body: cron } = await stage.api.request<CronAnswer>('POST', '/v1/crons', {
+    body: {
+      name: 'water the plants',
+      schedule: { kind: 'cron', expr: '* * * * * *', tz: 'Europe/Berlin' },
+      target: 'isolated',
+      payload: { kind: 'agentTurn', message: `[[tool: exec {"command": "echo watered >> ${FILE}"}]] [[reply: Done.]]` },
+    },
+    signal: stage.signal,
+  });
+  progress.tell(`made over HTTP: "* * * * * *" in Europe/Berlin, in sessions of its own`);
+  const step = progress.begin('waiting for the next second');
+  while (fired < TICKS) {
+    const { type, data } = await watch.next();
+    if (type === 'message.settled') settled.add(String(data['messageId']));
+    if (type === 'cron.fired') step.update(`${(fired += 1)} of ${TICKS}: the tick of ${String(data['scheduledFor'])}`);
+  }
+  const paused = await pause(scene, cron.id);
+  const fires = await firesOf(scene, cron.id);
+  for (const { messageId } of fires) {
+    scene.record.inputs.set(String(messageId), 'answered');
+    while (!settled.has(String(messageId))) settled.add(String((await watch.next()).data['messageId']));
+  }
+  watch.close();
+  step.done(`${fires.length} ticks, the last for ${fires[0]?.scheduledFor}; then it was paused`);
+  check(!paused.enabled && paused.nextRunAt === null, 'paused, it has no next slot', paused);
+  await checkFires(scene, cron.id);
+}
+
+async function checkFires(scene: Scene, cronId: string): Promise<void> {
+  const { check } = scene;
+  const fires = await firesOf(scene, cronId);
+  const slots = fires.map(({ scheduledFor }) => Date.parse(scheduledFor)).toSorted((a, b) => a - b);
+  const [first = 0] = slots;
+  check(
+    fires.length >= TICKS && slots.every((slot, at) => slot === first + at * SECOND_MS),
+    'each second from the first to the last has its tick, and only one',
+    fires,
+  );
+  const turnIds = new Set(fires.map(({ turnId }) => turnId));
+  check(
+    fires.every(({ status }) => status === 'completed') && turnIds.size === fires.length && !turnIds.has(null),
+    'each is completed, by a turn of its own',
+    fires,
+  );
+  const lines = await linesOf(scene, FILE);
+  scene.record.doubledEffects += Math.max(0, lines.length - fires.length);
+  check(
+    lines.length === fires.length && lines.every((line) => line === 'watered'),
+    `${FILE} has a line for each of them`,
+    lines,
+  );
+}
+
+async function pause({ stage }: Scene, cronId: string): Promise<CronAnswer> {
+  const { body } = await stage.api.request<CronAnswer>('PATCH', `/v1/crons/${cronId}`, {
+    body: { enabled: false },
+    signal: stage.signal,
+  });
+  return body;
+}
+
+/** What became of its slots, the youngest first. */
+async function firesOf({ stage }: Scene, cronId: string): Promise<CronFireAnswer[]> {
+  return (await stage.read<ListAnswer<CronFireAnswer>>(`/v1/crons/${cronId}/fires?limit=100`)).items;
+}

@@ -1,0 +1,20 @@
+// What was said in a session, as chapters look at it.
+import type { EntryAnswer, ListAnswer } from '../api-types.ts';
+import type { Scene } from './chapter.ts';
+
+/** The entries of a session, oldest first; with `all`, also those that no request shows. */
+export async function entriesOf({ stage }: Scene, sessionKey: string, shown?: 'all'): Promise<EntryAnswer[]> {
+  const path = `/v1/sessions/${sessionKey}/transcript?limit=200${shown === undefined ? '' : `&state=${shown}`}`;
+  return (await stage.read<ListAnswer<EntryAnswer>>(path)).items;
+}
+
+/** The text of an entry. */
+export function textOf({ content }: EntryAnswer): string {
+  return typeof content === 'string' ? content : content.map((block) => block.text ?? '').join('\n');
+}
+
+/** The prompt of a turn; empty when it has none. */
+export function promptOf(entries: readonly EntryAnswer[], turnId: string | null): string {
+  const prompt = entries.find((entry) => entry.turnId === turnId && entry.kind === 'prompt');
+  return prompt === undefined ? '' : textOf(prompt);
+}

@@ -1,0 +1,154 @@
+// What can be set for agents: the defaults of all, and what each may say otherwise.
+import type { ThinkingLevel } from './choices.ts';
+import type { DeepPartial } from './deep-partial.ts';
+
+type PromptMode = 'full' | 'minimal' | 'none';
+
+/** Names or patterns with `*` of tools. A tool must pass `allow` (absent: every tool passes) and must not match `deny`. */
+export interface ToolPolicy {
+  allow?: string[];
+  deny: string[];
+}
+
+interface ContextPruning {
+  mode: 'off' | 'cache-ttl';
+  ttl: number;
+  keepLastAssistants: number;
+  /** Share of the context window from which tool results are trimmed, and from which they are cleared. */
+  softTrimRatio: number;
+  hardClearRatio: number;
+  minPrunableToolChars: number;
+  softTrim: { maxChars: number; headChars: number; tailChars: number };
+  hardClear: { enabled: boolean; placeholder: string };
+  /** Which tools' results may be pruned. */
+  tools: { allow: string[]; deny: string[] };
+}
+
+interface Compaction {
+  reserveTokens: number;
+  keepRecentTokens: number;
+  timeoutSeconds: number;
+  aggregateWaitSeconds: number;
+  maxAttempts: number;
+  /** Absent: the agent's model. */
+  model?: string;
+  /** Whether the model may write to the memory of the day before older entries leave its sight. */
+  memoryFlush: { enabled: boolean };
+}
+
+interface PromptContributionSettings {
+  /** Above the cache boundary, before the safety section. */
+  stablePrefix?: string;
+  /** Below it. */
+  dynamicSuffix?: string;
+  /** Sections in other words, heading included. */
+  sectionOverrides: { interactionStyle?: string; toolCallStyle?: string; executionBias?: string };
+}
+
+interface HarnessSettings {
+  /** The harness of every turn, whatever else is said; absent: none is pinned. */
+  pinned?: string;
+  /** `built-in`, `auto` (a plugin's when one is made for the model), or the id of a plugin's harness. */
+  runtime: string;
+  /** What answers when the harness that `runtime` names is not there; `none`: the turn fails. */
+  fallback: 'built-in' | 'none';
+}
+
+interface HeartbeatSettings {
+  /** 0: off. */
+  every: number;
+  prompt: string;
+  ackMaxChars: number;
+  /** `HH:MM`, end `24:00` allowed; equal: never. `timezone` is `user`, `local` or an IANA zone. */
+  activeHours?: { start: string; end: string; timezone: string };
+  /** `none`, `last`, or the name of a channel. */
+  target: string;
+  dedupeHours: number;
+  /** Absent: the agent is asked at every poll. */
+  when?: HeartbeatGate;
+}
+
+/** What must look different from the last time before the agent is asked; exactly one of the three. */
+export interface HeartbeatGate {
+  /** A shell command, run in the agent's workspace: its exit code and what it prints. */
+  command?: string;
+  /** What it answers. Private addresses only where `tools.fetch.allowPrivate` names the host. */
+  url?: string;
+  /** The content of a file; a relative path begins in the agent's workspace. */
+  file?: string;
+  timeoutSeconds: number;
+}
+
+interface SubagentSettings {
+  maxSpawnDepth: number;
+  /** Of one session, and of everybody below the top of a family: runs that have not ended. */
+  maxChildrenPerSession: number;
+  maxDescendants: number;
+  /** Turns of subagents at once in one worker process, as far as `lanes.subagent` allows more. */
+  maxConcurrent: number;
+  /** 0: no limit of its own. */
+  runTimeoutSeconds: number;
+  /** Absent: the agent's model. */
+  model?: string;
+  /** Absent: the agent's level. */
+  thinking?: ThinkingLevel;
+  /** Agents that may be spawned beside the agent itself; `*`: any. */
+  allowAgents: string[];
+  /** Announcements that find their session busy gather until none came for so long, in milliseconds. */
+  announceDebounce: number;
+}
+
+/** What can be set for all agents (`agents.defaults`) and for each of them (`agents.list`). */
+export interface AgentDefaults {
+  /** `provider/model`, or an alias of `models`. */
+  model: string;
+  /** Alias to `provider/model`. */
+  models: Record<string, string>;
+  promptMode: PromptMode;
+  thinking: ThinkingLevel;
+  /** IANA zone of the user. */
+  userTimezone: string;
+  /** `utc`, `local`, `user` or an IANA zone: in which times in prompts are written. */
+  envelopeTimezone: string;
+  /** The deadline of a turn. */
+  timeoutSeconds: number;
+  /** Model calls at most in a turn. */
+  maxSteps: number;
+  /** The most of one workspace file, and of all together, in the prompt. */
+  bootstrapMaxChars: number;
+  bootstrapTotalMaxChars: number;
+  /** Warns when workspace files do not fit, or nearly do not: once for each state of them in a session, in every turn, never. */
+  bootstrapWarning: 'once' | 'always' | 'off';
+  /** In place of the whole system prompt; a cache boundary in it divides it. */
+  systemPromptOverride?: string;
+  /** What the model's provider wants said in the system prompt. */
+  promptContribution: PromptContributionSettings;
+  /** Whether the chat's context stands above the cache boundary or below it. */
+  chatContextPlace: 'stable' | 'dynamic';
+  /** The model's context window. */
+  contextTokens: number;
+  /** How long a model may be silent; 0: as long as the turn may take. The default is less in cron jobs, see `idle-timeout.ts`. */
+  llm: { idleTimeoutSeconds: number };
+  contextPruning: ContextPruning;
+  compaction: Compaction;
+  /** What answers the turns. */
+  harness: HarnessSettings;
+  heartbeat: HeartbeatSettings;
+  subagents: SubagentSettings;
+}
+
+/** One agent of the file, with the workspace made absolute; what it leaves out comes from the defaults. */
+export type AgentEntry = {
+  id: string;
+  workspace?: string | undefined;
+  tools?: DeepPartial<ToolPolicy> | undefined;
+} & DeepPartial<AgentDefaults>;
+
+/** What `agentOf` answers: the defaults with the agent's own settings over them. `model` is resolved to `provider/model`. */
+export interface AgentSettings extends AgentDefaults {
+  id: string;
+  /** Absolute; not necessarily existing yet. */
+  workspaceDir: string;
+  /** The policy of all agents and that of this one: a tool must pass both. */
+  toolPolicies: readonly ToolPolicy[];
+}

@@ -1,0 +1,37 @@
+// The settings of the places that messages come from and replies go to.
+
+/** Where replies go when a message names no `deliver` of its own. */
+export interface WebhookSettings {
+  /** Absent: replies without a `deliver` of their own stay in the transcript. */
+  url?: string;
+  /** Standard Webhooks secret (`whsec_...`); absent: generated once in the data directory. */
+  secret?: string;
+  timeoutMs: number;
+  maxAttempts: number;
+  /** A reply older than this is not sent any more. */
+  expiresAfter: number;
+}
+
+/** A chat platform that messages come from, by the name that they give as their `channel`. */
+export interface PlatformSettings {
+  /** Absent: true. */
+  enabled?: boolean;
+  /** What it is called in prompts; absent: its name. */
+  label?: string;
+  /** The agent's own number there. */
+  phone?: string;
+  /** What it can do, for the runtime line: `inlineButtons`. */
+  capabilities?: string[];
+  /** What its chats should know of the `message` tool there: a line each. */
+  messageHints?: string[];
+  /** Absent: `reactions.mode` where agents can react (Telegram, Signal), else off. */
+  reactions?: 'off' | 'minimal' | 'extensive';
+  /** Which messages of a group reach the agent; absent: those that mention it. */
+  groupActivation?: 'mention' | 'always';
+  /** By account id; `details` such as `dm:allowlist`. */
+  accounts?: Record<string, { name?: string; details?: string[] }>;
+  /** Turns of history in its groups, its direct chats, and with single people; absent: those of `session`. */
+  historyLimit?: number;
+  dmHistoryLimit?: number;
+  dms?: Record<string, { historyLimit?: number }>;
+}

@@ -1,0 +1,68 @@
+// Which models a configuration may name. Without plugins those of the built-in provider; with plugins, which may serve providers of their
+// own, any `provider/model` at first, and what is really served once they are loaded.
+import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
+import { closestOf } from './closest.ts';
+import { ConfigError, type ConfigIssue } from './config-error.ts';
+import type { AgentDefaults } from './agent-type.ts';
+import type { Config, FileSettings } from './config-type.ts';
+import { mergeOver } from './merge-over.ts';
+
+/** Takes a fault: where it is, what stands there, what may. */
+export type Refuse = (path: string, value: unknown, allowed: string) => void;
+
+/** The providers that are known to be served; null: a plugin may serve any. */
+export type KnownProviders = readonly string[] | null;
+
+/** What is known of providers before plugins are loaded. */
+export function providersOf({ plugins }: Pick<FileSettings, 'plugins'>): KnownProviders {
+  return plugins.modules.length > 0 ? null : [DEFAULT_PROVIDER];
+}
+
+/** Throws `ConfigError` with every model of the configuration that none of these providers serves. */
+export function checkServedModels({ agents }: Config, providers: readonly string[]): void {
+  const issues: ConfigIssue[] = [];
+  const refuse: Refuse = (path, value, allowed) => {
+    issues.push({ path, value, allowed, message: `is ${JSON.stringify(value)}; allowed: ${allowed}` });
+  };
+  checkModels('agents.defaults', agents.defaults, { providers, refuse });
+  for (const [at, { id: _id, workspace: _workspace, tools: _tools, ...own }] of agents.list.entries()) {
+    if (Object.keys(own).length === 0) continue;
+    checkModels(`agents.list[${at}]`, mergeOver(agents.defaults, own), { providers, refuse });
+  }
+  if (issues.length > 0) throw new ConfigError(issues);
+}
+
+/** Refuses what names no model among the models of an agent. */
+export function checkModels(
+  path: string,
+  agent: AgentDefaults,
+  { providers, refuse }: { providers: KnownProviders; refuse: Refuse },
+): void {
+  for (const [alias, ref] of Object.entries(agent.models)) {
+    if (!isModelRef(ref, providers)) refuse(`${path}.models.${alias}`, ref, modelRefText(providers));
+  }
+  const models = {
+    model: agent.model,
+    'compaction.model': agent.compaction.model,
+    'subagents.model': agent.subagents.model,
+  };
+  for (const [key, name] of Object.entries(models)) {
+    if (name === undefined || Object.hasOwn(agent.models, name) || isModelRef(name, providers)) continue;
+    const close = closestOf(name, Object.keys(agent.models));
+    refuse(
+      `${path}.${key}`,
+      name,
+      `${modelRefText(providers)}, or an alias of "models"${close === undefined ? '' : ` (did you mean "${close}"?)`}`,
+    );
+  }
+}
+
+function isModelRef(name: string, providers: KnownProviders): boolean {
+  const slash = name.indexOf('/');
+  const provider = name.slice(0, Math.max(slash, 0));
+  return provider !== '' && slash < name.length - 1 && (providers === null || providers.includes(provider));
+}
+
+function modelRefText(providers: KnownProviders): string {
+  return (providers ?? ['<provider>']).map((provider) => `"${provider}/<model>"`).join(', ');
+}

@@ -1,0 +1,18 @@
+// The settings of plugins.
+
+/** What is said of one plugin. */
+interface PluginEntry {
+  /** Absent: true. */
+  enabled?: boolean;
+  /** `allowPromptInjection: false`: it may not put words into prompts. */
+  hooks?: { allowPromptInjection?: boolean };
+  /** The plugin's own settings: it is given them as they are. */
+  config?: Record<string, unknown>;
+}
+
+export interface PluginSettings {
+  /** Absolute paths of modules, in the order in which they are loaded. */
+  modules: string[];
+  /** By the id of the plugin. */
+  entries: Record<string, PluginEntry>;
+}

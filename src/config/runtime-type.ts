@@ -1,0 +1,29 @@
+// What the environment says, as the rest of Holdfast sees it.
+import type { Lane, LogFormat, LogLevel } from './choices.ts';
+
+/** What the environment says (CONTRACT section 2). An empty variable counts as unset. */
+export interface RuntimeSettings {
+  /** Absent: embedded PostgreSQL in the data directory. */
+  databaseUrl?: string;
+  /** Absent: BullMQ's PostgreSQL backend. */
+  redisUrl?: string;
+  /** Absolute. */
+  dataDir: string;
+  /** Absolute path of the file that was read; null when there is none. */
+  configPath: string | null;
+  host: string;
+  /** 0: any free port. */
+  port: number;
+  /** Absent: the generated one, see `ensureApiKey`. */
+  apiKey?: string;
+  leaseMs: number;
+  reconcileMs: number;
+  /** `lanes`, with what HOLDFAST_CONCURRENCY says over it. */
+  concurrency: Record<Lane, number>;
+  logLevel: LogLevel;
+  logFormat: LogFormat;
+  /** ANTHROPIC_API_KEY, else `models.providers.anthropic.apiKey`; absent: the scripted model. */
+  anthropicApiKey?: string;
+  /** ANTHROPIC_BASE_URL, else `models.providers.anthropic.baseUrl`; absent: the SDK's own. */
+  anthropicBaseUrl?: string;
+}

@@ -1,0 +1,81 @@
+// What a harness is: something of a plugin that answers turns in place of the built-in loop (a coding agent, another runtime). It is given
+// what the model would be asked, and gives an answer; everything around it stays Holdfast's: the transcript, the tool calls with their
+// ledger, steering, deadlines, and the commit of the answer.
+import type { ContentBlock } from '../core/content.ts';
+import type { ModelMessage, StopReason, ToolSpec, Usage } from '../core/model-request.ts';
+
+export interface Harness {
+  /** 1 to 64 of `a-z 0-9 _ -`, neither `built-in` nor `auto`: what `harness.runtime` of an agent names it by. */
+  readonly id: string;
+  /** Among those that support a model the highest is taken; absent: 0. */
+  readonly priority?: number;
+  /** Whether it is made for a model; asked when a turn is opened. Must not take time. What it throws means no. */
+  supports(target: HarnessTarget): boolean;
+  /**
+   * Answers once. An answer with tool calls is called for again, with their results behind it. It is asked once for each answer and
+   * never again for the same: a throw fails the turn, whatever it had done by then. After an abort nobody looks at what it gives.
+   */
+  run(attempt: HarnessAttempt): Promise<HarnessAnswer | string>;
+}
+
+export interface HarnessTarget {
+  provider: string;
+  /** The provider's own model id. */
+  model: string;
+}
+
+/** What a harness answers. Frozen. */
+export interface HarnessAttempt extends HarnessTarget {
+  readonly sessionKey: string;
+  readonly sessionId: string;
+  readonly agentId: string;
+  readonly turnId: string;
+  /** Which answer of the turn is asked for, from 1. The same for all attempts at it. */
+  readonly callNo: number;
+  /** Absolute. */
+  readonly workspaceDir: string;
+  readonly thinking: string;
+  readonly system: string;
+  /** The prompt of the turn is the last of the user, or what came after it. */
+  readonly messages: readonly ModelMessage[];
+  readonly tools: readonly ToolSpec[];
+  /** Aborts when the turn ends early; its reason says why. */
+  readonly signal: AbortSignal;
+  /** Shows text to those who watch, while it comes. */
+  readonly onText: (text: string) => void;
+}
+
+/** An answer: texts, and calls of tools that Holdfast is to run (ids are made by Holdfast). */
+export interface HarnessAnswer {
+  content: string | readonly ({ type: 'text'; text: string } | { type: 'tool_use'; name: string; input: object })[];
+  /** Absent: 0 of all. */
+  usage?: Partial<Usage>;
+}
+
+/** A harness that is safe to be asked: checked, and what it answers is read. */
+export interface CheckedHarness {
+  id: string;
+  priority: number;
+  /** Never throws. */
+  supports(target: HarnessTarget): boolean;
+  /** Rejects with the reason of the signal after an abort, at once; with `HarnessError` for what the harness did wrong. */
+  run(attempt: HarnessAttempt): Promise<HarnessReading>;
+}
+
+export interface HarnessReading {
+  content: ContentBlock[];
+  stopReason: StopReason;
+  usage: Usage;
+}
+
+/** A harness threw, or gave something that is no answer. */
+export class HarnessError extends Error {
+  readonly code = 'harness_failed';
+  readonly harnessId: string;
+
+  constructor(harnessId: string, reason: string, cause?: unknown) {
+    super(`The harness ${harnessId} ${reason}`, { cause });
+    this.name = 'HarnessError';
+    this.harnessId = harnessId;
+  }
+}

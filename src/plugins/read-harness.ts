@@ -1,0 +1,130 @@
+// Harnesses of plugins, checked when they are registered and watched when they run: a run ends when it is aborted, whatever the harness
+// does, and what it gives is read before anything is made of it.
+import { z } from 'zod';
+import type { ContentBlock } from '../core/content.ts';
+import { BUILT_IN_HARNESS } from '../core/harness-selection.ts';
+import { newId } from '../ids.ts';
+import { freezeDeep } from './freeze-deep.ts';
+import {
+  HarnessError,
+  type CheckedHarness,
+  type Harness,
+  type HarnessAttempt,
+  type HarnessReading,
+} from './harness.ts';
+import { messageOf, PluginError } from './plugin-error.ts';
+
+const TEXT_CHARS_MAX = 1_000_000;
+const BLOCKS_MAX = 200;
+const RESERVED: ReadonlySet<string> = new Set([BUILT_IN_HARNESS, 'auto']);
+
+const harnessShape = z.object({
+  id: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, '1 to 64 of a-z 0-9 _ -')
+    .refine((id) => !RESERVED.has(id), `neither ${[...RESERVED].join(' nor ')}`),
+  priority: z.number().optional(),
+  supports: z.custom<Harness['supports']>((value) => typeof value === 'function', 'must be a function'),
+  run: z.custom<Harness['run']>((value) => typeof value === 'function', 'must be a function'),
+});
+
+const text = z.string().max(TEXT_CHARS_MAX);
+const tokens = z.int().min(0).max(1_000_000_000).optional();
+
+const answerShape = z.object({
+  content: z.union([
+    text,
+    z
+      .array(
+        z.discriminatedUnion('type', [
+          z.object({ type: z.literal('text'), text }),
+          z.object({
+            type: z.literal('tool_use'),
+            name: z.string().min(1).max(200),
+            input: z.record(z.string(), z.unknown()),
+          }),
+        ]),
+      )
+      .max(BLOCKS_MAX),
+  ]),
+  usage: z
+    .object({ inputTokens: tokens, outputTokens: tokens, cacheReadTokens: tokens, cacheWriteTokens: tokens })
+    .optional(),
+});
+
+/** A harness that calls the plugin's. Throws `PluginError` when that is none. */
+export function readHarness(path: string, value: unknown): CheckedHarness {
+  const read = harnessShape.safeParse(value);
+  if (!read.success) {
+    const [fault] = read.error.issues;
+    throw new PluginError(path, `registerHarness: ${fault?.path.join('.') || 'value'}: ${fault?.message}`);
+  }
+  // Checked just above. The object itself is asked: its functions may use `this`.
+  const harness = value as Harness;
+  const { id, priority = 0 } = read.data;
+  return {
+    id,
+    priority,
+    supports(target) {
+      try {
+        return harness.supports(target) === true;
+      } catch {
+        return false;
+      }
+    },
+    run: (attempt) => run(harness, id, attempt),
+  };
+}
+
+async function run(harness: Harness, id: string, attempt: HarnessAttempt): Promise<HarnessReading> {
+  const { signal } = attempt;
+  signal.throwIfAborted();
+  const stopped = Promise.withResolvers<never>();
+  const stop = (): void => stopped.reject(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  let isOver = false;
+  const onText = (said: string): void => {
+    if (!isOver && typeof said === 'string') attempt.onText(said);
+  };
+  const { messages, tools, ...facts } = attempt;
+  const frozen = Object.freeze({
+    ...facts,
+    messages: freezeDeep([...messages]),
+    tools: freezeDeep([...tools]),
+    onText,
+  });
+  const running = async (): Promise<unknown> => await harness.run(frozen);
+  try {
+    return readAnswer(id, await Promise.race([running(), stopped.promise]));
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw error instanceof HarnessError ? error : new HarnessError(id, `failed: ${messageOf(error)}`, error);
+  } finally {
+    isOver = true;
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function readAnswer(id: string, value: unknown): HarnessReading {
+  const read = answerShape.safeParse(typeof value === 'string' ? { content: value } : value);
+  if (!read.success) {
+    const [fault] = read.error.issues;
+    throw new HarnessError(id, `gave no answer: ${fault?.path.join('.') || 'value'}: ${fault?.message}`);
+  }
+  const { content, usage = {} } = read.data;
+  const given = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content;
+  // Empty blocks are refused by providers that take the transcript up later.
+  const blocks = given.flatMap((block): ContentBlock[] => {
+    if (block.type === 'text')
+      return block.text.trim() === '' ? [] : [{ type: 'text', text: block.text.toWellFormed() }];
+    return [
+      { type: 'tool_use', id: `toolu_${newId<string>().replaceAll('-', '')}`, name: block.name, input: block.input },
+    ];
+  });
+  const { inputTokens = 0, outputTokens = 0, cacheReadTokens = 0, cacheWriteTokens = 0 } = usage;
+  return {
+    content: blocks,
+    stopReason: blocks.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn',
+    usage: { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens },
+  };
+}

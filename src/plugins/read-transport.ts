@@ -1,0 +1,67 @@
+// Transports of plugins, checked when they are registered and watched when they are used: a call always ends when it is aborted, and
+// whatever a transport throws is the fault of a model call, which the turn knows how to take.
+import { z } from 'zod';
+import { malformed, StreamFault } from '../core/stream/stream-event.ts';
+import { ModelError } from '../model/model.ts';
+import type { Transport, TransportCall } from '../model/transport.ts';
+import { messageOf, PluginError } from './plugin-error.ts';
+
+/** What a transport must have; nothing of it is called here. */
+const transportShape = z.object({
+  name: z.string().regex(/^[\w.:-]{1,64}$/, '1 to 64 of a-z A-Z 0-9 _ . : -'),
+  provider: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, '1 to 64 of a-z 0-9 _ -, as in provider/model'),
+  send: z.custom<Transport['send']>((value) => typeof value === 'function', 'must be a function'),
+});
+
+/** What may be known of a fault that is no `ModelError`. */
+const faultShape = z.object({
+  type: z.string().max(200).catch('transport_failed'),
+  status: z.int().min(100).max(599).nullable().catch(null),
+  retryAfterMs: z.number().min(0).nullable().catch(null),
+  errorCode: z.string().max(200).nullable().catch(null),
+  requestId: z.string().max(200).nullable().catch(null),
+});
+
+/** A transport that calls the plugin's. Throws `PluginError` when that is none. */
+export function readTransport(path: string, value: unknown): Transport {
+  const read = transportShape.safeParse(value);
+  if (!read.success) {
+    const [fault] = read.error.issues;
+    throw new PluginError(path, `registerTransport: ${fault?.path.join('.') || 'value'}: ${fault?.message}`);
+  }
+  // Checked just above. The object itself is asked: `send` may use `this`.
+  const transport = value as Transport;
+  const { name, provider } = read.data;
+  return { name, provider, send: (call) => send(transport, name, call) };
+}
+
+async function send(transport: Transport, name: string, call: TransportCall): Promise<void> {
+  const { signal } = call;
+  const stopped = Promise.withResolvers<never>();
+  const stop = (): void => stopped.reject(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  let isOver = false;
+  const onEvent: TransportCall['onEvent'] = (event) => {
+    if (isOver) return true;
+    // Plain JavaScript may break the promise of the types.
+    const { type } = (event as unknown as { type?: unknown } | null) ?? {};
+    if (typeof type !== 'string') throw malformed(`The transport ${name} brought an event without a type.`);
+    return (isOver = call.onEvent(event));
+  };
+  const sending = async (): Promise<void> => await transport.send({ ...call, onEvent });
+  try {
+    await Promise.race([sending(), stopped.promise]);
+  } catch (error) {
+    throw toFault(name, error);
+  } finally {
+    isOver = true;
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function toFault(name: string, error: unknown): unknown {
+  if (error instanceof ModelError || error instanceof StreamFault) return error;
+  const known = faultShape.safeParse(error);
+  const fault = known.success ? known.data : faultShape.parse({});
+  return new ModelError({ ...fault, message: `The transport ${name} failed: ${messageOf(error)}`, cause: error });
+}

@@ -1,0 +1,131 @@
+// Fires crons that leave a line for the next prompt of their session, and see to it that somebody looks at it. See cron-fires.ts.
+import type { MessageId } from '../core/ids.ts';
+import { ADVANCED_SQL, ask, planColumns, ringOf, tickColumns, type Firing, type FiringResult } from './cron-fires.ts';
+import type { Database } from './database.ts';
+import { insertEventsSql } from './events.ts';
+import { firstRingSql } from './session-locks.ts';
+import { dropOldestEventsSql } from './system-events.ts';
+
+/** A firing by a system event, with the poll that makes somebody look at it. */
+export interface EventFiring extends Firing {
+  event: { id: string; text: string; contextKey: string; isTrusted: boolean };
+  /** Null: the event waits for a turn that comes anyway. */
+  pollId: MessageId | null;
+}
+
+/** Why a slot that fired left no line: the same one waits already. */
+const DUPLICATE = 'duplicate';
+const STALE_LOOKS_MAX = 5;
+
+// Purpose: fire what leaves a line for the next prompt. One plan, so the arrays of its columns have one element.
+// What waits in the session is counted after its row is held; a statement that waited for the row would count what was there
+// before, so it notices and is sent again (`stale`).
+const FIRE_EVENT_SQL = `/* fire-cron-event */
+with firing as materialized (
+  select * from unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::uuid[], $5::json[], $6::text[], $7::int[],
+      $8::timestamptz[], $9::timestamptz[], $10::text[]) with ordinality
+    as firing (cron_id, revision, first_slot, session_id, body, route, waiting_max, next_slot, due_at, disabled_reason, n)
+),
+seen as materialized (select s.xmin as version from holdfast.sessions s where s.id = ($4::uuid[])[1]),
+candidate as materialized (
+  select c.name, firing.* from holdfast.crons c join firing on firing.cron_id = c.id
+  where c.revision = firing.revision and c.is_enabled and date_trunc('milliseconds', c.next_slot_at) = firing.first_slot
+  for no key update of c skip locked
+),
+locked as materialized (
+  select s.*, s.xmin as version from holdfast.sessions s
+  where s.id in (select session_id from candidate) order by s.id for no key update
+),
+held as materialized (
+  select candidate.* from candidate join locked s on s.id = candidate.session_id join seen on seen.version = s.version
+),
+tick as materialized (
+  select t.n, t.slot, t.status, t.reason, t.slots, held.cron_id, held.name, held.session_id,
+    row_number() over (partition by t.status order by t.slot desc) = 1 and t.status = 'claimed' as is_latest
+  from unnest($11::bigint[], $12::timestamptz[], $13::text[], $14::text[], $15::int[]) as t (n, slot, status, reason, slots)
+  join held on held.n = t.n
+),
+novelty as materialized (
+  select s.id as session_id, s.last_event_text is distinct from $17 as is_new,
+    $19::uuid is not null and s.waiting < held.waiting_max as is_polled
+  from locked s join held on held.session_id = s.id where exists (select from tick where status = 'claimed')
+),
+fired as (
+  insert into holdfast.cron_fires (cron_id, scheduled_for, status, message_id, reason, slots, fired_at, ended_at)
+  select cron_id, slot,
+    case when status <> 'claimed' then status when is_latest and is_new and is_polled then 'claimed' else 'completed' end,
+    case when is_latest and is_new and is_polled then $19::uuid end,
+    case when status <> 'claimed' then reason when not (is_latest and is_new) then '${DUPLICATE}' end, slots,
+    case when status = 'claimed' then clock_timestamp() end,
+    case when status <> 'claimed' or not (is_latest and is_new and is_polled) then clock_timestamp() end
+  from tick left join novelty on novelty.session_id = tick.session_id
+  on conflict (cron_id, scheduled_for) do nothing
+  returning cron_id, scheduled_for, status, message_id, fired_at
+),
+waited as materialized (
+  select novelty.session_id, novelty.is_polled from novelty
+  where novelty.is_new and exists (select from fired join tick on tick.slot = fired.scheduled_for where tick.is_latest)
+),
+${dropOldestEventsSql('waited').join(',\n')},
+noted as (
+  insert into holdfast.system_events (id, session_id, text, context_key, is_trusted, cause_key)
+  select $16::uuid, waited.session_id, $17, $18, $20, 'cron:' || tick.cron_id || ':' || extract(epoch from tick.slot)
+  from waited join tick on tick.is_latest
+  on conflict do nothing
+  returning session_id
+),
+stored as (
+  insert into holdfast.inbox (id, session_id, seq, kind, body, route, cause_key)
+  select $19::uuid, s.id, s.inbox_seq + 1, 'heartbeat', held.body, held.route, 'cron:' || tick.cron_id || ':' || extract(epoch from tick.slot)
+  from waited join locked s on s.id = waited.session_id join held on held.session_id = s.id join tick on tick.is_latest
+  where waited.is_polled
+  on conflict do nothing
+  returning id, session_id, seq, kind
+),
+bumped as (
+  update holdfast.sessions s
+  set last_event_text = $17, updated_at = clock_timestamp(),
+    inbox_seq = s.inbox_seq + (select count(*) from stored), waiting = s.waiting + (select count(*) from stored)::int
+  from waited where s.id = waited.session_id
+  returning s.*
+),
+rung as (
+  insert into holdfast.doorbells (session_id, lane, rings)
+  select id, lane, ${firstRingSql('bumped')} from bumped where exists (select from stored)
+  on conflict (session_id) do nothing
+  returning session_id, lane, rings
+),
+${ADVANCED_SQL},
+told as (
+  ${insertEventsSql(`select tick.session_id, null::uuid as turn_id, 'cron.fired' as type,
+      json_build_object('cronId', tick.cron_id, 'name', tick.name,
+        'scheduledFor', to_char(tick.slot at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+        'messageId', fired.message_id) as data, extract(epoch from tick.slot)::bigint as n
+      from fired join tick on tick.slot = fired.scheduled_for where fired.fired_at is not null
+    union all
+    select session_id, null, 'message.accepted',
+      json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued'), 9e15::bigint from stored`)}
+)
+select candidate.cron_id, candidate.session_id, held.n is null as is_stale, rung.lane, rung.rings,
+  (select count(*)::int from fired where fired_at is not null) as fired
+from candidate left join held on held.n = candidate.n left join rung on rung.session_id = candidate.session_id`;
+
+/** Fires a plan whose ticks leave a line for the next prompt; several that fire together leave one. Null: it did not fit any more. */
+export async function fireCronEvent(database: Database, firing: EventFiring): Promise<FiringResult | null> {
+  const { event } = firing;
+  const values = [
+    ...planColumns([firing]),
+    ...tickColumns([firing]).slice(0, -1),
+    event.id,
+    event.text,
+    event.contextKey,
+    firing.pollId,
+    event.isTrusted,
+  ];
+  for (let look = 1; look <= STALE_LOOKS_MAX; look += 1) {
+    const [row] = await ask(database, 'fire-cron-event', FIRE_EVENT_SQL, values);
+    if (row === undefined) return null;
+    if (!row.is_stale) return { cronId: row.cron_id, fired: row.fired, ring: ringOf(row) };
+  }
+  return null;
+}

@@ -1,0 +1,21 @@
+// When somebody talked to a session last. Heartbeats, ticks and announcements are no talk: a session that only hears itself is silent.
+import type { SessionId } from '../core/ids.ts';
+import type { Database } from './database.ts';
+import { retryPassingFaults } from './retry-passing-faults.ts';
+
+const RETRY_MS = 5_000;
+
+const LAST_TALK_SQL = `/* last-talk */
+select (extract(epoch from i.received_at) * 1000)::bigint as at_ms from holdfast.inbox i
+where i.session_id = $1 and i.seq < $2 and i.kind in ('message', 'batch') order by i.seq desc limit 1`;
+
+/** When the last message before an input came, epoch milliseconds; null: there was none. */
+export async function readLastTalk(
+  database: Database,
+  { sessionId, beforeSeq }: { sessionId: SessionId; beforeSeq: number },
+): Promise<number | null> {
+  const run = (): Promise<{ rows: { at_ms: string }[] }> =>
+    database.hot.query({ name: 'last-talk', text: LAST_TALK_SQL, values: [sessionId, beforeSeq] });
+  const [row] = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows;
+  return row === undefined ? null : Number(row.at_ms);
+}

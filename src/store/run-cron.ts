@@ -1,0 +1,111 @@
+// A run of a cron that somebody asks for: what a tick would do, now. See cron-fires.ts.
+import type { MessageId, SessionId } from '../core/ids.ts';
+import { ask, ringOf } from './cron-fires.ts';
+import type { Database } from './database.ts';
+import { insertEventsSql } from './events.ts';
+import { firstRingSql, type NeededRing } from './session-locks.ts';
+import { dropOldestEventsSql } from './system-events.ts';
+
+// Purpose: a run that somebody asked for. It is no slot: it has its own moment and leaves the schedule as it is.
+// Input: $3 the input's id, null for none; $9 the event's id, null for none.
+const RUN_NOW_SQL = `/* run-cron */
+with held as materialized (select c.id, c.name from holdfast.crons c where c.id = $1 for share),
+locked as materialized (
+  select s.*, s.id as session_id from holdfast.sessions s where s.id = $2 and exists (select from held) for no key update
+),
+noticed as materialized (select session_id from locked where $9::uuid is not null),
+${dropOldestEventsSql('noticed').join(',\n')},
+noted as (
+  insert into holdfast.system_events (id, session_id, text, context_key, is_trusted, cause_key)
+  select $9::uuid, session_id, $10, $11, $12, $6 from noticed
+  on conflict do nothing
+  returning id, text
+),
+stored as (
+  insert into holdfast.inbox (id, session_id, seq, kind, body, route, cause_key)
+  select $3::uuid, s.id, s.inbox_seq + 1, $8, $4::json, $5, $6 from locked s where $3::uuid is not null and s.waiting < $7
+  on conflict do nothing
+  returning id, session_id, seq, kind
+),
+fired as (
+  insert into holdfast.cron_fires (cron_id, scheduled_for, status, message_id, fired_at, ended_at, is_manual)
+  select held.id, date_trunc('milliseconds', clock_timestamp()), case when stored.id is null then 'completed' else 'claimed' end,
+    stored.id, clock_timestamp(), case when stored.id is null then clock_timestamp() end, true
+  from held left join stored on true where stored.id is not null or exists (select from noted)
+  returning cron_id, scheduled_for, message_id
+),
+bumped as (
+  update holdfast.sessions s
+  set inbox_seq = s.inbox_seq + (select count(*) from stored), waiting = s.waiting + (select count(*) from stored)::int,
+    last_event_text = coalesce((select text from noted), s.last_event_text), updated_at = clock_timestamp()
+  from locked, fired where s.id = locked.id
+  returning s.*
+),
+rung as (
+  insert into holdfast.doorbells (session_id, lane, rings)
+  select id, lane, ${firstRingSql('bumped')} from bumped where exists (select from stored)
+  on conflict (session_id) do nothing
+  returning session_id, lane, rings
+),
+told as (
+  ${insertEventsSql(`select locked.session_id, null::uuid as turn_id, 'cron.fired' as type,
+      json_build_object('cronId', held.id, 'name', held.name,
+        'scheduledFor', to_char(fired.scheduled_for at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+        'messageId', fired.message_id) as data, 1 as n from held, locked, fired
+    union all
+    select session_id, null, 'message.accepted',
+      json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued'), 2 from stored`)}
+)
+select locked.session_id, fired.scheduled_for, rung.lane, rung.rings
+from locked left join fired on true left join rung on true`;
+
+export interface ManualRun {
+  cronId: string;
+  sessionId: SessionId;
+  /** Null: it only leaves its line. */
+  input: { messageId: MessageId; kind: 'cron' | 'heartbeat'; body: string; route: string } | null;
+  event: { id: string; text: string; contextKey: string; isTrusted: boolean } | null;
+  /** Two runs for the same cause are one. */
+  causeKey: string;
+  waitingMax: number;
+}
+
+/**
+ * Runs a cron now. `ran`: with the moment that names the fire, and the ring that its session needs. `again`: it was asked for with this
+ * cause before. `full`: too many messages wait. `unknown`: no such cron or session.
+ */
+export async function runCron(
+  database: Database,
+  { cronId, sessionId, input, event, causeKey, waitingMax }: ManualRun,
+): Promise<
+  | { kind: 'ran'; scheduledFor: Date; ring: NeededRing | null }
+  | { kind: 'again'; scheduledFor: Date }
+  | { kind: 'full' | 'unknown' }
+> {
+  const [row] = await ask(database, 'run-cron', RUN_NOW_SQL, [
+    cronId,
+    sessionId,
+    input?.messageId ?? null,
+    input?.body ?? null,
+    input?.route ?? null,
+    causeKey,
+    waitingMax,
+    input?.kind ?? null,
+    event?.id ?? null,
+    event?.text ?? null,
+    event?.contextKey ?? null,
+    event?.isTrusted ?? null,
+  ]);
+  if (row === undefined) return { kind: 'unknown' };
+  if (row.scheduled_for !== null) return { kind: 'ran', scheduledFor: row.scheduled_for, ring: ringOf(row) };
+  const known = await database.views.query(
+    `/* run-of-cause */
+select coalesce(f.scheduled_for, e.created_at) as scheduled_for
+from (select $1::text as key) as cause
+left join holdfast.inbox i on i.cause_key = cause.key left join holdfast.cron_fires f on f.message_id = i.id
+left join holdfast.system_events e on e.cause_key = cause.key`,
+    [causeKey],
+  );
+  const scheduledFor: Date | null = known.rows[0]?.scheduled_for ?? null;
+  return scheduledFor === null ? { kind: 'full' } : { kind: 'again', scheduledFor };
+}

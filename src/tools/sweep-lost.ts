@@ -1,0 +1,24 @@
+// Looks for commands in the background whose worker is gone: their rows are closed as `lost`, their sessions are told, and where the process
+// is one of this machine and certainly the same, its group is ended. Any worker may do it for all.
+import type { Logger } from '../logger.ts';
+import { endProcessGroup } from './process-group.ts';
+import { machineName, startedTicksOf } from './process-identity.ts';
+import type { ProcessStore } from './process-port.ts';
+
+/** Between TERM and KILL. */
+const KILL_GRACE_MS = 2_000;
+
+/** Closes and ends what is lost. */
+export async function sweepLost({
+  store,
+  logger,
+}: {
+  store: Pick<ProcessStore, 'takeLost'>;
+  logger: Pick<Logger, 'warn'>;
+}): Promise<void> {
+  for (const { id, machine, pid, startedTicks } of await store.takeLost()) {
+    logger.warn({ processId: id }, 'A command in the background is lost');
+    if (pid === null || startedTicks === null || machine !== (await machineName())) continue;
+    if ((await startedTicksOf(pid)) === startedTicks) await endProcessGroup(pid, KILL_GRACE_MS);
+  }
+}

@@ -1,0 +1,22 @@
+// Which model writes the summary of a compaction.
+import { modelRefOf } from '../config.ts';
+import { modelOfRef } from '../core/model-ref.ts';
+import type { ModelRequest } from '../core/model-request.ts';
+import type { TurnContext } from './context.ts';
+import { providerView } from './open-view.ts';
+import type { RunningTurn } from './running-turn.ts';
+
+/** The configured model, else that of the turn. */
+export function summaryModel(
+  context: TurnContext,
+  { agent, request, session }: RunningTurn,
+): Pick<ModelRequest, 'provider' | 'model'> {
+  const own = { ...providerView(request), model: request.model };
+  const wanted = agent.compaction.model;
+  if (wanted === undefined) return own;
+  const ref = modelRefOf(agent, wanted);
+  if (ref !== null && context.model.providers.some((provider) => ref.startsWith(`${provider}/`)))
+    return modelOfRef(ref);
+  context.logger.warn({ session: session.key, model: wanted }, 'There is no such model for compactions');
+  return own;
+}

@@ -1,0 +1,100 @@
+// What `holdfast sessions` changes, against a real API with real turns: compact, reset, fork, stop.
+import { beforeAll, expect, test } from 'vitest';
+import { ADMIN_KEY } from '../api/api-rig.ts';
+import { useApiRig } from '../api/use-api-rig.ts';
+import { seedHistory } from '../turn/seed-history.ts';
+import { runCli } from './run-cli.ts';
+
+const holder = useApiRig();
+let url: string;
+
+beforeAll(async () => {
+  url = await holder.rig.listen();
+});
+
+function run(...args: string[]) {
+  return runCli(['sessions', ...args], { env: { HOLDFAST_URL: url, HOLDFAST_API_KEY: ADMIN_KEY } });
+}
+
+async function say(session: string, text: string): Promise<void> {
+  await holder.rig.post(`/v1/sessions/${session}/messages`, { text });
+  await holder.rig.work(session);
+}
+
+test('compact condenses when the session is idle, and with --wait says what came of it', async () => {
+  const { rig } = holder;
+  await seedHistory(rig.turns, 'long', { turns: 10, tokens: 8_000 });
+  const asked = await run('compact', 'long', '--instructions', 'Keep the names.', '--idempotency-key', 'once');
+  expect(asked).toMatchObject({ code: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/), stderr: '' });
+  expect((await rig.get(`/v1/messages/${asked.stdout.trim()}`)).body).toMatchObject({ text: 'Keep the names.' });
+  expect(await run('compact', 'long', '--instructions', 'Keep the names.', '--wait', '1')).toMatchObject({ code: 124 });
+  await rig.work('long');
+  const waited = await run(
+    'compact',
+    'long',
+    '--instructions',
+    'Keep the names.',
+    '--idempotency-key',
+    'once',
+    '--wait',
+  );
+  expect(waited).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Condensed: about \d+ tokens became \d+\.\n$/),
+  });
+  const json = await run(
+    'compact',
+    'long',
+    '--instructions',
+    'Keep the names.',
+    '--idempotency-key',
+    'once',
+    '--wait',
+    '--json',
+  );
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    message: { kind: 'compaction', status: 'answered' },
+    turn: { kind: 'compaction', status: 'completed' },
+    compaction: { status: 'completed', reason: 'manual' },
+  });
+  expect(await run('compact', 'nobody')).toMatchObject({ code: 5 });
+});
+
+test('reset begins a new transcript and keeps the old one; while a turn runs it is a conflict (G15)', async () => {
+  const { rig } = holder;
+  await say('past', 'Remember the blue door.');
+  expect(await run('reset', 'past')).toMatchObject({ code: 0, stdout: 'transcript 2 begins; transcript 1 is kept\n' });
+  expect((await rig.get('/v1/sessions/past/transcript')).body.items).toEqual([]);
+  expect(JSON.parse((await run('reset', 'past', '--json')).stdout)).toMatchObject({ transcriptNo: 3 });
+  await rig.rows(`update holdfast.sessions set turn_id = gen_random_uuid() where key = 'agent:main:past'`);
+  const refused = await run('reset', 'past');
+  expect(refused).toMatchObject({ code: 6, stdout: '' });
+  expect(refused.stderr).toContain('A turn of the session runs');
+  await rig.rows(`update holdfast.sessions set turn_id = null where key = 'agent:main:past'`);
+});
+
+test('fork copies a session, whole or up to an entry, and never over another one', async () => {
+  const { rig } = holder;
+  await say('tree', 'One. [[reply: Two.]]');
+  await say('tree', 'Three. [[reply: Four.]]');
+  const entries = (await rig.get('/v1/sessions/tree/transcript')).body.items;
+  const whole = await run('fork', 'tree', 'tree-2');
+  expect(whole).toMatchObject({ code: 0, stdout: 'agent:main:tree-2\n', stderr: 'a copy with 4 entries\n' });
+  expect(JSON.parse((await run('fork', 'tree', 'tree-3', '--until', entries[1].id, '--json')).stdout)).toMatchObject({
+    session: { key: 'agent:main:tree-3' },
+    entries: 2,
+  });
+  expect(await run('fork', 'tree', 'tree-2')).toMatchObject({ code: 6, stdout: '' });
+  expect(await run('fork', 'nobody', 'tree-4')).toMatchObject({ code: 5 });
+  expect(await run('fork', 'tree', 'with blank')).toMatchObject({ code: 2 });
+  expect(await run('fork', 'tree')).toMatchObject({ code: 2 });
+});
+
+test('stop is abort: what waits is cancelled (G24)', async () => {
+  const { rig } = holder;
+  const { body } = await rig.post('/v1/sessions/queue/messages', { text: 'Wait for it.' });
+  expect(await run('stop', 'queue')).toMatchObject({ code: 0, stdout: 'no turn was running; 1 cancelled\n' });
+  expect((await rig.get(`/v1/messages/${body.message.id}`)).body.status).toBe('cancelled');
+  expect(JSON.parse((await run('stop', 'queue', '--json')).stdout)).toEqual({ aborted: null, cancelled: 0 });
+  expect(await run('stop', 'nobody')).toMatchObject({ code: 5 });
+});

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { answerExchange, exchangeNote, exchangeOf, failExchange, type Exchange } from '../../src/core/exchange.ts';
+
+const exchange: Exchange = {
+  id: 'e',
+  from: { id: '1', key: 'agent:main:a' },
+  to: { id: '2', key: 'agent:main:b' },
+  turn: 0,
+  turnsMax: 5,
+  chain: 0,
+  origin: { route: 'r' },
+};
+
+test('an exchange goes to and fro, and ends by itself after as many turns as may be', () => {
+  const targets: string[] = [];
+  let at: Exchange | null = exchange;
+  for (let turn = 0; at !== null && turn < 20; turn += 1) {
+    const answered = answerExchange(at, 'more');
+    if (answered.next !== null) targets.push(answered.next.target.id);
+    else expect(answered.ownReply).toBeNull();
+    at = answered.next?.exchange ?? null;
+  }
+  // The first answer, and five messages after it.
+  expect(targets).toEqual(['1', '2', '1', '2', '1', '2']);
+});
+
+test('the last word of whoever began it is for its own user', () => {
+  const last = { ...exchange, turn: 5, turnsMax: 4 };
+  expect(answerExchange(last, 'so it is')).toEqual({ next: null, ownReply: 'so it is' });
+  expect(exchangeNote(last)).toContain('your answer now is for your own user');
+});
+
+test('either side ends it with a word; beside it, whoever began it may say something to its user', () => {
+  expect(answerExchange(exchange, 'REPLY_SKIP')).toEqual({ next: null, ownReply: null });
+  const first = { ...exchange, turn: 1 };
+  expect(answerExchange(first, 'There are three.\nREPLY_SKIP\n')).toEqual({ next: null, ownReply: 'There are three.' });
+  expect(answerExchange(first, 'say REPLY_SKIP to end').next).not.toBeNull();
+  expect(answerExchange(first, null)).toEqual({ next: null, ownReply: null });
+});
+
+test('without turns to and fro the first answer comes back all the same', () => {
+  const short = { ...exchange, turnsMax: 0 };
+  const first = answerExchange(short, 'three').next;
+  expect(first).toMatchObject({ target: { id: '1' }, exchange: { turn: 1 } });
+  expect(answerExchange(first!.exchange, 'thanks')).toEqual({ next: null, ownReply: 'thanks' });
+});
+
+test('who waits is told when the other side fails, and that ends it', () => {
+  const failed = failExchange({ ...exchange, turn: 2 }, 'it broke');
+  expect(failed).toMatchObject({ target: { id: '1' }, text: '(no answer: it broke)', exchange: { turn: 3 } });
+  expect(answerExchange(failed!.exchange, 'I see')).toEqual({ next: null, ownReply: 'I see' });
+  expect(failExchange({ ...exchange, turn: 1 }, 'it broke')).toBeNull();
+});
+
+test('only what a session wrote is part of an exchange', () => {
+  expect(exchangeOf({ text: 'x', exchange })).toBeNull();
+  expect(exchangeOf({ text: 'x', exchange, provenance: { kind: 'inter_session' } })).toBe(exchange);
+  expect(exchangeOf(undefined)).toBeNull();
+});

@@ -1,0 +1,107 @@
+// Goal: with many subagents of many parents and workers that die all the time, each that has ended is announced to its parent once: none
+// lost, none told twice (G18). Method: parents spawn as many as they may; meanwhile workers are killed one after the other, at random.
+// `HOLDFAST_CRASH_SWEEP=full`: a thousand subagents of fifty parents.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
+import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
+import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
+import { isFullSweep } from './rig/sweep-points.ts';
+import { waitUntil } from './rig/wait-until.ts';
+
+const [parents, each, kills] = isFullSweep() ? [50, 20, 25] : [5, 8, 3];
+const workers = 3;
+const overMsMax = isFullSweep() ? 400_000 : 90_000;
+/** Between two kills, in milliseconds. */
+const killEveryMs = { min: 500, max: 1_500 };
+
+let testDatabase: TestDatabase;
+let rig: CrashRig;
+
+beforeAll(async () => {
+  testDatabase = await withTestDatabase();
+  rig = await startCrashRig({
+    databaseUrl: testDatabase.url,
+    workers,
+    agentDefaults: { subagents: { maxChildrenPerSession: each, announceDebounce: 200 } },
+  });
+});
+
+afterAll(async () => {
+  await rig?.close();
+  await testDatabase?.drop();
+});
+
+/** A number in [0, 1) for each call; the same ones for the same seed. */
+function randomOf(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+async function count(sql: string): Promise<number> {
+  const { rows } = await rig.database.query<{ n: number }>(sql);
+  return rows[0]?.n ?? 0;
+}
+
+test(`${parents * each} subagents of ${parents} parents are announced once each, whoever dies meanwhile`, async () => {
+  const seed = Date.now();
+  const random = randomOf(seed);
+  for (let parent = 1; parent <= parents; parent += 1) {
+    const calls = Array.from({ length: each }, (_, n) => {
+      const label = `p${parent}c${n + 1}`;
+      const task = `[[delay: ${Math.floor(random() * 400)}]] [[reply: the result of ${label}]]`;
+      return `[[tool: sessions_spawn ${JSON.stringify({ label, task })}]]`;
+    });
+    await rig.client.send(`many-${parent}`, `${calls.join(' & ')} [[reply: Begun.]]`);
+  }
+  const isOver = async (): Promise<boolean> =>
+    (await count("select count(*)::int as n from holdfast.subagent_runs where status <> 'running'")) ===
+      parents * each &&
+    (await count(
+      'select count(*)::int as n from holdfast.sessions where waiting > 0 or turn_id is not null or owner is not null or run_id is not null',
+    )) === 0;
+  const killing = killWorkers(random);
+  await waitUntil(`all is over (seed ${seed})`, overMsMax, isOver);
+  await killing;
+  await waitUntil(`all is over (seed ${seed})`, overMsMax, isOver);
+
+  const told = `seed ${seed}`;
+  const runs = await rig.database.query(
+    `select count(*)::int as runs, count(*) filter (where r.status = 'ok')::int as completed,
+       count(*) filter (where i.n = 1 and r.announced_to = r.parent_id)::int as announced,
+       count(*) filter (where i.settled = 1)::int as heard, count(*) filter (where said.n = 1)::int as said
+     from holdfast.subagent_runs r
+     cross join lateral (
+       select count(*) as n, count(*) filter (where status in ('answered', 'silent')) as settled from holdfast.inbox i
+       where i.session_id = r.parent_id and i.body -> 'announcement' ->> 'runId' = r.id::text
+     ) as i
+     cross join lateral (
+       select sum((length(e.content::text) - length(replace(e.content::text, 'the result of ' || r.label || '\\n', '')))
+         / length('the result of ' || r.label || '\\n'))::int as n
+       from holdfast.entries e where e.session_id = r.parent_id and e.kind in ('prompt', 'steer') and e.provenance is null
+         and e.content::text like '%System Message%'
+     ) as said`,
+  );
+  const all = parents * each;
+  expect(runs.rows[0], told).toEqual({ runs: all, completed: all, announced: all, heard: all, said: all });
+  expect(await count('select count(*)::int as n from holdfast.dead_letters'), told).toBe(0);
+  expect(
+    await count('select coalesce(sum(live_children + live_descendants), 0)::int as n from holdfast.sessions'),
+    told,
+  ).toBe(0);
+});
+
+/** Kills a worker now and then, and starts it again; at least one always lives. */
+async function killWorkers(random: () => number): Promise<void> {
+  for (let n = 0; n < kills; n += 1) {
+    await delay(killEveryMs.min + random() * (killEveryMs.max - killEveryMs.min));
+    const alive = rig.workers.filter((worker) => worker.isReady);
+    const victim = alive[Math.floor(random() * alive.length)];
+    if (victim === undefined || alive.length < 2) continue;
+    await victim.kill();
+    void victim.revive().catch(() => undefined);
+  }
+  await Promise.all(rig.workers.map((worker) => worker.revive()));
+}

@@ -1,0 +1,219 @@
+// What sessions do with each other, as small plays: how each begins, when it is over, and what must be true of it then, whatever died
+// when: nothing lost, doubled, announced twice or never, no effect twice unless its tool allows it (G1, G3, G11, G18).
+import type { AcceptedMessage } from './api-client.ts';
+import type { CrashRig } from './crash-rig.ts';
+import { isQuiet, keyOf, readInputs, readLeftovers, readRuns } from './family-rows.ts';
+
+export interface Scenario {
+  name: string;
+  /** How many runs of subagents it makes. */
+  runs: number;
+  /** Sends what begins it; `begun` resolves when its first turn is open, or somebody was struck. */
+  begin(rig: CrashRig, play: Play, begun: Promise<unknown>): Promise<void>;
+  /** Returns what is wrong, one sentence each. */
+  judge(rig: CrashRig, play: Play): Promise<string[]>;
+}
+
+/** One performance of a scenario. */
+export interface Play {
+  session: string;
+  messages: AcceptedMessage[];
+}
+
+const ANSWER_MS = 300;
+
+function spawn(label: string, task: string): string {
+  return `[[tool: sessions_spawn ${JSON.stringify({ label, task })}]]`;
+}
+
+function effect(play: Play, name: string): string {
+  return `[[tool: http_effect ${JSON.stringify({ key: `${play.session}-${name}` })}]]`;
+}
+
+async function say(rig: CrashRig, play: Play, text: string, more?: object): Promise<void> {
+  play.messages.push(await rig.client.send(play.session, text, more));
+}
+
+export const SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'spawn with two children',
+    runs: 2,
+    begin: (rig, play) =>
+      say(
+        rig,
+        play,
+        `m1. ${spawn('t1', `${effect(play, 'one')} [[reply: one]]`)} & ${spawn('t2', `${effect(play, 'two')} [[reply: two]]`)} [[reply: Begun.]]`,
+      ),
+    judge: (rig, play) => judgeFamily(rig, play, { effects: ['one', 'two'] }),
+  },
+  {
+    name: 'nested spawn',
+    runs: 2,
+    begin: (rig, play) => {
+      const below = spawn('t2', `${effect(play, 'below')} [[reply: below]]`);
+      return say(
+        rig,
+        play,
+        `m1. ${spawn('t1', `${below} [[tool: sessions_yield {}]] [[reply: never]]`)} [[reply: Begun.]]`,
+      );
+    },
+    judge: (rig, play) => judgeFamily(rig, play, { effects: ['below'] }),
+  },
+  {
+    name: 'announce while the parent is busy',
+    runs: 2,
+    begin: (rig, play) =>
+      say(
+        rig,
+        play,
+        `m1. ${spawn('t1', '[[reply: one]]')} & ${spawn('t2', '[[reply: two]]')} [[delay: ${ANSWER_MS * 2}]] [[reply: Done.]]`,
+      ),
+    judge: (rig, play) => judgeFamily(rig, play, { effects: [] }),
+  },
+  {
+    name: 'collect of five messages',
+    runs: 0,
+    async begin(rig, play, begun) {
+      await say(rig, play, `m1. [[delay: ${ANSWER_MS}]] [[reply: Yes.]]`);
+      await begun;
+      for (let n = 2; n <= 6; n += 1) await say(rig, play, `m${n}. [[reply: Yes.]]`);
+    },
+    judge: async (rig, play) => [
+      ...judgeSettled(play, ['answered']),
+      ...(await judgeFamily(rig, play, { effects: [] })),
+    ],
+  },
+  {
+    name: 'steer',
+    runs: 0,
+    async begin(rig, play, begun) {
+      await say(
+        rig,
+        play,
+        `m1. ${effect(play, 'first')} [[delay: ${ANSWER_MS}]] ${effect(play, 'second')} [[reply: Yes.]]`,
+      );
+      await begun;
+      await say(rig, play, 'm2. and this', { mode: 'steer' });
+    },
+    judge: async (rig, play) => [
+      ...judgeSettled(play, ['answered']),
+      // What comes before tools that have not begun leaves them out.
+      ...(await judgeFamily(rig, play, { effects: ['first', 'second'], mayBeSkipped: true })),
+    ],
+  },
+  {
+    name: 'interrupt',
+    runs: 0,
+    async begin(rig, play, begun) {
+      await say(rig, play, `m1. ${effect(play, 'first')} [[delay: ${ANSWER_MS}]] [[reply: Yes.]]`);
+      await begun;
+      await say(rig, play, 'm2. this instead [[reply: Yes.]]', { mode: 'interrupt' });
+    },
+    judge: async (rig, play) => [
+      ...judgeSettled({ ...play, messages: play.messages.slice(0, 1) }, ['answered', 'cancelled']),
+      ...judgeSettled({ ...play, messages: play.messages.slice(1) }, ['answered']),
+      ...(await judgeHints(rig, play)),
+      ...(await judgeFamily(rig, play, { effects: ['first'], mayBeSkipped: true })),
+    ],
+  },
+];
+
+/** True when every message is settled and nobody has anything to do any more. */
+export async function isOver(rig: CrashRig, play: Play, scenario: Scenario): Promise<boolean> {
+  play.messages = await Promise.all(play.messages.map(({ id }) => rig.client.message(id)));
+  const isSettled = play.messages.every(({ status }) => status !== 'waiting' && status !== 'claimed');
+  return isSettled && (await isQuiet(rig, play.session, scenario.runs));
+}
+
+async function judgeFamily(
+  rig: CrashRig,
+  play: Play,
+  { effects, mayBeSkipped = false }: { effects: string[]; mayBeSkipped?: boolean },
+): Promise<string[]> {
+  const key = keyOf(play.session);
+  const leftovers = Object.entries(await readLeftovers(rig, play.session));
+  return [
+    ...leftovers.flatMap(([name, count]) => (count === 0 ? [] : [`${name} is ${count} instead of 0`])),
+    ...judgeMarkers(play, (await readInputs(rig, key)).join('\n')),
+    ...(await judgeRuns(rig, play)),
+    ...judgeEffects(rig, play, effects, mayBeSkipped),
+    ...judgeRequests(rig, play),
+  ];
+}
+
+function judgeSettled({ messages }: Play, allowed: string[]): string[] {
+  return messages
+    .filter(({ status }) => !allowed.includes(status))
+    .map(({ seq, status, error }) => `message ${seq} ended ${status}: ${JSON.stringify(error)}`);
+}
+
+/** Each message is said once, in the order in which they were accepted. */
+function judgeMarkers({ messages }: Play, said: string): string[] {
+  const markers = messages.map((_, index) => `m${index + 1}. `);
+  const faults = markers.flatMap((marker) => {
+    const times = said.split(marker).length - 1;
+    return times === 1 ? [] : [`"${marker}" is said ${times} times`];
+  });
+  const places = markers.map((marker) => said.indexOf(marker));
+  return places.every((place, index) => index === 0 || place > (places[index - 1] ?? 0))
+    ? faults
+    : [...faults, `the messages are out of order: ${places.join(', ')}`];
+}
+
+/** Each run was spawned once, has ended well, and its end was told once, to whoever spawned it, and in words. */
+async function judgeRuns(rig: CrashRig, play: Play): Promise<string[]> {
+  const runs = await readRuns(rig, play.session);
+  const labels = runs.map(({ label }) => label);
+  const faults = new Set(labels).size === labels.length ? [] : [`runs were spawned twice: ${labels.join(', ')}`];
+  for (const { label, status, told_rows: rows, told_key: told, told_status: toldStatus, parent_key: parent } of runs) {
+    if (status !== 'ok') faults.push(`run ${label} ended ${status}`);
+    if (rows !== 1) faults.push(`run ${label} is announced ${rows} times`);
+    if (told !== parent) faults.push(`run ${label} is announced to ${told} instead of ${parent}`);
+    if (toldStatus !== 'answered' && toldStatus !== 'silent')
+      faults.push(`the announcement of ${label} is ${toldStatus}`);
+    const said =
+      (await readInputs(rig, parent)).join('\n').split(`A subagent task "${label}" just completed`).length - 1;
+    if (said !== 1) faults.push(`the end of ${label} is said ${said} times`);
+  }
+  return faults;
+}
+
+function judgeEffects(rig: CrashRig, play: Play, names: string[], mayBeSkipped: boolean): string[] {
+  return names.flatMap((name) => {
+    const times = rig.effects.effects.filter(({ key }) => key === `${play.session}-${name}`).length;
+    if (times > 1) return [`effect ${name} happened ${times} times`];
+    // One that was under way when its worker died is told of as unknown, and not run again.
+    return times === 0 && !mayBeSkipped && !wasUnknown(rig, play) ? [`effect ${name} did not happen`] : [];
+  });
+}
+
+function wasUnknown(rig: CrashRig, play: Play): boolean {
+  return rig.requests.some((request) => {
+    const text = JSON.stringify(request.body);
+    return text.includes(`${play.session}-`) && text.includes('outcome unknown');
+  });
+}
+
+/** Every request was well-formed, and no session's came with an older epoch than one before it. */
+function judgeRequests(rig: CrashRig, play: Play): string[] {
+  const faults: string[] = [];
+  const highest = new Map<string, number>();
+  for (const request of rig.requests) {
+    const session = String(request.headers['x-holdfast-session']);
+    if (!JSON.stringify(request.body).includes(play.session) && session !== keyOf(play.session)) continue;
+    if (request.status !== null && request.status >= 400) faults.push(`a request was refused with ${request.status}`);
+    const epoch = Number(request.headers['x-holdfast-epoch'] ?? 0);
+    if (epoch < (highest.get(session) ?? 0)) faults.push(`${session} asked with epoch ${epoch} after a higher one`);
+    highest.set(session, Math.max(epoch, highest.get(session) ?? 0));
+  }
+  return faults;
+}
+
+/** The hint that a turn was stopped comes once when one was, and not at all when none was. */
+async function judgeHints(rig: CrashRig, play: Play): Promise<string[]> {
+  const said = (await readInputs(rig, keyOf(play.session))).join('\n');
+  const times = said.split('The previous agent run was aborted by the user').length - 1;
+  const expected = play.messages[0]?.status === 'cancelled' ? 1 : 0;
+  // A turn that was struck before it was open leaves its message to the next, and none was stopped.
+  return times <= expected ? [] : [`the abort hint came ${times} times`];
+}

@@ -1,0 +1,72 @@
+// Plays a scenario in which whichever worker comes to a given round trip is struck there, and reports what came of it. Round trips are
+// counted over all workers: a scenario has several sessions, and nobody knows beforehand who runs which.
+import type { CrashRig } from './crash-rig.ts';
+import { readFamilyRows } from './family-rows.ts';
+import { isOver, type Play, type Scenario } from './scenarios.ts';
+import { changedTables } from './session-rows.ts';
+import { isOfTurn, kindOf } from './statement-kinds.ts';
+import { nameOfAny, strikeAny, type AnyPoint } from './strike-any.ts';
+import { waitUntil } from './wait-until.ts';
+
+export interface ScenarioReport {
+  isReached: boolean;
+  violations: string[];
+}
+
+const overMsMax = 30_000;
+const triesMax = 3;
+let plays = 0;
+
+/** The round trips of a scenario without any fault: kinds with how often each came. Rejects when something is wrong even so. */
+export async function recordScenario(rig: CrashRig, scenario: Scenario): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  const stops = rig.workers.map((worker) =>
+    worker.proxy.onRoundTrip((trip) => {
+      if (trip.outcome !== 'pending' || !isOfTurn(trip)) return;
+      counts.set(kindOf(trip), (counts.get(kindOf(trip)) ?? 0) + 1);
+    }),
+  );
+  const play = newPlay();
+  await perform(rig, scenario, play);
+  for (const stop of stops) stop();
+  const violations = await scenario.judge(rig, play);
+  if (violations.length > 0) throw new Error(`${scenario.name}, undisturbed: ${violations.join('; ')}`);
+  return counts;
+}
+
+/** Plays it with the fault; again when nobody came to that round trip. */
+export async function strikeScenario(rig: CrashRig, scenario: Scenario, point: AnyPoint): Promise<ScenarioReport> {
+  let report = await strikeOnce(rig, scenario, point);
+  for (let tries = 1; tries < triesMax && !report.isReached && report.violations.length === 0; tries += 1) {
+    report = await strikeOnce(rig, scenario, point);
+  }
+  return report;
+}
+
+async function strikeOnce(rig: CrashRig, scenario: Scenario, point: AnyPoint): Promise<ScenarioReport> {
+  const play = newPlay();
+  let before: Record<string, string> | null = null;
+  const { isStruck, faults } = await strikeAny(rig.workers, point, {
+    play: () => perform(rig, scenario, play),
+    async judge() {
+      const rows = await readFamilyRows(rig, play.session);
+      // Judged once more when whoever was frozen has woken: by then there is nothing for it to write.
+      const changed = before === null ? [] : changedTables(before, rows).map((table) => `it wrote to ${table}`);
+      before = rows;
+      return [...changed, ...(await scenario.judge(rig, play))];
+    },
+  });
+  const name = `${scenario.name}, ${nameOfAny(point)} (${play.session})`;
+  return { isReached: isStruck, violations: faults.map((fault) => `${name}: ${fault}`) };
+}
+
+async function perform(rig: CrashRig, scenario: Scenario, play: Play): Promise<void> {
+  const opened = Promise.race(rig.workers.map((worker) => worker.nextTrip((trip) => trip.tag === 'open-turn')));
+  await scenario.begin(rig, play, opened);
+  await waitUntil(`${play.session} is over`, overMsMax, () => isOver(rig, play, scenario));
+}
+
+function newPlay(): Play {
+  plays += 1;
+  return { session: `play-${plays}x`, messages: [] };
+}

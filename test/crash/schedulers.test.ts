@@ -1,0 +1,149 @@
+// Goal: twenty crons that tick every second are fired once each by three schedulers that are killed and paused at random; every slot has
+// a fate, and what fired became one turn (G20). Method: let them run, then read the fires, the inbox and the transcripts. With
+// HOLDFAST_CRASH_SWEEP=full for a minute.
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
+import { startScheduledRig, type ScheduledRig } from './rig/scheduled-rig.ts';
+import { isFullSweep } from './rig/sweep-points.ts';
+import type { Victim } from './rig/victim.ts';
+import { waitUntil } from './rig/wait-until.ts';
+
+const cronCount = 20;
+const runMs = isFullSweep() ? 60_000 : 12_000;
+const workedOffWithinMs = 120_000;
+const policies = ['run_once', 'run_all', 'skip'] as const;
+
+let testDatabase: TestDatabase;
+let rig: ScheduledRig;
+
+beforeAll(async () => {
+  testDatabase = await withTestDatabase();
+  rig = await startScheduledRig({
+    databaseUrl: testDatabase.url,
+    workers: 1,
+    schedulers: 3,
+    settings: { lanes: { cron: 8 } },
+  });
+});
+afterAll(async () => {
+  await rig?.close();
+  await testDatabase?.drop();
+});
+
+/** A generator of numbers in [0, 1) that a seed repeats (mulberry32). */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
+  };
+}
+
+/** Kills or freezes one scheduler after the other until the time is over; all of them run again afterwards. */
+async function disturb(random: () => number, untilMs: number): Promise<string[]> {
+  const done: string[] = [];
+  const healing: Promise<void>[] = [];
+  while (performance.now() < untilMs) {
+    await delay(200 + random() * 600);
+    const healthy = rig.schedulers.filter((one) => one.isReady && !frozen.has(one));
+    const victim = healthy[Math.floor(random() * healthy.length)];
+    if (victim === undefined) continue;
+    if (random() < 0.5) {
+      done.push(`kill ${victim.name}`);
+      await victim.kill();
+      healing.push(victim.revive());
+    } else {
+      done.push(`freeze ${victim.name}`);
+      healing.push(freezeFor(victim, 300 + random() * 2_500));
+    }
+  }
+  await Promise.all(healing);
+  return done;
+}
+
+const frozen = new Set<Victim>();
+
+async function freezeFor(victim: Victim, ms: number): Promise<void> {
+  frozen.add(victim);
+  victim.freeze();
+  await delay(ms);
+  victim.thaw();
+  frozen.delete(victim);
+}
+
+interface Fire {
+  cron_id: string;
+  scheduled_for: Date;
+  status: string;
+  slots: number;
+  message_id: string | null;
+}
+
+test('every tick of twenty crons is fired once or missed by the policy, whatever happens to three schedulers (G20)', async () => {
+  const seed = Math.floor(Math.random() * 2 ** 31);
+  const crons: { id: string; nextSlotAt: string }[] = [];
+  for (let n = 0; n < cronCount; n += 1) {
+    crons.push(
+      await rig.ask('POST', '/v1/crons', {
+        name: `tick-${n}`,
+        schedule: { kind: 'cron', expr: '* * * * * *' },
+        payload: { kind: 'agentTurn', message: `tick ${n} [[reply: Yes.]]` },
+        misfire: policies[n % policies.length],
+      }),
+    );
+  }
+  const done = await disturb(randomOf(seed), performance.now() + runMs);
+  const told = `seed ${seed}: ${done.join(', ')}`;
+  const [{ now } = { now: new Date() }] = await rig.rows<{ now: Date }>('select clock_timestamp() as now');
+  await waitUntil('every cron has come to now', 30_000, async () => {
+    const [row] = await rig.rows<{ behind: string }>(
+      'select count(*) as behind from holdfast.crons where next_slot_at <= $1',
+      [now],
+    );
+    return row?.behind === '0';
+  });
+  for (const { id } of crons) await rig.ask('PATCH', `/v1/crons/${id}`, { enabled: false });
+  await waitUntil('what fired is settled', workedOffWithinMs, async () => {
+    const [row] = await rig.rows<{ open: string }>(
+      'select count(*) as open from holdfast.inbox where settled_at is null',
+    );
+    return row?.open === '0';
+  });
+  const fires = await rig.rows<Fire>('select * from holdfast.cron_fires order by cron_id, scheduled_for');
+  const faults: string[] = [];
+  let fired = 0;
+  for (const { id, nextSlotAt } of crons) {
+    const own = fires.filter((fire) => fire.cron_id === id);
+    let expectedMs = Date.parse(nextSlotAt);
+    for (const { scheduled_for: slot, slots, status } of own) {
+      if (slot.getTime() !== expectedMs)
+        faults.push(`${id}: ${slot.toISOString()} instead of ${new Date(expectedMs).toISOString()}`);
+      expectedMs = slot.getTime() + slots * 1000;
+      if (!['claimed', 'completed', 'missed', 'skipped'].includes(status))
+        faults.push(`${id}: ${slot.toISOString()} is ${status}`);
+    }
+    if (expectedMs <= now.getTime())
+      faults.push(`${id}: nothing is known of the slots from ${new Date(expectedMs).toISOString()}`);
+    fired += own.filter(({ message_id: message }) => message !== null).length;
+  }
+  expect(faults, told).toEqual([]);
+  expect(fired, told).toBeGreaterThan(cronCount * 3);
+  // Each fire is one input, one turn and one prompt.
+  const [counts] = await rig.rows<Record<string, string>>(`select
+    (select count(*) from holdfast.inbox where kind = 'cron') as inputs,
+    (select count(*) from holdfast.inbox where kind = 'cron' and status = 'answered') as answered,
+    (select count(distinct message_id) from holdfast.cron_fires) as fires,
+    (select count(*) from holdfast.turns where kind = 'cron') as turns,
+    (select count(*) from holdfast.entries where kind = 'prompt') as prompts`);
+  const expected = String(fired);
+  expect(counts, told).toEqual({
+    inputs: expected,
+    answered: expected,
+    fires: expected,
+    turns: expected,
+    prompts: expected,
+  });
+});

@@ -1,0 +1,59 @@
+// Goal: a fleet that has nothing to do costs nothing: a thousand sessions with heartbeats and a gate that does not change make no model
+// call, and the one whose gate changes makes one. Method: a real service with two schedulers, and a model server that counts.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { waitUntil } from '../crash/rig/wait-until.ts';
+import { openServiceRig, type ServiceRig } from './rig/service-rig.ts';
+
+const fleet = 1_000;
+const pollsWanted = 2 * fleet;
+const withinMs = 120_000;
+
+let rig: ServiceRig;
+let dir: string;
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'holdfast-fleet-'));
+  const list = Array.from({ length: fleet }, (_, n) => ({
+    id: `agent-${n}`,
+    workspace: dir,
+    ...(n === 0 ? { heartbeat: { when: { file: 'changing' } } } : {}),
+  }));
+  const heartbeat = { every: '4s', prompt: 'Look around. [[reply: HEARTBEAT_OK]]', when: { file: 'still' } };
+  rig = await openServiceRig({ queue: 'postgres', config: { agents: { defaults: { heartbeat }, list } } });
+  await rig.start('worker');
+  await Promise.all([rig.start('scheduler'), rig.start('scheduler')]);
+});
+afterAll(async () => {
+  await rig?.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+function pollsBy(column: string): Promise<{ name: string; polls: number }[]> {
+  return rig.rows(
+    `select ${column} as name, count(*)::int as polls from holdfast.heartbeats where status <> 'claimed' group by 1 order by 1`,
+  );
+}
+
+test('a thousand idle sessions with heartbeats and an unchanged gate ask no model', { timeout: 180_000 }, async () => {
+  await waitUntil('every agent was polled twice', withinMs, async () => {
+    const [row] = await rig.rows<{ agents: number; polls: number }>(
+      `select count(distinct agent_id)::int as agents, count(*)::int as polls from holdfast.heartbeats where status = 'skipped'`,
+    );
+    return row?.agents === fleet && row.polls >= pollsWanted;
+  });
+  expect(await pollsBy('reason')).toEqual([{ name: 'unchanged', polls: expect.any(Number) }]);
+  expect(rig.model.requests).toEqual([]);
+  expect(await rig.rows('select id from holdfast.inbox')).toEqual([]);
+  writeFileSync(join(dir, 'changing'), 'something');
+  await waitUntil('the agent whose gate has changed was asked', withinMs, async () => rig.model.requests.length > 0);
+  await waitUntil('it has acknowledged', withinMs, async () => {
+    const [row] = await rig.rows<{ agent_id: string }>(
+      `select agent_id from holdfast.heartbeats where result = 'acknowledged'`,
+    );
+    return row?.agent_id === 'agent-0';
+  });
+  expect(rig.model.requests).toHaveLength(1);
+});

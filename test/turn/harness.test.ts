@@ -1,0 +1,207 @@
+// Turns that a plugin's harness answers: chosen when the turn is opened, committed by the same journal, never begun again by another.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { HarnessAnswer, HarnessAttempt } from '../../src/plugins/harness.ts';
+import { PluginError } from '../../src/plugins/plugin-error.ts';
+import { withoutPlugins } from '../../src/plugins/plugins.ts';
+import { readHarness } from '../../src/plugins/read-harness.ts';
+import { createLogger } from '../../src/logger.ts';
+import { pluginsWith } from '../plugins/plugins-with.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { createTurnRig, type TurnRig } from './turn-rig.ts';
+
+let database: Awaited<ReturnType<typeof withTestDatabase>>;
+let rig: TurnRig;
+let answer: (attempt: HarnessAttempt) => Promise<HarnessAnswer | string> | HarnessAnswer | string;
+const attempts: HarnessAttempt[] = [];
+const probed: string[] = [];
+
+const plugin = readHarness('/p.ts', {
+  id: 'helper',
+  supports: ({ model }: { model: string }) => model === 'claude-haiku-4-5',
+  async run(attempt: HarnessAttempt) {
+    attempts.push(attempt);
+    return await answer(attempt);
+  },
+});
+const { plugins } = pluginsWith([], { harnesses: [plugin] });
+const none = withoutPlugins(createLogger({ level: 'silent', format: 'json', name: 'test' }));
+
+beforeAll(async () => {
+  database = await withTestDatabase();
+  rig = await createTurnRig(database.url, {
+    plugins,
+    tools: [
+      {
+        spec: { name: 'probe', description: 'Looks.', input_schema: { type: 'object' } },
+        summary: 'looks',
+        isIdempotent: true,
+        run: async (_input, { callId }) => {
+          probed.push(callId);
+          return { content: 'seen', isError: false };
+        },
+      },
+    ],
+  });
+});
+afterAll(async () => {
+  await rig.close();
+  await database.drop();
+});
+
+async function play(name: string, text: string, more: { model?: string; worker?: ReturnType<TurnRig['worker']> } = {}) {
+  const worker = more.worker ?? rig.worker();
+  await rig.send(name, text, { model: more.model ?? 'anthropic/claude-haiku-4-5' });
+  await worker.run(name);
+  worker.stop();
+  return turnOf(name);
+}
+
+async function turnOf(name: string) {
+  const [turn] = await rig.rows('select * from holdfast.turns where session_id = $1 order by id desc limit 1', [
+    await rig.sessionOf(name),
+  ]);
+  return turn as {
+    id: string;
+    status: string;
+    reply: string | null;
+    error: { code: string; message: string } | null;
+    view: { harness?: object };
+    calls: number;
+    output_tokens: string;
+  };
+}
+
+test('a model that it supports is answered by it, and the answer is committed like any other', async () => {
+  answer = () => ({ content: 'From the helper.', usage: { outputTokens: 7 } });
+  const turn = await play('plain', 'hello');
+  expect(turn).toMatchObject({ status: 'completed', reply: 'From the helper.', error: null, output_tokens: '7' });
+  expect(turn.view.harness).toEqual({ id: 'helper', reason: 'auto_plugin' });
+  const attempt = attempts.at(-1)!;
+  expect(attempt).toMatchObject({
+    provider: 'anthropic',
+    model: 'claude-haiku-4-5',
+    turnId: turn.id,
+    callNo: 1,
+    thinking: 'off',
+  });
+  expect(attempt.system).toContain('## Tooling');
+  expect(attempt.messages.at(-1)).toMatchObject({
+    role: 'user',
+    content: [{ type: 'text', text: expect.stringContaining('hello') }],
+  });
+  expect(Object.isFrozen(attempt.messages[0])).toBe(true);
+  expect(attempt.tools.map(({ name }) => name)).toEqual(['probe']);
+  const calls = await rig.rows('select status, stop_reason from holdfast.model_calls where turn_id = $1', [turn.id]);
+  expect(calls).toEqual([{ status: 'ok', stop_reason: 'end_turn' }]);
+  expect(rig.scripted.requests).toEqual([]);
+});
+
+test('its tool calls are run by the ledger, with ids of our own, and it is asked again with the results', async () => {
+  answer = ({ callNo, messages }) =>
+    callNo === 1
+      ? {
+          content: [
+            { type: 'text', text: 'Let me look.' },
+            { type: 'tool_use', name: 'probe', input: {} },
+          ],
+        }
+      : JSON.stringify(messages.at(-1)?.content);
+  const turn = await play('tools', 'look');
+  expect(turn.reply).toContain('"content":"seen"');
+  const [ledger] = await rig.rows('select call_id, status from holdfast.tool_calls where turn_id = $1', [turn.id]);
+  expect(ledger).toEqual({ call_id: probed.at(-1), status: 'done' });
+  expect(probed.at(-1)).toMatch(/^toolu_[0-9a-f]{32}$/);
+});
+
+test('other models are answered by the built-in loop', async () => {
+  const turn = await play('other', '[[reply: built in]]', { model: 'anthropic/claude-sonnet-4-5' });
+  expect(turn.reply).toBe('built in');
+  expect(turn.view.harness).toBeUndefined();
+});
+
+test('what it throws fails the turn, and nobody answers in its place (G11)', async () => {
+  answer = () => Promise.reject(new Error('out of order'));
+  const asked = attempts.length;
+  const turn = await play('throws', 'hello');
+  expect(turn.error).toEqual({ code: 'harness_failed', message: 'The harness helper failed: out of order' });
+  expect(attempts).toHaveLength(asked + 1);
+  const [call] = await rig.rows('select status, error from holdfast.model_calls where turn_id = $1', [turn.id]);
+  expect(call).toMatchObject({ status: 'failed', error: { code: 'harness_failed' } });
+});
+
+test.each([
+  ['nothing', undefined],
+  ['a number', 7],
+  ['an image', { content: [{ type: 'image' }] }],
+  ['a call without a name', { content: [{ type: 'tool_use', input: {} }] }],
+])('%s is no answer', async (name, value) => {
+  answer = () => value as never;
+  const turn = await play(`bad ${name}`.replaceAll(' ', '-'), 'hello');
+  expect(turn.error?.code).toBe('harness_failed');
+  expect(turn.error?.message).toContain('The harness helper gave no answer');
+});
+
+test('a turn that it began is gone on with by it alone', async () => {
+  answer = ({ callNo }) => (callNo === 1 ? { content: [{ type: 'tool_use', name: 'probe', input: {} }] } : 'done');
+  let steps = 0;
+  const leaving = rig.worker({ isDraining: () => (steps += 1) > 1 });
+  expect(await play('moved', 'look', { worker: leaving })).toMatchObject({ reply: null });
+  const without = rig.worker({ plugins: none, tools: [] });
+  await without.run('moved');
+  without.stop();
+  expect(await turnOf('moved')).toMatchObject({ status: 'failed', error: { code: 'harness_missing' } });
+
+  steps = 0;
+  expect(await play('again', 'look', { worker: rig.worker({ isDraining: () => (steps += 1) > 1 }) })).toMatchObject({
+    reply: null,
+  });
+  const worker = rig.worker();
+  await worker.run('again');
+  worker.stop();
+  expect(await turnOf('again')).toMatchObject({ reply: 'done' });
+});
+
+test('an abort ends the turn, whatever it does', async () => {
+  const begun = Promise.withResolvers<void>();
+  answer = () => {
+    begun.resolve();
+    return new Promise(() => undefined);
+  };
+  const worker = rig.worker();
+  await rig.send('stopped', 'hello', { model: 'anthropic/claude-haiku-4-5' });
+  const running = worker.run('stopped');
+  await begun.promise;
+  worker.context.locks.stopAll({ kind: 'stopped', message: 'enough' });
+  await running;
+  worker.stop();
+  expect(await turnOf('stopped')).toMatchObject({ status: 'aborted' });
+});
+
+test('one that is pinned and not there fails the turn before anything is asked', async () => {
+  const pinned = await createTurnRig(database.url, {
+    settings: { agents: { defaults: { harness: { pinned: 'gone' } } } },
+  });
+  try {
+    const worker = pinned.worker();
+    await pinned.send('pinned', 'hello');
+    await worker.run('pinned');
+    worker.stop();
+    const [turn] = await pinned.rows('select status, error from holdfast.turns where session_id = $1', [
+      await pinned.sessionOf('pinned'),
+    ]);
+    expect(turn).toMatchObject({ status: 'failed', error: { code: 'harness_missing' } });
+    expect(pinned.scripted.requests).toEqual([]);
+  } finally {
+    await pinned.close();
+  }
+});
+
+test.each<[unknown, string]>([
+  [{ id: 'built-in', supports: () => true, run: () => '' }, 'registerHarness: id: neither built-in nor auto'],
+  [{ id: 'No', supports: () => true, run: () => '' }, 'registerHarness: id: 1 to 64'],
+  [{ id: 'a', run: () => '' }, 'registerHarness: supports: must be a function'],
+  [null, 'registerHarness: value: '],
+])('what is no harness stops the start: %#', (value, text) => {
+  expect(() => readHarness('/p.ts', value)).toThrow(PluginError);
+  expect(() => readHarness('/p.ts', value)).toThrow(text);
+});

@@ -1,0 +1,193 @@
+// The message tool in real turns: what it sends is in the outbox before the turn ends, once per call, where it may go, and the reply does
+// not say it again (G21, G30).
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { InboundMessage } from '../../src/core/inbound.ts';
+import { createLogger } from '../../src/logger.ts';
+import { createMessageTool } from '../../src/tools/message-tool.ts';
+import type { ToolCall } from '../../src/tools/tool.ts';
+import { createToolPorts } from '../../workers/tool-ports.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { aToolCall } from '../tools/workspace.ts';
+import { createTurnRig, type TurnRig } from './turn-rig.ts';
+
+let database: Awaited<ReturnType<typeof withTestDatabase>>;
+let rig: TurnRig;
+const rings: unknown[] = [];
+const calls: ToolCall[] = [];
+
+beforeAll(async () => {
+  database = await withTestDatabase();
+  const settings = {
+    channels: { webhook: { url: 'http://127.0.0.1:9/hook' }, telegram: {}, signal: {}, matrix: { enabled: false } },
+    tools: { message: { channels: ['signal', 'matrix'] } },
+  };
+  rig = await createTurnRig(database.url, { settings });
+});
+afterAll(async () => {
+  await rig.close();
+  await database.drop();
+});
+
+function messageTool() {
+  const { options } = createToolPorts({
+    config: rig.config,
+    database: rig.database,
+    doorbell: { ring: async (rung) => void rings.push(...rung) },
+    logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
+    owner: 'test',
+  });
+  if (options.message === undefined) throw new Error('There is no message tool.');
+  const tool = createMessageTool(options.message);
+  return { ...tool, run: (input: unknown, call: ToolCall) => (calls.push(call), tool.run(input, call)) };
+}
+
+const CHAT: Partial<InboundMessage> = {
+  channel: 'telegram',
+  chatId: '42',
+  accountId: 'bot',
+  messageId: 'm7',
+  sender: { id: '42' },
+};
+
+/** Plays a turn in which the model calls the tool with these inputs and then replies. */
+async function play(name: string, inputs: object[], reply: string, more: Partial<InboundMessage> = CHAT) {
+  const tools = inputs.map((input) => `[[tool: message ${JSON.stringify(input)}]]`).join('');
+  const worker = rig.worker({ tools: [messageTool()] });
+  const id = `${name}-${Math.trunc(performance.now())}`;
+  await rig.send(name, `${tools}[[reply: ${reply}]]`, { ...more, ...(more.messageId && { messageId: id }) });
+  await worker.run(name);
+  worker.stop();
+  const session = [await rig.sessionOf(name)];
+  const deliveries = await rig.rows('select * from holdfast.deliveries where session_id = $1 order by seq', session);
+  const results = await rig.rows(
+    `select content from holdfast.entries where session_id = $1 and kind = 'results' order by seq`,
+    session,
+  );
+  return {
+    id,
+    deliveries: deliveries as { payload: Record<string, unknown>; target: object; seq: string; turn_id: string }[],
+    results: results.flatMap((row) => row['content'] as { content: string; is_error?: boolean }[]),
+  };
+}
+
+describe('a message', () => {
+  test('leaves before the reply, to the chat that the session talks in', async () => {
+    const { deliveries, results } = await play('plain', [{ action: 'send', message: 'On it.' }], 'Done.');
+    expect(deliveries.map(({ seq, payload }) => [seq, payload['type'], payload['text']])).toEqual([
+      ['1', 'message', 'On it.'],
+      ['2', 'reply', 'Done.'],
+    ]);
+    expect(deliveries[0]).toMatchObject({
+      target: { url: 'http://127.0.0.1:9/hook' },
+      payload: { recipient: { channel: 'telegram', accountId: 'bot', chatId: '42' }, sessionKey: 'agent:main:plain' },
+    });
+    expect(results[0]?.content).toMatch(/^Queued for telegram 42 as delivery [0-9a-f-]{36}\.$/);
+    expect(rings.at(-1)).toMatchObject({ kind: 'deliver', ringNo: 1000 });
+  });
+
+  test('goes where the message itself wants its answers', async () => {
+    const { deliveries } = await play('own', [{ action: 'send', message: 'On it.' }], 'NO_REPLY', {
+      deliver: { url: 'http://127.0.0.1:9/own' },
+    });
+    expect(deliveries).toMatchObject([{ target: { url: 'http://127.0.0.1:9/own' } }]);
+  });
+
+  test('may quote the message that is answered, or another', async () => {
+    const { id, deliveries } = await play('quotes', [{ action: 'reply', message: 'This.' }], 'NO_REPLY');
+    expect(deliveries[0]?.payload).toMatchObject({ replyToMessageId: id });
+    const other = await play('quotes', [{ action: 'reply', message: 'That.', replyTo: 'x1' }], 'NO_REPLY');
+    expect(other.deliveries.at(-1)?.payload).toMatchObject({ replyToMessageId: 'x1' });
+  });
+
+  test('is in the outbox once, however often its call is run (G21)', async () => {
+    await play('twice', [{ action: 'send', message: 'Once.' }], '[[delay: 0]]ok');
+    const { deliveries } = await play('twice', [{ action: 'send', message: 'Once.' }], 'ok');
+    const last = calls.at(-1)!;
+    const outcome = await messageTool().run({ action: 'send', message: 'Once.' }, last);
+    expect(outcome.content).toMatch(/^Queued for telegram 42/);
+    const [{ n }] = (await rig.rows('select count(*)::int as n from holdfast.deliveries where session_id = $1', [
+      await rig.sessionOf('twice'),
+    ])) as [{ n: number }];
+    expect(n).toBe(deliveries.length);
+  });
+
+  test('of a turn that is over is not sent', async () => {
+    await play('over', [{ action: 'send', message: 'In time.' }], 'ok');
+    const late = aToolCall({ ...calls.at(-1)!, idempotencyKey: 'late' });
+    expect(await messageTool().run({ action: 'send', message: 'Late.' }, late)).toEqual({
+      content: 'message: the turn is over; nothing was sent',
+      isError: true,
+    });
+  });
+
+  test('is one of thirty at most in a turn', async () => {
+    const inputs = Array.from({ length: 32 }, (_, index) => ({ action: 'send', message: `No. ${index}` }));
+    const { deliveries, results } = await play('many', inputs, 'ok');
+    expect(deliveries.filter(({ payload }) => payload['type'] === 'message')).toHaveLength(30);
+    expect(results.at(-1)?.content).toContain('this turn has sent 30 messages');
+  });
+});
+
+describe('where it may go (G30)', () => {
+  test('to a channel that is open, with its chat', async () => {
+    const { deliveries } = await play(
+      'open',
+      [{ action: 'send', channel: 'signal', to: '+1555', message: 'Hi.' }],
+      'NO_REPLY',
+    );
+    expect(deliveries[0]?.payload).toMatchObject({ recipient: { channel: 'signal', chatId: '+1555' } });
+  });
+
+  test.each([
+    [
+      { channel: 'telegram', to: '43' },
+      'message: to: "43" may not be written to. Without channel and to, the message goes to this chat. Open channels: signal.',
+    ],
+    [{ to: '43' }, 'message: to: "43" may not be written to.'],
+    [{ channel: 'discord', to: '1' }, 'message: channel: "discord" may not be written to.'],
+    [{ channel: 'matrix', to: '1' }, 'message: channel: "matrix" may not be written to.'],
+    [{ channel: 'signal' }, 'message: to: is needed to write to signal'],
+  ])('not to %j', async (address, text) => {
+    const { deliveries, results } = await play(
+      `closed-${JSON.stringify(address).replaceAll(/[^a-z0-9]/g, '')}`,
+      [{ action: 'send', message: 'Hi.', ...address }],
+      'NO_REPLY',
+    );
+    expect(deliveries).toEqual([]);
+    expect(results[0]).toMatchObject({ is_error: true, content: expect.stringContaining(text) });
+  });
+});
+
+describe('a reply that says the same', () => {
+  test.each([
+    ['to the same chat', [{ action: 'send', message: 'All done.' }], 'All  done.', 1],
+    [
+      'to the same chat, named',
+      [{ action: 'send', channel: 'telegram', to: '42', message: 'All done.' }],
+      'All done.',
+      1,
+    ],
+    ['by a message that failed', [{ action: 'send', channel: 'discord', message: 'All done.' }], 'All done.', 1],
+    ['to another chat', [{ action: 'send', channel: 'signal', to: '1', message: 'All done.' }], 'All done.', 2],
+    ['with other words', [{ action: 'send', message: 'All done.' }], 'All done!', 2],
+  ])('%s', async (title, inputs, reply, sent) => {
+    const name = `same-${title.replaceAll(/[^a-z]/g, '')}`;
+    const { deliveries } = await play(name, inputs, reply);
+    expect(deliveries).toHaveLength(sent);
+    const [turn] = await rig.rows('select status, reply from holdfast.turns where session_id = $1', [
+      await rig.sessionOf(name),
+    ]);
+    expect(turn).toEqual({ status: 'completed', reply });
+  });
+});
+
+test.each([
+  [{ action: 'poll', message: 'x' }, 'message: action: '],
+  [{ action: 'send', message: '  ' }, 'message: message: must not be blank'],
+  [{ action: 'send' }, 'message: message: '],
+  [{ action: 'send', message: 'x', target: 'y' }, '"target"'],
+])('bad input names the field: %j', async (input, text) => {
+  const outcome = await messageTool().run(input, aToolCall({ workspaceDir: '/' }));
+  expect(outcome.isError).toBe(true);
+  expect(outcome.content).toContain(text);
+});

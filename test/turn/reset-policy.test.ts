@@ -1,0 +1,87 @@
+// Sessions that begin anew by themselves, because the configuration says so (G15): the old transcript stays and is linked, everybody who
+// watches is told why, and neither heartbeats nor the time alone do it.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { createTurnRig, type TurnRig } from './turn-rig.ts';
+
+let database: Awaited<ReturnType<typeof withTestDatabase>>;
+let rig: TurnRig;
+
+beforeAll(async () => {
+  database = await withTestDatabase();
+  rig = await createTurnRig(database.url, { settings: { session: { reset: { mode: 'idle', idleMinutes: 60 } } } });
+});
+afterAll(async () => {
+  await rig.close();
+  await database.drop();
+});
+
+async function play(name: string, text: string, kind: 'message' | 'heartbeat' = 'message'): Promise<void> {
+  const worker = rig.worker();
+  await rig.send(name, text, {}, kind);
+  await worker.run(name);
+  worker.stop();
+}
+
+/** Everything that was received so far was so many minutes earlier. */
+async function pass(name: string, minutes: number): Promise<void> {
+  await rig.rows(
+    `update holdfast.inbox set received_at = received_at - $2 * interval '1 minute' where session_id = $1`,
+    [await rig.sessionOf(name), minutes],
+  );
+}
+
+async function transcripts(name: string) {
+  const session = [await rig.sessionOf(name)];
+  const entries = await rig.rows(
+    'select transcript_no from holdfast.entries where session_id = $1 order by seq',
+    session,
+  );
+  const events = await rig.rows(
+    `select data from holdfast.events where session_id = $1 and type = 'session.reset' order by id`,
+    session,
+  );
+  return { entries: entries.map((row) => row['transcript_no']), resets: events.map((row) => row['data']) };
+}
+
+test('the first message after the silence begins anew, once, and says why', async () => {
+  await play('quiet', 'one');
+  await pass('quiet', 61);
+  await play('quiet', 'two');
+  await play('quiet', 'three');
+  expect(await transcripts('quiet')).toEqual({
+    entries: [1, 1, 2, 2, 2, 2],
+    resets: [expect.objectContaining({ previousTranscriptNo: 1, transcriptNo: 2, reason: 'idle' })],
+  });
+  expect(JSON.stringify(rig.scripted.requests.at(-1))).not.toContain('"one"');
+});
+
+test('a message within the time goes on', async () => {
+  await play('lively', 'one');
+  await pass('lively', 59);
+  await play('lively', 'two');
+  expect((await transcripts('lively')).resets).toEqual([]);
+});
+
+test('a heartbeat neither begins anew nor keeps a session awake', async () => {
+  await play('polled', 'one');
+  await pass('polled', 30);
+  await play('polled', 'Read HEARTBEAT.md', 'heartbeat');
+  await pass('polled', 31);
+  await play('polled', 'Read HEARTBEAT.md', 'heartbeat');
+  expect((await transcripts('polled')).resets).toEqual([]);
+  await play('polled', 'two');
+  expect((await transcripts('polled')).resets).toEqual([expect.objectContaining({ reason: 'idle' })]);
+});
+
+test('messages that wait do not reset one another', async () => {
+  await play('burst', 'one');
+  await pass('burst', 61);
+  await rig.send('burst', 'two', { mode: 'followup' });
+  await rig.send('burst', 'three', { mode: 'followup' });
+  const worker = rig.worker();
+  await worker.run('burst');
+  await worker.run('burst');
+  worker.stop();
+  expect(await transcripts('burst')).toMatchObject({ entries: [1, 1, 2, 2, 2, 2], resets: [{}] });
+});

@@ -1,0 +1,183 @@
+// What agents see of other sessions and say to them, on a real database with real turns.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { SessionId } from '../../src/core/ids.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { createFamilyRig, spawnCall, type FamilyRig } from './family-rig.ts';
+
+let database: Awaited<ReturnType<typeof withTestDatabase>>;
+let rig: FamilyRig;
+let worker: ReturnType<FamilyRig['worker']>;
+
+beforeAll(async () => {
+  database = await withTestDatabase();
+  rig = await createFamilyRig(database.url, {
+    tools: { sessions: { visibility: 'agent' } },
+    session: { agentToAgent: { maxPingPongTurns: 2 } },
+    channels: { webhook: { url: 'http://127.0.0.1:9/default' } },
+    agents: { defaults: { subagents: { allowAgents: ['helper'] } }, list: [{ id: 'main' }, { id: 'helper' }] },
+  });
+  worker = rig.worker();
+});
+
+afterAll(async () => {
+  worker?.stop();
+  await rig?.close();
+  await database?.drop();
+});
+
+/** What the tools of the last request of a session answered, as text. */
+function results(name: string): string {
+  return rig.lastRequest(`agent:main:${name}`).replaceAll('\\"', '"');
+}
+
+async function inboxOf(id: SessionId): Promise<Record<string, unknown>[]> {
+  return rig.rows(
+    `select kind, status, mode, body ->> 'text' as text, (body -> 'exchange' ->> 'turn')::int as turn, body -> 'deliver' as deliver
+     from holdfast.inbox where session_id = $1 order by seq`,
+    [id],
+  );
+}
+
+describe('a message to another session', () => {
+  test('is answered there, and the answer comes back, to and fro as often as may be', async () => {
+    const [asker, asked] = [await rig.sessionOf('asker'), await rig.sessionOf('asked')];
+    const call = '[[tool: sessions_send {"sessionKey":"asked","message":"How many doors?"}]] [[reply: I have asked.]]';
+    await rig.send('asker', call, { deliver: { url: 'http://127.0.0.1:9/user' } });
+    await worker.run('asker');
+    expect(results('asker')).toContain('"status":"accepted","sessionKey":"agent:main:asked"');
+
+    await worker.run('asked');
+    expect(rig.lastPrompt('agent:main:asked')).toMatch(
+      /^\[Inter-session message\] sourceSession=agent:main:asker sourceTool=sessions_send\nHow many doors\?\n\nYour answer goes back/,
+    );
+    await worker.run('asker');
+    expect(rig.lastPrompt('agent:main:asker')).toMatch(
+      /sourceSession=agent:main:asked .*\nYou said: .*\n\nThis is what agent:main:asked answers\. .*turn 1 of 2/,
+    );
+    await worker.run('asked');
+    await worker.run('asker');
+    expect(rig.lastPrompt('agent:main:asker')).toContain('ends the exchange: your answer now is for your own user.');
+    expect(await worker.run('asked')).toMatchObject({ kind: 'idle' });
+
+    expect((await inboxOf(asked)).map(({ turn }) => turn)).toEqual([0, 2]);
+    expect((await inboxOf(asker)).map(({ turn }) => turn)).toEqual([null, 1, 3]);
+    // What goes to and fro is nobody else's business; the first answer and the last word go to the user who asked.
+    const delivered = await rig.rows('select session_id, target from holdfast.deliveries order by seq');
+    expect(delivered).toEqual([
+      { session_id: asker, target: { url: 'http://127.0.0.1:9/user' } },
+      { session_id: asker, target: { url: 'http://127.0.0.1:9/user' } },
+    ]);
+  });
+
+  test('ends when one side says so, and what it says beside that is for its own user', async () => {
+    await rig.sessionOf('skipped');
+    await rig.send(
+      'skips',
+      '[[tool: sessions_send {"sessionKey":"skipped","message":"[[reply: three]]"}]] [[reply: Asked.]]',
+    );
+    await worker.run('skips');
+    await worker.run('skipped');
+    const id = await rig.sessionOf('skips');
+    await rig.rows(
+      `update holdfast.inbox set body = jsonb_set(body::jsonb, '{text}', '"[[reply: REPLY_SKIP]] [[reply: There are three.]]"')::json
+       where session_id = $1 and status = 'waiting'`,
+      [id],
+    );
+    await worker.run('skips');
+    expect(await worker.run('skipped')).toMatchObject({ kind: 'idle' });
+    const replies = await rig.rows('select reply from holdfast.turns where session_id = $1 order by id', [id]);
+    expect(replies.at(-1)?.['reply']).toContain('There are three.');
+    const sent = await rig.rows(
+      "select payload ->> 'text' as text from holdfast.deliveries where session_id = $1 order by seq",
+      [id],
+    );
+    expect(sent.at(-1)).toEqual({ text: 'There are three.' });
+  });
+
+  test('that wants no answer gets none; a turn that fails says so to whoever waits', async () => {
+    await Promise.all(['told-only', 'broken'].map((name) => rig.sessionOf(name)));
+    const quiet =
+      '[[tool: sessions_send {"sessionKey":"told-only","message":"Just so you know.","timeoutSeconds":0}]] [[reply: ok]]';
+    await rig.send('teller', quiet);
+    await worker.run('teller');
+    expect(await worker.run('told-only')).toMatchObject({ kind: 'ended', reached: [] });
+    await rig.send(
+      'waiter',
+      '[[tool: sessions_send {"sessionKey":"broken","message":"[[error: 400 message=\\"odd\\"]]"}]] [[reply: ok]]',
+    );
+    await worker.run('waiter');
+    await worker.run('broken');
+    await worker.run('waiter');
+    expect(rig.lastPrompt('agent:main:waiter')).toMatch(
+      /\(no answer: .*odd.*\)\n\nThis is what agent:main:broken answers, and ends/,
+    );
+    expect(await worker.run('broken')).toMatchObject({ kind: 'idle' });
+  });
+
+  test('never begins a new session, whatever it says', async () => {
+    await rig.send('kept', 'remember the blue door');
+    await worker.run('kept');
+    await rig.send('resetter', '[[tool: sessions_send {"sessionKey":"kept","message":"/new hello"}]] [[reply: ok]]');
+    await worker.run('resetter');
+    await worker.run('kept');
+    expect(rig.lastRequest('agent:main:kept')).toContain('blue door');
+  });
+
+  test('is not sent to oneself, to a subagent at work, or to whoever may not be seen', async () => {
+    await rig.send('boss', `${spawnCall('works', { label: 'mate', agentId: 'helper' })} [[reply: ok]]`);
+    await worker.run('boss');
+    const send = (input: object) => `[[tool: sessions_send ${JSON.stringify({ message: 'x', ...input })}]]`;
+    await rig.sessionOf('agent:helper:far');
+    await rig.rows("update holdfast.sessions set agent_id = 'helper' where key = 'agent:helper:far'");
+    const calls = [
+      { sessionKey: 'boss' },
+      { label: 'mate' },
+      { sessionKey: 'agent:helper:far' },
+      { sessionKey: 'nowhere' },
+      {},
+    ];
+    await rig.send('boss', `${calls.map(send).join(' & ')} [[reply: ok]]`);
+    await worker.run('boss');
+    const said = results('boss');
+    expect(said).toContain('this is your own session');
+    expect(said).toMatch(/agent:helper:subagent:[\w-]+ is a subagent at work: speak to it with subagents/);
+    expect(said).toMatch(/agent:helper:far\\+"? is not among the sessions that you may see/);
+    expect(said).toMatch(/nowhere\\+"? is not among the sessions that you may see/);
+    expect(said).toContain('sessions_send: give sessionKey or label, one of them');
+  });
+});
+
+describe('lists', () => {
+  test('show what may be seen, and nothing else (G30)', async () => {
+    await rig.send('lister', `${spawnCall('works', { label: 'mine' })} [[reply: ok]]`);
+    await worker.run('lister');
+    await rig.send(
+      'lister',
+      '[[tool: sessions_list {"kinds":["subagent"],"limit":1,"messageLimit":2}]] & [[tool: agents_list {}]] [[reply: ok]]',
+    );
+    await worker.run('lister');
+    expect(results('lister')).toMatch(
+      /"count":1,"sessions":\[\{"key":"agent:main:subagent:[\w-]+","agentId":"main","kind":"subagent","label":"mine"/,
+    );
+    expect(results('lister')).toContain(
+      '"requester":"main","agents":[{"id":"main","model":"anthropic/claude-sonnet-4-5"},{"id":"helper"',
+    );
+    const [run] = await rig.runsOf('lister');
+    // A subagent sees what is below it alone, however much its agent may see.
+    const call = { sessionKey: run!.child_key, turnId: run!.id } as Parameters<FamilyRig['port']['list']>[0];
+    expect((await rig.port.list(call)).map(({ key }) => key)).toEqual([run!.child_key]);
+  });
+
+  test('the past of another session is bounded, and without tools unless they are asked for', async () => {
+    await rig.send('talker', `[[tool: agents_list {}]] [[reply: ${'long '.repeat(2_000)}end]]`);
+    await worker.run('talker');
+    await rig.send(
+      'reader',
+      '[[tool: sessions_history {"sessionKey":"talker"}]] & [[tool: sessions_history {"sessionKey":"talker","includeTools":true}]] [[reply: ok]]',
+    );
+    await worker.run('reader');
+    const said = results('reader');
+    expect(said.match(/more characters\]/g)?.length).toBeGreaterThanOrEqual(2);
+    expect(said.match(/"role":"tool","text":"call agents_list/g)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,121 @@
+// Turns whose model a plugin serves: asked, resumed by another worker and derived again like any other, and refused where nobody serves
+// the provider.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { deriveRequest } from '../../src/turn/derive-request.ts';
+import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
+import { textOf } from '../../src/core/content.ts';
+import type { TransportCall } from '../../src/model/transport.ts';
+import { readTransport } from '../../src/plugins/read-transport.ts';
+import { writeBody } from '../../src/model/write-body.ts';
+import { pluginsWith } from '../plugins/plugins-with.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { createTurnRig, type TurnRig } from './turn-rig.ts';
+
+const asked: TransportCall[] = [];
+const told: object[] = [];
+
+/** Answers with a call of a tool until there is a result, then with what it was asked, in capitals. */
+const transport = readTransport('/p.ts', {
+  name: 'capitals',
+  provider: 'local',
+  async send(call: TransportCall) {
+    asked.push(call);
+    const { request, onSent, onEvent } = call;
+    onSent(request.model === 'private' ? 'a form of its own' : writeBody(request, { isStreaming: true }));
+    const last = request.messages.at(-1)?.content ?? [];
+    const mustLook = textOf(last).startsWith('look');
+    const content = mustLook
+      ? [{ type: 'tool_use', id: 'c1', name: 'session_probe', input: {} }]
+      : [{ type: 'text', text: (textOf(last) || 'seen').toUpperCase() }];
+    const body = { id: 'm', model: request.model, content, stop_reason: mustLook ? 'tool_use' : 'end_turn' };
+    for (const event of eventsOfBody(body)) if (onEvent(event)) return;
+  },
+});
+
+let database: Awaited<ReturnType<typeof withTestDatabase>>;
+let rig: TurnRig;
+const models: string[] = [];
+
+beforeAll(async () => {
+  database = await withTestDatabase();
+  const { plugins } = pluginsWith([['llm_input', (event) => void told.push(event)]], { transports: [transport] });
+  rig = await createTurnRig(database.url, {
+    plugins,
+    tools: [
+      {
+        spec: { name: 'session_probe', description: 'Looks.', input_schema: { type: 'object' } },
+        summary: 'looks',
+        isIdempotent: true,
+        run: async (_input, { model }) => {
+          models.push(model);
+          return { content: 'ok', isError: false };
+        },
+      },
+    ],
+  });
+});
+afterAll(async () => {
+  await rig.close();
+  await database.drop();
+});
+
+async function turnOf(name: string) {
+  const [turn] = await rig.rows('select * from holdfast.turns where session_id = $1 order by id desc limit 1', [
+    await rig.sessionOf(name),
+  ]);
+  return turn as { id: string; reply: string | null; error: { code: string; message: string } | null };
+}
+
+async function play(name: string, text: string, model: string) {
+  const worker = rig.worker();
+  await rig.send(name, text, { model });
+  await worker.run(name);
+  worker.stop();
+  return turnOf(name);
+}
+
+test('a model of a provider that a plugin serves answers', async () => {
+  expect(await play('plain', 'hello', 'local/small')).toMatchObject({ reply: 'HELLO', error: null });
+  const { request, headers } = asked.at(-1)!;
+  expect(request).toMatchObject({ provider: 'local', model: 'small' });
+  expect(request.system.map(({ text }) => text).join('')).toContain('model=local/small');
+  expect(headers['x-holdfast-session']).toBe('agent:main:plain');
+  expect(told.at(-1)).toMatchObject({ provider: 'local', model: 'small' });
+  expect(rig.scripted.requests).toEqual([]);
+});
+
+test('a request to it is derived with its provider, and proven where its form is the known one', async () => {
+  const provenBy = async (name: string, model: string) => {
+    const { id } = await play(name, 'hello', model);
+    return deriveRequest(rig.database, { turnId: id, callNo: 1, defaultThinking: () => 'off' });
+  };
+  expect(await provenBy('proven', 'local/small')).toMatchObject({ matches: true, request: { model: 'small' } });
+  expect(await provenBy('private', 'local/private')).toMatchObject({ matches: null, request: { model: 'private' } });
+});
+
+test('another worker goes on with the same provider', async () => {
+  let steps = 0;
+  const leaving = rig.worker({ isDraining: () => (steps += 1) > 1 });
+  await rig.send('moved', 'look around', { model: 'local/small' });
+  await leaving.run('moved');
+  leaving.stop();
+  expect(await turnOf('moved')).toMatchObject({ reply: null });
+  const calls = asked.length;
+  const worker = rig.worker();
+  await worker.run('moved');
+  worker.stop();
+  expect(await turnOf('moved')).toMatchObject({ reply: 'SEEN' });
+  expect(asked.slice(calls).map(({ request }) => request.provider)).toEqual(['local']);
+  expect(models.at(-1)).toBe('local/small');
+});
+
+test('a provider that nobody serves ends the turn with words, and asks nobody', async () => {
+  const calls = asked.length;
+  const { error } = await play('unserved', 'hello', 'nobody/small');
+  expect(error).toMatchObject({
+    code: 'unknown_model',
+    message:
+      'There is no model "nobody/small": use local/<model>, anthropic/<model> or an alias of agents.defaults.models.',
+  });
+  expect(asked).toHaveLength(calls);
+});
