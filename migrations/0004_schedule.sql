@@ -10,8 +10,6 @@ alter table holdfast.crons
   add column revision bigint not null default 0,
   -- the next slot with its stagger: when somebody has to look
   add column due_at timestamptz,
-  -- a slot beside the schedule: the next try of something that happens once
-  add column is_retry boolean not null default false,
   -- made by the maker, so that making it twice makes one
   add column cause_key text unique,
   -- the id of the notice that it was switched off, as long as it has not been given

@@ -60,6 +60,8 @@ const PACKAGE_ROOMS: Record<string, string[]> = {
   ioredis: ['workers/queue/', 'src/cli/doctor/'],
   pg: ['src/store/', 'src/embedded-postgres/', 'workers/queue/', 'src/cli/doctor/'],
   sharp: ['src/images/'],
+  '@mozilla/readability': ['src/tools/'],
+  linkedom: ['src/tools/'],
   fastify: ['src/api/'],
   commander: ['src/cli/'],
   'drizzle-orm': ['src/store/'],

@@ -210,11 +210,10 @@ async function newExchange(
   { viewer, target }: { viewer: ListedSession; target: ListedSession },
 ): Promise<Exchange | null> {
   const { maxPingPongTurns } = config.session.agentToAgent;
-  const origin = await readTurnOrigin(database, call.turnId);
-  const outer = origin?.exchange ?? null;
+  const answered = await readTurnOrigin(database, call.turnId);
+  const outer = answered?.exchange ?? null;
   const chain = outer === null ? 0 : outer.chain + 1;
   if (chain > maxPingPongTurns) return null;
-  const deliver = origin?.deliver ?? null;
   return {
     id: newId<string>(),
     from: { id: viewer.id, key: viewer.key },
@@ -222,7 +221,7 @@ async function newExchange(
     turn: 0,
     turnsMax: maxPingPongTurns,
     chain,
-    origin: outer?.origin ?? { route: origin?.route ?? '', ...(deliver === null ? {} : { deliver }) },
+    origin: outer?.origin ?? answered?.origin ?? { route: '' },
   };
 }
 

@@ -53,7 +53,14 @@ function commandPorts({ config, database, logger, owner }: ToolPortParts) {
   if (!exec.enabled) return { keeper: null, exec: undefined, process: undefined };
   const { dataDir, leaseMs } = config.runtime;
   const store = createProcessStore(database);
-  const keeper = new ProcessKeeper({ store, dataDir, worker: owner, leaseMs, logger });
+  const keeper = new ProcessKeeper({
+    store,
+    dataDir,
+    worker: owner,
+    leaseMs,
+    runMsMax: exec.backgroundSeconds * 1000,
+    logger,
+  });
   return {
     keeper,
     process: { store, keeper, dataDir },

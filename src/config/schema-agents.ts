@@ -92,7 +92,7 @@ const agentShape = {
     .optional(),
   harness: z
     .strictObject({
-      pinned: harnessId.optional(),
+      pinned: harnessId.refine((id) => id !== 'auto', 'the id of a harness, which "auto" is not').optional(),
       runtime: harnessId.optional(),
       fallback: z.enum(['built-in', 'none']).optional(),
     })

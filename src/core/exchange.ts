@@ -20,7 +20,7 @@ export interface Exchange {
   /** How many exchanges it was begun in, one inside the other. */
   chain: number;
   /** The way that an answer to whoever talks with `from` goes. */
-  origin: { route: string; deliver?: { url: string } };
+  origin: { route: string; deliver?: { url: string } | null };
 }
 
 /** What a session makes of an answer within an exchange. */

@@ -17,14 +17,16 @@ export interface SpawnProvenance {
 }
 
 /** The body of such a message. */
-export interface SessionMessage extends InboundMessage {
+export interface SessionMessage extends Omit<InboundMessage, 'deliver'> {
+  /** Null: the answer to it is delivered nowhere. */
+  deliver?: InboundMessage['deliver'] | null;
   provenance: SpawnProvenance | Extract<EntryProvenance, { kind: 'inter_session' }>;
   /** Of agents that speak with each other. */
   exchange?: Exchange;
 }
 
 /** True for a message of another session. What comes from outside was checked when it was accepted: it has no such mark. */
-export function isFromSession(message: InboundMessage): message is SessionMessage {
+export function isFromSession(message: object): message is SessionMessage {
   return 'provenance' in message;
 }
 

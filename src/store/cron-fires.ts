@@ -58,7 +58,7 @@ const HELD_SQL = `held as materialized (
 /** The CTE that moves the crons of `held` behind the slots of `tick`. */
 export const ADVANCED_SQL = `advanced as (
   update holdfast.crons c
-  set last_slot_at = done.last_slot, next_slot_at = held.next_slot, due_at = held.due_at, is_retry = false,
+  set last_slot_at = done.last_slot, next_slot_at = held.next_slot, due_at = held.due_at,
     is_enabled = held.disabled_reason is null, disabled_reason = held.disabled_reason,
     revision = c.revision + case when held.disabled_reason is null then 0 else 1 end
   from held join (select n, max(slot) as last_slot from tick group by n) as done on done.n = held.n

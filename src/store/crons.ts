@@ -110,7 +110,7 @@ export async function changeCron(
     `/* change-cron */
 update holdfast.crons
 set name = $3, agent_id = $4, schedule = $5::json, target = $6, payload = $7::json, wake = $8, misfire = $9, delivery = $10::json,
-  delete_after_run = $11, is_enabled = $12, next_slot_at = $13, due_at = $14, is_retry = false, disabled_reason = null,
+  delete_after_run = $11, is_enabled = $12, next_slot_at = $13, due_at = $14, disabled_reason = null,
   consecutive_errors = 0, not_before = null, notice_id = null, revision = revision + 1, updated_at = clock_timestamp()
 where id = $1 and revision = $2
 returning ${COLUMNS}`,

@@ -10,19 +10,21 @@ import { insertEventsSql } from './events.ts';
 // at anew by the update and left alone.
 const DROP_SQL = `/* drop-overflow */
 with locked as materialized (
-  select s.id, s.waiting - coalesce(s.queue_cap, $2) as excess, coalesce(s.queue_drop, $3) as policy
+  select s.id, s.waiting, coalesce(s.queue_cap, $2) as cap, coalesce(s.queue_drop, $3) as policy
   from holdfast.sessions s where s.id = $1 for no key update
 ),
 oldest as materialized (
-  select i.id, row_number() over (order by i.seq) as place from holdfast.inbox i
-  where i.session_id = $1 and i.status = 'waiting' and i.kind = 'message'
+  select i.id, row_number() over (order by i.seq) as place, count(*) over () as messages from holdfast.inbox i
+  -- What another session says is not dropped: somebody waits for what comes of it, and it is bounded where it is said.
+  where i.session_id = $1 and i.status = 'waiting' and i.kind = 'message' and i.body -> 'provenance' is null
 ),
 dropped as (
   update holdfast.inbox i
   set status = 'dropped', settled_at = clock_timestamp(), is_summarized = locked.policy = 'summarize',
     error = json_build_object('code', 'overflow', 'message', 'More messages waited than may; this was the oldest.')
   from oldest, locked
-  where i.id = oldest.id and oldest.place <= locked.excess and locked.policy <> 'new' and i.status = 'waiting'
+  -- Announcements and ticks that wait with them are not counted: nobody would drop them.
+  where i.id = oldest.id and oldest.place <= least(locked.waiting, oldest.messages) - locked.cap and locked.policy <> 'new' and i.status = 'waiting'
   returning i.id, i.seq, i.session_id, i.status, i.is_summarized
 ),
 moved as (

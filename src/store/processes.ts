@@ -223,6 +223,16 @@ insert into holdfast.process_inputs (process_id, cause_key, data, is_last) value
       );
     },
 
+    async trimInputs(keptMs: number): Promise<void> {
+      await query(
+        'trim-process-inputs',
+        `/* trim-process-inputs */
+delete from holdfast.process_inputs i using holdfast.processes p
+where p.id = i.process_id and p.status <> 'running' and p.ended_at < clock_timestamp() - $1::bigint * interval '1 millisecond'`,
+        [keptMs],
+      );
+    },
+
     async notePoll(poll: { id: string; key: string; until: number }): Promise<{ from: number; until: number }> {
       const [row] = await query<{ poll_from: string; poll_until: string }>(
         'poll-process',

@@ -31,6 +31,15 @@ export const PUT_PARTS: readonly string[] = [
 )`,
 ];
 
+/**
+ * SQL of the body of an announcement: its facts, and where the answer to it goes. `deliver` is SQL of what the input that it comes of
+ * says: JSON null means nowhere, and no value means wherever the configuration says.
+ */
+export function announcementBodySql(announcement: string, deliver: string): string {
+  return `case when ${deliver} is null then json_build_object('announcement', ${announcement})
+      else json_build_object('announcement', ${announcement}, 'deliver', ${deliver}) end`;
+}
+
 /** The assignments by which `arrived`, under that alias, changes a session `s`; nothing changes where it is null. */
 export const ARRIVED_SQL = `inbox_seq = greatest(s.inbox_seq, arrived.last_seq),
     steer_seq = greatest(s.steer_seq, arrived.steer_seq),

@@ -83,8 +83,8 @@ select role, content from (
 
 /** What a turn answers: where its answer goes, and the exchange that it is part of. */
 export interface TurnOrigin {
-  route: string;
-  deliver: { url: string } | null;
+  /** `deliver` absent: wherever the configuration says; null: nowhere. */
+  origin: Exchange['origin'];
   exchange: Exchange | null;
 }
 
@@ -92,7 +92,9 @@ export interface TurnOrigin {
 export async function readTurnOrigin(database: Database, turnId: string): Promise<TurnOrigin | null> {
   const result = await database.views.query({
     name: 'turn-origin',
-    text: `/* turn-origin */ select i.route, i.body -> 'deliver' as deliver, i.body -> 'exchange' as exchange
+    text: `/* turn-origin */ select i.body -> 'exchange' as exchange,
+  case when i.body -> 'deliver' is null then json_build_object('route', i.route)
+    else json_build_object('route', i.route, 'deliver', i.body -> 'deliver') end as origin
 from holdfast.inbox i where i.turn_id = $1 order by i.seq desc limit 1`,
     values: [turnId],
   });

@@ -81,7 +81,7 @@ settled as (
 update holdfast.crons c
 set consecutive_errors = $6, not_before = coalesce($7::timestamptz, case when $6 = 0 then null else c.not_before end),
   next_slot_at = coalesce($8::timestamptz, c.next_slot_at), due_at = coalesce($8::timestamptz, c.due_at),
-  is_retry = $8::timestamptz is not null or c.is_retry, is_enabled = c.is_enabled and $9::text is null,
+  is_enabled = c.is_enabled and $9::text is null,
   disabled_reason = coalesce($9, c.disabled_reason), notice_id = coalesce($10::uuid, c.notice_id),
   updated_at = clock_timestamp()
 from settled where c.id = settled.cron_id`;

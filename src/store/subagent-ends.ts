@@ -5,7 +5,7 @@
 // a dead letter keeps it. A parent that steers and is busy hears of it in its running turn, any other in its next.
 //
 // The statement brings `locked`, which holds the rows of the subagent and of everybody above it, and `ending`, the runs that end.
-import { NEW_ID_SQL } from './put-inputs.ts';
+import { announcementBodySql, NEW_ID_SQL } from './put-inputs.ts';
 
 /** How messages that find their session busy are taken, where the session itself does not say. */
 export interface QueueModes {
@@ -61,14 +61,16 @@ export function endRunParts({
   select ending.*, recipient.session_id, recipient.child_key, recipient.is_for_user, recipient.active, recipient.steers,
     clock_timestamp() as ended_at,
     ending.is_told or ending.is_suppressed and not (recipient.is_parked and recipient.active = 0) as is_silent,
-    case when recipient.session_id is not null then ${NEW_ID_SQL} end as announcement_id
+    case when recipient.session_id is not null then ${NEW_ID_SQL} end as announcement_id,
+    json_strip_nulls(json_build_object('kind', 'subagent', 'runId', ending.id, 'sessionId', ending.child_id,
+      'sessionKey', recipient.child_key, 'label', ending.label, 'status', ending.status, 'error', ending.error, 'result', ending.result,
+      'runtimeMs', floor(extract(epoch from clock_timestamp() - ending.created_at) * 1000), 'inputTokens', ending.input_tokens,
+      'outputTokens', ending.output_tokens, 'isForUser', recipient.is_for_user, 'active', recipient.active)) as facts
   from ending join recipient on recipient.run_id = ending.id
 )`,
     `incoming as materialized (
-  select announcement_id as id, session_id, 'announcement' as kind, json_strip_nulls(json_build_object('announcement', json_build_object(
-      'kind', 'subagent', 'runId', id, 'sessionId', child_id, 'sessionKey', child_key, 'label', label, 'status', status, 'error', error,
-      'result', result, 'runtimeMs', floor(extract(epoch from ended_at - created_at) * 1000), 'inputTokens', input_tokens,
-      'outputTokens', output_tokens, 'isForUser', is_for_user, 'active', active), 'deliver', deliver)) as body,
+  select announcement_id as id, session_id, 'announcement' as kind,
+    ${announcementBodySql('facts', 'deliver')} as body,
     route, case when steers then 'steer' end as mode, 'announce:' || id as cause_key,
     case when is_silent then 'silent' else 'waiting' end as status, case when steers then 'steered' else 'queued' end as disposition,
     case when is_told then json_build_object('code', 'told', 'message', 'Whoever would hear of it has ended the run itself.')

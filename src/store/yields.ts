@@ -2,7 +2,7 @@
 // sees to it that every wait ends (G19): when its time is over and nobody has claimed the session since, an input says so.
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
-import { ARRIVED_SQL, NEW_ID_SQL, PUT_PARTS, putEventsSql, rungForPart } from './put-inputs.ts';
+import { announcementBodySql, ARRIVED_SQL, NEW_ID_SQL, PUT_PARTS, putEventsSql, rungForPart } from './put-inputs.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';
 import type { NeededRing } from './session-locks.ts';
 
@@ -46,8 +46,8 @@ over as (
   returning y.session_id, y.turn_id, y.epoch, y.seconds
 ),
 incoming as materialized (
-  select ${NEW_ID_SQL} as id, l.id as session_id, 'announcement' as kind, json_strip_nulls(json_build_object('announcement',
-      json_build_object('kind', 'wait-over', 'seconds', over.seconds), 'deliver', origin.deliver)) as body,
+  select ${NEW_ID_SQL} as id, l.id as session_id, 'announcement' as kind,
+    ${announcementBodySql("json_build_object('kind', 'wait-over', 'seconds', over.seconds)", 'origin.deliver')} as body,
     coalesce(origin.route, '') as route, null::text as mode, 'yield:' || over.turn_id as cause_key, 'waiting' as status,
     'queued' as disposition, null::json as error
   from over join locked l on l.id = over.session_id

@@ -25,6 +25,8 @@ export interface ProcessKeeperOptions {
   /** Names this process among the owners; never used twice. */
   worker: string;
   leaseMs: number;
+  /** The longest that a command may run, in any worker that shares the outputs. */
+  runMsMax: number;
   logger: Logger;
 }
 
@@ -65,7 +67,8 @@ const RUNNING_PER_WORKER_MAX = 64;
 const LOOK_MS = 250;
 const TAIL_BYTES = 2_000;
 const TRIM_MS = 3_600_000;
-const OUTPUT_KEPT_MS = 24 * 3_600_000;
+/** Outputs and inputs of commands that are over are kept so long. */
+const KEPT_MS = 24 * 3_600_000;
 /** How long a worker that leaves waits for its processes to be over and their rows to be closed. */
 const STOP_MS = 5_000;
 
@@ -91,7 +94,11 @@ export class ProcessKeeper {
     every(leaseMs / 3, () => this.#renew());
     every(Math.min(LOOK_MS, leaseMs / 2), () => this.look());
     every(leaseMs / 2, () => sweepLost({ store, logger }));
-    const trim = (): Promise<void> => trimProcessLogs(dataDir, OUTPUT_KEPT_MS, (id) => this.#kept.has(id));
+    // Another worker's command may have been silent since it began.
+    const trim = async (): Promise<void> => {
+      await trimProcessLogs(dataDir, KEPT_MS + this.#options.runMsMax, (id) => this.#kept.has(id));
+      await store.trimInputs(KEPT_MS);
+    };
     every(TRIM_MS, trim);
     void trim().catch((error: unknown) => this.#warn(error));
   }

@@ -30,6 +30,8 @@ export interface ProcessStore {
   askToKill(id: string, reason: string): Promise<void>;
   /** Adds to the input of a process, once for each cause. */
   addInput(input: { processId: string; causeKey: string; data: string; isLast: boolean }): Promise<void>;
+  /** Forgets what was written to processes that are over for so long. */
+  trimInputs(keptMs: number): Promise<void>;
   /** Notes that a call is shown the output up to `until`; answers from where on. The same call is answered the same. */
   notePoll(poll: { id: string; key: string; until: number }): Promise<{ from: number; until: number }>;
 }

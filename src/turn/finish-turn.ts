@@ -15,7 +15,7 @@ import type { Ending, NewDelivery, TurnEnd } from '../store/journal/finish-turn.
 import type { Answered } from './ask-model.ts';
 import type { TurnContext } from './context.ts';
 import { modelEnded } from './model-events.ts';
-import { settleAnswer, settleFault, type Outreach } from './reach-out.ts';
+import { settleAnswer, settleCompacted, settleFault, type Outreach } from './reach-out.ts';
 import { answersOnlyPoll, replyRulesOf } from './reply-rules.ts';
 import { stoppedMoment } from './run-tools.ts';
 import { applied, writeOf, type Moment, type RunningTurn } from './running-turn.ts';
@@ -110,7 +110,20 @@ export function finishYielded(context: TurnContext, turn: RunningTurn, moment: M
 export async function finishCompacted(context: TurnContext, turn: RunningTurn, reply: string): Promise<Ending> {
   // The hint that an earlier turn was stopped is for the next prompt.
   const { wasAborted } = turn.session;
-  return end(context, turn, {}, { status: 'completed', messageStatus: 'answered', reply, error: null, wasAborted });
+  const outreach = settleCompacted(context, turn);
+  return end(
+    context,
+    turn,
+    {},
+    {
+      status: 'completed',
+      messageStatus: 'answered',
+      reply,
+      error: null,
+      wasAborted,
+      ...outreach,
+    },
+  );
 }
 
 /** Ends a turn that cannot succeed. */

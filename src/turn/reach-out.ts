@@ -57,16 +57,22 @@ export function settleFault(
   turn: RunningTurn,
   { status, message }: { status: Exclude<RunStatus, 'ok'>; message: string },
 ): Outreach {
+  if (turn.kind === 'compaction') return settleCompacted(context, turn);
   const result = lastOutputOf(turn.transcript.entries);
   const run = runEndOf(context, turn, { status, result, error: message, isAnswer: false, isSuppressed: false });
   const exchange = exchangeOf(turn.inputs[0]?.body);
   return exchange === null ? run : { ...run, notices: noticesOf(turn, failExchange(exchange, message)) };
 }
 
+/** What others are told of a turn that only condensed its session: if it kept a run from its end, that has ended as it would have. */
+export function settleCompacted(context: TurnContext, turn: RunningTurn): Outreach {
+  const result = lastAnswerOf(turn.transcript.entries);
+  return runEndOf(context, turn, { status: 'ok', result, error: null, isAnswer: false, isSuppressed: false });
+}
+
 /** True for a turn of a subagent that works on its task. */
-function worksOnRun({ session, kind }: RunningTurn): boolean {
-  // A turn that only condenses the session is none of the run.
-  return session.runId !== null && kind !== 'compaction';
+function worksOnRun({ session }: RunningTurn): boolean {
+  return session.runId !== null;
 }
 
 function runEndOf(

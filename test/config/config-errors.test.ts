@@ -32,6 +32,14 @@ describe('in the file', () => {
       'agents.defaults.promptMode is "ful"; allowed: "full", "minimal", "none"',
     ],
     ['{agents: {defaults: {maxStep: 3}}}', 'agents.defaults.maxStep is not a known key; did you mean "maxSteps"?'],
+    [
+      '{tools: {fetch: {allowPrivate: ["http://wiki.lan/"]}}}',
+      'tools.fetch.allowPrivate[0] is "http://wiki.lan/"; allowed: a host such as "wiki.lan", "10.0.0.7:8080" or "[fd00::1]"',
+    ],
+    [
+      '{agents: {defaults: {harness: {pinned: "auto"}}}}',
+      'agents.defaults.harness.pinned is "auto"; allowed: the id of a harness, which "auto" is not',
+    ],
     ['{lanes: {mian: 3}}', 'lanes.mian is not a known key; did you mean "main"?'],
     ['{lanes: {xyzzy: 3}}', 'lanes.xyzzy is not a known key (known here: main, subagent, cron, batch)'],
     [

@@ -105,6 +105,9 @@ describe('without a file and with an empty environment', () => {
     });
     expect(config.cron).toEqual({ enabled: true, misfire: 'run_once', maxCatchUp: 5, jobs: [] });
     expect(config.tools.loopDetection.unknownToolThreshold).toBe(3);
+    expect(config.tools.fetch).toEqual({ enabled: true, timeoutSeconds: 30, maxBytes: 2_097_152, allowPrivate: [] });
+    expect(config.tools.message).toEqual({ enabled: true, channels: [] });
+    expect(config.agents.defaults.harness).toEqual({ runtime: 'auto', fallback: 'built-in' });
     expect(config.limits.bodyBytes).toBe(1_048_576);
     expect(config.shutdown.graceMs).toBe(30_000);
   });

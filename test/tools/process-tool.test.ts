@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { abortSession } from '../../src/store/control.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { trimProcessLogs } from '../../src/tools/process-log.ts';
 import { createProcessRig, idOf, type ProcessRig } from './process-rig.ts';
 import { contentOf, createLifeline } from './workspace.ts';
 
@@ -298,6 +299,29 @@ describe('process', () => {
   });
 });
 
+describe('what is over for long', () => {
+  test('leaves neither outputs nor inputs; what is not over stays', async () => {
+    const { exec, process, keeper } = rig.worker();
+    const session = await rig.session();
+    const start = async () => idOf(await exec.run({ command: 'cat', background: true }, rig.call(session)));
+    const ids = [await start(), await start()];
+    for (const id of ids) await process.run({ action: 'write', sessionId: id, data: 'x' }, rig.call(session));
+    await process.run({ action: 'write', sessionId: ids[0], eof: true }, rig.call(session));
+    await rowOf(ids[0] ?? '', 'exited');
+    const inputs = () =>
+      rig.rows('select distinct process_id from holdfast.process_inputs where process_id = any ($1) order by 1', [ids]);
+    await rig.store.trimInputs(60_000);
+    expect(await inputs()).toHaveLength(2);
+    await rig.store.trimInputs(0);
+    expect(await inputs()).toEqual([{ process_id: ids[1] }]);
+
+    await trimProcessLogs(rig.dataDir, 60_000, () => false);
+    expect(await readdir(join(rig.dataDir, 'processes'))).toEqual(expect.arrayContaining(ids));
+    await trimProcessLogs(rig.dataDir, -1, (id) => keeper.printed(id) !== undefined);
+    expect(await readdir(join(rig.dataDir, 'processes'))).toEqual([ids[1]]);
+  });
+});
+
 describe('what ends a command from outside', () => {
   test('an abort of the session ends its commands (G24)', async () => {
     const { exec } = rig.worker();
@@ -393,7 +417,7 @@ const { url, dataDir, call, command } = JSON.parse(process.env.RUN);
 const database = openDatabase({ url, role: 'test', onError: () => undefined });
 const store = createProcessStore(database);
 const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
-const keeper = new ProcessKeeper({ store, dataDir, worker: 'dies', leaseMs: 1000, logger });
+const keeper = new ProcessKeeper({ store, dataDir, worker: 'dies', leaseMs: 1000, runMsMax: 60_000, logger });
 keeper.start();
 const exec = createExecTool({ timeoutSeconds: 60, environment: { PATH: process.env.PATH }, background: { keeper, dataDir, timeoutSeconds: 600 } });
 const { content } = await exec.run({ command, background: true }, { ...call, signal: new AbortController().signal });

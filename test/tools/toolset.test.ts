@@ -35,6 +35,7 @@ const store = {
   askToKill: unused,
   addInput: unused,
   notePoll: unused,
+  trimInputs: unused,
 };
 const keeper = { run: unused, wait: unused, look: unused };
 

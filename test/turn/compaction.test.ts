@@ -402,7 +402,7 @@ describe('in a small window', () => {
     worker.stop();
     expect(await replyOf(rig, message)).toMatchObject({ status: 'failed', error: { code: 'blocked' } });
     const compactions = await compactionsOf(rig, 'broken');
-    expect(new Set(compactions.map(({ reason, status }) => `${reason} ${status}`))).toEqual(
+    expect(new Set(compactions.map(({ reason, status }) => `${String(reason)} ${String(status)}`))).toEqual(
       new Set(['overflow completed']),
     );
     // Each is shorter than the one before, so there are few.

@@ -325,6 +325,45 @@ describe('an end', () => {
     worker.stop();
   });
 
+  test('is not kept from coming by a compaction that somebody asked for meanwhile', async () => {
+    const { worker, runs, id } = await parentOf('condensed', ['[[tool: hold {}]] [[reply: done]]']);
+    const running = worker.runSession(runs[0]!.child_id);
+    await entered.promise;
+    await rig.send(runs[0]!.child_key, '', {}, 'compaction');
+    gate.resolve();
+    await running;
+    expect(await rig.runsOf('condensed')).toMatchObject([{ status: 'running' }]);
+    await rig.gathered(runs[0]!.child_id);
+    await worker.runSession(runs[0]!.child_id);
+    expect(await rig.runsOf('condensed')).toMatchObject([{ status: 'ok', result: 'done' }]);
+    expect(await rig.announcements(id)).toMatchObject([{ status: 'waiting' }]);
+    worker.stop();
+  });
+
+  test('is told where the input came from that the parent was answering (G6)', async () => {
+    const worker = rig.worker();
+    await rig.send('routed', `${spawnCall('[[reply: x]]')} [[reply: started]]`, {
+      deliver: { url: 'http://127.0.0.1:9/user' },
+    });
+    await worker.run('routed');
+    const id = await rig.sessionOf('routed');
+    const [run] = await rig.runsOf('routed');
+    await worker.runSession(run!.child_id);
+    const [message] = await rig.rows("select route from holdfast.inbox where session_id = $1 and kind = 'message'", [
+      id,
+    ]);
+    expect(await rig.announcements(id)).toMatchObject([{ route: message?.['route'] }]);
+    await worker.run('routed');
+    const sent = await rig.rows('select session_id, target from holdfast.deliveries order by created_at');
+    expect(sent.filter(({ session_id: sessionId }) => sessionId === id)).toEqual([
+      { session_id: id, target: { url: 'http://127.0.0.1:9/user' } },
+      { session_id: id, target: { url: 'http://127.0.0.1:9/user' } },
+    ]);
+    // What a subagent answers is announced, and goes nowhere else.
+    expect(sent.some(({ session_id: sessionId }) => sessionId === run!.child_id)).toBe(false);
+    worker.stop();
+  });
+
   test('that nobody is left to hear of is a dead letter', async () => {
     const { worker, runs, id } = await parentOf('gone', ['[[reply: unheard]]']);
     await rig.rows('update holdfast.sessions set archived_at = now() where id = $1', [id]);

@@ -163,7 +163,7 @@ function reportChapters(chapters: readonly PlayedChapter[], terminal: Terminal):
       {
         title: 'CHAPTER',
         value: ({ id, proven }) => `${proven === null ? '✘' : '✔'} ${id}`,
-        style: ({ proven }) => (proven === null ? 'red' : undefined),
+        style: ({ proven }) => (proven === null ? 'red' : 'green'),
       },
       { title: 'PROVEN', value: ({ proven, checks }) => proven ?? missing(checks) },
       { title: 'CHECKS', value: ({ checks }) => String(checks.length), align: 'right', dropOrder: 2 },

@@ -35,48 +35,57 @@ async function playCronTicks(scene: Scene): Promise<void> {
     },
     signal: stage.signal,
   });
-  progress.tell(`made over HTTP: "* * * * * *" in Europe/Berlin, in sessions of its own`);
+  progress.tell('made over HTTP: "* * * * * *" in Europe/Berlin, in a session of its own');
   const step = progress.begin('waiting for the next second');
   while (fired < TICKS) {
     const { type, data } = await watch.next();
     if (type === 'message.settled') settled.add(String(data['messageId']));
-    if (type === 'cron.fired') step.update(`${(fired += 1)} of ${TICKS}: the tick of ${String(data['scheduledFor'])}`);
+    if (type !== 'cron.fired') continue;
+    fired += 1;
+    step.update(`${fired} of ${TICKS}: the tick of ${String(data['scheduledFor'])}`);
   }
   const paused = await pause(scene, cron.id);
   const fires = await firesOf(scene, cron.id);
   for (const { messageId } of fires) {
-    scene.record.inputs.set(String(messageId), 'answered');
-    while (!settled.has(String(messageId))) settled.add(String((await watch.next()).data['messageId']));
+    // A slot that was missed has none.
+    if (messageId === null) continue;
+    scene.record.inputs.set(messageId, 'answered');
+    while (!settled.has(messageId)) settled.add(String((await watch.next()).data['messageId']));
   }
   watch.close();
-  step.done(`${fires.length} ticks, the last for ${fires[0]?.scheduledFor}; then it was paused`);
+  step.done(`${fires.length} slots, the last at ${fires[0]?.scheduledFor}; then it was paused`);
   check(!paused.enabled && paused.nextRunAt === null, 'paused, it has no next slot', paused);
   await checkFires(scene, cron.id);
 }
 
 async function checkFires(scene: Scene, cronId: string): Promise<void> {
-  const { check } = scene;
-  const fires = await firesOf(scene, cronId);
-  const slots = fires.map(({ scheduledFor }) => Date.parse(scheduledFor)).toSorted((a, b) => a - b);
-  const [first = 0] = slots;
+  const { check, progress } = scene;
+  const fires = (await firesOf(scene, cronId)).toReversed();
+  const run = fires.filter(({ status }) => status !== 'missed');
+  // On a machine that stalls for longer than a second, a later slot stands for earlier ones: their rows say so.
+  if (run.length < fires.length) progress.tell('this machine stalled: slots that nobody looked at in time are missed');
+  const isUnbroken = fires.every(({ scheduledFor }, at) => {
+    const before = fires[at - 1];
+    return before === undefined || slotMs(scheduledFor) === slotMs(before.scheduledFor) + before.slots * SECOND_MS;
+  });
+  check(run.length >= TICKS && isUnbroken, 'each second from the first to the last has its slot, and only one', fires);
+  const turnIds = new Set(run.map(({ turnId }) => turnId));
   check(
-    fires.length >= TICKS && slots.every((slot, at) => slot === first + at * SECOND_MS),
-    'each second from the first to the last has its tick, and only one',
-    fires,
-  );
-  const turnIds = new Set(fires.map(({ turnId }) => turnId));
-  check(
-    fires.every(({ status }) => status === 'completed') && turnIds.size === fires.length && !turnIds.has(null),
+    run.every(({ status }) => status === 'completed') && turnIds.size === run.length && !turnIds.has(null),
     'each is completed, by a turn of its own',
     fires,
   );
   const lines = await linesOf(scene, FILE);
-  scene.record.doubledEffects += Math.max(0, lines.length - fires.length);
+  scene.record.doubledEffects += Math.max(0, lines.length - run.length);
   check(
-    lines.length === fires.length && lines.every((line) => line === 'watered'),
+    lines.length === run.length && lines.every((line) => line === 'watered'),
     `${FILE} has a line for each of them`,
     lines,
   );
+}
+
+function slotMs(time: string): number {
+  return Date.parse(time);
 }
 
 async function pause({ stage }: Scene, cronId: string): Promise<CronAnswer> {

@@ -1,7 +1,7 @@
 // A plugin whose tools have the names that sections of the system prompt ask for. They do nothing.
 import type { Tool } from '../../../src/tools/tool.ts';
 
-const NAMES = ['gateway', 'sessions_send', 'sessions_spawn', 'subagents', 'zebra', 'Alpha'];
+const NAMES = ['gateway', 'zebra', 'Alpha'];
 
 export const tools: Tool[] = NAMES.map((name) => ({
   spec: { name, description: `Stands for ${name}.`, input_schema: { type: 'object' } },
