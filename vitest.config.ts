@@ -34,7 +34,8 @@ export default defineConfig({
           retry,
           testTimeout: 600_000,
           hookTimeout: 120_000,
-          maxWorkers: 1,
+          // They mostly wait for leases to run out.
+          maxWorkers: 2,
         },
       },
     ],

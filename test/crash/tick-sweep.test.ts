@@ -128,10 +128,11 @@ async function judge({ name, tickId, reminderId, pollAt }: Scene): Promise<strin
     .map(([fact, value]) => `${fact} is ${found?.[fact]} instead of ${value}`);
 }
 
-/** All points for kills; of the others, the short form takes one of each pair in turn. */
+/** In the short form one of each pair in turn for kills, and of every other pair for the rest. */
 function pointsOf(kinds: readonly string[], fault: AnyPoint['fault']): AnyPoint[] {
   const all = kinds.flatMap((kind) => (['before', 'after'] as const).map((when) => ({ fault, when, kind })));
-  return isFullSweep() || fault === 'kill' ? all : all.filter((_, at) => at % 4 === 0 || at % 4 === 3);
+  if (isFullSweep()) return all;
+  return all.filter((_, at) => at % 4 === 0 || (fault === 'kill' && at % 4 === 3));
 }
 
 async function sweep(victims: readonly Victim[], points: readonly AnyPoint[]) {
