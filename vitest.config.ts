@@ -12,6 +12,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/core/**/*.test.ts', 'test/*.test.ts'],
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -24,6 +25,7 @@ export default defineConfig({
           testTimeout: 20_000,
           hookTimeout: 60_000,
           maxWorkers: 3,
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -36,6 +38,7 @@ export default defineConfig({
           hookTimeout: 120_000,
           // They mostly wait for leases to run out.
           maxWorkers: 2,
+          sequence: { groupOrder: 3 },
         },
       },
     ],

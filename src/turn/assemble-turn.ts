@@ -67,6 +67,7 @@ async function assemble(context: TurnContext, material: TurnMaterial): Promise<A
     mode,
     view: facts.view,
     message: facts.message,
+    isPoll: facts.kind === 'heartbeat',
     changeFiles: (files) => context.plugins.changeBootstrapFiles(files, turnFactsOf(material)),
   });
   const workspace = session.workspace.value;

@@ -48,6 +48,8 @@ export interface SessionContextInput {
   view: SessionView;
   /** The last of the turn's inputs when they are messages. */
   message: InboundMessage | null;
+  /** True in a turn that answers a heartbeat poll: it works through the checklist as it is now. */
+  isPoll: boolean;
   /** Changes the files of a session that begins, before they are fitted: the place of plugins. */
   changeFiles: (files: readonly WorkspaceFile[]) => Promise<readonly WorkspaceFile[]>;
 }
@@ -60,8 +62,9 @@ export async function sessionContextOf(context: TurnContext, input: SessionConte
   // What was kept under these hashes was kept here.
   const workspace = known.get(view.workspaceSha256 ?? '') as SessionWorkspace | undefined;
   const before = known.get(view.chatSha256 ?? '') as ChatFacts | undefined;
+  const kept = keep(context, workspace ?? (await openWorkspace(context, input)));
   return {
-    workspace: keep(context, workspace ?? (await openWorkspace(context, input))),
+    workspace: input.isPoll ? { ...kept, value: await withChecklist(kept.value, input.agent) } : kept,
     chat: keep(context, chatFactsOf(input.message, before ?? {})),
   };
 }
@@ -81,6 +84,17 @@ async function openWorkspace(context: TurnContext, input: SessionContextInput): 
     skills: mode === 'full' ? seen.skills : '',
     repo: seen.repo,
   };
+}
+
+const CHECKLIST = 'HEARTBEAT.md';
+
+// The list stands below the cache boundary and is what agents tick off as they work, so a poll reads it anew. It is judged whether
+// there is anything to ask for by the same file.
+async function withChecklist(workspace: SessionWorkspace, { workspaceDir }: AgentSettings): Promise<SessionWorkspace> {
+  const at = workspace.files.findIndex(({ name }) => name === CHECKLIST);
+  if (at < 0) return workspace;
+  const files = await loadWorkspaceFiles(workspaceDir, [CHECKLIST], { freshForMs: 0 });
+  return { ...workspace, files: workspace.files.toSpliced(at, 1, ...fitWorkspaceFiles(files, workspace.limits)) };
 }
 
 interface Seen {

@@ -128,6 +128,18 @@ describe('the workspace', () => {
     expect(later.system[1]?.text).toContain('beat two');
   });
 
+  test('shows a poll the checklist as it is now, and everything else as it was', async () => {
+    await arrange({}, { 'AGENTS.md': 'first', 'HEARTBEAT.md': 'beat one' });
+    const name = newName();
+    const before = await say(name, 'one');
+    await put('AGENTS.md', 'second');
+    await put('HEARTBEAT.md', 'beat two');
+    const poll = await say(name, 'Read HEARTBEAT.md if it exists.', {}, 'heartbeat');
+    expect(stableOf(poll)).toBe(stableOf(before));
+    expect(poll.system[1]?.text).toContain('beat two');
+    expect(poll.system[1]?.text).not.toContain('beat one');
+  });
+
   test('lists its skills, escaped, as they were when the session began', async () => {
     await arrange(
       {},
