@@ -10,13 +10,25 @@ import { commits } from './parts/commits.ts';
 import { compaction } from './parts/compaction.ts';
 import { longTurns } from './parts/long-turns.ts';
 import { memory } from './parts/memory.ts';
+import { queueing } from './parts/queueing.ts';
 import { slowModel } from './parts/slow-model.ts';
 import { startUp } from './parts/start-up.ts';
 import { throughput } from './parts/throughput.ts';
 import { formatBars, verdictOf, type BarLine } from './rig/bar.ts';
 import { openBenchContext, type BenchContext, type BenchPart } from './rig/bench-context.ts';
 
-const parts: BenchPart[] = [throughput, alone, commits, slowModel, longTurns, memory, startUp, assembly, compaction];
+const parts: BenchPart[] = [
+  throughput,
+  alone,
+  commits,
+  slowModel,
+  longTurns,
+  memory,
+  startUp,
+  assembly,
+  compaction,
+  queueing,
+];
 
 /** A load average above this belongs to others. */
 const busyLoad = 0.7;

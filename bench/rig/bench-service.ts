@@ -32,6 +32,8 @@ export interface BenchService {
   seed(sessions: number, historyEntries: number): Promise<string[]>;
   /** Sends a message and resolves when it is answered as it should be. Rejects when it is not. */
   send(session: string, text: string): Promise<void>;
+  /** Asks it anything; rejects unless the answer is a good one. */
+  ask(method: 'GET' | 'POST' | 'PATCH', path: string, body?: object): Promise<unknown>;
   /** Drains it; resolves when it has ended. */
   stop(): Promise<void>;
   /** Ends it at once, whatever it does. */
@@ -80,6 +82,11 @@ export async function startBenchService(options: ServiceOptions): Promise<BenchS
     },
     seed,
     send,
+    async ask(method, path, body) {
+      const answer = await http.request(method, path, body);
+      if (answer.status < 300) return answer.body;
+      throw new Error(`${method} ${path} was answered ${answer.status}: ${JSON.stringify(answer.body).slice(0, 1000)}`);
+    },
     async stop() {
       http.close();
       await service.end('SIGTERM');

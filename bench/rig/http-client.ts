@@ -5,7 +5,8 @@ import { Agent, request } from 'node:http';
 export interface HttpClient {
   /** Sends a body and returns status and parsed answer; rejects only when there is no answer. */
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<HttpAnswer>;
-  get(path: string): Promise<HttpAnswer>;
+  /** Any other request, with a body or without. */
+  request(method: string, path: string, body?: object): Promise<HttpAnswer>;
   close(): void;
 }
 
@@ -45,7 +46,7 @@ export function openHttpClient(baseUrl: string, apiKey: string, socketsMax: numb
     });
   return {
     post: (path, body, headers = {}) => ask('POST', path, JSON.stringify(body), headers),
-    get: (path) => ask('GET', path, '', {}),
+    request: (method, path, body) => ask(method, path, body === undefined ? '' : JSON.stringify(body), {}),
     close: () => agent.destroy(),
   };
 }

@@ -11,6 +11,7 @@ import { filesForMode, fitWorkspaceFiles, type FileLimits } from '../core/prompt
 import type { PromptMode } from '../core/prompt/prompt-mode.ts';
 import { skillsPrompt } from '../core/prompt/skills.ts';
 import type { FittedFile, InboundMeta, WorkspaceFile } from '../core/prompt/system-input.ts';
+import { isFromSession } from '../core/session-message.ts';
 import type { SessionView } from '../core/view.ts';
 import type { TurnContext } from './context.ts';
 import { loadSkills } from './load-skills.ts';
@@ -173,9 +174,4 @@ function chatOf(message: InboundMessage): ChatFacts {
     },
     ...(groupSystemPrompt === undefined ? {} : { groupSystemPrompt }),
   };
-}
-
-// What came from outside was checked when it was accepted: it has no such field.
-function isFromSession(message: InboundMessage): boolean {
-  return 'provenance' in message;
 }

@@ -448,6 +448,22 @@ describe('a parent that is busy', () => {
   });
 });
 
+test('what waits beside messages does not push them over the cap (G5)', async () => {
+  const { worker, runs, id } = await parentOf('capped', ['[[reply: one]]', '[[reply: two]]']);
+  await rig.rows('update holdfast.sessions set queue_cap = 2 where id = $1', [id]);
+  const turn = await busy(worker, 'capped');
+  for (const run of runs) await worker.runSession(run.child_id);
+  for (const text of ['a', 'b', 'c']) await rig.send('capped', text);
+  const waiting = await rig.rows(
+    "select kind, status, body ->> 'text' as text from holdfast.inbox where session_id = $1 and status <> 'answered' order by seq",
+    [id],
+  );
+  expect(waiting.filter(({ status }) => status === 'dropped')).toMatchObject([{ kind: 'message', text: 'a' }]);
+  expect(waiting.filter(({ status }) => status === 'waiting')).toHaveLength(4);
+  await turn.goOn();
+  worker.stop();
+});
+
 describe('stopping', () => {
   test('a run by its id ends it, its turn, and everybody below, and is announced once', async () => {
     const { worker, runs, id, key } = await parentOf('killed', [
