@@ -186,7 +186,7 @@ describe('what does not exist', () => {
     ['POST', '/v1/turns/01a200b2-af01-73e8-8681-83b97fe6f9f3/retry'],
     ['POST', '/v1/deliveries/01a200b2-af01-73e8-8681-83b97fe6f9f3/redrive'],
     ['POST', '/v1/deliveries/01a200b2-af01-73e8-8681-83b97fe6f9f3/discard'],
-    ['GET', '/v1/crons'],
+    ['GET', '/v1/croissants'],
     ['POST', '/v1/batches'],
     ['DELETE', '/v1/sessions'],
     ['GET', '/nothing'],
