@@ -2,6 +2,7 @@
 import { lastOutputOf, type OutputEntry } from '../core/last-output.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
+import { readRows } from './read-rows.ts';
 
 const ENTRIES_READ = 10;
 
@@ -13,6 +14,7 @@ select * from (
 
 /** Its last words, else the last result of a tool; null: nothing yet. Bounded. */
 export async function readLastOutput(database: Database, sessionId: SessionId): Promise<string | null> {
-  const result = await database.hot.query({ name: 'last-output', text: SQL, values: [sessionId] });
-  return lastOutputOf(result.rows as OutputEntry[]);
+  return lastOutputOf(
+    await readRows<OutputEntry>(database.hot, { name: 'last-output', text: SQL, values: [sessionId] }),
+  );
 }

@@ -4,6 +4,7 @@ import type { ContentBlock } from '../core/content.ts';
 import type { Exchange } from '../core/exchange.ts';
 import type { SessionId, SessionKey } from '../core/ids.ts';
 import type { Database } from './database.ts';
+import { readRows } from './read-rows.ts';
 
 /** A session as the tools know it. */
 export interface ListedSession {
@@ -31,17 +32,17 @@ const COLUMNS = `s.id, s.key, s.agent_id as "agentId", s.kind, s.label, s.ancest
 
 /** The session of a key; null: there is none. */
 export async function findListed(database: Database, key: string): Promise<ListedSession | null> {
-  const result = await database.views.query({
+  const [row] = await readRows<ListedSession>(database.views, {
     name: 'find-listed',
     text: `/* find-listed */ select ${COLUMNS} from holdfast.sessions s where s.key = $1`,
     values: [key],
   });
-  return result.rows[0] ?? null;
+  return row ?? null;
 }
 
 /** A session and everybody below it, the youngest first. Archived ones are left out. */
 export async function listTree(database: Database, id: SessionId): Promise<ListedSession[]> {
-  const result = await database.views.query({
+  return readRows<ListedSession>(database.views, {
     name: 'list-tree',
     text: `/* list-tree */
 with recursive tree as (
@@ -50,18 +51,16 @@ with recursive tree as (
 select ${COLUMNS} from tree join holdfast.sessions s on s.id = tree.id where s.archived_at is null order by s.id desc limit ${LISTED_MAX}`,
     values: [id],
   });
-  return result.rows;
 }
 
 /** The youngest sessions, of one agent or of all. Archived ones are left out. */
 export async function listSessionsOf(database: Database, agentId: string | null): Promise<ListedSession[]> {
-  const result = await database.views.query({
+  return readRows<ListedSession>(database.views, {
     name: 'list-sessions',
     text: `/* list-sessions */ select ${COLUMNS} from holdfast.sessions s
 where ($1::text is null or s.agent_id = $1) and s.archived_at is null order by s.id desc limit ${LISTED_MAX}`,
     values: [agentId],
   });
-  return result.rows;
 }
 
 /** The newest entries that a session shows, oldest first. */
@@ -69,7 +68,7 @@ export async function readEntries(
   database: Database,
   sessionId: SessionId,
 ): Promise<{ role: 'user' | 'assistant'; content: ContentBlock[] }[]> {
-  const result = await database.views.query({
+  return readRows(database.views, {
     name: 'read-entries',
     text: `/* read-entries */
 select role, content from (
@@ -78,7 +77,6 @@ select role, content from (
 ) as newest order by seq`,
     values: [sessionId],
   });
-  return result.rows;
 }
 
 /** What a turn answers: where its answer goes, and the exchange that it is part of. */
@@ -90,7 +88,7 @@ export interface TurnOrigin {
 
 /** The newest input of a turn; null: it has none. */
 export async function readTurnOrigin(database: Database, turnId: string): Promise<TurnOrigin | null> {
-  const result = await database.views.query({
+  const [row] = await readRows<TurnOrigin>(database.views, {
     name: 'turn-origin',
     text: `/* turn-origin */ select i.body -> 'exchange' as exchange,
   case when i.body -> 'deliver' is null then json_build_object('route', i.route)
@@ -98,5 +96,5 @@ export async function readTurnOrigin(database: Database, turnId: string): Promis
 from holdfast.inbox i where i.turn_id = $1 order by i.seq desc limit 1`,
     values: [turnId],
   });
-  return result.rows[0] ?? null;
+  return row ?? null;
 }

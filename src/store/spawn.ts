@@ -9,6 +9,7 @@ import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
+import { readRows } from './read-rows.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';
 import { firstRingSql, type NeededRing } from './session-locks.ts';
 
@@ -53,13 +54,13 @@ const UNIQUE_VIOLATION = '23505';
 
 /** What is known of a session that wants to spawn; null: there is none of that key. */
 export async function findSpawner(database: Database, key: string): Promise<Spawner | null> {
-  const result = await database.hot.query({
+  const [spawner] = await readRows<Spawner>(database.hot, {
     name: 'find-spawner',
     text: `/* find-spawner */ select s.id, s.key, s.agent_id as "agentId", cardinality(s.ancestors) as depth
 from holdfast.sessions s where s.key = $1`,
     values: [key],
   });
-  return result.rows[0] ?? null;
+  return spawner ?? null;
 }
 
 const SPAWN_SQL = `/* spawn */

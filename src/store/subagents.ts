@@ -5,6 +5,7 @@ import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { readLastOutput } from './last-output.ts';
 import { ARRIVED_SQL, PUT_PARTS, putEventsSql, rungForPart } from './put-inputs.ts';
+import { readRows } from './read-rows.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';
 import type { NeededRing } from './session-locks.ts';
 import { stopFamily, type FamilyStopped } from './stop-family.ts';
@@ -40,8 +41,8 @@ const FROM = `holdfast.subagent_runs r join holdfast.sessions c on c.id = r.chil
 /** One run; null: there is none of this id. */
 export async function findRun(database: Database, runId: string): Promise<RunFacts | null> {
   const text = `/* find-run */ select ${FACTS} from ${FROM} where r.id = $1`;
-  const result = await database.hot.query({ name: 'find-run', text, values: [runId] });
-  return result.rows[0] ?? null;
+  const [run] = await readRows<RunFacts>(database.hot, { name: 'find-run', text, values: [runId] });
+  return run ?? null;
 }
 
 /** The runs that a session has spawned and that work, or have ended within the last minutes; the oldest first. */
@@ -56,8 +57,7 @@ select * from (
     and (r.status = 'running' or r.ended_at > clock_timestamp() - $2::int * interval '1 minute')
   order by r.id desc limit ${RUNS_MAX}
 ) as newest order by "runId"`;
-  const result = await database.hot.query({ name: 'recent-runs', text, values: [parentKey, recentMinutes] });
-  return result.rows;
+  return readRows<RunFacts>(database.hot, { name: 'recent-runs', text, values: [parentKey, recentMinutes] });
 }
 
 /** Ends a run and everybody below it. `isTold`: whoever would hear of it does this. Null: there is none of this id. */

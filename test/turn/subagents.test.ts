@@ -340,6 +340,23 @@ describe('an end', () => {
     worker.stop();
   });
 
+  test('puts the session of the subagent aside where that was asked for, and its rows stay (G15)', async () => {
+    const worker = rig.worker();
+    const tasks = `${spawnCall('[[reply: a]]', { label: 'aside', cleanup: 'delete' })} & ${spawnCall('[[reply: b]]', { label: 'stays' })}`;
+    await rig.send('tidy', `${tasks} [[reply: started]]`);
+    await worker.run('tidy');
+    for (const run of await rig.runsOf('tidy')) await worker.runSession(run.child_id);
+    await worker.run('tidy');
+    await rig.send('tidy', '[[tool: sessions_list {"kinds":["subagent"]}]] [[reply: ok]]');
+    await worker.run('tidy');
+    expect(rig.lastRequest('agent:main:tidy')).toMatch(/\\"count\\":1,.*\\"label\\":\\"stays\\"/);
+    const aside = (await rig.runsOf('tidy')).find(({ label }) => label === 'aside');
+    expect(await rig.rows('select kind from holdfast.entries where session_id = $1', [aside!.child_id])).toHaveLength(
+      2,
+    );
+    worker.stop();
+  });
+
   test('is told where the input came from that the parent was answering (G6)', async () => {
     const worker = rig.worker();
     await rig.send('routed', `${spawnCall('[[reply: x]]')} [[reply: started]]`, {
@@ -519,6 +536,49 @@ describe('stopping', () => {
     worker.stop();
   });
 
+  test('a session leaves nobody behind who is being spawned at that moment (G24)', async () => {
+    const worker = rig.worker();
+    for (let round = 1; round <= 12; round += 1) {
+      const name = `race-${round}`;
+      entered = Promise.withResolvers();
+      gate = Promise.withResolvers();
+      const turn = await busy(worker, name);
+      const calls = await Promise.all([1, 2, 3].map(() => callIn(name)));
+      const [stopped] = await Promise.all([
+        abortSession(rig.database, { sessionKey: `agent:main:${name}`, keepQueued: false }),
+        ...calls.map((call) => rig.port.spawn(call, { task: 'x' })),
+      ]);
+      await turn.goOn();
+      const runs = await rig.runsOf(name);
+      expect(runs.map(({ status }) => status)).toEqual(runs.map(() => 'killed'));
+      expect(stopped?.stoppedRuns).toBe(runs.length);
+      expect(await rig.counts(await rig.sessionOf(name))).toMatchObject({ live_children: 0, live_descendants: 0 });
+    }
+    worker.stop();
+  });
+
+  test('ends that come together with a stop are told once or cancelled, and counted once (G18)', async () => {
+    for (let round = 1; round <= 6; round += 1) {
+      const { worker, runs, id } = await parentOf(`both-${round}`, ['[[reply: a]]', '[[reply: b]]', '[[reply: c]]']);
+      await Promise.all([
+        ...runs.map((run) => worker.runSession(run.child_id)),
+        abortSession(rig.database, { sessionKey: `agent:main:both-${round}`, keepQueued: true }),
+      ]);
+      const ended = await rig.runsOf(`both-${round}`);
+      expect(ended.every(({ status }) => status === 'ok' || status === 'killed')).toBe(true);
+      const announced = await rig.announcements(id);
+      expect(announced.map((row) => row['cause_key']).toSorted()).toEqual(
+        runs.map((run) => `announce:${run.id}`).toSorted(),
+      );
+      expect(await rig.counts(id)).toMatchObject({
+        live_children: 0,
+        live_descendants: 0,
+        waiting: announced.filter(({ status }) => status === 'waiting').length,
+      });
+      worker.stop();
+    }
+  });
+
   test('a run whose time is over needs no worker (G25)', async () => {
     const worker = rig.worker();
     await rig.send(
@@ -591,7 +651,7 @@ describe('steering', () => {
     expect(await rig.runsOf('again')).toMatchObject([{}, {}, { status: 'ok', result: 'three' }]);
     const id: SessionId = await rig.sessionOf('again');
     expect((await rig.announcements(id)).map((row) => row['cause_key'])).toEqual(
-      runs.map((run) => `announce:${run.id}`),
+      [gone, kept, runs[2]].map((run) => `announce:${run!.id}`),
     );
     worker.stop();
   });

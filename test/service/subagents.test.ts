@@ -1,0 +1,112 @@
+// Goal: in a whole service, a subagent is stopped in time whether or not a worker runs it, whoever waits holds no slot, and a wait ends
+// (G19, G24, G25). Method: few slots, long tasks, short deadlines; the times are those that the database noted.
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import { waitUntil } from '../crash/rig/wait-until.ts';
+import type { ServiceApi } from './rig/service-api.ts';
+import { busyMachineMs, openServiceRig, queues, type ServiceRig } from './rig/service-rig.ts';
+
+/** What G25 adds to a deadline. */
+const marginMs = 1_000;
+const endsWithinMs = 20_000;
+
+describe.each(queues)('with the queue in $queue', ({ queue }) => {
+  let rig: ServiceRig;
+  let api: ServiceApi;
+
+  beforeAll(async () => {
+    rig = await openServiceRig({
+      queue,
+      config: {
+        lanes: { main: 1, subagent: 1, cron: 1, batch: 1 },
+        agents: { defaults: { subagents: { maxSpawnDepth: 2, announceDebounce: 0 } } },
+      },
+    });
+    api = rig.apiOf(await rig.start('api,worker,scheduler'));
+  });
+  afterAll(async () => {
+    await rig?.close();
+  });
+
+  async function spawn(session: string, body: object): Promise<{ runId: string; childSessionKey: string }> {
+    const answer = await api.ask('POST', `/v1/sessions/${session}/spawn`, body);
+    if (answer.status !== 202) throw new Error(`spawn answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  }
+
+  async function ended(runId: string) {
+    return waitUntil(`the run ${runId} has ended`, endsWithinMs, async () => {
+      const { body } = await api.ask('GET', `/v1/subagents/${runId}`);
+      return body.status !== 'running' && body;
+    });
+  }
+
+  /** The texts that a session was told, once there are so many. */
+  async function told(session: string, count: number): Promise<string[]> {
+    return waitUntil(`${session} was told ${count} times`, endsWithinMs, async () => {
+      const rows = await rig.rows<{ text: string }>(
+        `select e.content -> 0 ->> 'text' as text from holdfast.entries e join holdfast.sessions s on s.id = e.session_id
+         where s.key = $1 and e.kind = 'prompt' order by e.seq`,
+        [`agent:main:${session}`],
+      );
+      return rows.length >= count && rows.map(({ text }) => text);
+    });
+  }
+
+  test('a run is stopped when its time is over, at work or still waiting for a worker (G25)', async ({ expect }) => {
+    // Without a label, an announcement names the task, and the scripted model would obey it.
+    const body = { task: '[[delay: 60000]] [[reply: Late.]]', label: 'slow', runTimeoutSeconds: 1 };
+    // The one slot is taken by the first; the second never begins.
+    const runs = [await spawn('hurry', body), await spawn('hurry', body)];
+    for (const { runId } of runs) {
+      const run = await ended(runId);
+      expect(run).toMatchObject({ status: 'timedOut', error: 'It took longer than 1 s.' });
+      const lateMs = Date.parse(run.endedAt) - Date.parse(run.deadlineAt);
+      expect(lateMs).toBeLessThan(marginMs + busyMachineMs);
+    }
+    const prompts = await told('hurry', 1);
+    expect(prompts[0]).toContain('A subagent task "slow" just timed out.');
+  });
+
+  test('a parent that waits holds no slot: with one for all, three generations come to an end (G19)', async ({
+    expect,
+  }) => {
+    const below = `[[tool: sessions_spawn ${JSON.stringify({ task: '[[reply: from below]]', label: 'below' })}]] [[tool: sessions_yield {}]] [[reply: never]]`;
+    const text = `[[tool: sessions_spawn ${JSON.stringify({ task: below, label: 'mid' })}]] [[tool: sessions_yield {}]] [[reply: never]]`;
+    await api.send('three', { text });
+    const prompts = await told('three', 2);
+    expect(prompts[1]).toMatch(/A subagent task "mid" just completed successfully\.[^]*from below/);
+  });
+
+  test('a wait ends by itself (G19)', async ({ expect }) => {
+    await api.send('waits', { text: '[[tool: sessions_yield {"timeoutSeconds":1}]] [[reply: never]]' });
+    const prompts = await told('waits', 2);
+    expect(prompts[1]).toContain('Nothing has come for 1 s');
+    const [row] = await rig.rows<{ ms: number }>(
+      `select extract(epoch from i.received_at - t.ended_at) * 1000 as ms from holdfast.inbox i
+       join holdfast.sessions s on s.id = i.session_id join holdfast.turns t on t.session_id = s.id and t.status = 'silent'
+       where s.key = 'agent:main:waits' and i.kind = 'announcement'`,
+    );
+    expect(Number(row?.ms)).toBeLessThan(1_000 + marginMs + busyMachineMs);
+  });
+
+  test('stopping a session ends the turns of its subagents within a second, and nobody speaks afterwards (G24)', async ({
+    expect,
+  }) => {
+    const { runId, childSessionKey } = await spawn('stopped', { task: '[[delay: 60000]] [[reply: Late.]]' });
+    await waitUntil('the subagent is at work', endsWithinMs, async () => {
+      return (await api.ask('GET', `/v1/sessions/${childSessionKey}`)).body.status === 'running';
+    });
+    const from = performance.now();
+    await api.ask('POST', '/v1/sessions/stopped/abort');
+    expect(await ended(runId)).toMatchObject({ status: 'killed' });
+    await waitUntil('its turn is over', endsWithinMs, async () => {
+      return (await api.ask('GET', `/v1/sessions/${childSessionKey}`)).body.status === 'idle';
+    });
+    expect(performance.now() - from).toBeLessThan(1_000 + busyMachineMs);
+    expect(
+      await rig.rows(
+        "select 1 from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where s.key = 'agent:main:stopped'",
+      ),
+    ).toEqual([]);
+  });
+});
