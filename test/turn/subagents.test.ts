@@ -567,7 +567,7 @@ describe('stopping', () => {
       const ended = await rig.runsOf(`both-${round}`);
       expect(ended.every(({ status }) => status === 'ok' || status === 'killed')).toBe(true);
       const announced = await rig.announcements(id);
-      expect(announced.map((row) => row['cause_key']).toSorted()).toEqual(
+      expect(announced.map((row) => String(row['cause_key'])).toSorted()).toEqual(
         runs.map((run) => `announce:${run.id}`).toSorted(),
       );
       expect(await rig.counts(id)).toMatchObject({
