@@ -1,6 +1,7 @@
 // A client of event streams over real HTTP: keeps every event in the order of arrival, and the last id as a browser would.
 import { EventEmitter, once } from 'node:events';
 import { createParser } from 'eventsource-parser';
+import { onTestFinished } from 'vitest';
 import { ADMIN_KEY } from './api-rig.ts';
 
 export interface ReceivedEvent {
@@ -21,9 +22,10 @@ export interface EventClient {
   leave(): void;
 }
 
-/** Connects; resolves with the first byte of the answer. */
+/** Connects; resolves with the first byte of the answer. Whoever is still there when the test ends leaves then. */
 export async function openEvents(url: string, lastEventId?: string): Promise<EventClient> {
   const leaving = new AbortController();
+  onTestFinished(() => leaving.abort());
   const response = await fetch(url, {
     headers: {
       authorization: `Bearer ${ADMIN_KEY}`,
