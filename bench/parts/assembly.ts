@@ -36,9 +36,9 @@ async function run(context: BenchContext): Promise<BarLine[]> {
   const coldMs: number[] = [];
   const transcript = transcriptOf(entries);
   const view = new RequestView(transcript, rulesAt(entries.length));
-  let bodyChars = 0;
+  let bodyBytes = 0;
   for (let round = 0; round < rounds; round += 1) {
-    bodyChars = assemble(view).length;
+    bodyBytes = assemble(view).length;
     warmMs.push(timeOf(() => assemble(view)));
     coldMs.push(timeOf(() => assemble(new RequestView(transcriptOf(entries), rulesAt(entries.length)))));
     const body = toWireRequest(requestOf(view));
@@ -48,7 +48,7 @@ async function run(context: BenchContext): Promise<BarLine[]> {
     {
       part: 'h',
       what: `a request of ${turnCount} turns, median`,
-      floor: `${formatNumber(median(floorMs))} ms: JSON.stringify of ${formatNumber(bodyChars / 1e6)} MB`,
+      floor: `${formatNumber(median(floorMs))} ms: JSON.stringify of ${formatNumber(bodyBytes / 1e6)} MB`,
       holdfast: `p99 ${formatNumber(quantile(warmMs, 0.99))} ms; the first ${formatNumber(median(coldMs))} ms`,
       measured: median(warmMs),
       unit: ' ms',
@@ -59,7 +59,7 @@ async function run(context: BenchContext): Promise<BarLine[]> {
 }
 
 /** All that a model call does before it sends: the messages, the body, its hash. */
-function assemble(view: RequestView): string {
+function assemble(view: RequestView): Buffer {
   const body = writeBody(requestOf(view));
   hash('sha256', body, 'hex');
   return body;

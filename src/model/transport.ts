@@ -12,7 +12,7 @@ export interface TransportCall {
   /** Aborts the call; `send` then rejects, with anything. */
   signal: AbortSignal;
   /** To be told once, right before the request leaves: the body as it is sent. */
-  onSent: (body: string) => void;
+  onSent: (body: string | Uint8Array) => void;
   /** To be told of everything that comes: how many bytes. */
   onBytes: (count: number) => void;
   /**

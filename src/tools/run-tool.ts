@@ -28,16 +28,15 @@ export async function runTool(
 ): Promise<ToolOutcome> {
   call.signal.throwIfAborted();
   const limitMs = Math.min(tool.timeoutMs ?? timeoutMs, TIMER_MS_MAX);
-  const timeout = new ToolTimeoutError(tool.spec.name, limitMs);
   const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(timeout), limitMs);
+  const timer = setTimeout(() => deadline.abort(new ToolTimeoutError(tool.spec.name, limitMs)), limitMs);
   const signal = AbortSignal.any([call.signal, deadline.signal]);
   try {
     const outcome = await settledOrAbandoned(settle(tool, input, { ...call, signal }), signal);
     if (outcome.kind === 'answered') return boundOutcome(outcome.outcome, resultCharsMax);
     call.signal.throwIfAborted();
     return deadline.signal.aborted
-      ? timeoutOutcome(timeout)
+      ? timeoutOutcome(deadline.signal.reason as ToolTimeoutError)
       : boundOutcome(thrownOutcome(tool, outcome), resultCharsMax);
   } finally {
     clearTimeout(timer);

@@ -147,7 +147,7 @@ function pruneWhenCold(turn: RunningTurn, now: Date): void {
 }
 
 /** Of the body as it goes over the wire: what is derived later must have the same. */
-function sha256Of(body: string): string {
+function sha256Of(body: string | Uint8Array): string {
   return hash('sha256', body, 'hex');
 }
 

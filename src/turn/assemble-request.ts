@@ -4,6 +4,7 @@ import { modelRefOf, type AgentSettings, type Config, type ThinkingLevel } from 
 import { splitAtBoundary } from '../core/prompt/cache-boundary.ts';
 import type { PromptMode } from '../core/prompt/prompt-mode.ts';
 import { modelOfRef } from '../core/model-ref.ts';
+import type { SystemBlock } from '../core/model-request.ts';
 import { systemBlocks } from '../core/prompt/system-blocks.ts';
 import type { Contributed, GroupActivation, SystemPromptInput } from '../core/prompt/system-input.ts';
 import { joinSections, writeSections, type SectionSpan, type WrittenSection } from '../core/prompt/system-prompt.ts';
@@ -34,8 +35,34 @@ export interface SystemChoices {
 /** The channels on which agents can react to messages. */
 const REACTING_CHANNELS: ReadonlySet<string> = new Set(['telegram', 'signal']);
 
-/** The sections of a turn's system prompt: those of the configuration, when it has its own prompt, else Holdfast's. */
+/** The last prompt of a chat in a workspace: turns for which nothing has changed share its objects and what is made of them. */
+const lastWritten = new WeakMap<
+  ChatFacts,
+  WeakMap<SessionWorkspace, { choices: SystemChoices; sections: WrittenSection[] }>
+>();
+
+/** The sections of a turn's system prompt; the same array as for the turn before when nothing has changed. */
 export function systemSections(choices: SystemChoices): WrittenSection[] {
+  let ofChat = lastWritten.get(choices.chat);
+  if (ofChat === undefined) lastWritten.set(choices.chat, (ofChat = new WeakMap()));
+  const last = ofChat.get(choices.workspace);
+  if (last !== undefined && isSameChoice(last.choices, choices)) return last.sections;
+  const sections = sectionsOf(choices);
+  ofChat.set(choices.workspace, { choices, sections });
+  return sections;
+}
+
+function isSameChoice(one: SystemChoices, other: SystemChoices): boolean {
+  const { contributions, ...rest } = one;
+  return (
+    Object.entries(rest).every(([name, value]) => other[name as keyof SystemChoices] === value) &&
+    contributions.length === other.contributions.length &&
+    contributions.every((contribution, at) => contribution === other.contributions[at])
+  );
+}
+
+/** Those of the configuration, when it has its own prompt, else Holdfast's. */
+function sectionsOf(choices: SystemChoices): WrittenSection[] {
   const { systemPromptOverride } = choices.agent;
   if (systemPromptOverride === undefined) return writeSections(systemInputOf(choices));
   const { stable, dynamic } = splitAtBoundary(systemPromptOverride);
@@ -51,14 +78,25 @@ export function assembleRequest(
   sections: readonly WrittenSection[],
   { model, thinking, toolset }: Pick<SystemChoices, 'model' | 'thinking' | 'toolset'>,
 ): { request: RequestBase; spans: SectionSpan[] } {
-  const { prompt, spans } = joinSections(sections);
-  const request: RequestBase = {
-    ...modelOfRef(model),
-    ...tokenLimits(thinking),
-    system: systemBlocks(prompt),
-    tools: toolset.specs,
-  };
+  const { system, spans } = join(sections);
+  const request: RequestBase = { ...modelOfRef(model), ...tokenLimits(thinking), system, tools: toolset.specs };
   return { request, spans };
+}
+
+interface Joined {
+  system: SystemBlock[];
+  spans: SectionSpan[];
+}
+
+const joined = new WeakMap<readonly WrittenSection[], Joined>();
+
+function join(sections: readonly WrittenSection[]): Joined {
+  const known = joined.get(sections);
+  if (known !== undefined) return known;
+  const { prompt, spans } = joinSections(sections);
+  const made = { system: systemBlocks(prompt), spans };
+  joined.set(sections, made);
+  return made;
 }
 
 /**

@@ -7,7 +7,6 @@
 // After a death, the ledger says what became of each call: finished calls keep their result and never run again; an
 // unfinished one runs again, with the same idempotency key, only if its tool is idempotent, else the model is told that its
 // outcome is unknown.
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ToolResultBlock, ToolUseBlock } from '../core/content.ts';
 import { refOfModel } from '../core/model-ref.ts';
 import type { ModelAnswer } from '../core/model-request.ts';
@@ -134,15 +133,16 @@ export interface BatchEnd<Write> {
 
 /** The end of a batch that only looked, when it is over in a moment: calls and results at once. Null: it takes longer. */
 export async function endOfLook(turn: RunningTurn, batch: Batch): Promise<BatchEnd<Required<BatchMoment>> | null> {
-  const enough = new AbortController();
   const all = Promise.all(batch.running.values());
   // One that fails is not over: it is met again by `endTools`.
   const isOver = all.then(
     (ended) => ended,
     () => null,
   );
-  const found = await Promise.race([isOver, delay(MOMENT_MS, null, { signal: enough.signal })]);
-  enough.abort();
+  let timer: NodeJS.Timeout | undefined;
+  const moment = new Promise<null>((resolve) => (timer = setTimeout(resolve, MOMENT_MS, null)));
+  const found = await Promise.race([isOver, moment]);
+  clearTimeout(timer);
   if (found === null) return null;
   const settled = [...batch.settled, ...found];
   const toolIntents = settled.flatMap(({ plan, status }): ToolIntent[] => {
@@ -153,8 +153,8 @@ export async function endOfLook(turn: RunningTurn, batch: Batch): Promise<BatchE
       { step: batch.step, ordinal, callId: call.id, name: call.name, isIdempotent: tool.isIdempotent, status: ended },
     ];
   });
-  const { moment, endsTurn } = batchEnd(turn, batch.plans, settled, batch.step);
-  return { moment: { ...moment, toolSettlements: [], toolIntents }, endsTurn };
+  const end = batchEnd(turn, batch.plans, settled, batch.step);
+  return { ...end, moment: { ...end.moment, toolSettlements: [], toolIntents } };
 }
 
 /**

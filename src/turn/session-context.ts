@@ -63,15 +63,11 @@ export async function sessionContextOf(context: TurnContext, input: SessionConte
   // What was kept under these hashes was kept here.
   const workspace = known.get(view.workspaceSha256 ?? '') as SessionWorkspace | undefined;
   const before = known.get(view.chatSha256 ?? '') as ChatFacts | undefined;
-  const kept = keep(context, workspace ?? (await openWorkspace(context, input)));
+  const kept = context.snapshotCache.keep(workspace ?? (await openWorkspace(context, input)));
   return {
     workspace: input.isPoll ? { ...kept, value: await withChecklist(kept.value, input.agent) } : kept,
-    chat: keep(context, chatFactsOf(input.message, before ?? {})),
+    chat: context.snapshotCache.keep(chatFactsOf(input.message, before ?? {})),
   };
-}
-
-function keep<Value extends object>(context: TurnContext, value: Value): Kept<Value> {
-  return { value, snapshot: context.snapshotCache.keep(value).snapshot };
 }
 
 async function openWorkspace(context: TurnContext, input: SessionContextInput): Promise<SessionWorkspace> {

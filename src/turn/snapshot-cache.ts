@@ -35,9 +35,11 @@ export function snapshotOf(value: object): Snapshot {
 export class SnapshotCache {
   readonly #kept = new LRUCache<string, object>({ maxSize: KEPT_CHARS_MAX });
 
-  /** Keeps a value under its hash. */
-  keep(value: object): Kept<object> {
+  /** Keeps a value under its hash. Equal values become one object, so that what is made of it is made once. */
+  keep<Value extends object>(value: Value): Kept<Value> {
     const snapshot = snapshotOf(value);
+    const known = this.#kept.get(snapshot.sha256);
+    if (known !== undefined) return { value: known as Value, snapshot: snapshotOf(known) };
     this.#kept.set(snapshot.sha256, value, { size: Math.max(1, snapshot.content.length) });
     return { value, snapshot };
   }

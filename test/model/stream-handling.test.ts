@@ -178,7 +178,7 @@ describe('those who watch', () => {
     const observer: ModelObserver = {
       name: 'test',
       watch: ({ transport, about }) => ({
-        sent: (body) => told.push(['sent', transport, about?.callId, JSON.parse(body)]),
+        sent: (body) => told.push(['sent', transport, about?.callId, JSON.parse(Buffer.from(body).toString())]),
         bytes: (count) => told.push(['bytes', count > 0]),
         ended: (end: CallEnd) => told.push(['ended', end.kind]),
       }),

@@ -22,7 +22,7 @@ function requestOf(messages: ModelMessage[]): ModelRequest {
 }
 
 function expectSame(messages: ModelMessage[]): void {
-  expect(writeBody(requestOf(messages))).toBe(JSON.stringify(toWireRequest(requestOf(messages))));
+  expect(writeBody(requestOf(messages)).toString()).toBe(JSON.stringify(toWireRequest(requestOf(messages))));
 }
 
 test('a conversation that grows, is pruned in its middle and starts over has the bytes of its JSON', () => {

@@ -82,8 +82,9 @@ export function changeParts(parts: readonly PromptPart[], { prependContext }: Pr
  * The sections of a system prompt as plugins want them: first what stands in its place (which may hold a cache boundary of its own), then
  * what they put in front of it, above the boundary, and behind it, below the boundary; a blank line between each.
  */
-export function changeSections(sections: readonly WrittenSection[], changes: PromptChanges): WrittenSection[] {
+export function changeSections(sections: readonly WrittenSection[], changes: PromptChanges): readonly WrittenSection[] {
   const { systemPrompt, prependSystemContext, appendSystemContext } = changes;
+  if (systemPrompt === null && prependSystemContext.length + appendSystemContext.length === 0) return sections;
   return [
     ...prependSystemContext.flatMap((said) => sectionOf('plugin-system-prefix', said, true)),
     ...(systemPrompt === null ? sections : replacedBy(systemPrompt)),

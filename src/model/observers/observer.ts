@@ -24,7 +24,7 @@ export type CallEnd = { kind: 'answered'; answer: ModelAnswer } | { kind: 'faile
 /** Watches one call. Each function is optional and is called in the order in which they stand here; none may block. */
 export interface CallObserver {
   /** The request leaves; its body. */
-  sent?(body: string): void;
+  sent?(body: string | Uint8Array): void;
   /** Bytes of the answer came. */
   bytes?(count: number): void;
   /** Called exactly once, at the end. */

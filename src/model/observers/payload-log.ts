@@ -21,7 +21,7 @@ export function createPayloadLog({ path, onFault, secrets, now }: PayloadLogOpti
     name: 'payload-log',
     watch({ transport, about }) {
       const at = now().toISOString();
-      let body = '';
+      let body: string | Uint8Array = '';
       return {
         sent(sent) {
           body = sent;
@@ -33,7 +33,7 @@ export function createPayloadLog({ path, onFault, secrets, now }: PayloadLogOpti
             endedAt,
             ...about,
             transport,
-            request: redact(body === '' ? null : JSON.parse(body)),
+            request: redact(body.length === 0 ? null : JSON.parse(Buffer.from(body).toString())),
             ...(redact(outcomeOf(end)) as object),
           }));
         },
