@@ -1,26 +1,46 @@
 // The wake: says inside one process that something of a session was committed, so that whoever waits looks at once instead of
-// at its next poll. It carries no facts and nothing depends on it.
+// at its next poll. A commit may bring along how messages ended, if somebody waits for that. Nothing depends on any of it.
 
 /** What was committed: a moment of a turn, or something by which messages are settled. */
 export type Committed = 'progress' | 'settlement';
 
+/**
+ * How the messages ended that a commit has settled, by their ids: all of them, or none when it is not known. In the form of whoever
+ * waits for it; here it is only handed on.
+ */
+export type Settled = ReadonlyMap<string, unknown>;
+
+export type CommitListener = (sessionId: string, what: Committed, settled: Settled) => void;
+
 export interface Wake {
   /** Tells every listener. */
-  committed(sessionId: string, what: Committed): void;
+  committed(sessionId: string, what: Committed, settled?: Settled): void;
   /** Adds a listener and returns the function that removes it. A listener must not throw. */
-  onCommit(listener: (sessionId: string, what: Committed) => void): () => void;
+  onCommit(listener: CommitListener): () => void;
+  /** True when somebody waits for how messages of the session end. */
+  isAwaited(sessionId: string): boolean;
+  /** Adds one who knows for which sessions somebody waits, and returns the function that removes it. */
+  addWaiter(waitsFor: (sessionId: string) => boolean): () => void;
 }
+
+const NONE: Settled = new Map();
 
 /** Makes the wake of a process. */
 export function createWake(): Wake {
-  const listeners = new Set<(sessionId: string, what: Committed) => void>();
+  const listeners = new Set<CommitListener>();
+  const waiters = new Set<(sessionId: string) => boolean>();
   return {
-    committed(sessionId, what) {
-      for (const listener of listeners) listener(sessionId, what);
+    committed(sessionId, what, settled = NONE) {
+      for (const listener of listeners) listener(sessionId, what, settled);
     },
     onCommit(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
+    },
+    isAwaited: (sessionId) => [...waiters].some((waitsFor) => waitsFor(sessionId)),
+    addWaiter(waitsFor) {
+      waiters.add(waitsFor);
+      return () => waiters.delete(waitsFor);
     },
   };
 }

@@ -67,7 +67,8 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     snapshotCache: new SnapshotCache(),
     random: Math.random,
     isDraining: parts.isDraining,
-    onCommit: (sessionId, what) => wake.committed(sessionId, what),
+    onCommit: (sessionId, what, settled) => wake.committed(sessionId, what, settled),
+    isAwaited: (sessionId) => wake.isAwaited(sessionId),
   };
 }
 

@@ -75,10 +75,8 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     stillWaiting: (rings) => modules.stillWaiting(backend, rings),
   });
   enders.push(() => reconciler.stop());
-  if (modules.startWorker !== null) {
-    const worker = await modules.startWorker({ ...parts, modelEndpoint });
-    enders.push(() => worker.drain(config.shutdown.graceMs * LANES_SHARE));
-  }
+  const worker = modules.startWorker === null ? null : await modules.startWorker({ ...parts, modelEndpoint });
+  if (worker !== null) enders.push(() => worker.drain(config.shutdown.graceMs * LANES_SHARE));
   // Messages of a process that only accepts are rung for by those that work.
   if (roles.includes('worker') || roles.includes('scheduler')) reconciler.start();
   if (roles.includes('scheduler')) enders.push(modules.startHousekeeper({ database, config, logger }));
@@ -99,6 +97,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     const api = modules.createApi(
       modules.createApiContext({
         ...parts,
+        offer: worker?.offer,
         adminKey: apiKey.key,
         modelInfo: { provider: 'anthropic', name: defaultModelOf(config), isScripted: modelEndpoint.isScripted },
         dependencies: [{ name: 'queue', check: () => backend.ping() }],

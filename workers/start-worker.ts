@@ -10,6 +10,7 @@ import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
 import { createConfiguredModel } from '../src/model/configured-model.ts';
 import { loadPlugins } from '../src/plugins/load-plugins.ts';
+import type { OfferWorker } from '../src/store/offer.ts';
 import type { Database } from '../src/store/database.ts';
 import { createCoreTools } from '../src/tools/core-tools.ts';
 import { createCronTool } from '../src/tools/cron-tool.ts';
@@ -17,7 +18,7 @@ import { createSessionTools } from '../src/tools/session-tools.ts';
 import type { SessionStatus } from '../src/tools/session-status-tool.ts';
 import type { Tool } from '../src/tools/tool.ts';
 import type { TurnContext } from '../src/turn/context.ts';
-import { runTurn } from '../src/turn/run-turn.ts';
+import { reserveSession, runTurn, type TurnOutcome } from '../src/turn/run-turn.ts';
 import type { Wake } from '../src/wake.ts';
 import { createCronPort } from './cron-port.ts';
 import { createTurnContext } from './create-turn-context.ts';
@@ -41,6 +42,8 @@ export interface WorkerOptions {
 }
 
 export interface RunningWorker {
+  /** Takes a message in the moment in which it is accepted, when a place is free and nobody waits for one. */
+  offer: OfferWorker;
   /** Takes nothing new, hands running turns over, and resolves when nothing runs any more or the grace is over. */
   drain(graceMs: number): Promise<void>;
 }
@@ -92,11 +95,32 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     startLaneWorker(backend, {
       lane,
       concurrency: concurrencyOf(config, lane),
-      process: lane === 'deliver' ? (job) => deliver(relay, job) : (job) => takeTurn(context, doorbell, job),
+      process: (job) =>
+        lane === 'deliver'
+          ? deliver(relay, job)
+          : untilToldToLeave(context, doorbell, job, () => runTurn(context, job.sessionId)),
       onError: (error, job) => logger.error({ err: error, ...job }, 'A job failed; the reconciler rings again'),
     }),
   );
   return {
+    offer(laneName, sessionId) {
+      const seat = lanes.find(({ lane }) => lane === laneName)?.seat() ?? null;
+      if (seat === null) return null;
+      const reservation = reserveSession(context, sessionId);
+      if (reservation === null) {
+        seat.leave();
+        return null;
+      }
+      return {
+        taker: reservation.taker,
+        take: (taken) =>
+          seat.run(sessionId, (job) => untilToldToLeave(context, doorbell, job, () => reservation.run(taken))),
+        withdraw() {
+          reservation.giveUp();
+          seat.leave();
+        },
+      };
+    },
     async drain(graceMs) {
       draining.abort();
       await drainLanes(lanes, graceMs);
@@ -114,11 +138,17 @@ function concurrencyOf({ runtime, agents }: Config, lane: QueueName): number {
   return Math.max(1, Math.min(runtime.concurrency.subagent, agents.defaults.subagents.maxConcurrent));
 }
 
-async function takeTurn(context: TurnContext, doorbell: Doorbell, job: LaneJob): Promise<void> {
+/** Runs a turn, which stops when its worker leaves, and rings for what follows from it. */
+async function untilToldToLeave(
+  context: TurnContext,
+  doorbell: Doorbell,
+  job: LaneJob,
+  run: () => Promise<TurnOutcome>,
+): Promise<void> {
   const leave = (): void => context.locks.stopAll({ kind: 'shutdown', message: 'The worker is shutting down.' });
   job.signal.addEventListener('abort', leave, { once: true });
   try {
-    await ringNext(doorbell, await runTurn(context, job.sessionId));
+    await ringNext(doorbell, await run());
   } finally {
     job.signal.removeEventListener('abort', leave);
   }

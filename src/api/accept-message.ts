@@ -7,7 +7,8 @@ import { channelOf, routeOf, type InboundMessage } from '../core/inbound.ts';
 import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
 import { agentIdOf, laneOf, sessionKindOf } from '../core/session-key.ts';
 import { newId } from '../ids.ts';
-import { createAccept, type Acceptance, type StoredMessage } from '../store/accept-messages.ts';
+import { createAccept, type Acceptance, type NewInput, type StoredMessage } from '../store/accept-messages.ts';
+import type { Claimed } from '../store/claim-session.ts';
 import type { Database } from '../store/database.ts';
 import { dropOverflow } from '../store/drop-overflow.ts';
 import { createEnsureSession } from '../store/sessions.ts';
@@ -17,6 +18,7 @@ import { viewSession } from '../store/views/sessions.ts';
 import type { Wake } from '../wake.ts';
 import { createCommands } from './chat-commands.ts';
 import type { Accepted, AcceptMessage, Control } from './context.ts';
+import type { Offer, OfferWorker } from '../store/offer.ts';
 import { createWaitingTotal } from './waiting-total.ts';
 
 export interface AcceptParts {
@@ -26,6 +28,8 @@ export interface AcceptParts {
   doorbell: Pick<Doorbell, 'ring'>;
   wake: Wake;
   control: Pick<Control, 'abortSession' | 'patchSession'>;
+  /** Absent: no worker is in this process. */
+  offer?: OfferWorker | undefined;
 }
 
 /** How long a client is asked to wait when as much waits as may. */
@@ -38,6 +42,20 @@ export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
   const accept = createAccept(database);
   const waiting = createWaitingTotal(views);
   const commands = createCommands(parts);
+
+  async function acceptWith(offer: Offer | null, input: NewInput): Promise<Acceptance> {
+    if (offer === null) return await accept(input);
+    let taken: Claimed | 'unknown' | null = null;
+    try {
+      const acceptance = await accept({ ...input, taker: offer.taker });
+      if (acceptance.kind === 'accepted') ({ taken } = acceptance);
+      return acceptance;
+    } finally {
+      if (taken === null) offer.withdraw();
+      else offer.take(taken);
+    }
+  }
+
   return async ({ sessionKey, body: sent, idempotency }) => {
     if (waiting.total() >= config.limits.waitingTotal) return { kind: 'full', retryAfterMs: FULL_RETRY_MS };
     const sessionId = await ensureSession(neededSession(sessionKey, sent));
@@ -46,7 +64,8 @@ export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
     const { body, command } = readMessage(sent, config.owner.ids);
     const commandReply = command === null ? null : await commands({ command, sessionKey, idempotency, platformKey });
     const queue = queuePolicyOf(config, body);
-    const acceptance = await accept({
+    const offer = command === null ? (parts.offer?.(laneOf(sessionKindOf(sessionKey)), sessionId) ?? null) : null;
+    const acceptance = await acceptWith(offer, {
       messageId,
       sessionId,
       kind: command?.kind === 'compact' ? 'compaction' : 'message',
@@ -59,7 +78,7 @@ export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
       waitingMax: config.limits.waitingPerSession,
     });
     if (acceptance.kind === 'accepted') {
-      if (acceptance.message.status === 'waiting') waiting.add(1);
+      if (acceptance.message.status === 'waiting' && acceptance.taken === null) waiting.add(1);
       wake.committed(sessionId, 'progress');
       if (acceptance.isOverCap && (await dropOverflow(database, { sessionId, ...queue })) > 0) {
         wake.committed(sessionId, 'settlement');

@@ -9,7 +9,7 @@ import type { SessionKey } from '../core/ids.ts';
 import type { SpawnRequest } from '../core/subagent-spawn.ts';
 import type { Usage } from '../core/model-request.ts';
 import type { Logger } from '../logger.ts';
-import type { Committed } from '../wake.ts';
+import type { Wake } from '../wake.ts';
 import type { Cron } from '../store/crons.ts';
 import type { CronChange } from '../store/manage-crons.ts';
 import type { SessionPatch } from '../store/patch-session.ts';
@@ -163,10 +163,8 @@ export interface Schedule {
 /** The model request of call `n` of a turn, as it was sent; null when there was no such call. */
 type DeriveRequest = (turnId: string, n: number) => Promise<object | null>;
 
-/** Says that something of a session was committed in this process. Listeners must not throw. */
-export interface CommitWake {
-  onCommit(listener: (sessionId: string, what: Committed) => void): () => void;
-}
+/** Says that something of a session was committed in this process, and hears who waits for that. Listeners must not throw. */
+export type CommitWake = Pick<Wake, 'onCommit' | 'addWaiter'>;
 
 export interface ModelInfo {
   provider: string;

@@ -14,6 +14,7 @@ import type { Wake } from '../wake.ts';
 import { createAcceptMessage, neededSession } from './accept-message.ts';
 import type { ApiContext, Control, EnqueueSystemEvent } from './context.ts';
 import { createSchedule } from './cron-control.ts';
+import type { OfferWorker } from '../store/offer.ts';
 import { createLifecycle } from './session-lifecycle.ts';
 import { createSubagents } from './subagent-control.ts';
 
@@ -24,17 +25,19 @@ export type ContextParts = Omit<
   database: Database;
   doorbell: Pick<Doorbell, 'ring'>;
   wake: Wake;
+  /** Absent: no worker is in this process. */
+  offer?: OfferWorker | undefined;
 };
 
 /** The context of an API over this database. */
-export function createApiContext({ database, doorbell, ...parts }: ContextParts): ApiContext {
+export function createApiContext({ database, doorbell, offer, ...parts }: ContextParts): ApiContext {
   const views = drizzle({ client: database.views });
   const { config, wake } = parts;
   const control = createControl({ config, database, views, doorbell, wake });
   return {
     ...parts,
     views,
-    accept: createAcceptMessage({ config, database, views, doorbell, wake, control }),
+    accept: createAcceptMessage({ config, database, views, doorbell, wake, control, offer }),
     enqueueSystemEvent: createEnqueue(database, wake),
     control,
     schedule: createSchedule({ config, database, doorbell, wake }),

@@ -1,6 +1,7 @@
 // Waits for messages to be settled, for every request that waits (`Prefer: wait`) in one place: one query looks for all of them.
-// It looks at once when this process commits something of their session, and at intervals because the worker may be another
-// process. The facts are in the database; nothing is lost when nobody waits any more.
+// A turn that ends in this process brings along how its messages ended. Else it looks: at once when this process commits something of
+// their session, and at intervals because the worker may be another process. The facts are in the database; nothing is lost when
+// nobody waits any more.
 import type { Logger } from '../logger.ts';
 import type { CommitWake } from './context.ts';
 
@@ -33,7 +34,7 @@ export class SettlementWaiter<Settlement> {
   /** How many of them wait per session, and the sessions that were committed to since the last look. */
   readonly #sessions = new Map<string, number>();
   readonly #woken = new Set<string>();
-  readonly #stopListening: () => void;
+  readonly #stopListening: (() => void)[];
   #size = 0;
   #intervalMs = INTERVAL_MS_MIN;
   #timer: NodeJS.Timeout | undefined;
@@ -48,11 +49,17 @@ export class SettlementWaiter<Settlement> {
 
   constructor(options: SettlementWaiterOptions<Settlement>) {
     this.#options = options;
-    this.#stopListening = options.wake.onCommit((sessionId, what) => {
-      if (what !== 'settlement' || !this.#sessions.has(sessionId)) return;
-      this.#woken.add(sessionId);
-      this.#lookAtWoken();
-    });
+    const { wake } = options;
+    this.#stopListening = [
+      wake.addWaiter((sessionId) => this.#sessions.has(sessionId)),
+      wake.onCommit((sessionId, what, settled) => {
+        if (what !== 'settlement' || !this.#sessions.has(sessionId)) return;
+        // The end of a turn says all that it has settled, so there is nothing to look for; it is in the form that `readSettled` has.
+        if (settled.size > 0) return this.#end(settled as ReadonlyMap<string, Settlement>);
+        this.#woken.add(sessionId);
+        this.#lookAtWoken();
+      }),
+    ];
   }
 
   /** How many requests wait now. */
@@ -89,7 +96,7 @@ export class SettlementWaiter<Settlement> {
   /** Ends every wait as if its time were over. */
   close(): void {
     this.#isClosed = true;
-    this.#stopListening();
+    for (const stop of this.#stopListening) stop();
     clearTimeout(this.#timer);
     clearTimeout(this.#wokenTimer);
     for (const group of this.#waiting.values()) for (const one of group) one.end(null);
@@ -113,6 +120,10 @@ export class SettlementWaiter<Settlement> {
     if (others === 0) this.#sessions.delete(waiting.sessionId);
     else this.#sessions.set(waiting.sessionId, others);
     this.#size -= 1;
+  }
+
+  #end(settled: ReadonlyMap<string, Settlement>): void {
+    for (const [id, settlement] of settled) for (const one of this.#waiting.get(id) ?? []) one.end(settlement);
   }
 
   #lookAtWoken(): void {
@@ -155,7 +166,7 @@ export class SettlementWaiter<Settlement> {
     try {
       const settled = await this.#options.readSettled(ids);
       this.#isFailing = false;
-      for (const [id, settlement] of settled) for (const one of this.#waiting.get(id) ?? []) one.end(settlement);
+      this.#end(settled);
     } catch (error) {
       if (!this.#isFailing) this.#options.logger.warn({ err: error }, 'cannot look for settled messages; trying on');
       this.#isFailing = true;

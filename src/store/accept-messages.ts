@@ -1,15 +1,19 @@
 // Accepting: the only way into an inbox. One statement for all messages that arrive together takes each session's next
 // numbers, stores the rows with their uniqueness, and says whose doorbell must be rung. Answered means committed (G1).
 //
+// A worker of the same process that stands idle may be named with a message (`taker`): when the session is free, has nothing else
+// to do, and holds nothing that this worker does not know, the same statement gives it the session's lock, and nobody has to
+// ring. Everything else goes the usual way. The doorbell's row is written all the same: it is what calls somebody when that worker dies.
+//
 // Locking: the session rows, in the order of their ids, first. A turn that ends takes the same row before it decides that
 // nothing waits, so nothing falls between a turn that ends and a message that found it busy.
 import type { MessageId, SessionId } from '../core/ids.ts';
 import type { QueueDrop, QueueMode } from '../core/queue-mode.ts';
-import { INTERRUPTED, ROLLED_BACK } from '../core/stop-words.ts';
+import type { Claimed, WaitingEvent } from './claim-session.ts';
+import { claimedSessionOf, type ClaimedSessionRow } from './claim-statement.ts';
+import { ACCEPT_SQL, ACCEPT_TAKING_SQL } from './accept-statement.ts';
 import { coalesce, type Coalesced } from './coalescer.ts';
 import type { Database } from './database.ts';
-import { insertEventsSql } from './events.ts';
-import { firstRingSql } from './session-locks.ts';
 import { isoSql, sessionFactsSql, type SessionFacts } from './session-facts.ts';
 
 /** An input on its way into a session that exists. */
@@ -33,6 +37,16 @@ export interface NewInput {
   idempotency: { scope: string; key: string; sha256: string } | null;
   /** The most messages that may wait in this session; over it the input is refused, and nothing is written (G27). */
   waitingMax: number;
+  /** Who would take it at once. Absent: it is rung for. */
+  taker?: Taker;
+}
+
+/** A worker that may be given the lock of an idle session together with the message. */
+export interface Taker {
+  owner: string;
+  leaseMs: number;
+  /** The transcript that it holds, as in a claim. */
+  known: { version: number; seq: number };
 }
 
 export interface StoredMessage {
@@ -49,7 +63,8 @@ export interface StoredMessage {
 
 /**
  * `accepted`: stored now, and `ringNo` is the ring that its session needs, or null when it has one already. A message that was
- * `rejected` is stored as dropped, with its reason. `isOverCap`: more wait than may; the oldest are to be dropped.
+ * `rejected` is stored as dropped, with its reason. `isOverCap`: more wait than may; the oldest are to be dropped. `taken`: what its
+ * taker was given, or null; `unknown` when the statement was committed though nobody heard so, and may have given it the lock.
  * `duplicate`: an equal input was stored before; `id` names it. `mismatch`: the idempotency key was used with another body.
  * `full`: too many wait.
  */
@@ -62,6 +77,7 @@ export type Acceptance =
       ringNo: number | null;
       lane: string;
       isOverCap: boolean;
+      taken: Claimed | 'unknown' | null;
     }
   | { kind: 'duplicate'; id: MessageId; by: 'idempotency' | 'platform' }
   | { kind: 'mismatch' }
@@ -76,7 +92,12 @@ export function createAccept(database: Database): Coalesced<NewInput, Acceptance
 }
 
 async function acceptAll(database: Database, inputs: NewInput[]): Promise<Acceptance[]> {
-  const result = await database.hot.query({ name: 'accept', text: ACCEPT_SQL, values: columnsOf(inputs) });
+  const isTaking = inputs.some((input) => input.taker !== undefined);
+  const result = await database.hot.query({
+    name: isTaking ? 'accept-taking' : 'accept',
+    text: isTaking ? ACCEPT_TAKING_SQL : ACCEPT_SQL,
+    values: isTaking ? [...columnsOf(inputs), ...takerColumnsOf(inputs)] : columnsOf(inputs),
+  });
   const stored = new Map<string, AcceptedRow>(result.rows.map((row: AcceptedRow) => [row.id, row]));
   const refused = inputs.filter((input) => !stored.has(input.messageId));
   const reasons = refused.length > 0 ? await findReasons(database, refused) : new Map<string, Acceptance>();
@@ -84,7 +105,8 @@ async function acceptAll(database: Database, inputs: NewInput[]): Promise<Accept
   return inputs.map((input) => {
     const row = stored.get(input.messageId);
     if (row === undefined) return reasons.get(input.messageId) as Acceptance;
-    const needsRing = row.ring_no !== null && !rung.has(input.sessionId);
+    const taken = row.taken === undefined || row.taken === null ? null : claimedOf(input, row, row.taken);
+    const needsRing = taken === null && row.ring_no !== null && !rung.has(input.sessionId);
     rung.add(input.sessionId);
     return {
       kind: 'accepted',
@@ -94,8 +116,25 @@ async function acceptAll(database: Database, inputs: NewInput[]): Promise<Accept
       isOverCap: row.is_over_cap === true,
       ringNo: needsRing ? Number(row.ring_no) : null,
       lane: row.lane,
+      taken,
     };
   });
+}
+
+/** The claim that a message was accepted with: the session has nothing else to do, and nothing that the worker does not know. */
+function claimedOf(input: NewInput, row: AcceptedRow, { isWhole, events, receivedAt, session }: TakenRow): Claimed {
+  const { messageId: id, kind, route, mode } = input;
+  return {
+    kind: 'claimed',
+    session: claimedSessionOf(session),
+    // The body as whoever claims later would read it.
+    inputs: [{ id, seq: Number(row.seq), kind, body: JSON.parse(input.body), route, mode, receivedAt }],
+    events: events ?? [],
+    overflow: [],
+    entries: [],
+    isWhole,
+    openTurn: null,
+  };
 }
 
 function storedOf(row: AcceptedRow): StoredMessage {
@@ -126,6 +165,25 @@ interface AcceptedRow {
   session: SessionFacts;
   lane: string;
   ring_no: string | null;
+  /** Absent where nobody would take it. */
+  taken?: TakenRow | null;
+}
+
+interface TakenRow {
+  isWhole: boolean;
+  events: WaitingEvent[] | null;
+  /** Milliseconds since the epoch. */
+  receivedAt: number;
+  session: ClaimedSessionRow;
+}
+
+function takerColumnsOf(inputs: NewInput[]): unknown[] {
+  return [
+    inputs.map((input) => input.taker?.owner ?? null),
+    inputs.map((input) => input.taker?.leaseMs ?? null),
+    inputs.map((input) => input.taker?.known.version ?? null),
+    inputs.map((input) => input.taker?.known.seq ?? null),
+  ];
 }
 
 function columnsOf(inputs: NewInput[]): unknown[] {
@@ -147,102 +205,6 @@ function columnsOf(inputs: NewInput[]): unknown[] {
     inputs.map((input) => input.commandReply ?? null),
   ];
 }
-
-// How many wait behind and with a message, as its sender is told.
-const WAITING_SQL = `(judged.would_wait - (judged.disposition = 'rejected' or judged.command_reply is not null)::int)`;
-
-// Purpose: store the inputs that are new and fit. Input: one array per column. Output: a row per stored input.
-// The CTE `locked` sees each session row as it is once its lock is granted; the other tables are seen as they were when the
-// statement began, which is why uniqueness is left to the indexes (`on conflict`) and counts are kept in the session row.
-const ACCEPT_SQL = `/* accept */
-with input as materialized (
-  select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::json[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-      $10::text[], $11::int[], $12::text[], $13::int[], $14::text[], $15::text[]) with ordinality
-    as input (id, session_id, kind, body, route, inline_mode, platform_key, scope, key, sha256, waiting_max, default_mode, cap,
-      drop_policy, command_reply, n)
-),
-locked as materialized (
-  select s.*, s.turn_id is not null or s.owner is not null and s.lease_expires_at > clock_timestamp() as is_busy
-  from holdfast.sessions s where s.id = any ($2::uuid[]) order by s.id for no key update
-),
-fitting as materialized (
-  select * from (
-    select input.*, s.waiting + row_number() over (partition by input.session_id order by input.n) as would_wait
-    from input join locked s on s.id = input.session_id
-  ) as counted where would_wait <= waiting_max
-),
-keyed as (
-  insert into holdfast.idempotency_keys (scope, key, request_sha256, resource_id)
-  select scope, key, sha256, id from fitting where key is not null
-  on conflict do nothing
-  returning resource_id
-),
-numbered as materialized (
-  select fitting.*, s.is_busy, s.inbox_seq + row_number() over (partition by fitting.session_id order by fitting.n) as seq,
-    case when default_mode is not null then coalesce(inline_mode, s.queue_mode, default_mode) end as mode,
-    default_mode is not null and coalesce(s.queue_drop, drop_policy) = 'new' and would_wait > coalesce(s.queue_cap, cap) as is_over
-  from fitting join locked s on s.id = fitting.session_id
-  where fitting.key is null or fitting.id in (select resource_id from keyed)
-),
-judged as materialized (
-  select *, case
-      when command_reply is not null or kind = 'compaction' then 'command'
-      when is_over or is_busy and mode = 'reject' then 'rejected'
-      when is_busy and mode in ('interrupt', 'rollback') then 'interrupting'
-      when is_busy and mode in ('steer', 'steer-backlog') then 'steered'
-      else 'queued'
-    end as disposition
-  from numbered
-),
-stored as (
-  insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, platform_key, disposition, reply, status, error,
-    settled_at, answer)
-  select judged.id, session_id, seq, judged.kind, body, route, mode, platform_key, disposition, command_reply,
-    case when disposition = 'rejected' then 'dropped' when command_reply is not null then 'answered' else 'waiting' end,
-    case when disposition <> 'rejected' then null
-      when is_over then json_build_object('code', 'overflow', 'message', 'As many messages wait as may.')
-      else json_build_object('code', 'busy', 'message', 'The session was busy, and the message asked to be rejected then.') end,
-    case when disposition = 'rejected' or command_reply is not null then clock_timestamp() end,
-    case when judged.key is not null then ${sessionFactsSql('s', WAITING_SQL)} end
-  from judged join locked s on s.id = judged.session_id
-  on conflict do nothing
-  returning id, session_id, seq, kind, mode, disposition, status, error, reply, received_at, settled_at
-),
-counted as materialized (
-  select session_id, max(seq) as last_seq, count(*) filter (where status = 'waiting')::int as arrived,
-    coalesce(max(seq) filter (where disposition = 'steered'), 0) as steer_seq,
-    bool_or(disposition = 'interrupting') as interrupts, bool_or(disposition = 'interrupting' and mode = 'rollback') as rolls_back
-  from stored group by session_id
-),
-bumped as (
-  update holdfast.sessions s
-  set inbox_seq = counted.last_seq, waiting = s.waiting + counted.arrived, updated_at = clock_timestamp(),
-    last_message_at = clock_timestamp(), steer_seq = greatest(s.steer_seq, counted.steer_seq),
-    stop_reason = case when counted.rolls_back then '${ROLLED_BACK}'
-      when counted.interrupts then coalesce(s.stop_reason, '${INTERRUPTED}') else s.stop_reason end
-  from counted where s.id = counted.session_id
-  returning s.*, counted.arrived
-),
-rung as (
-  insert into holdfast.doorbells (session_id, lane, rings)
-  select id, lane, ${firstRingSql('bumped')} from bumped where arrived > 0
-  on conflict (session_id) do nothing
-  returning session_id, rings
-),
-told as (
-  ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.accepted' as type,
-    json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', disposition) as data, seq * 2 as n from stored
-    union all
-    select session_id, null, 'message.settled', json_build_object('messageId', id, 'status', status), seq * 2 + 1 from stored
-    where status <> 'waiting'`)}
-)
-select stored.id, stored.seq, stored.kind, stored.status, stored.error, stored.reply, stored.disposition,
-  ${isoSql('stored.received_at')} as received_at, ${isoSql('stored.settled_at')} as settled_at, s.lane, rung.rings as ring_no,
-  bumped.waiting > coalesce(s.queue_cap, judged.cap) and coalesce(s.queue_drop, judged.drop_policy) <> 'new' as is_over_cap,
-  ${sessionFactsSql('s', WAITING_SQL)} as session
-from stored join judged on judged.id = stored.id join locked s on s.id = stored.session_id
-join bumped on bumped.id = stored.session_id left join rung on rung.session_id = stored.session_id
-order by stored.seq`;
 
 // Why an input was not stored. Looked up afterwards, in a new snapshot, because the row that it met may be as young as itself.
 const REASONS_SQL = `/* accept-reasons */
@@ -280,6 +242,7 @@ function reasonOf(row: ReasonRow): Acceptance {
       ringNo: null,
       lane: row.lane,
       isOverCap: false,
+      taken: 'unknown',
     };
   }
   if (row.is_mismatch) return { kind: 'mismatch' };

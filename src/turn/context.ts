@@ -17,7 +17,7 @@ import type { CompactionVerdict, CompactionWrite } from '../store/journal/write-
 import type { Claim, ClaimRequest } from '../store/claim-session.ts';
 import type { NeededRing, Release } from '../store/session-locks.ts';
 import type { Toolset } from '../tools/toolset.ts';
-import type { Committed } from '../wake.ts';
+import type { Committed, Settled } from '../wake.ts';
 import type { DeltaWriter } from './delta-writer.ts';
 import type { LockKeeper } from './held-session.ts';
 import type { SnapshotCache } from './snapshot-cache.ts';
@@ -53,8 +53,10 @@ export interface TurnContext {
   random: () => number;
   /** True while the worker drains: a turn stops at its next step boundary and is left resumable. */
   isDraining: () => boolean;
-  /** Told after each commit of a session; must not throw. */
-  onCommit: (sessionId: string, what: Committed) => void;
+  /** Told after each commit of a session; must not throw. `settled`: how messages ended by it, where that is known. */
+  onCommit: (sessionId: string, what: Committed, settled?: Settled) => void;
+  /** True when somebody in this process waits for how messages of the session end. */
+  isAwaited: (sessionId: string) => boolean;
 }
 
 /** The unchanging parts of a turn's model requests. */

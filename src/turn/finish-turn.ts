@@ -206,11 +206,12 @@ async function end(context: TurnContext, turn: RunningTurn, moment: Moment, outc
     ended: { type: 'turn.ended', data: { status, reply, error } },
     ...(outcome.run === undefined ? {} : { run: outcome.run }),
     ...(outcome.notices === undefined ? {} : { notices: outcome.notices }),
+    isAwaited: context.isAwaited(turn.session.id),
   });
   if (ending.kind === 'ok') {
     applied(turn, write);
     if (hides === null) context.transcripts.keep(turn.session.id, turn.transcript);
-    context.onCommit(turn.session.id, 'settlement');
+    context.onCommit(turn.session.id, 'settlement', ending.settlements);
     for (const sessionId of ending.reached.sessions) context.onCommit(sessionId, 'progress');
   }
   return ending;

@@ -5,14 +5,12 @@ import { isReset, mayCommand } from '../core/chat-command.ts';
 import type { InboundMessage } from '../core/inbound.ts';
 import { resetDue } from '../core/reset-policy.ts';
 import { isFromSession } from '../core/session-message.ts';
-import type { Claim, ClaimedSession, WaitingInput } from '../store/claim-session.ts';
+import type { Claimed, ClaimedSession, WaitingInput } from '../store/claim-session.ts';
 import { readLastTalk } from '../store/last-talk.ts';
 import { resetClaimed } from '../store/reset-claimed.ts';
 import type { TurnContext } from './context.ts';
 import { lockLost } from './running-turn.ts';
 import type { HeldSession } from './held-session.ts';
-
-type Claimed = Extract<Claim, { kind: 'claimed' }>;
 
 /** True for a message with which somebody who may do so begins a new session. */
 export function asksForReset({ config }: TurnContext, input: Pick<WaitingInput, 'kind' | 'body'>): boolean {
@@ -39,17 +37,16 @@ export async function staleReason(
 }
 
 /** The claim as it is once its transcript has ended. Throws `TurnStopped` when the lock is gone. */
-export async function resetTranscript(
+export async function resetTranscript<Found extends Claimed>(
   context: TurnContext,
-  claim: Claimed,
+  claim: Found,
   held: HeldSession,
   reason: 'message' | 'daily' | 'idle' | 'cron',
-): Promise<Claimed> {
+): Promise<Found> {
   const { session } = claim;
   held.assertHeld();
   const { id: sessionId, epoch, transcriptNo, transcriptVersion } = session;
   if (!(await resetClaimed(context.database, { sessionId, epoch, transcriptNo, reason }))) throw lockLost({ held });
-  context.transcripts.take(sessionId);
   return {
     ...claim,
     entries: [],

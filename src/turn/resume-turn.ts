@@ -5,7 +5,7 @@ import { modelName } from '../core/model-ref.ts';
 import type { SystemBlock, ToolSpec } from '../core/model-request.ts';
 import { roleAt } from '../core/subagent-role.ts';
 import { tokenLimits } from '../core/thinking-budget.ts';
-import type { Claim, OpenTurn } from '../store/claim-session.ts';
+import type { OpenTurn } from '../store/claim-session.ts';
 import { readSnapshots } from '../store/snapshots.ts';
 import { noEntry } from './compact-turn.ts';
 import type { TurnContext } from './context.ts';
@@ -15,7 +15,7 @@ import { limitsOf, providerView, viewRules } from './open-view.ts';
 import { settingsFor } from './own-inputs.ts';
 import { RequestView } from './request-view.ts';
 import type { RunningTurn } from './running-turn.ts';
-import { settingsOf, transcriptOf } from './start-turn.ts';
+import { settingsOf, transcriptOf, type Found } from './start-turn.ts';
 import { TurnFailed } from './turn-end.ts';
 
 /** After so many deaths of its workers a turn is given up with a dead letter (G17). */
@@ -24,13 +24,13 @@ const DEATHS_MAX = 3;
 /** Takes up an open turn. */
 export async function resumeTurn(
   context: TurnContext,
-  claim: Extract<Claim, { kind: 'claimed' }>,
+  claim: Found,
   open: OpenTurn,
   held: HeldSession,
 ): Promise<RunningTurn> {
   const { session } = claim;
   const agent = settingsFor(settingsOf(context, session), open.inputs);
-  const transcript = transcriptOf(context, claim);
+  const transcript = transcriptOf(claim);
   const snapshots = await readSnapshots(context.database, [open.systemSha256, open.toolsSha256]);
   if (session.stopReason !== null) held.stop({ kind: 'stopped', message: session.stopReason });
   const lastEntry =

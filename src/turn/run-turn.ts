@@ -1,6 +1,7 @@
 // The story of a turn: claim > drain > load > assemble > loop > decide > commit. It knows no queue.
 //
-//   claim     takes the session's lock and reads, in the same round trip, what waits and what an earlier worker left
+//   claim     takes the session's lock and reads, in the same round trip, what waits and what an earlier worker left; or the
+//             accepting statement has given the lock of an idle session to a worker of its own process
 //   start     a new turn: its inputs are chosen, its events drained, its prompt assembled, and all of it is one commit
 //   resume    or an open one: everything is read back, and the journal says how far it got
 //   loop      asks the model and runs its tools, a commit before and after everything that has an effect
@@ -15,7 +16,8 @@
 // Who dies anywhere in here leaves the lock to run out and the journal as it is. The next claim goes on behind it (G10, G11).
 import type { SessionId } from '../core/ids.ts';
 import { isPassingFault } from '../store/database.ts';
-import type { Claim } from '../store/claim-session.ts';
+import type { Taker } from '../store/accept-messages.ts';
+import type { Claimed } from '../store/claim-session.ts';
 import type { LaterRing, NeededRing } from '../store/session-locks.ts';
 import { runCompactionTurn } from './compact-turn.ts';
 import type { TurnContext } from './context.ts';
@@ -23,8 +25,9 @@ import { finishAnswered, finishFailed, finishStopped, finishYielded } from './fi
 import type { HeldSession } from './held-session.ts';
 import { resumeTurn } from './resume-turn.ts';
 import type { RunningTurn } from './running-turn.ts';
-import { startTurn } from './start-turn.ts';
+import { startTurn, type Found } from './start-turn.ts';
 import { runToolLoop } from './tool-loop.ts';
+import { knownOf } from './transcript-cache.ts';
 import { TurnFailed, TurnStopped } from './turn-end.ts';
 
 export type TurnOutcome =
@@ -52,27 +55,61 @@ export async function runTurn(context: TurnContext, sessionId: SessionId): Promi
 
 async function claimAndRun(context: TurnContext, sessionId: SessionId): Promise<TurnOutcome> {
   const askedAtMs = context.clock.monotonicMs();
-  const claim = await context.store.claim({
-    sessionId,
-    owner: context.locks.owner,
-    leaseMs: context.locks.leaseMs,
-    known: context.transcripts.known(sessionId),
-  });
-  if (claim.kind === 'early') return claim;
-  if (claim.kind !== 'claimed') return { kind: claim.kind };
-  const held = context.locks.hold(sessionId, claim.session.epoch, askedAtMs);
+  const kept = context.transcripts.take(sessionId);
+  const { owner, leaseMs } = context.locks;
+  const claim = await context.store.claim({ sessionId, owner, leaseMs, known: knownOf(kept) });
+  if (claim.kind === 'claimed') return await runHeld(context, { ...claim, kept }, askedAtMs);
+  if (kept !== null) context.transcripts.keep(sessionId, kept);
+  return claim.kind === 'early' ? claim : { kind: claim.kind };
+}
+
+/** A session that is reserved here for a message on its way in. Exactly one of its two ends is to be called. */
+export interface Reservation {
+  /** What the accepting statement is told. */
+  taker: Taker;
+  /** The message is the session's only work and its lock is ours; or it is not known whose it is, and the session is claimed. */
+  run(taken: Claimed | 'unknown'): Promise<TurnOutcome>;
+  /** Nothing was taken. */
+  giveUp(): void;
+}
+
+/** Reserves a session for the next message that is accepted; null when this worker is busy with it. */
+export function reserveSession(context: TurnContext, sessionId: SessionId): Reservation | null {
+  if (!context.locks.reserve(sessionId)) return null;
+  const askedAtMs = context.clock.monotonicMs();
+  const kept = context.transcripts.take(sessionId);
+  const keep = (): void => {
+    if (kept !== null) context.transcripts.keep(sessionId, kept);
+  };
+  const { owner, leaseMs } = context.locks;
+  return {
+    taker: { owner, leaseMs, known: knownOf(kept) },
+    async run(taken) {
+      try {
+        if (taken !== 'unknown') return await runHeld(context, { ...taken, kept }, askedAtMs);
+        keep();
+        return await claimAndRun(context, sessionId);
+      } finally {
+        context.locks.unreserve(sessionId);
+      }
+    },
+    giveUp() {
+      keep();
+      context.locks.unreserve(sessionId);
+    },
+  };
+}
+
+async function runHeld(context: TurnContext, found: Found, askedAtMs: number): Promise<TurnOutcome> {
+  const held = context.locks.hold(found.session.id, found.session.epoch, askedAtMs);
   try {
-    return await runClaimed(context, claim, held);
+    return await runClaimed(context, found, held);
   } finally {
     context.locks.drop(held);
   }
 }
 
-async function runClaimed(
-  context: TurnContext,
-  claim: Extract<Claim, { kind: 'claimed' }>,
-  held: HeldSession,
-): Promise<TurnOutcome> {
+async function runClaimed(context: TurnContext, claim: Found, held: HeldSession): Promise<TurnOutcome> {
   let turn: RunningTurn | null = null;
   try {
     turn =

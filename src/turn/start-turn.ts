@@ -8,7 +8,7 @@ import { selectInputs } from '../core/queue-mode.ts';
 import { roleAt } from '../core/subagent-role.ts';
 import { estimateTokens } from '../core/token-estimate.ts';
 import { newId } from '../ids.ts';
-import type { Claim, ClaimedSession, WaitingInput } from '../store/claim-session.ts';
+import type { Claimed, ClaimedSession, WaitingInput } from '../store/claim-session.ts';
 import { assembleTurn } from './assemble-turn.ts';
 import { tellsOverflow } from './write-prompt.ts';
 import { openCompactionTurn } from './compact-turn.ts';
@@ -27,10 +27,8 @@ import { snapshotOf } from './snapshot-cache.ts';
 import { Transcript } from './transcript-cache.ts';
 import { tellLlmInput } from './turn-hooks.ts';
 
-type Claimed = Extract<Claim, { kind: 'claimed' }>;
-
 /** Opens the next turn of a claimed session; null when there is nothing to take. Throws `TurnStopped` when the lock is gone. */
-export async function startTurn(context: TurnContext, found: Claimed, held: HeldSession): Promise<RunningTurn | null> {
+export async function startTurn(context: TurnContext, found: Found, held: HeldSession): Promise<RunningTurn | null> {
   const inputs = chooseInputs(context, found);
   const [first] = inputs;
   if (first === undefined || found.session.stopReason !== null) return null;
@@ -47,7 +45,7 @@ export async function startTurn(context: TurnContext, found: Claimed, held: Held
       ? await resetTranscript(context, found, held, isFresh ? 'cron' : (stale ?? 'message'))
       : found;
   const { session } = claim;
-  const transcript = transcriptOf(context, claim);
+  const transcript = transcriptOf(claim);
   const agent = settingsFor(settingsOf(context, session), inputs);
   if (inputs[0]?.kind === 'compaction') {
     return await openCompactionTurn(context, claim, { held, transcript, inputs, agent });
@@ -163,9 +161,12 @@ function hideOrphans(
   context.logger.warn({ session: session.key, seqs }, 'Prompts that nobody answered are hidden');
 }
 
+/** A claimed session, with the transcript of it that this worker had kept; null: none. */
+export type Found = Claimed & { kept: Transcript | null };
+
 /** The transcript of a claimed session: what the worker kept, with what the claim brought. */
-export function transcriptOf(context: TurnContext, claim: Claimed): Transcript {
-  const kept = context.transcripts.take(claim.session.id);
+export function transcriptOf(claim: Found): Transcript {
+  const { kept } = claim;
   const transcript = claim.isWhole || kept === null ? new Transcript(claim.session.transcriptVersion) : kept;
   for (const entry of claim.entries) transcript.push(entry);
   return transcript;

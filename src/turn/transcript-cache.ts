@@ -85,23 +85,25 @@ export class Transcript {
   }
 }
 
+/** How far a worker knows a session, as a claim is told it; version -1: not at all. */
+export function knownOf(transcript: Transcript | null): { version: number; seq: number } {
+  return transcript === null ? { version: -1, seq: 0 } : { version: transcript.version, seq: transcript.untilSeq };
+}
+
 export class TranscriptCache {
   readonly #kept = new LRUCache<SessionId, Transcript>({
     maxSize: KEPT_CHARS_MAX,
     sizeCalculation: (transcript) => Math.max(1, transcript.chars + (transcript.view?.imageChars ?? 0)),
   });
 
-  /** What is known of a session, for its claim; version -1 when nothing is. */
-  known(sessionId: SessionId): { version: number; seq: number } {
-    const transcript = this.#kept.get(sessionId);
-    return transcript?.last ? { version: transcript.version, seq: transcript.untilSeq } : { version: -1, seq: 0 };
-  }
-
-  /** Takes a transcript out: while its turn runs, nobody else may have it. */
+  /**
+   * Takes a transcript out, before its session is claimed: what the claim is told to be known must be there when it is answered. Null
+   * when there is none to go on with.
+   */
   take(sessionId: SessionId): Transcript | null {
-    const transcript = this.#kept.get(sessionId) ?? null;
+    const transcript = this.#kept.get(sessionId);
     this.#kept.delete(sessionId);
-    return transcript;
+    return transcript?.last ? transcript : null;
   }
 
   /** Keeps a transcript whose every entry is committed. */

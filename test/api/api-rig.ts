@@ -24,6 +24,8 @@ export interface ApiRigOptions {
   dependencies?: Dependency[];
   /** Replaces parts of the context. */
   context?: Partial<ApiContext>;
+  /** True: the worker hears what the API waits for, as in one process. */
+  isOneProcess?: boolean;
 }
 
 export type ApiRig = Awaited<ReturnType<typeof createApiRig>>;
@@ -76,7 +78,7 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
     ...options.context,
   };
   const app = createApi(context);
-  const worker = turns.worker();
+  const worker = turns.worker(options.isOneProcess === true ? { wake } : {});
 
   /** Asks in process, with the admin key unless headers say otherwise. */
   async function ask(
@@ -109,7 +111,7 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
     post: (url: string, payload?: object, headers: Record<string, string> = {}) =>
       ask('POST', url, { ...(payload === undefined ? {} : { payload }), headers }),
     get: (url: string, headers: Record<string, string> = {}) => ask('GET', url, { headers }),
-    /** Runs the next turn of a session, as a worker in another process would. */
+    /** Runs the next turn of a session, as a worker in another process would (unless `isOneProcess`). */
     work: (session: string) => worker.run(session),
     rows: turns.rows,
     /** Listens on a free port and returns its URL. */

@@ -64,6 +64,19 @@ describe('a wait', () => {
     expect(await other).toBeNull();
   });
 
+  test('ends with the commit that says how, and nothing is looked at, not even for others of the session', async () => {
+    const { waiter, wake } = createWaiter();
+    const waits = ['a', 'a', 'b', 'c'].map((id) => waiter.wait({ id, sessionId: 's' }, 40, never));
+    expect([wake.isAwaited('s'), wake.isAwaited('t')]).toEqual([true, false]);
+    const told = ['a', 'b', 'unknown'].map((id) => [id, `how ${id} was told`] as const);
+    wake.committed('s', 'settlement', new Map(told));
+    await vi.advanceTimersByTimeAsync(40);
+    expect(await Promise.all(waits)).toEqual(['how a was told', 'how a was told', 'how b was told', null]);
+    expect(asked).toEqual([]);
+    expect(wake.isAwaited('s')).toBe(false);
+    waiter.close();
+  });
+
   test('is looked at soon although others have waited long', async () => {
     const { waiter } = createWaiter();
     void waiter.wait({ id: 'old', sessionId: 's' }, 100_000, never);

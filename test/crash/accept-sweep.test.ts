@@ -1,7 +1,8 @@
 // Goal: a message that was answered is there once, and one that was not is there at most once, whatever became of the process that
 // took it. Method: record the database round trips of a POST, then post again for each of them with an api process that is
-// killed, frozen or cut off right before or right after it; the client tries again elsewhere with the same Idempotency-Key.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+// killed, frozen or cut off right before or right after it; the client tries again elsewhere with the same Idempotency-Key. A process
+// that works, too, takes the session's lock with the message, and dies with it.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
 import type { HeldBytes, RoundTrip } from '../servers/round-trips.ts';
 import type { AcceptedMessage, ApiAnswer } from './rig/api-client.ts';
@@ -17,24 +18,10 @@ import { waitUntil } from './rig/wait-until.ts';
 const patienceMs = 700;
 const settledWithinMs = 15_000;
 
-let testDatabase: TestDatabase;
 let rig: CrashRig;
 let second: Victim;
 let posts: Map<string, number>;
 let sessions = 0;
-
-beforeAll(async () => {
-  testDatabase = await withTestDatabase();
-  rig = await startCrashRig({ databaseUrl: testDatabase.url, workers: 1 });
-  second = await rig.startVictim('api-2', 'api');
-  await recordPost();
-  posts = await recordPost();
-});
-
-afterAll(async () => {
-  await rig?.close();
-  await testDatabase?.drop();
-});
 
 const newSession = (): string => `accept-${(sessions += 1)}`;
 const textOf = (marker: string): string => `${marker} [[reply: Yes.]]`;
@@ -138,15 +125,35 @@ async function sweep(fault: FaultKind): Promise<{ faults: string[]; missed: stri
   return { faults, missed };
 }
 
-test('a POST is accepted in a statement of its own', () => {
-  expect([...posts.keys()]).toEqual(expect.arrayContaining(['ensure-session', 'accept']));
-});
+describe.each([
+  { name: 'an api process', roles: 'api' },
+  { name: 'a process that works, too', roles: 'api,worker' },
+])('$name', ({ roles }) => {
+  let testDatabase: TestDatabase;
 
-test.each(['kill', 'freeze', 'cut'] as const)(
-  'a message whose api process suffers a %s is there once and in order (G1, G2, G3)',
-  async (fault) => {
-    const { faults, missed } = await sweep(fault);
-    expect(faults).toEqual([]);
-    expect(missed).toEqual([]);
-  },
-);
+  beforeAll(async () => {
+    testDatabase = await withTestDatabase();
+    rig = await startCrashRig({ databaseUrl: testDatabase.url, workers: 1, apiRoles: roles });
+    second = await rig.startVictim('api-2', 'api');
+    await recordPost();
+    posts = await recordPost();
+  });
+
+  afterAll(async () => {
+    await rig?.close();
+    await testDatabase?.drop();
+  });
+
+  test('a POST is accepted in a statement of its own', () => {
+    expect([...posts.keys()]).toEqual(expect.arrayContaining(['ensure-session', 'accept']));
+  });
+
+  test.each(['kill', 'freeze', 'cut'] as const)(
+    'a message whose api process suffers a %s is there once and in order (G1, G2, G3)',
+    async (fault) => {
+      const { faults, missed } = await sweep(fault);
+      expect(faults).toEqual([]);
+      expect(missed).toEqual([]);
+    },
+  );
+});

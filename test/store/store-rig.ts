@@ -155,6 +155,7 @@ export function goodEnd(write: JournalWrite, more: Partial<TurnEnd> = {}): TurnE
     deadLetter: null,
     debounceMs: 0,
     ended: { type: 'turn.ended', data: {} },
+    isAwaited: false,
     ...more,
   };
 }

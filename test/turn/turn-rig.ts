@@ -19,7 +19,7 @@ import { migrate } from '../../src/store/migrate.ts';
 import { createEnsureSession } from '../../src/store/sessions.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { runTurn, type TurnOutcome } from '../../src/turn/run-turn.ts';
-import { createWake } from '../../src/wake.ts';
+import { createWake, type Wake } from '../../src/wake.ts';
 import { createTurnContext } from '../../workers/create-turn-context.ts';
 
 export type TurnRig = Awaited<ReturnType<typeof createTurnRig>>;
@@ -95,15 +95,15 @@ export async function createTurnRig(
     return messageId;
   }
 
-  /** A worker that runs turns when it is told to. */
-  function worker(more: { isDraining?: () => boolean; tools?: Tool[]; plugins?: Plugins } = {}) {
+  /** A worker that runs turns when it is told to; with a wake of its own it is as if in a process of its own. */
+  function worker(more: { isDraining?: () => boolean; tools?: Tool[]; plugins?: Plugins; wake?: Wake } = {}) {
     const plugins = more.plugins ?? options.plugins ?? withoutPlugins(logger);
     const context = createTurnContext({
       config,
       logger,
       clock: systemClock,
       database,
-      wake: createWake(),
+      wake: more.wake ?? createWake(),
       model: createConfiguredModel({
         config,
         clock: systemClock,

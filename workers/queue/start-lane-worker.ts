@@ -1,10 +1,14 @@
 // Takes the jobs of one lane and hands them to a function, so many at once. Wraps a BullMQ worker so that the queue can do
 // no harm: a job ends once it was looked at, whatever came of it, and nothing that is thrown reaches the queue.
 //
+// A lane's places are shared by the jobs of its queue and by work that is brought to it in this process (`seat`). A seat is given only
+// while nobody has had to wait for a place lately, so that what is brought never comes before what waits in the queue (G27).
+//
 // A drain has two steps, because a turn can leave in two ways: `draining` asks it to stop where it can be continued, and
 // `signal` tells it to leave at once. Jobs that arrive in between go back to the queue.
 import { parseJob, type QueueName, type RingKind } from '../../jobs/index.ts';
 import type { SessionId } from '../../src/core/ids.ts';
+import { Places } from './places.ts';
 import type { AnyJob, QueueBackend } from './queue-backend.ts';
 import { giveBack, type JobOutcome } from './settle.ts';
 
@@ -44,8 +48,17 @@ interface LaneCounts {
   orphans: number;
 }
 
+/** A place of a lane that is kept free. Exactly one of its two ends is to be called. */
+export interface Seat {
+  /** Runs work in the place; what it throws is passed to `onError`. */
+  run(sessionId: SessionId, work: (job: LaneJob) => Promise<void>): void;
+  leave(): void;
+}
+
 export interface LaneWorker {
   lane: QueueName;
+  /** Keeps a place free for work that is brought; null when there may be none. */
+  seat(): Seat | null;
   counts(): LaneCounts;
   /** Jobs that run now. */
   active(): number;
@@ -73,21 +86,35 @@ export function startLaneWorker(backend: QueueBackend, options: LaneWorkerOption
   const counts: LaneCounts = { done: 0, failed: 0, orphans: 0 };
   const draining = new AbortController();
   const leaving = new AbortController();
-  let active = 0;
+  const places = new Places(concurrency, () => performance.now());
+  const brought = new Set<Promise<void>>();
   let isPaused = false;
 
   const consumer = backend.openConsumer(lane, {
     concurrency,
     async process(job, token) {
       if (isPaused || draining.signal.aborted) await giveBack(job, token);
-      active += 1;
+      await places.takeForJob();
       try {
+        if (isPaused || draining.signal.aborted) await giveBack(job, token);
         await look(job);
       } finally {
-        active -= 1;
+        places.leaveAsJob();
       }
     },
   });
+
+  async function runBrought(sessionId: SessionId, work: (job: LaneJob) => Promise<void>): Promise<void> {
+    try {
+      await work({ kind: 'inbound', sessionId, signal: leaving.signal, draining: draining.signal });
+      counts.done += 1;
+    } catch (error) {
+      counts.failed += 1;
+      onError(error, { kind: 'inbound', sessionId });
+    } finally {
+      places.leaveAsBrought();
+    }
+  }
 
   async function look(job: AnyJob): Promise<void> {
     const parsed = parseJob(job.name, job.data);
@@ -106,11 +133,21 @@ export function startLaneWorker(backend: QueueBackend, options: LaneWorkerOption
 
   return {
     lane,
+    seat() {
+      if (isPaused || draining.signal.aborted || !places.takeForBrought()) return null;
+      return {
+        run(sessionId, work) {
+          const running = runBrought(sessionId, work).finally(() => brought.delete(running));
+          brought.add(running);
+        },
+        leave: () => places.leaveAsBrought(),
+      };
+    },
     counts: () => ({ ...counts }),
-    active: () => active,
+    active: () => places.taken,
     lastPollAtMs: () => consumer.lastPollAtMs(),
     isLive(withinMs) {
-      if (isPaused || draining.signal.aborted || active >= concurrency) return true;
+      if (isPaused || draining.signal.aborted || places.taken >= concurrency) return true;
       const lastPollAtMs = consumer.lastPollAtMs();
       return lastPollAtMs !== null && performance.now() - lastPollAtMs <= withinMs;
     },
@@ -131,10 +168,10 @@ export function startLaneWorker(backend: QueueBackend, options: LaneWorkerOption
       const { promise: isOver, resolve: endGrace } = Promise.withResolvers<void>();
       const graceTimer = setTimeout(endGrace, graceMs);
       draining.abort(reason);
-      await Promise.race([consumer.worker.close(), isOver]);
+      await Promise.race([Promise.all([consumer.worker.close(), ...brought]), isOver]);
       clearTimeout(abortTimer);
       clearTimeout(graceTimer);
-      return { stillActive: active };
+      return { stillActive: places.taken };
     },
   };
 }

@@ -9,6 +9,7 @@ import type { JournalWrite } from '../journal.ts';
 import type { LaterRing } from '../session-locks.ts';
 import { prepared, Values } from '../statement.ts';
 import { outreachOf, reachedOf, reachesOut, type Notice, type Reached, type RunEnd } from './reach-out.ts';
+import { settlementsOf, toldTurnSql, type Settlements } from './tell-settlements.ts';
 import { eventsSource, journalParts, PROGRESS_SQL, viewsSql } from './write-parts.ts';
 
 export interface NewDelivery {
@@ -53,14 +54,17 @@ export interface TurnEnd extends JournalWrite {
   run?: RunEnd;
   /** Messages that it leaves for other sessions. */
   notices?: Notice[];
+  /** True when somebody in this process waits for how messages of the session end: the ending then says it. */
+  isAwaited: boolean;
 }
 
 /**
  * `ok`: ended; `ring` calls for what still waits, `deliveryRingNo` is the ring for the outbox when something was put there, `reached`
- * tells of other sessions. `fenced`: the session is not ours any more.
+ * tells of other sessions, `settlements` is how its messages ended, empty when nobody waits or it cannot be told (then it has to be
+ * read). `fenced`: the session is not ours any more.
  */
 export type Ending =
-  | { kind: 'ok'; ring: LaterRing | null; deliveryRingNo: number | null; reached: Reached }
+  | { kind: 'ok'; ring: LaterRing | null; deliveryRingNo: number | null; reached: Reached; settlements: Settlements }
   | { kind: 'fenced' };
 
 /** Makes the function that ends a turn; ends of different turns share statements. */
@@ -89,7 +93,8 @@ async function finishTurns(database: Database, ends: TurnEnd[]): Promise<Ending[
   const values = new Values();
   const [only] = ends;
   const outreach = only !== undefined && reachesOut(only) ? outreachOf(values, only) : null;
-  const parts = journalParts(values, ends, outreach?.also);
+  const isTelling = ends.some((end) => end.isAwaited);
+  const parts = journalParts(values, ends, { also: outreach?.also, isReturning: isTelling });
   const tail = tailColumns(values, ends);
   const optional = [
     ...hidden(ends),
@@ -100,6 +105,7 @@ async function finishTurns(database: Database, ends: TurnEnd[]): Promise<Ending[
   ];
   const events = eventsSource(values, ends);
   const views = viewsSql(values, ends);
+  const told = isTelling ? toldTurnSql(values, ends) : '';
   // Purpose: end each turn. Locking: the session rows in the order of their ids, then rows that belong to them.
   const text = `/* finish-turn */
 with ${parts},
@@ -119,12 +125,12 @@ ${(outreach?.before ?? [])
 ended as (
   update holdfast.turns t
   set status = tail.status, reply = tail.reply, error = tail.error, ended_at = clock_timestamp(), ${PROGRESS_SQL}
-  from fence join tail on tail.n = fence.n where t.id = fence.turn_id
+  from fence join tail on tail.n = fence.n where t.id = fence.turn_id${isTelling ? '\n  returning t.*, fence.version' : ''}
 ),
 settled as (
   update holdfast.inbox i set status = tail.message_status, error = tail.error, settled_at = clock_timestamp()
   from tail where i.turn_id = tail.turn_id and i.status = 'claimed'
-  returning i.id, i.seq, i.session_id, i.turn_id, i.status
+  returning ${isTelling ? 'i.*' : 'i.id, i.seq, i.session_id, i.turn_id, i.status'}
 ),
 moved as (
   update holdfast.sessions s
@@ -181,7 +187,7 @@ ${optional.map((part) => `${part},\n`).join('')}told as (
 )
 select head.n, verdict.is_new, coalesce(t.ended_at is not null and t.epoch = head.epoch, false) as was_ended,
   rung.session_id, rung.lane, rung.rings, rung.due_in_ms,
-  case when moved.deliveries > 0 then (moved.delivery_seq - moved.deliveries + 1) * 1000 end as delivery_ring_no${outreach?.answer ?? ''}
+  case when moved.deliveries > 0 then (moved.delivery_seq - moved.deliveries + 1) * 1000 end as delivery_ring_no${outreach?.answer ?? ''}${told}
 from head
 left join moved on moved.n = head.n
 left join verdict on verdict.n = head.n
@@ -202,7 +208,7 @@ left join rung on rung.session_id = head.session_id`;
             dueInMs: Math.max(0, Math.ceil(Number(row.due_in_ms))),
           };
     const deliveryRingNo = row.delivery_ring_no === null ? null : Number(row.delivery_ring_no);
-    return { kind: 'ok', ring, deliveryRingNo, reached: reachedOf(row) };
+    return { kind: 'ok', ring, deliveryRingNo, reached: reachedOf(row), settlements: settlementsOf(row.told_turn) };
   });
 }
 

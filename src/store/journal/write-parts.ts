@@ -1,25 +1,55 @@
 // The parts that `commit-step` and `finish-turn` have in common: the columns of a batch of journal writes, and the SQL that
 // checks the fence and stores entries, model calls and the ledger.
 import type { JournalWrite } from '../journal.ts';
+import { CALL_COLUMNS, TOOL_COLUMNS } from '../settlement-sql.ts';
 import type { Values } from '../statement.ts';
+
+export interface JournalPartsOptions {
+  /** SQL of an array of further sessions that the statement changes; they are locked with the others, and `locked` then has whole rows. */
+  also?: string | undefined;
+  /** True: the writes of steps return their rows (see `storedSteps`), and `fence` has the version of each session's row. */
+  isReturning?: boolean;
+}
 
 /**
  * The columns of a batch of writes and the CTEs that store them. CTEs defined: `head` (one row per write, n from 1),
  * `fence` (the writes that may be applied, with the locked session row's values), `verdict` (n, is_ok: applied now or earlier).
- * What no write of the batch has is left out: a lone step is a small statement. `also`: SQL of an array of further sessions that the
- * statement changes; they are locked with the others, and `locked` then has whole rows.
+ * What no write of the batch has is left out: a lone step is a small statement.
  */
-export function journalParts(values: Values, writes: JournalWrite[], also?: string): string {
+export function journalParts(
+  values: Values,
+  writes: JournalWrite[],
+  { also, isReturning = false }: JournalPartsOptions = {},
+): string {
   const sessions = values.add('uuid', writes, (write) => write.fence.sessionId);
   return [
     head(values, writes, sessions),
-    lockedSql(sessions, also),
-    FENCE_SQL,
+    lockedSql(sessions, also, isReturning ? ', s.xmin as version' : ''),
+    fenceSql(isReturning ? ', s.version' : ''),
     ...entries(values, writes),
-    ...modelCalls(values, writes),
-    ...intents(values, writes),
-    ...settlements(values, writes),
+    ...modelCalls(values, writes, isReturning),
+    ...intents(values, writes, isReturning),
+    ...settlements(values, writes, isReturning),
   ].join(',\n');
+}
+
+/**
+ * The CTEs of `journalParts` that write steps and return what they wrote: model calls, which are all new, and tool calls, which may have
+ * been there before.
+ */
+export function storedSteps(writes: JournalWrite[]): { calls: string[]; tools: string[] } {
+  const has = (pick: (write: JournalWrite) => unknown[]) => writes.some((write) => pick(write).length > 0);
+  return {
+    calls: has((write) => write.modelCalls) ? ['stored_calls'] : [],
+    tools: [
+      ...(has((write) => write.toolIntents) ? ['stored_intents'] : []),
+      ...(has((write) => write.toolSettlements) ? ['settled_calls'] : []),
+    ],
+  };
+}
+
+function returningSql(isReturning: boolean, alias: string, columns: readonly string[]): string {
+  return isReturning ? `\n  returning ${columns.map((column) => `${alias}.${column}`).join(', ')}` : '';
 }
 
 function head(values: Values, writes: JournalWrite[], sessions: string): string {
@@ -44,19 +74,20 @@ function head(values: Values, writes: JournalWrite[], sessions: string): string 
 )`;
 }
 
-function lockedSql(sessions: string, also: string | undefined): string {
+function lockedSql(sessions: string, also: string | undefined, more: string): string {
   return also === undefined
     ? `locked as materialized (
-  select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_reason, s.waiting, s.steer_seq, s.inbox_seq
+  select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_reason, s.waiting, s.steer_seq, s.inbox_seq${more}
   from holdfast.sessions s where s.id = any (${sessions}) order by s.id for no key update
 )`
     : `locked as materialized (
-  select s.* from holdfast.sessions s where s.id = any (${sessions} || ${also}) order by s.id for no key update
+  select s.*${more} from holdfast.sessions s where s.id = any (${sessions} || ${also}) order by s.id for no key update
 )`;
 }
 
 // A write is applied when the row has our epoch and our base; it was applied earlier when the row is already that much further.
-const FENCE_SQL = `verdict as materialized (
+function fenceSql(more: string): string {
+  return `verdict as materialized (
   select head.n, s.epoch = head.epoch and s.turn_id = head.turn_id
       and s.entry_seq in (head.base_seq, head.base_seq + head.added) as is_ok,
     s.epoch = head.epoch and s.turn_id = head.turn_id and s.entry_seq = head.base_seq as is_new,
@@ -64,9 +95,10 @@ const FENCE_SQL = `verdict as materialized (
   from head join locked s on s.id = head.session_id
 ),
 fence as materialized (
-  select head.*, s.transcript_no, s.leaf_seq
+  select head.*, s.transcript_no, s.leaf_seq${more}
   from head join verdict on verdict.n = head.n and verdict.is_new join locked s on s.id = head.session_id
 )`;
+}
 
 function entries(values: Values, writes: JournalWrite[]): string[] {
   const rows = writes.flatMap((write, index) =>
@@ -97,7 +129,7 @@ function entries(values: Values, writes: JournalWrite[]): string[] {
   ];
 }
 
-function modelCalls(values: Values, writes: JournalWrite[]): string[] {
+function modelCalls(values: Values, writes: JournalWrite[], isReturning: boolean): string[] {
   const rows = writes.flatMap((write, index) => write.modelCalls.map((call) => ({ n: index + 1, call })));
   if (rows.length === 0) return [];
   const columns = [
@@ -133,13 +165,13 @@ function modelCalls(values: Values, writes: JournalWrite[]): string[] {
     output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at, purpose, view, request_sha256,
     notes)
   join fence on fence.n = c.n
-  on conflict (turn_id, call_no) do nothing
+  on conflict (turn_id, call_no) do nothing${returningSql(isReturning, 'model_calls', CALL_COLUMNS)}
 )`,
   ];
 }
 
 // An intent that is there already is a call that is run again after a death: its tool is idempotent.
-function intents(values: Values, writes: JournalWrite[]): string[] {
+function intents(values: Values, writes: JournalWrite[], isReturning: boolean): string[] {
   const rows = writes.flatMap((write, index) => write.toolIntents.map((intent) => ({ n: index + 1, intent })));
   if (rows.length === 0) return [];
   const columns = [
@@ -158,12 +190,12 @@ function intents(values: Values, writes: JournalWrite[]): string[] {
     case when i.status <> 'intent' then clock_timestamp() end
   from unnest(${columns.join(', ')}) as i (n, step, ordinal, call_id, name, is_idempotent, status)
   join fence on fence.n = i.n
-  on conflict (turn_id, step, ordinal) do update set runs = tool_calls.runs + 1, epoch = excluded.epoch
+  on conflict (turn_id, step, ordinal) do update set runs = tool_calls.runs + 1, epoch = excluded.epoch${returningSql(isReturning, 'tool_calls', TOOL_COLUMNS)}
 )`,
   ];
 }
 
-function settlements(values: Values, writes: JournalWrite[]): string[] {
+function settlements(values: Values, writes: JournalWrite[], isReturning: boolean): string[] {
   const rows = writes.flatMap((write, index) => write.toolSettlements.map((call) => ({ n: index + 1, call })));
   if (rows.length === 0) return [];
   const columns = [
@@ -178,7 +210,7 @@ function settlements(values: Values, writes: JournalWrite[]): string[] {
   update holdfast.tool_calls t
   set status = c.status, result = c.result, ended_at = clock_timestamp()
   from unnest(${columns.join(', ')}) as c (n, step, ordinal, status, result) join fence on fence.n = c.n
-  where t.turn_id = fence.turn_id and t.step = c.step and t.ordinal = c.ordinal
+  where t.turn_id = fence.turn_id and t.step = c.step and t.ordinal = c.ordinal${returningSql(isReturning, 't', TOOL_COLUMNS)}
 )`,
   ];
 }

@@ -22,6 +22,8 @@ export interface CrashRigOptions {
   /** The checkout that the processes run; absent: this one. Its migrations must be in the database. */
   rootDir?: string;
   workers?: number;
+  /** Of the api process; absent: `api` alone. */
+  apiRoles?: string;
   env?: Record<string, string>;
   /** Laid over the configuration file, key by key at the top. */
   settings?: Record<string, unknown>;
@@ -109,7 +111,7 @@ async function start(options: CrashRigOptions, closers: (() => unknown)[]): Prom
   };
   const names = Array.from({ length: options.workers ?? 2 }, (_, index) => `worker-${index + 1}`);
   const [api, ...workers] = await Promise.all([
-    startVictim('api', 'api'),
+    startVictim('api', options.apiRoles ?? 'api'),
     ...names.map((name) => startVictim(name, 'worker')),
   ]);
   const clientOf = (victim: Victim): ApiClient => openApi(() => victim.service.url, apiKey);

@@ -41,6 +41,32 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     }
   });
 
+  test('work that is brought shares the places of the lane with its jobs, and a drain waits for it', async () => {
+    const { doorbell, startWorker } = await openQueueRig(server);
+    const seen = new Seen();
+    const { opened, open } = gate();
+    const worker = startWorker({ process: async ({ sessionId }) => seen.add(`job ${sessionId}`) });
+    const [brought, rung] = [newSession(), ring()];
+    worker.seat()?.run(brought, async ({ sessionId }) => {
+      seen.add(`begun ${sessionId}`);
+      await opened;
+      seen.add(`done ${sessionId}`);
+    });
+    await seen.count(1);
+    expect([worker.active(), worker.seat()]).toEqual([1, null]);
+    await doorbell.ring([rung]);
+    // It runs after what was brought, or goes back to the queue: the drain begins meanwhile.
+    const drained = worker.drain(5_000);
+    open();
+    expect(await drained).toEqual({ stillActive: 0 });
+    expect(seen.sessions).toEqual([`begun ${brought}`, `done ${brought}`]);
+    expect(worker.seat()).toBeNull();
+    const { startWorker: startOther } = await openQueueRig(server);
+    startOther({ process: async ({ sessionId }) => seen.add(`job ${sessionId}`) });
+    await seen.count(3);
+    expect(seen.sessions.at(-1)).toBe(`job ${rung.sessionId}`);
+  });
+
   test('each ring of many is one job for one of many workers', async () => {
     const rigs = await Promise.all([openQueueRig(server), openQueueRig(server), openQueueRig(server)]);
     const rings = Array.from({ length: 600 }, () => ring());

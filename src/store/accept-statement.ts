@@ -1,0 +1,142 @@
+// The statement that accepts messages (accept-messages.ts), with and without somebody who would take one at once.
+import { INTERRUPTED, ROLLED_BACK } from '../core/stop-words.ts';
+import { claimedSessionSql, waitingEventsSql } from './claim-statement.ts';
+import { insertEventsSql } from './events.ts';
+import { firstRingSql } from './session-locks.ts';
+import { isoSql, sessionFactsSql } from './session-facts.ts';
+
+// How many wait behind and with a message, as its sender is told.
+const WAITING_SQL = `(judged.would_wait - (judged.disposition = 'rejected' or judged.command_reply is not null)::int)`;
+
+// Purpose: store the inputs that are new and fit. Input: one array per column. Output: a row per stored input.
+// The CTE `locked` sees each session row as it is once its lock is granted; the other tables are seen as they were when the
+// statement began, which is why uniqueness is left to the indexes (`on conflict`) and counts are kept in the session row.
+// A statement that waited for a session's row sees everything else as it was before the wait. What it would hand to a taker may then
+// be stale, so it hands nothing over unless the row has the version that it had when the statement began.
+const TAKING_SQL = `
+seen as materialized (
+  select s.id, s.xmin as version from holdfast.sessions s where s.id = any ($2::uuid[])
+),
+taking as materialized (
+  select stored.id, stored.session_id, input.owner, input.lease_ms, l.transcript_version <> input.known_version as is_whole,
+    (extract(epoch from stored.received_at) * 1000)::bigint as received_at
+  from stored join input on input.id = stored.id join counted on counted.session_id = stored.session_id
+  join locked l on l.id = stored.session_id join seen on seen.id = l.id
+  where input.owner is not null and stored.status = 'waiting' and counted.arrived = 1 and seen.version = l.version
+    and l.owner is null and l.turn_id is null and l.waiting = 0 and l.overflowed = 0 and l.stop_reason is null
+    and (l.entry_seq = 0 or l.transcript_version = input.known_version and l.entry_seq = input.known_seq)
+),`;
+
+function acceptSql({ isTaking }: { isTaking: boolean }): string {
+  return `/* accept */
+with input as materialized (
+  select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::json[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+      $10::text[], $11::int[], $12::text[], $13::int[], $14::text[], $15::text[]
+      ${isTaking ? ', $16::text[], $17::int[], $18::bigint[], $19::bigint[]' : ''}) with ordinality
+    as input (id, session_id, kind, body, route, inline_mode, platform_key, scope, key, sha256, waiting_max, default_mode, cap,
+      drop_policy, command_reply, ${isTaking ? 'owner, lease_ms, known_version, known_seq, ' : ''}n)
+),
+locked as materialized (
+  select s.*, s.xmin as version, s.turn_id is not null or s.owner is not null and s.lease_expires_at > clock_timestamp() as is_busy
+  from holdfast.sessions s where s.id = any ($2::uuid[]) order by s.id for no key update
+),
+fitting as materialized (
+  select * from (
+    select input.*, s.waiting + row_number() over (partition by input.session_id order by input.n) as would_wait
+    from input join locked s on s.id = input.session_id
+  ) as counted where would_wait <= waiting_max
+),
+keyed as (
+  insert into holdfast.idempotency_keys (scope, key, request_sha256, resource_id)
+  select scope, key, sha256, id from fitting where key is not null
+  on conflict do nothing
+  returning resource_id
+),
+numbered as materialized (
+  select fitting.*, s.is_busy, s.inbox_seq + row_number() over (partition by fitting.session_id order by fitting.n) as seq,
+    case when default_mode is not null then coalesce(inline_mode, s.queue_mode, default_mode) end as mode,
+    default_mode is not null and coalesce(s.queue_drop, drop_policy) = 'new' and would_wait > coalesce(s.queue_cap, cap) as is_over
+  from fitting join locked s on s.id = fitting.session_id
+  where fitting.key is null or fitting.id in (select resource_id from keyed)
+),
+judged as materialized (
+  select *, case
+      when command_reply is not null or kind = 'compaction' then 'command'
+      when is_over or is_busy and mode = 'reject' then 'rejected'
+      when is_busy and mode in ('interrupt', 'rollback') then 'interrupting'
+      when is_busy and mode in ('steer', 'steer-backlog') then 'steered'
+      else 'queued'
+    end as disposition
+  from numbered
+),
+stored as (
+  insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, platform_key, disposition, reply, status, error,
+    settled_at, answer)
+  select judged.id, session_id, seq, judged.kind, body, route, mode, platform_key, disposition, command_reply,
+    case when disposition = 'rejected' then 'dropped' when command_reply is not null then 'answered' else 'waiting' end,
+    case when disposition <> 'rejected' then null
+      when is_over then json_build_object('code', 'overflow', 'message', 'As many messages wait as may.')
+      else json_build_object('code', 'busy', 'message', 'The session was busy, and the message asked to be rejected then.') end,
+    case when disposition = 'rejected' or command_reply is not null then clock_timestamp() end,
+    case when judged.key is not null then ${sessionFactsSql('s', WAITING_SQL)} end
+  from judged join locked s on s.id = judged.session_id
+  on conflict do nothing
+  returning id, session_id, seq, kind, mode, disposition, status, error, reply, received_at, settled_at
+),
+counted as materialized (
+  select session_id, max(seq) as last_seq, count(*) filter (where status = 'waiting')::int as arrived,
+    coalesce(max(seq) filter (where disposition = 'steered'), 0) as steer_seq,
+    bool_or(disposition = 'interrupting') as interrupts, bool_or(disposition = 'interrupting' and mode = 'rollback') as rolls_back
+  from stored group by session_id
+),
+${isTaking ? TAKING_SQL : ''}
+bumped as (
+  update holdfast.sessions s
+  set inbox_seq = counted.last_seq, waiting = s.waiting + counted.arrived, updated_at = clock_timestamp(),
+    last_message_at = clock_timestamp(), steer_seq = greatest(s.steer_seq, counted.steer_seq),
+    stop_reason = case when counted.rolls_back then '${ROLLED_BACK}'
+      when counted.interrupts then coalesce(s.stop_reason, '${INTERRUPTED}') else s.stop_reason end
+    ${
+      isTaking
+        ? `, epoch = s.epoch + (taking.id is not null)::int, owner = coalesce(taking.owner, s.owner),
+    lease_expires_at = coalesce(clock_timestamp() + taking.lease_ms * interval '1 millisecond', s.lease_expires_at)
+  from counted left join taking on taking.session_id = counted.session_id`
+        : 'from counted'
+    } where s.id = counted.session_id
+  returning s.*, counted.arrived
+),
+rung as (
+  insert into holdfast.doorbells (session_id, lane, rings)
+  select id, lane, ${firstRingSql('bumped')} from bumped where arrived > 0
+  on conflict (session_id) do nothing
+  returning session_id, rings
+),
+told as (
+  ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.accepted' as type,
+    json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', disposition) as data, seq * 2 as n from stored
+    union all
+    select session_id, null, 'message.settled', json_build_object('messageId', id, 'status', status), seq * 2 + 1 from stored
+    where status <> 'waiting'`)}
+)
+select stored.id, stored.seq, stored.kind, stored.status, stored.error, stored.reply, stored.disposition,
+  ${isoSql('stored.received_at')} as received_at, ${isoSql('stored.settled_at')} as settled_at, s.lane, rung.rings as ring_no,
+  bumped.waiting > coalesce(s.queue_cap, judged.cap) and coalesce(s.queue_drop, judged.drop_policy) <> 'new' as is_over_cap,
+  ${
+    isTaking
+      ? `case when taking.id is not null then json_build_object('isWhole', taking.is_whole, 'receivedAt', taking.received_at,
+    'events', ${waitingEventsSql('stored.session_id')},
+    'session', (select to_json(c) from (select bumped.id as session_id, ${claimedSessionSql('bumped')}) as c)) end as taken,`
+      : ''
+  }
+  ${sessionFactsSql('s', WAITING_SQL)} as session
+from stored join judged on judged.id = stored.id join locked s on s.id = stored.session_id
+join bumped on bumped.id = stored.session_id left join rung on rung.session_id = stored.session_id
+${isTaking ? 'left join taking on taking.id = stored.id' : ''}
+order by stored.seq`;
+}
+
+/** One array per column of the inputs. */
+export const ACCEPT_SQL = acceptSql({ isTaking: false });
+
+/** With four columns more: owner, lease in milliseconds, and version and number of the transcript that the taker knows. */
+export const ACCEPT_TAKING_SQL = acceptSql({ isTaking: true });

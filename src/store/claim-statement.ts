@@ -1,0 +1,182 @@
+// The statement that claims sessions (claim-session.ts), and the parts of it that the accepting statement has in common with it.
+import type { SessionId } from '../core/ids.ts';
+import type { SessionView } from '../core/view.ts';
+import type { ClaimedSession } from './claim-session.ts';
+
+/** The most waiting messages that a claim looks at; a turn takes fewer. */
+const WAITING_READ_MAX = 200;
+
+/** The most dropped messages that a prompt names, and how much of each is read. */
+const OVERFLOW_READ_MAX = 50;
+const OVERFLOW_CHARS_MAX = 1_300;
+
+const INPUT_JSON = `json_build_object('id', i.id, 'seq', i.seq, 'kind', i.kind, 'body', i.body, 'route', i.route, 'mode', i.mode,
+  'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint)`;
+
+/** SQL of the columns of a `ClaimedSessionRow`, from a row of `holdfast.sessions`. */
+export function claimedSessionSql(alias: string): string {
+  const c = alias;
+  return `${c}.key, ${c}.agent_id, ${c}.kind, ${c}.lane, ${c}.parent_id, ${c}.run_id, cardinality(${c}.ancestors) as depth, ${c}.label,
+  ${c}.channel, ${c}.queue_mode, ${c}.model, ${c}.thinking, ${c}.epoch, ${c}.waiting, ${c}.transcript_no, ${c}.transcript_version,
+  ${c}.entry_seq, ${c}.leaf_seq, ${c}.context_tokens, ${c}.was_aborted, ${c}.stop_reason, ${c}.view, ${c}.queue_debounce_ms,
+  ${c}.steer_seq, ${c}.overflowed`;
+}
+
+/** SQL of the events that wait for a session's next prompt, as a JSON list; null: none do. */
+export function waitingEventsSql(sessionId: string): string {
+  return `(select json_agg(json_build_object('id', e.id, 'text', e.text, 'isTrusted', e.is_trusted,
+      'createdAt', (extract(epoch from e.created_at) * 1000)::bigint) order by e.id)
+    from holdfast.system_events e where e.session_id = ${sessionId} and e.state = 'queued')`;
+}
+
+// Purpose: take the sessions that are free and have work, and read what their turns start from.
+// Locking: the session rows in the order of their ids; nothing afterwards.
+// A statement that had to wait for a row sees that row anew, but everything else as it was when the statement began: the last
+// answer of the turn that just ended would be missing. So it compares the row's version before and after the wait, and claims
+// nothing that has changed (`stale`): the next statement sees all of it. Every write that concerns a session therefore
+// updates its row. What the claiming worker holds itself it may claim again: that is how it goes on after a write whose
+// outcome it does not know. (It never asks for a session that it is running.)
+export const CLAIM_SQL = `/* claim */
+with input as materialized (
+  select * from unnest($1::uuid[], $2::text[], $3::int[], $4::bigint[], $5::bigint[])
+    as input (session_id, owner, lease_ms, known_version, known_seq)
+),
+seen as materialized (
+  select s.id, s.xmin as version from holdfast.sessions s where s.id = any ($1::uuid[])
+),
+locked as materialized (
+  select s.*, s.xmin as version from holdfast.sessions s where s.id = any ($1::uuid[]) order by s.id for no key update
+),
+judged as materialized (
+  select l.id, l.owner <> input.owner and l.turn_id is not null as has_died,
+    case
+      when seen.version <> l.version then 'stale'
+      when l.owner <> input.owner and l.lease_expires_at > clock_timestamp() then 'busy'
+      when l.waiting = 0 and l.turn_id is null then 'idle'
+      when d.due_at > clock_timestamp() or gathering.until > clock_timestamp() then 'early'
+      else 'claimed'
+    end as verdict,
+    gathering.until as gather_until
+  from locked l join input on input.session_id = l.id join seen on seen.id = l.id
+  left join holdfast.doorbells d on d.session_id = l.id
+  cross join lateral (
+    select case when d.quiet_ms is not null and l.turn_id is null
+      then least(l.last_message_at + d.quiet_ms * interval '1 millisecond', d.gather_until) end as until
+  ) as gathering
+),
+deferred as (
+  update holdfast.doorbells d set due_at = judged.gather_until, rings = d.rings + 1, rung_at = clock_timestamp()
+  from judged where d.session_id = judged.id and judged.verdict = 'early' and judged.gather_until > d.due_at
+  returning d.session_id, d.lane, d.rings, extract(epoch from d.due_at - clock_timestamp()) * 1000 as due_in_ms
+),
+claimed as (
+  update holdfast.sessions s
+  set epoch = s.epoch + 1, owner = input.owner,
+    lease_expires_at = clock_timestamp() + input.lease_ms * interval '1 millisecond'
+  from judged join input on input.session_id = judged.id
+  where s.id = judged.id and judged.verdict = 'claimed'
+  returning s.*, input.known_version, input.known_seq, judged.has_died
+),
+resumed as (
+  update holdfast.turns t
+  set attempt = t.attempt + 1, deaths = t.deaths + case when c.has_died is true then 1 else 0 end, epoch = c.epoch,
+    worker = c.owner, status = 'resuming', claimed_at = clock_timestamp()
+  from claimed c where t.id = c.turn_id
+  returning t.*
+)
+select input.session_id, judged.verdict, ${claimedSessionSql('c')}, deferred.lane as ring_lane, deferred.rings, deferred.due_in_ms,
+  case when c.overflowed > 0 then (
+    select json_agg(json_build_object('id', o.id, 'text', left(o.body ->> 'text', ${OVERFLOW_CHARS_MAX})) order by o.seq) from (
+      select * from holdfast.inbox i where i.session_id = c.id and i.status = 'dropped' and i.is_summarized and i.turn_id is null
+      order by i.seq limit ${OVERFLOW_READ_MAX}
+    ) as o
+  ) end as overflow,
+  (c.known_version <> c.transcript_version) as is_whole,
+  case when c.waiting > 0 then (
+    select json_agg(${INPUT_JSON} order by i.seq) from (
+      select * from holdfast.inbox i where i.session_id = c.id and i.status = 'waiting' order by i.seq limit ${WAITING_READ_MAX}
+    ) as i
+  ) end as inputs,
+  ${waitingEventsSql('c.id')} as events,
+  (select json_agg(json_build_object('id', e.id, 'seq', e.seq, 'parentSeq', e.parent_seq, 'kind', e.kind, 'role', e.role,
+      'turnId', e.turn_id, 'content', e.content, 'provenance', e.provenance) order by e.kind <> 'summary', e.seq)
+    from holdfast.entries e
+    where e.session_id = c.id and e.state = 'active' and e.transcript_no = c.transcript_no
+      and e.seq > case when c.known_version = c.transcript_version then c.known_seq else 0 end) as entries,
+  case when t.id is not null then json_build_object('id', t.id, 'kind', t.kind, 'attempt', t.attempt, 'deaths', t.deaths,
+    'model', t.model, 'thinking', t.thinking, 'promptSeq', t.prompt_seq, 'systemSha256', t.system_sha256,
+    'toolsSha256', t.tools_sha256, 'calls', t.calls, 'retries', t.retries, 'steps', t.steps,
+    'inputTokens', t.input_tokens, 'outputTokens', t.output_tokens, 'cacheReadTokens', t.cache_read_tokens,
+    'cacheWriteTokens', t.cache_write_tokens, 'view', t.view,
+    'compaction', (select c.reason from holdfast.compactions c where c.turn_id = t.id and c.status = 'running' limit 1),
+    'inputs', (select json_agg(${INPUT_JSON} order by i.seq) from holdfast.inbox i where i.turn_id = t.id and i.status <> 'dropped'),
+    'toolCalls', (select json_agg(json_build_object('step', tc.step, 'ordinal', tc.ordinal, 'callId', tc.call_id,
+        'status', tc.status, 'runs', tc.runs, 'result', tc.result) order by tc.ordinal)
+      from holdfast.tool_calls tc where tc.turn_id = t.id and tc.step = t.steps)) end as open_turn
+from input
+left join judged on judged.id = input.session_id
+left join claimed c on c.id = input.session_id
+left join deferred on deferred.session_id = input.session_id
+left join resumed t on t.session_id = input.session_id`;
+
+/** The session of such a row. */
+export function claimedSessionOf(row: ClaimedSessionRow): ClaimedSession {
+  return {
+    id: row.session_id,
+    key: row.key,
+    agentId: row.agent_id,
+    kind: row.kind,
+    lane: row.lane,
+    parentId: row.parent_id,
+    runId: row.run_id,
+    depth: row.depth,
+    label: row.label,
+    channel: row.channel,
+    queueMode: row.queue_mode,
+    model: row.model,
+    thinking: row.thinking,
+    epoch: Number(row.epoch),
+    waiting: row.waiting,
+    transcriptNo: row.transcript_no,
+    transcriptVersion: Number(row.transcript_version),
+    entrySeq: Number(row.entry_seq),
+    leafSeq: row.leaf_seq === null ? null : Number(row.leaf_seq),
+    contextTokens: Number(row.context_tokens),
+    wasAborted: row.was_aborted,
+    stopReason: row.stop_reason,
+    queueDebounceMs: row.queue_debounce_ms,
+    steerSeq: Number(row.steer_seq),
+    overflowed: row.overflowed,
+    view: row.view,
+  };
+}
+
+/** The session row as a claim returns it. */
+export interface ClaimedSessionRow {
+  session_id: SessionId;
+  key: string;
+  agent_id: string;
+  kind: string;
+  lane: string;
+  parent_id: SessionId | null;
+  run_id: string | null;
+  depth: number;
+  label: string | null;
+  channel: string | null;
+  queue_mode: string | null;
+  model: string | null;
+  thinking: string | null;
+  epoch: string;
+  waiting: number;
+  transcript_no: number;
+  transcript_version: string;
+  entry_seq: string;
+  leaf_seq: string | null;
+  context_tokens: string;
+  was_aborted: boolean;
+  stop_reason: string | null;
+  queue_debounce_ms: number | null;
+  steer_seq: string;
+  overflowed: number;
+  view: SessionView;
+}

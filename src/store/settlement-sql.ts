@@ -1,0 +1,71 @@
+// How a message ended, as json that is made by the same SQL wherever it is needed: from the tables for whoever looks, and by the
+// statement that ends its turn, which does not see in the tables what it writes itself.
+import { isoSql } from './session-facts.ts';
+
+const usage = (
+  alias: string,
+) => `json_build_object('inputTokens', ${alias}.input_tokens, 'outputTokens', ${alias}.output_tokens,
+  'cacheReadTokens', ${alias}.cache_read_tokens, 'cacheWriteTokens', ${alias}.cache_write_tokens)`;
+
+/** The message: a row `i` of the inbox, with its session `s` and its turn `t`. */
+export const MESSAGE_SQL = `json_build_object('id', i.id, 'sessionKey', s.key, 'seq', i.seq, 'kind', i.kind,
+  'text', coalesce(i.body ->> 'text', ''), 'status', i.status, 'turnId', i.turn_id,
+  'reply', case when i.status = 'answered' then coalesce(i.reply, t.reply) end,
+  'error', coalesce(i.error, case when i.status in ('failed', 'cancelled') then t.error end),
+  'receivedAt', ${isoSql('i.received_at')}, 'settledAt', ${isoSql('i.settled_at')})`;
+
+/** The turn `t` of the session `s`, without its steps. */
+export const TURN_SQL = `json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
+  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'reply', t.reply, 'error', t.error,
+  'usage', ${usage('t')}, 'queuedAt', ${isoSql('t.queued_at')}, 'claimedAt', ${isoSql('t.claimed_at')},
+  'startedAt', ${isoSql('t.started_at')}, 'endedAt', ${isoSql('t.ended_at')}, 'stepCount', t.steps)`;
+
+/** The columns of a model call that `callsSql` reads. */
+export const CALL_COLUMNS = [
+  'turn_id',
+  'call_no',
+  'step',
+  'purpose',
+  'notes',
+  'status',
+  'stop_reason',
+  'error',
+  'input_tokens',
+  'output_tokens',
+  'cache_read_tokens',
+  'cache_write_tokens',
+  'started_at',
+  'first_chunk_at',
+  'ended_at',
+];
+
+/** The columns of a tool call that `toolsSql` reads. */
+export const TOOL_COLUMNS = [
+  'turn_id',
+  'step',
+  'ordinal',
+  'call_id',
+  'name',
+  'status',
+  'is_idempotent',
+  'runs',
+  'intent_at',
+  'ended_at',
+];
+
+/** The model calls of the turn `t`, each with its step; null when there are none. `source` is where they are read from. */
+export function callsSql(source: string): string {
+  return `(select json_agg(json_build_object('step', c.step, 'call', json_build_object('n', c.call_no, 'purpose', c.purpose, 'notes', c.notes,
+    'status', c.status, 'stopReason', c.stop_reason, 'error', c.error, 'usage', ${usage('c')},
+    'startedAt', ${isoSql('c.started_at')}, 'firstChunkAt', ${isoSql('c.first_chunk_at')},
+    'endedAt', ${isoSql('c.ended_at')})) order by c.call_no)
+  from ${source} c where c.turn_id = t.id)`;
+}
+
+/** The same of its tool calls. */
+export function toolsSql(source: string): string {
+  return `(select json_agg(json_build_object('step', x.step, 'tool', json_build_object('callId', x.call_id,
+    'name', x.name, 'status', x.status, 'isIdempotent', x.is_idempotent, 'runs', x.runs,
+    'startedAt', ${isoSql('x.intent_at')}, 'endedAt', ${isoSql('x.ended_at')})) order by x.step, x.ordinal)
+  from ${source} x where x.turn_id = t.id)`;
+}

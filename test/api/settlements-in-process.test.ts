@@ -1,0 +1,134 @@
+// Goal: a request that waits for a message whose turn ends in its own process is answered by the statement that ends the turn: exactly
+// what a look would say, without one. Method: the database is behind a proxy that holds every look for settlements, so that a wait
+// can end by nothing else.
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
+import { startPostgresProxy, type PostgresProxy } from '../servers/postgres-proxy.ts';
+import type { RoundTrip } from '../servers/round-trips.ts';
+import { createApiRig, type ApiRig, type JsonAnswer } from './api-rig.ts';
+import { eventually } from './use-api-rig.ts';
+
+let database: TestDatabase;
+let proxy: PostgresProxy;
+let rig: ApiRig;
+/** The looks for settlements since the test began. */
+let looks: RoundTrip[] = [];
+/** How often turns were ended since then. */
+let ends = 0;
+
+beforeAll(async () => {
+  database = await withTestDatabase();
+  const { hostname: host, port } = new URL(database.url);
+  proxy = await startPostgresProxy({ host, port: Number(port) });
+  rig = await createApiRig(proxy.urlFor(database.url), { isOneProcess: true });
+  proxy.onRoundTrip((trip) => {
+    if (trip.outcome !== 'pending') return;
+    if (trip.tag === 'settlements') looks.push(trip);
+    if (trip.tag === 'finish-turn') ends += 1;
+  });
+});
+afterAll(async () => {
+  await rig?.close();
+  await proxy?.close();
+  await database?.drop();
+});
+beforeEach(() => {
+  looks = [];
+  ends = 0;
+});
+
+/** Holds the next look until the test is over; the waiter makes one at a time, so there is no other. */
+function holdLooks(): void {
+  const { promise, resolve } = Promise.withResolvers<'forward'>();
+  const held = proxy.arm({ when: 'before', matches: (trip) => trip.tag === 'settlements', at: 1, hit: () => promise });
+  onTestFinished(() => {
+    held.disarm();
+    resolve('forward');
+  });
+}
+
+/** Looks that the server has seen. */
+const looksMade = () => looks.filter((trip) => trip.outcome !== 'pending').length;
+
+/** Sends messages to a new session, one after another, and runs its next turn when all of them are waited for. */
+async function answersOf(...texts: string[]): Promise<JsonAnswer[]> {
+  const key = `in-process-${newId<string>()}`;
+  const sessionId = await rig.turns.sessionOf(key);
+  const answers: Promise<JsonAnswer>[] = [];
+  for (const text of texts) {
+    answers.push(rig.post(`/v1/sessions/${key}/messages`, { text }, { prefer: 'wait=20' }));
+    await eventually(async () =>
+      (await rig.rows('select count(*)::int as n from holdfast.inbox where session_id = $1', [sessionId])).at(0),
+    ).toEqual({ n: answers.length });
+  }
+  await eventually(waitingRequests).toBe(texts.length);
+  expect(await rig.work(key)).toMatchObject({ kind: 'ended' });
+  return Promise.all(answers);
+}
+
+async function waitingRequests(): Promise<number> {
+  return Number(/^holdfast_waiting_requests (\d+)/m.exec((await rig.get('/metrics')).body)?.[1]);
+}
+
+/** Expects of an answer that it says what is said of its message and its turn afterwards. */
+async function expectTrue({ status, body }: JsonAnswer): Promise<void> {
+  expect(status).toBe(200);
+  const [message, turn] = await Promise.all([
+    rig.get(`/v1/messages/${body.message.id}`),
+    rig.get(`/v1/turns/${body.turn.id}`),
+  ]);
+  expect(body).toEqual({ message: message.body, turn: turn.body, reply: message.body.reply });
+}
+
+describe('a wait that ends with its turn', () => {
+  test('has every step of an answered turn', async () => {
+    holdLooks();
+    const [answer] = await answersOf('[[tool: echo {"n": 1}]] [[tool: echo {"n": 2}]] [[reply: Twice, “done”.]]');
+    expect(looksMade()).toBe(0);
+    expect(answer?.body).toMatchObject({
+      message: { status: 'answered', reply: 'Twice, “done”.' },
+      turn: {
+        status: 'completed',
+        stepCount: 3,
+        steps: [
+          { n: 1, calls: [{ stopReason: 'tool_use' }], tools: [{ name: 'echo', status: 'done' }] },
+          { n: 2, calls: [{ stopReason: 'tool_use' }], tools: [{ name: 'echo', status: 'done' }] },
+          { n: 3, calls: [{ stopReason: 'end_turn' }], tools: [] },
+        ],
+      },
+    });
+    await expectTrue(answer as JsonAnswer);
+  });
+
+  test('says why a turn failed', async () => {
+    holdLooks();
+    const [answer] = await answersOf('[[tool: echo {}]] [[error: 400 times=always]]');
+    expect(looksMade()).toBe(0);
+    expect(answer?.body).toMatchObject({
+      message: { status: 'failed', reply: null, error: { code: expect.any(String) } },
+      turn: { status: 'failed', steps: [{ tools: [{ name: 'echo' }] }, { calls: [{ status: 'failed' }] }] },
+    });
+    await expectTrue(answer as JsonAnswer);
+  });
+
+  test('is one for each message of a turn that answers several', async () => {
+    holdLooks();
+    const [first, second] = await answersOf('One.', 'Two. [[reply: To both.]]');
+    expect(looksMade()).toBe(0);
+    expect([first?.body.message.text, second?.body.message.text]).toEqual(['One.', 'Two. [[reply: To both.]]']);
+    expect(first?.body.turn).toEqual(second?.body.turn);
+    await expectTrue(first as JsonAnswer);
+    await expectTrue(second as JsonAnswer);
+  });
+});
+
+test('what the end of a turn cannot tell is looked for (G23)', async () => {
+  const dropped = proxy.arm({ when: 'after', matches: (trip) => trip.tag === 'finish-turn', at: 1, hit: () => 'drop' });
+  const [answer] = await answersOf('[[reply: Heard twice.]]');
+  expect((await dropped.reached).tag).toBe('finish-turn');
+  expect(ends).toBe(2);
+  expect(looksMade()).toBeGreaterThan(0);
+  expect(answer?.body.reply).toBe('Heard twice.');
+  await expectTrue(answer as JsonAnswer);
+});

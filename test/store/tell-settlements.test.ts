@@ -1,0 +1,158 @@
+// Goal: what the end of a turn says of its messages is what a look at them says afterwards, whatever the end itself writes; and when it
+// cannot know, it says nothing.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { JournalWrite, ModelCallRow, ToolIntent } from '../../src/store/journal.ts';
+import type { TurnEnd } from '../../src/store/journal/finish-turn.ts';
+import { drizzle } from '../../src/store/drizzle.ts';
+import { viewSettlements } from '../../src/store/views/settlements.ts';
+import { answer, createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
+
+let rig: StoreRig;
+beforeAll(async () => {
+  rig = await createStoreRig();
+});
+afterAll(() => rig.drop());
+
+/** A turn over messages of a new session, and a first step of it that is in the journal: a call of the model and two of tools. */
+async function begun(messages = 1) {
+  const sessionId = await rig.session();
+  const inputs = Array.from({ length: messages }, (_, index) =>
+    rig.input(sessionId, { body: JSON.stringify({ text: `Message "${index}" – 😀` }) }),
+  );
+  for (const input of inputs) await rig.accept(input);
+  const { write } = await rig.opened(sessionId);
+  const first = {
+    ...write,
+    entries: [answer('step')],
+    modelCalls: [call(1, 1)],
+    toolIntents: [intent(1, 0, 'intent'), intent(1, 1, 'intent')],
+  };
+  await rig.commitStep(first);
+  const fence = { ...write.fence, baseSeq: write.fence.baseSeq + 1 };
+  const next: JournalWrite = { ...write, fence, progress: { ...write.progress, calls: 2, steps: 2, outputTokens: 9 } };
+  return { sessionId, ids: inputs.map((input) => input.messageId as string), next };
+}
+
+function call(callNo: number, step: number): ModelCallRow {
+  return {
+    callNo,
+    step,
+    view: null,
+    requestSha256: null,
+    untilSeq: 1,
+    status: 'ok',
+    stopReason: 'end_turn',
+    responseId: null,
+    error: { code: 'odd', n: [1.5, null] },
+    inputTokens: 1,
+    outputTokens: 2,
+    cacheReadTokens: 3,
+    cacheWriteTokens: 4,
+    startedAt: new Date('2026-01-02T03:04:05.006Z'),
+    firstChunkAt: null,
+    endedAt: new Date('2026-01-02T03:04:06.789Z'),
+    notes: { requestBytes: 1, responseBytes: 2, firstByteMs: null, durationMs: 0.25 },
+  };
+}
+
+function intent(step: number, ordinal: number, status: ToolIntent['status']): ToolIntent {
+  return { step, ordinal, callId: `call-${step}-${ordinal}`, name: 'look', isIdempotent: true, status };
+}
+
+async function toldBy(end: TurnEnd) {
+  const ending = await rig.finishTurn(end);
+  if (ending.kind !== 'ok') throw new Error('fenced');
+  return ending.settlements;
+}
+
+const readOf = (ids: string[]) => viewSettlements(drizzle({ client: rig.database.views }), ids);
+
+test('an end tells what it writes and what was there, for each of its messages', async () => {
+  const { ids, next } = await begun(2);
+  const told = await toldBy(
+    goodEnd(next, {
+      isAwaited: true,
+      modelCalls: [call(2, 2)],
+      toolIntents: [intent(1, 1, 'done'), intent(2, 0, 'failed'), intent(2, 1, 'done')],
+      toolSettlements: [{ step: 1, ordinal: 0, status: 'unknown', result: { content: 'lost', isError: true } }],
+    }),
+  );
+  expect(told).toEqual(await readOf(ids));
+  expect([...told.keys()].toSorted()).toEqual(ids.toSorted());
+  const steps = [...told.values()][0]?.turn?.steps;
+  expect(
+    steps?.map(({ calls, tools }) => [calls.length, tools.map(({ status, runs }) => `${status} ${runs}`)]),
+  ).toEqual([
+    [1, ['unknown 1', 'intent 2']],
+    [1, ['failed 1', 'done 1']],
+  ]);
+});
+
+test.for<[string, Partial<TurnEnd>]>([
+  ['failed', { status: 'failed', messageStatus: 'failed', reply: null, error: { code: 'c', message: 'why' } }],
+  [
+    'stopped',
+    { status: 'aborted', messageStatus: 'cancelled', reply: null, error: { code: 'aborted', message: 'so' } },
+  ],
+  ['silent', { status: 'silent', messageStatus: 'silent', reply: null, entries: [] }],
+  ['rolled back', { status: 'aborted', messageStatus: 'cancelled', reply: null, hides: 'turn', entries: [] }],
+])('a turn that is %s tells of it', async ([, more]) => {
+  const { ids, next } = await begun();
+  const told = await toldBy(goodEnd(next, { isAwaited: true, ...more }));
+  expect(told.size).toBe(1);
+  expect(told).toEqual(await readOf(ids));
+});
+
+test('an end that leaves a message for another session and ends a run tells of its own', async () => {
+  const { ids, next } = await begun();
+  const other = rig.input(await rig.session());
+  const notice = {
+    id: other.messageId,
+    sessionId: other.sessionId,
+    body: other.body,
+    route: 'route',
+    causeKey: 'cause',
+  };
+  const run = { status: 'ok', result: null, error: null, isAnswer: true, isSuppressed: false } as const;
+  const modes = { mode: 'collect', byChannel: {} } as const;
+  const told = await toldBy(goodEnd(next, { isAwaited: true, notices: [notice], run: { ...run, modes } }));
+  expect([...told.keys()]).toEqual(ids);
+  expect(told).toEqual(await readOf(ids));
+});
+
+test('of turns that end together only those are told of that are waited for', async () => {
+  const turns = await Promise.all(Array.from({ length: 6 }, () => begun()));
+  const told = await Promise.all(
+    turns.map(({ next }, index) =>
+      toldBy(goodEnd(next, { isAwaited: index % 2 === 0, modelCalls: index < 3 ? [call(2, 2)] : [] })),
+    ),
+  );
+  for (const [index, { ids }] of turns.entries()) {
+    expect(told[index]).toEqual(index % 2 === 0 ? await readOf(ids) : new Map());
+  }
+});
+
+test('an end that was committed before tells nothing', async () => {
+  const { next } = await begun();
+  const end = goodEnd(next, { isAwaited: true });
+  expect((await toldBy(end)).size).toBe(1);
+  expect((await toldBy(end)).size).toBe(0);
+});
+
+test('an end that had to wait for its session tells nothing: what was written meanwhile it cannot see', async () => {
+  const { sessionId, ids, next } = await begun();
+  const client = await rig.database.views.connect();
+  try {
+    await client.query('begin');
+    await client.query('update holdfast.sessions set updated_at = clock_timestamp() where id = $1', [sessionId]);
+    const told = toldBy(goodEnd(next, { isAwaited: true }));
+    const locked = `select query from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%finish-turn%'`;
+    await expect.poll(() => rig.rows(locked), { timeout: 15_000 }).toHaveLength(1);
+    await client.query('commit');
+    expect(await told).toEqual(new Map());
+  } finally {
+    client.release();
+  }
+  expect((await readOf(ids)).size).toBe(1);
+});
