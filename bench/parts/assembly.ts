@@ -1,7 +1,6 @@
 // (h) Assembling the request for a session of 500 turns, in one core: what a model call costs before a byte leaves, which is the view of
 // the transcript, the check, the body and its hash. Beside it, what the first call costs after a transcript was read from the
 // database: all passes over all entries, and all of the JSON.
-import { hash } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { ContentBlock } from '../../src/core/content.ts';
 import type { Entry } from '../../src/core/entry.ts';
@@ -60,9 +59,7 @@ async function run(context: BenchContext): Promise<BarLine[]> {
 
 /** All that a model call does before it sends: the messages, the body, its hash. */
 function assemble(view: RequestView): Buffer {
-  const body = writeBody(requestOf(view));
-  hash('sha256', body, 'hex');
-  return body;
+  return writeBody(requestOf(view)).bytes;
 }
 
 function requestOf(view: RequestView): ModelRequest {

@@ -51,8 +51,8 @@ async function send(client: Anthropic, call: TransportCall, isStreaming: boolean
   const relayAbort = () => own.abort(signal.reason);
   signal.addEventListener('abort', relayAbort, { once: true });
   try {
-    const body = writeBody(request, { isStreaming });
-    call.onSent(body);
+    const { bytes: body, sha256 } = writeBody(request, { isStreaming });
+    call.onSent(body, sha256);
     // `client.messages.create` is the same request behind a console warning per call for some models. A body that is a text
     // already is sent as it is, if its type is said.
     const response = await client

@@ -1,5 +1,6 @@
 // The model: a transport, the reducer that makes an answer of what it brings, and those who watch. All transports and providers go
 // through here, so what holds for an answer holds for all of them.
+import { hash } from 'node:crypto';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
 import type { AnswerRules } from '../core/stream/draft-answer.ts';
 import { createAnswerReducer, type AnswerReducer } from '../core/stream/reduce-answer.ts';
@@ -68,7 +69,7 @@ async function receive({ transport, request, options, reducer, watch }: Receptio
     request,
     headers,
     signal,
-    onSent: (body) => watch.sent?.(body),
+    onSent: (body, sha256) => watch.sent?.(body, sha256 ?? hash('sha256', body, 'hex')),
     onBytes: (count) => watch.bytes?.(count),
     onEvent(event) {
       const text = reducer.take(event);

@@ -9,12 +9,15 @@ const ERROR_BODY_BYTES_MAX = 1024 * 1024;
 const FREE_SOCKETS_MAX = 256;
 const FREE_SOCKET_MS_MAX = 60_000;
 
+/** The headers of a successful answer that anybody reads, the SDK or we. */
+const HEADERS_READ = ['content-type', 'request-id', 'anthropic-workspace-id'];
+
 /** A successful answer whose body is read from `incoming` alone: its web body is empty. */
 export class StreamedResponse extends Response {
   readonly incoming: http.IncomingMessage;
 
   constructor(incoming: http.IncomingMessage) {
-    super(null, { status: incoming.statusCode ?? 0, headers: headersOf(incoming) });
+    super(null, { status: incoming.statusCode ?? 0, headers: headersOf(incoming, HEADERS_READ) });
     this.incoming = incoming;
     // An abort may destroy it before its reader has come; an error event that nobody hears ends the process.
     incoming.on('error', () => {});
@@ -87,9 +90,9 @@ async function readErrorResponse(incoming: http.IncomingMessage): Promise<Respon
   return new Response(status === 304 ? null : Buffer.concat(chunks), { status, headers: headersOf(incoming) });
 }
 
-function headersOf(incoming: http.IncomingMessage): [string, string][] {
-  return Object.entries(incoming.headers).map(([name, value]) => [
-    name,
-    Array.isArray(value) ? value.join(', ') : (value ?? ''),
-  ]);
+function headersOf(incoming: http.IncomingMessage, names = Object.keys(incoming.headers)): [string, string][] {
+  return names.flatMap((name) => {
+    const value = incoming.headers[name];
+    return value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]];
+  });
 }

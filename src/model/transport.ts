@@ -11,8 +11,8 @@ export interface TransportCall {
   headers: Record<string, string>;
   /** Aborts the call; `send` then rejects, with anything. */
   signal: AbortSignal;
-  /** To be told once, right before the request leaves: the body as it is sent. */
-  onSent: (body: string | Uint8Array) => void;
+  /** To be told once, right before the request leaves: the body as it is sent, and its hash in hex where that is known. */
+  onSent: (body: string | Uint8Array, sha256?: string) => void;
   /** To be told of everything that comes: how many bytes. */
   onBytes: (count: number) => void;
   /**

@@ -1,20 +1,32 @@
-// Writes the body of a request as JSON. The objects of a conversation are the same from call to call, so the bytes of what was written
-// before are kept, and of a request that grew only what is new is written. What comes out is `JSON.stringify(toWireRequest(request))`
-// in UTF-8, byte for byte.
+// Writes the body of a request as JSON, and hashes it. The objects of a conversation are the same from call to call, so the bytes of
+// what was written before are kept, and of a request that grew only what is new is written and hashed. What comes out is
+// `JSON.stringify(toWireRequest(request))` in UTF-8, byte for byte.
+import { createHash, hash, type Hash } from 'node:crypto';
 import type { ModelMessage, ModelRequest } from '../core/model-request.ts';
 import { toWireRequest, type WireRequest } from './wire-request.ts';
 
-/** The messages that a conversation began with when it was written last, and their bytes. */
-interface Written {
+/** A body as it is sent. */
+export interface WrittenBody {
+  bytes: Buffer;
+  /** Of the bytes, in hex. */
+  sha256: string;
+}
+
+/** The messages that a conversation began with when it was written last. */
+interface Settled {
   messages: WireRequest['messages'];
+  /** Their bytes. */
   chunks: Buffer[];
+  /** What stood in front of them, and the hash of everything up to their end. */
+  head: Buffer[];
+  hash: Hash;
 }
 
 /** More chunks than this become one. */
 const CHUNKS_MAX = 32;
 
 /** By the first message. An entry goes with it, when nobody holds the conversation any more. */
-const conversations = new WeakMap<object, Written>();
+const conversations = new WeakMap<object, Settled>();
 
 /** System prompts and lists of tools, which many requests share. */
 const shared = new WeakMap<object, Buffer>();
@@ -25,17 +37,25 @@ const SYSTEM = Buffer.from(',"system":');
 const MESSAGES = Buffer.from(',"messages":[');
 const END = Buffer.from(']}');
 
-/** The body of `POST /v1/messages` as it is sent. */
-export function writeBody(request: ModelRequest, options: { isStreaming?: boolean } = {}): Buffer {
+/** The body of `POST /v1/messages`. */
+export function writeBody(request: ModelRequest, options: { isStreaming?: boolean } = {}): WrittenBody {
   const { tools, system, messages, ...rest } = toWireRequest(request, options);
-  return Buffer.concat([
+  const head = [
     Buffer.from(JSON.stringify(rest).slice(0, -1)),
     ...(tools === undefined ? [] : [TOOLS, writeShared(tools)]),
     ...(system === undefined ? [] : [SYSTEM, writeShared(system)]),
     MESSAGES,
-    ...writeMessages(request.messages, messages),
-    END,
-  ]);
+  ];
+  const settled = settle(head, request.messages, messages);
+  if (settled === null) {
+    const bytes = Buffer.concat([...head, write(messages), END]);
+    return { bytes, sha256: hash('sha256', bytes, 'hex') };
+  }
+  const open = messages.slice(settled.messages.length);
+  const tail = open.length === 0 ? [END] : [COMMA, write(open), END];
+  const digest = settled.hash.copy();
+  for (const chunk of tail) digest.update(chunk);
+  return { bytes: Buffer.concat([...head, ...settled.chunks, ...tail]), sha256: digest.digest('hex') };
 }
 
 function writeShared(value: object): Buffer {
@@ -44,31 +64,46 @@ function writeShared(value: object): Buffer {
   return bytes;
 }
 
-function writeMessages(own: readonly ModelMessage[], wire: WireRequest['messages']): Buffer[] {
+/** Writes down the messages that will come again as they are; null when the request has none of them. */
+function settle(head: Buffer[], own: readonly ModelMessage[], wire: WireRequest['messages']): Settled | null {
   const [first] = own;
-  if (first === undefined) return [];
-  const known = conversations.get(first);
-  const isGrown = known !== undefined && startsWith(wire, known.messages);
-  const knownCount = isGrown ? known.messages.length : 0;
   // Messages with a cache marker are copies, made for this request alone: what comes before the first of them will come again.
   const markedAt = wire.findIndex((message, at) => message !== own[at]);
-  const settledCount = markedAt === -1 ? wire.length : markedAt;
-  let chunks = isGrown ? known.chunks : [];
-  if (settledCount > knownCount) {
-    chunks = [...chunks, ...commaBetween(chunks), joined(wire.slice(knownCount, settledCount))];
-    if (chunks.length > CHUNKS_MAX) chunks = [Buffer.concat(chunks)];
-    conversations.set(first, { messages: wire.slice(0, settledCount), chunks });
+  const count = markedAt === -1 ? wire.length : markedAt;
+  if (first === undefined || count === 0) return null;
+  const known = conversations.get(first);
+  const before = known !== undefined && startsWith(wire, known.messages) ? known : null;
+  const chunks = before === null ? [] : [...before.chunks];
+  const written = chunks.length;
+  if (before === null || count > before.messages.length) {
+    if (before !== null) chunks.push(COMMA);
+    chunks.push(write(wire.slice(before?.messages.length, count)));
   }
-  if (settledCount === wire.length) return chunks;
-  return [...chunks, ...commaBetween(chunks), joined(wire.slice(settledCount))];
+  const isSameHead = before !== null && isEqual(before.head, head);
+  const digest = isSameHead ? before.hash : hashOf(head);
+  for (const chunk of isSameHead ? chunks.slice(written) : chunks) digest.update(chunk);
+  const settled = {
+    messages: wire.slice(0, count),
+    chunks: chunks.length > CHUNKS_MAX ? [Buffer.concat(chunks)] : chunks,
+    head,
+    hash: digest,
+  };
+  conversations.set(first, settled);
+  return settled;
 }
 
-function commaBetween(before: readonly Buffer[]): Buffer[] {
-  return before.length === 0 ? [] : [COMMA];
-}
-
-function joined(messages: WireRequest['messages']): Buffer {
+function write(messages: WireRequest['messages']): Buffer {
   return Buffer.from(messages.map((message) => JSON.stringify(message)).join(','));
+}
+
+function hashOf(head: Buffer[]): Hash {
+  const digest = createHash('sha256');
+  for (const chunk of head) digest.update(chunk);
+  return digest;
+}
+
+function isEqual(one: readonly Buffer[], other: readonly Buffer[]): boolean {
+  return one.length === other.length && one.every((chunk, at) => chunk === other[at] || chunk.equals(other[at]!));
 }
 
 function startsWith(messages: readonly object[], start: readonly object[]): boolean {

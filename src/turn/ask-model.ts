@@ -1,7 +1,6 @@
 // Asks the model for the next answer of a turn. One stored retry budget for the whole turn, charged before each call (G16):
 // what a failed call cost is committed before the next one begins, so a restart does not begin the budget anew. A cut stream
 // is a failed call, never an answer.
-import { hash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { classifyFailure, retryDelayMs } from '../core/failure.ts';
 import type { ModelAnswer } from '../core/model-request.ts';
@@ -87,7 +86,7 @@ async function askOnce(context: TurnContext, turn: RunningTurn, sent: SentCall):
           firstChunkAt ??= context.clock.now();
           show(reply.push(text));
         },
-        observers: [{ sent: (body) => void (sent.requestSha256 = sha256Of(body)) }, diagnostics],
+        observers: [{ sent: (_body, sha256) => void (sent.requestSha256 = sha256) }, diagnostics],
         about: { callId: callIdOf(turn.id, callNo), sessionKey: turn.session.key, turnId: turn.id },
         callNo,
         unknownToolThreshold: context.config.tools.loopDetection.unknownToolThreshold,
@@ -144,11 +143,6 @@ function pruneWhenCold(turn: RunningTurn, now: Date): void {
   if (decided.sessionView !== undefined) changeSessionView(turn, decided.sessionView);
   // What was reported is of the messages as they were.
   if (decided.hasPruned) turn.room.reportedTokens = null;
-}
-
-/** Of the body as it goes over the wire: what is derived later must have the same. */
-function sha256Of(body: string | Uint8Array): string {
-  return hash('sha256', body, 'hex');
 }
 
 /** Charges the next call and waits as long as it must. Throws when there is no next call, or none in this worker. */

@@ -1,6 +1,5 @@
 // Asks for the summary of a compaction: one model call with its own deadline, recorded with the turn's other calls and proven by the
 // hash of its body. It is not streamed to anybody: nobody is to read it but the model.
-import { hash } from 'node:crypto';
 import { classifyFailure, type FailureVerdict } from '../core/failure.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
 import type { ModelError } from '../model/model.ts';
@@ -71,7 +70,7 @@ export async function askForSummary(
         idle.restart();
         sent.firstChunkAt ??= context.clock.now();
       },
-      observers: [{ sent: (body) => void (sent.requestSha256 = hash('sha256', body, 'hex')) }, diagnostics],
+      observers: [{ sent: (_body, sha256) => void (sent.requestSha256 = sha256) }, diagnostics],
       about: { callId: callIdOf(turn.id, callNo), sessionKey: turn.session.key, turnId: turn.id },
     });
     return { kind: 'answered', answer, snapshot, call: rowOf({ status: 'ok', error: null }, answer) };

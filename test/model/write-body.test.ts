@@ -1,4 +1,5 @@
 // The body that is sent is the JSON of the wire request, however it is written.
+import { hash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ContentBlock } from '../../src/core/content.ts';
@@ -22,7 +23,10 @@ function requestOf(messages: ModelMessage[]): ModelRequest {
 }
 
 function expectSame(messages: ModelMessage[]): void {
-  expect(writeBody(requestOf(messages)).toString()).toBe(JSON.stringify(toWireRequest(requestOf(messages))));
+  const expected = JSON.stringify(toWireRequest(requestOf(messages)));
+  const { bytes, sha256 } = writeBody(requestOf(messages));
+  expect(bytes.toString()).toBe(expected);
+  expect(sha256).toBe(hash('sha256', expected, 'hex'));
 }
 
 test('a conversation that grows, is pruned in its middle and starts over has the bytes of its JSON', () => {

@@ -21,7 +21,7 @@ const transport = readTransport('/p.ts', {
   async send(call: TransportCall) {
     asked.push(call);
     const { request, onSent, onEvent } = call;
-    onSent(request.model === 'private' ? 'a form of its own' : writeBody(request, { isStreaming: true }));
+    onSent(request.model === 'private' ? 'a form of its own' : writeBody(request, { isStreaming: true }).bytes);
     const last = request.messages.at(-1)?.content ?? [];
     const mustLook = textOf(last).startsWith('look');
     const content = mustLook

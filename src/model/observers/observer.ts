@@ -23,8 +23,8 @@ export type CallEnd = { kind: 'answered'; answer: ModelAnswer } | { kind: 'faile
 
 /** Watches one call. Each function is optional and is called in the order in which they stand here; none may block. */
 export interface CallObserver {
-  /** The request leaves; its body. */
-  sent?(body: string | Uint8Array): void;
+  /** The request leaves; its body, and the hash of that in hex. */
+  sent?(body: string | Uint8Array, sha256: string): void;
   /** Bytes of the answer came. */
   bytes?(count: number): void;
   /** Called exactly once, at the end. */

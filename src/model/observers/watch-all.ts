@@ -39,7 +39,7 @@ export function watchAll({ observers, calls, onFault }: Watchers, call: StartedC
   }
   if (watchers.length === 0) return {};
   return {
-    sent: (body) => tell((observer) => observer.sent?.(body)),
+    sent: (body, sha256) => tell((observer) => observer.sent?.(body, sha256)),
     bytes: (count) => tell((observer) => observer.bytes?.(count)),
     ended: (end: CallEnd) => tell((observer) => observer.ended?.(end)),
   };

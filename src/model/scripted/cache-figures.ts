@@ -107,9 +107,16 @@ function prefixesOf(request: MessagesRequest): Prefix[] {
   let chars = 0;
   const close = (carrier: { cache_control?: unknown }) =>
     prefixes.push({ hash: digest.value, chars, isBreakpoint: Boolean(carrier.cache_control) });
-  for (const tool of request.tools ?? []) {
-    chars += addText(digest, { ...tool, cache_control: undefined });
-    close(tool);
+  const tools = request.tools ?? [];
+  if (tools.some((tool) => tool.cache_control)) {
+    for (const tool of tools) {
+      chars += addText(digest, { ...tool, cache_control: undefined });
+      close(tool);
+    }
+  } else if (tools.length > 0) {
+    // No prefix ends within them, so they are one; each counts its own characters, not those between them.
+    chars += addText(digest, tools) - tools.length - 1;
+    close({});
   }
   for (const block of blocksOf(request.system)) {
     chars += addBlock(digest, block);
