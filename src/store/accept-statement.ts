@@ -8,25 +8,25 @@ import { isoSql, sessionFactsSql } from './session-facts.ts';
 // How many wait behind and with a message, as its sender is told.
 const WAITING_SQL = `(judged.would_wait - (judged.disposition = 'rejected' or judged.command_reply is not null)::int)`;
 
+// A message may be taken when its session is free, has nothing else to do, and holds nothing that the taker does not know. A statement
+// that waited for a session's row sees everything else as it was before the wait: what it would hand over may then be stale, so the
+// row must have the version that it had when the statement began.
+const TAKER_SQL = `case when owner_to_be is not null and s.version = seen.version and s.owner is null and s.turn_id is null
+      and s.waiting = 0 and s.overflowed = 0 and s.stop_reason is null
+      and (s.entry_seq = 0 or s.transcript_version = known_version and s.entry_seq = known_seq) then owner_to_be end as taker,
+    s.transcript_version <> known_version as is_whole`;
+
+// It is taken when it is the only one that arrived.
+const TAKING_SQL = `taking as materialized (
+  select judged.id, judged.session_id, judged.taker, judged.lease_ms, judged.is_whole,
+    (extract(epoch from stored.received_at) * 1000)::bigint as received_at
+  from judged join stored on stored.id = judged.id join counted on counted.session_id = judged.session_id
+  where judged.taker is not null and stored.status = 'waiting' and counted.arrived = 1
+),`;
+
 // Purpose: store the inputs that are new and fit. Input: one array per column. Output: a row per stored input.
 // The CTE `locked` sees each session row as it is once its lock is granted; the other tables are seen as they were when the
 // statement began, which is why uniqueness is left to the indexes (`on conflict`) and counts are kept in the session row.
-// A statement that waited for a session's row sees everything else as it was before the wait. What it would hand to a taker may then
-// be stale, so it hands nothing over unless the row has the version that it had when the statement began.
-const TAKING_SQL = `
-seen as materialized (
-  select s.id, s.xmin as version from holdfast.sessions s where s.id = any ($2::uuid[])
-),
-taking as materialized (
-  select stored.id, stored.session_id, input.owner, input.lease_ms, l.transcript_version <> input.known_version as is_whole,
-    (extract(epoch from stored.received_at) * 1000)::bigint as received_at
-  from stored join input on input.id = stored.id join counted on counted.session_id = stored.session_id
-  join locked l on l.id = stored.session_id join seen on seen.id = l.id
-  where input.owner is not null and stored.status = 'waiting' and counted.arrived = 1 and seen.version = l.version
-    and l.owner is null and l.turn_id is null and l.waiting = 0 and l.overflowed = 0 and l.stop_reason is null
-    and (l.entry_seq = 0 or l.transcript_version = input.known_version and l.entry_seq = input.known_seq)
-),`;
-
 function acceptSql({ isTaking }: { isTaking: boolean }): string {
   return `/* accept */
 with input as materialized (
@@ -34,8 +34,9 @@ with input as materialized (
       $10::text[], $11::int[], $12::text[], $13::int[], $14::text[], $15::text[]
       ${isTaking ? ', $16::text[], $17::int[], $18::bigint[], $19::bigint[]' : ''}) with ordinality
     as input (id, session_id, kind, body, route, inline_mode, platform_key, scope, key, sha256, waiting_max, default_mode, cap,
-      drop_policy, command_reply, ${isTaking ? 'owner, lease_ms, known_version, known_seq, ' : ''}n)
+      drop_policy, command_reply, ${isTaking ? 'owner_to_be, lease_ms, known_version, known_seq, ' : ''}n)
 ),
+${isTaking ? 'seen as materialized (select s.id, s.xmin as version from holdfast.sessions s where s.id = any ($2::uuid[])),' : ''}
 locked as materialized (
   select s.*, s.xmin as version, s.turn_id is not null or s.owner is not null and s.lease_expires_at > clock_timestamp() as is_busy
   from holdfast.sessions s where s.id = any ($2::uuid[]) order by s.id for no key update
@@ -56,7 +57,8 @@ numbered as materialized (
   select fitting.*, s.is_busy, s.inbox_seq + row_number() over (partition by fitting.session_id order by fitting.n) as seq,
     case when default_mode is not null then coalesce(inline_mode, s.queue_mode, default_mode) end as mode,
     default_mode is not null and coalesce(s.queue_drop, drop_policy) = 'new' and would_wait > coalesce(s.queue_cap, cap) as is_over
-  from fitting join locked s on s.id = fitting.session_id
+    ${isTaking ? `, ${TAKER_SQL}` : ''}
+  from fitting join locked s on s.id = fitting.session_id ${isTaking ? 'join seen on seen.id = s.id' : ''}
   where fitting.key is null or fitting.id in (select resource_id from keyed)
 ),
 judged as materialized (
@@ -98,7 +100,7 @@ bumped as (
       when counted.interrupts then coalesce(s.stop_reason, '${INTERRUPTED}') else s.stop_reason end
     ${
       isTaking
-        ? `, epoch = s.epoch + (taking.id is not null)::int, owner = coalesce(taking.owner, s.owner),
+        ? `, epoch = s.epoch + (taking.id is not null)::int, owner = coalesce(taking.taker, s.owner),
     lease_expires_at = coalesce(clock_timestamp() + taking.lease_ms * interval '1 millisecond', s.lease_expires_at)
   from counted left join taking on taking.session_id = counted.session_id`
         : 'from counted'

@@ -136,7 +136,7 @@ export type Claim =
 
 /** Makes the claiming function of a worker; claims that overlap share statements. */
 export function createClaim(database: Database): Coalesced<ClaimRequest, Claim> {
-  return coalesce({ run: (requests) => claimAll(database, requests), rowsMax: 64 });
+  return coalesce({ run: (requests) => claimAll(database, requests) });
 }
 
 /** How often a claim that found its session changed looks again; then it reports the session as busy, and a ring follows. */

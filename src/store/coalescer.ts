@@ -7,7 +7,7 @@ import { retryPassingFaults } from './retry-passing-faults.ts';
 export interface CoalescerOptions<Row, Result> {
   /** Runs one statement for all rows and returns one result per row, in the same order. */
   run: (rows: Row[]) => Promise<Result[]>;
-  /** The most rows in one statement. */
+  /** The most rows in one statement; absent: 32. */
   rowsMax?: number;
   /** How long passing faults are tried again, in milliseconds; then the callers get the error. */
   retryMs?: number;
@@ -18,6 +18,12 @@ export interface CoalescerOptions<Row, Result> {
 /** Submits a row and resolves with its result; rejects when its statement failed for good. */
 export type Coalesced<Row, Result> = (row: Row) => Promise<Result>;
 
+/**
+ * Statements join what they are given in nested loops, so their time grows faster than their rows: beyond this, two statements are
+ * quicker than one.
+ */
+const ROWS_MAX = 32;
+
 interface Waiting<Row, Result> {
   row: Row;
   resolve: (result: Result) => void;
@@ -26,7 +32,7 @@ interface Waiting<Row, Result> {
 
 /** Makes a function that shares statements among its callers. */
 export function coalesce<Row, Result>(options: CoalescerOptions<Row, Result>): Coalesced<Row, Result> {
-  const { rowsMax = 256, retryMs = 10_000 } = options;
+  const { rowsMax = ROWS_MAX, retryMs = 10_000 } = options;
   let waiting: Waiting<Row, Result>[] = [];
   let isRunning = false;
 

@@ -52,7 +52,7 @@ export type Opening = { kind: 'ok' } | { kind: 'fenced' } | { kind: 'stopped' };
 
 /** Makes the function that opens a turn; openings of different sessions share statements. */
 export function createOpenTurn(database: Database): Coalesced<NewTurn, Opening> {
-  return coalesce({ run: (turns) => openTurns(database, turns), rowsMax: 64 });
+  return coalesce({ run: (turns) => openTurns(database, turns) });
 }
 
 async function openTurns(database: Database, turns: NewTurn[]): Promise<Opening[]> {
