@@ -45,7 +45,7 @@ const echo: Tool = {
   run: async (input) => ({ content: JSON.stringify(input), isError: false }),
 };
 
-/** Makes the rig; `close` ends all of it. */
+/** Makes the rig; `close` ends all of it, once. */
 export async function createApiRig(databaseUrl: string, options: ApiRigOptions = {}) {
   const turns = await createTurnRig(databaseUrl, { tools: [echo] });
   const wake = createWake();
@@ -79,6 +79,14 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
   };
   const app = createApi(context);
   const worker = turns.worker(options.isOneProcess === true ? { wake } : {});
+  let listening: Promise<string> | undefined;
+  let closing: Promise<void> | undefined;
+
+  async function closeAll(): Promise<void> {
+    await app.close();
+    worker.stop();
+    await turns.close();
+  }
 
   /** Asks in process, with the admin key unless headers say otherwise. */
   async function ask(
@@ -114,13 +122,9 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
     /** Runs the next turn of a session, as a worker in another process would (unless `isOneProcess`). */
     work: (session: string) => worker.run(session),
     rows: turns.rows,
-    /** Listens on a free port and returns its URL. */
-    listen: (): Promise<string> => listen(app),
-    async close() {
-      await app.close();
-      worker.stop();
-      await turns.close();
-    },
+    /** Listens on a free port, the same one for all who ask, and returns its URL. */
+    listen: (): Promise<string> => (listening ??= listen(app)),
+    close: (): Promise<void> => (closing ??= closeAll()),
   };
 }
 

@@ -116,6 +116,7 @@ describe('a cron', () => {
 
   test('is listed with the others of its agent, page by page', async () => {
     const { rig } = holder;
+    for (let n = 1; n <= 5; n += 1) await make(daily);
     const all = (await rig.get('/v1/crons?limit=200&agent=main')).body.items;
     const first = (await rig.get('/v1/crons?limit=2')).body;
     const second = (await rig.get(`/v1/crons?limit=2&cursor=${first.nextCursor}`)).body;

@@ -1,21 +1,20 @@
 // Goal: a database that dies, comes back or never answers is a quick 503, never a request that hangs, and nothing that was
 // answered is lost (G1, G23). Method: a server of its own that is killed as a power cut would.
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { startTestPostgres } from '../servers/postgres.ts';
 import type { PostgresServer } from '../servers/postgres-server.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createApiRig, type ApiRig } from './api-rig.ts';
 
 let server: PostgresServer;
 let rig: ApiRig;
 
-beforeAll(async () => {
-  server = await startTestPostgres();
-  rig = await createApiRig(server.url);
-});
-
-afterAll(async () => {
-  await rig.close();
-  await server.stop();
+shareAmongTests(async (onEnd) => {
+  const started = await startTestPostgres();
+  onEnd(() => started.stop());
+  const made = await createApiRig(started.url);
+  onEnd(() => made.close());
+  [server, rig] = [started, made];
 });
 
 test('reads are 503 with Retry-After while it is away, and work when it is back', async () => {
@@ -47,9 +46,14 @@ test('a message that comes while it is away is accepted once when it is soon bac
 });
 
 test('a statement that never ends is 503 in time, and says what is not known', async () => {
-  const { accept } = rig.context;
+  const { context } = rig;
+  const { accept } = context;
+  onTestFinished(() => {
+    vi.useRealTimers();
+    context.accept = accept;
+  });
   const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>();
-  rig.context.accept = () => {
+  context.accept = () => {
     isAsked();
     return new Promise(() => undefined);
   };
@@ -58,13 +62,14 @@ test('a statement that never ends is 503 in time, and says what is not known', a
   await asked;
   await vi.advanceTimersByTimeAsync(15_000);
   vi.useRealTimers();
-  rig.context.accept = accept;
   const answer = await asking;
   expect(answer).toMatchObject({ status: 503, body: { code: 'timeout' } });
   expect(answer.body.detail).toContain('Idempotency-Key');
 });
 
-test('is said in the log now and then, not for every request', () => {
+test('is said in the log now and then, not for every request', async () => {
+  await server.kill();
+  for (let n = 1; n <= 5; n += 1) expect((await rig.get('/v1/stats')).status).toBe(503);
   const warnings = rig.logLines.filter((line) => line.includes('requests are answered 503'));
   expect(warnings.length).toBeGreaterThan(0);
   expect(warnings.length).toBeLessThan(5);

@@ -1,6 +1,6 @@
 // The tail by itself over a log in memory: whoever joins when, with whatever it knows, gets each later event once and in order.
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { EventTail, type LiveEvent, type Subscriber } from '../../src/api/event-tail.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { EventRow } from '../../src/store/views/events.ts';
@@ -60,9 +60,11 @@ class Reader implements Subscriber {
   }
 }
 
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
+afterEach(() => void vi.useRealTimers());
+
 describe('the tail', () => {
   test('gives every subscriber each event after its floor once and in order, whenever it comes or goes', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const step = fc.oneof(
       fc.record({ do: fc.constant('write' as const), count: fc.integer({ min: 1, max: 700 }) }),
       fc.record({ do: fc.constant('join' as const), count: fc.integer({ min: 0, max: 60 }) }),
@@ -93,11 +95,9 @@ describe('the tail', () => {
       }),
       { numRuns: 60 },
     );
-    vi.useRealTimers();
   });
 
   test('sends who comes with an old floor back to the database once it has forgotten', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const log = new Log();
     const { tail } = createTail(log);
     const first = new Reader(0n);
@@ -109,11 +109,9 @@ describe('the tail', () => {
     const late = new Reader(9_000n);
     expect(tail.attach(late, 9_000n)).toBe(true);
     expect(late.ids).toHaveLength(1_000);
-    vi.useRealTimers();
   });
 
   test('goes on when the database went back to an older state', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const log = new Log();
     log.write(20);
     const { tail } = createTail(log);
@@ -127,11 +125,9 @@ describe('the tail', () => {
     const late = new Reader(9n);
     await late.join(tail, log);
     expect(late.ids).toEqual([10n, 11n, 12n, 13n]);
-    vi.useRealTimers();
   });
 
   test('reads nothing while nobody listens, and seldom while nothing happens', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const log = new Log();
     const { tail, wake } = createTail(log);
     wake.committed('s', 'settlement');
@@ -145,6 +141,5 @@ describe('the tail', () => {
     const reads = log.reads;
     await vi.advanceTimersByTimeAsync(10_000);
     expect(log.reads).toBe(reads);
-    vi.useRealTimers();
   });
 });

@@ -1,6 +1,6 @@
 // Event streams over real HTTP: nothing is missed and nothing comes twice, whoever dies or comes late.
 import pg from 'pg';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import type { ApiRig } from './api-rig.ts';
 import { openEvents, type ReceivedEvent } from './event-client.ts';
@@ -10,7 +10,7 @@ const holder = useApiRig({ limits: { eventStreams: 20 } });
 let url = '';
 const TOLD_AT_ONCE = 5;
 
-beforeAll(async () => {
+beforeEach(async () => {
   url = await holder.rig.listen();
 });
 
@@ -28,6 +28,15 @@ async function tell(session: string, marks: number[], type = 'tool.started'): Pr
   }
 }
 
+/** Tells something and waits until a stream has it: before that, a transaction in any database of the server may hold it back. */
+async function tellFinally(session: string, marks: number[]): Promise<string> {
+  await tell(session, marks);
+  const client = await openEvents(`${url}/v1/events?session=${session}`, '0');
+  await client.until((events) => events.length >= marks.length);
+  client.leave();
+  return client.lastId();
+}
+
 function marksOf(events: ReceivedEvent[]): unknown[] {
   return events.map((event) => event.data['mark']);
 }
@@ -40,6 +49,14 @@ async function startTurn(rig: ApiRig, session: string, text: string): Promise<st
   const { body } = await rig.post(`/v1/sessions/${session}/messages`, { text });
   await rig.work(session);
   return (await rig.get(`/v1/messages/${body.message.id}`)).body.turnId;
+}
+
+/** A connection of its own, which ends with the test: a transaction that stays open would hold every stream back. */
+async function connect(rig: ApiRig): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: rig.databaseUrl });
+  onTestFinished(() => client.end());
+  await client.connect();
+  return client;
 }
 
 describe('the stream of a turn', () => {
@@ -107,8 +124,7 @@ describe('the stream of a turn', () => {
     // A transaction older than the end of the turn holds the horizon back.
     const [end] = await rig.rows("select id from holdfast.events where turn_id = $1 and type = 'turn.ended'", [turnId]);
     await rig.rows('delete from holdfast.events where id = $1', [end?.['id']]);
-    const older = new pg.Client({ connectionString: rig.databaseUrl });
-    await older.connect();
+    const older = await connect(rig);
     await older.query('begin; select pg_current_xact_id()');
     await rig.rows(
       `insert into holdfast.events (id, session_id, turn_id, type, data)
@@ -119,7 +135,6 @@ describe('the stream of a turn', () => {
     await client.until((events) => events.some((event) => event.type === 'turn.started'));
     expect(client.events.some((event) => event.type === 'turn.ended')).toBe(false);
     await older.query('rollback');
-    await older.end();
     await client.ended;
     expect(client.events.at(-1)?.type).toBe('turn.ended');
   });
@@ -127,7 +142,7 @@ describe('the stream of a turn', () => {
 
 describe('the stream of everything', () => {
   test('begins now, and resumes from there even when nothing came', async () => {
-    await tell('now', [1, 2]);
+    await tellFinally('now', [1, 2]);
     const client = await openEvents(`${url}/v1/events?session=now`);
     await eventually(() => client.lastId()).not.toBe('');
     client.leave();
@@ -154,8 +169,7 @@ describe('the stream of everything', () => {
     const { rig } = holder;
     const client = await openEvents(`${url}/v1/events?session=order`);
     const sessionId = await rig.turns.sessionOf('order');
-    const slow = new pg.Client({ connectionString: rig.databaseUrl });
-    await slow.connect();
+    const slow = await connect(rig);
     await slow.query('begin');
     await slow.query(
       `insert into holdfast.events (id, session_id, type, data)
@@ -165,7 +179,6 @@ describe('the stream of everything', () => {
     await tell('order', [2, 3]);
     const before = client.events.length;
     await slow.query('commit');
-    await slow.end();
     expect(before).toBe(0);
     expect(marksOf(await client.until((events) => events.length >= 3))).toEqual([1, 2, 3]);
     client.leave();
@@ -173,15 +186,14 @@ describe('the stream of everything', () => {
 
   test('hands over from the past to what is live while events pour in: no gap, no repeat', async () => {
     const TOTAL = 1500;
-    await tell('flood', [0]);
-    const [{ id: start } = {}] = await holder.rig.rows('select max(id) as id from holdfast.events');
+    const start = await tellFinally('flood', [0]);
     const writing = tell('flood', range(1, TOTAL));
     const clients = await Promise.all(
-      Array.from({ length: 5 }, () => openEvents(`${url}/v1/events?session=flood`, String(start))),
+      Array.from({ length: 5 }, () => openEvents(`${url}/v1/events?session=flood`, start)),
     );
     // One more that breaks off again and again.
     const seen: ReceivedEvent[] = [];
-    let lastId = String(start);
+    let lastId = start;
     while (seen.length < TOTAL) {
       const client = await openEvents(`${url}/v1/events?session=flood`, lastId);
       await client.until((events) => events.length >= Math.min(100, TOTAL - seen.length));

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { ADMIN_KEY } from './api-rig.ts';
 import { eventually, useApiRig } from './use-api-rig.ts';
 
@@ -194,6 +194,7 @@ describe('Prefer: wait', () => {
     const { rig } = holder;
     const url = await rig.listen();
     const leaving = new AbortController();
+    onTestFinished(() => leaving.abort());
     const session = newSession();
     const request = fetch(`${url}${pathOf(session)}`, {
       method: 'POST',

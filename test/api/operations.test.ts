@@ -1,7 +1,11 @@
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { useApiRig } from './use-api-rig.ts';
 
-let isQueueUp = true;
+let isQueueUp: boolean;
+beforeEach(() => {
+  isQueueUp = true;
+});
+
 const holder = useApiRig({
   dependencies: [
     {
@@ -33,7 +37,6 @@ describe('readyz', () => {
   test('is 503 when one is missing, and says its code only (G31)', async () => {
     isQueueUp = false;
     const answer = await holder.rig.get('/readyz');
-    isQueueUp = true;
     expect(answer).toMatchObject({ status: 503, body: { status: 'unavailable' } });
     expect(answer.body.dependencies[1]).toMatchObject({ name: 'queue', status: 'failed', error: 'ECONNREFUSED' });
     expect(JSON.stringify(answer.body)).not.toContain('secret-pw');
@@ -64,10 +67,14 @@ describe('metrics', () => {
   test('have requests by route of the table, and what the database says', async () => {
     const { rig } = holder;
     await rig.get('/v1/messages/01a200b2-af01-73e8-8681-83b97fe6f9f3');
+    await rig.post('/v1/sessions/c/messages', { text: 'three' });
+    const { messages, queueDepth } = (await rig.get('/v1/stats')).body;
+    expect(messages.waiting).toBeGreaterThan(0);
+    expect(queueDepth.main).toBeGreaterThan(0);
     const text = (await rig.get('/metrics')).body as string;
     expect(text).toContain('holdfast_http_requests_total{method="GET",route="/v1/messages/:id",status="404"} 1');
-    expect(text).toContain('holdfast_messages{status="waiting"} 2');
-    expect(text).toContain('holdfast_queue_depth{lane="main"} 2');
+    expect(text).toContain(`holdfast_messages{status="waiting"} ${messages.waiting}\n`);
+    expect(text).toContain(`holdfast_queue_depth{lane="main"} ${queueDepth.main}\n`);
     expect(text).toContain('holdfast_database_up 1');
     expect(text).not.toContain('01a200b2');
   });

@@ -153,11 +153,15 @@ describe('a transcript', () => {
 
   test('refuses the cursor of another list', async () => {
     const { rig } = holder;
-    const page = await rig.get('/v1/sessions/told/transcript?limit=1');
+    for (const session of ['paged', 'elsewhere']) {
+      await rig.post(`/v1/sessions/${session}/messages`, { text: 'x' });
+      await rig.work(session);
+    }
+    const page = await rig.get('/v1/sessions/paged/transcript?limit=1');
     const cursor = page.body.nextCursor as string;
-    expect((await rig.get(`/v1/sessions/told/transcript?limit=1&cursor=${cursor}`)).status).toBe(200);
-    expect((await rig.get(`/v1/sessions/told/transcript?state=all&cursor=${cursor}`)).status).toBe(400);
-    expect((await rig.get(`/v1/sessions/hidden/transcript?cursor=${cursor}`)).status).toBe(400);
+    expect((await rig.get(`/v1/sessions/paged/transcript?limit=1&cursor=${cursor}`)).status).toBe(200);
+    expect((await rig.get(`/v1/sessions/paged/transcript?state=all&cursor=${cursor}`)).status).toBe(400);
+    expect((await rig.get(`/v1/sessions/elsewhere/transcript?cursor=${cursor}`)).status).toBe(400);
   });
 });
 

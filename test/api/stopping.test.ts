@@ -2,28 +2,25 @@
 import { Agent, get, request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { withTestDatabase } from '../servers/postgres.ts';
 import { ADMIN_KEY, createApiRig, type ApiRig } from './api-rig.ts';
 import { openEvents } from './event-client.ts';
 import { eventually } from './use-api-rig.ts';
 
 const authorization = `Bearer ${ADMIN_KEY}`;
-let database: TestDatabase;
-let rig: ApiRig;
 
-beforeAll(async () => {
-  database = await withTestDatabase();
-  rig = await createApiRig(database.url);
-});
-
-afterAll(async () => {
-  await rig.close();
-  await database.drop();
-});
+/** An API of the test's own on a database of its own: it is closed in the test, or else when that ends. */
+async function openRig(): Promise<ApiRig> {
+  const database = await withTestDatabase();
+  onTestFinished(() => database.drop());
+  const rig = await createApiRig(database.url);
+  onTestFinished(() => rig.close());
+  return rig;
+}
 
 /** Writes many large events of a session in one go. */
-async function flood(session: string, count: number, bytes: number): Promise<void> {
+async function flood(rig: ApiRig, session: string, count: number, bytes: number): Promise<void> {
   const sessionId = await rig.turns.sessionOf(session);
   await rig.rows(
     `insert into holdfast.events (id, session_id, type, data)
@@ -34,8 +31,10 @@ async function flood(session: string, count: number, bytes: number): Promise<voi
 }
 
 test('a client that does not read what is live is disconnected, and resumes by its id without a gap (G28)', async () => {
+  const rig = await openRig();
   const url = await rig.listen();
   const request = get(`${url}/v1/events?session=slow`, { headers: { authorization } });
+  onTestFinished(() => void request.destroy());
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   let received = '';
   response.on('data', (chunk: Buffer) => (received += chunk.toString()));
@@ -44,7 +43,7 @@ test('a client that does not read what is live is disconnected, and resumes by i
   const broken = new Promise<void>((resolve) => response.once('close', () => resolve()));
   response.on('error', () => undefined);
   // More than the sockets of both sides and the stream's own buffer hold.
-  for (let round = 1; round <= 10; round += 1) await flood('slow', 200, 20_000);
+  for (let round = 1; round <= 10; round += 1) await flood(rig, 'slow', 200, 20_000);
   await eventually(async () => (await rig.get('/metrics')).body).toContain('holdfast_event_streams 0');
   response.resume();
   await broken;
@@ -55,14 +54,14 @@ test('a client that does not read what is live is disconnected, and resumes by i
   await back.until((events) => seen.length + events.length >= 2000);
   back.leave();
   expect(new Set([...seen, ...back.events.map((event) => event.id)]).size).toBe(2000);
-  await rig.app.close();
 });
 
 test('closing ends streams, answers who waits with the 202 form, and keeps no connection', async () => {
-  const other = await createApiRig(database.url);
+  const other = await openRig();
   const url = await other.listen();
   const stream = await openEvents(`${url}/v1/events`);
   const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
   const waiting = request(`${url}/v1/sessions/stopping/messages`, {
     method: 'POST',
     agent,
@@ -79,17 +78,17 @@ test('closing ends streams, answers who waits with the 202 form, and keeps no co
   await stream.ended;
   await closing;
   expect(performance.now() - startedAt).toBeLessThan(4_000);
-  agent.destroy();
 });
 
 test('a body that never comes whole leaves the count of requests inside', async () => {
-  const other = await createApiRig(database.url);
+  const other = await openRig();
   const url = await other.listen();
   const broken = request(`${url}/v1/sessions/broken/messages`, {
     method: 'POST',
     headers: { authorization, 'content-type': 'application/json', 'content-length': '1000' },
   });
   broken.on('error', () => undefined);
+  onTestFinished(() => void broken.destroy());
   const inside = async (): Promise<string | undefined> =>
     /^holdfast_http_requests_inside (\d+)/m.exec((await other.get('/metrics')).body)?.[1];
   broken.write('{"text":');
@@ -97,13 +96,13 @@ test('a body that never comes whole leaves the count of requests inside', async 
   await eventually(inside).toBe('2');
   broken.destroy();
   await eventually(inside).toBe('1');
-  await other.close();
 });
 
 test('closing does not wait for a connection on which nothing was asked', async () => {
-  const silentRig = await createApiRig(database.url);
+  const silentRig = await openRig();
   const { port } = new URL(await silentRig.listen());
   const socket = connect(Number(port), '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
   await once(socket, 'connect');
   // The server knows of the connection when it has answered on a later one.
   await silentRig.get('/healthz');

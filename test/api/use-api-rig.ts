@@ -1,19 +1,18 @@
 // An API rig for the tests of a file, on a database of its own: made before the first, closed after the last.
-import { afterAll, beforeAll, expect } from 'vitest';
-import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
+import { expect } from 'vitest';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createApiRig, type ApiRig, type ApiRigOptions } from './api-rig.ts';
 
-/** Holds the rig from the first test on. */
+/** Holds the rig from the first test on; a test that is tried again has a new one. */
 export function useApiRig(options: ApiRigOptions = {}): { rig: ApiRig } {
   const holder = {} as { rig: ApiRig };
-  let database: TestDatabase | undefined;
-  beforeAll(async () => {
-    database = await withTestDatabase();
-    holder.rig = await createApiRig(database.url, options);
-  });
-  afterAll(async () => {
-    await holder.rig?.close();
-    await database?.drop();
+  shareAmongTests(async (onEnd) => {
+    const database = await withTestDatabase();
+    onEnd(() => database.drop());
+    const rig = await createApiRig(database.url, options);
+    onEnd(() => rig.close());
+    holder.rig = rig;
   });
   return holder;
 }

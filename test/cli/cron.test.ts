@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { runCli } from './run-cli.ts';
@@ -11,10 +11,12 @@ let url: string;
 let cwd: string;
 
 beforeAll(async () => {
-  url = await holder.rig.listen();
   cwd = await mkdtemp(join(tmpdir(), 'holdfast-cron-'));
 });
 afterAll(() => rm(cwd, { recursive: true }));
+beforeEach(async () => {
+  url = await holder.rig.listen();
+});
 
 const run = (...args: string[]) => runCli(args, { cwd, env: { HOLDFAST_URL: url, HOLDFAST_API_KEY: ADMIN_KEY } });
 

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { runCli, type CliResult } from './run-cli.ts';
 
 /** It takes a tenth of this on a quiet machine. */
@@ -88,6 +88,7 @@ function startDemo() {
   const ended: Promise<CliResult> = runCli(['demo'], { onSpawn: (process) => (spawned = process) });
   if (spawned === undefined) throw new Error('the demo was not started');
   const child: ChildProcess = spawned;
+  onTestFinished(() => void child.kill('SIGINT'));
   let printed = '';
   return {
     child,

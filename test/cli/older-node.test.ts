@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { BIN } from './run-cli.ts';
 
 /** A Node of this machine that cannot run TypeScript, if there is one. */
@@ -44,19 +44,21 @@ describe.skipIf(olderNode === undefined)('with an older Node', () => {
 
   test('who kills the one kills the other', async () => {
     const server = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
     await once(server, 'listening');
     const { port } = server.address() as { port: number };
     const child = spawn(node, [BIN, 'events', '--url', `http://127.0.0.1:${port}`], { stdio: 'ignore' });
+    onTestFinished(() => void child.kill());
     // The inner process has connected; when it dies, its connection ends.
     const [connection] = (await once(server, 'connection')) as [import('node:net').Socket];
     connection.on('error', () => undefined).resume();
     child.kill('SIGKILL');
     await once(connection, 'close');
-    server.close();
   });
 
   test('signals are passed on', async () => {
     const child = spawn(node, [BIN, 'scripted-model'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    onTestFinished(() => void child.kill());
     await once(child.stdout, 'data');
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([0, null]);

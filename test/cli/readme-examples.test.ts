@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { BIN, runCli, type CliResult } from './run-cli.ts';
+import { expect, test } from 'vitest';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { BIN, runCli } from './run-cli.ts';
 
 const START_MS_MAX = 60_000;
 const BLOCK_MS_MAX = 60_000;
@@ -31,21 +32,21 @@ const SEEN: Record<string, string[]> = {
 };
 
 let cwd: string;
-let service: ChildProcess;
-let ended: Promise<CliResult>;
 
-beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), 'holdfast-readme-'));
-  ended = runCli(['start'], { cwd, env: { HOLDFAST_PORT: '0' }, onSpawn: (child) => (service = child) });
+shareAmongTests(async (onEnd) => {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-readme-'));
+  onEnd(() => rm(folder, { recursive: true }));
+  cwd = folder;
+  const { promise: spawned, resolve: isSpawned } = Promise.withResolvers<ChildProcess>();
+  const ended = runCli(['start'], { cwd, env: { HOLDFAST_PORT: '0' }, onSpawn: isSpawned });
+  const service = await spawned;
+  onEnd(async () => {
+    service.kill('SIGTERM');
+    await ended;
+  });
   for await (const line of createInterface({ input: service.stdout! })) if (/^holdfast +http/.test(line)) return;
   throw new Error(`the service did not start: ${(await ended).stderr}`);
 }, START_MS_MAX);
-
-afterAll(async () => {
-  service.kill('SIGTERM');
-  await ended;
-  await rm(cwd, { recursive: true });
-});
 
 test('every part of the section has an example', () => {
   expect(blocks.map(([title]) => title)).toEqual(Object.keys(SEEN));

@@ -1,5 +1,5 @@
 // What `holdfast sessions` changes, against a real API with real turns: compact, reset, fork, stop.
-import { beforeAll, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { seedHistory } from '../turn/seed-history.ts';
@@ -8,7 +8,7 @@ import { runCli } from './run-cli.ts';
 const holder = useApiRig();
 let url: string;
 
-beforeAll(async () => {
+beforeEach(async () => {
   url = await holder.rig.listen();
 });
 

@@ -1,5 +1,5 @@
 // `holdfast spawn` and `holdfast subagents` against a real API, with real turns.
-import { beforeAll, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { runCli } from './run-cli.ts';
@@ -7,7 +7,7 @@ import { runCli } from './run-cli.ts';
 const holder = useApiRig();
 let url: string;
 
-beforeAll(async () => {
+beforeEach(async () => {
   url = await holder.rig.listen();
 });
 

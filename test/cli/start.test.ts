@@ -5,23 +5,29 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { runCli, type CliResult } from './run-cli.ts';
 
 const START_MS_MAX = 60_000;
 
 let cwd: string;
 
-beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), 'holdfast-start-'));
+shareAmongTests(async (onEnd) => {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-start-'));
+  onEnd(() => rm(folder, { recursive: true }));
+  cwd = folder;
 });
-afterAll(() => rm(cwd, { recursive: true }));
 
 /** Starts a service on any free port; resolves when it has said where it listens. */
 async function startService(env: Record<string, string> = {}) {
   const { promise: spawned, resolve } = Promise.withResolvers<ChildProcess>();
   const ended: Promise<CliResult> = runCli(['start'], { cwd, env: { HOLDFAST_PORT: '0', ...env }, onSpawn: resolve });
   const child = await spawned;
+  onTestFinished(async () => {
+    child.kill('SIGTERM');
+    await ended;
+  });
   for await (const line of createInterface({ input: child.stdout! })) {
     const url = /^holdfast +(http\S+)$/.exec(line)?.[1];
     if (url !== undefined) return { child, ended, url };

@@ -2,9 +2,10 @@
 // took it. Method: record the database round trips of a POST, then post again for each of them with an api process that is
 // killed, frozen or cut off right before or right after it; the client tries again elsewhere with the same Idempotency-Key. A process
 // that works, too, takes the session's lock with the message, and dies with it.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
+import { describe, expect, test } from 'vitest';
+import { withTestDatabase } from '../servers/postgres.ts';
 import type { HeldBytes, RoundTrip } from '../servers/round-trips.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { AcceptedMessage, ApiAnswer } from './rig/api-client.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import type { FaultKind, StrikePoint } from './rig/fault.ts';
@@ -129,19 +130,15 @@ describe.each([
   { name: 'an api process', roles: 'api' },
   { name: 'a process that works, too', roles: 'api,worker' },
 ])('$name', ({ roles }) => {
-  let testDatabase: TestDatabase;
-
-  beforeAll(async () => {
-    testDatabase = await withTestDatabase();
-    rig = await startCrashRig({ databaseUrl: testDatabase.url, workers: 1, apiRoles: roles });
+  shareAmongTests(async (onEnd) => {
+    const testDatabase = await withTestDatabase();
+    onEnd(() => testDatabase.drop());
+    const made = await startCrashRig({ databaseUrl: testDatabase.url, workers: 1, apiRoles: roles });
+    onEnd(() => made.close());
+    rig = made;
     second = await rig.startVictim('api-2', 'api');
     await recordPost();
     posts = await recordPost();
-  });
-
-  afterAll(async () => {
-    await rig?.close();
-    await testDatabase?.drop();
   });
 
   test('a POST is accepted in a statement of its own', () => {

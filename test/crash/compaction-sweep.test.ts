@@ -1,8 +1,9 @@
 // Goal: whatever happens to a worker while it condenses a session, the history is condensed once, its memory is written once, and the
 // turn goes on as if nothing had happened. Method: as in turn-sweep.test.ts, with a turn that has to condense 26,000 tokens of history
 // before its first answer. The short form strikes the statements of the compaction alone.
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
+import { expect, test } from 'vitest';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import type { StrikePoint } from './rig/fault.ts';
 import { smallWindow } from './rig/seed-long-history.ts';
@@ -10,20 +11,17 @@ import { nameOf, recordTurn, strike, type StrikeReport } from './rig/strike.ts';
 import { everyPoint, isFullSweep, racePoints } from './rig/sweep-points.ts';
 
 const long = { isLong: true };
-let testDatabase: TestDatabase;
 let rig: CrashRig;
 let turn: Map<string, number>;
 
-beforeAll(async () => {
-  testDatabase = await withTestDatabase();
-  rig = await startCrashRig({ databaseUrl: testDatabase.url, workers: 3, agentDefaults: smallWindow });
+shareAmongTests(async (onEnd) => {
+  const testDatabase = await withTestDatabase();
+  onEnd(() => testDatabase.drop());
+  const made = await startCrashRig({ databaseUrl: testDatabase.url, workers: 3, agentDefaults: smallWindow });
+  onEnd(() => made.close());
+  rig = made;
   await recordTurn(rig);
   turn = await recordTurn(rig, long);
-});
-
-afterAll(async () => {
-  await rig?.close();
-  await testDatabase?.drop();
 });
 
 function isOfCompaction({ kind }: StrikePoint): boolean {

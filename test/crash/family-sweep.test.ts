@@ -1,8 +1,9 @@
 // Goal: whatever happens to a worker at whatever moment, subagents are spawned once and announced once, messages that find their session
 // busy are taken once and in order, and nothing is left over. Method: record the database round trips of small scenarios, then play
 // each again with the worker that comes to one of them killed, frozen or cut off right before or right after it.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
+import { describe, expect, test } from 'vitest';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import { SCENARIOS, type Scenario } from './rig/scenarios.ts';
 import type { AnyPoint } from './rig/strike-any.ts';
@@ -12,27 +13,24 @@ import { isFullSweep } from './rig/sweep-points.ts';
 /** What the short form strikes of each scenario; the full one takes every round trip. */
 const SHORT_KINDS = ['open-turn', 'commit-step', 'spawn', 'yield', 'waiting-inputs', 'finish-turn'];
 
-let testDatabase: TestDatabase;
 let rig: CrashRig;
 
-beforeAll(async () => {
-  testDatabase = await withTestDatabase();
-  rig = await startCrashRig({
+shareAmongTests(async (onEnd) => {
+  const testDatabase = await withTestDatabase();
+  onEnd(() => testDatabase.drop());
+  const made = await startCrashRig({
     databaseUrl: testDatabase.url,
     workers: 3,
     agentDefaults: { subagents: { maxSpawnDepth: 2, announceDebounce: 50 } },
   });
-});
-
-afterAll(async () => {
-  await rig?.close();
-  await testDatabase?.drop();
+  onEnd(() => made.close());
+  rig = made;
 });
 
 describe.each(SCENARIOS)('$name', (scenario) => {
   let trips: Map<string, number>;
 
-  beforeAll(async () => {
+  shareAmongTests(async () => {
     // The first time, a process does more than afterwards.
     await recordScenario(rig, scenario);
     trips = await recordScenario(rig, scenario);

@@ -1,9 +1,10 @@
 // Goal: with many subagents of many parents and workers that die all the time, each that has ended is announced to its parent once: none
 // lost, none told twice (G18). Method: parents spawn as many as they may; meanwhile workers are killed one after the other, at random.
 // `HOLDFAST_CRASH_SWEEP=full`: a thousand subagents of fifty parents.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { setTimeout as delay } from 'node:timers/promises';
-import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import { isFullSweep } from './rig/sweep-points.ts';
 import { waitUntil } from './rig/wait-until.ts';
@@ -14,21 +15,18 @@ const overMsMax = isFullSweep() ? 400_000 : 90_000;
 /** Between two kills, in milliseconds. */
 const killEveryMs = { min: 500, max: 1_500 };
 
-let testDatabase: TestDatabase;
 let rig: CrashRig;
 
-beforeAll(async () => {
-  testDatabase = await withTestDatabase();
-  rig = await startCrashRig({
+shareAmongTests(async (onEnd) => {
+  const testDatabase = await withTestDatabase();
+  onEnd(() => testDatabase.drop());
+  const made = await startCrashRig({
     databaseUrl: testDatabase.url,
     workers,
     agentDefaults: { subagents: { maxChildrenPerSession: each, announceDebounce: 200 } },
   });
-});
-
-afterAll(async () => {
-  await rig?.close();
-  await testDatabase?.drop();
+  onEnd(() => made.close());
+  rig = made;
 });
 
 /** A number in [0, 1) for each call; the same ones for the same seed. */

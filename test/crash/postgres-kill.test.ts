@@ -1,10 +1,11 @@
 // Goal: a POST that was answered is on disk (G1, G23). Method: post without pause and SIGKILL the whole PostgreSQL server right after
 // an answer, several times, while api and workers live on; then every message that was answered is there once and gets its
 // reply, and every one that was not answered is there at most once.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { migrate } from '../../src/store/migrate.ts';
 import type { PostgresServer } from '../servers/postgres-server.ts';
 import { startTestPostgres } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import { waitUntil } from './rig/wait-until.ts';
 
@@ -15,16 +16,15 @@ const settledWithinMs = 60_000;
 let postgres: PostgresServer;
 let rig: CrashRig;
 
-beforeAll(async () => {
-  postgres = await startTestPostgres();
-  const databaseUrl = await postgres.createDatabase('holdfast');
+shareAmongTests(async (onEnd) => {
+  const server = await startTestPostgres();
+  onEnd(() => server.stop());
+  postgres = server;
+  const databaseUrl = await server.createDatabase('holdfast');
   await migrate(databaseUrl);
-  rig = await startCrashRig({ databaseUrl });
-});
-
-afterAll(async () => {
-  await rig?.close();
-  await postgres?.stop();
+  const made = await startCrashRig({ databaseUrl });
+  onEnd(() => made.close());
+  rig = made;
 });
 
 interface Sent {

@@ -1,9 +1,10 @@
 // Goal: the queue is only a doorbell; whoever empties it costs time and no message (G22). Method: 200 messages wait, and again and
 // again while they are worked off everything that BullMQ has is deleted under the running workers.
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
+import { describe, expect, test } from 'vitest';
+import { withTestDatabase } from '../servers/postgres.ts';
 import { isRedisWanted } from '../servers/redis.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import { countByStatus, judgeMany, planMessages, sendMany } from './rig/many-messages.ts';
 import { waitUntil } from './rig/wait-until.ts';
@@ -31,17 +32,14 @@ const queues = [
 ];
 
 describe.each(queues)('with the queue in $queue', ({ queue, wipe }) => {
-  let testDatabase: TestDatabase;
   let rig: CrashRig;
 
-  beforeAll(async () => {
-    testDatabase = await withTestDatabase();
-    rig = await startCrashRig({ databaseUrl: testDatabase.url, queue });
-  });
-
-  afterAll(async () => {
-    await rig?.close();
-    await testDatabase?.drop();
+  shareAmongTests(async (onEnd) => {
+    const testDatabase = await withTestDatabase();
+    onEnd(() => testDatabase.drop());
+    const made = await startCrashRig({ databaseUrl: testDatabase.url, queue });
+    onEnd(() => made.close());
+    rig = made;
   });
 
   test('wiping it in the middle of 200 waiting messages loses, doubles and reorders none (G22)', async () => {

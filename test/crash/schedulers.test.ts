@@ -2,8 +2,9 @@
 // a fate, and what fired became one turn (G20). Method: let them run, then read the fires, the inbox and the transcripts. With
 // HOLDFAST_CRASH_SWEEP=full for a minute.
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
+import { expect, test } from 'vitest';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { startScheduledRig, type ScheduledRig } from './rig/scheduled-rig.ts';
 import { isFullSweep } from './rig/sweep-points.ts';
 import type { Victim } from './rig/victim.ts';
@@ -14,23 +15,21 @@ const runMs = isFullSweep() ? 60_000 : 12_000;
 const workedOffWithinMs = 120_000;
 const policies = ['run_once', 'run_all', 'skip'] as const;
 
-let testDatabase: TestDatabase;
 let rig: ScheduledRig;
 
-beforeAll(async () => {
-  testDatabase = await withTestDatabase();
-  rig = await startScheduledRig({
+shareAmongTests(async (onEnd) => {
+  const testDatabase = await withTestDatabase();
+  onEnd(() => testDatabase.drop());
+  const made = await startScheduledRig({
     databaseUrl: testDatabase.url,
     workers: 1,
     schedulers: 3,
     settings: { lanes: { cron: 8 } },
   });
+  onEnd(() => made.close());
+  rig = made;
+  frozen.clear();
 });
-afterAll(async () => {
-  await rig?.close();
-  await testDatabase?.drop();
-});
-
 /** A generator of numbers in [0, 1) that a seed repeats (mulberry32). */
 function randomOf(seed: number): () => number {
   let state = seed;

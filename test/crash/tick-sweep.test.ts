@@ -1,8 +1,9 @@
 // Goal: whatever happens to a scheduler at whatever statement, a tick, a reminder and a poll each happen once, and a poll that is
 // acknowledged leaves no trace (G15, G20). Method: one of each becomes due together; the scheduler, or the worker, that comes first to a
 // statement is killed, frozen or cut off right before or right after it, and the others go on.
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
+import { expect, test } from 'vitest';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { startScheduledRig, type ScheduledRig } from './rig/scheduled-rig.ts';
 import { nameOfAny, strikeAny, type AnyPoint } from './rig/strike-any.ts';
 import { isFullSweep } from './rig/sweep-points.ts';
@@ -23,30 +24,27 @@ const schedulerKinds = [
 /** Of a worker's turn that answers the poll. */
 const workerKinds = ['claim', 'open-turn', 'commit-step', 'finish-turn'];
 
-let testDatabase: TestDatabase;
 let rig: ScheduledRig;
 let scenes = 0;
 
-beforeAll(async () => {
-  testDatabase = await withTestDatabase();
+shareAmongTests(async (onEnd) => {
+  const testDatabase = await withTestDatabase();
+  onEnd(() => testDatabase.drop());
   const prompt = 'Look around. [[tool: http_effect_idempotent {"key": "beat"}]] [[reply: HEARTBEAT_OK]]';
-  rig = await startScheduledRig({
+  const made = await startScheduledRig({
     databaseUrl: testDatabase.url,
     workers: 2,
     schedulers: 2,
     settings: { agents: { defaults: { heartbeat: { every: '1h', prompt } } } },
   });
+  onEnd(() => made.close());
+  rig = made;
   await waitUntil(
     'the agent is polled',
     settledWithinMs,
     async () => (await rig.rows('select 1 from holdfast.heartbeat_states')).length > 0,
   );
 });
-afterAll(async () => {
-  await rig?.close();
-  await testDatabase?.drop();
-});
-
 interface Scene {
   name: string;
   tickId: string;

@@ -1,9 +1,10 @@
 // Goal: whatever happens to a worker at whatever moment, the session goes on elsewhere as if nothing had happened. Method: record
 // the database round trips of a turn with two sequential and two parallel tool calls, then run such a turn again for each of
 // them with a worker that is killed, frozen or cut off right before or right after it, and judge what came of it.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
+import { describe, expect, test } from 'vitest';
+import { withTestDatabase } from '../servers/postgres.ts';
 import { isRedisWanted } from '../servers/redis.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { leaseMs, startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import type { StrikePoint } from './rig/fault.ts';
 import { nameOf, recordTurn, strike, type StrikeReport } from './rig/strike.ts';
@@ -13,22 +14,19 @@ import { alternating, clockPoints, everyPoint, isFullSweep, racePoints } from '.
 const queues = isFullSweep() && isRedisWanted() ? (['postgres', 'redis'] as const) : (['postgres'] as const);
 
 describe.each(queues)('with the queue in %s', (queue) => {
-  let testDatabase: TestDatabase;
   let rig: CrashRig;
   let turn: Map<string, number>;
   const recoveries: { point: string; ms: number }[] = [];
 
-  beforeAll(async () => {
-    testDatabase = await withTestDatabase();
-    rig = await startCrashRig({ databaseUrl: testDatabase.url, queue, workers: 3 });
+  shareAmongTests(async (onEnd) => {
+    const testDatabase = await withTestDatabase();
+    onEnd(() => testDatabase.drop());
+    const made = await startCrashRig({ databaseUrl: testDatabase.url, queue, workers: 3 });
+    onEnd(() => made.close());
+    rig = made;
     // The first turn of a process does more than the others.
     await recordTurn(rig);
     turn = await recordTurn(rig);
-  });
-
-  afterAll(async () => {
-    await rig?.close();
-    await testDatabase?.drop();
   });
 
   /** The short form takes some of the points; every kind of statement is among them for kills. */
@@ -93,8 +91,10 @@ describe.each(queues)('with the queue in %s', (queue) => {
     expectReached(reports);
   });
 
-  test('another worker goes on within the lease and one second (G10)', () => {
-    const sorted = recoveries.toSorted((a, b) => a.ms - b.ms);
+  test('another worker goes on within the lease and one second (G10)', async () => {
+    // What the tests before it measured is judged once: when it is tried again, or runs alone, it measures anew.
+    if (recoveries.length === 0) await strikeAll(choose(everyPoint(turn, 'kill'), 1));
+    const sorted = recoveries.splice(0).toSorted((a, b) => a.ms - b.ms);
     const p99 = sorted[Math.floor(sorted.length * 0.99)]!;
     const slowest = sorted.slice(-5).map(({ point, ms }) => `${point}: ${ms} ms`);
     const told = `of ${sorted.length}, median ${sorted[sorted.length >> 1]!.ms} ms; slowest ${slowest.join(', ')}`;

@@ -2,33 +2,32 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import JSON5 from 'json5';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import type { PluginSettings } from '../../src/config.ts';
 import type { ModelMessage } from '../../src/core/model-request.ts';
 import { createLogger } from '../../src/logger.ts';
 import { loadPlugins } from '../../src/plugins/load-plugins.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from '../turn/turn-rig.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-let database: Awaited<ReturnType<typeof withTestDatabase>>;
 let rig: TurnRig;
 let memoryPath: string;
 let readme: string;
 
-beforeAll(async () => {
+shareAmongTests(async (onEnd) => {
   readme = await readFile(join(ROOT, 'examples/memories-plugin/README.md'), 'utf8');
-  database = await withTestDatabase();
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
   const { plugins: settings } = JSON5.parse<{ plugins: PluginSettings }>(blockOf('json5'));
   const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
-  rig = await createTurnRig(database.url, { plugins: await loadPlugins(settings, { logger, cwd: ROOT }) });
+  const made = await createTurnRig(database.url, { plugins: await loadPlugins(settings, { logger, cwd: ROOT }) });
+  onEnd(() => made.close());
+  rig = made;
   await mkdir(rig.config.workspace.path, { recursive: true });
   memoryPath = join(rig.config.workspace.path, 'MEMORY.md');
-});
-afterAll(async () => {
-  await rig.close();
-  await database.drop();
 });
 afterEach(() => rm(memoryPath, { force: true }));
 

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ImageBlock } from '../../src/core/content.ts';
 import { ImageLoader, type LoadedImages } from '../../src/images/load-images.ts';
 import { createLogger } from '../../src/logger.ts';
@@ -14,7 +14,7 @@ let base: string;
 let workspaceDir: string;
 let loader: ImageLoader;
 
-beforeAll(async () => {
+beforeEach(async () => {
   base = await realpath(await mkdtemp(join(tmpdir(), 'holdfast-images-')));
   workspaceDir = join(base, 'workspace');
   await Promise.all(
@@ -28,7 +28,7 @@ beforeAll(async () => {
     logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
   });
 });
-afterAll(() => rm(base, { recursive: true, force: true }));
+afterEach(() => rm(base, { recursive: true, force: true }));
 
 interface Picture {
   width?: number;

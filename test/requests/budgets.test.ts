@@ -1,6 +1,7 @@
 // Goal: workspace files take no more of a prompt than they may, and what is cut or pending is said. Method: agents whose workspaces are
 // too large, nearly too large or not set up, and the requests that the model server received.
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { useService } from './rig/use-service.ts';
 
 const holder = useService({
@@ -24,7 +25,7 @@ const holder = useService({
 const LONG = 'A'.repeat(15_000) + 'Z'.repeat(15_000);
 const NAMES = ['AGENTS', 'SOUL', 'TOOLS', 'IDENTITY', 'USER', 'HEARTBEAT', 'BOOTSTRAP', 'MEMORY'];
 
-beforeAll(() => {
+shareAmongTests(async () => {
   for (const agent of ['long', 'quiet', 'loud']) write(agent, 'AGENTS.md', LONG);
   for (const name of NAMES) write('many', `${name}.md`, name.charAt(0).repeat(20_000));
   write('near', 'AGENTS.md', 'x'.repeat(17_000));

@@ -2,7 +2,8 @@
 // service with several channels and with knobs turned the other way than by default, and the requests that its model server
 // received.
 import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { headingsOf } from './rig/prompt-text.ts';
 import { useService } from './rig/use-service.ts';
 
@@ -119,7 +120,7 @@ describe('a knob', () => {
   let systemText: string;
   let prompt: string;
 
-  beforeAll(async () => {
+  shareAmongTests(async () => {
     const request = await requestOn('telegram', { timestamp: '2026-02-27T00:56:00Z' });
     ({ systemText, prompt } = request);
   });

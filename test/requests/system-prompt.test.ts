@@ -2,7 +2,8 @@
 // the same bytes from turn to turn, and no word of a stranger. Method: a service with everything switched on, agents with less, and
 // the requests that its model server received.
 import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { headingsOf, placesOf } from './rig/prompt-text.ts';
 import type { ReceivedRequest } from './rig/received-request.ts';
 import { useService } from './rig/use-service.ts';
@@ -42,7 +43,7 @@ let full: ReceivedRequest;
 let minimal: ReceivedRequest;
 let plain: ReceivedRequest;
 
-beforeAll(async () => {
+shareAmongTests(async () => {
   const { service } = holder;
   full = (await service.say(service.newSession('telegram:direct'), { ...telegram, text: 'hi' })).request;
   minimal = (await service.say('subagent:1', 'hi')).request;

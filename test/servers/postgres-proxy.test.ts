@@ -173,6 +173,8 @@ describe('breaking', () => {
       },
     });
     const query = held.query('/* insert */ insert into note values (1)');
+    // Awaited below; when the test fails before that, it is broken off and nobody waits for it.
+    query.catch(() => undefined);
     await hit.promise;
     await other.query('/* insert */ insert into note values (2)');
     expect(await countNotes()).toBe(1);

@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
 import type { ServiceApi } from './rig/service-api.ts';
 import { busyMachineMs, openServiceRig, queues, type ServiceRig } from './rig/service-rig.ts';
 
@@ -41,10 +42,12 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     silent.close();
   });
 
-  async function turnOf(session: string, text: string) {
+  /** In a session of its own: a test that is tried again must not find what its first try has said. */
+  async function turnOf(prefix: string, text: string) {
+    const session = `${prefix}-${newId<string>()}`;
     const message = await api.settled(await api.send(session, { text }));
     const { body: turn } = await api.ask('GET', `/v1/turns/${message.turnId}`);
-    return { message, turn, ms: Date.parse(turn.endedAt) - Date.parse(turn.startedAt) };
+    return { session, message, turn, ms: Date.parse(turn.endedAt) - Date.parse(turn.startedAt) };
   }
 
   test.concurrent('a turn that takes too long while the model thinks ends timedOut (G25)', async ({ expect }) => {
@@ -91,7 +94,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
 
   test.concurrent('a tool that takes too long ends alone, and the model is told (G25)', async ({ expect }) => {
     const command = JSON.stringify({ command: 'sleep 60', timeoutSeconds: 1 });
-    const { message, turn } = await turnOf(
+    const { session, message, turn } = await turnOf(
       'tools',
       `[[tool: exec ${command}]] & [[tool: http_effect {"key": "none"}]] [[reply: Both ended.]]`,
     );
@@ -108,7 +111,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     // The first to end is in the ledger at once, so each has a time of its own.
     expect(calls[0]?.ms).toBeLessThan(lateMs);
     expect(calls[1]?.ms).toBeLessThan(lateMs - deadlineMs + toolDeadlineMs);
-    const { body } = await api.ask('GET', '/v1/sessions/tools/transcript');
+    const { body } = await api.ask('GET', `/v1/sessions/${session}/transcript`);
     const results = body.items.find((entry: { kind: string }) => entry.kind === 'results').content;
     for (const [index, reason] of ['exec timed out after 1 s', 'http_effect timed out after 2 s'].entries()) {
       expect(results[index]).toMatchObject({ type: 'tool_result', is_error: true });

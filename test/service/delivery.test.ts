@@ -2,8 +2,9 @@
 // receiver that keeps everything, is away for a while, or does not answer while the worker that sends is told to stop or is
 // killed.
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { ServiceApi } from './rig/service-api.ts';
 import { onEachQueueAtOnce, openServiceRig, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 import { startReceiver, type ReceivedWebhook, type WebhookReceiver } from './rig/webhook-receiver.ts';
@@ -20,16 +21,15 @@ onEachQueueAtOnce((queue) => {
   let api: ServiceApi;
   let worker: RunningProcess;
 
-  beforeAll(async () => {
-    rig = await openServiceRig({ queue, config: { channels: { webhook: { secret, timeoutMs: attemptMs } } } });
-    receiver = await startReceiver();
+  shareAmongTests(async (onEnd) => {
+    const opened = await openServiceRig({ queue, config: { channels: { webhook: { secret, timeoutMs: attemptMs } } } });
+    const started = await startReceiver();
+    onEnd(() => started.close());
+    onEnd(() => opened.close());
+    [rig, receiver] = [opened, started];
     const processes = await Promise.all([rig.start('api,scheduler'), rig.start('worker')]);
     api = rig.apiOf(processes[0]);
     worker = processes[1];
-  });
-  afterAll(async () => {
-    await rig?.close();
-    await receiver?.close();
   });
 
   async function send(session: string, reply: string) {

@@ -1,8 +1,9 @@
 // Goal: whoever follows a turn live sees each of its events once, in order, whoever dies (issue "unbreakable stream"). Method: two
 // clients, one on the turn and one on the session, follow a slowly streamed answer; the worker is killed in the middle of it, then
 // the api process, and another one takes its port. What the clients have is compared with the rows.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { followEvents, type FollowedEvent } from './rig/event-follower.ts';
 import { apiKey, openServiceRig, queues, shortLease, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 
@@ -13,11 +14,12 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   let rig: ServiceRig;
   let api: RunningProcess;
 
-  beforeAll(async () => {
-    rig = await openServiceRig({ queue, env: shortLease });
+  shareAmongTests(async (onEnd) => {
+    const opened = await openServiceRig({ queue, env: shortLease });
+    onEnd(() => opened.close());
+    rig = opened;
     [api] = await Promise.all([rig.start('api'), rig.start('worker'), rig.start('worker')]);
   });
-  afterAll(() => rig?.close());
 
   async function idsOf(where: string, id: string): Promise<string[]> {
     const rows = await rig.rows<{ id: string }>(`select id from holdfast.events where ${where} = $1 order by id`, [id]);
@@ -30,12 +32,14 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     async () => {
       const client = rig.apiOf(api);
       const bySession = await followEvents(`${api.url}/v1/events?session=watched`, apiKey);
+      onTestFinished(() => bySession.leave());
       const text = `[[slow: 60]] [[reply: ${reply}]] [[tool: http_effect {"key": "watched"}]] [[slow: 60]] [[reply: ${reply}]]`;
       const message = await client.send('watched', { text });
       const turnId = await waitUntil('the turn is open', soonMs, async () => {
         return (await client.ask('GET', `/v1/messages/${message.id}`)).body.turnId as string | null;
       });
       const byTurn = await followEvents(`${api.url}/v1/turns/${turnId}/events`, apiKey);
+      onTestFinished(() => byTurn.leave());
       const deltasOf = (isWanted: (call: number) => boolean): FollowedEvent[] =>
         byTurn.events.filter(({ type, data }) => type === 'model.delta' && isWanted(Number(data['call'])));
 

@@ -1,9 +1,10 @@
 // Goal: one session with thousands of messages neither starves others nor grows without bound (G27). Method: fill a session up to its
 // bound while no worker runs, let another session's message come behind it, then start one worker that takes one turn at a time, and
 // count whose turns came before whose.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
-import type { Message, ServiceApi } from './rig/service-api.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import type { Message, ServiceAnswer, ServiceApi } from './rig/service-api.ts';
 import { openServiceRig, queues, type ServiceRig } from './rig/service-rig.ts';
 
 const waitingMax = 2_000;
@@ -12,20 +13,31 @@ const sendersAtOnce = 50;
 const fewTurns = 4;
 const soonMs = 30_000;
 
+interface Crowded {
+  waiting: number;
+  refused: ServiceAnswer;
+  waitingAfterwards: number;
+  keys: number | undefined;
+  /** Of the neighbour, who came behind the crowd. */
+  early: Message;
+}
+
 describe.each(queues)('with the queue in $queue', ({ queue }) => {
   let rig: ServiceRig;
   let api: ServiceApi;
-  let early: Message;
+  let crowding: Promise<Crowded> | undefined;
+  let working: Promise<unknown> | undefined;
 
-  beforeAll(async () => {
-    rig = await openServiceRig({
+  shareAmongTests(async (onEnd) => {
+    const opened = await openServiceRig({
       queue,
       config: { limits: { waitingPerSession: waitingMax } },
       env: { HOLDFAST_CONCURRENCY: 'main=1' },
     });
+    onEnd(() => opened.close());
+    [rig, crowding, working] = [opened, undefined, undefined];
     api = rig.apiOf(await rig.start('api'));
   });
-  afterAll(() => rig?.close());
 
   async function countOf(session: string, status: string): Promise<number> {
     const [row] = await rig.rows<{ n: number }>(
@@ -38,25 +50,39 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
 
   const crowd = (n: number): object => ({ text: `${n}. [[reply: One of many.]]`, mode: 'followup' });
 
+  const sendOneMore = (): Promise<ServiceAnswer> =>
+    api.ask('POST', '/v1/sessions/crowded/messages', crowd(waitingMax + 1), { 'idempotency-key': 'one-too-many' });
+
+  /** Fills the session `crowded`, asks for one too many, and lets a neighbour speak. */
+  async function makeCrowd(): Promise<Crowded> {
+    let sent = 0;
+    const sender = async (): Promise<void> => {
+      while (sent < waitingMax) await api.send('crowded', crowd((sent += 1)));
+    };
+    await Promise.all(Array.from({ length: sendersAtOnce }, sender));
+    const waiting = await countOf('crowded', 'waiting');
+    const refused = await sendOneMore();
+    const waitingAfterwards = await countOf('crowded', 'waiting');
+    const [keys] = await rig.rows<{ n: number }>('select count(*)::int as n from holdfast.idempotency_keys');
+    const early = await api.send('neighbour', { text: '[[reply: Me too.]]' });
+    return { waiting, refused, waitingAfterwards, keys: keys?.n, early };
+  }
+
+  /** The crowd that whichever test comes first has made, which is any of them when it is tried again. */
+  const crowded = (): Promise<Crowded> => (crowding ??= makeCrowd());
+  const startWorker = (): Promise<unknown> => (working ??= rig.start('worker,scheduler'));
+
   test(
     'a full inbox answers 429 with a time to come again, and stores nothing (G27)',
     { timeout: 60_000 },
     async () => {
-      let sent = 0;
-      const sender = async (): Promise<void> => {
-        while (sent < waitingMax) await api.send('crowded', crowd((sent += 1)));
-      };
-      await Promise.all(Array.from({ length: sendersAtOnce }, sender));
-      expect(await countOf('crowded', 'waiting')).toBe(waitingMax);
-      const key = { 'idempotency-key': 'one-too-many' };
-      const refused = await api.ask('POST', '/v1/sessions/crowded/messages', crowd(waitingMax + 1), key);
+      const { waiting, refused, waitingAfterwards, keys, early } = await crowded();
+      expect(waiting).toBe(waitingMax);
       expect(refused).toMatchObject({ status: 429, body: { status: 429, code: 'inbox_full' } });
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
       expect(refused.headers.get('content-type')).toContain('application/problem+json');
-      expect(await countOf('crowded', 'waiting')).toBe(waitingMax);
-      const [keys] = await rig.rows<{ n: number }>('select count(*)::int as n from holdfast.idempotency_keys');
-      expect(keys?.n).toBe(0);
-      early = await api.send('neighbour', { text: '[[reply: Me too.]]' });
+      expect(waitingAfterwards).toBe(waitingMax);
+      expect(keys).toBe(0);
       expect(early.status).toBe('waiting');
     },
   );
@@ -74,7 +100,8 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   }
 
   test('others wait for a few turns of a crowded session, not for its crowd (G27)', { timeout: 90_000 }, async () => {
-    await rig.start('worker,scheduler');
+    const { early } = await crowded();
+    await startWorker();
     expect(await api.settled(early)).toMatchObject({ status: 'answered', reply: 'Me too.' });
     expect(await turnsBefore(early)).toBeLessThanOrEqual(fewTurns);
     for (const session of ['second', 'third', 'fourth']) {
@@ -87,16 +114,22 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(await countOf('crowded', 'waiting')).toBeGreaterThan(waitingMax / 2);
   });
 
-  test('when the crowd gets smaller, what was refused is accepted with the same key (G27)', async () => {
-    const key = { 'idempotency-key': 'one-too-many' };
-    const accepted = await api.ask('POST', '/v1/sessions/crowded/messages', crowd(waitingMax + 1), key);
-    expect(accepted.status).toBe(202);
-    expect(accepted.headers.get('idempotent-replayed')).toBeNull();
-    const { body } = await api.ask('POST', '/v1/sessions/crowded/abort', {});
-    expect(body.cancelled).toBeGreaterThan(waitingMax / 2);
-    expect((await api.settled(accepted.body.message)).status).toBe('cancelled');
-    await waitUntil('the session is idle', soonMs, async () => {
-      return (await api.ask('GET', '/v1/sessions/crowded')).body.status === 'idle';
-    });
-  });
+  test(
+    'when the crowd gets smaller, what was refused is accepted with the same key (G27)',
+    { timeout: 60_000 },
+    async () => {
+      await crowded();
+      await startWorker();
+      await waitUntil('the crowd gets smaller', soonMs, async () => (await countOf('crowded', 'answered')) > 0);
+      const accepted = await sendOneMore();
+      expect(accepted.status).toBe(202);
+      expect(accepted.headers.get('idempotent-replayed')).toBeNull();
+      const { body } = await api.ask('POST', '/v1/sessions/crowded/abort', {});
+      expect(body.cancelled).toBeGreaterThan(waitingMax / 2);
+      expect((await api.settled(accepted.body.message)).status).toBe('cancelled');
+      await waitUntil('the session is idle', soonMs, async () => {
+        return (await api.ask('GET', '/v1/sessions/crowded')).body.status === 'idle';
+      });
+    },
+  );
 });

@@ -3,8 +3,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { openServiceRig, type ServiceRig } from './rig/service-rig.ts';
 
 const fleet = 1_000;
@@ -14,21 +15,21 @@ const withinMs = 120_000;
 let rig: ServiceRig;
 let dir: string;
 
-beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'holdfast-fleet-'));
+shareAmongTests(async (onEnd) => {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-fleet-'));
+  onEnd(() => rmSync(folder, { recursive: true, force: true }));
+  dir = folder;
   const list = Array.from({ length: fleet }, (_, n) => ({
     id: `agent-${n}`,
     workspace: dir,
     ...(n === 0 ? { heartbeat: { when: { file: 'changing' } } } : {}),
   }));
   const heartbeat = { every: '4s', prompt: 'Look around. [[reply: HEARTBEAT_OK]]', when: { file: 'still' } };
-  rig = await openServiceRig({ queue: 'postgres', config: { agents: { defaults: { heartbeat }, list } } });
+  const opened = await openServiceRig({ queue: 'postgres', config: { agents: { defaults: { heartbeat }, list } } });
+  onEnd(() => opened.close());
+  rig = opened;
   await rig.start('worker');
   await Promise.all([rig.start('scheduler'), rig.start('scheduler')]);
-});
-afterAll(async () => {
-  await rig?.close();
-  rmSync(dir, { recursive: true, force: true });
 });
 
 function pollsBy(column: string): Promise<{ name: string; polls: number }[]> {

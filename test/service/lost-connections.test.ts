@@ -1,8 +1,9 @@
 // Goal: a connection to PostgreSQL that breaks at the worst moment costs a moment, not a lease, and nothing that was done is done again
 // (G23). Method: workers reach the database through a proxy that drops the connection at one chosen statement.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { startPostgresProxy, type PostgresProxy } from '../servers/postgres-proxy.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { Message, ServiceApi } from './rig/service-api.ts';
 import { onEachQueueAtOnce, openServiceRig, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 import { startReceiver, type WebhookReceiver } from './rig/webhook-receiver.ts';
@@ -17,18 +18,17 @@ onEachQueueAtOnce((queue) => {
   let receiver: WebhookReceiver;
   let api: ServiceApi;
 
-  beforeAll(async () => {
-    rig = await openServiceRig({ queue, env: { HOLDFAST_LEASE_MS: String(leaseMs) } });
-    const { hostname: host, port } = new URL(rig.databaseUrl);
-    proxy = await startPostgresProxy({ host, port: Number(port) });
-    receiver = await startReceiver();
+  shareAmongTests(async (onEnd) => {
+    const opened = await openServiceRig({ queue, env: { HOLDFAST_LEASE_MS: String(leaseMs) } });
+    const { hostname: host, port } = new URL(opened.databaseUrl);
+    const between = await startPostgresProxy({ host, port: Number(port) });
+    const started = await startReceiver();
+    onEnd(() => started.close());
+    onEnd(() => between.close());
+    onEnd(() => opened.close());
+    [rig, proxy, receiver] = [opened, between, started];
     const [front] = await Promise.all([startBehindProxy('api,scheduler'), startWorker(), startWorker()]);
     api = rig.apiOf(front);
-  });
-  afterAll(async () => {
-    await rig?.close();
-    await proxy?.close();
-    await receiver?.close();
   });
 
   const startWorker = (): Promise<RunningProcess> => startBehindProxy('worker');

@@ -3,10 +3,11 @@
 // its backends are ended again and again, it is killed and started again, and it is made read-only for a while.
 import { setInterval as everyMs } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import type { PostgresServer } from '../servers/postgres-server.ts';
 import { startTestPostgres } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { ServiceApi } from './rig/service-api.ts';
 import { openServiceRig, queues, shortLease, type Queue, type ServiceRig } from './rig/service-rig.ts';
 import { judge, startLoad, toolLoop, untilQuiet, type SentMessage, type SteadyLoad } from './rig/steady-load.ts';
@@ -27,25 +28,25 @@ interface Site {
 }
 
 let postgres: PostgresServer;
-const sites: Site[] = [];
+let sites: Site[];
 
-beforeAll(async () => {
-  postgres = await startTestPostgres();
-  const opened = await Promise.all(
-    queues.map(async ({ queue }): Promise<Omit<Site, 'load'>> => {
-      const databaseUrl = await postgres.createDatabase(`faults_${queue}`);
+shareAmongTests(async (onEnd) => {
+  const server = await startTestPostgres();
+  onEnd(() => server.stop());
+  postgres = server;
+  sites = await Promise.all(
+    queues.map(async ({ queue }): Promise<Site> => {
+      const databaseUrl = await server.createDatabase(`faults_${queue}`);
       const rig = await openServiceRig({ queue, databaseUrl, env: shortLease });
+      onEnd(() => rig.close());
       const [front] = await Promise.all([rig.start('api,worker,scheduler'), rig.start('worker')]);
-      return { queue, rig, api: rig.apiOf(front) };
+      const site: Site = { queue, rig, api: rig.apiOf(front), load: { answered: () => 0, stop: async () => [] } };
+      // Of a test that failed before it did so.
+      onEnd(() => site.load.stop());
+      return site;
     }),
   );
-  sites.push(...opened.map((site) => ({ ...site, load: { answered: () => 0, stop: async () => [] } })));
 }, 120_000);
-
-afterAll(async () => {
-  await Promise.all(sites.map(({ rig }) => rig.close()));
-  await postgres?.stop();
-});
 
 describe('under load', () => {
   let faults = 0;

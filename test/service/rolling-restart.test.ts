@@ -3,8 +3,9 @@
 // and another one takes its place; afterwards everything is counted.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { openServiceRig, queues, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 import { judge, replyTo, startLoad, toolLoop, untilQuiet } from './rig/steady-load.ts';
 import { startReceiver, type WebhookReceiver } from './rig/webhook-receiver.ts';
@@ -25,18 +26,17 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   let front: RunningProcess;
   let workers: RunningProcess[];
 
-  beforeAll(async () => {
-    rig = await openServiceRig({ queue });
-    receiver = await startReceiver({ answerAfterMs: receivedAfterMs });
+  shareAmongTests(async (onEnd) => {
+    const opened = await openServiceRig({ queue });
+    const started = await startReceiver({ answerAfterMs: receivedAfterMs });
+    onEnd(() => started.close());
+    onEnd(() => opened.close());
+    [rig, receiver] = [opened, started];
     [front, ...workers] = (await Promise.all([
       rig.start('api,scheduler'),
       rig.start('worker'),
       rig.start('worker'),
     ])) as [RunningProcess, ...RunningProcess[]];
-  });
-  afterAll(async () => {
-    await rig?.close();
-    await receiver?.close();
   });
 
   test('a rolling restart under load loses, doubles and fails nothing (G26)', { timeout: 120_000 }, async () => {
@@ -47,6 +47,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
       fields: { deliver: { url: receiver.url } },
       script: (marker, session) => (session % 5 === 0 ? slowCommand(marker) : toolLoop(marker)),
     });
+    onTestFinished(() => void load.stop());
     const answerMore = async (): Promise<void> => {
       const until = load.answered() + answeredBetweenRestarts;
       await waitUntil('more is answered', soonMs, () => load.answered() >= until);

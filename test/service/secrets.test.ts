@@ -2,9 +2,10 @@
 // secret goes; a service of separate processes that says everything it can say has good and bad days; then all that it printed, stored,
 // answered and sent is searched.
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
-import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { openServiceApi, type ServiceApi } from './rig/service-api.ts';
 import { openServiceRig, queues, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 import { startReceiver, type WebhookReceiver } from './rig/webhook-receiver.ts';
@@ -29,19 +30,22 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   };
   /** What a receiver's address holds is given by whoever sends the message: it may be stored where it is needed. */
   const receiverPassword = canary();
-  let testDatabase: TestDatabase;
   let rig: ServiceRig;
   let receiver: WebhookReceiver;
   let front: RunningProcess;
   let api: ServiceApi;
   const answers: string[] = [];
+  let living: Promise<void> | undefined;
+  let misusing: Promise<void> | undefined;
 
-  beforeAll(async () => {
-    testDatabase = await withTestDatabase();
+  shareAmongTests(async (onEnd) => {
+    const testDatabase = await withTestDatabase();
+    onEnd(() => testDatabase.drop());
     const databaseUrl = new URL(testDatabase.url);
     databaseUrl.password = secrets.databasePassword;
-    receiver = await startReceiver();
-    rig = await openServiceRig({
+    const started = await startReceiver();
+    onEnd(() => started.close());
+    const opened = await openServiceRig({
       queue,
       databaseUrl: databaseUrl.toString(),
       config: {
@@ -57,6 +61,9 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
         SOME_SERVICE_TOKEN: secrets.environment,
       },
     });
+    onEnd(() => opened.close());
+    [rig, receiver, living, misusing] = [opened, started, undefined, undefined];
+    answers.length = 0;
     [front] = await Promise.all([rig.start('api'), rig.start('worker'), rig.start('scheduler')]);
     const asked = openServiceApi(front.url, secrets.adminKey);
     api = {
@@ -67,11 +74,6 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
         return answer;
       },
     };
-  });
-  afterAll(async () => {
-    await rig?.close();
-    await receiver?.close();
-    await testDatabase?.drop();
   });
 
   /** Sends a message and reads everything that the API says about what came of it. */
@@ -91,7 +93,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
       expect((await api.ask('GET', path)).status).toBe(200);
   }
 
-  test('a service that has good and bad days', { timeout: 60_000 }, async () => {
+  async function live(): Promise<void> {
     const exec = (command: string): string => `[[tool: exec ${JSON.stringify({ command })}]]`;
     await talk('good', `${exec('env; set; export -p; cat /proc/self/environ')} [[reply: That is all.]]`, {
       deliver: { url: receiver.url },
@@ -112,9 +114,9 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     await rig.rows(`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and application_name like 'holdfast%'`);
     await talk('after', '[[reply: Still here.]]');
-  });
+  }
 
-  test('and clients who get it wrong', async () => {
+  async function misuse(): Promise<void> {
     const stranger = openServiceApi(front.url, `${secrets.adminKey}x`);
     const strange = await stranger.ask('GET', '/v1/sessions');
     expect(strange.status).toBe(401);
@@ -127,9 +129,19 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect((await api.ask('POST', '/v1/sessions/wrong/messages', { text: 'x' }, headers)).status).toBe(400);
     for (const path of ['/readyz', '/metrics', '/openapi.json', '/', '/v1/stats', '/v1/dead-letters', '/v1/deliveries'])
       expect((await api.ask('GET', path)).status).toBe(200);
-  });
+  }
 
-  test('write no secret into a log, a row, an answer, a request or a webhook (G31)', async () => {
+  // Each happens once: for whichever test comes first, which is any of them when it is tried again.
+  const lived = (): Promise<void> => (living ??= live());
+  const misused = (): Promise<void> => (misusing ??= misuse());
+
+  test('a service that has good and bad days', { timeout: 60_000 }, () => lived());
+
+  test('and clients who get it wrong', () => misused());
+
+  test('write no secret into a log, a row, an answer, a request or a webhook (G31)', { timeout: 60_000 }, async () => {
+    await lived();
+    await misused();
     const tables = await rig.rows<{ name: string }>(
       `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('holdfast', 'bullmq')`,
     );
@@ -162,7 +174,9 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(leaks).toEqual([]);
   });
 
-  test('show the password in the address of a receiver to nobody (G31)', async () => {
+  test('show the password in the address of a receiver to nobody (G31)', { timeout: 60_000 }, async () => {
+    await lived();
+    await misused();
     const errors = await rig.rows<{ text: string }>(
       `select last_error as text from holdfast.deliveries where last_error is not null
        union all select reason from holdfast.dead_letters union all select data::text from holdfast.events`,

@@ -3,8 +3,9 @@
 // next prompt.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { Message, ServiceApi } from './rig/service-api.ts';
 import { busyMachineMs, openServiceRig, queues, type ServiceRig } from './rig/service-rig.ts';
 
@@ -18,11 +19,12 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   let rig: ServiceRig;
   let api: ServiceApi;
 
-  beforeAll(async () => {
-    rig = await openServiceRig({ queue });
+  shareAmongTests(async (onEnd) => {
+    const opened = await openServiceRig({ queue });
+    onEnd(() => opened.close());
+    rig = opened;
     api = rig.apiOf(await rig.start('api,worker,scheduler'));
   });
-  afterAll(() => rig?.close());
 
   /** Asks for a command and returns the ids of the processes that it says it started, once it did. */
   async function runCommand(session: string, command: string): Promise<{ message: Message; processIds: number[] }> {
@@ -75,13 +77,15 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   });
 
   test('the next message works and is told of the abort, the one after it is not (G24)', async () => {
-    const next = await api.settled(await api.send('stop', { text: 'Go on. [[reply: On it.]]' }));
-    const later = await api.settled(await api.send('stop', { text: 'And? [[reply: Done.]]' }));
+    const { message } = await runCommand('told', 'echo $$ NOTE; (sleep 60 & echo $! NOTE; wait) & ');
+    await abort('told', message);
+    const next = await api.settled(await api.send('told', { text: 'Go on. [[reply: On it.]]' }));
+    const later = await api.settled(await api.send('told', { text: 'And? [[reply: Done.]]' }));
     expect([next, later]).toMatchObject([
       { status: 'answered', reply: 'On it.' },
       { status: 'answered', reply: 'Done.' },
     ]);
-    expect((await promptsOf('stop')).map((prompt) => prompt.includes(hint))).toEqual([false, true, false]);
+    expect((await promptsOf('told')).map((prompt) => prompt.includes(hint))).toEqual([false, true, false]);
   });
 
   test('a command that ignores TERM is killed after its grace (G24)', async () => {

@@ -1,7 +1,8 @@
 // Goal: in a whole service, a subagent is stopped in time whether or not a worker runs it, whoever waits holds no slot, and a wait ends
 // (G19, G24, G25). Method: few slots, long tasks, short deadlines; the times are those that the database noted.
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { ServiceApi } from './rig/service-api.ts';
 import { busyMachineMs, openServiceRig, queues, type ServiceRig } from './rig/service-rig.ts';
 
@@ -13,18 +14,17 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   let rig: ServiceRig;
   let api: ServiceApi;
 
-  beforeAll(async () => {
-    rig = await openServiceRig({
+  shareAmongTests(async (onEnd) => {
+    const opened = await openServiceRig({
       queue,
       config: {
         lanes: { main: 1, subagent: 1, cron: 1, batch: 1 },
         agents: { defaults: { subagents: { maxSpawnDepth: 2, announceDebounce: 0 } } },
       },
     });
+    onEnd(() => opened.close());
+    rig = opened;
     api = rig.apiOf(await rig.start('api,worker,scheduler'));
-  });
-  afterAll(async () => {
-    await rig?.close();
   });
 
   async function spawn(session: string, body: object): Promise<{ runId: string; childSessionKey: string }> {

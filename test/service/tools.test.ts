@@ -3,9 +3,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { isGroupAlive } from '../../src/tools/process-group.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { ServiceApi } from './rig/service-api.ts';
 import { openServiceRig, shortLease, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 
@@ -16,18 +17,19 @@ let front: RunningProcess;
 let worker: RunningProcess;
 let api: ServiceApi;
 
-beforeAll(async () => {
-  rig = await openServiceRig({
+shareAmongTests(async (onEnd) => {
+  const opened = await openServiceRig({
     queue: 'postgres',
     env: shortLease,
     config: { channels: { webhook: { url: 'http://127.0.0.1:9/' } } },
   });
+  onEnd(() => opened.close());
+  rig = opened;
   front = await rig.start('api,scheduler');
   worker = await rig.start('worker');
   api = rig.apiOf(front);
   mkdirSync(join(rig.dataDir, 'workspace', 'memory'), { recursive: true });
 });
-afterAll(() => rig?.close());
 
 /** Lets the model call a tool, and returns what it was given back. */
 async function call(session: string, tool: string, input: object): Promise<string> {

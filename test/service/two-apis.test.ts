@@ -1,6 +1,7 @@
 // Goal: an Idempotency-Key means one message, whichever process is asked, however often and however closely at once (G2). Method:
 // every key goes to two api processes several times in the same moment, some keys to workers that answer meanwhile.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { ServiceAnswer, ServiceApi } from './rig/service-api.ts';
 import { openServiceRig, queues, type ServiceRig } from './rig/service-rig.ts';
 
@@ -11,12 +12,13 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   let rig: ServiceRig;
   let apis: ServiceApi[];
 
-  beforeAll(async () => {
-    rig = await openServiceRig({ queue });
+  shareAmongTests(async (onEnd) => {
+    const opened = await openServiceRig({ queue });
+    onEnd(() => opened.close());
+    rig = opened;
     const processes = await Promise.all([rig.start('api,worker'), rig.start('api,worker')]);
     apis = processes.map((process) => rig.apiOf(process));
   });
-  afterAll(() => rig?.close());
 
   /** Posts to each process as often, all at once. */
   function postEverywhere(session: string, body: object, key: string): Promise<ServiceAnswer[]> {

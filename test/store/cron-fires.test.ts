@@ -1,17 +1,19 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { fireCrons } from '../../src/store/cron-fires.ts';
 import { readDueCrons } from '../../src/store/crons.ts';
 import { retireCrons } from '../../src/store/settle-fires.ts';
 import { fireDueCrons, giveNotices } from '../../workers/schedule-crons.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { again, configWith, fireAll, makeCron, schedulerParts, settleAll } from './cron-rig.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
-beforeAll(async () => {
-  rig = await createStoreRig();
+shareAmongTests(async (onEnd) => {
+  const made = await createStoreRig();
+  rig = made;
+  onEnd(() => made.drop());
 });
-afterAll(() => rig.drop());
 afterEach(() => rig.database.views.query('update holdfast.crons set is_enabled = false'));
 
 const everySecond = { schedule: { kind: 'every', everyMs: 1000 }, payload: { kind: 'agentTurn', message: 'Tick.' } };
@@ -182,15 +184,15 @@ describe('system events', () => {
   });
 
   test('drop the oldest over the cap of twenty', async () => {
-    const session = await rig.rows(`select id from holdfast.sessions where key = 'agent:main:quiet'`);
-    const sessionId = session[0]?.['id'];
+    const sessionId = await rig.session();
+    const [session] = await rig.rows('select key from holdfast.sessions where id = $1', [sessionId]);
     await rig.database.views.query(
       `insert into holdfast.system_events (id, session_id, text) select gen_random_uuid(), $1, 'line ' || n from generate_series(1, 25) n`,
       [sessionId],
     );
     await makeCron(
       rig.database,
-      { ...reminder, payload: { kind: 'systemEvent', text: 'last' }, target: 'session:quiet' },
+      { ...reminder, payload: { kind: 'systemEvent', text: 'last' }, target: `session:${session?.['key']}` },
       { dueAgoMs: 1000 },
     );
     await fireAll(schedulerParts(rig.database));

@@ -1,16 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { trimPolls } from '../../src/store/heartbeats.ts';
 import { trimFires } from '../../src/store/settle-fires.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { makeCron } from './cron-rig.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
 const DAY_MS = 86_400_000;
 
 let rig: StoreRig;
-beforeAll(async () => {
-  rig = await createStoreRig();
+shareAmongTests(async (onEnd) => {
+  const made = await createStoreRig();
+  rig = made;
+  onEnd(() => made.drop());
 });
-afterAll(() => rig.drop());
 
 test('fires of a month ago are forgotten, unless they still run', async () => {
   const cron = await makeCron(rig.database, {

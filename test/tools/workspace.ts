@@ -1,10 +1,11 @@
 // Builders for tool tests: a workspace on the real file system with an outside next to it, and calls in it.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createReadStream } from 'node:fs';
+import { closeSync, createReadStream, existsSync, openSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
 import type { ToolCall, ToolOutcome } from '../../src/tools/tool.ts';
 
 export interface Workspace {
@@ -61,5 +62,9 @@ export function createLifeline(dir: string, name = 'lifeline'): Lifeline {
   execFileSync('mkfifo', [path]);
   const reader = createReadStream(path);
   reader.resume();
+  // A process that ended before it held the pipe leaves a reader that waits for it, and with that a thread of all file access.
+  onTestFinished(() => {
+    if (existsSync(path)) closeSync(openSync(path, 'r+'));
+  });
   return { hold: `exec 9>'${path}'`, held: once(reader, 'open'), gone: once(reader, 'end') };
 }

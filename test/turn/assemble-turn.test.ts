@@ -1,10 +1,11 @@
 // What the model is sent and what is kept of it: workspace, skills, chat, notes, and every setting that speaks in a prompt.
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { agentOf } from '../../src/config.ts';
 import type { InboundMessage } from '../../src/core/inbound.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 interface Received {
@@ -16,13 +17,14 @@ let database: Awaited<ReturnType<typeof withTestDatabase>>;
 let rig: TurnRig;
 
 const closers: (() => Promise<void>)[] = [];
-beforeAll(async () => {
-  database = await withTestDatabase();
+shareAmongTests(async (onEnd) => {
+  const made = await withTestDatabase();
+  onEnd(() => made.drop());
+  database = made;
 });
 afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close();
 });
-afterAll(() => database.drop());
 
 /** A rig with these settings, and its workspace with these files. */
 async function arrange(settings: object = {}, files: Record<string, string> = {}): Promise<void> {

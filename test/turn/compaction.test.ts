@@ -2,14 +2,16 @@
 // angle brackets tell the scripted model what to do when it is asked for a summary.
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { REFRESH_TITLE } from '../../src/core/compaction/post-compaction.ts';
 import { COMPACTION_REQUEST } from '../../src/core/compaction/summary-request.ts';
 import { SUMMARY_START } from '../../src/core/compaction/summary-text.ts';
+import type { MessageId } from '../../src/core/ids.ts';
 import { abortSession } from '../../src/store/control.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { deriveRequest } from '../../src/turn/derive-request.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { longText, seedHistory } from './seed-history.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
@@ -97,18 +99,30 @@ async function replyOf(rig: TurnRig, messageId: string): Promise<Record<string, 
 }
 
 describe('a history of 180,000 tokens', () => {
+  const said = `What about it?\n\n  [[reply: Done.]]`;
   let rig: TurnRig;
-  beforeAll(async () => {
+  let condensing: Promise<MessageId> | undefined;
+  shareAmongTests(async () => {
     rig = await rigOf({});
+    condensing = undefined;
   });
 
-  test('is condensed with exactly one more model call, and the newest message stays verbatim', async () => {
+  async function condense(): Promise<MessageId> {
     await seedHistory(rig, 'long', { turns: 100, tokens: 182_000, first: 'Order ABC-123 is urgent. ' });
     const worker = rig.worker();
-    const said = `What about it?\n\n  [[reply: Done.]]`;
     const message = await rig.send('long', said);
     await worker.run('long');
     worker.stop();
+    return message;
+  }
+
+  /** The message at which the session `long` was condensed: by whichever test comes first, which is any of them when it is tried again. */
+  function condensed(): Promise<MessageId> {
+    return (condensing ??= condense());
+  }
+
+  test('is condensed with exactly one more model call, and the newest message stays verbatim', async () => {
+    const message = await condensed();
     expect(await replyOf(rig, message)).toMatchObject({ status: 'answered', reply: 'Done.' });
     const requests = requestsOf(rig, 'long');
     expect(requests.map(({ isSummary }) => isSummary)).toEqual([true, false]);
@@ -124,6 +138,7 @@ describe('a history of 180,000 tokens', () => {
   });
 
   test('keeps its rows, and its call is recorded, charged and derivable (G15, G16)', async () => {
+    await condensed();
     const entries = await entriesOf(rig, 'long');
     expect(entries).toHaveLength(203);
     expect(entries.filter(({ kind }) => kind === 'summary')).toHaveLength(1);
@@ -150,6 +165,7 @@ describe('a history of 180,000 tokens', () => {
   });
 
   test('is not condensed again by the next message, which is told the rules of the workspace', async () => {
+    await condensed();
     const worker = rig.worker();
     await rig.send('long', 'And now? [[reply: Fine.]]');
     await worker.run('long');
@@ -182,7 +198,7 @@ describe('a history of 180,000 tokens', () => {
 
 describe('in a small window', () => {
   let rig: TurnRig;
-  beforeAll(async () => {
+  shareAmongTests(async () => {
     rig = await rigOf({ ...small, timeoutSeconds: 30 });
   });
 

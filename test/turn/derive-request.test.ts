@@ -1,7 +1,7 @@
 // Goal: whoever asks for the request of a call is given what was sent, byte for byte, whatever has become of its session since, and told
 // whose words it is made of. Method: conversations with everything that changes a view, and a model server that keeps what it
 // received; each request is derived again at the end.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { MessageId } from '../../src/core/ids.ts';
 import type { InboundMessage } from '../../src/core/inbound.ts';
 import type { RequestPart } from '../../src/core/request-parts.ts';
@@ -9,6 +9,7 @@ import { retryTurn } from '../../src/store/control.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { deriveRequest, type DerivedRequest } from '../../src/turn/derive-request.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 const long: Tool = {
@@ -38,19 +39,16 @@ const settings = {
   },
 };
 
-let database: Awaited<ReturnType<typeof withTestDatabase>>;
 let rig: TurnRig;
 let worker: ReturnType<TurnRig['worker']>;
 
-beforeAll(async () => {
-  database = await withTestDatabase();
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
   rig = await createTurnRig(database.url, { tools: [long], settings });
   worker = rig.worker();
-});
-afterAll(async () => {
-  worker.stop();
-  await rig.close();
-  await database.drop();
+  const made = rig;
+  onEnd(() => made.close());
 });
 
 async function say(name: string, text: string, more: Partial<InboundMessage> = {}): Promise<MessageId> {

@@ -2,7 +2,6 @@
 import type { SessionId } from '../../src/core/ids.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { createSessionTools } from '../../src/tools/session-tools.ts';
-import { runTurn, type TurnOutcome } from '../../src/turn/run-turn.ts';
 import { createWake } from '../../src/wake.ts';
 import type { Ring } from '../../jobs/index.ts';
 import { createSessionsPort } from '../../workers/sessions-port.ts';
@@ -43,8 +42,7 @@ export async function createFamilyRig(databaseUrl: string, settings: object = {}
   });
 
   function worker() {
-    const one = rig.worker({ tools: [...createSessionTools(port), ...tools] });
-    return { ...one, runSession: (id: SessionId): Promise<TurnOutcome> => runTurn(one.context, id) };
+    return rig.worker({ tools: [...createSessionTools(port), ...tools] });
   }
 
   /** All runs, in the order in which they were spawned. */

@@ -1,5 +1,5 @@
 // Turns that a plugin's harness answers: chosen when the turn is opened, committed by the same journal, never begun again by another.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { HarnessAnswer, HarnessAttempt } from '../../src/plugins/harness.ts';
 import { PluginError } from '../../src/plugins/plugin-error.ts';
 import { withoutPlugins } from '../../src/plugins/plugins.ts';
@@ -7,6 +7,7 @@ import { readHarness } from '../../src/plugins/read-harness.ts';
 import { createLogger } from '../../src/logger.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 let database: Awaited<ReturnType<typeof withTestDatabase>>;
@@ -26,8 +27,10 @@ const plugin = readHarness('/p.ts', {
 const { plugins } = pluginsWith([], { harnesses: [plugin] });
 const none = withoutPlugins(createLogger({ level: 'silent', format: 'json', name: 'test' }));
 
-beforeAll(async () => {
-  database = await withTestDatabase();
+shareAmongTests(async (onEnd) => {
+  const fresh = await withTestDatabase();
+  onEnd(() => fresh.drop());
+  database = fresh;
   rig = await createTurnRig(database.url, {
     plugins,
     tools: [
@@ -42,10 +45,8 @@ beforeAll(async () => {
       },
     ],
   });
-});
-afterAll(async () => {
-  await rig.close();
-  await database.drop();
+  const made = rig;
+  onEnd(() => made.close());
 });
 
 async function play(name: string, text: string, more: { model?: string; worker?: ReturnType<TurnRig['worker']> } = {}) {

@@ -1,10 +1,10 @@
 // Polls that do not go as usual, on a real database with a real worker: a message that reaches one, one that uses tools, one that fails.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Tool } from '../../src/tools/tool.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
-let database: Awaited<ReturnType<typeof withTestDatabase>>;
 let rig: TurnRig;
 let entered: PromiseWithResolvers<void>;
 let gate: PromiseWithResolvers<void>;
@@ -20,13 +20,12 @@ const hold: Tool = {
   },
 };
 
-beforeAll(async () => {
-  database = await withTestDatabase();
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
   rig = await createTurnRig(database.url, { tools: [hold] });
-});
-afterAll(async () => {
-  await rig.close();
-  await database.drop();
+  const made = rig;
+  onEnd(() => made.close());
 });
 
 /** A poll in the inbox of a session, with its row. */

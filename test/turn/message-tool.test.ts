@@ -1,31 +1,30 @@
 // The message tool in real turns: what it sends is in the outbox before the turn ends, once per call, where it may go, and the reply does
 // not say it again (G21, G30).
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';
 import { createLogger } from '../../src/logger.ts';
 import { createMessageTool } from '../../src/tools/message-tool.ts';
 import type { ToolCall } from '../../src/tools/tool.ts';
 import { createToolPorts } from '../../workers/tool-ports.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { aToolCall } from '../tools/workspace.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
-let database: Awaited<ReturnType<typeof withTestDatabase>>;
 let rig: TurnRig;
 const rings: unknown[] = [];
 const calls: ToolCall[] = [];
 
-beforeAll(async () => {
-  database = await withTestDatabase();
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
   const settings = {
     channels: { webhook: { url: 'http://127.0.0.1:9/hook' }, telegram: {}, signal: {}, matrix: { enabled: false } },
     tools: { message: { channels: ['signal', 'matrix'] } },
   };
   rig = await createTurnRig(database.url, { settings });
-});
-afterAll(async () => {
-  await rig.close();
-  await database.drop();
+  const made = rig;
+  onEnd(() => made.close());
 });
 
 function messageTool() {

@@ -2,9 +2,10 @@
 // breakpoint of an earlier request, at most twenty blocks before one of this request, and that are the same to the last character.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Tool } from '../../src/tools/tool.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 const lookup: Tool = {
@@ -19,16 +20,14 @@ const lookup: Tool = {
     Promise.resolve({ content: `${(input as { key: string }).key}: ${'a fact '.repeat(20)}`, isError: false }),
 };
 
-let database: Awaited<ReturnType<typeof withTestDatabase>>;
 let rig: TurnRig;
 
-beforeAll(async () => {
-  database = await withTestDatabase();
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
   rig = await createTurnRig(database.url, { tools: [lookup] });
-});
-afterAll(async () => {
-  await rig.close();
-  await database.drop();
+  const made = rig;
+  onEnd(() => made.close());
 });
 
 interface TurnUsage {

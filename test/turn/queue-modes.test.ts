@@ -1,11 +1,11 @@
 // What messages do that find their session busy, mode by mode, on a real database with a real worker. The turn is held up inside a
 // tool; what arrives then is looked at once the tool goes on.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { Tool } from '../../src/tools/tool.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
-let database: Awaited<ReturnType<typeof withTestDatabase>>;
 let rig: TurnRig;
 let entered: PromiseWithResolvers<void>;
 let gate: PromiseWithResolvers<void>;
@@ -39,13 +39,12 @@ const once: Tool = {
   },
 };
 
-beforeAll(async () => {
-  database = await withTestDatabase();
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
   rig = await createTurnRig(database.url, { tools: [hold, once] });
-});
-afterAll(async () => {
-  await rig.close();
-  await database.drop();
+  const made = rig;
+  onEnd(() => made.close());
 });
 beforeEach(() => {
   entered = Promise.withResolvers();

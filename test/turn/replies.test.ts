@@ -1,19 +1,18 @@
 // What leaves of an answer: reasoning and tags are taken out of the reply and of what is shown while it comes, and stay in the transcript.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
-let database: Awaited<ReturnType<typeof withTestDatabase>>;
 let rig: TurnRig;
 
-beforeAll(async () => {
-  database = await withTestDatabase();
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
   const settings = { reasoning: { enabled: true }, channels: { webhook: { url: 'http://127.0.0.1:9/hook' } } };
   rig = await createTurnRig(database.url, { settings });
-});
-afterAll(async () => {
-  await rig.close();
-  await database.drop();
+  const made = rig;
+  onEnd(() => made.close());
 });
 
 /** Runs a turn; answers the payload of its delivery, null for none, and the text of its last entry. */

@@ -1,19 +1,18 @@
 // Sessions that begin anew by themselves, because the configuration says so (G15): the old transcript stays and is linked, everybody who
 // watches is told why, and neither heartbeats nor the time alone do it.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
-let database: Awaited<ReturnType<typeof withTestDatabase>>;
 let rig: TurnRig;
 
-beforeAll(async () => {
-  database = await withTestDatabase();
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
   rig = await createTurnRig(database.url, { settings: { session: { reset: { mode: 'idle', idleMinutes: 60 } } } });
-});
-afterAll(async () => {
-  await rig.close();
-  await database.drop();
+  const made = rig;
+  onEnd(() => made.close());
 });
 
 async function play(name: string, text: string, kind: 'message' | 'heartbeat' = 'message'): Promise<void> {

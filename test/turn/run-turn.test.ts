@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Tool } from '../../src/tools/tool.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 /** A tool that counts its runs by argument, and may be made to wait. */
@@ -42,18 +43,18 @@ function countingTool(name: string, isIdempotent: boolean) {
   };
 }
 
-let database: Awaited<ReturnType<typeof withTestDatabase>>;
 let rig: TurnRig;
-const effect = countingTool('effect', false);
-const lookup = countingTool('lookup', true);
+let effect: ReturnType<typeof countingTool>;
+let lookup: ReturnType<typeof countingTool>;
 
-beforeAll(async () => {
-  database = await withTestDatabase();
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
+  effect = countingTool('effect', false);
+  lookup = countingTool('lookup', true);
   rig = await createTurnRig(database.url, { tools: [effect.tool, lookup.tool], leaseMs: 1_000 });
-});
-afterAll(async () => {
-  await rig.close();
-  await database.drop();
+  const made = rig;
+  onEnd(() => made.close());
 });
 
 /** The messages of the last request that the model received for a session. */

@@ -1,15 +1,16 @@
 // What agents see of other sessions and say to them, on a real database with real turns.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createFamilyRig, spawnCall, type FamilyRig } from './family-rig.ts';
 
-let database: Awaited<ReturnType<typeof withTestDatabase>>;
 let rig: FamilyRig;
 let worker: ReturnType<FamilyRig['worker']>;
 
-beforeAll(async () => {
-  database = await withTestDatabase();
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
   rig = await createFamilyRig(database.url, {
     tools: { sessions: { visibility: 'agent' } },
     session: { agentToAgent: { maxPingPongTurns: 2 } },
@@ -17,12 +18,8 @@ beforeAll(async () => {
     agents: { defaults: { subagents: { allowAgents: ['helper'] } }, list: [{ id: 'main' }, { id: 'helper' }] },
   });
   worker = rig.worker();
-});
-
-afterAll(async () => {
-  worker?.stop();
-  await rig?.close();
-  await database?.drop();
+  const made = rig;
+  onEnd(() => made.close());
 });
 
 /** What the tools of the last request of a session answered, as text. */

@@ -1,5 +1,6 @@
 // What turns recall: from memory where it is there, else from the database, and never the wrong thing.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
 import { openDatabase, type Database } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { SnapshotCache, snapshotOf } from '../../src/turn/snapshot-cache.ts';
@@ -30,7 +31,7 @@ test('what a worker has kept costs no round trip', async () => {
 });
 
 test('what another worker has stored is read once, byte for byte', async () => {
-  const { sha256, content } = snapshotOf({ b: 'ü', a: [1, null] });
+  const { sha256, content } = snapshotOf({ b: 'ü', a: [1, null], c: newId<string>() });
   await database.views.query('insert into holdfast.snapshots (sha256, content) values ($1, $2)', [sha256, content]);
   const cache = new SnapshotCache();
   const [value] = (await cache.recall(database, [sha256, '0'.repeat(64)])).values();

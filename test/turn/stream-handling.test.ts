@@ -1,13 +1,14 @@
 // What a turn does with answers that are not as they should be, and what it tells of its model calls.
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Tool, ToolOutcome } from '../../src/tools/tool.ts';
 import { deriveRequest } from '../../src/turn/derive-request.ts';
 import { HookTable } from '../../src/plugins/hook-table.ts';
 import { Plugins } from '../../src/plugins/plugins.ts';
 import { createLogger } from '../../src/logger.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 const ran: string[] = [];
@@ -35,8 +36,11 @@ let database: Awaited<ReturnType<typeof withTestDatabase>>;
 let rig: TurnRig;
 let worker: ReturnType<TurnRig['worker']>;
 
-beforeAll(async () => {
-  database = await withTestDatabase();
+shareAmongTests(async (onEnd) => {
+  ran.length = 0;
+  const fresh = await withTestDatabase();
+  onEnd(() => fresh.drop());
+  database = fresh;
   rig = await createTurnRig(database.url, {
     tools,
     leaseMs: 1_000,
@@ -47,11 +51,8 @@ beforeAll(async () => {
     },
   });
   worker = rig.worker();
-});
-afterAll(async () => {
-  worker.stop();
-  await rig.close();
-  await database.drop();
+  const made = rig;
+  onEnd(() => made.close());
 });
 
 interface Ended {
@@ -285,12 +286,11 @@ describe('what is told of a call', () => {
     const other = await createTurnRig(database.url, {
       settings: { diagnostics: { payloadLog: { enabled: true, path: 'blocked' } } },
     });
+    onTestFinished(() => other.close());
     await mkdir(join(other.config.runtime.dataDir, 'blocked'));
     const own = other.worker();
     await other.send('unlogged', 'hello');
     expect(await own.run('unlogged')).toMatchObject({ kind: 'ended' });
-    own.stop();
-    await other.close();
   });
 });
 
@@ -301,6 +301,7 @@ test('answers may come as one body, however long they take, and their requests a
       models: { providers: { anthropic: { streaming: false } } },
     },
   });
+  onTestFinished(() => whole.close());
   const own = whole.worker();
   await whole.send('whole', '[[delay: 1500]] [[reply: in one piece]]');
   await own.run('whole');
@@ -309,8 +310,6 @@ test('answers may come as one body, however long they take, and their requests a
   expect(whole.scripted.requests.map(({ body }) => (body as { stream: boolean }).stream)).toEqual([false]);
   const derived = await deriveRequest(rig.database, { turnId: turn.id, callNo: 1, defaultThinking: () => 'off' });
   expect(derived).toMatchObject({ matches: true, request: { stream: false } });
-  own.stop();
-  await whole.close();
 });
 
 test('texts of plugins are replaced in requests, also when they are derived, and in answers with their deltas', async () => {

@@ -1,6 +1,6 @@
 // Subagents from their spawning to their announcement, on a real database with real turns: what is announced when, to whom, and how it
 // reaches a parent that is busy.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { abortSession } from '../../src/store/control.ts';
@@ -8,11 +8,11 @@ import { endOverdue, endStalled } from '../../src/store/end-overdue.ts';
 import { killRun } from '../../src/store/subagents.ts';
 import type { Tool, ToolCall } from '../../src/tools/tool.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createFamilyRig, spawnCall, type FamilyRig } from './family-rig.ts';
 
 const MODES = { mode: 'collect', byChannel: {} };
 
-let database: Awaited<ReturnType<typeof withTestDatabase>>;
 let rig: FamilyRig;
 let entered: PromiseWithResolvers<void>;
 let gate: PromiseWithResolvers<void>;
@@ -32,8 +32,9 @@ const hold: Tool = {
   },
 };
 
-beforeAll(async () => {
-  database = await withTestDatabase();
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
   rig = await createFamilyRig(
     database.url,
     {
@@ -47,11 +48,8 @@ beforeAll(async () => {
     },
     [hold],
   );
-});
-
-afterAll(async () => {
-  await rig?.close();
-  await database?.drop();
+  const made = rig;
+  onEnd(() => made.close());
 });
 
 beforeEach(() => {

@@ -1,6 +1,6 @@
 // Turns whose model a plugin serves: asked, resumed by another worker and derived again like any other, and refused where nobody serves
 // the provider.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { deriveRequest } from '../../src/turn/derive-request.ts';
 import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
 import { textOf } from '../../src/core/content.ts';
@@ -9,6 +9,7 @@ import { readTransport } from '../../src/plugins/read-transport.ts';
 import { writeBody } from '../../src/model/write-body.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 const asked: TransportCall[] = [];
@@ -32,12 +33,12 @@ const transport = readTransport('/p.ts', {
   },
 });
 
-let database: Awaited<ReturnType<typeof withTestDatabase>>;
 let rig: TurnRig;
 const models: string[] = [];
 
-beforeAll(async () => {
-  database = await withTestDatabase();
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
   const { plugins } = pluginsWith([['llm_input', (event) => void told.push(event)]], { transports: [transport] });
   rig = await createTurnRig(database.url, {
     plugins,
@@ -53,10 +54,8 @@ beforeAll(async () => {
       },
     ],
   });
-});
-afterAll(async () => {
-  await rig.close();
-  await database.drop();
+  const made = rig;
+  onEnd(() => made.close());
 });
 
 async function turnOf(name: string) {

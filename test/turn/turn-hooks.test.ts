@@ -1,24 +1,25 @@
 // Plugins in turns, judged by the requests that a model server received and by what is stored.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ModelMessage } from '../../src/core/model-request.ts';
 import type { HookHandlers, LlmInputEvent } from '../../src/plugins/plugin-api.ts';
 import { deriveRequest } from '../../src/turn/derive-request.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 let database: Awaited<ReturnType<typeof withTestDatabase>>;
 let rig: TurnRig;
 
-beforeAll(async () => {
-  database = await withTestDatabase();
+shareAmongTests(async (onEnd) => {
+  const fresh = await withTestDatabase();
+  onEnd(() => fresh.drop());
+  database = fresh;
   rig = await createTurnRig(database.url);
-});
-afterAll(async () => {
-  await rig.close();
-  await database.drop();
+  const made = rig;
+  onEnd(() => made.close());
 });
 
 interface Received {

@@ -2,31 +2,30 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';
 import type { ModelMessage } from '../../src/core/model-request.ts';
 import { deriveRequest } from '../../src/turn/derive-request.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 const REMOVED = '[image data removed - already processed by model]';
 
-let database: Awaited<ReturnType<typeof withTestDatabase>>;
 let rig: TurnRig;
 let workspace: string;
 let media: string;
 
-beforeAll(async () => {
-  database = await withTestDatabase();
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
   rig = await createTurnRig(database.url);
   workspace = rig.config.workspace.path;
   media = join(rig.config.runtime.dataDir, 'media');
   await Promise.all([mkdir(workspace, { recursive: true }), mkdir(media, { recursive: true })]);
-});
-afterAll(async () => {
-  await rig.close();
-  await database.drop();
+  const made = rig;
+  onEnd(() => made.close());
 });
 
 /** Writes a picture of that width, which tells it from others; answers with its base64. */

@@ -52,6 +52,8 @@ export async function createTurnRig(
   });
   const ensure = createEnsureSession(database);
   const accept = createAccept(database);
+  const stops: (() => void)[] = [];
+  let isClosed = false;
 
   /** The id of a session, which is made if need be. */
   function sessionOf(name: string): Promise<SessionId> {
@@ -116,12 +118,25 @@ export async function createTurnRig(
       owner: newId<string>(),
       isDraining: more.isDraining ?? (() => false),
     });
+    const stop = (): void => context.locks.stop();
+    stops.push(stop);
     context.locks.start();
     return {
       context,
-      run: async (name: string): Promise<TurnOutcome> => runTurn(context, await sessionOf(name)),
-      stop: () => context.locks.stop(),
+      run: (name: string): Promise<TurnOutcome> => untilClosed(async () => runTurn(context, await sessionOf(name))),
+      runSession: (id: SessionId): Promise<TurnOutcome> => untilClosed(() => runTurn(context, id)),
+      stop,
     };
+  }
+
+  /** A turn that a test has left running when it failed is broken off by the end of the rig: nobody is told, for nobody waits. */
+  async function untilClosed(run: () => Promise<TurnOutcome>): Promise<TurnOutcome> {
+    try {
+      return await run();
+    } catch (error) {
+      if (isClosed) return new Promise(() => undefined);
+      throw error;
+    }
   }
 
   /** Rows of a query, for asserting. */
@@ -137,7 +152,10 @@ export async function createTurnRig(
     send,
     worker,
     rows,
+    /** Ends all of it, also the workers of tests that failed before they stopped them. */
     async close() {
+      isClosed = true;
+      for (const stop of stops) stop();
       await scripted.close();
       await database.close();
       await rm(dataDir, { recursive: true, force: true });

@@ -1,11 +1,12 @@
 // The `cron` tool over a real database: what an agent may do with crons, and what it may not.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Ring } from '../../jobs/index.ts';
 import { newId } from '../../src/ids.ts';
 import { CRONS_PER_AGENT_MAX } from '../../src/store/crons.ts';
 import { createCronTool } from '../../src/tools/cron-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { createCronPort } from '../../workers/cron-port.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { configWith, fireAll, makeCron, schedulerParts } from '../store/cron-rig.ts';
 import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
 
@@ -13,8 +14,10 @@ let rig: StoreRig;
 let tool: Tool;
 const rings: Ring[] = [];
 
-beforeAll(async () => {
-  rig = await createStoreRig();
+shareAmongTests(async (onEnd) => {
+  const made = await createStoreRig();
+  onEnd(() => made.drop());
+  rig = made;
   const port = createCronPort({
     config: configWith(),
     database: rig.database,
@@ -22,7 +25,6 @@ beforeAll(async () => {
   });
   tool = createCronTool(port);
 });
-afterAll(() => rig.drop());
 
 async function call(input: object, more: { sessionKey?: string; idempotencyKey?: string } = {}) {
   const outcome = await tool.run(input, {
@@ -121,13 +123,13 @@ describe('it cannot', () => {
   });
 
   test('make more than it may have', async () => {
+    onTestFinished(() => void rig.database.views.query(`delete from holdfast.crons where name like 'n%'`));
     await rig.database.views.query(
       `insert into holdfast.crons (id, name, agent_id, origin, schedule, target, payload)
        select gen_random_uuid(), 'n' || n, 'main', 'agent', '{}', 'main', '{}' from generate_series(1, $1) n`,
       [CRONS_PER_AGENT_MAX],
     );
     expect((await call({ action: 'add', job: reminder })).text).toContain('as many crons as you may have');
-    await rig.database.views.query(`delete from holdfast.crons where name like 'n%'`);
   });
 });
 

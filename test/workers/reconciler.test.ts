@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Doorbell, Ring } from '../../jobs/index.ts';
 import { createLogger } from '../../src/logger.ts';
 import { countRings, takeFadedRings } from '../../src/store/reconcile.ts';
@@ -26,7 +26,7 @@ function reconcilerOf(
   doorbell: Doorbell,
   more: { stillWaiting?: () => Promise<Set<string>>; reconcileMs?: number } = {},
 ) {
-  return new Reconciler({
+  const reconciler = new Reconciler({
     database: rig.database,
     doorbell,
     logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
@@ -34,6 +34,9 @@ function reconcilerOf(
     modes: { mode: 'collect', byChannel: {} },
     stillWaiting: more.stillWaiting ?? (() => Promise.resolve(new Set())),
   });
+  // It would count the rings of later tests.
+  onTestFinished(() => reconciler.stop());
+  return reconciler;
 }
 
 test('a session whose ring was lost is rung again, under a new number (G22)', async () => {

@@ -18,7 +18,7 @@ import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
 let rig: StoreRig;
 let dir: string;
 let server: Server;
-let served = 'one';
+let served: string;
 
 beforeAll(async () => {
   rig = await createStoreRig();
@@ -32,6 +32,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 beforeEach(async () => {
+  served = 'one';
   await rig.database.views.query('delete from holdfast.heartbeats');
   await rig.database.views.query('delete from holdfast.heartbeat_states');
   await settleSessions();
@@ -285,8 +286,7 @@ test('what this scheduler took and was not told of is made by its next round', a
 });
 
 test('a thousand idle agents with a gate that does not change ask no model', async () => {
-  const workspace = join(dir, 'fleet');
-  await mkdir(workspace);
+  const workspace = await mkdtemp(join(dir, 'fleet-'));
   const list = Array.from({ length: 1000 }, (_, n) => ({ id: `idle-${n}`, workspace }));
   const settings = { agents: { defaults: { heartbeat: { every: '1m', when: { file: 'state' } } }, list } };
   await writeFile(join(workspace, 'holdfast.json'), JSON.stringify(settings));

@@ -1,24 +1,26 @@
 // Goal: whatever is due is fired in time and once, by any number of schedulers, and a scheduler that stops leaves nothing running.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { Config } from '../../src/config.ts';
 import { findCron, readConfigCrons } from '../../src/store/crons.ts';
 import { editCron } from '../../src/store/manage-crons.ts';
 import { reconcileConfigCrons } from '../../workers/config-crons.ts';
 import { Scheduler } from '../../workers/scheduler.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { again, configWith, makeCron, schedulerParts } from '../store/cron-rig.ts';
 import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
 
 let rig: StoreRig;
 const running: Scheduler[] = [];
 
-beforeAll(async () => {
-  rig = await createStoreRig();
+shareAmongTests(async (onEnd) => {
+  const made = await createStoreRig();
+  rig = made;
+  onEnd(() => made.drop());
 });
 afterEach(async () => {
   await Promise.all(running.splice(0).map((scheduler) => scheduler.stop()));
   await rig.database.views.query('update holdfast.crons set is_enabled = false');
 });
-afterAll(() => rig.drop());
 
 function startScheduler(config: Config = configWith()): Scheduler {
   const { database, doorbell, logger } = schedulerParts(rig.database, config);

@@ -2,10 +2,10 @@
 // received: what the model was sent is read there and nowhere else.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll } from 'vitest';
 import { waitUntil } from '../../crash/rig/wait-until.ts';
 import type { Message, ServiceApi } from '../../service/rig/service-api.ts';
 import { openServiceRig, type RunningProcess, type ServiceRig } from '../../service/rig/service-rig.ts';
+import { shareAmongTests } from '../../servers/share-among-tests.ts';
 import { receivedRequest, type ReceivedRequest } from './received-request.ts';
 
 export interface ServiceOptions {
@@ -45,21 +45,20 @@ export interface Service {
 }
 
 const runsWithinMs = 15_000;
+/** Of all services of a file: a log that outlives one of them names each session once. */
+let sessions = 0;
 
-/** Holds the service from the first test on. */
+/** Holds the service from the first test on; a test that is tried again has a new one. */
 export function useService(options: ServiceOptions = {}): { service: Service } {
   const holder = {} as { service: Service };
-  let rig: ServiceRig | undefined;
-  beforeAll(async () => {
-    rig = await openServiceRig({
+  shareAmongTests(async (onEnd) => {
+    const rig = await openServiceRig({
       queue: 'postgres',
       config: { plugins: [], ...options.config },
       ...(options.env && { env: options.env }),
     });
+    onEnd(() => rig.close());
     holder.service = await startService(rig, options.files ?? {});
-  });
-  afterAll(async () => {
-    await rig?.close();
   });
   return holder;
 }
@@ -75,7 +74,6 @@ async function startService(rig: ServiceRig, files: Record<string, string>): Pro
   for (const [path, content] of Object.entries(files)) writeFile(path, content);
   const process = await rig.start('api,worker,scheduler');
   const api = rig.apiOf(process);
-  let sessions = 0;
   const say = async (session: string, message: string | object): Promise<Said> => {
     const sent = await api.send(session, typeof message === 'string' ? { text: message } : message);
     const settled = await api.settled(sent);

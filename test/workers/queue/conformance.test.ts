@@ -2,16 +2,18 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { ShutdownReason } from '../../../workers/queue/start-lane-worker.ts';
+import { shareAmongTests } from '../../servers/share-among-tests.ts';
 import { gate, newSession, openQueueRig, pending, ring, Seen } from './queue-rig.ts';
 import { queueServers, type QueueServer } from './queue-server.ts';
 
 describe.each(queueServers())('the queue in $name', ({ start }) => {
   let server: QueueServer;
-  beforeAll(async () => {
-    server = await start();
-    return () => server.stop();
+  shareAmongTests(async (onEnd) => {
+    const started = await start();
+    server = started;
+    onEnd(() => started.stop());
   });
   beforeEach(async () => {
     await openQueueRig(server);
@@ -155,6 +157,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
       server.redisUrl ?? '',
     ];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(() => void child.kill('SIGKILL'));
     const exited = once(child, 'exit');
     const lines = createInterface({ input: child.stdout });
     const sessionId = newSession();
@@ -252,6 +255,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     const rig = await openQueueRig(server, 500);
     await rig.doorbell.ring([ring()]);
     const release = await server.hang();
+    onTestFinished(release);
     const startedAtMs = performance.now();
     await Promise.all(Array.from({ length: 50 }, () => rig.doorbell.ring([ring()])));
     expect(performance.now() - startedAtMs).toBeLessThan(1_500);

@@ -86,6 +86,7 @@ test('a ring that is heard between a look and its answer is not slept through', 
   const there = await openQueueRig({ databaseUrl: proxy.urlFor(database.url) });
   const here = await openQueueRig({ databaseUrl: database.url });
   await admin.query('listen bullmq_jobs');
+  onTestFinished(() => void admin.query('unlisten bullmq_jobs'));
   const heard = Promise.withResolvers<void>();
   admin.once('notification', () => heard.resolve());
   const held = proxy.arm({
@@ -105,7 +106,6 @@ test('a ring that is heard between a look and its answer is not slept through', 
   await held.reached;
   await seen.count(1);
   expect(tags).not.toContain('queue: poll');
-  await admin.query('unlisten bullmq_jobs');
 });
 
 test('a job whose notification was lost is found by the poll', async () => {
