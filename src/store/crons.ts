@@ -63,7 +63,7 @@ insert into holdfast.crons (id, name, agent_id, origin, schedule, target, payloa
   is_enabled, next_slot_at, due_at, cause_key)
 select $1, $2, $3, $4, $5::json, $6, $7::json, $8, $9, $10::json, $11, $12, $13::timestamptz, $14::timestamptz, $15
 where (select count(*) from holdfast.crons c where c.agent_id = $3) < ${CRONS_PER_AGENT_MAX}
-on conflict (cause_key) do nothing
+on conflict do nothing
 returning ${COLUMNS}`,
     [
       cron.id,

@@ -193,7 +193,8 @@ describe('the workspace', () => {
     expect(promptOf(first)).toMatch(/^\[Bootstrap pending\]\n[^]*\n\nhello$/);
     expect(promptOf(await say(name, 'tick', {}, 'cron'))).toBe('tick');
     await rm(join(workspaceDir(), 'BOOTSTRAP.md'));
-    expect(promptOf(await say(name, 'again'))).toBe('again');
+    // A worker looks at a workspace again after a moment.
+    await expect.poll(async () => promptOf(await say(name, 'again'))).toBe('again');
   });
 
   test('can be set up only where its files can be read and changed', async () => {

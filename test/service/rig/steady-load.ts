@@ -122,22 +122,6 @@ export async function untilQuiet(rig: ServiceRig, name: string, withinMs: number
       [`agent:main:${name}-%`],
     );
   await waitUntil('everything is settled', withinMs, async () => (await look()).length === 0).catch(async (error) => {
-    const tables = await rig.rows<{ n: string }>(`select tablename as n from pg_tables where schemaname='bullmq'`);
-    const dump: unknown[] = [];
-    for (const { n } of tables) dump.push(n, await rig.rows(`select * from bullmq.${n} limit 20`));
-    dump.push(
-      await rig.rows(
-        `select key, id, owner, epoch, lease_expires_at, turn_id, waiting, stop_reason, now() from holdfast.sessions where waiting > 0 or turn_id is not null or owner is not null`,
-      ),
-      await rig.rows('select * from holdfast.doorbells'),
-      await rig.rows(
-        `select pid, application_name, state, wait_event_type, wait_event, now() - query_start as age, left(query, 80) as q from pg_stat_activity where application_name like 'holdfast%'`,
-      ),
-    );
-    (await import('node:fs')).writeFileSync(
-      `/tmp/svc/stuck-${Date.now()}.txt`,
-      dump.map((d) => JSON.stringify(d)).join('\n') + '\n' + rig.logs.join('\n'),
-    );
     throw new Error(`still: ${JSON.stringify(await look())}`, { cause: error });
   });
 }
