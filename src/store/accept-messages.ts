@@ -11,7 +11,7 @@ import type { MessageId, SessionId } from '../core/ids.ts';
 import type { QueueDrop, QueueMode } from '../core/queue-mode.ts';
 import type { Claimed, WaitingEvent } from './claim-session.ts';
 import { claimedSessionOf, type ClaimedSessionRow } from './claim-statement.ts';
-import { ACCEPT_SQL, ACCEPT_TAKING_SQL } from './accept-statement.ts';
+import { acceptStatement } from './accept-statement.ts';
 import { coalesce, type Coalesced } from './coalescer.ts';
 import type { Database } from './database.ts';
 import { isoSql, sessionFactsSql, type SessionFacts } from './session-facts.ts';
@@ -94,8 +94,7 @@ export function createAccept(database: Database): Coalesced<NewInput, Acceptance
 async function acceptAll(database: Database, inputs: NewInput[]): Promise<Acceptance[]> {
   const isTaking = inputs.some((input) => input.taker !== undefined);
   const result = await database.hot.query({
-    name: isTaking ? 'accept-taking' : 'accept',
-    text: isTaking ? ACCEPT_TAKING_SQL : ACCEPT_SQL,
+    ...acceptStatement({ isKeyed: inputs.some((input) => input.idempotency !== null), isTaking }),
     values: isTaking ? [...columnsOf(inputs), ...takerColumnsOf(inputs)] : columnsOf(inputs),
   });
   const stored = new Map<string, AcceptedRow>(result.rows.map((row: AcceptedRow) => [row.id, row]));

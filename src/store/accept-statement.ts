@@ -5,6 +5,14 @@ import { insertEventsSql } from './events.ts';
 import { firstRingSql } from './session-locks.ts';
 import { isoSql, sessionFactsSql } from './session-facts.ts';
 
+/** What inputs have, some of them. */
+export interface AcceptKind {
+  /** Idempotency keys. */
+  isKeyed: boolean;
+  /** Takers. */
+  isTaking: boolean;
+}
+
 // How many wait behind and with a message, as its sender is told.
 const WAITING_SQL = `(judged.would_wait - (judged.disposition = 'rejected' or judged.command_reply is not null)::int)`;
 
@@ -24,10 +32,17 @@ const TAKING_SQL = `taking as materialized (
   where judged.taker is not null and stored.status = 'waiting' and counted.arrived = 1
 ),`;
 
+const KEYED_SQL = `keyed as (
+  insert into holdfast.idempotency_keys (scope, key, request_sha256, resource_id)
+  select scope, key, sha256, id from fitting where key is not null
+  on conflict do nothing
+  returning resource_id
+),`;
+
 // Purpose: store the inputs that are new and fit. Input: one array per column. Output: a row per stored input.
 // The CTE `locked` sees each session row as it is once its lock is granted; the other tables are seen as they were when the
 // statement began, which is why uniqueness is left to the indexes (`on conflict`) and counts are kept in the session row.
-function acceptSql({ isTaking }: { isTaking: boolean }): string {
+function acceptSql({ isKeyed, isTaking }: AcceptKind): string {
   return `/* accept */
 with input as materialized (
   select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::json[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
@@ -47,19 +62,14 @@ fitting as materialized (
     from input join locked s on s.id = input.session_id
   ) as counted where would_wait <= waiting_max
 ),
-keyed as (
-  insert into holdfast.idempotency_keys (scope, key, request_sha256, resource_id)
-  select scope, key, sha256, id from fitting where key is not null
-  on conflict do nothing
-  returning resource_id
-),
+${isKeyed ? KEYED_SQL : ''}
 numbered as materialized (
   select fitting.*, s.is_busy, s.inbox_seq + row_number() over (partition by fitting.session_id order by fitting.n) as seq,
     case when default_mode is not null then coalesce(inline_mode, s.queue_mode, default_mode) end as mode,
     default_mode is not null and coalesce(s.queue_drop, drop_policy) = 'new' and would_wait > coalesce(s.queue_cap, cap) as is_over
     ${isTaking ? `, ${TAKER_SQL}` : ''}
   from fitting join locked s on s.id = fitting.session_id ${isTaking ? 'join seen on seen.id = s.id' : ''}
-  where fitting.key is null or fitting.id in (select resource_id from keyed)
+  ${isKeyed ? 'where fitting.key is null or fitting.id in (select resource_id from keyed)' : ''}
 ),
 judged as materialized (
   select *, case
@@ -80,7 +90,7 @@ stored as (
       when is_over then json_build_object('code', 'overflow', 'message', 'As many messages wait as may.')
       else json_build_object('code', 'busy', 'message', 'The session was busy, and the message asked to be rejected then.') end,
     case when disposition = 'rejected' or command_reply is not null then clock_timestamp() end,
-    case when judged.key is not null then ${sessionFactsSql('s', WAITING_SQL)} end
+    ${isKeyed ? `case when judged.key is not null then ${sessionFactsSql('s', WAITING_SQL)} end` : 'null::json'}
   from judged join locked s on s.id = judged.session_id
   on conflict do nothing
   returning id, session_id, seq, kind, mode, disposition, status, error, reply, received_at, settled_at
@@ -137,8 +147,15 @@ ${isTaking ? 'left join taking on taking.id = stored.id' : ''}
 order by stored.seq`;
 }
 
-/** One array per column of the inputs. */
-export const ACCEPT_SQL = acceptSql({ isTaking: false });
+const statements = new Map<string, string>();
 
-/** With four columns more: owner, lease in milliseconds, and version and number of the transcript that the taker knows. */
-export const ACCEPT_TAKING_SQL = acceptSql({ isTaking: true });
+/**
+ * The statement for these inputs: its name and its text. What none of them needs is left out. Its values are one array per column of
+ * the inputs, and with a taker four more: owner, lease in milliseconds, and version and number of the transcript that it knows.
+ */
+export function acceptStatement(kind: AcceptKind): { name: string; text: string } {
+  const name = `accept${kind.isKeyed ? '-keyed' : ''}${kind.isTaking ? '-taking' : ''}`;
+  let text = statements.get(name);
+  if (text === undefined) statements.set(name, (text = acceptSql(kind)));
+  return { name, text };
+}
