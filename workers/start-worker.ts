@@ -103,10 +103,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     }),
   );
   return {
-    offer(laneName, sessionId) {
-      const seat = lanes.find(({ lane }) => lane === laneName)?.seat() ?? null;
+    offer({ lane: wanted, sessionId, isNew }) {
+      const seat = lanes.find(({ lane }) => lane === wanted)?.seat() ?? null;
       if (seat === null) return null;
-      const reservation = reserveSession(context, sessionId);
+      const reservation = reserveSession(context, sessionId, isNew);
       if (reservation === null) {
         seat.leave();
         return null;

@@ -58,13 +58,15 @@ export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
 
   return async ({ sessionKey, body: sent, idempotency }) => {
     if (waiting.total() >= config.limits.waitingTotal) return { kind: 'full', retryAfterMs: FULL_RETRY_MS };
-    const sessionId = await ensureSession(neededSession(sessionKey, sent));
+    const needed = neededSession(sessionKey, sent);
+    const sessionId = await ensureSession(needed);
     const messageId = newId<MessageId>();
     const platformKey = platformKeyOf(sessionKey, sent);
     const { body, command } = readMessage(sent, config.owner.ids);
     const commandReply = command === null ? null : await commands({ command, sessionKey, idempotency, platformKey });
     const queue = queuePolicyOf(config, body);
-    const offer = command === null ? (parts.offer?.(laneOf(sessionKindOf(sessionKey)), sessionId) ?? null) : null;
+    const isNew = (): boolean => needed.candidateId === sessionId;
+    const offer = command === null ? (parts.offer?.({ lane: needed.lane, sessionId, isNew }) ?? null) : null;
     const acceptance = await acceptWith(offer, {
       messageId,
       sessionId,
@@ -152,6 +154,7 @@ async function answerOf(
         message,
         session: acceptance.session,
         disposition: acceptance.disposition,
+        isTaken: acceptance.taken !== null && acceptance.taken !== 'unknown',
       };
     }
     case 'duplicate':

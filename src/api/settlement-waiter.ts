@@ -14,8 +14,17 @@ export interface SettlementWaiterOptions<Settlement> {
   waitingMax: number;
 }
 
+/** A message that somebody waits for. */
+export interface AwaitedMessage {
+  id: string;
+  sessionId: string;
+  /** True when a worker of this process has taken it: its end is told here, unless that worker loses it. */
+  isHere?: boolean;
+}
+
 interface Waiting<Settlement> {
   sessionId: string;
+  isHere: boolean;
   end: (settlement: Settlement | null) => void;
 }
 
@@ -23,6 +32,8 @@ interface Waiting<Settlement> {
 const INTERVAL_MS_MIN = 50;
 const INTERVAL_MS_MAX = 250;
 const INTERVAL_GROWTH = 1.5;
+/** Messages that a worker of this process has are looked for only so often. */
+const HERE_INTERVAL_MS = 1_000;
 /** A look that was woken keeps this distance from the one before, in times of what that one took: it never fills the database. */
 const WOKEN_DISTANCE = 2;
 const WOKEN_DISTANCE_MS_MAX = 50;
@@ -36,6 +47,9 @@ export class SettlementWaiter<Settlement> {
   readonly #woken = new Set<string>();
   readonly #stopListening: (() => void)[];
   #size = 0;
+  /** How many wait for what is not here. */
+  #elsewhere = 0;
+  #lookedHereAt = Number.NEGATIVE_INFINITY;
   #intervalMs = INTERVAL_MS_MIN;
   #timer: NodeJS.Timeout | undefined;
   #dueAt = Number.POSITIVE_INFINITY;
@@ -71,14 +85,11 @@ export class SettlementWaiter<Settlement> {
    * How the message ended; null when the time is over first or the signal says so (the client is gone). Never rejects: a database
    * that is away only means that nothing is known yet.
    */
-  async wait(
-    message: { id: string; sessionId: string },
-    timeoutMs: number,
-    signal: AbortSignal,
-  ): Promise<Settlement | null> {
+  async wait(message: AwaitedMessage, timeoutMs: number, signal: AbortSignal): Promise<Settlement | null> {
     if (this.#isClosed || signal.aborted || this.#size >= this.#options.waitingMax) return null;
     return new Promise<Settlement | null>((resolve) => {
-      const waiting: Waiting<Settlement> = { sessionId: message.sessionId, end };
+      const { sessionId, isHere = false } = message;
+      const waiting: Waiting<Settlement> = { sessionId, isHere, end };
       const timer = setTimeout(() => end(null), timeoutMs);
       const giveUp = () => end(null);
       const remove = () => this.#remove(message.id, waiting);
@@ -108,7 +119,10 @@ export class SettlementWaiter<Settlement> {
     else group.add(waiting);
     this.#sessions.set(waiting.sessionId, (this.#sessions.get(waiting.sessionId) ?? 0) + 1);
     this.#size += 1;
-    this.#intervalMs = INTERVAL_MS_MIN;
+    if (!waiting.isHere) {
+      this.#elsewhere += 1;
+      this.#intervalMs = INTERVAL_MS_MIN;
+    }
     this.#lookLater();
   }
 
@@ -120,6 +134,7 @@ export class SettlementWaiter<Settlement> {
     if (others === 0) this.#sessions.delete(waiting.sessionId);
     else this.#sessions.set(waiting.sessionId, others);
     this.#size -= 1;
+    if (!waiting.isHere) this.#elsewhere -= 1;
   }
 
   #end(settled: ReadonlyMap<string, Settlement>): void {
@@ -140,15 +155,18 @@ export class SettlementWaiter<Settlement> {
 
   /** Looks for all in an interval from now, unless that is due sooner already: who comes newly never puts the others off. */
   #lookLater(): void {
-    const dueAt = performance.now() + this.#intervalMs;
+    const intervalMs = this.#elsewhere > 0 ? this.#intervalMs : HERE_INTERVAL_MS;
+    const dueAt = performance.now() + intervalMs;
     if (this.#isClosed || this.#size === 0 || this.#dueAt <= dueAt) return;
     clearTimeout(this.#timer);
     this.#dueAt = dueAt;
     this.#timer = setTimeout(() => {
       this.#dueAt = Number.POSITIVE_INFINITY;
-      void this.#look(() => true);
-    }, this.#intervalMs);
-    this.#intervalMs = Math.min(this.#intervalMs * INTERVAL_GROWTH, INTERVAL_MS_MAX);
+      const isForAll = performance.now() - this.#lookedHereAt >= HERE_INTERVAL_MS;
+      if (isForAll) this.#lookedHereAt = performance.now();
+      void this.#look(({ isHere }) => isForAll || !isHere);
+    }, intervalMs);
+    if (this.#elsewhere > 0) this.#intervalMs = Math.min(this.#intervalMs * INTERVAL_GROWTH, INTERVAL_MS_MAX);
   }
 
   async #look(isWanted: (waiting: Waiting<Settlement>) => boolean): Promise<void> {

@@ -3,11 +3,12 @@
 import type { SettlementView } from '../store/views/settlements.ts';
 import type { ApiRequest } from './route.ts';
 import type { ApiServices } from './services.ts';
+import type { AwaitedMessage } from './settlement-waiter.ts';
 
 /** How the input ended, or null when the wait ended first. */
 export async function waitForSettlement(
   { request, services }: { request: ApiRequest<unknown, unknown, unknown>; services: ApiServices },
-  input: { id: string; sessionId: string },
+  input: AwaitedMessage,
   waitSeconds: number,
 ): Promise<SettlementView | null> {
   const gone = new AbortController();

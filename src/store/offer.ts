@@ -15,5 +15,13 @@ export interface Offer {
   withdraw(): void;
 }
 
-/** Asks for an offer for a message of a session; null: there is none. */
-export type OfferWorker = (lane: Lane, sessionId: SessionId) => Offer | null;
+/** The session that a message is for. */
+export interface Wanted {
+  lane: Lane;
+  sessionId: SessionId;
+  /** True when nothing has been said in it: then there is nothing that a worker would have to know. */
+  isNew: () => boolean;
+}
+
+/** Asks for an offer for a message; null: there is none, because no place is free or the worker does not know the session. */
+export type OfferWorker = (wanted: Wanted) => Offer | null;

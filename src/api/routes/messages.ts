@@ -93,7 +93,8 @@ async function waitForEnd(
   waitSeconds: number,
 ): Promise<Answer | null> {
   const { request, context, services } = api;
-  const input = { id: result.message.id, sessionId: result.sessionId };
+  const isHere = result.kind === 'accepted' && result.isTaken;
+  const input = { id: result.message.id, sessionId: result.sessionId, isHere };
   const settlement = await waitForSettlement({ request, services }, input, waitSeconds);
   if (settlement === null) return null;
   const turn = settlement.turn === null ? null : turnAnswerOf(context, settlement.turn);
