@@ -1,7 +1,7 @@
 // (e) Whether a step stays as cheap as the first ones were, in a turn of a thousand steps and on a history of thousands of entries.
 // What the model call itself costs grows with what is sent, whoever sends it: it is measured with the same bodies and the same
-// client but no database, and taken off. A step's time is what the model sees: from the end of its answer to the next request.
-import type { Floor } from '../floor/measure-floor.ts';
+// client but no database, and taken off. A step's time is what the model sees: from the end of its answer to the next request. Of whole
+// turns the time is taken off that the model saw itself.
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';
 import type { BenchService } from '../rig/bench-service.ts';
@@ -11,11 +11,14 @@ import { median } from '../rig/statistics.ts';
 export const longTurns: BenchPart = { letter: 'e', title: 'long turns', run };
 
 const stepsMax = 1_010;
-const settings = { agents: { defaults: { maxSteps: stepsMax + 10, timeoutSeconds: 600 } } };
+/** The long history is to be sent, not condensed. */
+const contextTokens = 2_000_000;
+const settings = { agents: { defaults: { maxSteps: stepsMax + 10, timeoutSeconds: 600, contextTokens } } };
 const windowSteps = 31;
 const earlyFrom = 5;
 const warmUpSteps = 150;
 const histories = { short: 10, long: 5_000 };
+const callsPerTurn = 2;
 
 async function run(context: BenchContext): Promise<BarLine[]> {
   return await withService(context, { settings }, async (service) => [
@@ -79,14 +82,14 @@ function describe({ earlyMs, lateMs }: StepTimes): string {
 async function measureHistories(context: BenchContext, service: BenchService): Promise<BarLine> {
   const turns = context.isQuick ? 8 : 20;
   context.say(`turns on ${histories.short} and on ${histories.long} entries of history`);
-  const short = await timeTurns(context.floor, service, { entries: histories.short, turns });
-  const long = await timeTurns(context.floor, service, { entries: histories.long, turns });
+  const short = await timeTurns(context, service, { entries: histories.short, turns });
+  const long = await timeTurns(context, service, { entries: histories.long, turns });
   return {
     part: 'e',
     what: `added by a turn, ${histories.long} entries to ${histories.short}`,
     floor: '',
     holdfast:
-      `${formatNumber(short.addedMs)} -> ${formatNumber(long.addedMs)} ms (model client ${formatNumber(short.modelMs)} -> ` +
+      `${formatNumber(short.addedMs)} -> ${formatNumber(long.addedMs)} ms (model ${formatNumber(short.modelMs)} -> ` +
       `${formatNumber(long.modelMs)} ms; first turn ${formatNumber(short.firstMs)} -> ${formatNumber(long.firstMs)} ms)`,
     measured: long.addedMs / short.addedMs,
     unit: 'x',
@@ -95,14 +98,22 @@ async function measureHistories(context: BenchContext, service: BenchService): P
   };
 }
 
-/** `firstMs`: what the first turn of the session adds, for which its whole history is read. */
+/** `modelMs`: from the head of a request to the end of its answer, all calls of a turn. `firstMs`: what the turn adds that reads the history. */
 async function timeTurns(
-  floor: Floor,
+  context: BenchContext,
   service: BenchService,
   { entries, turns }: { entries: number; turns: number },
 ): Promise<{ modelMs: number; addedMs: number; firstMs: number }> {
-  const modelMs = median(await floor.withPortClient.runModelAlone(turns, entries));
   const sessions = await service.seed(1, entries);
+  await context.model.takeCalls();
   const { latenciesMs } = await service.run({ sessions, turnsEach: turns, text: turnText });
-  return { modelMs, addedMs: median(latenciesMs) - modelMs, firstMs: latenciesMs[0]! - modelMs };
+  const calls = await context.model.takeCalls();
+  if (calls.length !== turns * callsPerTurn) throw new Error(`the model was asked ${calls.length} times`);
+  const modelMs = latenciesMs.map((_, turn) =>
+    calls
+      .slice(turn * callsPerTurn, (turn + 1) * callsPerTurn)
+      .reduce((sum, { startedAtMs, endedAtMs }) => sum + endedAtMs - startedAtMs, 0),
+  );
+  const addedMs = latenciesMs.map((ms, turn) => ms - modelMs[turn]!);
+  return { modelMs: median(modelMs), addedMs: median(addedMs), firstMs: addedMs[0]! };
 }
