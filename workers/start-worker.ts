@@ -116,8 +116,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
         take: (taken) =>
           seat.run(sessionId, (job) => untilToldToLeave(context, doorbell, job, () => reservation.run(taken))),
         withdraw() {
-          reservation.giveUp();
-          seat.leave();
+          if (!reservation.giveUp()) return seat.leave();
+          seat.run(sessionId, (job) => untilToldToLeave(context, doorbell, job, () => runTurn(context, sessionId)));
         },
       };
     },

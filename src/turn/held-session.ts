@@ -75,8 +75,8 @@ export class LockKeeper {
   readonly leaseMs: number;
   readonly #options: LockKeeperOptions;
   readonly #held = new Map<SessionId, HeldSession>();
-  /** Sessions that this worker is busy with, from before their claim to after their end. */
-  readonly #reserved = new Set<SessionId>();
+  /** Sessions that this worker is busy with, from before their claim to after their end, and whether a job was turned away from them. */
+  readonly #reserved = new Map<SessionId, { isWanted: boolean }>();
   #renewTimer: NodeJS.Timeout | null = null;
   #watchTimer: NodeJS.Timeout | null = null;
   #retryTimer: NodeJS.Timeout | null = null;
@@ -110,14 +110,20 @@ export class LockKeeper {
    * this a second job of the session would take it away from the first.
    */
   reserve(sessionId: SessionId): boolean {
-    if (this.#reserved.has(sessionId)) return false;
-    this.#reserved.add(sessionId);
+    const reserved = this.#reserved.get(sessionId);
+    if (reserved !== undefined) {
+      reserved.isWanted = true;
+      return false;
+    }
+    this.#reserved.set(sessionId, { isWanted: false });
     return true;
   }
 
-  /** Ends a reservation. */
-  unreserve(sessionId: SessionId): void {
+  /** Ends a reservation. True when it was wanted meanwhile: who has not run the session then has to look at it. */
+  unreserve(sessionId: SessionId): boolean {
+    const isWanted = this.#reserved.get(sessionId)?.isWanted === true;
     this.#reserved.delete(sessionId);
+    return isWanted;
   }
 
   /** Takes a session that was just claimed into care. `askedAtMs` is the monotonic time from before the claim was sent. */

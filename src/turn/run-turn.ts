@@ -69,8 +69,8 @@ export interface Reservation {
   taker: Taker;
   /** The message is the session's only work and its lock is ours; or it is not known whose it is, and the session is claimed. */
   run(taken: Claimed | 'unknown'): Promise<TurnOutcome>;
-  /** Nothing was taken. */
-  giveUp(): void;
+  /** Nothing was taken. True when a job of the session was turned away meanwhile: then the session is to be looked at. */
+  giveUp(): boolean;
 }
 
 /** Reserves a session for the next message that is accepted; null when this worker is busy with it, or would have to read it first. */
@@ -99,7 +99,7 @@ export function reserveSession(context: TurnContext, sessionId: SessionId, isNew
     },
     giveUp() {
       keep();
-      context.locks.unreserve(sessionId);
+      return context.locks.unreserve(sessionId);
     },
   };
 }

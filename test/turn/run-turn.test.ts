@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Tool } from '../../src/tools/tool.ts';
+import { reserveSession } from '../../src/turn/run-turn.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -340,5 +341,44 @@ describe('a turn that is stopped', () => {
     ]);
     expect(turn).toEqual({ attempt: 2, deaths: 0 });
     next.stop();
+  });
+});
+
+describe('a session that a worker reserves for a message on its way', () => {
+  test('is looked at when the message was not given to it and a job was turned away meanwhile (G4)', async () => {
+    const worker = rig.worker();
+    await rig.send('reserved', 'one');
+    await worker.run('reserved');
+    const reservation = reserveSession(worker.context, await rig.sessionOf('reserved'), () => false);
+    const message = await rig.send('reserved', 'two');
+    expect(await worker.run('reserved')).toEqual({ kind: 'busy' });
+    expect(reservation?.giveUp()).toBe(true);
+    // The history that it had taken out goes on.
+    expect(await worker.run('reserved')).toMatchObject({ kind: 'ended' });
+    expect(await statusOf(message)).toBe('answered');
+    expect(JSON.stringify(lastRequest('reserved'))).toContain('one');
+    worker.stop();
+  });
+
+  test('is left alone when nobody wanted it, and when nobody knows whose it is, it is claimed (G23)', async () => {
+    const worker = rig.worker();
+    const sessionId = await rig.sessionOf('unknown');
+    expect(reserveSession(worker.context, sessionId, () => true)?.giveUp()).toBe(false);
+    const reservation = reserveSession(worker.context, sessionId, () => true);
+    const message = await rig.send('unknown', 'hello');
+    expect(await reservation?.run('unknown')).toMatchObject({ kind: 'ended' });
+    expect(await statusOf(message)).toBe('answered');
+    worker.stop();
+  });
+
+  test('is not reserved by a worker that would have to read it first', async () => {
+    const [here, there] = [rig.worker(), rig.worker()];
+    await rig.send('elsewhere', 'hello');
+    await there.run('elsewhere');
+    const sessionId = await rig.sessionOf('elsewhere');
+    expect(reserveSession(here.context, sessionId, () => false)).toBeNull();
+    expect(reserveSession(there.context, sessionId, () => false)?.giveUp()).toBe(false);
+    expect(await here.run('elsewhere')).toEqual({ kind: 'idle' });
+    for (const worker of [here, there]) worker.stop();
   });
 });
