@@ -1,6 +1,7 @@
 // Commands that talk to a running service.
 import { Option, type Command } from 'commander';
 import { paged, wholeNumber, type PageOptions, type RunCommand, type TurnListOptions } from './options.ts';
+import { QUEUE_MODES } from '../core/queue-mode.ts';
 import { addSessionCommands } from './session-commands.ts';
 
 const WAIT_SECONDS = 300;
@@ -39,17 +40,7 @@ function addSend(program: Command, run: RunCommand): void {
     )
     .option('--stream', 'print the reply as it is written (waits, too)')
     .option('--idempotency-key <key>', 'the same key never sends twice; made up when absent')
-    .addOption(
-      new Option('--mode <mode>', 'what happens when the session is busy').choices([
-        'steer',
-        'followup',
-        'collect',
-        'interrupt',
-        'steer-backlog',
-        'reject',
-        'rollback',
-      ]),
-    )
+    .addOption(new Option('--mode <mode>', 'what happens when the session is busy').choices(QUEUE_MODES))
     .option('--model <model>', 'provider/model or an alias, for this message')
     .option('--thinking <level>', 'for this message')
     .option('--deliver <url>', 'send the reply to this webhook')

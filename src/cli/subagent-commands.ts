@@ -1,5 +1,6 @@
 // Commands about subagents.
 import { Option, type Command } from 'commander';
+import type { SpawnInput } from './commands/spawn.ts';
 import { wholeNumber, type PageOptions, type RunCommand } from './options.ts';
 
 const PAGE_ITEMS = 50;
@@ -7,16 +8,8 @@ const PAGE_ITEMS_MAX = 1000;
 const WAIT_SECONDS = 300;
 const SECONDS_MAX = 604_800;
 
-interface SpawnOptions {
+interface SpawnOptions extends Omit<SpawnInput, 'session' | 'task' | 'waitSeconds'> {
   wait?: number | true;
-  idempotencyKey?: string;
-  label?: string;
-  agent?: string;
-  model?: string;
-  thinking?: string;
-  timeout?: number;
-  cleanup?: string;
-  mode?: string;
 }
 
 /** Adds spawn and subagents. */

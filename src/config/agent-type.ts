@@ -1,4 +1,5 @@
 // What can be set for agents: the defaults of all, and what each may say otherwise.
+import type { PruningSettings } from '../core/pruning/prune-tool-results.ts';
 import type { ThinkingLevel } from './choices.ts';
 import type { DeepPartial } from './deep-partial.ts';
 
@@ -10,18 +11,9 @@ export interface ToolPolicy {
   deny: string[];
 }
 
-interface ContextPruning {
+interface ContextPruning extends Omit<PruningSettings, 'contextTokens'> {
   mode: 'off' | 'cache-ttl';
   ttl: number;
-  keepLastAssistants: number;
-  /** Share of the context window from which tool results are trimmed, and from which they are cleared. */
-  softTrimRatio: number;
-  hardClearRatio: number;
-  minPrunableToolChars: number;
-  softTrim: { maxChars: number; headChars: number; tailChars: number };
-  hardClear: { enabled: boolean; placeholder: string };
-  /** Which tools' results may be pruned. */
-  tools: { allow: string[]; deny: string[] };
 }
 
 interface Compaction {

@@ -4,32 +4,8 @@
 export type Lane = 'main' | 'subagent' | 'cron' | 'batch';
 export const LANES: readonly Lane[] = ['main', 'subagent', 'cron', 'batch'];
 
-/** What happens to a message that finds its session busy. */
-export type QueueMode = 'steer' | 'followup' | 'collect' | 'interrupt' | 'steer-backlog' | 'reject' | 'rollback';
-export const QUEUE_MODES: readonly QueueMode[] = [
-  'steer',
-  'followup',
-  'collect',
-  'interrupt',
-  'steer-backlog',
-  'reject',
-  'rollback',
-];
-
-/** What gives way when a session's inbox is over its cap. */
-export type QueueDrop = 'summarize' | 'old' | 'new';
-export const QUEUE_DROPS: readonly QueueDrop[] = ['summarize', 'old', 'new'];
-
-export type ThinkingLevel = 'off' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'adaptive';
-export const THINKING_LEVELS: readonly ThinkingLevel[] = [
-  'off',
-  'minimal',
-  'low',
-  'medium',
-  'high',
-  'xhigh',
-  'adaptive',
-];
+export { QUEUE_DROPS, QUEUE_MODES, type QueueDrop, type QueueMode } from '../core/queue-mode.ts';
+export { THINKING_LEVELS, type ThinkingLevel } from '../core/prompt/thinking-directive.ts';
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 export type LogFormat = 'pretty' | 'json';

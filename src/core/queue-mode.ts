@@ -1,10 +1,23 @@
 // Queue modes: what a message asks for that finds its session busy, and which of the waiting messages the next turn takes.
 // Whatever the modes say, the oldest is taken first (G3), and only messages of equal route share a turn (G6).
 
-export type QueueMode = 'steer' | 'followup' | 'collect' | 'interrupt' | 'steer-backlog' | 'reject' | 'rollback';
+export const QUEUE_MODES = [
+  'steer',
+  'followup',
+  'collect',
+  'interrupt',
+  'steer-backlog',
+  'reject',
+  'rollback',
+] as const;
+
+/** What happens to a message that finds its session busy. */
+export type QueueMode = (typeof QUEUE_MODES)[number];
+
+export const QUEUE_DROPS = ['summarize', 'old', 'new'] as const;
 
 /** What happens to messages over the cap: the oldest go, a line standing for each or not, or the new one does. */
-export type QueueDrop = 'summarize' | 'old' | 'new';
+export type QueueDrop = (typeof QUEUE_DROPS)[number];
 
 const DEFAULT_QUEUE_MODE: QueueMode = 'collect';
 

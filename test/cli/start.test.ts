@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { startServiceProcess } from '../servers/service-process.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { runCli, type CliResult } from './run-cli.ts';
 
@@ -62,6 +63,13 @@ describe('on a fresh data directory', () => {
       await expect(fetch(`${service.url}/healthz`)).rejects.toThrow('fetch failed');
     },
   );
+
+  test('npm start hands on the signal, and ends when all has ended (G26)', { timeout: START_MS_MAX }, async () => {
+    const env = { HOLDFAST_DATA_DIR: join(cwd, 'by-npm') };
+    const service = await startServiceProcess({ env, through: 'npm', readyWithinMs: START_MS_MAX });
+    expect(await service.end('SIGTERM')).toBe(0);
+    await expect(fetch(`${service.url}/healthz`)).rejects.toThrow('fetch failed');
+  });
 
   test('what the reply streams is what was said', { timeout: START_MS_MAX }, async () => {
     const service = await startService();

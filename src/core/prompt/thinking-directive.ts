@@ -1,18 +1,10 @@
 // The thinking level that a message asks for with its first word. Only the word itself is cut; everything after it stays as it
 // was written, line breaks included.
 
-export type ThinkingLevel = 'off' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'adaptive';
-
 /** All levels, from none to what the model itself chooses. */
-export const THINKING_LEVELS: readonly ThinkingLevel[] = [
-  'off',
-  'minimal',
-  'low',
-  'medium',
-  'high',
-  'xhigh',
-  'adaptive',
-];
+export const THINKING_LEVELS = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'adaptive'] as const;
+
+export type ThinkingLevel = (typeof THINKING_LEVELS)[number];
 
 /** The level that a word names, in any case; null when it is none. */
 export function parseThinkingLevel(word: string): ThinkingLevel | null {

@@ -40,11 +40,13 @@ export interface PruneMaterial {
 /** The names of the configuration (`contextPruning`), and the model's context window. */
 export interface PruningSettings {
   keepLastAssistants: number;
+  /** Share of the context window from which tool results are trimmed, and from which they are cleared. */
   softTrimRatio: number;
   hardClearRatio: number;
   minPrunableToolChars: number;
   softTrim: { maxChars: number; headChars: number; tailChars: number };
   hardClear: { enabled: boolean; placeholder: string };
+  /** Which tools' results may be pruned. */
   tools: { allow: string[]; deny: string[] };
   contextTokens: number;
 }
