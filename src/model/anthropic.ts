@@ -1,9 +1,11 @@
-// The transports to Anthropic's Messages API, streamed and not. The only importer of the SDK's client: it owns what goes out (headers,
-// body, key) and how every failure becomes a `ModelError`. The SDK never retries here; retries belong to the turn's stored budget (G16).
+// The transports to Anthropic's Messages API, streamed and not. The only importer of the SDK's client. The SDK says where a call goes
+// and what its headers are (key, version, who calls), once, since all calls have the same; and it makes its errors of what comes back.
+// The call itself is made here: the SDK's own way costs as much as everything else that a call costs this process, and its retries
+// belong to the turn's stored budget (G16).
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
+import { openConnections, type Incoming, type Outgoing, type Send } from './connections.ts';
 import { createModel } from './create-model.ts';
-import { createKeepAliveFetch } from './keep-alive-fetch.ts';
 import type { Model } from './model.ts';
 import { ModelError } from './model.ts';
 import { readEvents, readWhole } from './read-response.ts';
@@ -34,64 +36,94 @@ export function createAnthropicTransport(options: AnthropicOptions): Transport {
     ...(options.baseUrl === undefined ? undefined : { baseURL: options.baseUrl }),
     ...(options.headers ? { defaultHeaders: options.headers } : undefined),
     maxRetries: 0,
-    fetch: createKeepAliveFetch(),
   });
+  const send = openConnections();
+  let envelope: Promise<Envelope> | null = null;
   return {
     name: isStreaming ? 'anthropic-stream' : 'anthropic-whole',
     provider: DEFAULT_PROVIDER,
-    send: (call) => send(client, call, isStreaming),
+    async send(call) {
+      await ask(send, await (envelope ??= envelopeOf(client)), call, isStreaming);
+    },
   };
 }
 
-async function send(client: Anthropic, call: TransportCall, isStreaming: boolean): Promise<void> {
-  const { request, headers, signal } = call;
-  // The SDK leaves its listener on the signal that it gets until the garbage collector comes by. A turn's signal outlives
-  // hundreds of calls, so each call has one of its own.
-  const own = new AbortController();
-  const relayAbort = () => own.abort(signal.reason);
-  signal.addEventListener('abort', relayAbort, { once: true });
-  try {
-    const { bytes: body, sha256 } = writeBody(request, { isStreaming });
-    call.onSent(body, sha256);
-    // `client.messages.create` is the same request behind a console warning per call for some models. A body that is a text
-    // already is sent as it is, if its type is said.
-    const response = await client
-      .post('/v1/messages', {
-        body,
-        headers: { 'content-type': 'application/json', ...headers },
-        stream: isStreaming,
-        signal: own.signal,
-      })
-      .asResponse();
-    await (isStreaming ? readEvents : readWhole)(response, { ...call, signal: own.signal });
-  } catch (error) {
-    throw toModelError(error);
-  } finally {
-    signal.removeEventListener('abort', relayAbort);
-  }
+/** What all calls have in common. */
+type Envelope = Omit<Outgoing, 'body'>;
+
+async function envelopeOf(client: Anthropic): Promise<Envelope> {
+  const headers = { 'content-type': 'application/json' };
+  const { req, url } = await client.buildRequest({ method: 'post', path: '/v1/messages', headers });
+  return { url: new URL(url), method: 'POST', headers: Object.fromEntries(new Headers(req.headers)) };
 }
 
-/** Whatever the SDK or the stream threw, as the one error of the port; what is no failure of a call stays as it is. */
-function toModelError(error: unknown): unknown {
-  if (!(error instanceof APIError)) return error;
-  // The SDK's classes for connection trouble have no status.
-  if (error.status === undefined) {
-    const cause = error.cause instanceof Error ? `: ${error.cause.message}` : '';
-    return new ModelError({
-      type: 'network',
-      status: null,
-      retryAfterMs: null,
-      message: error.message + cause,
-      cause: error,
-    });
-  }
+async function ask(send: Send, envelope: Envelope, call: TransportCall, isStreaming: boolean): Promise<void> {
+  const { request, signal } = call;
+  const { bytes: body, sha256 } = writeBody(request, { isStreaming });
+  call.onSent(body, sha256);
+  const headers = { ...envelope.headers, ...call.headers };
+  const incoming = await send({ ...envelope, headers, body }, signal).catch((error: unknown) => {
+    throw networkError(error);
+  });
+  const { statusCode = 0 } = incoming;
+  if (statusCode < 200 || statusCode >= 300) throw await refusalOf(incoming, statusCode);
+  await (isStreaming ? readEvents : readWhole)(incoming, call);
+}
+
+function networkError(cause: unknown): ModelError {
+  const detail = cause instanceof Error ? `: ${cause.message}` : '';
+  return new ModelError({
+    type: 'network',
+    status: null,
+    retryAfterMs: null,
+    message: `Connection error.${detail}`,
+    cause,
+  });
+}
+
+/** What the provider says instead of an answer, as the SDK understands it. */
+async function refusalOf(incoming: Incoming, statusCode: number): Promise<ModelError> {
+  const text = await readError(incoming).catch((error: unknown) => {
+    throw networkError(error);
+  });
+  const body = parsed(text);
+  const headers = headersOf(incoming);
+  const error = APIError.generate(statusCode, body, body === undefined ? text : undefined, headers);
   return new ModelError({
     type: error.type ?? 'unknown_error',
-    status: error.status,
-    retryAfterMs: error.headers ? retryAfterMsOf(error.headers, Date.now()) : null,
+    status: statusCode,
+    retryAfterMs: retryAfterMsOf(headers, Date.now()),
     message: error.apiMessage ?? error.message,
     errorCode: error.errorCode,
     requestId: error.requestID ?? null,
     cause: error,
   });
+}
+
+/** How much of an error's body is read; the rest is dropped with its connection. */
+const ERROR_BODY_BYTES_MAX = 1024 * 1024;
+
+async function readError(incoming: Incoming): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > ERROR_BODY_BYTES_MAX) break;
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function parsed(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function headersOf({ headers }: Incoming): Headers {
+  const flat = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
+  return new Headers(flat);
 }

@@ -3,7 +3,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import { EventFrames } from '../core/stream/event-frames.ts';
 import { eventsOfBody, parseStreamEvent } from '../core/stream/stream-event.ts';
-import { StreamedResponse } from './keep-alive-fetch.ts';
+import type { Incoming } from './connections.ts';
 import { ModelError } from './model.ts';
 import type { TransportCall } from './transport.ts';
 
@@ -15,8 +15,8 @@ const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 const AFTER_STOP_MS_MAX = 1000;
 
 /** Reads a stream of events until the answer is complete. Rejects with `ModelError`, `StreamFault`, or with anything after an abort. */
-export function readEvents(response: Response, { onBytes, onEvent, signal }: Reader): Promise<void> {
-  const incoming = incomingOf(response, 'text/event-stream');
+export function readEvents(incoming: Incoming, { onBytes, onEvent, signal }: Reader): Promise<void> {
+  checkType(incoming, 'text/event-stream');
   const frames = new EventFrames();
   let isComplete = false;
   return readTexts(incoming, {
@@ -33,8 +33,8 @@ export function readEvents(response: Response, { onBytes, onEvent, signal }: Rea
 }
 
 /** Reads an answer that comes as one body. Rejects as `readEvents` does. */
-export function readWhole(response: Response, { onBytes, onEvent, signal }: Reader): Promise<void> {
-  const incoming = incomingOf(response, 'application/json');
+export function readWhole(incoming: Incoming, { onBytes, onEvent, signal }: Reader): Promise<void> {
+  checkType(incoming, 'application/json');
   const texts: string[] = [];
   return readTexts(incoming, {
     onBytes,
@@ -53,8 +53,6 @@ interface TextReader {
   /** The body has ended; answers whether that was all of it. */
   onEnd: () => boolean;
 }
-
-type Incoming = StreamedResponse['incoming'];
 
 function readTexts(incoming: Incoming, { onBytes, onText, onEnd }: TextReader): Promise<void> {
   const decoder = new StringDecoder('utf8');
@@ -91,19 +89,14 @@ function readTexts(incoming: Incoming, { onBytes, onText, onEnd }: TextReader): 
   });
 }
 
-/** The stream behind a response of the expected type. Throws `ModelError`. */
-function incomingOf(response: Response, type: string): Incoming {
-  // The SDK hands back what the fetch made, untouched.
-  if (!(response instanceof StreamedResponse))
-    throw new TypeError('The response did not come from the keep-alive fetch.');
-  const { incoming } = response;
-  const contentType = response.headers.get('content-type') ?? '';
+/** Throws `ModelError` when an answer is not of the expected type, or is over before it was read. */
+function checkType(incoming: Incoming, type: string): void {
+  const contentType = incoming.headers['content-type'] ?? '';
   if (!contentType.startsWith(type)) {
     incoming.destroy();
     throw streamError('malformed_stream', `The answer is not ${type} but "${contentType}".`);
   }
   if (incoming.destroyed) throw streamError('cut_stream', 'The stream broke off at its start.');
-  return incoming;
 }
 
 /** Lets the connection go back to the pool when the provider ends the response, and ends it when the provider does not. */

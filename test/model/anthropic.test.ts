@@ -276,7 +276,7 @@ describe('an abort', () => {
     const abort = new AbortController();
     await asker.ask(request(['x']), { signal: abort.signal });
     await asker.ask(request(['[[error: 500]]']), { signal: abort.signal }).catch(() => {});
-    expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
+    await expect.poll(() => getEventListeners(abort.signal, 'abort')).toEqual([]);
   });
 });
 
