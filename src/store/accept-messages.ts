@@ -11,10 +11,11 @@ import type { MessageId, SessionId } from '../core/ids.ts';
 import type { QueueDrop, QueueMode } from '../core/queue-mode.ts';
 import type { Claimed, WaitingEvent } from './claim-session.ts';
 import { claimedSessionOf, type ClaimedSessionRow } from './claim-statement.ts';
-import { acceptStatement } from './accept-statement.ts';
+import { acceptSql, type AcceptParts } from './accept-statement.ts';
 import { coalesce, type Coalesced } from './coalescer.ts';
 import type { Database } from './database.ts';
 import { isoSql, sessionFactsSql, type SessionFacts } from './session-facts.ts';
+import { prepared, Values, type Column } from './statement.ts';
 
 /** An input on its way into a session that exists. */
 export interface NewInput {
@@ -92,11 +93,16 @@ export function createAccept(database: Database): Coalesced<NewInput, Acceptance
 }
 
 async function acceptAll(database: Database, inputs: NewInput[]): Promise<Acceptance[]> {
+  const values = new Values();
+  const isKeyed = inputs.some((input) => input.idempotency !== null);
   const isTaking = inputs.some((input) => input.taker !== undefined);
-  const result = await database.hot.query({
-    ...acceptStatement({ isKeyed: inputs.some((input) => input.idempotency !== null), isTaking }),
-    values: isTaking ? [...columnsOf(inputs), ...takerColumnsOf(inputs)] : columnsOf(inputs),
+  const text = acceptSql({
+    isKeyed,
+    isTaking,
+    inputs: inputTable(values, inputs, { isKeyed, isTaking }),
+    sessions: values.add('uuid', inputs, (input) => input.sessionId),
   });
+  const result = await database.hot.query(prepared('accept', text, values.list));
   const stored = new Map<string, AcceptedRow>(result.rows.map((row: AcceptedRow) => [row.id, row]));
   const refused = inputs.filter((input) => !stored.has(input.messageId));
   const reasons = refused.length > 0 ? await findReasons(database, refused) : new Map<string, Acceptance>();
@@ -176,41 +182,46 @@ interface TakenRow {
   session: ClaimedSessionRow;
 }
 
-function takerColumnsOf(inputs: NewInput[]): unknown[] {
-  return [
-    inputs.map((input) => input.taker?.owner ?? null),
-    inputs.map((input) => input.taker?.leaseMs ?? null),
-    inputs.map((input) => input.taker?.known.version ?? null),
-    inputs.map((input) => input.taker?.known.seq ?? null),
-  ];
-}
+const KEY_COLUMNS: Record<string, Column<NewInput>> = {
+  scope: ['text', (input) => input.idempotency?.scope ?? null],
+  key: ['text', (input) => input.idempotency?.key ?? null],
+  sha256: ['text', (input) => input.idempotency?.sha256 ?? null],
+};
 
-function columnsOf(inputs: NewInput[]): unknown[] {
-  return [
-    inputs.map((input) => input.messageId),
-    inputs.map((input) => input.sessionId),
-    inputs.map((input) => input.kind),
-    inputs.map((input) => input.body),
-    inputs.map((input) => input.route),
-    inputs.map((input) => input.mode),
-    inputs.map((input) => input.platformKey),
-    inputs.map((input) => input.idempotency?.scope ?? null),
-    inputs.map((input) => input.idempotency?.key ?? null),
-    inputs.map((input) => input.idempotency?.sha256 ?? null),
-    inputs.map((input) => input.waitingMax),
-    inputs.map((input) => input.queue?.mode ?? null),
-    inputs.map((input) => input.queue?.cap ?? null),
-    inputs.map((input) => input.queue?.drop ?? null),
-    inputs.map((input) => input.commandReply ?? null),
-  ];
+const TAKER_COLUMNS: Record<string, Column<NewInput>> = {
+  owner_to_be: ['text', (input) => input.taker?.owner ?? null],
+  lease_ms: ['int', (input) => input.taker?.leaseMs ?? null],
+  known_version: ['bigint', (input) => input.taker?.known.version ?? null],
+  known_seq: ['bigint', (input) => input.taker?.known.seq ?? null],
+};
+
+function inputTable(
+  values: Values,
+  inputs: NewInput[],
+  { isKeyed, isTaking }: Pick<AcceptParts, 'isKeyed' | 'isTaking'>,
+): string {
+  return values.table('input', inputs, {
+    n: ['int', (_, index) => index + 1],
+    id: ['uuid', (input) => input.messageId],
+    session_id: ['uuid', (input) => input.sessionId],
+    kind: ['text', (input) => input.kind],
+    body: ['json', (input) => input.body],
+    route: ['text', (input) => input.route],
+    inline_mode: ['text', (input) => input.mode],
+    platform_key: ['text', (input) => input.platformKey],
+    waiting_max: ['int', (input) => input.waitingMax],
+    default_mode: ['text', (input) => input.queue?.mode ?? null],
+    cap: ['int', (input) => input.queue?.cap ?? null],
+    drop_policy: ['text', (input) => input.queue?.drop ?? null],
+    command_reply: ['text', (input) => input.commandReply ?? null],
+    ...(isKeyed && KEY_COLUMNS),
+    ...(isTaking && TAKER_COLUMNS),
+  });
 }
 
 // Why an input was not stored. Looked up afterwards, in a new snapshot, because the row that it met may be as young as itself.
-const REASONS_SQL = `/* accept-reasons */
-with input as (
-  select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[])
-    as input (id, session_id, platform_key, scope, key, sha256)
-)
+const reasonsSql = (inputs: string): string => `/* accept-reasons */
+with input as (select * from ${inputs})
 select input.id, own.seq, own.kind, own.status, own.error, own.reply, own.disposition, ${isoSql('own.received_at')} as received_at,
   ${isoSql('own.settled_at')} as settled_at, s.lane, ${sessionFactsSql('s')} as session,
   k.request_sha256 is distinct from input.sha256 and k.key is not null as is_mismatch, k.resource_id, twin.id as twin_id
@@ -221,12 +232,14 @@ left join holdfast.idempotency_keys k on k.scope = input.scope and k.key = input
 left join holdfast.inbox twin on twin.platform_key = input.platform_key`;
 
 async function findReasons(database: Database, inputs: NewInput[]): Promise<Map<string, Acceptance>> {
-  const columns = columnsOf(inputs);
-  const result = await database.hot.query({
-    name: 'accept-reasons',
-    text: REASONS_SQL,
-    values: [columns[0], columns[1], columns[6], columns[7], columns[8], columns[9]],
+  const values = new Values();
+  const table = values.table('input', inputs, {
+    id: ['uuid', (input) => input.messageId],
+    session_id: ['uuid', (input) => input.sessionId],
+    platform_key: ['text', (input) => input.platformKey],
+    ...KEY_COLUMNS,
   });
+  const result = await database.hot.query(prepared('accept-reasons', reasonsSql(table), values.list));
   return new Map(result.rows.map((row) => [row.id, reasonOf(row)]));
 }
 

@@ -5,12 +5,16 @@ import { insertEventsSql } from './events.ts';
 import { firstRingSql } from './session-locks.ts';
 import { isoSql, sessionFactsSql } from './session-facts.ts';
 
-/** What inputs have, some of them. */
-export interface AcceptKind {
-  /** Idempotency keys. */
+/** What a statement for some inputs is made of. What none of them needs is left out of it. */
+export interface AcceptParts {
+  /** True when some have idempotency keys: the columns `scope`, `key` and `sha256` of the inputs. */
   isKeyed: boolean;
-  /** Takers. */
+  /** True when some have takers: `owner_to_be`, `lease_ms`, and of the transcript that it knows `known_version` and `known_seq`. */
   isTaking: boolean;
+  /** SQL of the table `input`, a row per input. */
+  inputs: string;
+  /** SQL of the array of their sessions. */
+  sessions: string;
 }
 
 // How many wait behind and with a message, as its sender is told.
@@ -39,22 +43,17 @@ const KEYED_SQL = `keyed as (
   returning resource_id
 ),`;
 
-// Purpose: store the inputs that are new and fit. Input: one array per column. Output: a row per stored input.
+/** The statement for some inputs. */
+// Purpose: store the inputs that are new and fit. Output: a row per stored input.
 // The CTE `locked` sees each session row as it is once its lock is granted; the other tables are seen as they were when the
 // statement began, which is why uniqueness is left to the indexes (`on conflict`) and counts are kept in the session row.
-function acceptSql({ isKeyed, isTaking }: AcceptKind): string {
+export function acceptSql({ isKeyed, isTaking, inputs, sessions }: AcceptParts): string {
   return `/* accept */
-with input as materialized (
-  select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::json[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-      $10::text[], $11::int[], $12::text[], $13::int[], $14::text[], $15::text[]
-      ${isTaking ? ', $16::text[], $17::int[], $18::bigint[], $19::bigint[]' : ''}) with ordinality
-    as input (id, session_id, kind, body, route, inline_mode, platform_key, scope, key, sha256, waiting_max, default_mode, cap,
-      drop_policy, command_reply, ${isTaking ? 'owner_to_be, lease_ms, known_version, known_seq, ' : ''}n)
-),
-${isTaking ? 'seen as materialized (select s.id, s.xmin as version from holdfast.sessions s where s.id = any ($2::uuid[])),' : ''}
+with input as materialized (select * from ${inputs}),
+${isTaking ? `seen as materialized (select s.id, s.xmin as version from holdfast.sessions s where s.id = any (${sessions})),` : ''}
 locked as materialized (
   select s.*, s.xmin as version, s.turn_id is not null or s.owner is not null and s.lease_expires_at > clock_timestamp() as is_busy
-  from holdfast.sessions s where s.id = any ($2::uuid[]) order by s.id for no key update
+  from holdfast.sessions s where s.id = any (${sessions}) order by s.id for no key update
 ),
 fitting as materialized (
   select * from (
@@ -145,17 +144,4 @@ from stored join judged on judged.id = stored.id join locked s on s.id = stored.
 join bumped on bumped.id = stored.session_id left join rung on rung.session_id = stored.session_id
 ${isTaking ? 'left join taking on taking.id = stored.id' : ''}
 order by stored.seq`;
-}
-
-const statements = new Map<string, string>();
-
-/**
- * The statement for these inputs: its name and its text. What none of them needs is left out. Its values are one array per column of
- * the inputs, and with a taker four more: owner, lease in milliseconds, and version and number of the transcript that it knows.
- */
-export function acceptStatement(kind: AcceptKind): { name: string; text: string } {
-  const name = `accept${kind.isKeyed ? '-keyed' : ''}${kind.isTaking ? '-taking' : ''}`;
-  let text = statements.get(name);
-  if (text === undefined) statements.set(name, (text = acceptSql(kind)));
-  return { name, text };
 }

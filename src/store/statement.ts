@@ -1,14 +1,47 @@
 // Statements that are put together from parts: the values they bind, and their names as prepared statements.
 
-/** The columns of a statement under construction, each an array that the statement unnests. */
-export class Values {
-  readonly list: unknown[][] = [];
+/** The type of a column; values of `json` are texts of JSON, and times are dates. */
+type ColumnType = 'bigint' | 'boolean' | 'int' | 'json' | 'text' | 'timestamptz' | 'uuid';
 
-  /** Adds a column, one value per row, and returns its placeholder with the cast, e.g. `$3::uuid[]`. */
-  add<Row>(type: string, rows: readonly Row[], pick: (row: Row, index: number) => unknown): string {
+/** A column of a table: its type, and its value in a row. */
+export type Column<Row> = [type: ColumnType, pick: (row: Row, index: number) => unknown];
+
+/** The values of a statement under construction. */
+export class Values {
+  readonly list: unknown[] = [];
+
+  /** Adds an array, one value per row, and returns its placeholder with the cast, e.g. `$3::uuid[]`. */
+  add<Row>(type: ColumnType, rows: readonly Row[], pick: (row: Row, index: number) => unknown): string {
     this.list.push(rows.map(pick));
     return `$${this.list.length}::${type}[]`;
   }
+
+  /**
+   * Adds rows as one value and returns the SQL of a table of them, with these columns. Beside one array per column, which the server
+   * unnests one by one, this costs a third with one row and the same with twenty.
+   */
+  table<Row>(alias: string, rows: readonly Row[], columns: Record<string, Column<Row>>): string {
+    const entries = Object.entries(columns);
+    const records = rows.map((row, index) =>
+      Object.fromEntries(entries.map(([name, [, pick]]) => [name, pick(row, index)])),
+    );
+    this.list.push(toJson(records));
+    const table = (name: string) =>
+      `json_to_recordset($${this.list.length}::json) as ${name} (${entries.map(([column, [type]]) => `${column} ${type === 'json' ? 'text' : type}`).join(', ')})`;
+    if (entries.every(([, [type]]) => type !== 'json')) return table(alias);
+    // JSON goes as a text, so that what only JSON may hold, such as \u0000, is not looked at on its way.
+    const list = entries.map(([column, [type]]) => (type === 'json' ? `${column}::json` : column)).join(', ');
+    return `(select ${list} from ${table('records')}) as ${alias}`;
+  }
+}
+
+/** Half of a surrogate pair, which PostgreSQL refuses; or the same letters as text. */
+const LONE_SURROGATE = /\\ud[89a-f]/;
+
+function toJson(records: object[]): string {
+  const text = JSON.stringify(records);
+  if (!LONE_SURROGATE.test(text)) return text;
+  return JSON.stringify(records, (_, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value));
 }
 
 const names = new Map<string, string>();

@@ -95,7 +95,7 @@ async function finishTurns(database: Database, ends: TurnEnd[]): Promise<Ending[
   const outreach = only !== undefined && reachesOut(only) ? outreachOf(values, only) : null;
   const isTelling = ends.some((end) => end.isAwaited);
   const parts = journalParts(values, ends, { also: outreach?.also, isReturning: isTelling });
-  const tail = tailColumns(values, ends);
+  const tail = tailTable(values, ends);
   const optional = [
     ...hidden(ends),
     ...posted(values, ends),
@@ -117,9 +117,7 @@ ${(outreach?.before ?? [])
   .join('')}tail as materialized (
   select tail.*, fence.session_id, fence.turn_id,
     case when tail.hides is not null then (select t.prompt_seq from holdfast.turns t where t.id = fence.turn_id) end as prompt_seq
-  from unnest(${tail.join(', ')}) with ordinality
-    as tail (status, message_status, reply, error, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason,
-      debounce_ms, gather_ms_max, steer_seen, ended_type, ended_data, hides, announce_debounce_ms, n)
+  from ${tail}
   join fence on fence.n = tail.n
 ),
 ended as (
@@ -212,26 +210,27 @@ left join rung on rung.session_id = head.session_id`;
   });
 }
 
-function tailColumns(values: Values, ends: TurnEnd[]): string[] {
-  return [
-    values.add('text', ends, (end) => end.status),
-    values.add('text', ends, (end) => end.messageStatus),
-    values.add('text', ends, (end) => storableText(end.reply)),
-    values.add('json', ends, (end) => (end.error === null ? null : JSON.stringify(end.error))),
-    values.add('boolean', ends, (end) => end.wasAborted),
-    values.add('bigint', ends, (end) => end.contextTokens),
-    values.add('int', ends, (end) => end.deliveries.length),
-    values.add('uuid', ends, (end) => end.deadLetter?.id ?? null),
-    values.add('text', ends, (end) => end.deadLetter?.code ?? null),
-    values.add('text', ends, (end) => storableText(end.deadLetter?.reason ?? null)),
-    values.add('int', ends, (end) => end.debounceMs),
-    values.add('int', ends, (end) => end.gatherMsMax),
-    values.add('bigint', ends, (end) => end.steerSeen),
-    values.add('text', ends, (end) => end.ended.type),
-    values.add('json', ends, (end) => JSON.stringify(end.ended.data)),
-    values.add('text', ends, (end) => end.hides),
-    values.add('int', ends, (end) => end.announceDebounceMs ?? end.debounceMs),
-  ];
+function tailTable(values: Values, ends: TurnEnd[]): string {
+  return values.table('tail', ends, {
+    n: ['int', (_, index) => index + 1],
+    status: ['text', (end) => end.status],
+    message_status: ['text', (end) => end.messageStatus],
+    reply: ['text', (end) => storableText(end.reply)],
+    error: ['json', (end) => (end.error === null ? null : JSON.stringify(end.error))],
+    was_aborted: ['boolean', (end) => end.wasAborted],
+    context_tokens: ['bigint', (end) => end.contextTokens],
+    deliveries: ['int', (end) => end.deliveries.length],
+    letter_id: ['uuid', (end) => end.deadLetter?.id ?? null],
+    letter_code: ['text', (end) => end.deadLetter?.code ?? null],
+    letter_reason: ['text', (end) => storableText(end.deadLetter?.reason ?? null)],
+    debounce_ms: ['int', (end) => end.debounceMs],
+    gather_ms_max: ['int', (end) => end.gatherMsMax],
+    steer_seen: ['bigint', (end) => end.steerSeen],
+    ended_type: ['text', (end) => end.ended.type],
+    ended_data: ['json', (end) => JSON.stringify(end.ended.data)],
+    hides: ['text', (end) => end.hides],
+    announce_debounce_ms: ['int', (end) => end.announceDebounceMs ?? end.debounceMs],
+  });
 }
 
 function hidden(ends: TurnEnd[]): string[] {
@@ -252,21 +251,21 @@ function posted(values: Values, ends: TurnEnd[]): string[] {
     end.deliveries.map((delivery, position) => ({ n: index + 1, pos: position + 1, delivery })),
   );
   if (rows.length === 0) return [];
-  const columns = [
-    values.add('bigint', rows, (row) => row.n),
-    values.add('int', rows, (row) => row.pos),
-    values.add('uuid', rows, (row) => row.delivery.id),
-    values.add('text', rows, (row) => row.delivery.channel),
-    values.add('json', rows, (row) => JSON.stringify(row.delivery.target)),
-    values.add('json', rows, (row) => JSON.stringify(row.delivery.payload)),
-    values.add('bigint', rows, (row) => row.delivery.expiresMs),
-  ];
+  const table = values.table('d', rows, {
+    n: ['int', (row) => row.n],
+    pos: ['int', (row) => row.pos],
+    id: ['uuid', (row) => row.delivery.id],
+    channel: ['text', (row) => row.delivery.channel],
+    target: ['json', (row) => JSON.stringify(row.delivery.target)],
+    payload: ['json', (row) => JSON.stringify(row.delivery.payload)],
+    expires_ms: ['bigint', (row) => row.delivery.expiresMs],
+  });
   return [
     `posted as (
   insert into holdfast.deliveries (id, session_id, turn_id, seq, channel, target, payload, expires_at)
   select d.id, fence.session_id, fence.turn_id, moved.delivery_seq - moved.deliveries + d.pos, d.channel, d.target, d.payload,
     clock_timestamp() + d.expires_ms * interval '1 millisecond'
-  from unnest(${columns.join(', ')}) as d (n, pos, id, channel, target, payload, expires_ms)
+  from ${table}
   join fence on fence.n = d.n join moved on moved.n = d.n
 )`,
   ];
@@ -287,11 +286,11 @@ function polled(values: Values, ends: TurnEnd[]): string[] {
     pollResult === undefined ? [] : [{ n: index + 1, pollResult }],
   );
   if (rows.length === 0) return [];
-  const columns = [values.add('bigint', rows, (row) => row.n), values.add('text', rows, (row) => row.pollResult)];
+  const table = values.table('p', rows, { n: ['int', (row) => row.n], result: ['text', (row) => row.pollResult] });
   return [
     `polled as (
   update holdfast.heartbeats h set result = p.result
-  from unnest(${columns.join(', ')}) as p (n, result) join tail on tail.n = p.n join settled on settled.turn_id = tail.turn_id
+  from ${table} join tail on tail.n = p.n join settled on settled.turn_id = tail.turn_id
   where h.message_id = settled.id
 )`,
   ];

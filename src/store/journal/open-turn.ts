@@ -57,35 +57,13 @@ export function createOpenTurn(database: Database): Coalesced<NewTurn, Opening> 
 
 async function openTurns(database: Database, turns: NewTurn[]): Promise<Opening[]> {
   const values = new Values();
-  const head = [
-    values.add('uuid', turns, (turn) => turn.fence.sessionId),
-    values.add('bigint', turns, (turn) => turn.fence.epoch),
-    values.add('bigint', turns, (turn) => turn.fence.baseSeq),
-    values.add('uuid', turns, (turn) => turn.turnId),
-    values.add('text', turns, (turn) => turn.kind),
-    values.add('text', turns, (turn) => turn.lane),
-    values.add('text', turns, (turn) => turn.worker),
-    values.add('text', turns, (turn) => turn.model),
-    values.add('text', turns, (turn) => turn.thinking),
-    values.add('uuid', turns, (turn) => turn.prompt?.id ?? null),
-    values.add('json', turns, ({ prompt }) => (prompt === null ? null : JSON.stringify(prompt.content))),
-    values.add('int', turns, (turn) => turn.inputIds.length),
-    values.add('text', turns, (turn) => turn.systemSha256),
-    values.add('text', turns, (turn) => turn.toolsSha256),
-    values.add('timestamptz', turns, (turn) => turn.queuedAt),
-    values.add('timestamptz', turns, (turn) => turn.claimedAt),
-    values.add('json', turns, ({ prompt }) => (prompt?.parts ? JSON.stringify(prompt.parts) : null)),
-    values.add('json', turns, (turn) => JSON.stringify(turn.view)),
-    values.add('json', turns, (turn) => (turn.sessionView === null ? null : JSON.stringify(turn.sessionView))),
-    values.add('json', turns, ({ prompt }) => (prompt?.provenance ? JSON.stringify(prompt.provenance) : null)),
-    values.add('bigint', turns, (turn) => turn.hiddenFromSeq ?? null),
-    values.add('int', turns, (turn) => turn.overflow?.count ?? 0),
-  ];
+  const sessions = values.add('uuid', turns, (turn) => turn.fence.sessionId);
+  const head = headTable(values, turns);
   const inputs = turns.flatMap((turn, index) => turn.inputIds.map((id) => ({ n: index + 1, id })));
   const drained = turns.flatMap((turn, index) => turn.eventIds.map((id) => ({ n: index + 1, id })));
   const events = turns.flatMap((turn, index) => turn.events.map((event) => ({ n: index + 1, event })));
   const snapshots = new Map(turns.flatMap((turn) => turn.snapshots.map((one) => [one.sha256, one.content] as const)));
-  const inputColumns = [values.add('bigint', inputs, (row) => row.n), values.add('uuid', inputs, (row) => row.id)];
+  const taken = values.table('taken', inputs, { n: ['int', (row) => row.n], id: ['uuid', (row) => row.id] });
   const kept = [...snapshots];
   const told = turns.flatMap((turn, index) => (turn.overflow?.ids ?? []).map((id) => ({ n: index + 1, id })));
   const optional = [
@@ -94,21 +72,18 @@ async function openTurns(database: Database, turns: NewTurn[]): Promise<Opening[
     ...keptPart(values, kept),
     ...hiddenPart(turns),
   ];
-  const eventColumns = [
-    values.add('bigint', events, (row) => row.n),
-    values.add('text', events, (row) => row.event.type),
-    values.add('json', events, (row) => JSON.stringify(row.event.data)),
-  ];
+  const happened = values.table('e', events, {
+    n: ['int', (row) => row.n],
+    pos: ['int', (_, index) => index],
+    type: ['text', (row) => row.event.type],
+    data: ['json', (row) => JSON.stringify(row.event.data)],
+  });
   // Purpose: open each turn. Locking: the session rows in the order of their ids, then the inputs that they are stamped on.
   const text = `/* open-turn */
-with head as materialized (
-  select * from unnest(${head.join(', ')}) with ordinality
-    as head (session_id, epoch, base_seq, turn_id, kind, lane, worker, model, thinking, prompt_id, prompt, inputs, system_sha256,
-      tools_sha256, queued_at, claimed_at, parts, view, session_view, provenance, hidden_from, overflowed, n)
-),
+with head as materialized (select * from ${head}),
 locked as materialized (
   select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_reason
-  from holdfast.sessions s where s.id = any ($1::uuid[]) order by s.id for no key update
+  from holdfast.sessions s where s.id = any (${sessions}) order by s.id for no key update
 ),
 verdict as materialized (
   select head.n, case
@@ -140,7 +115,7 @@ prompted as (
 ),
 stamped as (
   update holdfast.inbox i set status = 'claimed', turn_id = fence.turn_id
-  from unnest(${inputColumns.join(', ')}) as taken (n, id) join fence on fence.n = taken.n
+  from ${taken} join fence on fence.n = taken.n
   where i.id = taken.id
 ),
 ${optional.map((part) => `${part},\n`).join('')}moved as (
@@ -157,7 +132,7 @@ ${optional.map((part) => `${part},\n`).join('')}moved as (
 ),
 told as (
   ${insertEventsSql(`select fence.session_id, fence.turn_id, e.type, e.data, e.pos as n
-    from unnest(${eventColumns.join(', ')}) with ordinality as e (n, type, data, pos) join fence on fence.n = e.n`)}
+    from ${happened} join fence on fence.n = e.n`)}
 )
 select n, verdict from verdict`;
   const result = await database.hot.query(prepared('open-turn', text, values.list));
@@ -169,6 +144,34 @@ select n, verdict from verdict`;
   });
 }
 
+function headTable(values: Values, turns: NewTurn[]): string {
+  return values.table('head', turns, {
+    n: ['int', (_, index) => index + 1],
+    session_id: ['uuid', (turn) => turn.fence.sessionId],
+    epoch: ['bigint', (turn) => turn.fence.epoch],
+    base_seq: ['bigint', (turn) => turn.fence.baseSeq],
+    turn_id: ['uuid', (turn) => turn.turnId],
+    kind: ['text', (turn) => turn.kind],
+    lane: ['text', (turn) => turn.lane],
+    worker: ['text', (turn) => turn.worker],
+    model: ['text', (turn) => turn.model],
+    thinking: ['text', (turn) => turn.thinking],
+    prompt_id: ['uuid', (turn) => turn.prompt?.id ?? null],
+    prompt: ['json', ({ prompt }) => (prompt === null ? null : JSON.stringify(prompt.content))],
+    inputs: ['int', (turn) => turn.inputIds.length],
+    system_sha256: ['text', (turn) => turn.systemSha256],
+    tools_sha256: ['text', (turn) => turn.toolsSha256],
+    queued_at: ['timestamptz', (turn) => turn.queuedAt],
+    claimed_at: ['timestamptz', (turn) => turn.claimedAt],
+    parts: ['json', ({ prompt }) => (prompt?.parts ? JSON.stringify(prompt.parts) : null)],
+    view: ['json', (turn) => JSON.stringify(turn.view)],
+    session_view: ['json', (turn) => (turn.sessionView === null ? null : JSON.stringify(turn.sessionView))],
+    provenance: ['json', ({ prompt }) => (prompt?.provenance ? JSON.stringify(prompt.provenance) : null)],
+    hidden_from: ['bigint', (turn) => turn.hiddenFromSeq ?? null],
+    overflowed: ['int', (turn) => turn.overflow?.count ?? 0],
+  });
+}
+
 interface Drained {
   n: number;
   id: SystemEventId;
@@ -177,12 +180,12 @@ interface Drained {
 // An event that was dropped for the cap after it had been read is in the prompt all the same: it is consumed, not dropped.
 function drainedPart(values: Values, rows: Drained[]): string[] {
   if (rows.length === 0) return [];
-  const columns = [values.add('bigint', rows, (row) => row.n), values.add('uuid', rows, (row) => row.id)];
+  const table = values.table('taken', rows, { n: ['int', (row) => row.n], id: ['uuid', (row) => row.id] });
   return [
     `drained as (
   update holdfast.system_events e
   set state = 'consumed', turn_id = fence.turn_id, drop_reason = null, settled_at = clock_timestamp()
-  from unnest(${columns.join(', ')}) as taken (n, id) join fence on fence.n = taken.n
+  from ${table} join fence on fence.n = taken.n
   where e.id = taken.id
 )`,
   ];
@@ -190,11 +193,11 @@ function drainedPart(values: Values, rows: Drained[]): string[] {
 
 function overflowPart(values: Values, rows: { n: number; id: MessageId }[]): string[] {
   if (rows.length === 0) return [];
-  const columns = [values.add('bigint', rows, (row) => row.n), values.add('uuid', rows, (row) => row.id)];
+  const table = values.table('told', rows, { n: ['int', (row) => row.n], id: ['uuid', (row) => row.id] });
   return [
     `overflow_told as (
   update holdfast.inbox i set turn_id = fence.turn_id
-  from unnest(${columns.join(', ')}) as told (n, id) join fence on fence.n = told.n where i.id = told.id
+  from ${table} join fence on fence.n = told.n where i.id = told.id
 )`,
   ];
 }
@@ -212,11 +215,14 @@ function hiddenPart(turns: NewTurn[]): string[] {
 
 function keptPart(values: Values, rows: (readonly [sha256: string, content: string])[]): string[] {
   if (rows.length === 0) return [];
-  const columns = [values.add('text', rows, ([sha256]) => sha256), values.add('json', rows, ([, content]) => content)];
+  const table = values.table('snapshot', rows, {
+    sha256: ['text', ([sha256]) => sha256],
+    content: ['json', ([, content]) => content],
+  });
   return [
     `kept as (
   insert into holdfast.snapshots (sha256, content)
-  select * from unnest(${columns.join(', ')}) on conflict do nothing
+  select * from ${table} on conflict do nothing
 )`,
   ];
 }

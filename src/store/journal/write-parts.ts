@@ -23,7 +23,7 @@ export function journalParts(
 ): string {
   const sessions = values.add('uuid', writes, (write) => write.fence.sessionId);
   return [
-    head(values, writes, sessions),
+    head(values, writes),
     lockedSql(sessions, also, isReturning ? ', s.xmin as version' : ''),
     fenceSql(isReturning ? ', s.version' : ''),
     ...entries(values, writes),
@@ -52,26 +52,23 @@ function returningSql(isReturning: boolean, alias: string, columns: readonly str
   return isReturning ? `\n  returning ${columns.map((column) => `${alias}.${column}`).join(', ')}` : '';
 }
 
-function head(values: Values, writes: JournalWrite[], sessions: string): string {
-  const columns = [
-    sessions,
-    values.add('bigint', writes, (write) => write.fence.epoch),
-    values.add('bigint', writes, (write) => write.fence.baseSeq),
-    values.add('int', writes, (write) => write.entries.length),
-    values.add('uuid', writes, (write) => write.progress.turnId),
-    values.add('int', writes, (write) => write.progress.calls),
-    values.add('int', writes, (write) => write.progress.retries),
-    values.add('int', writes, (write) => write.progress.steps),
-    values.add('bigint', writes, (write) => write.progress.inputTokens),
-    values.add('bigint', writes, (write) => write.progress.outputTokens),
-    values.add('bigint', writes, (write) => write.progress.cacheReadTokens),
-    values.add('bigint', writes, (write) => write.progress.cacheWriteTokens),
-  ];
-  return `head as materialized (
-  select * from unnest(${columns.join(', ')}) with ordinality
-    as head (session_id, epoch, base_seq, added, turn_id, calls, retries, steps, input_tokens, output_tokens, cache_read_tokens,
-      cache_write_tokens, n)
-)`;
+function head(values: Values, writes: JournalWrite[]): string {
+  const table = values.table('head', writes, {
+    n: ['int', (_, index) => index + 1],
+    session_id: ['uuid', (write) => write.fence.sessionId],
+    epoch: ['bigint', (write) => write.fence.epoch],
+    base_seq: ['bigint', (write) => write.fence.baseSeq],
+    added: ['int', (write) => write.entries.length],
+    turn_id: ['uuid', (write) => write.progress.turnId],
+    calls: ['int', (write) => write.progress.calls],
+    retries: ['int', (write) => write.progress.retries],
+    steps: ['int', (write) => write.progress.steps],
+    input_tokens: ['bigint', (write) => write.progress.inputTokens],
+    output_tokens: ['bigint', (write) => write.progress.outputTokens],
+    cache_read_tokens: ['bigint', (write) => write.progress.cacheReadTokens],
+    cache_write_tokens: ['bigint', (write) => write.progress.cacheWriteTokens],
+  });
+  return `head as materialized (select * from ${table})`;
 }
 
 function lockedSql(sessions: string, also: string | undefined, more: string): string {
@@ -105,16 +102,16 @@ function entries(values: Values, writes: JournalWrite[]): string[] {
     write.entries.map((entry, offset) => ({ n: index + 1, offset: offset + 1, entry })),
   );
   if (rows.length === 0) return [];
-  const columns = [
-    values.add('bigint', rows, (row) => row.n),
-    values.add('int', rows, (row) => row.offset),
-    values.add('uuid', rows, (row) => row.entry.id),
-    values.add('text', rows, (row) => row.entry.kind),
-    values.add('text', rows, (row) => row.entry.role),
-    values.add('json', rows, (row) => JSON.stringify(row.entry.content)),
-  ];
   const hasPruned = rows.some((row) => row.entry.isPruned === true);
-  if (hasPruned) columns.push(values.add('boolean', rows, (row) => row.entry.isPruned === true));
+  const table = values.table('e', rows, {
+    n: ['int', (row) => row.n],
+    pos: ['int', (row) => row.offset],
+    id: ['uuid', (row) => row.entry.id],
+    kind: ['text', (row) => row.entry.kind],
+    role: ['text', (row) => row.entry.role],
+    content: ['json', (row) => JSON.stringify(row.entry.content)],
+    ...(hasPruned && { is_pruned: ['boolean', (row) => row.entry.isPruned === true] }),
+  });
   return [
     `stored_entries as (
   insert into holdfast.entries (session_id, seq, id, transcript_no, parent_seq, kind, role, content, turn_id${hasPruned ? ', state, retired_seq' : ''})
@@ -124,7 +121,7 @@ function entries(values: Values, writes: JournalWrite[]): string[] {
         ? `, case when e.is_pruned then 'pruned' else 'active' end, case when e.is_pruned then fence.base_seq + e.pos end`
         : ''
     }
-  from unnest(${columns.join(', ')}) as e (n, pos, id, kind, role, content${hasPruned ? ', is_pruned' : ''}) join fence on fence.n = e.n
+  from ${table} join fence on fence.n = e.n
 )`,
   ];
 }
@@ -132,27 +129,27 @@ function entries(values: Values, writes: JournalWrite[]): string[] {
 function modelCalls(values: Values, writes: JournalWrite[], isReturning: boolean): string[] {
   const rows = writes.flatMap((write, index) => write.modelCalls.map((call) => ({ n: index + 1, call })));
   if (rows.length === 0) return [];
-  const columns = [
-    values.add('bigint', rows, (row) => row.n),
-    values.add('int', rows, (row) => row.call.callNo),
-    values.add('int', rows, (row) => row.call.step),
-    values.add('bigint', rows, (row) => row.call.untilSeq),
-    values.add('text', rows, (row) => row.call.status),
-    values.add('text', rows, (row) => row.call.stopReason),
-    values.add('text', rows, (row) => row.call.responseId),
-    values.add('json', rows, (row) => (row.call.error === null ? null : JSON.stringify(row.call.error))),
-    values.add('bigint', rows, (row) => row.call.inputTokens),
-    values.add('bigint', rows, (row) => row.call.outputTokens),
-    values.add('bigint', rows, (row) => row.call.cacheReadTokens),
-    values.add('bigint', rows, (row) => row.call.cacheWriteTokens),
-    values.add('timestamptz', rows, (row) => row.call.startedAt),
-    values.add('timestamptz', rows, (row) => row.call.firstChunkAt),
-    values.add('timestamptz', rows, (row) => row.call.endedAt),
-    values.add('text', rows, (row) => row.call.purpose ?? 'answer'),
-    values.add('json', rows, (row) => (row.call.view === null ? null : JSON.stringify(row.call.view))),
-    values.add('text', rows, (row) => row.call.requestSha256),
-    values.add('json', rows, (row) => (row.call.notes === undefined ? null : JSON.stringify(row.call.notes))),
-  ];
+  const table = values.table('c', rows, {
+    n: ['int', (row) => row.n],
+    call_no: ['int', (row) => row.call.callNo],
+    step: ['int', (row) => row.call.step],
+    until_seq: ['bigint', (row) => row.call.untilSeq],
+    status: ['text', (row) => row.call.status],
+    stop_reason: ['text', (row) => row.call.stopReason],
+    response_id: ['text', (row) => row.call.responseId],
+    error: ['json', (row) => (row.call.error === null ? null : JSON.stringify(row.call.error))],
+    input_tokens: ['bigint', (row) => row.call.inputTokens],
+    output_tokens: ['bigint', (row) => row.call.outputTokens],
+    cache_read_tokens: ['bigint', (row) => row.call.cacheReadTokens],
+    cache_write_tokens: ['bigint', (row) => row.call.cacheWriteTokens],
+    started_at: ['timestamptz', (row) => row.call.startedAt],
+    first_chunk_at: ['timestamptz', (row) => row.call.firstChunkAt],
+    ended_at: ['timestamptz', (row) => row.call.endedAt],
+    purpose: ['text', (row) => row.call.purpose ?? 'answer'],
+    view: ['json', (row) => (row.call.view === null ? null : JSON.stringify(row.call.view))],
+    request_sha256: ['text', (row) => row.call.requestSha256],
+    notes: ['json', (row) => (row.call.notes === undefined ? null : JSON.stringify(row.call.notes))],
+  });
   return [
     `stored_calls as (
   insert into holdfast.model_calls (turn_id, call_no, step, epoch, until_seq, status, stop_reason, response_id, error,
@@ -161,9 +158,7 @@ function modelCalls(values: Values, writes: JournalWrite[], isReturning: boolean
   select fence.turn_id, c.call_no, c.step, fence.epoch, c.until_seq, c.status, c.stop_reason, c.response_id, c.error,
     c.input_tokens, c.output_tokens, c.cache_read_tokens, c.cache_write_tokens, c.started_at, c.first_chunk_at, c.ended_at,
     c.purpose, c.view, c.request_sha256, c.notes
-  from unnest(${columns.join(', ')}) as c (n, call_no, step, until_seq, status, stop_reason, response_id, error, input_tokens,
-    output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at, purpose, view, request_sha256,
-    notes)
+  from ${table}
   join fence on fence.n = c.n
   on conflict (turn_id, call_no) do nothing${returningSql(isReturning, 'model_calls', CALL_COLUMNS)}
 )`,
@@ -174,21 +169,21 @@ function modelCalls(values: Values, writes: JournalWrite[], isReturning: boolean
 function intents(values: Values, writes: JournalWrite[], isReturning: boolean): string[] {
   const rows = writes.flatMap((write, index) => write.toolIntents.map((intent) => ({ n: index + 1, intent })));
   if (rows.length === 0) return [];
-  const columns = [
-    values.add('bigint', rows, (row) => row.n),
-    values.add('int', rows, (row) => row.intent.step),
-    values.add('int', rows, (row) => row.intent.ordinal),
-    values.add('text', rows, (row) => row.intent.callId),
-    values.add('text', rows, (row) => row.intent.name),
-    values.add('boolean', rows, (row) => row.intent.isIdempotent),
-    values.add('text', rows, (row) => row.intent.status),
-  ];
+  const table = values.table('i', rows, {
+    n: ['int', (row) => row.n],
+    step: ['int', (row) => row.intent.step],
+    ordinal: ['int', (row) => row.intent.ordinal],
+    call_id: ['text', (row) => row.intent.callId],
+    name: ['text', (row) => row.intent.name],
+    is_idempotent: ['boolean', (row) => row.intent.isIdempotent],
+    status: ['text', (row) => row.intent.status],
+  });
   return [
     `stored_intents as (
   insert into holdfast.tool_calls (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch, ended_at)
   select fence.turn_id, i.step, i.ordinal, i.call_id, i.name, i.is_idempotent, i.status, fence.epoch,
     case when i.status <> 'intent' then clock_timestamp() end
-  from unnest(${columns.join(', ')}) as i (n, step, ordinal, call_id, name, is_idempotent, status)
+  from ${table}
   join fence on fence.n = i.n
   on conflict (turn_id, step, ordinal) do update set runs = tool_calls.runs + 1, epoch = excluded.epoch${returningSql(isReturning, 'tool_calls', TOOL_COLUMNS)}
 )`,
@@ -198,18 +193,18 @@ function intents(values: Values, writes: JournalWrite[], isReturning: boolean): 
 function settlements(values: Values, writes: JournalWrite[], isReturning: boolean): string[] {
   const rows = writes.flatMap((write, index) => write.toolSettlements.map((call) => ({ n: index + 1, call })));
   if (rows.length === 0) return [];
-  const columns = [
-    values.add('bigint', rows, (row) => row.n),
-    values.add('int', rows, (row) => row.call.step),
-    values.add('int', rows, (row) => row.call.ordinal),
-    values.add('text', rows, (row) => row.call.status),
-    values.add('json', rows, (row) => (row.call.result === null ? null : JSON.stringify(row.call.result))),
-  ];
+  const table = values.table('c', rows, {
+    n: ['int', (row) => row.n],
+    step: ['int', (row) => row.call.step],
+    ordinal: ['int', (row) => row.call.ordinal],
+    status: ['text', (row) => row.call.status],
+    result: ['json', (row) => (row.call.result === null ? null : JSON.stringify(row.call.result))],
+  });
   return [
     `settled_calls as (
   update holdfast.tool_calls t
   set status = c.status, result = c.result, ended_at = clock_timestamp()
-  from unnest(${columns.join(', ')}) as c (n, step, ordinal, status, result) join fence on fence.n = c.n
+  from ${table} join fence on fence.n = c.n
   where t.turn_id = fence.turn_id and t.step = c.step and t.ordinal = c.ordinal${returningSql(isReturning, 't', TOOL_COLUMNS)}
 )`,
   ];
@@ -222,26 +217,26 @@ export function steerParts(values: Values, writes: JournalWrite[]): string[] {
   const followUps = writes.flatMap((write, index) =>
     (write.steers?.followUps ?? []).map((followUp, offset) => ({ n: index + 1, pos: offset + 1, followUp })),
   );
-  const takenColumns = [values.add('bigint', taken, (row) => row.n), values.add('uuid', taken, (row) => row.id)];
-  const columns = [
-    values.add('bigint', followUps, (row) => row.n),
-    values.add('int', followUps, (row) => row.pos),
-    values.add('uuid', followUps, (row) => row.followUp.id),
-    values.add('text', followUps, (row) => row.followUp.causeKey),
-    values.add('json', followUps, (row) => row.followUp.body),
-    values.add('text', followUps, (row) => row.followUp.route),
-  ];
+  const takenTable = values.table('taken', taken, { n: ['int', (row) => row.n], id: ['uuid', (row) => row.id] });
+  const table = values.table('f', followUps, {
+    n: ['int', (row) => row.n],
+    pos: ['int', (row) => row.pos],
+    id: ['uuid', (row) => row.followUp.id],
+    cause_key: ['text', (row) => row.followUp.causeKey],
+    body: ['json', (row) => row.followUp.body],
+    route: ['text', (row) => row.followUp.route],
+  });
   return [
     `steered as (
   update holdfast.inbox i set status = 'claimed', turn_id = fence.turn_id
-  from unnest(${takenColumns.join(', ')}) as taken (n, id) join fence on fence.n = taken.n
+  from ${takenTable} join fence on fence.n = taken.n
   where i.id = taken.id and i.status = 'waiting'
   returning i.session_id
 )`,
     `followed as (
   insert into holdfast.inbox (id, session_id, seq, kind, body, route, cause_key)
   select f.id, fence.session_id, locked.inbox_seq + f.pos, 'followup', f.body, f.route, f.cause_key
-  from unnest(${columns.join(', ')}) as f (n, pos, id, cause_key, body, route)
+  from ${table}
   join fence on fence.n = f.n join locked on locked.id = fence.session_id
   on conflict do nothing
   returning session_id
@@ -261,12 +256,12 @@ export function viewsSql(values: Values, writes: JournalWrite[]): string {
     write.sessionView === undefined ? [] : [{ n: index + 1, view: write.sessionView }],
   );
   if (rows.length === 0) return '';
-  const columns = [
-    values.add('bigint', rows, (row) => row.n),
-    values.add('json', rows, (row) => JSON.stringify(row.view)),
-  ];
+  const table = values.table('v', rows, {
+    n: ['int', (row) => row.n],
+    view: ['json', (row) => JSON.stringify(row.view)],
+  });
   return `,
-    view = coalesce((select v.view from unnest(${columns.join(', ')}) as v (n, view) where v.n = fence.n), s.view)`;
+    view = coalesce((select v.view from ${table} where v.n = fence.n), s.view)`;
 }
 
 /** The assignments that bring a row of `holdfast.turns` up to date from `fence`. */
@@ -278,12 +273,12 @@ export const PROGRESS_SQL = `calls = fence.calls, retries = fence.retries, steps
 export function eventsSource(values: Values, writes: JournalWrite[]): string | null {
   const rows = writes.flatMap((write, index) => write.events.map((event) => ({ n: index + 1, event })));
   if (rows.length === 0) return null;
-  const columns = [
-    values.add('bigint', rows, (row) => row.n),
-    values.add('bigint', rows, (_, index) => index),
-    values.add('text', rows, (row) => row.event.type),
-    values.add('json', rows, (row) => JSON.stringify(row.event.data)),
-  ];
+  const table = values.table('e', rows, {
+    n: ['int', (row) => row.n],
+    pos: ['int', (_, index) => index],
+    type: ['text', (row) => row.event.type],
+    data: ['json', (row) => JSON.stringify(row.event.data)],
+  });
   return `select fence.session_id, fence.turn_id, e.type, e.data, e.pos as n
-    from unnest(${columns.join(', ')}) as e (n, pos, type, data) join fence on fence.n = e.n`;
+    from ${table} join fence on fence.n = e.n`;
 }
