@@ -5,6 +5,8 @@ import type { ApiRequest } from './route.ts';
 import type { ApiServices } from './services.ts';
 import type { AwaitedMessage } from './settlement-waiter.ts';
 
+const GONE = 'the client has gone';
+
 /** How the input ended, or null when the wait ended first. */
 export async function waitForSettlement(
   { request, services }: { request: ApiRequest<unknown, unknown, unknown>; services: ApiServices },
@@ -12,8 +14,9 @@ export async function waitForSettlement(
   waitSeconds: number,
 ): Promise<SettlementView | null> {
   const gone = new AbortController();
-  request.reply.raw.once('close', () => gone.abort());
-  if (request.reply.raw.destroyed) gone.abort();
+  // Every response closes. Without a reason, each abort would make an error with a stack.
+  request.reply.raw.once('close', () => gone.abort(GONE));
+  if (request.reply.raw.destroyed) gone.abort(GONE);
   services.admission.leave(request.reply.request);
   return await services.waiter.wait(input, waitSeconds * 1000, gone.signal);
 }

@@ -67,7 +67,8 @@ async function askOnce(context: TurnContext, turn: RunningTurn, sent: SentCall):
   const untilSeq = turn.baseSeq;
   const callNo = turn.progress.calls;
   const target = { sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id };
-  const idle = new IdleClock(idleTimeoutOf(turn, { isStreaming: context.config.models.providers.anthropic.streaming }));
+  const { streaming: isStreaming } = context.config.models.providers.anthropic;
+  const idle = new IdleClock(idleTimeoutOf(turn, { isStreaming }), [turn.held.signal]);
   const diagnostics = createCallDiagnostics(() => context.clock.monotonicMs());
   let firstChunkAt: Date | null = null;
   const reply = createReplyStream(replyRulesOf(context, turn));
@@ -79,7 +80,7 @@ async function askOnce(context: TurnContext, turn: RunningTurn, sent: SentCall):
         ...inputTransformOf(turn.requests.rules.view)({ system: turn.request.system, messages: [...messages] }),
       },
       {
-        signal: AbortSignal.any([turn.held.signal, idle.signal]),
+        signal: idle.signal,
         headers: context.config.models.providers.anthropic.auditHeaders ? auditHeaders(turn, callNo) : {},
         onChunk: (text) => {
           idle.restart();

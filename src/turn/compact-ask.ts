@@ -40,7 +40,7 @@ export async function askForSummary(
   const { timeoutSeconds } = turn.agent.compaction;
   const deadline = new AbortController();
   const timer = setTimeout(() => deadline.abort(new CompactionTimeout(timeoutSeconds)), timeoutSeconds * 1000);
-  const idle = new IdleClock(turn.agent.llm.idleTimeoutSeconds * 1000);
+  const idle = new IdleClock(turn.agent.llm.idleTimeoutSeconds * 1000, [turn.held.signal, deadline.signal]);
   const sent: Pick<ModelCallRow, 'startedAt' | 'firstChunkAt' | 'requestSha256'> = {
     startedAt: context.clock.now(),
     firstChunkAt: null,
@@ -63,7 +63,7 @@ export async function askForSummary(
   });
   try {
     const answer = await context.model.ask(request, {
-      signal: AbortSignal.any([turn.held.signal, deadline.signal, idle.signal]),
+      signal: idle.signal,
       headers: context.config.models.providers.anthropic.auditHeaders ? auditHeaders(turn, callNo) : {},
       callNo,
       onChunk: () => {

@@ -11,13 +11,21 @@ export class ModelSilent extends Error {
   }
 }
 
-/** Aborts its signal with `ModelSilent` when it was not restarted for so long; 0: never. To be stopped at the end of the call. */
+/**
+ * Aborts its signal with `ModelSilent` when it was not restarted for so long (0: never), or as soon as one of its parents aborts, with
+ * that one's reason. To be stopped at the end of the call: until then it listens to its parents. (`AbortSignal.any` listens for as long
+ * as the garbage collector leaves it, and hundreds of calls make that dear.)
+ */
 export class IdleClock {
   readonly #abort = new AbortController();
   readonly #timer: NodeJS.Timeout | null;
+  readonly #parents: readonly AbortSignal[];
 
-  constructor(timeoutMs: number) {
+  constructor(timeoutMs: number, parents: readonly AbortSignal[]) {
+    this.#parents = parents;
+    for (const parent of parents) parent.addEventListener('abort', this.#follow);
     this.#timer = timeoutMs > 0 ? setTimeout(() => this.#abort.abort(new ModelSilent(timeoutMs)), timeoutMs) : null;
+    this.#follow();
   }
 
   get signal(): AbortSignal {
@@ -30,7 +38,13 @@ export class IdleClock {
 
   stop(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
+    for (const parent of this.#parents) parent.removeEventListener('abort', this.#follow);
   }
+
+  readonly #follow = (): void => {
+    const aborted = this.#parents.find((parent) => parent.aborted);
+    if (aborted !== undefined) this.#abort.abort(aborted.reason);
+  };
 }
 
 /**
