@@ -103,10 +103,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     }),
   );
   return {
-    offer({ lane: wanted, sessionId, isNew }) {
+    offer({ lane: wanted, sessionId }) {
       const seat = lanes.find(({ lane }) => lane === wanted)?.seat() ?? null;
       if (seat === null) return null;
-      const reservation = reserveSession(context, sessionId, isNew);
+      const reservation = reserveSession(context, sessionId);
       if (reservation === null) {
         seat.leave();
         return null;

@@ -65,8 +65,7 @@ export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
     const { body, command } = readMessage(sent, config.owner.ids);
     const commandReply = command === null ? null : await commands({ command, sessionKey, idempotency, platformKey });
     const queue = queuePolicyOf(config, body);
-    const isNew = (): boolean => needed.candidateId === sessionId;
-    const offer = command === null ? (parts.offer?.({ lane: needed.lane, sessionId, isNew }) ?? null) : null;
+    const offer = command === null ? (parts.offer?.({ lane: needed.lane, sessionId }) ?? null) : null;
     const acceptance = await acceptWith(offer, {
       messageId,
       sessionId,

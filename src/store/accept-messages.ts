@@ -2,11 +2,12 @@
 // numbers, stores the rows with their uniqueness, and says whose doorbell must be rung. Answered means committed (G1).
 //
 // A worker of the same process that stands idle may be named with a message (`taker`): when the session is free, has nothing else
-// to do, and holds nothing that this worker does not know, the same statement gives it the session's lock, and nobody has to
+// to do, and holds no long history that this worker would have to read, the same statement gives it the session's lock, and nobody has to
 // ring. Everything else goes the usual way. The doorbell's row is written all the same: it is what calls somebody when that worker dies.
 //
 // Locking: the session rows, in the order of their ids, first. A turn that ends takes the same row before it decides that
 // nothing waits, so nothing falls between a turn that ends and a message that found it busy.
+import type { Entry } from '../core/entry.ts';
 import type { MessageId, SessionId } from '../core/ids.ts';
 import type { QueueDrop, QueueMode } from '../core/queue-mode.ts';
 import type { Claimed, WaitingEvent } from './claim-session.ts';
@@ -99,6 +100,7 @@ async function acceptAll(database: Database, inputs: NewInput[]): Promise<Accept
   const text = acceptSql({
     isKeyed,
     isTaking,
+    isReading: inputs.some((input) => input.taker?.known.seq === 0),
     inputs: inputTable(values, inputs, { isKeyed, isTaking }),
     sessions: values.add('uuid', inputs, (input) => input.sessionId),
   });
@@ -126,8 +128,9 @@ async function acceptAll(database: Database, inputs: NewInput[]): Promise<Accept
   });
 }
 
-/** The claim that a message was accepted with: the session has nothing else to do, and nothing that the worker does not know. */
-function claimedOf(input: NewInput, row: AcceptedRow, { isWhole, events, receivedAt, session }: TakenRow): Claimed {
+/** The claim that a message was accepted with: the session has nothing else to do. */
+function claimedOf(input: NewInput, row: AcceptedRow, taken: TakenRow): Claimed {
+  const { isWhole, events, entries, receivedAt, session } = taken;
   const { messageId: id, kind, route, mode } = input;
   return {
     kind: 'claimed',
@@ -136,7 +139,7 @@ function claimedOf(input: NewInput, row: AcceptedRow, { isWhole, events, receive
     inputs: [{ id, seq: Number(row.seq), kind, body: JSON.parse(input.body), route, mode, receivedAt }],
     events: events ?? [],
     overflow: [],
-    entries: [],
+    entries: entries ?? [],
     isWhole,
     openTurn: null,
   };
@@ -177,6 +180,8 @@ interface AcceptedRow {
 interface TakenRow {
   isWhole: boolean;
   events: WaitingEvent[] | null;
+  /** Absent where every taker knew its session. */
+  entries?: Entry[] | null;
   /** Milliseconds since the epoch. */
   receivedAt: number;
   session: ClaimedSessionRow;

@@ -1,6 +1,6 @@
 // The statement that accepts messages (accept-messages.ts), with and without somebody who would take one at once.
 import { INTERRUPTED, ROLLED_BACK } from '../core/stop-words.ts';
-import { claimedSessionSql, waitingEventsSql } from './claim-statement.ts';
+import { claimedSessionSql, unknownEntriesSql, waitingEventsSql } from './claim-statement.ts';
 import { insertEventsSql } from './events.ts';
 import { firstRingSql } from './session-locks.ts';
 import { isoSql, sessionFactsSql } from './session-facts.ts';
@@ -11,6 +11,8 @@ export interface AcceptParts {
   isKeyed: boolean;
   /** True when some have takers: `owner_to_be`, `lease_ms`, and of the transcript that it knows `known_version` and `known_seq`. */
   isTaking: boolean;
+  /** True when some of these takers know nothing of their sessions: they are given what there is to read. */
+  isReading: boolean;
   /** SQL of the table `input`, a row per input. */
   inputs: string;
   /** SQL of the array of their sessions. */
@@ -20,13 +22,20 @@ export interface AcceptParts {
 // How many wait behind and with a message, as its sender is told.
 const WAITING_SQL = `(judged.would_wait - (judged.disposition = 'rejected' or judged.command_reply is not null)::int)`;
 
-// A message may be taken when its session is free, has nothing else to do, and holds nothing that the taker does not know. A statement
-// that waited for a session's row sees everything else as it was before the wait: what it would hand over may then be stale, so the
-// row must have the version that it had when the statement began.
-const TAKER_SQL = `case when owner_to_be is not null and s.version = seen.version and s.owner is null and s.turn_id is null
-      and s.waiting = 0 and s.overflowed = 0 and s.stop_reason is null
-      and (s.entry_seq = 0 or s.transcript_version = known_version and s.entry_seq = known_seq) then owner_to_be end as taker,
+/** A history of more entries than this is not read while others wait for the statement; its session is claimed the usual way. */
+const ENTRIES_READ_MAX = 200;
+
+// A message may be taken when its session is free, has nothing else to do, and holds nothing that the taker does not know or cannot be
+// given quickly. A statement that waited for a session's row sees everything else as it was before the wait: what it would hand over
+// may then be stale, so the row must have the version that it had when the statement began.
+function takerSql(isReading: boolean): string {
+  const isReady = isReading
+    ? `s.entry_seq - case when s.transcript_version = known_version then known_seq else 0 end <= ${ENTRIES_READ_MAX}`
+    : 's.entry_seq = 0 or s.transcript_version = known_version and s.entry_seq = known_seq';
+  return `case when owner_to_be is not null and s.version = seen.version and s.owner is null and s.turn_id is null
+      and s.waiting = 0 and s.overflowed = 0 and s.stop_reason is null and (${isReady}) then owner_to_be end as taker,
     s.transcript_version <> known_version as is_whole`;
+}
 
 // It is taken when it is the only one that arrived.
 const TAKING_SQL = `taking as materialized (
@@ -47,7 +56,7 @@ const KEYED_SQL = `keyed as (
 // Purpose: store the inputs that are new and fit. Output: a row per stored input.
 // The CTE `locked` sees each session row as it is once its lock is granted; the other tables are seen as they were when the
 // statement began, which is why uniqueness is left to the indexes (`on conflict`) and counts are kept in the session row.
-export function acceptSql({ isKeyed, isTaking, inputs, sessions }: AcceptParts): string {
+export function acceptSql({ isKeyed, isTaking, isReading, inputs, sessions }: AcceptParts): string {
   return `/* accept */
 with input as materialized (select * from ${inputs}),
 ${isTaking ? `seen as materialized (select s.id, s.xmin as version from holdfast.sessions s where s.id = any (${sessions})),` : ''}
@@ -66,7 +75,7 @@ numbered as materialized (
   select fitting.*, s.is_busy, s.inbox_seq + row_number() over (partition by fitting.session_id order by fitting.n) as seq,
     case when default_mode is not null then coalesce(inline_mode, s.queue_mode, default_mode) end as mode,
     default_mode is not null and coalesce(s.queue_drop, drop_policy) = 'new' and would_wait > coalesce(s.queue_cap, cap) as is_over
-    ${isTaking ? `, ${TAKER_SQL}` : ''}
+    ${isTaking ? `, ${takerSql(isReading)}` : ''}
   from fitting join locked s on s.id = fitting.session_id ${isTaking ? 'join seen on seen.id = s.id' : ''}
   ${isKeyed ? 'where fitting.key is null or fitting.id in (select resource_id from keyed)' : ''}
 ),
@@ -135,7 +144,7 @@ select stored.id, stored.seq, stored.kind, stored.status, stored.error, stored.r
   ${
     isTaking
       ? `case when taking.id is not null then json_build_object('isWhole', taking.is_whole, 'receivedAt', taking.received_at,
-    'events', ${waitingEventsSql('stored.session_id')},
+    'events', ${waitingEventsSql('stored.session_id')},${isReading ? `\n    'entries', ${unknownEntriesSql('bumped', 'judged')},` : ''}
     'session', (select to_json(c) from (select bumped.id as session_id, ${claimedSessionSql('bumped')}) as c)) end as taken,`
       : ''
   }

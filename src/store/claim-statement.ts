@@ -29,6 +29,19 @@ export function waitingEventsSql(sessionId: string): string {
     from holdfast.system_events e where e.session_id = ${sessionId} and e.state = 'queued')`;
 }
 
+/**
+ * SQL of the active entries of a session that a worker does not know, as a JSON list, a summary first; null: none. `known` has the columns
+ * `known_version` and `known_seq`.
+ */
+export function unknownEntriesSql(session: string, known: string): string {
+  return `(select json_agg(entry order by entry.kind <> 'summary', entry.seq) from (
+      select e.id, e.seq, e.parent_seq as "parentSeq", e.kind, e.role, e.turn_id as "turnId", e.content, e.provenance
+      from holdfast.entries e
+      where e.session_id = ${session}.id and e.state = 'active' and e.transcript_no = ${session}.transcript_no
+        and e.seq > case when ${known}.known_version = ${session}.transcript_version then ${known}.known_seq else 0 end
+    ) as entry)`;
+}
+
 // Purpose: take the sessions that are free and have work, and read what their turns start from.
 // Locking: the session rows in the order of their ids; nothing afterwards.
 // A statement that had to wait for a row sees that row anew, but everything else as it was when the statement began: the last
@@ -98,11 +111,7 @@ select input.session_id, judged.verdict, ${claimedSessionSql('c')}, deferred.lan
     ) as i
   ) end as inputs,
   ${waitingEventsSql('c.id')} as events,
-  (select json_agg(json_build_object('id', e.id, 'seq', e.seq, 'parentSeq', e.parent_seq, 'kind', e.kind, 'role', e.role,
-      'turnId', e.turn_id, 'content', e.content, 'provenance', e.provenance) order by e.kind <> 'summary', e.seq)
-    from holdfast.entries e
-    where e.session_id = c.id and e.state = 'active' and e.transcript_no = c.transcript_no
-      and e.seq > case when c.known_version = c.transcript_version then c.known_seq else 0 end) as entries,
+  ${unknownEntriesSql('c', 'c')} as entries,
   case when t.id is not null then json_build_object('id', t.id, 'kind', t.kind, 'attempt', t.attempt, 'deaths', t.deaths,
     'model', t.model, 'thinking', t.thinking, 'promptSeq', t.prompt_seq, 'systemSha256', t.system_sha256,
     'toolsSha256', t.tools_sha256, 'calls', t.calls, 'retries', t.retries, 'steps', t.steps,

@@ -19,9 +19,7 @@ export interface Offer {
 export interface Wanted {
   lane: Lane;
   sessionId: SessionId;
-  /** True when nothing has been said in it: then there is nothing that a worker would have to know. */
-  isNew: () => boolean;
 }
 
-/** Asks for an offer for a message; null: there is none, because no place is free or the worker does not know the session. */
+/** Asks for an offer for a message; null: there is none, because no place is free or the worker is busy with the session. */
 export type OfferWorker = (wanted: Wanted) => Offer | null;

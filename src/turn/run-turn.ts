@@ -73,15 +73,11 @@ export interface Reservation {
   giveUp(): boolean;
 }
 
-/** Reserves a session for the next message that is accepted; null when this worker is busy with it, or would have to read it first. */
-export function reserveSession(context: TurnContext, sessionId: SessionId, isNew: () => boolean): Reservation | null {
+/** Reserves a session for the next message that is accepted; null when this worker is busy with it. */
+export function reserveSession(context: TurnContext, sessionId: SessionId): Reservation | null {
   if (!context.locks.reserve(sessionId)) return null;
   const askedAtMs = context.clock.monotonicMs();
   const kept = context.transcripts.take(sessionId);
-  if (kept === null && !isNew()) {
-    context.locks.unreserve(sessionId);
-    return null;
-  }
   const keep = (): void => {
     if (kept !== null) context.transcripts.keep(sessionId, kept);
   };

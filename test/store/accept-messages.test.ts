@@ -155,9 +155,26 @@ describe('with a worker that would take it at once', () => {
     expect(taken).toMatchObject({ isWhole: false, entries: [], session: { entrySeq: known.seq } });
   });
 
-  test('a session of which it does not know everything is rung for', async () => {
+  test('a session of which it knows nothing comes with its history', async () => {
     const { sessionId, known } = await talked();
-    for (const own of [taker(), taker(known.version, known.seq - 1), taker(known.version + 1, known.seq)]) {
+    const taken = takenOf(await rig.accept(rig.input(sessionId, { taker: taker() })));
+    const again = await rig.claimed(sessionId, 'worker-1');
+    expect(taken).toEqual({ ...again, session: { ...again.session, epoch: again.session.epoch - 1 } });
+    expect(taken).toMatchObject({ isWhole: true, session: { entrySeq: known.seq } });
+    expect(taken?.entries).toHaveLength(known.seq);
+  });
+
+  test('a long history is left to a claim, which keeps no other message waiting', async () => {
+    const { sessionId } = await talked();
+    await rig.rows('update holdfast.sessions set entry_seq = 201 where id = $1', [sessionId]);
+    const acceptance = await rig.accept(rig.input(sessionId, { taker: taker() }));
+    expect(takenOf(acceptance)).toBeNull();
+    expect(acceptance).toMatchObject({ ringNo: expect.any(Number) });
+  });
+
+  test('a session of which it knows a part is rung for', async () => {
+    const { sessionId, known } = await talked();
+    for (const own of [taker(known.version, known.seq - 1), taker(known.version + 1, known.seq)]) {
       const acceptance = await rig.accept(rig.input(sessionId, { taker: own }));
       expect(takenOf(acceptance)).toBeNull();
       expect(await rig.claimed(sessionId)).toMatchObject({ session: { entrySeq: known.seq } });

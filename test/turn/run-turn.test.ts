@@ -349,7 +349,7 @@ describe('a session that a worker reserves for a message on its way', () => {
     const worker = rig.worker();
     await rig.send('reserved', 'one');
     await worker.run('reserved');
-    const reservation = reserveSession(worker.context, await rig.sessionOf('reserved'), () => false);
+    const reservation = reserveSession(worker.context, await rig.sessionOf('reserved'));
     const message = await rig.send('reserved', 'two');
     expect(await worker.run('reserved')).toEqual({ kind: 'busy' });
     expect(reservation?.giveUp()).toBe(true);
@@ -363,22 +363,11 @@ describe('a session that a worker reserves for a message on its way', () => {
   test('is left alone when nobody wanted it, and when nobody knows whose it is, it is claimed (G23)', async () => {
     const worker = rig.worker();
     const sessionId = await rig.sessionOf('unknown');
-    expect(reserveSession(worker.context, sessionId, () => true)?.giveUp()).toBe(false);
-    const reservation = reserveSession(worker.context, sessionId, () => true);
+    expect(reserveSession(worker.context, sessionId)?.giveUp()).toBe(false);
+    const reservation = reserveSession(worker.context, sessionId);
     const message = await rig.send('unknown', 'hello');
     expect(await reservation?.run('unknown')).toMatchObject({ kind: 'ended' });
     expect(await statusOf(message)).toBe('answered');
     worker.stop();
-  });
-
-  test('is not reserved by a worker that would have to read it first', async () => {
-    const [here, there] = [rig.worker(), rig.worker()];
-    await rig.send('elsewhere', 'hello');
-    await there.run('elsewhere');
-    const sessionId = await rig.sessionOf('elsewhere');
-    expect(reserveSession(here.context, sessionId, () => false)).toBeNull();
-    expect(reserveSession(there.context, sessionId, () => false)?.giveUp()).toBe(false);
-    expect(await here.run('elsewhere')).toEqual({ kind: 'idle' });
-    for (const worker of [here, there]) worker.stop();
   });
 });
