@@ -3,7 +3,6 @@
 // the chat of those before it, so that the system prompt keeps its bytes.
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { performance } from 'node:perf_hooks';
 import { LRUCache } from 'lru-cache';
 import type { AgentSettings } from '../config.ts';
 import { channelOf, type InboundMessage } from '../core/inbound.ts';
@@ -13,6 +12,7 @@ import { skillsPrompt } from '../core/prompt/skills.ts';
 import type { FittedFile, InboundMeta, WorkspaceFile } from '../core/prompt/system-input.ts';
 import { isFromSession } from '../core/session-message.ts';
 import type { SessionView } from '../core/view.ts';
+import { coalesce, type Coalesced } from '../store/coalescer.ts';
 import type { TurnContext } from './context.ts';
 import { loadSkills } from './load-skills.ts';
 import { loadWorkspaceFiles } from './load-workspace.ts';
@@ -100,19 +100,21 @@ interface Seen {
   repo: string | null;
 }
 
-// Sessions begin in crowds: those that begin in the same moment share one look. Short, so that an edit is seen by the next.
-const LOOK_SHARED_MS = 25;
-const looks = new LRUCache<string, { atMs: number; seen: Promise<Seen> }>({ max: 100 });
+// Sessions begin in crowds: those that begin while somebody looks share the next look, which sees every edit that was made before them.
+const looks = new LRUCache<string, Coalesced<TurnContext, Seen>>({ max: 100 });
 
-function lookAt(context: TurnContext, { workspaceDir }: AgentSettings): Promise<Seen> {
+async function lookAt(context: TurnContext, { workspaceDir }: AgentSettings): Promise<Seen> {
   const names = context.config.workspace.bootstrapFiles;
   const key = JSON.stringify([workspaceDir, ...names]);
-  const last = looks.get(key);
-  const now = performance.now();
-  if (last !== undefined && now - last.atMs < LOOK_SHARED_MS) return last.seen;
-  const seen = look(context, workspaceDir, names);
-  looks.set(key, { atMs: now, seen });
-  return seen;
+  let shared = looks.get(key);
+  if (shared === undefined) {
+    const run = async (contexts: TurnContext[]): Promise<Seen[]> => {
+      const seen = await look(contexts[0] ?? context, workspaceDir, names);
+      return contexts.map(() => seen);
+    };
+    looks.set(key, (shared = coalesce({ run, rowsMax: Number.POSITIVE_INFINITY })));
+  }
+  return await shared(context);
 }
 
 async function look(context: TurnContext, workspaceDir: string, names: readonly string[]): Promise<Seen> {
