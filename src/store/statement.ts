@@ -18,28 +18,25 @@ export class Values {
 
   /**
    * Adds rows as one value and returns the SQL of a table of them, with these columns. Beside one array per column, which the server
-   * unnests one by one, this costs a third with one row and the same with twenty.
+   * unnests one by one, this costs a third with one row and the same with twenty. A NUL in a text is an error of the statement, as it
+   * is everywhere in PostgreSQL; half a surrogate pair becomes U+FFFD.
    */
   table<Row>(alias: string, rows: readonly Row[], columns: Record<string, Column<Row>>): string {
-    const names = Object.keys(columns);
-    const picks = Object.values(columns);
-    const records = rows.map((row, index) => {
-      const record: Record<string, unknown> = {};
-      for (let at = 0; at < names.length; at += 1) record[names[at]!] = picks[at]![1](row, index);
-      return record;
-    });
-    this.list.push(toJson(records));
-    const table = (name: string) =>
-      `json_to_recordset($${this.list.length}::json) as ${name} (${names.map((column, at) => `${column} ${boundAs(picks[at]![0])}`).join(', ')})`;
-    if (picks.every(([type]) => type !== 'json')) return table(alias);
-    const list = names.map((column, at) => (picks[at]![0] === 'json' ? `${column}::json` : column)).join(', ');
-    return `(select ${list} from ${table('records')}) as ${alias}`;
+    const shape = Object.entries(columns);
+    this.list.push(toJson(rows.map((row, index) => recordOf(shape, row, index))));
+    const types = shape.map(([name, [type]]) => `${name} ${type === 'json' ? 'text' : type}`).join(', ');
+    const source = `json_to_recordset($${this.list.length}::json)`;
+    if (shape.every(([, [type]]) => type !== 'json')) return `${source} as ${alias} (${types})`;
+    // JSON goes as a text, so that what only JSON may hold, such as \u0000, is not looked at on its way.
+    const list = shape.map(([name, [type]]) => (type === 'json' ? `${name}::json` : name)).join(', ');
+    return `(select ${list} from ${source} as records (${types})) as ${alias}`;
   }
 }
 
-/** JSON goes as a text, so that what only JSON may hold, such as \u0000, is not looked at on its way. */
-function boundAs(type: ColumnType): string {
-  return type === 'json' ? 'text' : type;
+function recordOf<Row>(shape: [string, Column<Row>][], row: Row, index: number): Record<string, unknown> {
+  const record: Record<string, unknown> = {};
+  for (const [name, [, pick]] of shape) record[name] = pick(row, index);
+  return record;
 }
 
 /** Half of a surrogate pair, which PostgreSQL refuses; or the same letters as text. */
