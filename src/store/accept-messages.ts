@@ -102,7 +102,7 @@ async function acceptAll(database: Database, inputs: NewInput[]): Promise<Accept
     isTaking,
     isReading: inputs.some((input) => input.taker?.known.seq === 0),
     inputs: inputTable(values, inputs, { isKeyed, isTaking }),
-    sessions: values.add('uuid', inputs, (input) => input.sessionId),
+    sessions: values.array('uuid', inputs, (input) => input.sessionId),
   });
   const result = await database.hot.query(prepared('accept', text, values.list));
   const stored = new Map<string, AcceptedRow>(result.rows.map((row: AcceptedRow) => [row.id, row]));

@@ -11,7 +11,7 @@ export class Values {
   readonly list: unknown[] = [];
 
   /** Adds an array, one value per row, and returns its placeholder with the cast, e.g. `$3::uuid[]`. */
-  add<Row>(type: ColumnType, rows: readonly Row[], pick: (row: Row, index: number) => unknown): string {
+  array<Row>(type: ColumnType, rows: readonly Row[], pick: (row: Row, index: number) => unknown): string {
     this.list.push(rows.map(pick));
     return `$${this.list.length}::${type}[]`;
   }

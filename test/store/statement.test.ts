@@ -69,5 +69,7 @@ test('half a surrogate pair in a text becomes the replacement character', async 
 });
 
 test('a NUL in a text is refused with the rest of its statement', async () => {
-  await expect(returned(['fine', 'a\u0000b'], { words: ['text', (text) => text] })).rejects.toThrow(/unsupported Unicode/);
+  await expect(returned(['fine', 'a\u0000b'], { words: ['text', (text) => text] })).rejects.toThrow(
+    /unsupported Unicode/,
+  );
 });

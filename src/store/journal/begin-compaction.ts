@@ -88,17 +88,16 @@ judged as materialized (
 async function beginOne(database: Database, begin: CompactionBegin): Promise<CompactionBegun> {
   const values = new Values();
   const parts = journalParts(values, [begin]);
-  const rows = [begin.compaction];
-  const wish = [
-    values.add('uuid', rows, (row) => row.id),
-    values.add('text', rows, (row) => row.reason),
-    values.add('bigint', rows, (row) => row.tokensBefore),
-    values.add('int', rows, (row) => row.attemptsMax),
-  ];
+  const wish = values.table('wish', [begin.compaction], {
+    id: ['uuid', (row) => row.id],
+    reason: ['text', (row) => row.reason],
+    tokens_before: ['bigint', (row) => row.tokensBefore],
+    attempts_max: ['int', (row) => row.attemptsMax],
+  });
   // Purpose: begin a compaction, or say why not. Locking: the session row. Output: one row.
   const text = `/* begin-compaction */
 with ${parts},
-wish as materialized (select * from unnest(${wish.join(', ')}) as wish (id, reason, tokens_before, attempts_max)),
+wish as materialized (select * from ${wish}),
 ${EARLIER_SQL},
 begun as (
   insert into holdfast.compactions (id, session_id, transcript_no, turn_id, reason, attempt, tokens_before)

@@ -57,7 +57,7 @@ export function createOpenTurn(database: Database): Coalesced<NewTurn, Opening> 
 
 async function openTurns(database: Database, turns: NewTurn[]): Promise<Opening[]> {
   const values = new Values();
-  const sessions = values.add('uuid', turns, (turn) => turn.fence.sessionId);
+  const sessions = values.array('uuid', turns, (turn) => turn.fence.sessionId);
   const head = headTable(values, turns);
   const inputs = turns.flatMap((turn, index) => turn.inputIds.map((id) => ({ n: index + 1, id })));
   const drained = turns.flatMap((turn, index) => turn.eventIds.map((id) => ({ n: index + 1, id })));

@@ -66,21 +66,22 @@ export interface Outreach {
 /** The parts for one end that reaches out. */
 export function outreachOf(values: Values, end: TurnEnd): Outreach {
   const { run, notices = [] } = end;
-  const own = values.add('uuid', [end], ({ fence }) => fence.sessionId);
-  const noticeColumns = [
-    values.add('uuid', notices, (notice) => notice.id),
-    values.add('uuid', notices, (notice) => notice.sessionId),
-    values.add('json', notices, (notice) => notice.body),
-    values.add('text', notices, (notice) => notice.route),
-    values.add('text', notices, (notice) => notice.causeKey),
-  ];
+  const own = values.array('uuid', [end], ({ fence }) => fence.sessionId);
+  const noticedSessions = values.array('uuid', notices, (notice) => notice.sessionId);
+  const table = values.table('notice', notices, {
+    id: ['uuid', (notice) => notice.id],
+    session_id: ['uuid', (notice) => notice.sessionId],
+    body: ['json', (notice) => notice.body],
+    route: ['text', (notice) => notice.route],
+    cause_key: ['text', (notice) => notice.causeKey],
+  });
   const noticed = `select notice.id, notice.session_id, 'message' as kind, notice.body, notice.route, 'followup' as mode,
     notice.cause_key, 'waiting' as status, 'queued' as disposition, null::json as error
-    from unnest(${noticeColumns.join(', ')}) as notice (id, session_id, body, route, cause_key)
+    from ${table}
     join locked l on l.id = notice.session_id cross join fence where l.archived_at is null`;
   const ending = run === undefined ? noEnding(noticed) : endingOf(values, run, noticed);
   return {
-    also: `array(select unnest(own.ancestors) from holdfast.sessions own where own.id = any (${own})) || ${noticeColumns[1]}`,
+    also: `array(select unnest(own.ancestors) from holdfast.sessions own where own.id = any (${own})) || ${noticedSessions}`,
     before: ending.before,
     parts: [
       ...ending.parts,
@@ -124,15 +125,15 @@ function noEnding(noticed: string): Ended {
 
 function endingOf(values: Values, run: RunEnd, noticed: string): Ended {
   const rows = [run];
-  const columns = [
-    values.add('text', rows, (one) => one.status),
-    values.add('text', rows, (one) => one.result),
-    values.add('text', rows, (one) => one.error),
-    values.add('boolean', rows, (one) => one.isAnswer),
-    values.add('boolean', rows, (one) => one.isSuppressed),
-  ];
-  const mode = `(${values.add('text', rows, (one) => one.modes.mode)})[1]`;
-  const byChannel = `(${values.add('json', rows, (one) => JSON.stringify(one.modes.byChannel))})[1]`;
+  const table = values.table('run_end', rows, {
+    status: ['text', (one) => one.status],
+    result: ['text', (one) => one.result],
+    error: ['text', (one) => one.error],
+    is_answer: ['boolean', (one) => one.isAnswer],
+    is_suppressed: ['boolean', (one) => one.isSuppressed],
+  });
+  const mode = `(${values.array('text', rows, (one) => one.modes.mode)})[1]`;
+  const byChannel = `(${values.array('json', rows, (one) => JSON.stringify(one.modes.byChannel))})[1]`;
   const totals = {
     input: 's.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens',
     output: 's.output_tokens + fence.output_tokens',
@@ -141,7 +142,7 @@ function endingOf(values: Values, run: RunEnd, noticed: string): Ended {
     before: [
       `ending as materialized (
   select ${endingColumnsSql(totals)}, run_end.status, run_end.result, run_end.error, run_end.is_suppressed, false as is_told
-  from unnest(${columns.join(', ')}) as run_end (status, result, error, is_answer, is_suppressed)
+  from ${table}
   cross join fence join locked s on s.id = fence.session_id join holdfast.subagent_runs run on run.id = s.run_id
   where s.waiting = 0 and (run_end.is_answer or s.live_children = 0)
 )`,

@@ -26,7 +26,7 @@ export interface ToldTurn extends TurnRow {
 export function toldTurnSql(values: Values, ends: TurnEnd[]): string {
   const { calls, tools } = storedSteps(ends);
   const awaited = ends.flatMap(({ isAwaited }, index) => (isAwaited ? [index + 1] : []));
-  return `, case when head.n = any (${values.add('bigint', awaited, (n) => n)}) then (
+  return `, case when head.n = any (${values.array('bigint', awaited, (n) => n)}) then (
     select json_build_object('turn', ${TURN_SQL},
       'messages', (select json_agg(${MESSAGE_SQL} order by i.seq) from settled i where i.turn_id = t.id),
       'calls', ${callsSql(withStored('holdfast.model_calls', CALL_COLUMNS, calls))},

@@ -86,35 +86,30 @@ const COMPLETED_SESSION_SQL = `,
 
 /** The CTEs of a step: `noted` is the compaction's row, when this write is what moved it. */
 function ownParts(values: Values, { compactionId, step }: CompactionWrite): string[] {
-  const id = values.add('uuid', [compactionId], (one) => one);
   switch (step.kind) {
     case 'answered': {
-      const wish = [
-        id,
-        ...cutColumns(values, step.cut),
-        values.add('text', [step], (one) => one.summary),
-        values.add('json', [step], (one) => (one.memory === null ? null : JSON.stringify(one.memory))),
-      ];
+      const wish = values.table('wish', [step], {
+        id: ['uuid', () => compactionId],
+        first_kept_seq: ['bigint', (one) => one.cut.firstKeptSeq],
+        summary: ['text', (one) => one.summary],
+        memory: ['json', (one) => (one.memory === null ? null : JSON.stringify(one.memory))],
+      });
       return [
-        `wish as materialized (
-  select * from unnest(${wish.join(', ')}) as wish (id, first_kept_seq, summary, memory)
-)`,
+        `wish as materialized (select * from ${wish})`,
         notedSql(`first_kept_seq = wish.first_kept_seq, pinned_seqs = ${pinned(values, step.cut)}, summary = wish.summary,
     memory = wish.memory`),
       ];
     }
     case 'completed': {
-      const wish = [
-        id,
-        ...cutColumns(values, step.cut),
-        values.add('bigint', [step], (one) => one.tokensAfter),
-        values.add('json', [step], (one) => (one.audit === null ? null : JSON.stringify(one.audit))),
-      ];
+      const wish = values.table('wish', [step], {
+        id: ['uuid', () => compactionId],
+        first_kept_seq: ['bigint', (one) => one.cut.firstKeptSeq],
+        tokens_after: ['bigint', (one) => one.tokensAfter],
+        audit: ['json', (one) => (one.audit === null ? null : JSON.stringify(one.audit))],
+      });
       const pinnedSeqs = pinned(values, step.cut);
       return [
-        `wish as materialized (
-  select * from unnest(${wish.join(', ')}) as wish (id, first_kept_seq, tokens_after, audit)
-)`,
+        `wish as materialized (select * from ${wish})`,
         notedSql(`status = 'completed', first_kept_seq = wish.first_kept_seq, pinned_seqs = ${pinnedSeqs}, summary = null,
     summary_seq = fence.base_seq + 1, tokens_after = wish.tokens_after, audit = wish.audit, ended_at = clock_timestamp()`),
         `retired as (
@@ -128,13 +123,13 @@ function ownParts(values: Values, { compactionId, step }: CompactionWrite): stri
     }
     case 'failed':
     case 'timedOut': {
-      const wish = [
-        id,
-        values.add('text', [step], (one) => one.kind),
-        values.add('json', [step], (one) => JSON.stringify(one.error)),
-      ];
+      const wish = values.table('wish', [step], {
+        id: ['uuid', () => compactionId],
+        status: ['text', (one) => one.kind],
+        error: ['json', (one) => JSON.stringify(one.error)],
+      });
       return [
-        `wish as materialized (select * from unnest(${wish.join(', ')}) as wish (id, status, error))`,
+        `wish as materialized (select * from ${wish})`,
         notedSql('status = wish.status, error = wish.error, ended_at = clock_timestamp()'),
       ];
     }
@@ -143,12 +138,8 @@ function ownParts(values: Values, { compactionId, step }: CompactionWrite): stri
   }
 }
 
-function cutColumns(values: Values, cut: CompactionCut): string[] {
-  return [values.add('bigint', [cut], (one) => one.firstKeptSeq)];
-}
-
 function pinned(values: Values, { pinnedSeqs }: CompactionCut): string {
-  return values.add('bigint', pinnedSeqs, (seq) => seq);
+  return values.array('bigint', pinnedSeqs, (seq) => seq);
 }
 
 function notedSql(assignments: string): string {
@@ -162,26 +153,26 @@ function notedSql(assignments: string): string {
 // One more event waits than the others know of; the oldest gives way as it always does.
 function refreshParts(values: Values, refresh: { id: SystemEventId; text: string } | null): string[] {
   if (refresh === null) return [];
-  const columns = [values.add('uuid', [refresh], (one) => one.id), values.add('text', [refresh], (one) => one.text)];
+  const table = values.table('event', [refresh], { id: ['uuid', (one) => one.id], text: ['text', (one) => one.text] });
   return [
     ...dropOldestEventsSql('noted'),
     `refreshed as (
   insert into holdfast.system_events (id, session_id, text, context_key, is_trusted, cause_key)
   select event.id, noted.session_id, event.text, 'compaction', true, 'post-compaction:' || noted.id
-  from unnest(${columns.join(', ')}) as event (id, text), noted
+  from ${table}, noted
   on conflict do nothing
 )`,
   ];
 }
 
 function keptPart(values: Values, { snapshots }: CompactionWrite): string {
-  const columns = [
-    values.add('text', snapshots, (one) => one.sha256),
-    values.add('json', snapshots, (one) => one.content),
-  ];
+  const table = values.table('snapshot', snapshots, {
+    sha256: ['text', (one) => one.sha256],
+    content: ['json', (one) => one.content],
+  });
   return `kept as (
   insert into holdfast.snapshots (sha256, content)
-  select snapshot.* from unnest(${columns.join(', ')}) as snapshot (sha256, content) where exists (select from fence)
+  select snapshot.* from ${table} where exists (select from fence)
   on conflict do nothing
 )`;
 }

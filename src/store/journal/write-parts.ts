@@ -21,7 +21,7 @@ export function journalParts(
   writes: JournalWrite[],
   { also, isReturning = false }: JournalPartsOptions = {},
 ): string {
-  const sessions = values.add('uuid', writes, (write) => write.fence.sessionId);
+  const sessions = values.array('uuid', writes, (write) => write.fence.sessionId);
   return [
     head(values, writes),
     lockedSql(sessions, also, isReturning ? ', s.xmin as version' : ''),
