@@ -58,16 +58,19 @@ async function envelopeOf(client: Anthropic): Promise<Envelope> {
 }
 
 async function ask(send: Send, envelope: Envelope, call: TransportCall, isStreaming: boolean): Promise<void> {
-  const { request, signal } = call;
-  const { bytes: body, sha256 } = writeBody(request, { isStreaming });
-  call.onSent(body, sha256);
-  const headers = { ...envelope.headers, ...call.headers };
-  const incoming = await send({ ...envelope, headers, body }, signal).catch((error: unknown) => {
+  const incoming = await dispatch(send, envelope, call, isStreaming).catch((error: unknown) => {
     throw networkError(error);
   });
   const { statusCode = 0 } = incoming;
   if (statusCode < 200 || statusCode >= 300) throw await refusalOf(incoming, statusCode);
   await (isStreaming ? readEvents : readWhole)(incoming, call);
+}
+
+/** Sends the body; whoever waits for the answer does not hold it. */
+function dispatch(send: Send, envelope: Envelope, call: TransportCall, isStreaming: boolean): Promise<Incoming> {
+  const { bytes: body, sha256 } = writeBody(call.request, { isStreaming });
+  call.onSent(body, sha256);
+  return send({ ...envelope, headers: { ...envelope.headers, ...call.headers }, body }, call.signal);
 }
 
 function networkError(cause: unknown): ModelError {

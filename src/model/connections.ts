@@ -38,32 +38,39 @@ export function openConnections(): Send {
   const plainAgent = new http.Agent(agentOptions);
   const tlsAgent = new https.Agent(agentOptions);
 
-  return ({ url, method, headers, body }, signal) =>
-    new Promise((resolve, reject) => {
-      signal.throwIfAborted();
-      const isTls = url.protocol === 'https:';
-      const request = (isTls ? https : http).request({
-        hostname: url.hostname.replace(/^\[|\]$/g, ''),
-        port: url.port,
-        path: url.pathname + url.search,
-        method,
-        headers: { ...headers, 'content-length': String(body.byteLength) },
-        agent: isTls ? tlsAgent : plainAgent,
-      });
-      const abort = (): void => {
-        reject(signal.reason);
-        request.destroy();
-      };
-      signal.addEventListener('abort', abort, { once: true });
-      request.on('close', () => signal.removeEventListener('abort', abort));
-      request.on('error', reject);
-      request.on('response', (incoming: Incoming) => {
-        // An abort may destroy it before its reader has come; an error event that nobody hears ends the process.
-        incoming.on('error', () => {});
-        resolve(incoming);
-      });
-      request.end(body);
+  return (outgoing, signal) => {
+    if (signal.aborted) return Promise.reject(signal.reason);
+    const { protocol, hostname, port, pathname, search } = outgoing.url;
+    const isTls = protocol === 'https:';
+    const request = (isTls ? https : http).request({
+      hostname: hostname.replace(/^\[|\]$/g, ''),
+      port,
+      path: pathname + search,
+      method: outgoing.method,
+      headers: { ...outgoing.headers, 'content-length': String(outgoing.body.byteLength) },
+      agent: isTls ? tlsAgent : plainAgent,
     });
+    request.end(outgoing.body);
+    return headOf(request, signal);
+  };
+}
+
+// Apart from the sending, so that nothing that waits for the answer holds the body: it may be long, and the wait, too.
+function headOf(request: http.ClientRequest, signal: AbortSignal): Promise<Incoming> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      reject(signal.reason);
+      request.destroy();
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    request.on('close', () => signal.removeEventListener('abort', abort));
+    request.on('error', reject);
+    request.on('response', (incoming: Incoming) => {
+      // An abort may destroy it before its reader has come; an error event that nobody hears ends the process.
+      incoming.on('error', () => {});
+      resolve(incoming);
+    });
+  });
 }
 
 /** Node's proxy settings (NODE_USE_ENV_PROXY) as an option; Node gives them to its own agents only. */

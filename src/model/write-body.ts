@@ -41,7 +41,7 @@ const END = Buffer.from(']}');
 export function writeBody(request: ModelRequest, options: { isStreaming?: boolean } = {}): WrittenBody {
   const { tools, system, messages, ...rest } = toWireRequest(request, options);
   const head = [
-    Buffer.from(JSON.stringify(rest).slice(0, -1)),
+    bytesOf(JSON.stringify(rest).slice(0, -1)),
     ...(tools === undefined ? [] : [TOOLS, writeShared(tools)]),
     ...(system === undefined ? [] : [SYSTEM, writeShared(system)]),
     MESSAGES,
@@ -60,7 +60,7 @@ export function writeBody(request: ModelRequest, options: { isStreaming?: boolea
 
 function writeShared(value: object): Buffer {
   let bytes = shared.get(value);
-  if (bytes === undefined) shared.set(value, (bytes = Buffer.from(JSON.stringify(value))));
+  if (bytes === undefined) shared.set(value, (bytes = bytesOf(JSON.stringify(value))));
   return bytes;
 }
 
@@ -93,7 +93,14 @@ function settle(head: Buffer[], own: readonly ModelMessage[], wire: WireRequest[
 }
 
 function write(messages: WireRequest['messages']): Buffer {
-  return Buffer.from(messages.map((message) => JSON.stringify(message)).join(','));
+  return bytesOf(messages.map((message) => JSON.stringify(message)).join(','));
+}
+
+/** In memory of its own: a small buffer out of Node's pool would hold 64 kB of it for as long as its conversation lasts. */
+function bytesOf(text: string): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  bytes.write(text);
+  return bytes;
 }
 
 function hashOf(head: Buffer[]): Hash {
