@@ -29,5 +29,5 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.HOLDFAST_PORT || 7420) + '/readyz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 # A SIGTERM drains: give it longer than shutdown.graceMs (30 s) before it is killed.
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["node", "--max-semi-space-size=8", "--heap-growing-percent=40", "/app/src/cli/bin.mjs"]
+ENTRYPOINT ["node", "--max-semi-space-size=16", "--heap-growing-percent=40", "/app/src/cli/bin.mjs"]
 CMD ["start"]

@@ -36,7 +36,7 @@ export interface ServiceProcess {
 
 const outputLinesMax = 200;
 /** Those of `npm start`: without it, V8 lets its young generation grow by more than all else together needs. */
-const nodeFlags = ['--max-semi-space-size=8', '--heap-growing-percent=40'];
+const nodeFlags = ['--max-semi-space-size=16', '--heap-growing-percent=40'];
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
