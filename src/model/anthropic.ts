@@ -74,14 +74,8 @@ function dispatch(send: Send, envelope: Envelope, call: TransportCall, isStreami
 }
 
 function networkError(cause: unknown): ModelError {
-  const detail = cause instanceof Error ? `: ${cause.message}` : '';
-  return new ModelError({
-    type: 'network',
-    status: null,
-    retryAfterMs: null,
-    message: `Connection error.${detail}`,
-    cause,
-  });
+  const message = cause instanceof Error ? `Connection error: ${cause.message}` : 'Connection error.';
+  return new ModelError({ type: 'network', status: null, retryAfterMs: null, message, cause });
 }
 
 /** What the provider says instead of an answer, as the SDK understands it. */
