@@ -57,8 +57,9 @@ export interface AcceptedAnswer {
 }
 
 /**
- * `accepted`: committed; `isTaken` when a worker of this process has it already. `duplicate`: it was accepted before; the answer is the first one when the Idempotency-Key says so, else
- * it shows the message as it is now. `mismatch`: the key was used with another body. `full`: nothing was written.
+ * `accepted`: committed; `isTaken` when a worker of this process has it already. `duplicate`: it was accepted before; the answer is
+ * the first one when the Idempotency-Key says so, else it shows the message as it is now. `mismatch`: the key was used with another
+ * body. `full`: nothing was written.
  */
 export type Accepted =
   | ({ kind: 'accepted'; sessionId: string; isTaken: boolean } & AcceptedAnswer)

@@ -22,15 +22,17 @@ export interface AcceptParts {
 // How many wait behind and with a message, as its sender is told.
 const WAITING_SQL = `(judged.would_wait - (judged.disposition = 'rejected' or judged.command_reply is not null)::int)`;
 
-/** A history of more entries than this is not read while others wait for the statement; its session is claimed the usual way. */
+/** A longer history is not read while others wait for the statement: its session is claimed the usual way. */
 const ENTRIES_READ_MAX = 200;
+const TOKENS_READ_MAX = 50_000;
 
 // A message may be taken when its session is free, has nothing else to do, and holds nothing that the taker does not know or cannot be
 // given quickly. A statement that waited for a session's row sees everything else as it was before the wait: what it would hand over
 // may then be stale, so the row must have the version that it had when the statement began.
 function takerSql(isReading: boolean): string {
   const isReady = isReading
-    ? `s.entry_seq - case when s.transcript_version = known_version then known_seq else 0 end <= ${ENTRIES_READ_MAX}`
+    ? `s.entry_seq - case when s.transcript_version = known_version then known_seq else 0 end <= ${ENTRIES_READ_MAX}
+      and s.context_tokens <= ${TOKENS_READ_MAX}`
     : 's.entry_seq = 0 or s.transcript_version = known_version and s.entry_seq = known_seq';
   return `case when owner_to_be is not null and s.version = seen.version and s.owner is null and s.turn_id is null
       and s.waiting = 0 and s.overflowed = 0 and s.stop_reason is null and (${isReady}) then owner_to_be end as taker,
@@ -52,10 +54,11 @@ const KEYED_SQL = `keyed as (
   returning resource_id
 ),`;
 
-/** The statement for some inputs. */
-// Purpose: store the inputs that are new and fit. Output: a row per stored input.
-// The CTE `locked` sees each session row as it is once its lock is granted; the other tables are seen as they were when the
-// statement began, which is why uniqueness is left to the indexes (`on conflict`) and counts are kept in the session row.
+/**
+ * The statement for some inputs. Purpose: store those that are new and fit. Output: a row per stored input. Locking: the session rows in
+ * the order of their ids. The CTE `locked` sees each as it is once its lock is granted; the other tables are seen as they were when the
+ * statement began, which is why uniqueness is left to the indexes (`on conflict`) and counts are kept in the session row.
+ */
 export function acceptSql({ isKeyed, isTaking, isReading, inputs, sessions }: AcceptParts): string {
   return `/* accept */
 with input as materialized (select * from ${inputs}),

@@ -13,23 +13,16 @@ import type { ModelAnswer } from '../core/model-request.ts';
 import { storedCharsMax } from '../core/tool-result-size.ts';
 import type { NewEvent } from '../store/events.ts';
 import type { ToolIntent, ToolSettlement } from '../store/journal.ts';
-import type { LedgerRow } from '../store/claim-session.ts';
 import { runTool } from '../tools/run-tool.ts';
 import { ToolTimeoutError, type Tool, type ToolOutcome } from '../tools/tool.ts';
-import { unknownToolOutcome } from '../tools/toolset.ts';
 import type { TurnContext } from './context.ts';
 import { modelStarted } from './model-events.ts';
+import type { Plan } from './plan-calls.ts';
 import { commit, newEntry, type Moment, type RunningTurn } from './running-turn.ts';
 import { TurnStopped } from './turn-end.ts';
 
 type ResultsMoment = Pick<Moment, 'entries' | 'toolSettlements' | 'progress' | 'events'>;
 type BatchMoment = ResultsMoment & Pick<Moment, 'toolIntents'>;
-
-/** What is to be done with a call: run it, or answer with what is known already. */
-type Plan = { call: ToolUseBlock; ordinal: number } & (
-  | { kind: 'run'; tool: Tool }
-  | { kind: 'known'; outcome: ToolOutcome; status: ToolSettlement['status'] | null }
-);
 
 /** A batch on its way: what is known, and what still runs. */
 export interface Batch {
@@ -58,52 +51,6 @@ export function intentsOf(turn: RunningTurn, answer: ModelAnswer, calls: ToolUse
   });
 }
 
-/** Plans the calls of an answer that was just committed with their intents. */
-export function planFresh(turn: RunningTurn, answer: ModelAnswer, calls: ToolUseBlock[]): Plan[] {
-  return calls.map((call, index) => {
-    const ordinal = index + 1;
-    const malformed = answer.malformedInputs?.[call.id];
-    if (malformed !== undefined) {
-      return known(
-        call,
-        ordinal,
-        null,
-        `The input of this call is not valid JSON and was not run: ${malformed.slice(0, 500)}`,
-      );
-    }
-    const tool = turn.toolset.findTool(call.name);
-    return tool === undefined ? unknownTool(turn, call, ordinal) : { call, ordinal, kind: 'run', tool };
-  });
-}
-
-/** Plans the calls of an answer that an earlier worker left without results, from what the ledger says of them. */
-export function planResumed(turn: RunningTurn, calls: ToolUseBlock[]): Plan[] {
-  const rows = new Map<number, LedgerRow>(turn.ledger.map((row) => [row.ordinal, row]));
-  return calls.map((call, index) => {
-    const ordinal = index + 1;
-    const row = rows.get(ordinal);
-    const tool = turn.toolset.findTool(call.name);
-    if (row === undefined) return unknownTool(turn, call, ordinal);
-    if (row.result !== null) {
-      return {
-        call,
-        ordinal,
-        kind: 'known',
-        outcome: row.result as ToolOutcome,
-        status: row.status as ToolSettlement['status'],
-      };
-    }
-    if (tool?.isIdempotent === true) return { call, ordinal, kind: 'run', tool };
-    return known(
-      call,
-      ordinal,
-      'unknown',
-      'outcome unknown: the worker died while this call ran. It may have taken effect or not, and was not run again. ' +
-        'Check before repeating it.',
-    );
-  });
-}
-
 /** Starts the calls of a batch. Their intents are committed already, or they only look. */
 export function beginTools(context: TurnContext, turn: RunningTurn, plans: Plan[], step: number): Batch {
   const settled: Settled[] = plans.flatMap((plan) =>
@@ -118,11 +65,6 @@ export function beginTools(context: TurnContext, turn: RunningTurn, plans: Plan[
     running.set(plan, run);
   }
   return { plans, step, settled, running };
-}
-
-/** True when no call of the batch changes anything. */
-export function isReadOnly(plans: readonly Plan[]): boolean {
-  return plans.every((plan) => plan.kind === 'known' || plan.tool.isReadOnly === true);
 }
 
 /** The end of a batch: the write that stores its results, and whether a tool asked for the end of the turn, too. */
@@ -300,12 +242,4 @@ function endedEvent({ plan, outcome, status }: Settled): NewEvent {
     type: 'tool.ended',
     data: { callId: plan.call.id, name: plan.call.name, status: status ?? 'failed', isError: outcome.isError },
   };
-}
-
-function known(call: ToolUseBlock, ordinal: number, status: ToolSettlement['status'] | null, message: string): Plan {
-  return { call, ordinal, kind: 'known', status, outcome: { content: message, isError: true } };
-}
-
-function unknownTool(turn: RunningTurn, call: ToolUseBlock, ordinal: number): Plan {
-  return { call, ordinal, kind: 'known', status: null, outcome: unknownToolOutcome(call.name, turn.toolset) };
 }

@@ -3,7 +3,6 @@
 // the chat of those before it, so that the system prompt keeps its bytes.
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { LRUCache } from 'lru-cache';
 import type { AgentSettings } from '../config.ts';
 import { channelOf, type InboundMessage } from '../core/inbound.ts';
 import { filesForMode, fitWorkspaceFiles, type FileLimits } from '../core/prompt/fit-workspace-files.ts';
@@ -12,7 +11,6 @@ import { skillsPrompt } from '../core/prompt/skills.ts';
 import type { FittedFile, InboundMeta, WorkspaceFile } from '../core/prompt/system-input.ts';
 import { isFromSession } from '../core/session-message.ts';
 import type { SessionView } from '../core/view.ts';
-import { coalesce, type Coalesced } from '../store/coalescer.ts';
 import type { TurnContext } from './context.ts';
 import { loadSkills } from './load-skills.ts';
 import { loadWorkspaceFiles } from './load-workspace.ts';
@@ -100,21 +98,27 @@ interface Seen {
   repo: string | null;
 }
 
-// Sessions begin in crowds: those that begin while somebody looks share the next look, which sees every edit that was made before them.
-const looks = new LRUCache<string, Coalesced<TurnContext, Seen>>({ max: 100 });
+interface UnderWay {
+  running: Promise<Seen>;
+  /** Begins when that one has ended. */
+  next: Promise<Seen> | null;
+}
 
-async function lookAt(context: TurnContext, { workspaceDir }: AgentSettings): Promise<Seen> {
+const looks = new Map<string, UnderWay>();
+
+// Sessions begin in crowds: those that begin while somebody looks share the next look, which sees every edit that was made before them.
+function lookAt(context: TurnContext, { workspaceDir }: AgentSettings): Promise<Seen> {
   const names = context.config.workspace.bootstrapFiles;
   const key = JSON.stringify([workspaceDir, ...names]);
-  let shared = looks.get(key);
-  if (shared === undefined) {
-    const run = async (contexts: TurnContext[]): Promise<Seen[]> => {
-      const seen = await look(contexts[0] ?? context, workspaceDir, names);
-      return contexts.map(() => seen);
-    };
-    looks.set(key, (shared = coalesce({ run, rowsMax: Number.POSITIVE_INFINITY })));
-  }
-  return await shared(context);
+  const begin = (): Promise<Seen> => {
+    const own: UnderWay = { running: look(context, workspaceDir, names), next: null };
+    const end = (): void => void (own.next === null && looks.delete(key));
+    looks.set(key, own);
+    own.running.then(end, end);
+    return own.running;
+  };
+  const underWay = looks.get(key);
+  return underWay === undefined ? begin() : (underWay.next ??= underWay.running.then(begin, begin));
 }
 
 async function look(context: TurnContext, workspaceDir: string, names: readonly string[]): Promise<Seen> {

@@ -7,17 +7,8 @@ import type { Answered } from './ask-model.ts';
 import type { TurnContext } from './context.ts';
 import { nextAnswer } from './harness.ts';
 import { modelEnded } from './model-events.ts';
-import {
-  beginTools,
-  endOfLook,
-  endTools,
-  intentsOf,
-  isReadOnly,
-  planFresh,
-  planResumed,
-  skippedMoment,
-  type BatchEnd,
-} from './run-tools.ts';
+import { isReadOnly, planFresh, planResumed } from './plan-calls.ts';
+import { beginTools, endOfLook, endTools, intentsOf, skippedMoment, type BatchEnd } from './run-tools.ts';
 import { commit, newEntry, type Moment, type RunningTurn } from './running-turn.ts';
 import { commitSteering, findSteering, takeSteering } from './steer-turn.ts';
 import { TurnFailed, TurnStopped } from './turn-end.ts';

@@ -165,11 +165,13 @@ describe('with a worker that would take it at once', () => {
   });
 
   test('a long history is left to a claim, which keeps no other message waiting', async () => {
-    const { sessionId } = await talked();
-    await rig.rows('update holdfast.sessions set entry_seq = 201 where id = $1', [sessionId]);
-    const acceptance = await rig.accept(rig.input(sessionId, { taker: taker() }));
-    expect(takenOf(acceptance)).toBeNull();
-    expect(acceptance).toMatchObject({ ringNo: expect.any(Number) });
+    for (const size of ['entry_seq = 201', 'context_tokens = 50001']) {
+      const { sessionId } = await talked();
+      await rig.rows(`update holdfast.sessions set ${size} where id = $1`, [sessionId]);
+      const acceptance = await rig.accept(rig.input(sessionId, { taker: taker() }));
+      expect(takenOf(acceptance)).toBeNull();
+      expect(acceptance).toMatchObject({ ringNo: expect.any(Number) });
+    }
   });
 
   test('a session of which it knows a part is rung for', async () => {

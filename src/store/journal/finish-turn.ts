@@ -2,12 +2,14 @@
 // replies in the outbox, the dead letter if it was given up, and the lock's release are one statement. It holds the session
 // row, so a message that came meanwhile is seen: then the doorbell stays, with its next ring (G4). See journal.ts.
 import type { DeliveryId } from '../../core/ids.ts';
+import { storableText } from '../../core/storable-text.ts';
 import { coalesce, type Coalesced } from '../coalescer.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql, type NewEvent } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
 import type { LaterRing } from '../session-locks.ts';
 import { prepared, Values } from '../statement.ts';
+import { endParts } from './end-parts.ts';
 import { outreachOf, reachedOf, reachesOut, type Notice, type Reached, type RunEnd } from './reach-out.ts';
 import { settlementsOf, toldTurnSql, type Settlements } from './tell-settlements.ts';
 import { eventsSource, journalParts, PROGRESS_SQL, viewsSql } from './write-parts.ts';
@@ -96,13 +98,7 @@ async function finishTurns(database: Database, ends: TurnEnd[]): Promise<Ending[
   const isTelling = ends.some((end) => end.isAwaited);
   const parts = journalParts(values, ends, { also: outreach?.also, isReturning: isTelling });
   const tail = tailTable(values, ends);
-  const optional = [
-    ...hidden(ends),
-    ...posted(values, ends),
-    ...lettered(ends),
-    ...polled(values, ends),
-    ...(outreach?.parts ?? []),
-  ];
+  const optional = [...endParts(values, ends), ...(outreach?.parts ?? [])];
   const events = eventsSource(values, ends);
   const views = viewsSql(values, ends);
   const told = isTelling ? toldTurnSql(values, ends) : '';
@@ -215,14 +211,14 @@ function tailTable(values: Values, ends: TurnEnd[]): string {
     n: ['int', (_, index) => index + 1],
     status: ['text', (end) => end.status],
     message_status: ['text', (end) => end.messageStatus],
-    reply: ['text', (end) => storableText(end.reply)],
+    reply: ['text', (end) => (end.reply === null ? null : storableText(end.reply))],
     error: ['json', (end) => (end.error === null ? null : JSON.stringify(end.error))],
     was_aborted: ['boolean', (end) => end.wasAborted],
     context_tokens: ['bigint', (end) => end.contextTokens],
     deliveries: ['int', (end) => end.deliveries.length],
     letter_id: ['uuid', (end) => end.deadLetter?.id ?? null],
     letter_code: ['text', (end) => end.deadLetter?.code ?? null],
-    letter_reason: ['text', (end) => storableText(end.deadLetter?.reason ?? null)],
+    letter_reason: ['text', (end) => (end.deadLetter === null ? null : storableText(end.deadLetter.reason))],
     debounce_ms: ['int', (end) => end.debounceMs],
     gather_ms_max: ['int', (end) => end.gatherMsMax],
     steer_seen: ['bigint', (end) => end.steerSeen],
@@ -231,72 +227,4 @@ function tailTable(values: Values, ends: TurnEnd[]): string {
     hides: ['text', (end) => end.hides],
     announce_debounce_ms: ['int', (end) => end.announceDebounceMs ?? end.debounceMs],
   });
-}
-
-function hidden(ends: TurnEnd[]): string[] {
-  if (ends.every((end) => end.hides === null)) return [];
-  return [
-    `hidden as (
-  update holdfast.entries e
-  set state = case when tail.hides = 'poll' then 'pruned' else 'hidden' end, retired_seq = fence.base_seq + 1
-  from fence join tail on tail.n = fence.n
-  where e.session_id = fence.session_id and e.seq >= tail.prompt_seq and e.state = 'active' and (
-    tail.hides = 'prompt' and e.seq = tail.prompt_seq or tail.hides in ('turn', 'poll') and e.turn_id = fence.turn_id and e.kind <> 'summary')
-)`,
-  ];
-}
-
-function posted(values: Values, ends: TurnEnd[]): string[] {
-  const rows = ends.flatMap((end, index) =>
-    end.deliveries.map((delivery, position) => ({ n: index + 1, pos: position + 1, delivery })),
-  );
-  if (rows.length === 0) return [];
-  const table = values.table('d', rows, {
-    n: ['int', (row) => row.n],
-    pos: ['int', (row) => row.pos],
-    id: ['uuid', (row) => row.delivery.id],
-    channel: ['text', (row) => row.delivery.channel],
-    target: ['json', (row) => JSON.stringify(row.delivery.target)],
-    payload: ['json', (row) => JSON.stringify(row.delivery.payload)],
-    expires_ms: ['bigint', (row) => row.delivery.expiresMs],
-  });
-  return [
-    `posted as (
-  insert into holdfast.deliveries (id, session_id, turn_id, seq, channel, target, payload, expires_at)
-  select d.id, fence.session_id, fence.turn_id, moved.delivery_seq - moved.deliveries + d.pos, d.channel, d.target, d.payload,
-    clock_timestamp() + d.expires_ms * interval '1 millisecond'
-  from ${table}
-  join fence on fence.n = d.n join moved on moved.n = d.n
-)`,
-  ];
-}
-
-function lettered(ends: TurnEnd[]): string[] {
-  if (ends.every((end) => end.deadLetter === null)) return [];
-  return [
-    `lettered as (
-  insert into holdfast.dead_letters (id, kind, session_id, turn_id, code, reason)
-  select letter_id, 'turn', session_id, turn_id, letter_code, letter_reason from tail where letter_id is not null
-)`,
-  ];
-}
-
-function polled(values: Values, ends: TurnEnd[]): string[] {
-  const rows = ends.flatMap(({ pollResult }, index) =>
-    pollResult === undefined ? [] : [{ n: index + 1, pollResult }],
-  );
-  if (rows.length === 0) return [];
-  const table = values.table('p', rows, { n: ['int', (row) => row.n], result: ['text', (row) => row.pollResult] });
-  return [
-    `polled as (
-  update holdfast.heartbeats h set result = p.result
-  from ${table} join tail on tail.n = p.n join settled on settled.turn_id = tail.turn_id
-  where h.message_id = settled.id
-)`,
-  ];
-}
-
-/** PostgreSQL's text holds no NUL and no lone surrogate; a reply that has one is shown without it (the entry keeps it). */
-function storableText(text: string | null): string | null {
-  return text === null ? null : text.replaceAll('\u0000', '').toWellFormed();
 }

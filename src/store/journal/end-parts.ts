@@ -1,0 +1,72 @@
+// What some ends of turns do and most do not: hide what was said, post deliveries, write a dead letter, note what came of a heartbeat. Parts
+// of `finish-turn`, each left out of a statement in which no end needs it. They read its CTEs `fence`, `tail`, `moved` and `settled`.
+import type { Values } from '../statement.ts';
+import type { TurnEnd } from './finish-turn.ts';
+
+/** The CTEs that these ends need besides those of every end. */
+export function endParts(values: Values, ends: TurnEnd[]): string[] {
+  return [...hidden(ends), ...posted(values, ends), ...lettered(ends), ...polled(values, ends)];
+}
+
+function hidden(ends: TurnEnd[]): string[] {
+  if (ends.every((end) => end.hides === null)) return [];
+  return [
+    `hidden as (
+  update holdfast.entries e
+  set state = case when tail.hides = 'poll' then 'pruned' else 'hidden' end, retired_seq = fence.base_seq + 1
+  from fence join tail on tail.n = fence.n
+  where e.session_id = fence.session_id and e.seq >= tail.prompt_seq and e.state = 'active' and (
+    tail.hides = 'prompt' and e.seq = tail.prompt_seq or tail.hides in ('turn', 'poll') and e.turn_id = fence.turn_id and e.kind <> 'summary')
+)`,
+  ];
+}
+
+function posted(values: Values, ends: TurnEnd[]): string[] {
+  const rows = ends.flatMap((end, index) =>
+    end.deliveries.map((delivery, position) => ({ n: index + 1, pos: position + 1, delivery })),
+  );
+  if (rows.length === 0) return [];
+  const table = values.table('d', rows, {
+    n: ['int', (row) => row.n],
+    pos: ['int', (row) => row.pos],
+    id: ['uuid', (row) => row.delivery.id],
+    channel: ['text', (row) => row.delivery.channel],
+    target: ['json', (row) => JSON.stringify(row.delivery.target)],
+    payload: ['json', (row) => JSON.stringify(row.delivery.payload)],
+    expires_ms: ['bigint', (row) => row.delivery.expiresMs],
+  });
+  return [
+    `posted as (
+  insert into holdfast.deliveries (id, session_id, turn_id, seq, channel, target, payload, expires_at)
+  select d.id, fence.session_id, fence.turn_id, moved.delivery_seq - moved.deliveries + d.pos, d.channel, d.target, d.payload,
+    clock_timestamp() + d.expires_ms * interval '1 millisecond'
+  from ${table}
+  join fence on fence.n = d.n join moved on moved.n = d.n
+)`,
+  ];
+}
+
+function lettered(ends: TurnEnd[]): string[] {
+  if (ends.every((end) => end.deadLetter === null)) return [];
+  return [
+    `lettered as (
+  insert into holdfast.dead_letters (id, kind, session_id, turn_id, code, reason)
+  select letter_id, 'turn', session_id, turn_id, letter_code, letter_reason from tail where letter_id is not null
+)`,
+  ];
+}
+
+function polled(values: Values, ends: TurnEnd[]): string[] {
+  const rows = ends.flatMap(({ pollResult }, index) =>
+    pollResult === undefined ? [] : [{ n: index + 1, pollResult }],
+  );
+  if (rows.length === 0) return [];
+  const table = values.table('p', rows, { n: ['int', (row) => row.n], result: ['text', (row) => row.pollResult] });
+  return [
+    `polled as (
+  update holdfast.heartbeats h set result = p.result
+  from ${table} join tail on tail.n = p.n join settled on settled.turn_id = tail.turn_id
+  where h.message_id = settled.id
+)`,
+  ];
+}
