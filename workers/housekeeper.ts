@@ -19,7 +19,7 @@ export function startHousekeeper(options: { database: Database; config: Config; 
       const stalled = await endStalled(database, config.messages.queue);
       if (stalled > 0) logger.error({ runs: stalled }, 'Subagents had stopped without an end, and were ended');
     } catch (error) {
-      logger.warn({ err: error }, 'A round of the housekeeper failed; the next follows');
+      database.outages.report(error, 'A round of the housekeeper failed; the next follows');
     }
   }
 

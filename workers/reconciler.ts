@@ -58,7 +58,7 @@ export class Reconciler {
   }
 
   async #work(): Promise<void> {
-    const { reconcileMs, logger } = this.#options;
+    const { reconcileMs, database } = this.#options;
     let nextMs = reconcileMs;
     try {
       const nextInMs = await this.#ringFaded();
@@ -69,7 +69,7 @@ export class Reconciler {
       }
       this.lastRoundAtMs = performance.now();
     } catch (error) {
-      logger.warn({ err: error }, 'A round of the reconciler failed; the next follows');
+      database.outages.report(error, 'A round of the reconciler failed; the next follows');
     }
     this.#schedule(nextMs);
   }

@@ -67,11 +67,11 @@ export function hasHeartbeats(config: Config): boolean {
 
 /** Looks at the polls that are due, and makes those that are worth it. Not to be called twice at once by one scheduler. */
 export async function makeDuePolls(parts: HeartbeatParts): Promise<void> {
-  const { config, database, owner, signal, logger } = parts;
+  const { config, database, owner, signal } = parts;
   const { leaseMs } = config.runtime;
   const renew = (): void =>
     void renewPolls(database, { owner, leaseMs }).catch((error: unknown) =>
-      logger.warn({ err: error }, 'The polls that are looked at could not be kept'),
+      database.outages.report(error, 'The polls that are looked at could not be kept'),
     );
   for (let round = 1; round <= ROUNDS_MAX && !signal.aborted; round += 1) {
     const ids = Array.from({ length: POLLS_MAX }, () => newId<string>());

@@ -110,7 +110,7 @@ export class Scheduler {
       try {
         this.#lookAgainIn(await this.#doRound());
       } catch (error) {
-        this.#parts.logger.warn({ err: error }, 'A round of the scheduler failed; the next follows');
+        this.#parts.database.outages.report(error, 'A round of the scheduler failed; the next follows');
       }
     }
   }

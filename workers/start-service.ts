@@ -54,9 +54,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   const database = modules.openDatabase({
     url: databaseUrl,
     role: roles.length === 1 ? (roles[0] ?? 'service') : 'service',
-    // The error's own fields hold the whole connection.
-    onError: (error) =>
-      logger.warn({ message: error.message, code: (error as { code?: unknown }).code }, 'A database connection failed'),
+    logger,
   });
   enders.push(() => database.close());
   const backend = await modules.openQueueBackend({ databaseUrl, redisUrl, logger, isMigrating: options.migrate });

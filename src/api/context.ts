@@ -9,6 +9,7 @@ import type { SessionKey } from '../core/ids.ts';
 import type { SpawnRequest } from '../core/subagent-spawn.ts';
 import type { Usage } from '../core/model-request.ts';
 import type { Logger } from '../logger.ts';
+import type { OutageLog } from '../outage-log.ts';
 import type { Wake } from '../wake.ts';
 import type { Cron } from '../store/crons.ts';
 import type { CronChange } from '../store/manage-crons.ts';
@@ -26,6 +27,8 @@ import type { ViewDatabase } from '../store/views/page.ts';
 export interface ApiContext {
   config: Config;
   logger: Logger;
+  /** Takes the faults of the database that a request or a stream survives. */
+  outages: OutageLog;
   clock: Clock;
   /** The key that may do everything, beside those of the configuration. */
   adminKey: string;

@@ -20,7 +20,7 @@ import { createSubagents } from './subagent-control.ts';
 
 export type ContextParts = Omit<
   ApiContext,
-  'views' | 'accept' | 'enqueueSystemEvent' | 'control' | 'lifecycle' | 'schedule' | 'subagents' | 'wake'
+  'views' | 'outages' | 'accept' | 'enqueueSystemEvent' | 'control' | 'lifecycle' | 'schedule' | 'subagents' | 'wake'
 > & {
   database: Database;
   doorbell: Pick<Doorbell, 'ring'>;
@@ -37,6 +37,7 @@ export function createApiContext({ database, doorbell, offer, ...parts }: Contex
   return {
     ...parts,
     views,
+    outages: database.outages,
     accept: createAcceptMessage({ config, database, views, doorbell, wake, control, offer }),
     enqueueSystemEvent: createEnqueue(database, wake),
     control,

@@ -1,23 +1,18 @@
-// The one place where an error becomes an answer, and where it is logged: what is our fault always, a database that is away once
-// in a while, what the client did wrong never.
+// The one place where an error becomes an answer, and where it is logged: one line per answer of 400 and above, with the code and the
+// id of the request, never with what the client sent. A fault of the database belongs to the story of its outage.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiContext } from './context.ts';
 import { Problem, problemBody } from './problem.ts';
 import { toProblem } from './to-problem.ts';
 
-/** While the database is away, it is said this often. */
-const WARN_INTERVAL_MS = 5_000;
-
 /** Makes the function that answers with a problem. */
-export function createErrorHandler({ config, logger, clock }: Pick<ApiContext, 'config' | 'logger' | 'clock'>) {
-  let warnedAt = Number.NEGATIVE_INFINITY;
+export function createErrorHandler({ config, logger, outages }: Pick<ApiContext, 'config' | 'logger' | 'outages'>) {
   function log(problem: Problem, request: FastifyRequest): void {
-    const facts = { err: problem.cause, code: problem.code, requestId: request.id, route: request.routeOptions.url };
-    if (problem.code === 'internal') logger.error(facts, 'a request failed');
-    if (problem.code !== 'database_unavailable' && problem.code !== 'timeout') return;
-    if (clock.monotonicMs() - warnedAt < WARN_INTERVAL_MS) return;
-    warnedAt = clock.monotonicMs();
-    logger.warn(facts, 'requests are answered 503');
+    const { code, status, cause } = problem;
+    const facts = { code, status, requestId: request.id, method: request.method, route: request.routeOptions.url };
+    if (code === 'database_unavailable') outages.report(cause, 'A request was answered 503', facts);
+    else if (status >= 500) logger.error({ ...facts, err: cause }, 'A request failed');
+    else logger.info(facts, 'A request was refused');
   }
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const problem = toProblem(error, config.limits.bodyBytes);

@@ -6,7 +6,7 @@
 //        [ ........... | remembered | position ) ──▶     remembered events, then everything that is read
 //
 // A subscriber whose floor lies before what is remembered is told to read on first.
-import type { Logger } from '../logger.ts';
+import type { OutageLog } from '../outage-log.ts';
 import type { EventPage, EventRow } from '../store/views/events.ts';
 import type { CommitWake } from './context.ts';
 import { frameOf } from './event-frame.ts';
@@ -29,7 +29,7 @@ export interface EventTailOptions {
   /** Reads final events after an id, all kinds of all sessions. */
   read: (page: { after: bigint; limit: number }) => Promise<EventPage>;
   wake: Pick<CommitWake, 'onCommit'>;
-  logger: Logger;
+  outages: Pick<OutageLog, 'report'>;
 }
 
 const PAGE_EVENTS = 1000;
@@ -59,7 +59,6 @@ export class EventTail {
   #isReading = false;
   /** A look was wanted while one was on its way. */
   #isWoken = false;
-  #isFailing = false;
   #stopListening: (() => void) | undefined;
 
   constructor(options: EventTailOptions) {
@@ -134,7 +133,6 @@ export class EventTail {
     let isMore = false;
     try {
       const page = await this.#options.read({ after, limit: PAGE_EVENTS });
-      this.#isFailing = false;
       // Everybody may have left meanwhile, and others begun elsewhere; then this page is not the continuation of anything.
       if (this.#subscribers.size > 0 && this.#position === after) {
         isMore = page.events.length === PAGE_EVENTS;
@@ -142,8 +140,7 @@ export class EventTail {
         this.#handOut(page.events);
       }
     } catch (error) {
-      if (!this.#isFailing) this.#options.logger.warn({ err: error }, 'cannot read events; trying on');
-      this.#isFailing = true;
+      this.#options.outages.report(error, 'Live events could not be read; they are read again');
     } finally {
       this.#isReading = false;
     }

@@ -33,14 +33,14 @@ const REQUESTS_MAX = 4096;
 const BODY_BYTES_MAX = 256 * 1024 * 1024;
 
 export function createServices(context: ApiContext, routes: Route[]): ApiServices {
-  const { config, views, wake, logger } = context;
+  const { config, views, wake, outages } = context;
   const waiter = new SettlementWaiter({
     readSettled: (ids) => viewSettlements(views, ids),
     wake,
-    logger,
+    outages,
     waitingMax: config.limits.waitingRequests,
   });
-  const tail = new EventTail({ read: (page) => readEvents(views, {}, page), wake, logger });
+  const tail = new EventTail({ read: (page) => readEvents(views, {}, page), wake, outages });
   const streams = new EventStreams(config.limits.eventStreams);
   let document: object | undefined;
   const admission = new Admission({

@@ -2,14 +2,14 @@
 // A turn that ends in this process brings along how its messages ended. Else it looks: at once when this process commits something of
 // their session, and at intervals because the worker may be another process. The facts are in the database; nothing is lost when
 // nobody waits any more.
-import type { Logger } from '../logger.ts';
+import type { OutageLog } from '../outage-log.ts';
 import type { CommitWake } from './context.ts';
 
 export interface SettlementWaiterOptions<Settlement> {
   /** How those of these messages that are settled ended. One query. */
   readSettled: (messageIds: string[]) => Promise<ReadonlyMap<string, Settlement>>;
   wake: CommitWake;
-  logger: Logger;
+  outages: Pick<OutageLog, 'report'>;
   /** Requests that may wait at once; over it a wait ends before it begins. */
   waitingMax: number;
 }
@@ -58,7 +58,6 @@ export class SettlementWaiter<Settlement> {
   #lookMs = 0;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #isLooking = false;
-  #isFailing = false;
   #isClosed = false;
 
   constructor(options: SettlementWaiterOptions<Settlement>) {
@@ -183,11 +182,9 @@ export class SettlementWaiter<Settlement> {
     const startedAt = performance.now();
     try {
       const settled = await this.#options.readSettled(ids);
-      this.#isFailing = false;
       this.#end(settled);
     } catch (error) {
-      if (!this.#isFailing) this.#options.logger.warn({ err: error }, 'cannot look for settled messages; trying on');
-      this.#isFailing = true;
+      this.#options.outages.report(error, 'Settled messages could not be read; they are read again');
     } finally {
       this.#isLooking = false;
       this.#lookedAt = performance.now();

@@ -2,6 +2,8 @@
 // carries hundreds of turns; its planner is told to use indexes only, because generic plans over `unnest` guess wrongly), and
 // `views` for everything that is only looked at. No connection is ever held across a model or tool call (G9).
 import pg from 'pg';
+import type { Logger } from '../logger.ts';
+import { createOutageLog, type OutageLog } from '../outage-log.ts';
 
 export interface DatabaseOptions {
   url: string;
@@ -9,13 +11,15 @@ export interface DatabaseOptions {
   role: string;
   hotConnections?: number;
   viewConnections?: number;
-  /** Called for errors of idle connections, which the next query replaces. */
-  onError: (error: Error) => void;
+  /** Where outages of the database are logged; absent: nowhere. */
+  logger?: Pick<Logger, 'info' | 'warn'>;
 }
 
 export interface Database {
   hot: pg.Pool;
   views: pg.Pool;
+  /** Takes the faults that parts of the process survive, so that an outage is a few lines in the log. */
+  outages: OutageLog;
   close(): Promise<void>;
 }
 
@@ -38,15 +42,24 @@ const HOT_PLANNER = [
 /** Opens both pools; connects lazily, at the first query. */
 export function openDatabase(options: DatabaseOptions): Database {
   let isClosing = false;
-  // A connection that is being ended may still hear from a server that ends, too.
-  const onError = (error: Error): void => {
-    if (!isClosing) options.onError(error);
+  const outages = createOutageLog({
+    dependency: 'database',
+    logger: options.logger ?? SILENT,
+    isOutage: (error) => isPassingFault(error) || isPassingFault(rootCauseOf(error)),
+  });
+  const listeners = {
+    // A connection that is being closed may still report that its server is shutting down.
+    onError: (error: Error): void => {
+      if (!isClosing) outages.report(error, 'A database connection failed');
+    },
+    onAnswer: () => outages.answered(),
   };
-  const hot = openPool({ ...options, onError }, 'hot', options.hotConnections ?? 8, HOT_PLANNER);
-  const views = openPool({ ...options, onError }, 'views', options.viewConnections ?? 6, ['jit=off']);
+  const hot = openPool({ ...options, ...listeners }, 'hot', options.hotConnections ?? 8, HOT_PLANNER);
+  const views = openPool({ ...options, ...listeners }, 'views', options.viewConnections ?? 6, ['jit=off']);
   return {
     hot,
     views,
+    outages,
     async close() {
       isClosing = true;
       await Promise.all([hot.end(), views.end()]);
@@ -54,7 +67,16 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-function openPool(options: DatabaseOptions, name: string, max: number, settings: string[]): pg.Pool {
+const SILENT = { info: () => undefined, warn: () => undefined };
+
+interface PoolOptions extends DatabaseOptions {
+  /** Called for errors of idle connections, which the next query replaces. */
+  onError: (error: Error) => void;
+  /** Called when a connection is given back after a query that succeeded. */
+  onAnswer: () => void;
+}
+
+function openPool(options: PoolOptions, name: string, max: number, settings: string[]): pg.Pool {
   const pool = new pg.Pool({
     connectionString: options.url,
     application_name: `holdfast:${options.role}:${name}`,
@@ -68,9 +90,22 @@ function openPool(options: DatabaseOptions, name: string, max: number, settings:
     options: settings.map((setting) => `-c ${setting}`).join(' '),
   });
   pool.on('error', options.onError);
+  pool.on('release', (error: unknown) => {
+    if (error === undefined || error === null || error === false) options.onAnswer();
+  });
   pool.on('connect', (client) => client.on('error', options.onError));
   return pool;
 }
+
+/** Queries of views reject with an error that wraps the driver's. */
+function rootCauseOf(error: unknown): unknown {
+  let root = error;
+  for (let depth = 0; depth < CAUSES_MAX && root instanceof Error && root.cause !== undefined; depth += 1)
+    root = root.cause;
+  return root;
+}
+
+const CAUSES_MAX = 5;
 
 const RETRYABLE_CODES = new Set([
   '40001', // serialization_failure

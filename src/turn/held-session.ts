@@ -162,7 +162,7 @@ export class LockKeeper {
       }
     } catch (error) {
       // The leases run on; when they run out before a renewal succeeds, `assertHeld` says so.
-      this.#options.logger.warn({ err: error, sessions: held.length }, 'The leases could not be renewed');
+      this.#options.database.outages.report(error, 'The leases could not be renewed', { sessions: held.length });
       this.#renewAgainSoon();
     }
   }

@@ -195,7 +195,7 @@ async function endOf(context: TurnContext, turn: RunningTurn) {
 async function giveBack(context: TurnContext, held: HeldSession, error: unknown): Promise<TurnOutcome> {
   if (!isPassingFault(error)) throw error;
   if (!held.isTrusted) return { kind: 'lost' };
-  context.logger.warn({ err: error, sessionId: held.sessionId }, 'The database failed a turn; it is given back');
+  context.database.outages.failed(error);
   return await release(context, held, 0);
 }
 

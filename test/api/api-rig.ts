@@ -47,10 +47,16 @@ const echo: Tool = {
 
 /** Makes the rig; `close` ends all of it, once. */
 export async function createApiRig(databaseUrl: string, options: ApiRigOptions = {}) {
-  const turns = await createTurnRig(databaseUrl, { tools: [echo] });
+  const logLines: string[] = [];
+  const logger = createLogger({
+    level: 'debug',
+    format: 'json',
+    name: 'api',
+    destination: { write: (line) => void logLines.push(line) },
+  });
+  const turns = await createTurnRig(databaseUrl, { tools: [echo], databaseLogger: logger });
   const wake = createWake();
   const rings: Ring[] = [];
-  const logLines: string[] = [];
   const config: Config = {
     ...turns.config,
     limits: { ...turns.config.limits, ...options.limits },
@@ -60,12 +66,7 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
   const context: ApiContext = {
     ...createApiContext({
       config,
-      logger: createLogger({
-        level: 'debug',
-        format: 'json',
-        name: 'api',
-        destination: { write: (line) => void logLines.push(line) },
-      }),
+      logger,
       clock: systemClock,
       adminKey: ADMIN_KEY,
       database: turns.database,

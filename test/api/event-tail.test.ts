@@ -2,7 +2,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { EventTail, type LiveEvent, type Subscriber } from '../../src/api/event-tail.ts';
-import { createLogger } from '../../src/logger.ts';
 import type { EventRow } from '../../src/store/views/events.ts';
 import { createWake } from '../../src/wake.ts';
 
@@ -31,8 +30,7 @@ class Log {
 
 function createTail(log: Log) {
   const wake = createWake();
-  const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
-  return { wake, tail: new EventTail({ read: log.read, wake, logger }) };
+  return { wake, tail: new EventTail({ read: log.read, wake, outages: { report: () => undefined } }) };
 }
 
 /** Reads the past as a stream does and attaches. */

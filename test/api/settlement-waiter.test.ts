@@ -1,7 +1,6 @@
 // The waiter by itself, with a database that is a set of ids: how often it asks, for whom, and that nobody waits for ever.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SettlementWaiter } from '../../src/api/settlement-waiter.ts';
-import { createLogger } from '../../src/logger.ts';
 import { createWake } from '../../src/wake.ts';
 
 const never = new AbortController().signal;
@@ -18,7 +17,7 @@ function createWaiter(waitingMax = 100) {
       return new Map(ids.filter((id) => settled.has(id)).map((id) => [id, `how ${id} ended`]));
     },
     wake,
-    logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
+    outages: { report: () => undefined },
     waitingMax,
   });
   return { waiter, wake };

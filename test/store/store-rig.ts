@@ -19,7 +19,7 @@ export type StoreRig = Awaited<ReturnType<typeof createStoreRig>>;
 /** The store on a database of its own; `drop` when done. */
 export async function createStoreRig() {
   const server = await withTestDatabase();
-  const database = openDatabase({ url: server.url, role: 'test', onError: () => undefined });
+  const database = openDatabase({ url: server.url, role: 'test' });
   const ensure = createEnsureSession(database);
   const accept = createAccept(database);
   const claim = createClaim(database);

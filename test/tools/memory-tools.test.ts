@@ -20,7 +20,7 @@ let agentId = '';
 
 beforeAll(async () => {
   server = await withTestDatabase();
-  database = openDatabase({ url: server.url, role: 'test', onError: () => undefined });
+  database = openDatabase({ url: server.url, role: 'test' });
 });
 afterAll(async () => {
   await database.close();

@@ -416,7 +416,7 @@ import { createProcessStore } from ${JSON.stringify(new URL('../../src/store/pro
 import { createExecTool } from ${JSON.stringify(new URL('../../src/tools/exec-tool.ts', import.meta.url).href)};
 import { ProcessKeeper } from ${JSON.stringify(new URL('../../src/tools/process-keeper.ts', import.meta.url).href)};
 const { url, dataDir, call, command } = JSON.parse(process.env.RUN);
-const database = openDatabase({ url, role: 'test', onError: () => undefined });
+const database = openDatabase({ url, role: 'test' });
 const store = createProcessStore(database);
 const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
 const keeper = new ProcessKeeper({ store, dataDir, worker: 'dies', leaseMs: 1000, runMsMax: 60_000, logger });

@@ -8,7 +8,7 @@ import { withTestDatabase } from '../servers/postgres.ts';
 
 let server: Awaited<ReturnType<typeof withTestDatabase>>;
 let database: Database;
-const open = (): Database => openDatabase({ url: server.url, role: 'test', onError: () => undefined });
+const open = (): Database => openDatabase({ url: server.url, role: 'test' });
 
 beforeAll(async () => {
   server = await withTestDatabase();

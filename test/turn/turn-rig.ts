@@ -8,7 +8,7 @@ import type { MessageId, SessionId, SessionKey } from '../../src/core/ids.ts';
 import { routeOf, type InboundMessage } from '../../src/core/inbound.ts';
 import { canonicalSessionKey, sessionKindOf } from '../../src/core/session-key.ts';
 import { newId } from '../../src/ids.ts';
-import { createLogger } from '../../src/logger.ts';
+import { createLogger, type Logger } from '../../src/logger.ts';
 import { createConfiguredModel } from '../../src/model/configured-model.ts';
 import { withoutPlugins, type Plugins } from '../../src/plugins/plugins.ts';
 import { startScriptedModel } from '../../src/model/scripted/scripted-model.ts';
@@ -34,6 +34,8 @@ export async function createTurnRig(
     settings?: object;
     /** The context window of the scripted model. */
     windowTokens?: number;
+    /** Where outages of the database are logged; absent: nowhere. */
+    databaseLogger?: Logger;
   } = {},
 ) {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-turn-'));
@@ -44,7 +46,11 @@ export async function createTurnRig(
   });
   const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
   await migrate(databaseUrl);
-  const database = openDatabase({ url: databaseUrl, role: 'test', onError: () => undefined });
+  const database = openDatabase({
+    url: databaseUrl,
+    role: 'test',
+    ...(options.databaseLogger === undefined ? {} : { logger: options.databaseLogger }),
+  });
   const scripted = await startScriptedModel({
     host: '127.0.0.1',
     port: 0,
