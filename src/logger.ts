@@ -1,6 +1,7 @@
 // The log: pino to stderr, JSON lines, pretty only when asked for (a terminal). Secrets are removed twice, by the name of the field and by
 // their value wherever it appears, because an error message of a driver may carry what no field name betrays (G31).
 import { createRequire } from 'node:module';
+import { hostname } from 'node:os';
 import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
 import type { LogFormat, LogLevel } from './config/choices.ts';
 
@@ -9,8 +10,9 @@ export type Logger = PinoLogger;
 export interface LoggerOptions {
   level: LogLevel;
   format: LogFormat;
-  /** Whose lines these are: `api`, `worker`, `scheduler`, `cli`. */
   name: string;
+  /** The roles of this process, on every line: `api`, `worker,scheduler`; absent: none. */
+  role?: string;
   /** Known secret values, see `secretsOf`; each is replaced wherever it appears in a line. Shorter than 6 characters are ignored. */
   secrets?: readonly string[];
   /** Where the lines go; absent: stderr. */
@@ -47,7 +49,11 @@ export function createLogger(options: LoggerOptions): Logger {
     {
       name: options.name,
       level: options.level,
-      base: { name: options.name, pid: process.pid },
+      base: {
+        name: options.name,
+        ...(options.role === undefined ? {} : { role: options.role }),
+        process: `${hostname()}:${process.pid}`,
+      },
       timestamp: pino.stdTimeFunctions.isoTime,
       redact: { paths: redactPaths(), censor: CENSOR },
     },
@@ -92,5 +98,5 @@ function escapePattern(text: string): string {
 function stderrOf(format: LogFormat): DestinationStream {
   if (format === 'json') return pino.destination({ dest: 2, sync: true });
   const pretty = createRequire(import.meta.url)('pino-pretty') as (options: object) => DestinationStream;
-  return pretty({ destination: 2, sync: true, translateTime: 'SYS:HH:MM:ss.l', ignore: 'pid,hostname' });
+  return pretty({ destination: 2, sync: true, translateTime: 'SYS:HH:MM:ss.l', ignore: 'process' });
 }

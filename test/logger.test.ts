@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
 import { createLogger } from '../src/logger.ts';
 
@@ -7,6 +8,14 @@ function logLines(secrets: string[] = []) {
   const logger = createLogger({ level: 'info', format: 'json', name: 'test', secrets, destination });
   return { logger, lines };
 }
+
+test('every line names the roles and the process that wrote it', () => {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => void lines.push(line) };
+  const logger = createLogger({ level: 'info', format: 'json', name: 'test', role: 'api,worker', destination });
+  logger.child({ turnId: 't1' }).info('done');
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ role: 'api,worker', process: `${hostname()}:${process.pid}` });
+});
 
 test('a line is JSON with name, time and message', () => {
   const { logger, lines } = logLines();

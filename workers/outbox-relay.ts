@@ -10,6 +10,7 @@ import type { SessionId } from '../src/core/ids.ts';
 import type { Database } from '../src/store/database.ts';
 import { claimDelivery, settleDelivery, type ClaimedDelivery, type DeliverySettlement } from '../src/store/outbox.ts';
 import { retryPassingFaults } from '../src/store/retry-passing-faults.ts';
+import type { Logger } from '../src/logger.ts';
 import type { Wake } from '../src/wake.ts';
 
 export interface OutboxRelay {
@@ -19,6 +20,7 @@ export interface OutboxRelay {
   channels: ReadonlyMap<string, Channel>;
   wake: Wake;
   random: () => number;
+  logger: Logger;
 }
 
 /** A lease outlives the attempt that it covers by this much, in milliseconds. */
@@ -46,9 +48,18 @@ export async function relayDeliveries(
     // What was acknowledged and is not noted goes out again when the lease is over: until then it is tried.
     await retryPassingFaults(() => settleDelivery(relay.database, settlement), { retryMs: leaseMs });
     relay.wake.committed(sessionId, 'progress');
+    if (settlement.status === 'failed') logGivenUp(relay.logger, settlement);
     if (settlement.status === 'pending') return settled;
   }
   return DELIVERIES_PER_JOB_MAX;
+}
+
+function logGivenUp(logger: Logger, { delivery, lastStatus }: DeliverySettlement): void {
+  const { id, sessionId, turnId, channel, attempts } = delivery;
+  logger.warn(
+    { deliveryId: id, sessionId, turnId, channel, attempts, code: 'delivery_failed', httpStatus: lastStatus },
+    'Delivery given up',
+  );
 }
 
 async function sendOnce(relay: OutboxRelay, delivery: ClaimedDelivery, signal: AbortSignal): Promise<DeliveryResult> {

@@ -44,11 +44,23 @@ export async function fireDueCrons(parts: CronParts, due: readonly Cron[], nowMs
     const result = await fireCronEvent(parts.database, firing);
     if (result !== null) results.push(result);
   }
+  const applied = new Set(results.map(({ cronId }) => cronId));
+  for (const { firing } of fitting) if (applied.has(firing.cronId)) logPassedTicks(parts.logger, firing);
   await ringFor(
     parts,
     results.flatMap(({ ring }) => ring ?? []),
   );
   return fitting.some(({ isBehind }) => isBehind);
+}
+
+/** Logs the slots that the policy did not fire. */
+function logPassedTicks(logger: Logger, { cronId, ticks }: Firing): void {
+  for (const { tick } of ticks) {
+    if (tick.kind === 'fire') continue;
+    const { kind, reason, count, slotMs } = tick;
+    const scheduledFor = new Date(slotMs).toISOString();
+    logger.warn({ cronId, status: kind, code: reason, ticks: count, scheduledFor }, 'Cron tick not fired');
+  }
 }
 
 interface Planned {

@@ -21,8 +21,10 @@ export interface RunningService {
   url: string | null;
   /** What to tell a person at the start. */
   lines: string[];
+  /** The same for the log. */
+  facts: { database: 'embedded' | 'configured'; queue: string; model: string; isScripted: boolean };
   /** Takes nothing new, hands over what runs, and ends all that was started. */
-  drain(reason: string): Promise<void>;
+  drain(): Promise<void>;
 }
 
 /** The part of the grace that the lanes get; the rest is for closing. */
@@ -111,8 +113,13 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   return {
     url,
     lines,
-    async drain(reason) {
-      logger.info({ reason }, 'Draining');
+    facts: {
+      database: config.runtime.databaseUrl === undefined ? 'embedded' : 'configured',
+      queue: backend.kind,
+      model: defaultModelOf(config),
+      isScripted: modelEndpoint.isScripted,
+    },
+    async drain() {
       await endAll(enders, logger);
     },
   };

@@ -86,7 +86,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       }),
     ],
   ]);
-  const relay: OutboxRelay = { database, config, owner, channels, wake, random: Math.random };
+  const relay: OutboxRelay = { database, config, owner, channels, wake, random: Math.random, logger };
   context.locks.start();
   ports.keeper?.start();
   // A lane of concurrency 0 is left to other workers.

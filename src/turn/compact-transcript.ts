@@ -163,7 +163,10 @@ async function finish(
     // The write before it may have come back after a long sleep; the file is not fenced.
     turn.held.assertHeld();
     await appendMemory(turn.agent.workspaceDir, ready.memory, ready.id).catch((error: unknown) => {
-      context.logger.warn({ err: error, session: turn.session.key }, 'The memory before a compaction was not written');
+      context.logger.warn(
+        { err: error, sessionKey: turn.session.key },
+        'The memory before a compaction was not written',
+      );
     });
   }
   const cut = { firstKeptSeq: ready.firstKeptSeq, pinnedSeqs: ready.pinnedSeqs };
@@ -189,8 +192,8 @@ async function finish(
   turn.room.reportedTokens = null;
   turn.room.condensedTokens = tokensAfter;
   context.logger.info(
-    { session: turn.session.key, turnId: turn.id, tokensBefore: ready.tokensBefore, tokensAfter, audit },
-    'A transcript was condensed',
+    { sessionKey: turn.session.key, turnId: turn.id, tokensBefore: ready.tokensBefore, tokensAfter, audit },
+    'Transcript compacted',
   );
   return { kind: 'compacted', tokensBefore: ready.tokensBefore, tokensAfter };
 }

@@ -20,7 +20,10 @@ export async function compactWhenFull(context: TurnContext, turn: RunningTurn): 
   // Anything else that was in the way is in the way of the next step, too.
   room.hasGivenUp = true;
   const { code, message } = outcome;
-  context.logger.warn({ turnId: turn.id, session: turn.session.key, code }, `The turn goes on as it was: ${message}`);
+  context.logger.warn(
+    { turnId: turn.id, sessionKey: turn.session.key, code },
+    `The turn goes on as it was: ${message}`,
+  );
 }
 
 /** Makes room after the provider refused a request for its length. Throws `TurnFailed` (`blocked`) when there is no way to. */

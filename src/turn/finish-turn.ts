@@ -23,6 +23,7 @@ import { wasSentByTool } from './sent-messages.ts';
 import { judgePoll, silentMoment } from './judge-poll.ts';
 import { answerMoment } from './tool-loop.ts';
 import type { StopReason, TurnFailed } from './turn-end.ts';
+import { logFailedCalls, logTurnEnd } from './turn-log.ts';
 
 type Outcome = Pick<TurnEnd, 'status' | 'messageStatus' | 'reply' | 'error'> &
   Outreach &
@@ -210,6 +211,13 @@ async function end(context: TurnContext, turn: RunningTurn, moment: Moment, outc
   });
   if (ending.kind === 'ok') {
     applied(turn, write);
+    logFailedCalls(context.logger, turn, write.modelCalls);
+    logTurnEnd(context.logger, turn, {
+      status,
+      error,
+      figures: ending.figures,
+      deadLetter: outcome.deadLetter ?? null,
+    });
     if (hides === null) context.transcripts.keep(turn.session.id, turn.transcript);
     context.onCommit(turn.session.id, 'settlement', ending.settlements);
     for (const sessionId of ending.reached.sessions) context.onCommit(sessionId, 'progress');

@@ -37,8 +37,17 @@ export async function resumeTurn(
     open.kind === 'compaction' ? (transcript.last ?? noEntry(session.entrySeq, open.id)) : transcript.last;
   if (lastEntry === null) throw new Error(`The turn ${open.id} is open but its prompt is not on the active path.`);
   context.logger.info(
-    { turnId: open.id, session: session.key, attempt: open.attempt, deaths: open.deaths, steps: open.steps },
-    'Resuming a turn',
+    {
+      turnId: open.id,
+      sessionKey: session.key,
+      agentId: session.agentId,
+      kind: open.kind,
+      lane: session.lane,
+      attempt: open.attempt,
+      deaths: open.deaths,
+      steps: open.steps,
+    },
+    'Turn taken over',
   );
   const { deaths } = open;
   const named = { ...providerView(open.view), model: open.model };

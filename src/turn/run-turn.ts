@@ -174,7 +174,7 @@ async function endOf(context: TurnContext, turn: RunningTurn) {
       // The database's faults are not the turn's: it stays open. Anything else is a bug, and would meet every attempt.
       if (isPassingFault(error)) throw error;
       context.logger.error(
-        { err: error, turnId: turn.id, session: turn.session.key },
+        { err: error, turnId: turn.id, sessionKey: turn.session.key },
         'A turn failed for an unforeseen reason',
       );
       return await finishFailed(context, turn, new TurnFailed('internal_error', String(error), error));

@@ -16,6 +16,7 @@ import type { HeldSession } from './held-session.ts';
 import type { RequestView } from './request-view.ts';
 import type { Transcript } from './transcript-cache.ts';
 import { TurnStopped, type TurnFailed } from './turn-end.ts';
+import { logFailedCalls } from './turn-log.ts';
 
 export interface RunningTurn {
   readonly id: TurnId;
@@ -72,6 +73,7 @@ export async function commit(context: TurnContext, turn: RunningTurn, moment: Mo
   const verdict = await context.store.commitStep(write);
   if (verdict.kind === 'fenced') throw lockLost(turn);
   applied(turn, write);
+  logFailedCalls(context.logger, turn, write.modelCalls);
   turn.steers.known = verdict.steerSeq;
   context.onCommit(turn.session.id, 'progress');
   if (verdict.stopReason !== null) turn.held.stop({ kind: 'stopped', message: verdict.stopReason });

@@ -17,6 +17,6 @@ export function summaryModel(
   const ref = modelRefOf(agent, wanted);
   if (ref !== null && context.model.providers.some((provider) => ref.startsWith(`${provider}/`)))
     return modelOfRef(ref);
-  context.logger.warn({ session: session.key, model: wanted }, 'There is no such model for compactions');
+  context.logger.warn({ sessionKey: session.key, model: wanted }, 'There is no such model for compactions');
   return own;
 }

@@ -4,6 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createWebhookChannel } from '../../src/channels/webhook/webhook-channel.ts';
 import { systemClock } from '../../src/clock.ts';
+import { createLogger } from '../../src/logger.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { DeliveryId, SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
@@ -48,6 +49,7 @@ beforeAll(async () => {
     channels: new Map([['webhook', createWebhookChannel({ secret: SECRET, timeoutMs: 2_000, clock: systemClock })]]),
     wake: createWake(),
     random: () => 0,
+    logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
   };
 });
 beforeEach(() => {

@@ -33,11 +33,13 @@ export async function runStart(options: { roles: string; migrate: boolean }, ter
   const urlFile = join(config.runtime.dataDir, API_URL_FILE);
   if (service.url !== null) await publishUrl(urlFile, service.url, logger);
   for (const line of service.lines) terminal.print(line);
+  logger.info({ url: service.url, ...service.facts }, 'Started');
   // A service that is killed, as services are, would never store what it compiled.
   flushCompileCache();
   const signal = await stop;
-  const isDrained = await drainInTime(service, signal, { graceMs: config.shutdown.graceMs, logger });
+  const isDrained = await drainInTime(service, { graceMs: config.shutdown.graceMs, logger });
   if (service.url !== null) await rm(urlFile, { force: true });
+  if (isDrained) logger.info({ signal }, 'Drained');
   // Whatever is still open, a socket of a watcher or a timer, must not keep a drained process alive.
   process.exit(isDrained ? EXIT.ok : EXIT.failed);
 }
@@ -46,7 +48,13 @@ export async function runStart(options: { roles: string; migrate: boolean }, ter
 async function openLog(config: Config, roles: readonly Role[]): Promise<Logger> {
   const { logLevel: level, logFormat: format } = config.runtime;
   const keys = roles.includes('api') ? [(await ensureApiKey(config)).key] : [];
-  return createLogger({ level, format, name: 'holdfast', secrets: [...secretsOf(config), ...keys] });
+  return createLogger({
+    level,
+    format,
+    name: 'holdfast',
+    role: roles.join(','),
+    secrets: [...secretsOf(config), ...keys],
+  });
 }
 
 /** Leaves the address where the command line looks for it. Only a convenience: a data directory that cannot be written stops nothing. */
@@ -55,7 +63,7 @@ async function publishUrl(file: string, url: string, logger: Logger): Promise<vo
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, `${url}\n`);
   } catch (error) {
-    logger.warn({ err: error, file }, 'the address could not be stored: pass --url to the command line');
+    logger.warn({ err: error, file }, 'The address could not be stored; pass --url to the command line');
   }
 }
 
@@ -89,10 +97,10 @@ function stopSignal(logger: Logger): Promise<StopSignal> {
     const nowMs = performance.now();
     if (firstAtMs === undefined) {
       firstAtMs = nowMs;
-      logger.info({ signal }, 'draining; a second signal ends at once');
+      logger.info({ signal }, 'Draining; a second signal ends the process at once');
       resolve(signal);
     } else if (nowMs - firstAtMs > SAME_SIGNAL_MS) {
-      logger.warn({ signal }, 'ended without draining');
+      logger.warn({ signal }, 'Ended without draining');
       process.exit(SIGNAL_EXITS[signal]);
     }
   };
@@ -103,19 +111,18 @@ function stopSignal(logger: Logger): Promise<StopSignal> {
 
 /** False when the drain failed or took too long; why is logged. */
 async function drainInTime(
-  service: { drain(reason: string): Promise<void> },
-  signal: StopSignal,
+  service: { drain(): Promise<void> },
   { graceMs, logger }: { graceMs: number; logger: Logger },
 ): Promise<boolean> {
   const { promise: isLate, resolve } = Promise.withResolvers<false>();
   const timer = setTimeout(() => {
-    logger.error({ graceMs }, 'the drain did not end in time: what is open is left to the next process');
+    logger.error({ graceMs }, 'The drain did not end in time; the next process resumes what is open');
     resolve(false);
   }, graceMs);
-  const isDrained = service.drain(signal).then(
+  const isDrained = service.drain().then(
     () => true,
     (error: unknown) => {
-      logger.error({ err: error }, 'the drain failed: what is open is left to the next process');
+      logger.error({ err: error }, 'The drain failed; the next process resumes what is open');
       return false;
     },
   );

@@ -66,8 +66,25 @@ export interface TurnEnd extends JournalWrite {
  * read). `fenced`: the session is not ours any more.
  */
 export type Ending =
-  | { kind: 'ok'; ring: LaterRing | null; deliveryRingNo: number | null; reached: Reached; settlements: Settlements }
+  | {
+      kind: 'ok';
+      ring: LaterRing | null;
+      deliveryRingNo: number | null;
+      reached: Reached;
+      settlements: Settlements;
+      figures: TurnFigures;
+    }
   | { kind: 'fenced' };
+
+/** What the database knows of an ended turn, for the log. Times are the database's. */
+export interface TurnFigures {
+  /** How often it was claimed. */
+  attempt: number;
+  /** From the arrival of its first message to its opening, in milliseconds. */
+  waitedMs: number;
+  /** From its opening to its end, in milliseconds. */
+  ranMs: number;
+}
 
 /** Makes the function that ends a turn; ends of different turns share statements. */
 export function createFinishTurn(database: Database): Coalesced<TurnEnd, Ending> {
@@ -180,7 +197,8 @@ ${optional.map((part) => `${part},\n`).join('')}told as (
     select session_id, turn_id, ended_type, ended_data, ${SETTLED_AT_END} * 1000000::bigint + n from tail`)}
 )
 select head.n, verdict.is_new, coalesce(t.ended_at is not null and t.epoch = head.epoch, false) as was_ended,
-  rung.session_id, rung.lane, rung.rings, rung.due_in_ms,
+  rung.session_id, rung.lane, rung.rings, rung.due_in_ms, t.attempt,
+  extract(epoch from t.started_at - t.queued_at) * 1000 as waited_ms, extract(epoch from clock_timestamp() - t.started_at) * 1000 as ran_ms,
   case when moved.deliveries > 0 then (moved.delivery_seq - moved.deliveries + 1) * 1000 end as delivery_ring_no${outreach?.answer ?? ''}${told}
 from head
 left join moved on moved.n = head.n
@@ -202,7 +220,18 @@ left join rung on rung.session_id = head.session_id`;
             dueInMs: Math.max(0, Math.ceil(Number(row.due_in_ms))),
           };
     const deliveryRingNo = row.delivery_ring_no === null ? null : Number(row.delivery_ring_no);
-    return { kind: 'ok', ring, deliveryRingNo, reached: reachedOf(row), settlements: settlementsOf(row.told_turn) };
+    return {
+      kind: 'ok',
+      ring,
+      deliveryRingNo,
+      reached: reachedOf(row),
+      settlements: settlementsOf(row.told_turn),
+      figures: {
+        attempt: row.attempt,
+        waitedMs: Math.round(Number(row.waited_ms)),
+        ranMs: Math.round(Number(row.ran_ms)),
+      },
+    };
   });
 }
 

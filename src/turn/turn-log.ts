@@ -1,0 +1,68 @@
+// What the log says of turns: one line per ended turn and one per model call that failed, with ids and figures and never with content.
+// Dashboards and alerts read these lines, so their field names are an interface: docs/operations.md lists them.
+import { toolUsesOf } from '../core/content.ts';
+import type { Logger } from '../logger.ts';
+import { callIdOf } from '../model/observers/observer.ts';
+import type { ModelCallRow } from '../store/journal.ts';
+import type { TurnEnd, TurnFigures } from '../store/journal/finish-turn.ts';
+import type { RunningTurn } from './running-turn.ts';
+
+interface LoggedEnd extends Pick<TurnEnd, 'status' | 'error' | 'deadLetter'> {
+  figures: TurnFigures;
+}
+
+/** Logs a turn that has ended; one that failed is a warning. */
+export function logTurnEnd(logger: Logger, turn: RunningTurn, { status, error, deadLetter, figures }: LoggedEnd): void {
+  const { progress, session } = turn;
+  const facts = {
+    turnId: turn.id,
+    sessionKey: session.key,
+    agentId: session.agentId,
+    kind: turn.kind,
+    lane: session.lane,
+    status,
+    ...(error === null ? {} : { code: error.code }),
+    ...(deadLetter === null ? {} : { deadLetterId: deadLetter.id }),
+    ...figures,
+    modelCalls: progress.calls,
+    inputTokens: progress.inputTokens,
+    outputTokens: progress.outputTokens,
+    cacheReadTokens: progress.cacheReadTokens,
+    cacheWriteTokens: progress.cacheWriteTokens,
+    toolCalls: toolCallsOf(turn),
+  };
+  if (status === 'failed' || status === 'timedOut') logger.warn(facts, 'Turn ended');
+  else logger.info(facts, 'Turn ended');
+}
+
+/** Logs those of these model calls that failed. */
+export function logFailedCalls(logger: Logger, turn: RunningTurn, calls: readonly ModelCallRow[]): void {
+  for (const call of calls) {
+    if (call.status !== 'failed') continue;
+    const { callNo, purpose, error, notes } = call;
+    logger.warn(
+      {
+        turnId: turn.id,
+        sessionKey: turn.session.key,
+        callId: callIdOf(turn.id, callNo),
+        model: turn.request.model,
+        ...(purpose === undefined ? {} : { purpose }),
+        code: error?.['code'],
+        httpStatus: error?.['status'],
+        durationMs: notes?.durationMs,
+      },
+      'Model call failed',
+    );
+  }
+}
+
+/** How many tools the turn has called, in all attempts: those of the answers after its prompt, as far as they are not compacted. */
+function toolCallsOf({ transcript }: RunningTurn): number {
+  let count = 0;
+  for (let index = transcript.entries.length - 1; index >= 0; index -= 1) {
+    const entry = transcript.entries[index];
+    if (entry === undefined || entry.kind === 'prompt') break;
+    if (entry.kind === 'answer') count += toolUsesOf(entry.content).length;
+  }
+  return count;
+}

@@ -1,0 +1,118 @@
+// Goal: the log of a process says what happened, with ids and never with content. Method: an API and a worker with a scheduler of their own
+// have good and bad days; then the lines that they wrote are read.
+import { expect, test } from 'vitest';
+import { waitUntil } from '../crash/rig/wait-until.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import type { ServiceApi } from './rig/service-api.ts';
+import { openServiceRig, type ServiceRig } from './rig/service-rig.ts';
+
+const soonMs = 30_000;
+const content = 'canary-of-the-content';
+
+type Line = Record<string, unknown>;
+
+let rig: ServiceRig;
+let api: ServiceApi;
+
+shareAmongTests(async (onEnd) => {
+  const opened = await openServiceRig({
+    queue: 'postgres',
+    config: { channels: { webhook: { maxAttempts: 1, timeoutMs: 2_000 } } },
+  });
+  onEnd(() => opened.close());
+  rig = opened;
+  const [front] = await Promise.all([opened.start('api'), opened.start('worker,scheduler')]);
+  api = opened.apiOf(front);
+});
+
+function linesWith(message: string, facts: Line = {}): Line[] {
+  const lines = rig.logs.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Line);
+  return lines.filter(
+    (line) => line['msg'] === message && Object.entries(facts).every(([name, value]) => line[name] === value),
+  );
+}
+
+function lineWith(message: string, facts: Line = {}): Promise<Line> {
+  return waitUntil(`the line "${message}"`, soonMs, () => linesWith(message, facts)[0] ?? null);
+}
+
+async function settle(session: string, message: object) {
+  return api.settled(await api.send(session, message));
+}
+
+test('a turn that ends is one line with its figures', async () => {
+  const text = `${content} [[tool: exec {"command": "true"}]] [[reply: ${content}]]`;
+  const { turnId } = await settle('figures', { text });
+  expect(await lineWith('Turn ended', { turnId })).toMatchObject({
+    level: 30,
+    sessionKey: 'agent:main:figures',
+    agentId: 'main',
+    kind: 'message',
+    lane: 'main',
+    status: 'completed',
+    attempt: 1,
+    modelCalls: 2,
+    toolCalls: 1,
+    waitedMs: expect.any(Number),
+    ranMs: expect.any(Number),
+    inputTokens: expect.any(Number),
+  });
+  expect(linesWith('Turn ended', { turnId })).toHaveLength(1);
+});
+
+test('a model call that fails is one line, and the turn that fails with it is a warning with the code', async () => {
+  const { turnId } = await settle('failing', { text: '[[error: 529]] [[error: 400]]' });
+  const ended = await lineWith('Turn ended', { turnId });
+  expect(ended).toMatchObject({ level: 40, status: 'failed', code: 'model_invalid_request' });
+  expect(linesWith('Model call failed', { turnId })).toMatchObject([
+    { code: 'model_overloaded', httpStatus: 529, callId: `${turnId}:model:1`, durationMs: expect.any(Number) },
+    { code: 'model_invalid_request', httpStatus: 400 },
+  ]);
+});
+
+test('a delivery that is given up is one line', async () => {
+  const { turnId } = await settle('undeliverable', {
+    text: '[[reply: Hello.]]',
+    deliver: { url: 'http://127.0.0.1:9/replies' },
+  });
+  expect(await lineWith('Delivery given up', { turnId })).toMatchObject({
+    code: 'delivery_failed',
+    attempts: 1,
+    deliveryId: expect.any(String),
+  });
+});
+
+test('a tick that is not fired is one line', async () => {
+  const { body: cron } = await api.ask('POST', '/v1/crons', {
+    name: 'late',
+    schedule: { kind: 'every', everyMs: 3_600_000 },
+    payload: { kind: 'agentTurn', message: 'Tick.' },
+    misfire: 'skip',
+  });
+  await rig.rows(
+    `update holdfast.crons set next_slot_at = next_slot_at - interval '3 hours 30 minutes', due_at = due_at - interval '3 hours 30 minutes'
+     where id = $1`,
+    [cron.id],
+  );
+  expect(await lineWith('Cron tick not fired', { cronId: cron.id })).toMatchObject({
+    level: 40,
+    code: 'late',
+    scheduledFor: expect.any(String),
+  });
+});
+
+test('a request that is refused is one line with its code and the id of the request', async () => {
+  const { status, headers } = await api.ask('GET', '/v1/turns/00000000-0000-7000-8000-000000000000');
+  expect(status).toBe(404);
+  const line = await lineWith('A request was refused', { route: '/v1/turns/:id' });
+  expect(line).toMatchObject({ status: 404, code: 'not_found', method: 'GET', requestId: expect.any(String) });
+  expect(headers.get('x-request-id') ?? line['requestId']).toBe(line['requestId']);
+});
+
+test('every line names role and process, and none has content (G31)', async () => {
+  await lineWith('Started');
+  for (const line of rig.logs.filter((one) => one.startsWith('{'))) {
+    expect(JSON.parse(line)).toMatchObject({ role: expect.any(String), process: expect.stringContaining(':') });
+  }
+  expect(rig.logs.join('\n')).not.toContain(content);
+});
