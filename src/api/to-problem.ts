@@ -5,9 +5,6 @@ import { Problem } from './problem.ts';
 const RETRY_AFTER_MS = 1000;
 const CAUSES_MAX = 5;
 
-/** SQLSTATE classes and codes of a database that cannot do it now: resources, its own intervention, a cancelled statement. */
-const UNAVAILABLE_STATES = /^(?:53|57|58)/;
-
 /** The problem of an error. */
 export function toProblem(error: unknown, bodyBytesMax: number): Problem {
   if (error instanceof Problem) return error;
@@ -46,9 +43,7 @@ const REASONS: Record<string, string> = {
 function fromDatabase(error: unknown): Problem | null {
   let cause = error;
   for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth += 1) {
-    const { code } = cause as { code?: unknown };
-    const isAway = isPassingFault(cause) || (typeof code === 'string' && UNAVAILABLE_STATES.test(code));
-    if (isAway) {
+    if (isPassingFault(cause)) {
       return new Problem('database_unavailable', 'The database does not answer or cannot do it now.', {
         retryAfterMs: RETRY_AFTER_MS,
         cause: error,

@@ -2,6 +2,7 @@
 // carries hundreds of turns; its planner is told to use indexes only, because generic plans over `unnest` guess wrongly), and
 // `views` for everything that is only looked at. No connection is ever held across a model or tool call (G9).
 import pg from 'pg';
+import { isFaultOfDatabase } from '../core/database-fault.ts';
 import type { Logger } from '../logger.ts';
 import { createOutageLog, type OutageLog } from '../outage-log.ts';
 
@@ -107,30 +108,15 @@ function rootCauseOf(error: unknown): unknown {
 
 const CAUSES_MAX = 5;
 
-const RETRYABLE_CODES = new Set([
-  '40001', // serialization_failure
-  '40P01', // deadlock_detected
-  '53300', // too_many_connections
-  '55P03', // lock_not_available
-  '57P01', // admin_shutdown
-  '57P02', // crash_shutdown
-  '57P03', // cannot_connect_now
-  '25006', // read_only_sql_transaction
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-]);
-
 /**
- * True when the same statement may succeed a moment later: the server restarts, a backend was ended, two transactions
- * collided, or the connection broke and nobody knows whether the statement was committed. Everything on the hot path is
- * idempotent, so trying again is harmless.
+ * True when the database is at fault and not the statement (`isFaultOfDatabase`), or when the connection broke and it is not known
+ * whether the statement was committed. The same statement may succeed later; everything on the hot path is idempotent, so sending
+ * it again is harmless.
  */
 export function isPassingFault(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = (error as { code?: unknown }).code;
-  if (typeof code === 'string' && (RETRYABLE_CODES.has(code) || code.startsWith('08'))) return true;
+  if (typeof code === 'string' && isFaultOfDatabase(code)) return true;
   return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout/.test(
     error.message,
   );
