@@ -65,7 +65,7 @@ export async function openEvents(url: string, lastEventId?: string): Promise<Eve
     lastId: () => lastId,
     ended,
     async until(isEnough) {
-      while (!isEnough(events)) await once(news, 'event', { signal: AbortSignal.timeout(15_000) });
+      while (!isEnough(events)) await once(news, 'event', { signal: AbortSignal.timeout(120_000) });
       return events;
     },
     leave: () => leaving.abort(),

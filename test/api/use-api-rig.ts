@@ -4,7 +4,7 @@ import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createApiRig, type ApiRig, type ApiRigOptions } from './api-rig.ts';
 
-/** Holds the rig from the first test on; a test that is tried again has a new one. */
+/** Holds the rig from the first test on. */
 export function useApiRig(options: ApiRigOptions = {}): { rig: ApiRig } {
   const holder = {} as { rig: ApiRig };
   shareAmongTests(async (onEnd) => {
@@ -19,5 +19,5 @@ export function useApiRig(options: ApiRigOptions = {}): { rig: ApiRig } {
 
 /** Expects of a value what becomes true in time; on a busy machine that may take a while. */
 export function eventually<Value>(read: () => Value | Promise<Value>) {
-  return expect.poll(read, { timeout: 15_000 });
+  return expect.poll(read);
 }

@@ -10,7 +10,7 @@ import { startServiceProcess } from '../servers/service-process.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { runCli, type CliResult } from './run-cli.ts';
 
-const START_MS_MAX = 60_000;
+const START_MS_MAX = 240_000;
 
 let cwd: string;
 

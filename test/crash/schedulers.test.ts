@@ -12,7 +12,7 @@ import { waitUntil } from './rig/wait-until.ts';
 
 const cronCount = 20;
 const runMs = isFullSweep() ? 60_000 : 12_000;
-const workedOffWithinMs = 120_000;
+const workedOffWithinMs = 400_000;
 const policies = ['run_once', 'run_all', 'skip'] as const;
 
 let rig: ScheduledRig;
@@ -97,7 +97,7 @@ test('every tick of twenty crons is fired once or missed by the policy, whatever
   const done = await disturb(randomOf(seed), performance.now() + runMs);
   const told = `seed ${seed}: ${done.join(', ')}`;
   const [{ now } = { now: new Date() }] = await rig.rows<{ now: Date }>('select clock_timestamp() as now');
-  await waitUntil('every cron has come to now', 30_000, async () => {
+  await waitUntil('every cron has come to now', 240_000, async () => {
     const [row] = await rig.rows<{ behind: string }>(
       'select count(*) as behind from holdfast.crons where next_slot_at <= $1',
       [now],

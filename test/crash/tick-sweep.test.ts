@@ -10,7 +10,7 @@ import { isFullSweep } from './rig/sweep-points.ts';
 import type { Victim } from './rig/victim.ts';
 import { waitUntil } from './rig/wait-until.ts';
 
-const settledWithinMs = 30_000;
+const settledWithinMs = 240_000;
 /** Of a scheduler's round in which all three are due. */
 const schedulerKinds = [
   'due-crons',

@@ -13,7 +13,7 @@ import { isPostmasterAlive, readPostmasterFile } from '../../src/embedded-postgr
 import { canReach, type OsUser } from '../../src/embedded-postgres/server-user.ts';
 
 const PROGRAM = fileURLToPath(new URL('holdfast-process.ts', import.meta.url));
-const LOOK_MS_MAX = 10_000;
+const LOOK_MS_MAX = 120_000;
 
 export const IS_ROOT = process.getuid?.() === 0;
 export const NOBODY: OsUser = { uid: 65534, gid: 65534 };

@@ -125,7 +125,7 @@ test('an owner is shown as configured', async () => {
 });
 
 describe('a turn whose worker died', () => {
-  test('is asked again with the same bytes, the words of its user once (G13)', { timeout: 60_000 }, async () => {
+  test('is asked again with the same bytes, the words of its user once (G13)', async () => {
     const { service } = holder;
     const session = service.newSession();
     await service.begin(session);

@@ -1,6 +1,7 @@
 // The proxy in front of a real PostgreSQL server, through real `pg` clients.
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { waitUntil } from '../crash/rig/wait-until.ts';
 import { startPostgresProxy, type PostgresProxy } from './postgres-proxy.ts';
 import { startPostgresServer, type PostgresServer } from './postgres-server.ts';
 import type { HeldBytes, RoundTrip } from './round-trips.ts';
@@ -15,7 +16,7 @@ beforeAll(async () => {
   direct = new pg.Client({ connectionString: server.url });
   await direct.connect();
   await direct.query('create table note (id int primary key, text text)');
-}, 60_000);
+});
 
 afterAll(async () => {
   await direct?.end();
@@ -30,7 +31,18 @@ beforeEach(async () => {
 afterEach(async () => {
   await proxy.close();
   await Promise.allSettled(open.splice(0).map((client) => client.end()));
+  await endBackends();
 });
+
+/** Ends what the server still executes for connections that broke; the next test must not meet the rows of this one. */
+async function endBackends(): Promise<void> {
+  const others = `from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`;
+  await direct.query(`select pg_terminate_backend(pid) ${others}`);
+  await waitUntil('the server has no other connection', 30_000, async () => {
+    const { rows } = await direct.query(`select pid ${others}`);
+    return rows.length === 0;
+  });
+}
 
 async function connected(label = 'holdfast:worker'): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: proxy.urlFor(server.url), application_name: label });
@@ -264,7 +276,9 @@ describe('breaking', () => {
   });
 });
 
-test('the proxy adds less than two milliseconds to the median round trip', async () => {
+// The crash tests observe a worker through the proxy. A proxy that delays each round trip, for example by collecting bytes for a while,
+// would change what they observe: an ordinary round trip takes a fraction of a millisecond, and Nagle's algorithm alone adds 40.
+test('the median round trip through the proxy takes less than ten times as long as without it', async () => {
   const client = await connected();
   const proxied: number[] = [];
   const plain: number[] = [];
@@ -273,11 +287,11 @@ test('the proxy adds less than two milliseconds to the median round trip', async
     await of.query('select $1::int', [1]);
     times.push(performance.now() - begin);
   };
-  // In turns, so that what else the machine does falls on both.
+  // In turns, so that the load of the machine has the same effect on both.
   for (let n = 0; n < 300; n += 1) {
     await time(client, proxied);
     await time(direct, plain);
   }
   const median = (times: number[]): number => times.toSorted((a, b) => a - b)[150]!;
-  expect(median(proxied) - median(plain)).toBeLessThan(2);
+  expect(median(proxied)).toBeLessThan(median(plain) * 10);
 });

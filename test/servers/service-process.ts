@@ -44,7 +44,7 @@ const checkout = fileURLToPath(new URL('../..', import.meta.url));
  * with its output, when it ends or takes too long.
  */
 export async function startServiceProcess(options: ServiceOptions): Promise<ServiceProcess> {
-  const { rootDir = checkout, readyWithinMs = 30_000 } = options;
+  const { rootDir = checkout, readyWithinMs = 240_000 } = options;
   const port = await findFreePort();
   const begin = performance.now();
   const roleFlags = options.roles === undefined ? [] : ['--roles', options.roles];

@@ -10,7 +10,7 @@ import { openServiceRig, type ServiceRig } from './rig/service-rig.ts';
 
 const fleet = 1_000;
 const pollsWanted = 2 * fleet;
-const withinMs = 120_000;
+const withinMs = 240_000;
 
 let rig: ServiceRig;
 let dir: string;
@@ -38,7 +38,7 @@ function pollsBy(column: string): Promise<{ name: string; polls: number }[]> {
   );
 }
 
-test('a thousand idle sessions with heartbeats and an unchanged gate ask no model', { timeout: 180_000 }, async () => {
+test('a thousand idle sessions with heartbeats and an unchanged gate ask no model', async () => {
   await waitUntil('every agent was polled twice', withinMs, async () => {
     const [row] = await rig.rows<{ agents: number; polls: number }>(
       `select count(distinct agent_id)::int as agents, count(*)::int as polls from holdfast.heartbeats where status = 'skipped'`,

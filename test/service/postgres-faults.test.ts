@@ -14,7 +14,7 @@ import { judge, startLoad, toolLoop, untilQuiet, type SentMessage, type SteadyLo
 
 const sessions = 6;
 const pauseMs = 100;
-const soonMs = 45_000;
+const soonMs = 150_000;
 const stormMs = 3_000;
 const stormEveryMs = 100;
 /** No request takes longer, whatever the database does. */
@@ -46,7 +46,7 @@ shareAmongTests(async (onEnd) => {
       return site;
     }),
   );
-}, 120_000);
+});
 
 describe('under load', () => {
   let faults = 0;
@@ -71,9 +71,9 @@ describe('under load', () => {
       }),
     );
     expect(Object.fromEntries(verdicts)).toEqual(Object.fromEntries(queues.map(({ queue }) => [queue, []])));
-  }, 120_000);
+  });
 
-  test('its backends may be ended again and again (G23)', { timeout: 60_000 }, async () => {
+  test('its backends may be ended again and again (G23)', async () => {
     const admin = await connectAsAdmin();
     let ended = 0;
     const until = performance.now() + stormMs;
@@ -88,7 +88,7 @@ describe('under load', () => {
     expect(ended).toBeGreaterThan(stormMs / stormEveryMs);
   });
 
-  test('it may be killed and started again; meanwhile the API answers 503 (G23)', { timeout: 60_000 }, async () => {
+  test('it may be killed and started again; meanwhile the API answers 503 (G23)', async () => {
     await postgres.kill();
     const answers = await Promise.all(
       sites.flatMap(({ api }) => ['/v1/stats', '/v1/sessions', '/readyz'].map((path) => api.ask('GET', path))),
@@ -107,29 +107,25 @@ describe('under load', () => {
     }
   });
 
-  test(
-    'it may refuse to write for a while; meanwhile the API answers 503 and still reads (G23)',
-    { timeout: 60_000 },
-    async () => {
-      await setReadOnly(true);
-      const begin = performance.now();
-      const posts = sites.map(({ api }) =>
-        api.ask('POST', '/v1/sessions/readonly/messages', { text: 'x [[reply: Yes.]]' }),
-      );
-      const reads = await Promise.all(sites.map(({ api }) => api.ask('GET', '/v1/stats')));
-      expect(reads.map(({ status }) => status)).toEqual(reads.map(() => 200));
-      for (const post of posts) {
-        const { status, headers, body } = await post;
-        expect({ status, code: body.code }).toEqual({ status: 503, code: 'database_unavailable' });
-        expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
-      }
-      expect(performance.now() - begin).toBeLessThan(answeredWithinMs);
-      await setReadOnly(false);
-      for (const { rig } of sites) {
-        expect(await rig.rows(`select 1 from holdfast.inbox where body->>'text' like 'x %'`)).toEqual([]);
-      }
-    },
-  );
+  test('it may refuse to write for a while; meanwhile the API answers 503 and still reads (G23)', async () => {
+    await setReadOnly(true);
+    const begin = performance.now();
+    const posts = sites.map(({ api }) =>
+      api.ask('POST', '/v1/sessions/readonly/messages', { text: 'x [[reply: Yes.]]' }),
+    );
+    const reads = await Promise.all(sites.map(({ api }) => api.ask('GET', '/v1/stats')));
+    expect(reads.map(({ status }) => status)).toEqual(reads.map(() => 200));
+    for (const post of posts) {
+      const { status, headers, body } = await post;
+      expect({ status, code: body.code }).toEqual({ status: 503, code: 'database_unavailable' });
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+    expect(performance.now() - begin).toBeLessThan(answeredWithinMs);
+    await setReadOnly(false);
+    for (const { rig } of sites) {
+      expect(await rig.rows(`select 1 from holdfast.inbox where body->>'text' like 'x %'`)).toEqual([]);
+    }
+  });
 
   /** Waits until each service has answered as much again as it has sessions. */
   async function answerMore(): Promise<void> {

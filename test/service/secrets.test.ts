@@ -10,7 +10,7 @@ import { openServiceApi, type ServiceApi } from './rig/service-api.ts';
 import { openServiceRig, queues, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 import { startReceiver, type WebhookReceiver } from './rig/webhook-receiver.ts';
 
-const soonMs = 30_000;
+const soonMs = 150_000;
 
 function canary(): string {
   return `canary${randomBytes(12).toString('hex')}`;
@@ -135,11 +135,11 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   const lived = (): Promise<void> => (living ??= live());
   const misused = (): Promise<void> => (misusing ??= misuse());
 
-  test('a service that has good and bad days', { timeout: 60_000 }, () => lived());
+  test('a service that has good and bad days', () => lived());
 
   test('and clients who get it wrong', () => misused());
 
-  test('write no secret into a log, a row, an answer, a request or a webhook (G31)', { timeout: 60_000 }, async () => {
+  test('write no secret into a log, a row, an answer, a request or a webhook (G31)', async () => {
     await lived();
     await misused();
     const tables = await rig.rows<{ name: string }>(
@@ -174,7 +174,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(leaks).toEqual([]);
   });
 
-  test('show the password in the address of a receiver to nobody (G31)', { timeout: 60_000 }, async () => {
+  test('show the password in the address of a receiver to nobody (G31)', async () => {
     await lived();
     await misused();
     const errors = await rig.rows<{ text: string }>(

@@ -12,7 +12,7 @@ import { busyMachineMs, openServiceRig, queues, type ServiceRig } from './rig/se
 /** What G24 allows, and what `exec` gives its processes between TERM and KILL. */
 const stoppedWithinMs = 1_000;
 const killGraceMs = 2_000;
-const soonMs = 20_000;
+const soonMs = 150_000;
 const hint = 'The previous agent run was aborted by the user.';
 
 describe.each(queues)('with the queue in $queue', ({ queue }) => {

@@ -10,7 +10,7 @@ import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { ServiceApi } from './rig/service-api.ts';
 import { openServiceRig, shortLease, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 
-const SOON_MS = 20_000;
+const SOON_MS = 150_000;
 
 let rig: ServiceRig;
 let front: RunningProcess;

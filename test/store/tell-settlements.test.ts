@@ -148,7 +148,7 @@ test('an end that had to wait for its session tells nothing: what was written me
     const told = toldBy(goodEnd(next, { isAwaited: true }));
     const locked = `select query from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock' and query like '%finish-turn%'`;
-    await expect.poll(() => rig.rows(locked), { timeout: 15_000 }).toHaveLength(1);
+    await expect.poll(() => rig.rows(locked)).toHaveLength(1);
     await client.query('commit');
     expect(await told).toEqual(new Map());
   } finally {

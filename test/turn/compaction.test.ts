@@ -116,7 +116,7 @@ describe('a history of 180,000 tokens', () => {
     return message;
   }
 
-  /** The message at which the session `long` was condensed: by whichever test comes first, which is any of them when it is tried again. */
+  /** The message at which the session `long` was condensed: by whichever test comes first. */
   function condensed(): Promise<MessageId> {
     return (condensing ??= condense());
   }
@@ -514,7 +514,7 @@ describe('who comes after', () => {
     await expect.poll(() => requestsOf(rig, 'lost').length).toBe(1);
     sleepy.stop();
     const heir = rig.worker();
-    await expect.poll(async () => (await heir.run('lost')).kind, { timeout: 10_000 }).toBe('ended');
+    await expect.poll(async () => (await heir.run('lost')).kind).toBe('ended');
     heir.stop();
     expect(await replyOf(rig, message)).toMatchObject({ status: 'answered', reply: 'Done.' });
     const compactions = await compactionsOf(rig, 'lost');

@@ -39,7 +39,7 @@ function countingTool(name: string, isIdempotent: boolean) {
     /** Resolves when the tool has been entered with that key so many times. */
     async entered(key: string, times = 1): Promise<void> {
       const count = (): number => runs.filter((one) => one === key).length;
-      await expect.poll(count, { timeout: 10_000, interval: 5 }).toBeGreaterThanOrEqual(times);
+      await expect.poll(count, { interval: 5 }).toBeGreaterThanOrEqual(times);
     },
   };
 }

@@ -231,7 +231,7 @@ test('a model that falls silent again and again is given up after five calls, wh
   const calls = await callsOf('silent');
   expect(calls).toHaveLength(5);
   expect(calls[0]?.['error']).toMatchObject({ type: 'idle_timeout', message: 'The model was silent for 1 s.' });
-}, 60_000);
+});
 
 describe('what is told of a call', () => {
   test('is its name, its bytes and how long the first of them took, in events and in its row', async () => {

@@ -39,7 +39,7 @@ export function openApi(urlOf: () => string, apiKey: string): ApiClient {
     const answer = await fetch(urlOf() + path, {
       ...init,
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...init.headers },
-      signal: AbortSignal.timeout(20_000),
+      signal: AbortSignal.timeout(120_000),
     });
     return { status: answer.status, body: await answer.json() };
   }

@@ -17,7 +17,7 @@ export interface Conversation {
   messages: AcceptedMessage[];
 }
 
-const settledWithinMs = 20_000;
+const settledWithinMs = 240_000;
 let conversations = 0;
 
 /** Begins a conversation that has not said anything yet. `isLong`: in a session whose history is to be condensed by its first turn. */

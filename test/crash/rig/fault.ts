@@ -31,7 +31,7 @@ export interface StrikePoint {
 /** Of the first message: three answers with tool calls, and the last one. */
 const modelCallsPerTurn = 4;
 const zombieRounds = 2;
-const zombieMsMax = 10_000;
+const zombieMsMax = 120_000;
 
 export class Fault {
   /** Resolves when somebody was struck. */

@@ -39,7 +39,7 @@ export async function startScheduledRig(options: {
         method,
         headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(20_000),
+        signal: AbortSignal.timeout(120_000),
       });
       const text = await answer.text();
       if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);

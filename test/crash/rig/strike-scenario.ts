@@ -13,7 +13,7 @@ export interface ScenarioReport {
   violations: string[];
 }
 
-const overMsMax = 30_000;
+const overMsMax = 240_000;
 const triesMax = 3;
 let plays = 0;
 

@@ -44,11 +44,11 @@ export interface Service {
   writeFile(path: string, content: string | Buffer): string;
 }
 
-const runsWithinMs = 15_000;
+const runsWithinMs = 120_000;
 /** Of all services of a file: a log that outlives one of them names each session once. */
 let sessions = 0;
 
-/** Holds the service from the first test on; a test that is tried again has a new one. */
+/** Holds the service from the first test on. */
 export function useService(options: ServiceOptions = {}): { service: Service } {
   const holder = {} as { service: Service };
   shareAmongTests(async (onEnd) => {

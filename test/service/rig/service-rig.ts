@@ -79,7 +79,7 @@ export interface ServiceRig {
 
 const pluginPath = fileURLToPath(new URL('../../tools/http-effect-tool.ts', import.meta.url));
 const checkout = fileURLToPath(new URL('../../..', import.meta.url));
-const readyWithinMs = 60_000;
+const readyWithinMs = 240_000;
 const recordedRequestsMax = 5_000;
 
 /** Prepares all of it but the processes of the service, which the test starts. */
