@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { isAgent, agentOf, modelRefOf, UnknownAgentError } from './config/agent-settings.ts';
 import { checkServedModels } from './config/check-models.ts';
+import { checkKnownTools } from './config/check-tools.ts';
 import { ConfigError } from './config/config-error.ts';
 import { LANES, type Lane } from './config/choices.ts';
 import type { Config } from './config/config-type.ts';
@@ -13,7 +14,7 @@ import { crossCheck, mergeSettings } from './config/merge.ts';
 import { ensureSecretFile } from './config/secret-file.ts';
 import { settingsOf, type Setting } from './config/sources.ts';
 
-export { agentOf, checkServedModels, isAgent, modelRefOf, UnknownAgentError, ConfigError, LANES };
+export { agentOf, checkKnownTools, checkServedModels, isAgent, modelRefOf, UnknownAgentError, ConfigError, LANES };
 export type { Config, Lane };
 export type { AgentSettings } from './config/agent-type.ts';
 export type { QueueMode, ThinkingLevel } from './config/choices.ts';

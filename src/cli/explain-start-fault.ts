@@ -1,5 +1,6 @@
 // Why the service or a migration could not start, in words and with a way on: the database is not there, its login is wrong, the port is
 // taken. What is not known here passes through with its stack.
+import { ConfigError } from '../config.ts';
 import { EmbeddedPostgresError } from '../embedded-postgres/embedded-postgres-error.ts';
 import { CliError, EXIT, type ExitCode } from './cli-error.ts';
 
@@ -53,9 +54,25 @@ const UNREACHABLE_CODES = [
   '53300',
 ];
 
-/** The fault as an error of the command line; the same value when nothing is known about it. */
-export function explainStartFault(error: unknown): unknown {
+/** A configuration that cannot be used, with every fault. */
+export function explainConfigError(error: ConfigError, exitCode: ExitCode): CliError {
+  return new CliError({
+    code: error.code,
+    exitCode,
+    message: error.message,
+    fix: 'correct what is listed, in the file or in the environment, then check with "holdfast config validate"',
+    problem: { errors: error.issues.map(({ path, message }) => ({ path, message })) },
+    cause: error,
+  });
+}
+
+/**
+ * The fault as an error of the command line; the same value when nothing is known about it. `badConfiguration` is the exit code of a
+ * fault of the configuration.
+ */
+export function explainStartFault(error: unknown, badConfiguration: ExitCode = EXIT.badConfiguration): unknown {
   if (!(error instanceof Error) || error instanceof CliError) return error;
+  if (error instanceof ConfigError) return explainConfigError(error, badConfiguration);
   if (error instanceof EmbeddedPostgresError) {
     const { code, message, remedy: fix } = error;
     return new CliError({ code, exitCode: EXIT.failed, message, fix, cause: error });
@@ -75,7 +92,7 @@ export function explainStartFault(error: unknown): unknown {
   if (explanation === undefined) return error;
   return new CliError({
     code,
-    exitCode: explanation.exitCode,
+    exitCode: explanation.exitCode === EXIT.badConfiguration ? badConfiguration : explanation.exitCode,
     message: explanation.message(reason),
     fix: explanation.fix,
     cause: error,

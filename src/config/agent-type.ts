@@ -5,7 +5,7 @@ import type { DeepPartial } from './deep-partial.ts';
 
 type PromptMode = 'full' | 'minimal' | 'none';
 
-/** Names or patterns with `*` of tools. A tool must pass `allow` (absent: every tool passes) and must not match `deny`. */
+/** Names or patterns with `*` of tools. A tool must pass `allow` (absent: every tool passes; empty: none) and must not match `deny`. */
 export interface ToolPolicy {
   allow?: string[];
   deny: string[];

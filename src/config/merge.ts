@@ -3,6 +3,7 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { checkModels, providersOf, type KnownProviders, type Refuse } from './check-models.ts';
+import { checkPolicies } from './check-tools.ts';
 import type { ConfigIssue } from './config-error.ts';
 import type { AgentDefaults } from './agent-type.ts';
 import type { FileSettings } from './config-type.ts';
@@ -50,6 +51,7 @@ export function crossCheck(settings: FileSettings): ConfigIssue[] {
   for (const [at, name] of keyNames.entries()) {
     if (keyNames.indexOf(name) !== at) refuse(`api.keys[${at}].name`, name, 'a name that no other key has');
   }
+  checkPolicies(settings, refuse);
   checkCrons(settings, refuse);
   return issues;
 }

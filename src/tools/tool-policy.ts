@@ -3,16 +3,16 @@
 
 /** Names of tools, or patterns in which `*` stands for anything; letter case does not matter. */
 export interface ToolPolicy {
-  /** Absent or empty: every tool. */
+  /** Absent: every tool. Empty: none. */
   allow?: readonly string[] | undefined;
   deny?: readonly string[] | undefined;
 }
 
 /** True when `name` passes `allow` and does not match `deny`. */
 export function isToolAllowed(name: string, policy: ToolPolicy): boolean {
-  const { allow = [], deny = [] } = policy;
+  const { allow, deny = [] } = policy;
   if (deny.some((pattern) => matches(name, pattern))) return false;
-  return allow.length === 0 || allow.some((pattern) => matches(name, pattern));
+  return allow === undefined || allow.some((pattern) => matches(name, pattern));
 }
 
 function matches(name: string, pattern: string): boolean {

@@ -11,6 +11,16 @@ import { runCli, type CliOptions } from './run-cli.ts';
 /** Of what an empty Node takes. Quiet: 1.5 (60 ms against 40); a heavy import makes it 5 and more, however busy the machine is. */
 const HELP_RATIO_MAX = 4;
 
+/** A plugin with one tool, `lamp`. */
+const LAMP_PLUGIN = `export const tools = [{
+  spec: { name: 'lamp', description: 'Switches a lamp.', input_schema: { type: 'object' } },
+  summary: 'switches a lamp', isIdempotent: true, run: async () => ({ content: 'on', isError: false }),
+}];
+`;
+
+/** A start that makes a database of its own. */
+const START_MS_MAX = 60_000;
+
 let cwd: string;
 
 beforeEach(async () => {
@@ -104,6 +114,29 @@ test('config validate exits 3 with every fault, 0 without', async () => {
   await writeFile(join(cwd, 'holdfast.json'), '{}');
   expect(await run(['config', 'validate'])).toMatchObject({ code: 0, stdout: `${join(cwd, 'holdfast.json')}: ok\n` });
 });
+
+test(
+  'config validate and start refuse a policy that names a tool which no plugin brings (G30)',
+  { timeout: START_MS_MAX },
+  async () => {
+    await writeFile(join(cwd, 'lamp.ts'), LAMP_PLUGIN);
+    const fileWith = (deny: string[]) =>
+      writeFile(join(cwd, 'holdfast.json'), JSON.stringify({ plugins: ['./lamp.ts'], tools: { deny } }));
+    await fileWith(['lamp']);
+    expect(await run(['config', 'validate'])).toMatchObject({ code: 0 });
+    await fileWith(['lmap']);
+    const fault = 'tools.deny[0] is "lmap"; allowed: the name of a tool or a pattern with "*" (did you mean "lamp"?)';
+    for (const [command, code] of [
+      [['config', 'validate'], 3],
+      [['start', '--roles', 'worker'], 78],
+    ] as const) {
+      const refused = await run([...command], { env: { HOLDFAST_PORT: '0' } });
+      expect(refused).toMatchObject({ code, stdout: '' });
+      expect(refused.stderr).toContain(fault);
+      expect(refused.stderr).not.toContain('    at ');
+    }
+  },
+);
 
 test('config show prints every setting and no secret; --sources where each comes from (G31)', async () => {
   await writeFile(join(cwd, 'holdfast.json'), '{lanes: {main: 9}}');

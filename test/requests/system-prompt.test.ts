@@ -20,6 +20,7 @@ const holder = useService({
         { id: 'none', promptMode: 'none' },
         { id: 'delegate', promptMode: 'minimal' },
         { id: 'plain', tools: { allow: ['read'] } },
+        { id: 'handless', tools: { allow: [] } },
       ],
     },
     plugins: [fileURLToPath(new URL('rig/named-tools.ts', import.meta.url))],
@@ -218,6 +219,12 @@ describe('sections without their condition', () => {
     ])
       expect(headings).not.toContain(heading);
     expect(headings).toContain('## Safety');
+  });
+
+  test('an agent whose list of allowed tools is empty is sent no tool (G30)', async () => {
+    const { request } = await holder.service.say('agent:handless:x', 'hi');
+    expect(request.body['tools'] ?? []).toEqual([]);
+    expect(plain.body['tools']).toMatchObject([{ name: 'read' }]);
   });
 
   test('for web chats alone stand there alone', async () => {

@@ -1,6 +1,10 @@
 // Policy, order and bytes of an agent's tools.
 import { describe, expect, test } from 'vitest';
+import { BUILT_IN_TOOLS } from '../../src/core/tool-names.ts';
 import { createCoreTools } from '../../src/tools/core-tools.ts';
+import { createCronTool, type CronPort } from '../../src/tools/cron-tool.ts';
+import { createSessionTools } from '../../src/tools/session-tools.ts';
+import type { SessionsPort } from '../../src/tools/sessions-port.ts';
 import { isToolAllowed, type ToolPolicy } from '../../src/tools/tool-policy.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { createToolset, DuplicateToolError, unknownToolOutcome } from '../../src/tools/toolset.ts';
@@ -39,6 +43,9 @@ const store = {
 };
 const keeper = { run: unused, wait: unused, look: unused };
 
+/** The functions of tools that are only looked at. */
+const ports = new Proxy({}, { get: () => unused }) as CronPort & SessionsPort;
+
 const coreTools = createCoreTools({
   exec: { timeoutSeconds: 1_800, environment: {}, background: { keeper, dataDir: '', timeoutSeconds: 7_200 } },
   process: { store, keeper, dataDir: '' },
@@ -51,7 +58,7 @@ const coreTools = createCoreTools({
 describe('policy (G30)', () => {
   test.each<[string, ToolPolicy, boolean]>([
     ['exec', {}, true],
-    ['exec', { allow: [] }, true],
+    ['exec', { allow: [] }, false],
     ['exec', { allow: ['exec'] }, true],
     ['exec', { allow: ['read'] }, false],
     ['exec', { deny: ['exec'] }, false],
@@ -159,6 +166,12 @@ describe('the core tools', () => {
       memory_get: true,
       memory_search: true,
     });
+  });
+
+  test('have names that a policy may contain, as do all tools that Holdfast brings', () => {
+    const others = [createCronTool(ports), ...createSessionTools(ports)];
+    const names = [...coreTools, ...others].map((tool) => tool.spec.name);
+    expect(names.toSorted()).toEqual(BUILT_IN_TOOLS.toSorted());
   });
 
   test('keep the bytes of their specs, which the prompt cache depends on', () => {

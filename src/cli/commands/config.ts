@@ -1,7 +1,9 @@
 // `holdfast config`: what is configured, where each value comes from, and whether it can be used. Secrets are never shown (G31).
-import { ConfigError, loadConfigWithSources } from '../../config.ts';
+import { ConfigError, loadConfigWithSources, secretsOf, type Config } from '../../config.ts';
 import type { Setting } from '../../config/sources.ts';
-import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { createLogger } from '../../logger.ts';
+import { EXIT, type ExitCode } from '../cli-error.ts';
+import { explainConfigError, explainStartFault } from '../explain-start-fault.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** Prints every setting; with `sources` also where it comes from. */
@@ -27,7 +29,9 @@ export async function runConfigShow(options: { sources?: boolean }, terminal: Te
 
 /** Says whether the configuration can be used; lists every fault otherwise. */
 export async function runConfigValidate(terminal: Terminal): Promise<ExitCode> {
-  const { configPath } = loadOrRefuse(EXIT.configuration).config.runtime;
+  const { config } = loadOrRefuse(EXIT.configuration);
+  await checkPlugins(config);
+  const { configPath } = config.runtime;
   if (terminal.isJson) terminal.json({ valid: true, file: configPath });
   else
     terminal.print(configPath === null ? 'ok (no configuration file: defaults and environment)' : `${configPath}: ok`);
@@ -39,15 +43,20 @@ export function loadOrRefuse(exitCode: ExitCode): ReturnType<typeof loadConfigWi
   try {
     return loadConfigWithSources();
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    throw new CliError({
-      code: error.code,
-      exitCode,
-      message: error.message,
-      fix: 'correct what is listed, in the file or in the environment, then check with "holdfast config validate"',
-      problem: { errors: error.issues.map(({ path, message }) => ({ path, message })) },
-      cause: error,
-    });
+    throw error instanceof ConfigError ? explainConfigError(error, exitCode) : error;
+  }
+}
+
+/** Loads the plugins, because only they say which tools and models there are besides the built-in ones. */
+async function checkPlugins(config: Config): Promise<void> {
+  if (config.plugins.modules.length === 0) return;
+  const { loadCheckedPlugins } = await import('../../plugins/load-checked-plugins.ts');
+  const { logLevel: level, logFormat: format } = config.runtime;
+  const logger = createLogger({ level, format, name: 'cli', secrets: secretsOf(config) });
+  try {
+    await loadCheckedPlugins(config, logger);
+  } catch (error) {
+    throw explainStartFault(error, EXIT.configuration);
   }
 }
 

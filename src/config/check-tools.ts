@@ -1,0 +1,63 @@
+// Refuses policies that name what does not exist. A misspelt name in `deny` denies nothing, so it would leave on what was meant to be off
+// (G30): it stops the start instead. Patterns with `*` may match nothing, because tools of plugins come and go.
+import { BUILT_IN_TOOLS } from '../core/tool-names.ts';
+import type { Refuse } from './check-models.ts';
+import { closestOf } from './closest.ts';
+import { ConfigError, type ConfigIssue } from './config-error.ts';
+import type { Config, FileSettings } from './config-type.ts';
+
+type PolicySettings = Pick<FileSettings, 'agents' | 'tools' | 'plugins'>;
+
+/** Throws `ConfigError` with every name of a policy that is none of these tools, nor one that Holdfast brings. */
+export function checkKnownTools(config: Config, tools: readonly string[]): void {
+  const issues: ConfigIssue[] = [];
+  refuseUnknownTools(config, [...BUILT_IN_TOOLS, ...tools], (path, value, allowed) => {
+    issues.push({ path, value, allowed, message: `is ${JSON.stringify(value)}; allowed: ${allowed}` });
+  });
+  if (issues.length > 0) throw new ConfigError(issues);
+}
+
+/** Refuses unknown names as far as they can be known before plugins are loaded: with plugins, tools are checked afterwards. */
+export function checkPolicies(settings: PolicySettings, refuse: Refuse): void {
+  if (settings.plugins.modules.length === 0) refuseUnknownTools(settings, BUILT_IN_TOOLS, refuse);
+  refuseUnknownAgents(settings, refuse);
+}
+
+function refuseUnknownTools({ tools, agents }: PolicySettings, known: readonly string[], refuse: Refuse): void {
+  const policies = [
+    { path: 'tools', policy: tools },
+    ...agents.list.map((agent, at) => ({ path: `agents.list[${at}].tools`, policy: agent.tools ?? {} })),
+  ];
+  const folded = new Set(known.map((name) => name.toLowerCase()));
+  for (const { path, policy } of policies) {
+    for (const list of ['allow', 'deny'] as const) {
+      for (const [at, name] of (policy[list] ?? []).entries()) {
+        if (name.includes('*') || folded.has(name.toLowerCase())) continue;
+        refuse(`${path}.${list}[${at}]`, name, `the name of a tool or a pattern with "*" (${hintFor(name, known)})`);
+      }
+    }
+  }
+}
+
+function refuseUnknownAgents({ tools, agents }: PolicySettings, refuse: Refuse): void {
+  const ids = agents.list.map(({ id }) => id);
+  const lists = [
+    { path: 'agents.defaults.subagents.allowAgents', names: agents.defaults.subagents.allowAgents },
+    ...agents.list.map(({ subagents }, at) => ({
+      path: `agents.list[${at}].subagents.allowAgents`,
+      names: subagents?.allowAgents ?? [],
+    })),
+    { path: 'tools.agentToAgent.allow', names: tools.agentToAgent.allow },
+  ];
+  for (const { path, names } of lists) {
+    for (const [at, name] of names.entries()) {
+      if (name === '*' || ids.includes(name)) continue;
+      refuse(`${path}[${at}]`, name, `"*" or the id of an agent (${hintFor(name, ids)})`);
+    }
+  }
+}
+
+function hintFor(name: string, known: readonly string[]): string {
+  const close = closestOf(name, known);
+  return close === undefined ? `known: ${known.join(', ')}` : `did you mean ${JSON.stringify(close)}?`;
+}
