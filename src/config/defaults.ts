@@ -32,7 +32,7 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
     agents: { defaults: agentDefaults(), list: [{ id: 'main' }] },
     workspace: { path: defaultWorkspacePath, bootstrapFiles: [...BOOTSTRAP_FILES] },
     messages: {
-      queue: { mode: 'collect', byChannel: {}, debounceMs: 1000, gatherMsMax: 10_000, cap: 20, drop: 'summarize' },
+      queue: { mode: 'collect', byChannel: {}, debounceMs: 1000, gatherMsMax: 10_000, cap: 20, drop: 'wait' },
     },
     session: {
       orphanedPrompts: 'hide',

@@ -34,12 +34,13 @@ export interface Directed {
 }
 
 const QUEUE_USAGE =
-  '/queue <steer|followup|collect|interrupt|steer-backlog|reject|rollback> [debounce:<2s>] [cap:<25>] [drop:<old|new|summarize>], or /queue default';
+  '/queue <steer|followup|collect|interrupt|steer-backlog|reject|rollback> [debounce:<2s>] [cap:<25>] [drop:<wait|old|new|summarize>], or /queue default';
 const THINK_USAGE = `/think <${THINKING_LEVELS.join('|')}>`;
 const INSTRUCTIONS_CHARS_MAX = 800;
 const CAP_MAX = 100_000;
 const DEBOUNCE_MS_MAX = 3_600_000;
 const DROPS: Readonly<Record<string, QueueDrop>> = {
+  wait: 'wait',
   old: 'old',
   oldest: 'old',
   new: 'new',

@@ -14,14 +14,17 @@ export const QUEUE_MODES = [
 /** What happens to a message that finds its session busy. */
 export type QueueMode = (typeof QUEUE_MODES)[number];
 
-export const QUEUE_DROPS = ['summarize', 'old', 'new'] as const;
+export const QUEUE_DROPS = ['wait', 'summarize', 'old', 'new'] as const;
 
-/** What happens to messages over the cap: the oldest go, a line standing for each or not, or the new one does. */
+/**
+ * What happens to messages over the cap. `wait`: they wait for the next turn. `summarize` and `old` drop the oldest, with or without a
+ * line for each in the next prompt; `new` drops the one that arrived.
+ */
 export type QueueDrop = (typeof QUEUE_DROPS)[number];
 
 const DEFAULT_QUEUE_MODE: QueueMode = 'collect';
 
-/** The most messages that one turn takes together. */
+/** The most inputs that one turn takes together, whatever the cap of the session. */
 export const COLLECTED_MESSAGES_MAX = 200;
 
 // The names and what people write instead.
@@ -50,7 +53,7 @@ export function parseQueueMode(word: string): QueueMode | null {
   return Object.hasOwn(MODES, key) ? (MODES[key] ?? null) : null;
 }
 
-/** The most messages that join a turn at once. */
+/** The most messages that join a turn at once, whatever the cap of the session. */
 const STEERS_MAX = 50;
 
 /** What selecting needs to know of an input that waits. */
@@ -71,11 +74,12 @@ const SHARING: ReadonlySet<QueueMode> = new Set(['collect', 'steer', 'steer-back
  * The inputs that the next turn takes: a prefix of those that wait, in the order of their numbers, never empty unless none
  * waits. It is the longest run of messages of one route that may share a turn, or of announcements of one route; a message of mode
  * `followup` or `reject`, one that begins a new session (`isReset`), and anything else is taken alone. A message that steered or
- * interrupted and found no turn any more is like a collected one. The inputs may come in any order and are not changed.
+ * interrupted and found no turn any more is like a collected one. A turn takes at most `cap` messages; the rest wait for the next turn.
+ * The inputs may come in any order and are not changed.
  */
 export function selectInputs<Input extends WaitingInput>(
   waiting: readonly Input[],
-  isReset: (input: Input) => boolean,
+  { cap, isReset }: { cap: number; isReset: (input: Input) => boolean },
 ): Input[] {
   const ordered = waiting.toSorted((a, b) => a.seq - b.seq);
   const [first] = ordered;
@@ -87,16 +91,31 @@ export function selectInputs<Input extends WaitingInput>(
       (input.kind === 'message' && SHARING.has(input.mode ?? DEFAULT_QUEUE_MODE) && !isReset(input)));
   const breakAt = ordered.findIndex((input) => !mayShare(input));
   const shared = breakAt < 0 ? ordered.length : breakAt;
-  return ordered.slice(0, Math.min(Math.max(shared, 1), COLLECTED_MESSAGES_MAX));
+  const most = first.kind === 'message' ? Math.min(cap, COLLECTED_MESSAGES_MAX) : COLLECTED_MESSAGES_MAX;
+  return ordered.slice(0, Math.min(Math.max(shared, 1), most));
 }
 
-/** What joins a running turn: the first of what waits, as long as it is said to steer and comes from where the turn came from. */
-export function selectSteers<Input extends WaitingInput>(waiting: readonly Input[], route: string): Input[] {
+/** What joins a running turn, and whether more is left that would have joined it. */
+export interface SelectedSteers<Input> {
+  inputs: Input[];
+  isCut: boolean;
+}
+
+/**
+ * What joins a running turn: the first of what waits, as long as it is said to steer and comes from where the turn came from; at most `cap`
+ * at once. What is cut off joins at the next step.
+ */
+export function selectSteers<Input extends WaitingInput>(
+  waiting: readonly Input[],
+  { route, cap }: { route: string; cap: number },
+): SelectedSteers<Input> {
   const ordered = waiting.toSorted((a, b) => a.seq - b.seq);
   const steers = (input: Input): boolean =>
     (input.kind === 'message' || input.kind === 'announcement') &&
     input.route === route &&
     (input.mode === 'steer' || input.mode === 'steer-backlog');
   const breakAt = ordered.findIndex((input) => !steers(input));
-  return ordered.slice(0, Math.min(breakAt < 0 ? ordered.length : breakAt, STEERS_MAX));
+  const joining = breakAt < 0 ? ordered.length : breakAt;
+  const most = Math.min(cap, STEERS_MAX);
+  return { inputs: ordered.slice(0, Math.min(joining, most)), isCut: joining >= most };
 }

@@ -143,7 +143,7 @@ told as (
 )
 select stored.id, stored.seq, stored.kind, stored.status, stored.error, stored.reply, stored.disposition,
   ${isoSql('stored.received_at')} as received_at, ${isoSql('stored.settled_at')} as settled_at, s.lane, rung.rings as ring_no,
-  bumped.waiting > coalesce(s.queue_cap, judged.cap) and coalesce(s.queue_drop, judged.drop_policy) <> 'new' as is_over_cap,
+  bumped.waiting > coalesce(s.queue_cap, judged.cap) and coalesce(s.queue_drop, judged.drop_policy) in ('summarize', 'old') as is_over_cap,
   ${
     isTaking
       ? `case when taking.id is not null then json_build_object('isWhole', taking.is_whole, 'receivedAt', taking.received_at,

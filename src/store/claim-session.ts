@@ -46,6 +46,7 @@ export interface ClaimedSession {
   stopReason: string | null;
   /** The session's own settings of its queue; null: the configuration's hold. */
   queueDebounceMs: number | null;
+  queueCap: number | null;
   /** The number of the last message that was meant for a running turn. */
   steerSeq: number;
   /** Messages that were dropped over the cap and that no prompt has told of. */

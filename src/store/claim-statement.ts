@@ -19,7 +19,7 @@ export function claimedSessionSql(alias: string): string {
   return `${c}.key, ${c}.agent_id, ${c}.kind, ${c}.lane, ${c}.parent_id, ${c}.run_id, cardinality(${c}.ancestors) as depth, ${c}.label,
   ${c}.channel, ${c}.queue_mode, ${c}.model, ${c}.thinking, ${c}.epoch, ${c}.waiting, ${c}.transcript_no, ${c}.transcript_version,
   ${c}.entry_seq, ${c}.leaf_seq, ${c}.context_tokens, ${c}.was_aborted, ${c}.stop_reason, ${c}.view, ${c}.queue_debounce_ms,
-  ${c}.steer_seq, ${c}.overflowed`;
+  ${c}.queue_cap, ${c}.steer_seq, ${c}.overflowed`;
 }
 
 /** SQL of the events that wait for a session's next prompt, as a JSON list; null: none do. */
@@ -154,6 +154,7 @@ export function claimedSessionOf(row: ClaimedSessionRow): ClaimedSession {
     wasAborted: row.was_aborted,
     stopReason: row.stop_reason,
     queueDebounceMs: row.queue_debounce_ms,
+    queueCap: row.queue_cap,
     steerSeq: Number(row.steer_seq),
     overflowed: row.overflowed,
     view: row.view,
@@ -185,6 +186,7 @@ export interface ClaimedSessionRow {
   was_aborted: boolean;
   stop_reason: string | null;
   queue_debounce_ms: number | null;
+  queue_cap: number | null;
   steer_seq: string;
   overflowed: number;
   view: SessionView;

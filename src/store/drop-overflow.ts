@@ -1,4 +1,4 @@
-// Drops what waits over the cap of a session, oldest first. The rows stay, each with its reason; where the policy says so, a line
+// Drops what waits over the cap of a session, oldest first, where its policy is `summarize` or `old`. The rows stay, each with its reason; where the policy says so, a line
 // in the next prompt stands for each of them (G5). What a turn has taken is never touched. Sent after the message that was too
 // many is committed: if it is lost with its process, the next message makes up for it.
 import type { QueueDrop } from '../core/queue-mode.ts';
@@ -24,7 +24,7 @@ dropped as (
     error = json_build_object('code', 'overflow', 'message', 'More messages waited than may; this was the oldest.')
   from oldest, locked
   -- Announcements and ticks that wait with them are not counted: nobody would drop them.
-  where i.id = oldest.id and oldest.place <= least(locked.waiting, oldest.messages) - locked.cap and locked.policy <> 'new' and i.status = 'waiting'
+  where i.id = oldest.id and oldest.place <= least(locked.waiting, oldest.messages) - locked.cap and locked.policy in ('summarize', 'old') and i.status = 'waiting'
   returning i.id, i.seq, i.session_id, i.status, i.is_summarized
 ),
 moved as (

@@ -16,6 +16,7 @@ import type { Answered } from './ask-model.ts';
 import type { TurnContext } from './context.ts';
 import { modelEnded } from './model-events.ts';
 import { settleAnswer, settleCompacted, settleFault, type Outreach } from './reach-out.ts';
+import { capOf } from './queue-cap.ts';
 import { answersOnlyPoll, replyRulesOf } from './reply-rules.ts';
 import { stoppedMoment } from './run-tools.ts';
 import { applied, writeOf, type Moment, type RunningTurn } from './running-turn.ts';
@@ -203,6 +204,7 @@ async function end(context: TurnContext, turn: RunningTurn, moment: Moment, outc
     debounceMs: outcome.isInterrupted === true ? 0 : (turn.session.queueDebounceMs ?? queue.debounceMs),
     announceDebounceMs: outcome.isInterrupted === true ? 0 : turn.agent.subagents.announceDebounce,
     gatherMsMax: queue.gatherMsMax,
+    cap: capOf(context, turn.session),
     steerSeen: turn.steers.seen,
     ended: { type: 'turn.ended', data: { status, reply, error } },
     ...(outcome.run === undefined ? {} : { run: outcome.run }),

@@ -19,6 +19,7 @@ import type { HeldSession } from './held-session.ts';
 import { viewOfTransform } from './input-transform.ts';
 import { modelStarted } from './model-events.ts';
 import { beginsTranscript, isMoot, leaveOut, settingsFor } from './own-inputs.ts';
+import { capOf } from './queue-cap.ts';
 import { completeViews, decidePast, provenanceOf, viewRules } from './open-view.ts';
 import { RequestView } from './request-view.ts';
 import { asksForReset, resetTranscript, staleReason } from './reset-at-start.ts';
@@ -180,7 +181,10 @@ export function settingsOf(context: TurnContext, session: ClaimedSession): Agent
 
 function chooseInputs(context: TurnContext, claim: Claimed): WaitingInput[] {
   const inputs = claim.inputs.map((input) => ({ ...input, mode: input.mode as QueueMode | null }));
-  return selectInputs(inputs, (input) => asksForReset(context, input));
+  return selectInputs(inputs, {
+    cap: capOf(context, claim.session),
+    isReset: (input) => asksForReset(context, input),
+  });
 }
 
 function promptKindOf(inputs: WaitingInput[]): WaitingInput['kind'] {

@@ -14,6 +14,7 @@ import type { WaitingInput } from '../store/claim-session.ts';
 import type { TakenSteers } from '../store/journal.ts';
 import { readWaitingInputs } from '../store/waiting-inputs.ts';
 import type { TurnContext } from './context.ts';
+import { capOf } from './queue-cap.ts';
 import { commit, newEntry, type Moment, type RunningTurn } from './running-turn.ts';
 
 /** What a write takes along when messages join the turn. */
@@ -27,13 +28,14 @@ export async function findSteering(context: TurnContext, turn: RunningTurn): Pro
   const { known, seen } = turn.steers;
   if (known <= seen) return null;
   const waiting = await readWaitingInputs(context.database, turn.session.id);
-  turn.steers.seen = known;
   const route = turn.inputs.find(({ kind }) => kind === 'message' || kind === 'announcement')?.route;
-  const found = selectSteers(
+  const { inputs, isCut } = selectSteers(
     waiting.map((input) => ({ ...input, mode: input.mode as QueueMode | null })),
-    route ?? waiting[0]?.route ?? '',
+    { route: route ?? waiting[0]?.route ?? '', cap: capOf(context, turn.session) },
   );
-  return found.length === 0 ? null : { inputs: found, moment: momentOf(turn, found) };
+  // What was cut off is looked for again at the next step.
+  turn.steers.seen = isCut ? Math.min(known, inputs.at(-1)?.seq ?? known) : known;
+  return inputs.length === 0 ? null : { inputs, moment: momentOf(turn, inputs) };
 }
 
 /** Commits the messages that are to join the turn now, if there are any. */

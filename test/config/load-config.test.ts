@@ -81,7 +81,7 @@ describe('without a file and with an empty environment', () => {
       byChannel: {},
       debounceMs: 1000,
       cap: 20,
-      drop: 'summarize',
+      drop: 'wait',
       gatherMsMax: 10_000,
     });
     expect(config.session).toEqual({

@@ -32,8 +32,8 @@ const input = (seq: number, change: Partial<WaitingInput> = {}): WaitingInput =>
   ...change,
 });
 const never = (): boolean => false;
-const taken = (waiting: WaitingInput[], isReset: (one: WaitingInput) => boolean = never): number[] =>
-  selectInputs(waiting, isReset).map(({ seq }) => seq);
+const taken = (waiting: WaitingInput[], isReset: (one: WaitingInput) => boolean = never, cap = 100_000): number[] =>
+  selectInputs(waiting, { cap, isReset }).map(({ seq }) => seq);
 
 describe('selectInputs', () => {
   test('collect takes all messages of one route', () => {
@@ -71,7 +71,13 @@ describe('selectInputs', () => {
     expect(taken([input(2), input(3)], ({ seq }) => seq === 2)).toEqual([2]);
   });
 
-  test('a turn takes no more than its bound', () => {
+  test('a turn takes at most `cap` messages, the oldest, and a cap leaves announcements alone (G3, G5)', () => {
+    expect(taken([input(3), input(1), input(2)], never, 2)).toEqual([1, 2]);
+    const announced = { kind: 'announcement', mode: null } as const;
+    expect(taken([input(1, announced), input(2, announced)], never, 1)).toEqual([1, 2]);
+  });
+
+  test('a turn takes no more than its bound, whatever the cap', () => {
     const many = Array.from({ length: COLLECTED_MESSAGES_MAX + 1 }, (_, index) => input(index + 1));
     expect(taken(many)).toHaveLength(COLLECTED_MESSAGES_MAX);
   });
@@ -90,7 +96,7 @@ describe('selectInputs', () => {
     fc.assert(
       fc.property(waiting, (rows) => {
         const inputs = rows.map((row) => ({ ...row, id: `m${row.seq}` }));
-        const picked = selectInputs(inputs, never);
+        const picked = selectInputs(inputs, { cap: 100_000, isReset: never });
         const inOrder = inputs.toSorted((a, b) => a.seq - b.seq);
         expect(picked).toEqual(inOrder.slice(0, picked.length));
         expect(picked.length > 0).toBe(inputs.length > 0);
@@ -101,12 +107,19 @@ describe('selectInputs', () => {
 });
 
 describe('selectSteers', () => {
-  const joining = (waiting: WaitingInput[]): number[] => selectSteers(waiting, 'r').map(({ seq }) => seq);
+  const joining = (waiting: WaitingInput[], cap = 100_000): number[] =>
+    selectSteers(waiting, { route: 'r', cap }).inputs.map(({ seq }) => seq);
   const steer = (seq: number, change: Partial<WaitingInput> = {}): WaitingInput =>
     input(seq, { mode: 'steer', ...change });
 
   test('messages join a turn in their order, as long as they steer and have its route (G3, G6)', () => {
     expect(joining([steer(2), steer(1, { mode: 'steer-backlog' }), input(3), steer(4)])).toEqual([1, 2]);
     expect(joining([steer(1, { route: 'other' }), steer(2)])).toEqual([]);
+  });
+
+  test('at most `cap` messages join at once, and the answer says that more are left (G5)', () => {
+    expect(joining([steer(1), steer(2), steer(3)], 2)).toEqual([1, 2]);
+    expect(selectSteers([steer(1), steer(2), steer(3)], { route: 'r', cap: 2 }).isCut).toBe(true);
+    expect(selectSteers([steer(1)], { route: 'r', cap: 2 }).isCut).toBe(false);
   });
 });

@@ -151,6 +151,7 @@ export function goodEnd(write: JournalWrite, more: Partial<TurnEnd> = {}): TurnE
     deliveries: [],
     hides: null,
     gatherMsMax: 0,
+    cap: 20,
     steerSeen: 0,
     deadLetter: null,
     debounceMs: 0,

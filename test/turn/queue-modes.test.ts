@@ -230,8 +230,68 @@ describe('a message that is not to wait', () => {
 });
 
 describe('what waits', () => {
-  test('is collected into one turn, over the cap with a line for each that was dropped (G5)', async () => {
+  test('is taken in order, `cap` messages in a turn, and none is dropped (G3, G4, G5)', async () => {
+    const busy = await busySession('wait');
+    const sent = Array.from({ length: 45 }, (_, index) => `note ${index + 1}.`);
+    for (const text of sent) await rig.send('wait', text);
+    // A whole turn waits, so there is nothing to gather for.
+    expect(await busy.goOn()).toMatchObject({ kind: 'ended', ring: { dueInMs: 0 } });
+    expect(await busy.worker.run('wait')).toMatchObject({ kind: 'ended', ring: { dueInMs: 0 } });
+    expect(await busy.worker.run('wait')).toMatchObject({ kind: 'ended', ring: { dueInMs: expect.any(Number) } });
+    await gathered('wait');
+    expect(await busy.worker.run('wait')).toMatchObject({ kind: 'ended', ring: null });
+    const prompts = await rig.rows(
+      "select content from holdfast.entries where session_id = $1 and kind = 'prompt' order by seq",
+      [await rig.sessionOf('wait')],
+    );
+    const taken = prompts.map(({ content }) => JSON.stringify(content).match(/note \d+\./g) ?? []);
+    expect(taken.map(({ length }) => length)).toEqual([0, 20, 20, 5]);
+    expect(taken.flat()).toEqual(sent);
+    expect((await inboxOf('wait')).filter(({ status }) => status !== 'answered')).toEqual([]);
+    busy.worker.stop();
+  });
+
+  test('lets a cron and an announcement between the messages have their turns in order (G3, G4)', async () => {
+    const busy = await busySession('mixed');
+    for (let n = 1; n <= 25; n += 1) await rig.send('mixed', `note ${n}.`);
+    await rig.send('mixed', 'tick', {}, 'cron');
+    await rig.send('mixed', 'note 26.');
+    await busy.goOn();
+    const lasts: string[] = [];
+    for (let turns = 0; turns < 4; turns += 1) {
+      await gathered('mixed');
+      await busy.worker.run('mixed');
+      lasts.push(/note \d+\.(?!.*note)|tick/.exec(lastSent('mixed'))?.[0] ?? 'nothing');
+    }
+    expect(lasts).toEqual(['note 20.', 'note 25.', 'tick', 'note 26.']);
+    expect(await busy.worker.run('mixed')).toMatchObject({ kind: 'idle' });
+    busy.worker.stop();
+  });
+
+  test('joins a running turn `cap` messages at a time when it steers, and none is left out (G1, G3)', async () => {
+    const busy = await busySession('steer-many');
+    await rig.rows('update holdfast.sessions set queue_cap = 20 where id = $1', [await rig.sessionOf('steer-many')]);
+    const sent = Array.from({ length: 60 }, (_, index) => `steer ${index + 1}.`);
+    for (const text of sent) await rig.send('steer-many', text, { mode: 'steer' });
+    await busy.goOn();
+    for (let turns = 0; turns < 3; turns += 1) {
+      await gathered('steer-many');
+      await busy.worker.run('steer-many');
+    }
+    const entries = await rig.rows(
+      "select content from holdfast.entries where session_id = $1 and role = 'user' order by seq",
+      [await rig.sessionOf('steer-many')],
+    );
+    expect(entries.flatMap(({ content }) => JSON.stringify(content).match(/steer \d+\./g) ?? [])).toEqual(sent);
+    expect((await inboxOf('steer-many')).filter(({ status }) => status !== 'answered')).toEqual([]);
+    busy.worker.stop();
+  });
+
+  test('over the cap is dropped with a line for each where the policy is `summarize` (G5)', async () => {
     const busy = await busySession('collect');
+    await rig.rows("update holdfast.sessions set queue_drop = 'summarize' where id = $1", [
+      await rig.sessionOf('collect'),
+    ]);
     for (let n = 1; n <= 23; n += 1) await rig.send('collect', `note ${n}`);
     const outcome = await busy.goOn();
     expect(outcome).toMatchObject({ kind: 'ended', ring: { dueInMs: expect.any(Number) } });

@@ -465,7 +465,7 @@ describe('a parent that is busy', () => {
 
 test('what waits beside messages does not push them over the cap (G5)', async () => {
   const { worker, runs, id } = await parentOf('capped', ['[[reply: one]]', '[[reply: two]]']);
-  await rig.rows('update holdfast.sessions set queue_cap = 2 where id = $1', [id]);
+  await rig.rows("update holdfast.sessions set queue_cap = 2, queue_drop = 'summarize' where id = $1", [id]);
   const turn = await busy(worker, 'capped');
   for (const run of runs) await worker.runSession(run.child_id);
   for (const text of ['a', 'b', 'c']) await rig.send('capped', text);

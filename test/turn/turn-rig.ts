@@ -85,7 +85,7 @@ export async function createTurnRig(
     const body: InboundMessage = { text, ...more };
     const messageId = newId<MessageId>();
     const sessionId = await sessionOf(name);
-    const queue = { mode: 'collect', cap: 20, drop: 'summarize' } as const;
+    const { queue } = config.messages;
     const acceptance = await accept({
       messageId,
       sessionId,

@@ -44,12 +44,13 @@ export interface TurnEnd extends JournalWrite {
   deadLetter: { id: string; code: string; reason: string } | null;
   /**
    * What waits gathers until no message came for so long, in milliseconds, but no longer than `gatherMsMax`; 0: it is rung for at once, as
-   * it is for a message that was meant for this turn and came after `steerSeen`.
+   * it is for a message that was meant for this turn and came after `steerSeen`, and when as many messages wait as a turn takes (`cap`).
    */
   debounceMs: number;
   /** The same where an announcement is the first that waits; absent: as `debounceMs`. */
   announceDebounceMs?: number;
   gatherMsMax: number;
+  cap: number;
   steerSeen: number;
   ended: NewEvent;
   /** The end of the run that it was part of. Absent: its session works on none, or is not done. */
@@ -103,7 +104,8 @@ async function finishAll(database: Database, ends: TurnEnd[]): Promise<Ending[]>
 
 // How long to wait for more, by what waits first: only what may share its turn is worth waiting for. Null when it is too new to be seen.
 const GATHERS_SQL = `select case when i.kind = 'announcement' then moved.announce_debounce_ms
-        when i.kind = 'message' and coalesce(i.mode, 'collect') not in ('followup', 'reject') then moved.debounce_ms else 0 end
+        when i.kind = 'message' and coalesce(i.mode, 'collect') not in ('followup', 'reject') and moved.waiting < moved.cap
+          then moved.debounce_ms else 0 end
       from holdfast.inbox i where i.session_id = moved.id and i.status = 'waiting' order by i.seq limit 1`;
 
 const SETTLED_AT_END = 1_000_000;
@@ -162,7 +164,7 @@ moved as (
     input_tokens = s.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens,
     output_tokens = s.output_tokens + fence.output_tokens, context_tokens = tail.context_tokens${views}${outreach?.own ?? ''}
   from fence join tail on tail.n = fence.n where s.id = fence.session_id
-  returning s.id, s.waiting, s.delivery_seq, fence.n, tail.deliveries, s.last_message_at, tail.gather_ms_max,
+  returning s.id, s.waiting, s.delivery_seq, fence.n, tail.deliveries, s.last_message_at, tail.gather_ms_max, tail.cap,
     case when s.steer_seq <= tail.steer_seen then tail.debounce_ms else 0 end as debounce_ms,
     case when s.steer_seq <= tail.steer_seen then tail.announce_debounce_ms else 0 end as announce_debounce_ms
 ),
@@ -250,6 +252,7 @@ function tailTable(values: Values, ends: TurnEnd[]): string {
     letter_reason: ['text', (end) => (end.deadLetter === null ? null : storableText(end.deadLetter.reason))],
     debounce_ms: ['int', (end) => end.debounceMs],
     gather_ms_max: ['int', (end) => end.gatherMsMax],
+    cap: ['int', (end) => end.cap],
     steer_seen: ['bigint', (end) => end.steerSeen],
     ended_type: ['text', (end) => end.ended.type],
     ended_data: ['json', (end) => JSON.stringify(end.ended.data)],

@@ -1,0 +1,8 @@
+// How many messages one turn of a session takes: the session's own setting, else the configuration's.
+import type { ClaimedSession } from '../store/claim-session.ts';
+import type { TurnContext } from './context.ts';
+
+/** The most messages of one turn, and the most that join it at once. */
+export function capOf({ config }: Pick<TurnContext, 'config'>, { queueCap }: Pick<ClaimedSession, 'queueCap'>): number {
+  return queueCap ?? config.messages.queue.cap;
+}
