@@ -88,6 +88,8 @@ export interface OpenTurn {
   systemSha256: string;
   toolsSha256: string;
   calls: number;
+  /** Calls that were charged after the last one whose end is in the journal: each may have been made, and paid for. */
+  lostCalls: number;
   retries: number;
   steps: number;
   inputTokens: number;

@@ -117,6 +117,7 @@ select input.session_id, judged.verdict, ${claimedSessionSql('c')}, deferred.lan
     'toolsSha256', t.tools_sha256, 'calls', t.calls, 'retries', t.retries, 'steps', t.steps,
     'inputTokens', t.input_tokens, 'outputTokens', t.output_tokens, 'cacheReadTokens', t.cache_read_tokens,
     'cacheWriteTokens', t.cache_write_tokens, 'view', t.view,
+    'lostCalls', t.calls - coalesce((select max(m.call_no) from holdfast.model_calls m where m.turn_id = t.id), 0),
     'compaction', (select c.reason from holdfast.compactions c where c.turn_id = t.id and c.status = 'running' limit 1),
     'inputs', (select json_agg(${INPUT_JSON} order by i.seq) from holdfast.inbox i where i.turn_id = t.id and i.status <> 'dropped'),
     'toolCalls', (select json_agg(json_build_object('step', tc.step, 'ordinal', tc.ordinal, 'callId', tc.call_id,

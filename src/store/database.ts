@@ -121,3 +121,8 @@ export function isPassingFault(error: unknown): boolean {
     error.message,
   );
 }
+
+/** The SQLSTATE and the words with which the database refused a statement; null for any other error. */
+export function refusalOf(error: unknown): string | null {
+  return error instanceof pg.DatabaseError ? `${error.code ?? 'no SQLSTATE'}: ${error.message}` : null;
+}

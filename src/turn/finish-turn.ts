@@ -147,6 +147,17 @@ export async function finishFailed(context: TurnContext, turn: RunningTurn, fail
   });
 }
 
+/**
+ * Ends a turn whose end the database has refused: with nothing but its error, so that nothing of what was refused is sent again. Tool
+ * calls without results still get one each.
+ */
+export function finishUnstored(context: TurnContext, turn: RunningTurn, failure: TurnFailed): Promise<Ending> {
+  turn.callWithoutAnswer = null;
+  turn.isSessionViewChanged = false;
+  turn.contextTokens = 0;
+  return finishFailed(context, turn, failure);
+}
+
 /** Ends a turn that a person or a deadline stopped. */
 export async function finishStopped(
   context: TurnContext,

@@ -21,6 +21,12 @@ import { TurnFailed } from './turn-end.ts';
 /** After so many deaths of its workers a turn is given up with a dead letter (G17). */
 const DEATHS_MAX = 3;
 
+/**
+ * After so many model calls in a row whose end could not be stored, a turn is given up: whatever the cause, another call would be paid
+ * for once more (G16).
+ */
+const LOST_CALLS_MAX = 10;
+
 /** Takes up an open turn. */
 export async function resumeTurn(
   context: TurnContext,
@@ -49,7 +55,6 @@ export async function resumeTurn(
     },
     'Turn taken over',
   );
-  const { deaths } = open;
   const named = { ...providerView(open.view), model: open.model };
   return {
     id: open.id,
@@ -75,7 +80,7 @@ export async function resumeTurn(
     lastEntry,
     thinking: open.thinking ?? agent.thinking,
     baseSeq: session.entrySeq,
-    failure: deaths >= DEATHS_MAX ? new TurnFailed('poison', `${deaths} workers died while they ran this turn.`) : null,
+    failure: failureOf(open),
     progress: {
       turnId: open.id,
       calls: open.calls,
@@ -95,4 +100,14 @@ export async function resumeTurn(
     idleTimeoutsInARow: 0,
     callWithoutAnswer: null,
   };
+}
+
+/** Why an open turn is given up instead of being resumed; null: it is resumed. */
+function failureOf({ deaths, lostCalls }: OpenTurn): TurnFailed | null {
+  if (deaths >= DEATHS_MAX) return new TurnFailed('poison', `${deaths} workers died while they ran this turn.`);
+  if (lostCalls < LOST_CALLS_MAX) return null;
+  const message =
+    `${lostCalls} model calls in a row were begun, and the end of none could be stored: each time the worker stopped, or the ` +
+    'database refused. No further call is made; retry the turn when the cause is gone.';
+  return new TurnFailed('calls_lost', message);
 }

@@ -18,17 +18,19 @@ import type { SessionId } from '../core/ids.ts';
 import { isPassingFault } from '../store/database.ts';
 import type { Taker } from '../store/accept-messages.ts';
 import type { Claimed } from '../store/claim-session.ts';
+import type { Ending } from '../store/journal/finish-turn.ts';
 import type { LaterRing, NeededRing } from '../store/session-locks.ts';
 import { runCompactionTurn } from './compact-turn.ts';
 import type { TurnContext } from './context.ts';
-import { finishAnswered, finishFailed, finishStopped, finishYielded } from './finish-turn.ts';
+import { endAfterFault } from './end-after-fault.ts';
+import { finishAnswered, finishYielded } from './finish-turn.ts';
 import type { HeldSession } from './held-session.ts';
 import { resumeTurn } from './resume-turn.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { startTurn, type Found } from './start-turn.ts';
 import { runToolLoop } from './tool-loop.ts';
 import { knownOf } from './transcript-cache.ts';
-import { TurnFailed, TurnStopped } from './turn-end.ts';
+import { TurnStopped } from './turn-end.ts';
 
 export type TurnOutcome =
   | {
@@ -158,8 +160,8 @@ class TurnDeadline {
   }
 }
 
-/** Runs the loop and turns however it went into the end of the turn; what is not an end of the turn is thrown on. */
-async function endOf(context: TurnContext, turn: RunningTurn) {
+/** Runs the loop and turns whatever it comes to into the end of the turn; what is not an end of the turn is thrown on. */
+async function endOf(context: TurnContext, turn: RunningTurn): Promise<Ending> {
   try {
     if (turn.failure !== null) throw turn.failure;
     if (turn.kind === 'compaction') return await runCompactionTurn(context, turn);
@@ -169,25 +171,7 @@ async function endOf(context: TurnContext, turn: RunningTurn) {
       ? await finishAnswered(context, turn, loopEnd.answered)
       : await finishYielded(context, turn, loopEnd.moment);
   } catch (error) {
-    if (error instanceof TurnFailed) return await finishFailed(context, turn, error);
-    if (!(error instanceof TurnStopped)) {
-      // The database's faults are not the turn's: it stays open. Anything else is a bug, and would meet every attempt.
-      if (isPassingFault(error)) throw error;
-      context.logger.error(
-        { err: error, turnId: turn.id, sessionKey: turn.session.key },
-        'A turn failed for an unforeseen reason',
-      );
-      return await finishFailed(context, turn, new TurnFailed('internal_error', String(error), error));
-    }
-    switch (error.reason.kind) {
-      case 'stopped':
-      case 'turn-timeout':
-        return await finishStopped(context, turn, error.reason);
-      case 'shutdown':
-      case 'parked':
-      case 'lock-lost':
-        throw error;
-    }
+    return await endAfterFault(context, turn, error);
   }
 }
 

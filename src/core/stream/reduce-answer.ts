@@ -24,9 +24,10 @@ import type { AnswerRules, DraftAnswer, DraftBlock } from './draft-answer.ts';
 import { isObject } from './draft-answer.ts';
 import { createReplacer, type Replacer } from './replace-text.ts';
 import { takeStopReason } from './stop-reasons.ts';
-import { malformed, StreamFault, type BlockStart, type StreamEvent, type WireUsage } from './stream-event.ts';
+import { malformed, StreamFault, type BlockStart, type StreamEvent } from './stream-event.ts';
 import { nameTools } from './tool-names.ts';
 import { endUnknownTools } from './unknown-tools.ts';
+import { usageAfter } from './usage-figures.ts';
 
 /** A step of finishing: takes the whole answer and returns it, the same object when it has nothing to do. Pure; never throws. */
 interface FinishingStep {
@@ -82,7 +83,7 @@ export function createAnswerReducer(rules: AnswerRules): AnswerReducer {
 class Draft {
   readonly #rules: AnswerRules;
   readonly #blocks: GrowingBlock[] = [];
-  readonly #usage: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  #usage: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
   #id: string | null = null;
   #model = '';
   #stopReason: string | null = null;
@@ -105,8 +106,8 @@ class Draft {
       case 'content_block_stop':
         return this.#endBlock();
       case 'message_delta':
-        this.#stopReason = event.delta?.stop_reason ?? this.#stopReason;
-        this.#count(event.usage);
+        this.#stopReason = stopReasonOf(event) ?? this.#stopReason;
+        this.#usage = usageAfter(this.#usage, event.usage);
         return '';
       case 'message_stop':
         return this.#endBlock() + this.#finish();
@@ -128,7 +129,7 @@ class Draft {
     }
     this.#id = message.id;
     this.#model = message.model;
-    this.#count(message.usage);
+    this.#usage = usageAfter(this.#usage, message.usage);
     return '';
   }
 
@@ -198,15 +199,6 @@ class Draft {
     return joint;
   }
 
-  /** Usage figures are running totals: a later one replaces an earlier one. */
-  #count(usage: WireUsage | undefined): void {
-    if (!usage) return;
-    this.#usage.inputTokens = usage.input_tokens ?? this.#usage.inputTokens;
-    this.#usage.outputTokens = usage.output_tokens ?? this.#usage.outputTokens;
-    this.#usage.cacheReadTokens = usage.cache_read_input_tokens ?? this.#usage.cacheReadTokens;
-    this.#usage.cacheWriteTokens = usage.cache_creation_input_tokens ?? this.#usage.cacheWriteTokens;
-  }
-
   /** Takes the answer down the steps; returns the text that they added. */
   #finish(): string {
     if (this.#id === null || this.#stopReason === null) {
@@ -225,6 +217,12 @@ class Draft {
     const added = finished.blocks.filter((block) => block.type === 'text' && !whole.blocks.includes(block));
     return added.map((block) => this.#joint() + (block.type === 'text' ? block.text : '')).join('');
   }
+}
+
+function stopReasonOf({ delta }: StreamEvent): string | null {
+  const reason: unknown = delta?.stop_reason ?? null;
+  if (reason !== null && typeof reason !== 'string') throw malformed('A stop reason that is no text.');
+  return reason;
 }
 
 function blockOf({ start, text, signature }: GrowingBlock): DraftBlock | null {

@@ -1,0 +1,35 @@
+// Reads the usage figures of a provider. They are foreign data on their way into integer columns and into the estimate of how full the
+// context is, so each becomes a whole number within a bound here, and nowhere later.
+import type { Usage } from '../model-request.ts';
+import { isObject } from './draft-answer.ts';
+
+/** The largest figure that is believed: far above every context window, and so small that sums of many stay exact. */
+export const TOKENS_MAX = 2 ** 40;
+
+const WIRE_NAMES = {
+  inputTokens: 'input_tokens',
+  outputTokens: 'output_tokens',
+  cacheReadTokens: 'cache_read_input_tokens',
+  cacheWriteTokens: 'cache_creation_input_tokens',
+} as const satisfies Record<keyof Usage, string>;
+
+/**
+ * The figures after an event that brings `wire`. They are running totals: a later one replaces an earlier one. What is no finite number
+ * leaves the figure as it was; a fraction is rounded up, and the result is kept between 0 and 2^40.
+ */
+export function usageAfter(before: Usage, wire: unknown): Usage {
+  if (!isObject(wire)) return before;
+  const figure = (name: keyof Usage): number => tokenCountOf(wire[WIRE_NAMES[name]]) ?? before[name];
+  return {
+    inputTokens: figure('inputTokens'),
+    outputTokens: figure('outputTokens'),
+    cacheReadTokens: figure('cacheReadTokens'),
+    cacheWriteTokens: figure('cacheWriteTokens'),
+  };
+}
+
+/** A figure as a whole number from 0 to 2^40; null when it is no finite number. */
+function tokenCountOf(figure: unknown): number | null {
+  if (typeof figure !== 'number' || !Number.isFinite(figure)) return null;
+  return Math.min(TOKENS_MAX, Math.max(0, Math.ceil(figure)));
+}

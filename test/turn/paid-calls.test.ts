@@ -1,0 +1,130 @@
+// No model call is paid for without end: what cannot be stored ends the turn, and calls whose end nobody knows are counted.
+import { describe, expect, test } from 'vitest';
+import { textOf } from '../../src/core/content.ts';
+import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
+import type { TransportCall } from '../../src/model/transport.ts';
+import { readTransport } from '../../src/plugins/read-transport.ts';
+import { pluginsWith } from '../plugins/plugins-with.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { createTurnRig, type TurnRig } from './turn-rig.ts';
+
+const asked: string[] = [];
+
+/** Answers every prompt with the same word; the usage figures are the JSON in it. */
+const transport = readTransport('/p.ts', {
+  name: 'wire',
+  provider: 'wire',
+  async send({ request, onEvent, headers }: TransportCall) {
+    asked.push(headers['x-holdfast-session'] ?? '');
+    const text = textOf(request.messages.at(-1)?.content ?? []);
+    const usage: unknown = /usage=(\S+)/.exec(text)?.[1];
+    const body = {
+      id: 'm',
+      model: request.model,
+      content: [{ type: 'text', text: 'answered' }],
+      stop_reason: 'end_turn',
+      ...(typeof usage === 'string' ? { usage: JSON.parse(usage) as unknown } : {}),
+    };
+    for (const event of eventsOfBody(body)) if (onEvent(event)) return;
+  },
+});
+
+let rig: TurnRig;
+
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
+  const { plugins } = pluginsWith([], { transports: [transport] });
+  rig = await createTurnRig(database.url, { plugins });
+  const made = rig;
+  onEnd(() => made.close());
+});
+
+async function turnOf(name: string): Promise<Record<string, unknown> | undefined> {
+  const [turn] = await rig.rows('select * from holdfast.turns where session_id = $1 order by id desc limit 1', [
+    await rig.sessionOf(name),
+  ]);
+  return turn;
+}
+
+async function messageOf(id: string): Promise<Record<string, unknown> | undefined> {
+  return (await rig.rows('select status, error from holdfast.inbox where id = $1', [id]))[0];
+}
+
+const callsOf = (name: string): number => asked.filter((session) => session === `agent:main:${name}`).length;
+
+/** Makes the inserts into a table of the journal fail that meet a condition. */
+async function refuse(rule: string, table: 'entries' | 'model_calls', condition: string, sqlstate: string) {
+  await rig.rows(`create function holdfast.refuse_${rule}() returns trigger language plpgsql as $$
+begin raise exception 'not here' using errcode = '${sqlstate}'; end $$`);
+  await rig.rows(`create trigger refuse_${rule} before insert on holdfast.${table} for each row when (${condition})
+execute function holdfast.refuse_${rule}()`);
+}
+
+describe('a provider that writes no figures', () => {
+  test.each([
+    ['fraction', '{"output_tokens":12.5}'],
+    ['word', '{"output_tokens":"many"}'],
+    ['huge', '{"output_tokens":1e30,"input_tokens":1e308}'],
+    ['negative', '{"output_tokens":-4,"cache_read_input_tokens":-0.5}'],
+    ['list', '[1,2]'],
+    ['text', '"none"'],
+  ])('but a %s is paid once and answered', async (name, usage) => {
+    const worker = rig.worker();
+    const message = await rig.send(name, `usage=${usage}`, { model: 'wire/m' });
+    expect(await worker.run(name)).toMatchObject({ kind: 'ended' });
+    expect(await messageOf(message)).toMatchObject({ status: 'answered' });
+    expect(callsOf(name)).toBe(1);
+    worker.stop();
+  });
+});
+
+describe('a commit that the database refuses for good', () => {
+  test('ends the turn as failed after one call, and the session goes on with the next message', async () => {
+    const worker = rig.worker();
+    const sessionId = await rig.sessionOf('refused');
+    await refuse('answers', 'entries', `new.session_id = '${sessionId}' and new.kind = 'answer'`, '22003');
+    const message = await rig.send('refused', 'hello', { model: 'wire/m' });
+    expect(await worker.run('refused')).toMatchObject({ kind: 'ended' });
+    expect(await messageOf(message)).toMatchObject({ status: 'failed' });
+    expect(await turnOf('refused')).toMatchObject({ status: 'failed', error: { code: 'commit_failed' } });
+    expect(callsOf('refused')).toBe(1);
+    await rig.rows('drop trigger refuse_answers on holdfast.entries');
+    const next = await rig.send('refused', 'again', { model: 'wire/m' });
+    await worker.run('refused');
+    expect(await messageOf(next)).toMatchObject({ status: 'answered' });
+    worker.stop();
+  });
+
+  test('also ends the turn when it refuses what the end of a failed turn takes along', async () => {
+    const worker = rig.worker();
+    await refuse('every_call', 'model_calls', 'true', '22003');
+    const message = await rig.send('twice', '[[error: 400]]');
+    expect(await worker.run('twice')).toMatchObject({ kind: 'ended' });
+    expect(await messageOf(message)).toMatchObject({ status: 'failed' });
+    expect(await turnOf('twice')).toMatchObject({ status: 'failed', error: { code: 'commit_failed' } });
+    await rig.rows('drop trigger refuse_every_call on holdfast.model_calls');
+    worker.stop();
+  });
+});
+
+describe('model calls whose end is never stored', () => {
+  test('are charged, and after ten in a row the turn fails instead of paying for another (G16)', async () => {
+    const worker = rig.worker();
+    const message = await rig.send('lost', '[[stall: after=1 times=always]]');
+    const requests = (): number =>
+      rig.scripted.requests.filter(({ headers }) => headers['x-holdfast-session'] === 'agent:main:lost').length;
+    for (let call = 1; call <= 10; call += 1) {
+      const running = worker.run('lost');
+      await expect.poll(requests, { timeout: 30_000, interval: 5 }).toBe(call);
+      worker.context.locks.stopAll({ kind: 'shutdown', message: 'The worker leaves in the middle of a call.' });
+      expect(await running).toMatchObject({ kind: 'released' });
+    }
+    expect(await worker.run('lost')).toMatchObject({ kind: 'ended' });
+    expect(await messageOf(message)).toMatchObject({ status: 'failed' });
+    expect(await turnOf('lost')).toMatchObject({ status: 'failed', calls: 10, error: { code: 'calls_lost' } });
+    expect(requests()).toBe(10);
+    worker.stop();
+  });
+});
