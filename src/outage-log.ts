@@ -10,7 +10,7 @@ export interface OutageLog {
    */
   report(error: unknown, message: string, facts?: Record<string, unknown>): void;
   /** Notes a fault of the dependency. */
-  failed(error: unknown): void;
+  failed: (error: unknown) => void;
   /** Notes that the dependency has answered. Cheap: call it for every answer. */
   answered(): void;
 }

@@ -1,6 +1,9 @@
 // The reconciler: rings again for everything that waits without a live ring. It makes up for rings that were lost (a queue that
 // was wiped, a process that died between commit and ring) and calls for sessions whose holder died (G10, G22).
 //
+// The parts of a round run side by side: one that fails keeps no other from its work. Nor does a queue that cannot be asked: then every
+// ring counts as lost, and a ring too many is one look at a session too many.
+//
 // It looks every `reconcileMs`, and earlier when it knows of an earlier moment: a lease that runs out, a retry that becomes due, the
 // deadline of a subagent, the end of a wait.
 // A ring that still waits in the queue is not rung again: with ten thousand sessions waiting for a worker there are ten
@@ -23,24 +26,30 @@ export interface ReconcilerOptions {
   modes: QueueModes;
   /** Which of these rings still wait in the queue. May reject when the queue is away. */
   stillWaiting: (rings: FadedRing[]) => Promise<Set<string>>;
+  /** Called each time that the queue could not be asked. Must not throw. */
+  onQueueFault: (error: unknown) => void;
 }
 
 /** A lease is looked at this long after it ran out, in milliseconds. */
 const AFTER_MOMENT_MS = 5;
+
+/** After so many intervals without a round that succeeded, the reconciler counts as failed. */
+const INTERVALS_MAX = 10;
 
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   #timer: NodeJS.Timeout | null = null;
   #round: Promise<void> = Promise.resolve();
   #isStopped = false;
-  /** When a round last succeeded, monotonic milliseconds; for health. */
-  lastRoundAtMs = performance.now();
+  /** When a round last succeeded, monotonic milliseconds. */
+  #succeededAtMs = performance.now();
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
   }
 
   start(): void {
+    this.#succeededAtMs = performance.now();
     this.#schedule(0);
   }
 
@@ -48,6 +57,12 @@ export class Reconciler {
     this.#isStopped = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     await this.#round;
+  }
+
+  /** Rejects when no round has succeeded for ten intervals; for readiness. */
+  async check(): Promise<void> {
+    const sinceMs = performance.now() - this.#succeededAtMs;
+    if (sinceMs > INTERVALS_MAX * this.#options.reconcileMs) throw new ReconcilerStalledError(sinceMs);
   }
 
   #schedule(delayMs: number): void {
@@ -59,26 +74,25 @@ export class Reconciler {
 
   async #work(): Promise<void> {
     const { reconcileMs, database } = this.#options;
+    const parts = await Promise.allSettled([this.#ringFaded(), this.#ringDeliveries(), this.#endOverdue()]);
     let nextMs = reconcileMs;
-    try {
-      const nextInMs = await this.#ringFaded();
-      await this.#ringDeliveries();
-      const overdueInMs = await this.#endOverdue();
-      for (const inMs of [nextInMs, overdueInMs]) {
-        if (inMs !== null) nextMs = Math.min(nextMs, inMs + AFTER_MOMENT_MS);
-      }
-      this.lastRoundAtMs = performance.now();
-    } catch (error) {
-      database.outages.report(error, 'A round of the reconciler failed; the next follows');
+    let hasFailed = false;
+    for (const part of parts) {
+      if (part.status === 'rejected') {
+        hasFailed = true;
+        database.outages.report(part.reason, 'A part of a round of the reconciler failed; the next round follows');
+      } else if (part.value !== null) nextMs = Math.min(nextMs, part.value + AFTER_MOMENT_MS);
     }
+    if (!hasFailed) this.#succeededAtMs = performance.now();
     this.#schedule(nextMs);
   }
 
+  /** Returns after how many milliseconds the next known moment comes; null: none is known. */
   async #ringFaded(): Promise<number | null> {
-    const { database, doorbell, reconcileMs, stillWaiting, logger } = this.#options;
+    const { database, doorbell, reconcileMs, logger } = this.#options;
     const { faded, nextInMs } = await takeFadedRings(database, reconcileMs);
     if (faded.length === 0) return nextInMs;
-    const alive = await stillWaiting(faded.filter((ring) => !ring.isAbandoned));
+    const alive = await this.#stillWaiting(faded.filter((ring) => !ring.isAbandoned));
     const needed = await countRings(
       database,
       faded.filter((ring) => !alive.has(`${ring.sessionId}.${ring.ringNo}`)),
@@ -90,6 +104,16 @@ export class Reconciler {
     return nextInMs;
   }
 
+  /** As the option says; a queue that cannot be asked has none. */
+  async #stillWaiting(rings: FadedRing[]): Promise<Set<string>> {
+    try {
+      return await this.#options.stillWaiting(rings);
+    } catch (error) {
+      this.#options.onQueueFault(error);
+      return new Set();
+    }
+  }
+
   async #endOverdue(): Promise<number | null> {
     const { database, doorbell, modes } = this.#options;
     const { rings, nextInMs } = await endOverdue(database, modes);
@@ -99,8 +123,17 @@ export class Reconciler {
     return nextInMs;
   }
 
-  async #ringDeliveries(): Promise<void> {
+  async #ringDeliveries(): Promise<null> {
     const due = await readDueDeliveries(this.#options.database);
     if (due.length > 0) await this.#options.doorbell.ring(due.map((ring): Ring => ({ kind: 'deliver', ...ring })));
+    return null;
+  }
+}
+
+class ReconcilerStalledError extends Error {
+  readonly code = 'reconciler_stalled';
+  constructor(sinceMs: number) {
+    super(`No round of the reconciler has succeeded for ${Math.round(sinceMs)} ms.`);
+    this.name = 'ReconcilerStalledError';
   }
 }

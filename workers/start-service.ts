@@ -73,12 +73,14 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     reconcileMs: config.runtime.reconcileMs,
     modes: config.messages.queue,
     stillWaiting: (rings) => modules.stillWaiting(backend, rings),
+    onQueueFault: backend.outages.failed,
   });
   enders.push(() => reconciler.stop());
   const worker = modules.startWorker === null ? null : await modules.startWorker({ ...parts, modelEndpoint });
   if (worker !== null) enders.push(() => worker.drain(config.shutdown.graceMs * LANES_SHARE));
   // Messages of a process that only accepts are rung for by those that work.
-  if (roles.includes('worker') || roles.includes('scheduler')) reconciler.start();
+  const isReconciling = roles.includes('worker') || roles.includes('scheduler');
+  if (isReconciling) reconciler.start();
   if (roles.includes('scheduler')) enders.push(modules.startHousekeeper({ database, config, logger }));
   if (modules.Scheduler !== null) {
     const scheduler = new modules.Scheduler({ database, doorbell, config, logger });
@@ -100,7 +102,10 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
         offer: worker?.offer,
         adminKey: apiKey.key,
         modelInfo: { provider: 'anthropic', name: defaultModelOf(config), isScripted: modelEndpoint.isScripted },
-        dependencies: [{ name: 'queue', check: () => backend.ping() }],
+        dependencies: [
+          { name: 'queue', check: () => backend.ping() },
+          ...(isReconciling ? [{ name: 'reconciler', check: () => reconciler.check() }] : []),
+        ],
         deriveRequest: (turnId, callNo) =>
           modules.deriveRequest(database, { turnId, callNo, defaultThinking: thinkingOf(config) }),
       }),

@@ -7,6 +7,7 @@ import { chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { locateBinaries } from '../../src/embedded-postgres/locate-binaries.ts';
@@ -64,7 +65,7 @@ export async function startPostgresServer(version?: 15 | 'embedded'): Promise<Po
       await killTree(postmaster);
     },
     async restart() {
-      postmaster = await startPostmaster(cluster);
+      postmaster = await startAfterKill(cluster);
     },
     async stop() {
       if (postmaster.exitCode === null && postmaster.signalCode === null) {
@@ -115,6 +116,22 @@ async function startPostmaster({ postgres, dataDir, port, user }: Cluster): Prom
   await promise;
   return child;
 }
+
+/** Starts it once the system has taken the killed backends' memory away, which it does in its own time. */
+async function startAfterKill(cluster: Cluster): Promise<ChildProcess> {
+  const deadlineMs = performance.now() + memoryFreedWithinMs;
+  for (;;) {
+    try {
+      return await startPostmaster(cluster);
+    } catch (error) {
+      const isHeld = error instanceof Error && error.message.includes('pre-existing shared memory block');
+      if (!isHeld || performance.now() > deadlineMs) throw error;
+      await delay(20);
+    }
+  }
+}
+
+const memoryFreedWithinMs = 20_000;
 
 /** Kills the postmaster first, so that it starts no recovery, then every backend that it leaves. */
 async function killTree(postmaster: ChildProcess): Promise<void> {

@@ -33,6 +33,7 @@ function reconcilerOf(
     reconcileMs: more.reconcileMs ?? 20,
     modes: { mode: 'collect', byChannel: {} },
     stillWaiting: more.stillWaiting ?? (() => Promise.resolve(new Set())),
+    onQueueFault: () => undefined,
   });
   // It would count the rings of later tests.
   onTestFinished(() => reconciler.stop());
@@ -81,6 +82,43 @@ test('a session that somebody holds is left alone until its lease runs out, and 
   await expect.poll(() => doorbell.rung.find((ring) => ring.sessionId === sessionId), { interval: 10 }).toBeDefined();
   await reconciler.stop();
   expect(performance.now() - startedAt).toBeLessThan(3_000);
+});
+
+test('a queue that cannot be asked keeps no session from being rung (G22)', async () => {
+  const sessionId = await rig.session();
+  await rig.accept(rig.input(sessionId));
+  const doorbell = listeningDoorbell();
+  const reconciler = reconcilerOf(doorbell, { stillWaiting: () => Promise.reject(new Error('The queue is away.')) });
+  reconciler.start();
+  await expect.poll(() => doorbell.rung.find((ring) => ring.sessionId === sessionId)).toBeDefined();
+});
+
+test('a part of a round that fails keeps no other part from its work', async () => {
+  const sessionId = await rig.session();
+  await rig.accept(rig.input(sessionId));
+  const rename = (from: string, to: string) => rig.database.hot.query(`alter table holdfast.${from} rename to ${to}`);
+  await rename('deliveries', 'deliveries_away');
+  // Of a test that failed before it did so.
+  onTestFinished(() =>
+    rename('deliveries_away', 'deliveries').then(
+      () => undefined,
+      () => undefined,
+    ),
+  );
+  const doorbell = listeningDoorbell();
+  const reconciler = reconcilerOf(doorbell);
+  reconciler.start();
+  await expect.poll(() => doorbell.rung.find((ring) => ring.sessionId === sessionId)).toBeDefined();
+  await expect.poll(() => reconciler.check().catch((error: { code: string }) => error.code)).toBe('reconciler_stalled');
+  await rename('deliveries_away', 'deliveries');
+  await expect
+    .poll(() =>
+      reconciler.check().then(
+        () => 'ready',
+        () => 'stalled',
+      ),
+    )
+    .toBe('ready');
 });
 
 test('of several reconcilers one counts a ring', async () => {

@@ -3,17 +3,16 @@
 import { assertSchemaCompatibility, PostgresConnection, Queue, Worker, type PgPool } from 'bullmq';
 import pg from 'pg';
 import { JOB_LOCK_MS, STALLED_COUNT_MAX, STALLED_INTERVAL_MS } from '../../jobs/index.ts';
-import type { Logger } from '../../src/logger.ts';
+import type { OutageLog } from '../../src/outage-log.ts';
 import { migrateQueue } from './migrate-queue.ts';
 import { PlainJobsBackend, type SharedPostgres } from './postgres-backend.ts';
 import { createPostgresExchange } from './postgres-exchange.ts';
 import { createPostgresSignal } from './postgres-signal.ts';
-import { createTroubleLog } from './trouble-log.ts';
 import type { QueueBackend } from './queue-backend.ts';
 
 export interface PostgresQueuesOptions {
   databaseUrl: string;
-  logger: Pick<Logger, 'warn' | 'info'>;
+  outages: OutageLog;
   /** False: the schema is expected to be there (`--no-migrate`), and is not made again when somebody drops it. */
   isMigrating: boolean;
 }
@@ -41,18 +40,17 @@ const SETTINGS = [
 
 /** Opens the queue in the database; creates or upgrades its schema first. Rejects when the database cannot be reached. */
 export async function openPostgresQueues(options: PostgresQueuesOptions): Promise<QueueBackend> {
-  const { databaseUrl, logger, isMigrating } = options;
+  const { databaseUrl, outages, isMigrating } = options;
   if (isMigrating) await migrateQueue(databaseUrl);
-  const report = createTroubleLog(logger);
-  const pool = openPool(databaseUrl, report);
+  const pool = openPool(databaseUrl, outages);
   if (!isMigrating) await assertSchemaCompatibility(pool);
-  const heal = isMigrating ? createHealer(databaseUrl, report) : () => undefined;
+  const heal = isMigrating ? createHealer(databaseUrl, outages.failed) : () => undefined;
   const onError = (error: Error): void => {
-    report(error);
+    outages.failed(error);
     if (isSchemaMissing(error)) heal();
   };
   const shared: SharedPostgres = {
-    connection: new PostgresConnection(pool as PgPool),
+    connection: new ReadyConnection(pool as PgPool),
     exchange: createPostgresExchange(pool, JOB_LOCK_MS),
     signal: createPostgresSignal({ databaseUrl, onError }),
     consumers: new Map(),
@@ -60,6 +58,7 @@ export async function openPostgresQueues(options: PostgresQueuesOptions): Promis
   };
   return {
     kind: 'postgres',
+    outages,
     openQueue: (name) => {
       const backend = new PlainJobsBackend(shared, name, 0);
       const queue = new Queue(name, { connection: {}, skipMetasUpdate: true }, () => backend);
@@ -101,7 +100,17 @@ export async function openPostgresQueues(options: PostgresQueuesOptions): Promis
   };
 }
 
-function openPool(databaseUrl: string, onError: (error: Error) => void): pg.Pool {
+/**
+ * BullMQ's connection, which looks at its schema before its first statement and remembers for ever when that look fails. The schema was
+ * looked at when the queue was opened, so each statement is sent at once and fails or succeeds by itself.
+ */
+class ReadyConnection extends PostgresConnection {
+  override waitUntilReady(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+function openPool(databaseUrl: string, outages: OutageLog): pg.Pool {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     application_name: 'holdfast:queue',
@@ -112,8 +121,12 @@ function openPool(databaseUrl: string, onError: (error: Error) => void): pg.Pool
     keepAlive: true,
     options: SETTINGS.map((setting) => `-c ${setting}`).join(' '),
   });
-  pool.on('error', onError);
-  pool.on('connect', (client) => client.on('error', onError));
+  pool.on('error', outages.failed);
+  pool.on('connect', (client) => client.on('error', outages.failed));
+  // The pool gives the error of the query that a connection was used for, or false.
+  pool.on('release', (error: unknown) => {
+    if (!(error instanceof Error)) outages.answered();
+  });
   return pool;
 }
 

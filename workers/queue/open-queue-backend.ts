@@ -1,5 +1,6 @@
 // Chooses where the queue lives: in Redis when there is one, else in the database. Nothing above this file knows which.
 import type { Logger } from '../../src/logger.ts';
+import { createOutageLog } from '../../src/outage-log.ts';
 import type { QueueBackend } from './queue-backend.ts';
 
 export interface QueueBackendOptions {
@@ -14,10 +15,12 @@ export interface QueueBackendOptions {
 /** Opens the queue; rejects when it cannot be reached. The other backend's driver is not even loaded. */
 export async function openQueueBackend(options: QueueBackendOptions): Promise<QueueBackend> {
   const { databaseUrl, redisUrl, logger, isMigrating = true } = options;
+  // Whatever the queue's driver or BullMQ reports, the queue cannot be used meanwhile.
+  const outages = createOutageLog({ dependency: 'queue', logger, isOutage: () => true });
   if (redisUrl !== undefined) {
     const { openRedisQueues } = await import('./open-redis-queues.ts');
-    return openRedisQueues({ redisUrl, logger });
+    return openRedisQueues({ redisUrl, logger, outages });
   }
   const { openPostgresQueues } = await import('./open-postgres-queues.ts');
-  return openPostgresQueues({ databaseUrl, logger, isMigrating });
+  return openPostgresQueues({ databaseUrl, outages, isMigrating });
 }

@@ -4,12 +4,13 @@ import { createRedisBackend, Queue, Worker, type IQueueBackend } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
 import { JOB_LOCK_MS, STALLED_COUNT_MAX, STALLED_INTERVAL_MS } from '../../jobs/index.ts';
 import type { Logger } from '../../src/logger.ts';
+import type { OutageLog } from '../../src/outage-log.ts';
 import type { QueueBackend } from './queue-backend.ts';
-import { createTroubleLog } from './trouble-log.ts';
 
 export interface RedisQueuesOptions {
   redisUrl: string;
   logger: Pick<Logger, 'warn' | 'info'>;
+  outages: OutageLog;
 }
 
 /** Keeps Holdfast's keys apart from others'. Two installations need two databases of Redis, or they take each other's rings. */
@@ -28,12 +29,17 @@ const SLEEP_SECONDS = 0.5;
 /** After a command that failed for want of a connection. BullMQ's default is 15 s, longer than a restart of Redis. */
 const RETRY_MS = 500;
 
+/**
+ * BullMQ asks the server for its version before its first command, and remembers for ever when that fails. The connection was tried when
+ * the queue was opened, so each command is sent at once and fails or succeeds by itself.
+ */
+const UNTRIED = { skipVersionCheck: true, skipWaitingForReady: true };
+
 /** Nobody reads the event streams; BullMQ cannot do without them. */
 const EVENTS_MAX = 100;
 
 /** Opens the queue in Redis. Rejects when Redis cannot be reached. */
-export async function openRedisQueues({ redisUrl, logger }: RedisQueuesOptions): Promise<QueueBackend> {
-  const report = createTroubleLog(logger);
+export async function openRedisQueues({ redisUrl, logger, outages }: RedisQueuesOptions): Promise<QueueBackend> {
   const ringing = connectionTo(redisUrl, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
@@ -41,7 +47,7 @@ export async function openRedisQueues({ redisUrl, logger }: RedisQueuesOptions):
   });
   // BullMQ waits on a copy of this one, and demands that it is patient.
   const working = connectionTo(redisUrl, { maxRetriesPerRequest: null });
-  for (const connection of [ringing, working]) connection.on('error', report);
+  for (const connection of [ringing, working]) connection.on('error', outages.failed);
   try {
     await ringing.connect();
     await warnOfEviction(ringing, logger);
@@ -52,9 +58,10 @@ export async function openRedisQueues({ redisUrl, logger }: RedisQueuesOptions):
   const shared = { prefix: PREFIX, streams: { events: { maxLen: EVENTS_MAX } } };
   return {
     kind: 'redis',
+    outages,
     openQueue: (name) => {
-      const queue = new Queue(name, { ...shared, connection: ringing });
-      queue.on('error', report);
+      const queue = new Queue(name, { ...shared, ...UNTRIED, connection: ringing });
+      queue.on('error', outages.failed);
       return queue;
     },
     openConsumer: (name, { concurrency, process }) => {
@@ -72,15 +79,16 @@ export async function openRedisQueues({ redisUrl, logger }: RedisQueuesOptions):
           stalledInterval: STALLED_INTERVAL_MS,
           maxStalledCount: STALLED_COUNT_MAX,
         },
-        (...of) => withPollTimes(createRedisBackend(...of), polls),
+        (...of) => withPollTimes(createRedisBackend(...of), { polls, outages }),
       );
-      worker.on('error', report);
+      worker.on('error', outages.failed);
       // A job that is taken after the worker was told to stop is given back by it; nothing is held here.
       const nothingHeld = (): Promise<void> => Promise.resolve();
       return { worker, lastPollAtMs: () => polls.lastAtMs, interrupt: nothingHeld, resume: nothingHeld };
     },
     async ping() {
       await ringing.ping();
+      outages.answered();
     },
     async close() {
       ringing.disconnect();
@@ -100,9 +108,13 @@ function connectionTo(redisUrl: string, options: RedisOptions): Redis {
 }
 
 /** Notes when Redis last answered one of the commands that take jobs. */
-function withPollTimes<Backend extends IQueueBackend>(backend: Backend, polls: { lastAtMs: number | null }): Backend {
+function withPollTimes<Backend extends IQueueBackend>(
+  backend: Backend,
+  { polls, outages }: { polls: { lastAtMs: number | null }; outages: OutageLog },
+): Backend {
   const noted = <Result>(answer: Result): Result => {
     polls.lastAtMs = performance.now();
+    outages.answered();
     return answer;
   };
   const moveToActive = backend.moveToActive.bind(backend);

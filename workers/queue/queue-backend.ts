@@ -2,6 +2,7 @@
 // PostgreSQL and Redis provide it.
 import type { Job, Queue, Worker } from 'bullmq';
 import type { QueueName } from '../../jobs/index.ts';
+import type { OutageLog } from '../../src/outage-log.ts';
 
 /** A BullMQ worker or queue whatever its backend is; only what both backends have is used. */
 export type AnyQueue = Pick<Queue, 'addBulk' | 'getJobCounts' | 'getJobState' | 'close'>;
@@ -27,6 +28,8 @@ interface QueueConsumer {
 
 export interface QueueBackend {
   kind: 'postgres' | 'redis';
+  /** Takes what the callers meet when the queue cannot be reached. */
+  outages: OutageLog;
   /** Opens the producing side of a queue; without a connection of its own. */
   openQueue: (name: QueueName) => AnyQueue;
   /** Opens the consuming side of a queue, which begins to take jobs at once. */

@@ -108,6 +108,21 @@ test('a ring that is heard between a look and its answer is not slept through', 
   expect(tags).not.toContain('queue: poll');
 });
 
+test('a connection that breaks at its first use is not remembered as broken (G23)', async () => {
+  const proxy = await openProxy();
+  const rig = await openQueueRig({ databaseUrl: proxy.urlFor(database.url) });
+  const queue = rig.backend.openQueue('main');
+  const broken = proxy.arm({
+    when: 'before',
+    matches: ({ label, tag }) => label === 'holdfast:queue' && tag === null,
+    at: 1,
+    hit: () => 'drop',
+  });
+  await expect(queue.getJobCounts('waiting')).rejects.toThrow();
+  await broken.reached;
+  expect(await queue.getJobCounts('waiting')).toEqual({ waiting: 0 });
+});
+
 test('a job whose notification was lost is found by the poll', async () => {
   const rig = await openQueueRig({ databaseUrl: database.url });
   const seen = new Seen();
