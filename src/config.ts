@@ -11,10 +11,21 @@ import { deepFreeze } from './config/deep-freeze.ts';
 import { loadEnvironment, type Environment } from './config/load-environment.ts';
 import { loadFile, type LoadedFile } from './config/load-file.ts';
 import { crossCheck, mergeSettings } from './config/merge.ts';
+import { modelNotices } from './config/model-notices.ts';
 import { ensureSecretFile } from './config/secret-file.ts';
 import { settingsOf, type Setting } from './config/sources.ts';
 
-export { agentOf, checkKnownTools, checkServedModels, isAgent, modelRefOf, UnknownAgentError, ConfigError, LANES };
+export {
+  agentOf,
+  checkKnownTools,
+  checkServedModels,
+  isAgent,
+  modelNotices,
+  modelRefOf,
+  UnknownAgentError,
+  ConfigError,
+  LANES,
+};
 export type { Config, Lane };
 export type { AgentSettings } from './config/agent-type.ts';
 export type { QueueMode, ThinkingLevel } from './config/choices.ts';

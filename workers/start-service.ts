@@ -1,7 +1,7 @@
 // Starts the service: any of the roles api, worker and scheduler in this process, on the database and queue that the environment
 // names, or on its own. Everything that is started here is ended by `drain`, in the reverse order.
 import { systemClock } from '../src/clock.ts';
-import { agentOf, ensureApiKey, isAgent, type Config, type ThinkingLevel } from '../src/config.ts';
+import { agentOf, ensureApiKey, isAgent, modelNotices, type Config, type ThinkingLevel } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Database } from '../src/store/database.ts';
 import { createWake } from '../src/wake.ts';
@@ -93,6 +93,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     `queue      BullMQ on ${backend.kind === 'redis' ? 'Redis' : 'PostgreSQL'}`,
     `model      ${modelEndpoint.isScripted ? 'scripted answers (no ANTHROPIC_API_KEY; tools are real)' : defaultModelOf(config)}`,
   ];
+  for (const notice of modelNotices(config, dayOf(systemClock.now()))) lines.push(`warning    ${notice}`);
   let url: string | null = null;
   if (modules.createApi !== null && modules.createApiContext !== null) {
     const apiKey = await ensureApiKey(config);
@@ -204,6 +205,10 @@ function thinkingOf(config: Config): (agentId: string) => ThinkingLevel {
 
 function defaultModelOf(config: Config): string {
   return agentOf(config, config.agents.list[0]?.id ?? 'main').model;
+}
+
+function dayOf(date: Date): string {
+  return date.toISOString().slice(0, 10);
 }
 
 /** Ends everything in the reverse order; what fails to end is logged and does not keep the rest. */

@@ -2,7 +2,9 @@
 // not carried out again: it would stop what came after it.
 import type { ChatCommand, QueueChange } from '../core/chat-command.ts';
 import type { SessionKey } from '../core/ids.ts';
-import type { Config } from '../config.ts';
+import { endOfModel } from '../core/models.ts';
+import { systemClock } from '../clock.ts';
+import { agentOf, isAgent, modelRefOf, type Config } from '../config.ts';
 import { isKnownMessage, type KeyedRequest } from '../store/idempotency.ts';
 import type { SessionFacts } from '../store/session-facts.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
@@ -75,13 +77,29 @@ function stopReply(done: { cancelled: number; stoppedRuns: number } | null): str
 function statusReply(config: Config, session: SessionFacts | null): string {
   if (session === null) return 'There is no session yet.';
   const { tokens } = session;
+  const { ref, source, thinking } = modelOf(config, session);
+  const end = endOfModel(ref, systemClock.now().toISOString().slice(0, 10));
   return [
     `Session: ${session.key} (${session.status})`,
-    `Model: ${session.model ?? 'default'} · thinking ${session.thinking ?? 'default'}`,
+    `Model: ${ref} (${source}) · thinking ${thinking}`,
+    ...(end === null ? [] : [`⚠️ ${end}`]),
     `Tokens: ${tokens.input} in, ${tokens.output} out, ${tokens.context} in context`,
     queueLine(config, session),
     `Waiting: ${session.waitingMessages} messages, ${session.systemEvents} system events`,
   ].join('\n');
+}
+
+/** What the next turn of a session asks, as far as no message says otherwise, and where that comes from. */
+function modelOf(config: Config, session: SessionFacts): { ref: string; source: string; thinking: string } {
+  const agentId = isAgent(config, session.agentId) ? session.agentId : (config.agents.list[0]?.id ?? 'main');
+  const agent = agentOf(config, agentId);
+  const ref = modelRefOf(agent, session.model ?? agent.model) ?? session.model ?? agent.model;
+  const sourceOf = (own: string | null): string => (own === null ? 'default' : 'session');
+  return {
+    ref,
+    source: sourceOf(session.model),
+    thinking: `${session.thinking ?? agent.thinking} (${sourceOf(session.thinking)})`,
+  };
 }
 
 function queueReply(config: Config, session: SessionFacts | null, change: QueueChange | null): string {

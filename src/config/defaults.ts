@@ -1,5 +1,6 @@
 // The defaults of every configuration key (CONTRACT section 3), as data: `holdfast config show` prints them, the merge starts from them.
 import { join } from 'node:path';
+import { CURRENT_MODEL } from '../core/models.ts';
 import { IDLE_SECONDS_DEFAULT } from '../core/stream/idle-timeout.ts';
 import type { FileSettings } from './config-type.ts';
 
@@ -92,7 +93,7 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
 
 function agentDefaults(): FileSettings['agents']['defaults'] {
   return {
-    model: 'anthropic/claude-sonnet-4-5',
+    model: CURRENT_MODEL,
     models: {},
     promptMode: 'full',
     thinking: 'off',

@@ -1,5 +1,6 @@
 // What a model is asked and what it answers, in the words of Anthropic's Messages API but independent of its SDK.
 import type { ContentBlock } from './content.ts';
+import type { Effort } from './models.ts';
 
 export interface CacheControl {
   type: 'ephemeral';
@@ -23,6 +24,13 @@ export interface ToolSpec {
   input_schema: { type: 'object'; properties?: Record<string, unknown>; required?: string[]; [key: string]: unknown };
 }
 
+/** How a model is asked to think, as the Messages API takes it. */
+export type ThinkingSetting =
+  | { type: 'enabled'; budget_tokens: number }
+  | { type: 'adaptive' }
+  | { type: 'between_tools' }
+  | { type: 'disabled' };
+
 export interface ModelRequest {
   /** Who serves the model; absent: `anthropic`. */
   provider?: string;
@@ -32,8 +40,10 @@ export interface ModelRequest {
   system: SystemBlock[];
   tools: ToolSpec[];
   messages: ModelMessage[];
-  /** Tokens that the model may think; absent: thinking off. */
-  thinkingBudgetTokens?: number;
+  /** Absent: as the model does when nothing is said. */
+  thinking?: ThinkingSetting;
+  /** Absent: the model's own default. */
+  effort?: Effort;
   /** True when no later request begins with the same messages: then it costs more to put them into the provider's cache than not to. */
   isOneOff?: true;
 }

@@ -3,6 +3,8 @@
 // plain JSON; `seq` is always the number of an entry of the session; a `sha256` names a snapshot (table `snapshots`).
 import type { LastAlert } from './heartbeat-poll.ts';
 import type { HarnessReason } from './harness-selection.ts';
+import type { ThinkingSetting } from './model-request.ts';
+import type { Effort } from './models.ts';
 import type { Replacement } from './stream/replace-text.ts';
 
 /** What the requests of a session's transcript have fixed, so that later ones keep their bytes. Emptied by a reset. */
@@ -35,6 +37,10 @@ export interface TurnView {
   provider?: string;
   /** The token limits of its requests. */
   maxTokens?: number;
+  /** How its model is asked to think; absent: nothing is said about it. */
+  thinking?: ThinkingSetting;
+  effort?: Effort;
+  /** Of turns that were opened before models thought in other ways: the budget of `thinking`. */
   thinkingBudgetTokens?: number;
   /** What answers it, and why that was chosen; absent: the built-in harness, as there was nothing to choose. */
   harness?: { id: string; reason: HarnessReason };

@@ -1,7 +1,15 @@
 // The body that goes over the wire to the Messages API, made from a model request. Pure and deterministic: the same request
 // gives the same bytes, which the provider's prompt cache and the stored record of a call depend on.
 import type { ContentBlock } from '../core/content.ts';
-import type { CacheControl, ModelMessage, ModelRequest, SystemBlock, ToolSpec } from '../core/model-request.ts';
+import type {
+  CacheControl,
+  ModelMessage,
+  ModelRequest,
+  SystemBlock,
+  ThinkingSetting,
+  ToolSpec,
+} from '../core/model-request.ts';
+import type { Effort } from '../core/models.ts';
 
 type CachedBlock = ContentBlock & { cache_control?: CacheControl };
 
@@ -10,7 +18,8 @@ export interface WireRequest {
   model: string;
   max_tokens: number;
   stream: boolean;
-  thinking?: { type: 'enabled'; budget_tokens: number };
+  thinking?: ThinkingSetting;
+  output_config?: { effort: Effort };
   tools?: ToolSpec[];
   system?: SystemBlock[];
   messages: { role: ModelMessage['role']; content: CachedBlock[] }[];
@@ -24,14 +33,13 @@ export function toWireRequest(
   request: ModelRequest,
   { isStreaming = true }: { isStreaming?: boolean } = {},
 ): WireRequest {
-  const { thinkingBudgetTokens, system, tools } = request;
+  const { thinking, effort, system, tools } = request;
   return {
     model: request.model,
     max_tokens: request.maxTokens,
     stream: isStreaming,
-    ...(thinkingBudgetTokens === undefined
-      ? undefined
-      : { thinking: { type: 'enabled', budget_tokens: thinkingBudgetTokens } }),
+    ...(thinking === undefined ? undefined : { thinking }),
+    ...(effort === undefined ? undefined : { output_config: { effort } }),
     // The API refuses empty text blocks and has no use for empty lists.
     ...(tools.length > 0 ? { tools } : undefined),
     ...(system.length > 0 ? { system } : undefined),

@@ -8,7 +8,7 @@ import type { SystemBlock } from '../core/model-request.ts';
 import { systemBlocks } from '../core/prompt/system-blocks.ts';
 import type { Contributed, GroupActivation, SystemPromptInput } from '../core/prompt/system-input.ts';
 import { joinSections, writeSections, type SectionSpan, type WrittenSection } from '../core/prompt/system-prompt.ts';
-import { tokenLimits } from '../core/thinking-budget.ts';
+import { thinkingRequest } from '../core/thinking-request.ts';
 import type { Toolset } from '../tools/toolset.ts';
 import { agentFactsOf, MACHINE } from './agent-facts.ts';
 import type { RequestBase } from './context.ts';
@@ -79,7 +79,13 @@ export function assembleRequest(
   { model, thinking, toolset }: Pick<SystemChoices, 'model' | 'thinking' | 'toolset'>,
 ): { request: RequestBase; spans: SectionSpan[] } {
   const { system, spans } = join(sections);
-  const request: RequestBase = { ...modelOfRef(model), ...tokenLimits(thinking), system, tools: toolset.specs };
+  const named = modelOfRef(model);
+  const request: RequestBase = {
+    ...named,
+    ...thinkingRequest({ ...named, level: thinking }),
+    system,
+    tools: toolset.specs,
+  };
   return { request, spans };
 }
 

@@ -8,7 +8,7 @@ import { modelName } from '../core/model-ref.ts';
 import type { ModelRequest, SystemBlock, ToolSpec } from '../core/model-request.ts';
 import type { SectionSpan } from '../core/prompt/system-prompt.ts';
 import { describeRequest, type PartedEntry, type RequestPart } from '../core/request-parts.ts';
-import { tokenLimits } from '../core/thinking-budget.ts';
+import { thinkingRequest } from '../core/thinking-request.ts';
 import type { CallView, TurnView } from '../core/view.ts';
 import type { ThinkingLevel } from '../config.ts';
 import { toWireRequest, type WireRequest } from '../model/wire-request.ts';
@@ -56,7 +56,7 @@ export async function deriveRequest(database: Database, wanted: WantedRequest): 
   const viewed = viewMessages(entries, { view, promptSeq, model: modelName(of), isTraced: true, ...named }, call.view);
   const request: ModelRequest = whole ?? {
     ...of,
-    ...(limitsOf(view) ?? tokenLimits(call.thinking ?? wanted.defaultThinking(call.agentId))),
+    ...(limitsOf(view) ?? thinkingRequest({ ...of, level: call.thinking ?? wanted.defaultThinking(call.agentId) })),
     tools: (blobs.get(call.toolsSha256) ?? []) as ToolSpec[],
     ...inputTransformOf(view)({
       system: (blobs.get(call.systemSha256) ?? []) as SystemBlock[],

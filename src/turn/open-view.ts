@@ -11,9 +11,10 @@ import { viewMessages, type ViewEntry, type ViewRules } from '../core/history/vi
 import { hashesOfImages } from '../core/images/show-images.ts';
 import { isDirect, type InboundMessage } from '../core/inbound.ts';
 import { modelName } from '../core/model-ref.ts';
-import type { ModelMessage } from '../core/model-request.ts';
+import type { ModelMessage, ThinkingSetting } from '../core/model-request.ts';
 import type { InjectedMessage } from '../core/plugins/injected-messages.ts';
 import type { SessionKind } from '../core/session-key.ts';
+import type { ThinkingRequest } from '../core/thinking-request.ts';
 import type { ModelSpan, SessionView, TurnView } from '../core/view.ts';
 import type { ClaimedSession, WaitingInput } from '../store/claim-session.ts';
 import type { RequestBase, TurnContext } from './context.ts';
@@ -78,14 +79,15 @@ export function completeViews(
   // A turn that cannot be run asks no model.
   const models = failure === null ? withModel(before.models, session.entrySeq + 1, modelName(request)) : before.models;
   const isChanged = models !== before.models || past.isGroup !== (before.isGroup ?? false);
-  const { maxTokens, thinkingBudgetTokens } = request;
+  const { maxTokens, thinking, effort } = request;
   return {
     view: {
       ...view,
       ...providerView(request),
       ...past.view,
       maxTokens,
-      ...(thinkingBudgetTokens === undefined ? undefined : { thinkingBudgetTokens }),
+      ...(thinking === undefined ? undefined : { thinking }),
+      ...(effort === undefined ? undefined : { effort }),
       ...(isMixed(past, models) ? { models: [...models] } : undefined),
     },
     sessionView: isChanged
@@ -124,13 +126,17 @@ export function blobsOf(view: TurnView, blobs: ReadonlyMap<string, unknown>): Pi
   };
 }
 
-/** The token limits that a turn was opened with; undefined when its view does not say. */
-export function limitsOf({
-  maxTokens,
-  thinkingBudgetTokens,
-}: TurnView): Pick<RequestBase, 'maxTokens' | 'thinkingBudgetTokens'> | undefined {
+/** The limits and the thinking that a turn was opened with; undefined when its view does not say. */
+export function limitsOf({ maxTokens, thinking, effort, thinkingBudgetTokens }: TurnView): ThinkingRequest | undefined {
   if (maxTokens === undefined) return undefined;
-  return { maxTokens, ...(thinkingBudgetTokens === undefined ? undefined : { thinkingBudgetTokens }) };
+  const budget: ThinkingSetting | undefined =
+    thinkingBudgetTokens === undefined ? undefined : { type: 'enabled', budget_tokens: thinkingBudgetTokens };
+  const setting = thinking ?? budget;
+  return {
+    maxTokens,
+    ...(setting === undefined ? undefined : { thinking: setting }),
+    ...(effort === undefined ? undefined : { effort }),
+  };
 }
 
 /** Where the prompt of these inputs comes from when no person wrote it to this session. */

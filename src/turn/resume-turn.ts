@@ -4,7 +4,7 @@ import type { ThinkingLevel } from '../config.ts';
 import { modelName } from '../core/model-ref.ts';
 import type { SystemBlock, ToolSpec } from '../core/model-request.ts';
 import { roleAt } from '../core/subagent-role.ts';
-import { tokenLimits } from '../core/thinking-budget.ts';
+import { thinkingRequest } from '../core/thinking-request.ts';
 import type { OpenTurn } from '../store/claim-session.ts';
 import { readSnapshots } from '../store/snapshots.ts';
 import { noEntry } from './compact-turn.ts';
@@ -65,7 +65,8 @@ export async function resumeTurn(
     inputs: open.inputs,
     request: {
       ...named,
-      ...(limitsOf(open.view) ?? tokenLimits((open.thinking as ThinkingLevel | null) ?? agent.thinking)),
+      ...(limitsOf(open.view) ??
+        thinkingRequest({ ...named, level: (open.thinking as ThinkingLevel | null) ?? agent.thinking })),
       system: (snapshots.get(open.systemSha256) ?? []) as SystemBlock[],
       tools: (snapshots.get(open.toolsSha256) ?? []) as ToolSpec[],
     },

@@ -73,7 +73,7 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
       doorbell: { ring: async (rung) => void rings.push(...rung) },
       wake,
       deriveRequest: (turnId, n) => deriveRequest(turns.database, { turnId, callNo: n, defaultThinking: () => 'off' }),
-      modelInfo: { provider: 'scripted', name: 'anthropic/claude-sonnet-4-5', isScripted: true },
+      modelInfo: { provider: 'scripted', name: 'anthropic/claude-sonnet-5-5', isScripted: true },
       dependencies: options.dependencies ?? [],
     }),
     ...options.context,

@@ -27,6 +27,16 @@ describe('a chat command', () => {
     expect((await holder.rig.get(`/v1/messages/${answer.body.message.id}`)).body).toEqual(answer.body.message);
   });
 
+  test('/status names the model in use and its source, and the day on which it ends', async () => {
+    const { rig } = holder;
+    const { body } = await say('model', '/status');
+    expect(body.message.reply).toContain('Model: anthropic/claude-sonnet-5-5 (default) · thinking off (default)');
+    await rig.ask('PATCH', '/v1/sessions/model', { payload: { model: 'anthropic/claude-sonnet-4-5' } });
+    const { reply } = (await say('model', '/status')).body.message;
+    expect(reply).toContain('Model: anthropic/claude-sonnet-4-5 (session)');
+    expect(reply).toMatch(/⚠️ anthropic\/claude-sonnet-4-5 (is deprecated|has ended).* 2026-11-30\./);
+  });
+
   test('/stop ends the turn and cancels what waits, once per key (G2, G24, G29)', async () => {
     const { rig } = holder;
     const { done } = await busy('stop');

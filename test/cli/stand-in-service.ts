@@ -188,7 +188,7 @@ function turn(said: string) {
     attempt: 2,
     epoch: 7,
     worker: 'w1',
-    model: 'anthropic/claude-sonnet-4-5',
+    model: 'anthropic/claude-sonnet-5-5',
     reply: isOpen ? null : `you said: ${said}`,
     error: null,
     usage,

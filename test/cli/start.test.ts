@@ -1,7 +1,7 @@
 // The service as the command line runs it: on its own database, in a fresh data directory, ended by signals.
 import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -29,9 +29,11 @@ async function startService(env: Record<string, string> = {}) {
     child.kill('SIGTERM');
     await ended;
   });
+  const printed: string[] = [];
   for await (const line of createInterface({ input: child.stdout! })) {
-    const url = /^holdfast +(http\S+)$/.exec(line)?.[1];
-    if (url !== undefined) return { child, ended, url };
+    printed.push(line);
+    const url = /^holdfast +(http\S+)$/.exec(printed[0] ?? '')?.[1];
+    if (url !== undefined && line.startsWith('api key ')) return { child, ended, url, printed };
   }
   throw new Error(`the service did not start: ${(await ended).stderr}`);
 }
@@ -80,6 +82,17 @@ describe('on a fresh data directory', () => {
     service.child.kill('SIGINT');
     expect(streamed).toMatchObject({ code: 0, stdout: 'one two three\n' });
     expect(watched.stdout).toContain('model #1  end_turn');
+    expect((await service.ended).code).toBe(0);
+  });
+
+  test('the start lines name a model that ends, with its day', { timeout: START_MS_MAX }, async () => {
+    const file = join(cwd, 'old-model.json');
+    await writeFile(file, '{agents: {defaults: {model: "anthropic/claude-sonnet-4-5"}}}');
+    const service = await startService({ HOLDFAST_CONFIG: file });
+    service.child.kill('SIGTERM');
+    expect(service.printed).toContainEqual(
+      expect.stringMatching(/^warning +anthropic\/claude-sonnet-4-5 .*2026-11-30\..* agent "main"/),
+    );
     expect((await service.ended).code).toBe(0);
   });
 

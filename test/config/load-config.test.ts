@@ -36,7 +36,7 @@ describe('without a file and with an empty environment', () => {
     const { defaults, list } = loadConfig({ env: {}, cwd }).agents;
     expect(list).toEqual([{ id: 'main' }]);
     expect(defaults).toMatchObject({
-      model: 'anthropic/claude-sonnet-4-5',
+      model: 'anthropic/claude-sonnet-5-5',
       promptMode: 'full',
       thinking: 'off',
       timeoutSeconds: 600,

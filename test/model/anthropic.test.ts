@@ -65,7 +65,7 @@ describe('an answer', () => {
 
   test('brings thinking with its signature, which goes back unchanged', async () => {
     const prompt = user('[[thinking: let me see]] [[redacted: c2VjcmV0]] [[tool: read {}]] [[reply: seen]]');
-    const options = { thinkingBudgetTokens: 1024 };
+    const options = { thinking: { type: 'enabled', budget_tokens: 1024 } } as const;
     const { answer } = await asker.ask(request([prompt], options));
     expect(answer.content.map((block) => block.type)).toEqual(['thinking', 'redacted_thinking', 'tool_use']);
     expect(scripted.requests.at(-1)?.body).toMatchObject({ thinking: { type: 'enabled', budget_tokens: 1024 } });

@@ -27,10 +27,11 @@ describe('the body of a call', () => {
     ]);
   });
 
-  test('asks for thinking only when there is a budget, and leaves out empty lists', () => {
-    expect(toWireRequest(request(['x'], { thinkingBudgetTokens: 2048 })).thinking).toEqual({
-      type: 'enabled',
-      budget_tokens: 2048,
+  test('says of thinking and effort what the request says, and leaves out empty lists', () => {
+    const thinking = { type: 'adaptive' } as const;
+    expect(toWireRequest(request(['x'], { thinking, effort: 'high' }))).toMatchObject({
+      thinking,
+      output_config: { effort: 'high' },
     });
     expect(Object.keys(toWireRequest(request(['x'], { system: [], tools: [] })))).toEqual([
       'model',

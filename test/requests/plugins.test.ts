@@ -120,7 +120,7 @@ describe('what handlers are told', () => {
     expect(inputs).toHaveLength(2);
     expect(inputs[1]).toMatchObject({
       provider: 'anthropic',
-      model: 'claude-sonnet-4-5',
+      model: 'claude-sonnet-5-5',
       historyMessages: 2,
       imagesCount: 0,
     });

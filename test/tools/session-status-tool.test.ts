@@ -16,7 +16,7 @@ test("the status names session, agent, model, thinking and the time in the user'
     [
       'Session: agent:main:test',
       'Agent: main',
-      'Model: anthropic/claude-sonnet-4-5',
+      'Model: anthropic/claude-sonnet-5-5',
       'Thinking: off',
       'Current time: Monday, 2026-09-28 14:05:09 (Europe/Berlin, GMT+02:00)',
       'UTC: 2026-09-28T12:05:09.000Z',

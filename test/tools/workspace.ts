@@ -31,7 +31,7 @@ export function aToolCall(call: Partial<ToolCall> & { workspaceDir: string }): T
   return {
     sessionKey: 'agent:main:test',
     agentId: 'main',
-    model: 'anthropic/claude-sonnet-4-5',
+    model: 'anthropic/claude-sonnet-5-5',
     thinking: 'off',
     turnId: '0198c0de-0000-7000-8000-000000000001',
     callId: 'toolu_1',

@@ -322,7 +322,7 @@ describe('in a small window', () => {
     await worker.run('cheap');
     worker.stop();
     const models = cheap.scripted.requests.map(({ body }) => (body as { model: string }).model);
-    expect(models).toEqual(['claude-haiku-4-5', 'claude-sonnet-4-5']);
+    expect(models).toEqual(['claude-haiku-4-5', 'claude-sonnet-5-5']);
     // The log of payloads knows whose calls both are.
     const log = join(cheap.config.runtime.dataDir, 'payloads.jsonl');
     const [turn] = await cheap.rows('select id from holdfast.turns');

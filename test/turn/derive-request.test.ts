@@ -190,7 +190,7 @@ test('thinking of the model before a change is not sent to the next, nor is it l
   const [session] = await rig.rows('select view from holdfast.sessions where id = $1', [await rig.sessionOf('models')]);
   expect(session?.['view']).toMatchObject({
     models: [
-      { seq: 1, model: 'claude-sonnet-4-5' },
+      { seq: 1, model: 'claude-sonnet-5-5' },
       { seq: 5, model: 'claude-opus-4-1' },
     ],
   });

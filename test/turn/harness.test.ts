@@ -115,7 +115,7 @@ test('its tool calls are run by the ledger, with ids of our own, and it is asked
 });
 
 test('other models are answered by the built-in loop', async () => {
-  const turn = await play('other', '[[reply: built in]]', { model: 'anthropic/claude-sonnet-4-5' });
+  const turn = await play('other', '[[reply: built in]]', { model: 'anthropic/claude-sonnet-5-5' });
   expect(turn.reply).toBe('built in');
   expect(turn.view.harness).toBeUndefined();
 });

@@ -157,7 +157,7 @@ describe('lists', () => {
       /"count":1,"sessions":\[\{"key":"agent:main:subagent:[\w-]+","agentId":"main","kind":"subagent","label":"mine"/,
     );
     expect(results('lister')).toContain(
-      '"requester":"main","agents":[{"id":"main","model":"anthropic/claude-sonnet-4-5"},{"id":"helper"',
+      '"requester":"main","agents":[{"id":"main","model":"anthropic/claude-sonnet-5-5"},{"id":"helper"',
     );
     const [run] = await rig.runsOf('lister');
     // A subagent sees what is below it alone, however much its agent may see.

@@ -277,7 +277,7 @@ describe('what is told of a call', () => {
     expect(JSON.parse(line ?? '')).toMatchObject({
       sessionKey: 'agent:main:logged',
       answer: { content: [{ text: 'hello' }] },
-      request: { model: 'claude-sonnet-4-5' },
+      request: { model: 'claude-sonnet-5-5' },
     });
     expect(await readFile(join(folder, 'traces', 'cache.jsonl'), 'utf8')).toContain(`${id}:model:1`);
   });

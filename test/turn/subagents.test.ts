@@ -92,7 +92,7 @@ async function callIn(name: string): Promise<ToolCall> {
   return {
     sessionKey: `agent:main:${name}`,
     agentId: 'main',
-    model: 'anthropic/claude-sonnet-4-5',
+    model: 'anthropic/claude-sonnet-5-5',
     thinking: 'off',
     turnId,
     callId,

@@ -1,6 +1,6 @@
 // What the doctor looks at around the service: its port, and which model it would ask.
 import { createServer } from 'node:net';
-import type { Config } from '../../config.ts';
+import { modelNotices, type Config } from '../../config.ts';
 import { loadClientSettings, reachableHost } from '../../config/client-settings.ts';
 import { CHECK_TIMEOUT_MS, reasonOf, type Check, type Finding } from './check.ts';
 
@@ -45,17 +45,18 @@ async function isHoldfast(url: string): Promise<boolean> {
   }
 }
 
-function modelFinding(config: Config): Finding {
+/** What answers, and what is to be known about the models of the configuration. `today` is a day as YYYY-MM-DD. */
+export function modelFinding(config: Config, today = new Date().toISOString().slice(0, 10)): Finding {
   const { anthropicApiKey, anthropicBaseUrl } = config.runtime;
-  if (anthropicApiKey === undefined) {
-    return {
-      status: 'warning',
-      reason: 'no key: the scripted model answers',
-      fix: 'set ANTHROPIC_API_KEY to talk to a real one',
-    };
-  }
-  return {
-    status: 'ok',
-    reason: `${config.agents.defaults.model} at ${anthropicBaseUrl ?? "the provider's own address"}`,
-  };
+  const notices = modelNotices(config, today);
+  const isScripted = anthropicApiKey === undefined;
+  const reason = isScripted
+    ? 'no key: the scripted model answers'
+    : `${config.agents.defaults.model} at ${anthropicBaseUrl ?? "the provider's own address"}`;
+  if (!isScripted && notices.length === 0) return { status: 'ok', reason };
+  const fixes = [
+    ...(isScripted ? ['set ANTHROPIC_API_KEY to talk to a real one'] : []),
+    ...(notices.length === 0 ? [] : ['change the models that are named, in the configuration file']),
+  ];
+  return { status: 'warning', reason: [reason, ...notices].join('; '), fix: fixes.join('; ') };
 }

@@ -5,6 +5,7 @@ import type { ModelRequest, ToolSpec } from '../model-request.ts';
 import { CHARS_PER_TOKEN } from '../token-estimate.ts';
 import { serialiseEntries } from './serialise-entries.ts';
 import { SUMMARY_HEADINGS } from './summary-text.ts';
+import { thinkingRequest } from '../thinking-request.ts';
 
 /** Begins the text of every compaction request. */
 export const COMPACTION_REQUEST = '[Compaction request]';
@@ -43,7 +44,7 @@ export function summaryRequest(wish: SummaryWish): ModelRequest {
   return {
     ...(wish.provider === undefined ? {} : { provider: wish.provider }),
     model: wish.model,
-    maxTokens: answerTokensMax(wish.contextTokens),
+    ...thinkingRequest({ ...wish, level: 'off', answerTokensMax: answerTokensMax(wish.contextTokens) }),
     system: [{ type: 'text', text: instructionsOf(wish.mayFlush) }],
     tools: wish.mayFlush ? [MEMORY_TOOL_SPEC] : [],
     messages: [{ role: 'user', content: [{ type: 'text', text: inputOf(wish) }] }],

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { performance } from 'node:perf_hooks';
+import { KNOWN_MODELS } from '../../core/models.ts';
 import { PromptCache } from './cache-figures.ts';
 import { composeAnswer } from './compose-answer.ts';
 import { errorBody, invalidRequest, ProviderError } from './provider-error.ts';
@@ -42,7 +43,7 @@ export interface ScriptedModel {
 
 /** The largest body the API takes. */
 const BODY_BYTES_MAX = 32 * 1024 * 1024;
-const MODELS = ['claude-sonnet-4-5', 'claude-opus-4-1', 'claude-haiku-4-5', 'scripted-1'];
+const MODELS = [...Object.keys(KNOWN_MODELS), 'scripted-1'];
 
 /** The state of one server. */
 interface Server {

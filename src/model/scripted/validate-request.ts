@@ -1,6 +1,7 @@
 // Checks a request as the Messages API does, with its words, so that what passes here passes there: fields, roles, blocks,
 // the pairing of tool calls and results, cache breakpoints. One walk over the body; the first fault is thrown.
 import { checkBlock } from './validate-block.ts';
+import { checkThinking } from './validate-thinking.ts';
 import { invalidRequest } from './provider-error.ts';
 import type { MessagesRequest, WireBlock } from './wire.ts';
 import { blocksOf, isRecord } from './wire.ts';
@@ -29,7 +30,6 @@ const REQUEST_FIELDS: ReadonlySet<string> = new Set([
 ]);
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 const CACHE_BREAKPOINTS_MAX = 4;
-const THINKING_BUDGET_MIN = 1024;
 
 /** Returns the body as a request; throws `ProviderError` 400 with the API's message at the first thing the API would refuse. */
 export function validateRequest(body: unknown): MessagesRequest {
@@ -66,23 +66,6 @@ function checkFields(body: unknown): Record<string, unknown> {
   if (stream !== undefined && typeof stream !== 'boolean')
     throw invalidRequest('stream: Input should be a valid boolean');
   return body;
-}
-
-function checkThinking(request: Record<string, unknown>): void {
-  const { thinking } = request;
-  if (thinking === undefined) return;
-  if (!isRecord(thinking)) throw invalidRequest('thinking: Input should be an object');
-  if (thinking['type'] !== 'enabled') return;
-  const budget = thinking['budget_tokens'];
-  if (!Number.isInteger(budget)) throw invalidRequest('thinking.enabled.budget_tokens: Field required');
-  if (Number(budget) < THINKING_BUDGET_MIN) {
-    throw invalidRequest(
-      `thinking.enabled.budget_tokens: Input should be greater than or equal to ${THINKING_BUDGET_MIN}`,
-    );
-  }
-  if (Number(budget) >= Number(request['max_tokens'])) {
-    throw invalidRequest('`max_tokens` must be greater than `thinking.budget_tokens`.');
-  }
 }
 
 function checkTools(tools: unknown): number {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { acceptsImages } from '../../../src/core/images/accepts-images.ts';
 
 test.each([
-  ['anthropic/claude-sonnet-4-5', true],
+  ['anthropic/claude-sonnet-5-5', true],
   ['anthropic/claude-2.1', false],
   ['anthropic/claude-2', false],
   ['anthropic/old-model-text', false],

@@ -42,7 +42,7 @@ const plain: SystemPromptInput = {
   workspaceDir: '/w',
   files: shown(...NAMES),
   timezone: 'Europe/Berlin',
-  model: 'anthropic/claude-sonnet-4-5',
+  model: 'anthropic/claude-sonnet-5-5',
   thinking: 'off',
   runtime: { host: 'box', os: 'Linux 6.14.0', arch: 'x64', node: 'v24.21.0', shell: 'bash' },
 };
@@ -446,7 +446,7 @@ describe('workspace files', () => {
 test('the runtime line holds what is known', () => {
   const input = { ...plain, channel: 'telegram', defaultModel: 'anthropic/b' };
   expect(buildSystemPrompt(input).dynamic).toMatch(
-    /## Runtime\nRuntime: agent=main \| host=box \| os=Linux 6\.14\.0 \(x64\) \| node=v24\.21\.0 \| model=anthropic\/claude-sonnet-4-5 \| default_model=anthropic\/b \| shell=bash \| channel=telegram \| capabilities=none \| thinking=off\nReasoning: off \(hidden unless on\/stream\)\./,
+    /## Runtime\nRuntime: agent=main \| host=box \| os=Linux 6\.14\.0 \(x64\) \| node=v24\.21\.0 \| model=anthropic\/claude-sonnet-5-5 \| default_model=anthropic\/b \| shell=bash \| channel=telegram \| capabilities=none \| thinking=off\nReasoning: off \(hidden unless on\/stream\)\./,
   );
   expect(buildSystemPrompt({ ...plain, runtime: { arch: 'arm64' } }).dynamic).toContain(
     'Runtime: agent=main | arch=arm64 | model=',

@@ -167,6 +167,26 @@ describe('a request is refused', () => {
       '`max_tokens` must be greater than `thinking.budget_tokens`.',
     ],
     [
+      'with a budget for a model that thinks adaptively',
+      body([user('a')], { model: 'claude-sonnet-5-5', thinking: { type: 'enabled', budget_tokens: 1024 } }),
+      '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.',
+    ],
+    [
+      'with adaptive thinking for a model that takes a budget',
+      body([user('a')], { model: 'claude-haiku-4-5', thinking: { type: 'adaptive' } }),
+      'adaptive thinking is not supported on this model',
+    ],
+    [
+      'with thinking turned off where it cannot be',
+      body([user('a')], { model: 'claude-opus-5-5', thinking: { type: 'disabled' } }),
+      '"thinking.type.disabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.',
+    ],
+    [
+      'with an effort that is none',
+      body([user('a')], { output_config: { effort: 'huge' } }),
+      "output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'",
+    ],
+    [
       'with a call without its result',
       body([user('a'), assistant(call('1'), call('2')), user(result('2'))]),
       missing('1'),

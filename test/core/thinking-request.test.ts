@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest';
+import { KNOWN_MODELS } from '../../src/core/models.ts';
+import { THINKING_LEVELS } from '../../src/core/prompt/thinking-directive.ts';
+import { thinkingRequest } from '../../src/core/thinking-request.ts';
+
+describe('a thinking level', () => {
+  test.each([
+    ['off', { thinking: { type: 'between_tools' }, maxTokens: 16_384 }],
+    ['minimal', { thinking: { type: 'adaptive' }, effort: 'low', maxTokens: 24_576 }],
+    ['low', { thinking: { type: 'adaptive' }, effort: 'low', maxTokens: 24_576 }],
+    ['medium', { thinking: { type: 'adaptive' }, effort: 'medium', maxTokens: 32_768 }],
+    ['high', { thinking: { type: 'adaptive' }, effort: 'high', maxTokens: 49_152 }],
+    ['xhigh', { thinking: { type: 'adaptive' }, effort: 'xhigh', maxTokens: 65_536 }],
+    ['adaptive', { thinking: { type: 'adaptive' }, maxTokens: 49_152 }],
+  ] as const)('%s is an effort for claude-sonnet-5-5', (level, request) => {
+    expect(thinkingRequest({ level, model: 'claude-sonnet-5-5' })).toEqual(request);
+  });
+
+  test.each([
+    ['claude-opus-5-5', { thinking: { type: 'adaptive' }, effort: 'low', maxTokens: 24_576 }],
+    ['claude-opus-5', { thinking: { type: 'disabled' }, maxTokens: 16_384 }],
+    ['claude-opus-4-8', { maxTokens: 16_384 }],
+    ['claude-haiku-4-5', { maxTokens: 16_384 }],
+    ['claude-nova-7', { maxTokens: 16_384 }],
+    ['scripted-1', { maxTokens: 16_384 }],
+  ] as const)('off asks %s for as little thinking as it can do', (model, request) => {
+    expect(thinkingRequest({ level: 'off', model })).toEqual(request);
+  });
+
+  test.each([
+    [{ model: 'claude-haiku-4-5' }, { thinking: { type: 'enabled', budget_tokens: 16_384 }, maxTokens: 32_768 }],
+    [{ model: 'claude-opus-4-1' }, { thinking: { type: 'enabled', budget_tokens: 16_384 }, maxTokens: 32_768 }],
+    [{ model: 'claude-3-7-sonnet-20250219' }, { thinking: { type: 'enabled', budget_tokens: 16_384 } }],
+    [{ model: 'claude-nova-7' }, { thinking: { type: 'adaptive' }, effort: 'high' }],
+    [{ provider: 'local', model: 'claude-sonnet-5-5' }, { thinking: { type: 'enabled', budget_tokens: 16_384 } }],
+  ] as const)('high for %j takes the form of that model', (named, request) => {
+    expect(thinkingRequest({ level: 'high', ...named })).toMatchObject(request);
+  });
+
+  test('xhigh becomes high for a model that has no xhigh', () => {
+    expect(thinkingRequest({ level: 'xhigh', model: 'claude-opus-4-6' })).toMatchObject({ effort: 'high' });
+  });
+
+  test('never asks a known model for more tokens than it gives, nor for a budget that fills them', () => {
+    for (const [model, { outputTokensMax }] of Object.entries(KNOWN_MODELS)) {
+      for (const level of THINKING_LEVELS) {
+        const { maxTokens, thinking } = thinkingRequest({ level, model });
+        expect(maxTokens, `${model} ${level}`).toBeLessThanOrEqual(outputTokensMax);
+        if (thinking?.type === 'enabled') expect(thinking.budget_tokens).toBeLessThan(maxTokens);
+      }
+    }
+  });
+});

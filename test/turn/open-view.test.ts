@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest';
+import { limitsOf } from '../../src/turn/open-view.ts';
+
+test('a turn keeps the limits and the form of thinking that it was opened with, also one that was opened with a budget alone', () => {
+  const adaptive = { maxTokens: 10, thinking: { type: 'adaptive' }, effort: 'low' } as const;
+  expect(limitsOf(adaptive)).toEqual(adaptive);
+  expect(limitsOf({ maxTokens: 20, thinkingBudgetTokens: 5 })).toEqual({
+    maxTokens: 20,
+    thinking: { type: 'enabled', budget_tokens: 5 },
+  });
+  expect(limitsOf({})).toBeUndefined();
+});
