@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { mkdir } from 'node:fs/promises';
 import { QUEUE_NAMES, type Doorbell, type QueueName } from '../jobs/index.ts';
 import type { Channel } from '../src/channels/channel.ts';
+import { isLoopbackHost } from '../src/network/public-address.ts';
 import { createWebhookChannel } from '../src/channels/webhook/webhook-channel.ts';
 import type { Clock } from '../src/clock.ts';
 import { agentOf, ensureWebhookSecret, isAgent, type Config } from '../src/config.ts';
@@ -82,6 +83,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
         secret: await ensureWebhookSecret(config),
         timeoutMs: config.channels.webhook.timeoutMs,
         clock,
+        trustedUrl: config.channels.webhook.url,
+        allowPrivate: config.channels.webhook.allowPrivate,
+        mayReachLoopback: isLoopbackHost(config.runtime.host),
       }),
     ],
   ]);

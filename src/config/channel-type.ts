@@ -6,6 +6,8 @@ export interface WebhookSettings {
   url?: string;
   /** Standard Webhooks secret (`whsec_...`); absent: generated once in the data directory. */
   secret?: string;
+  /** Hosts (`hooks.lan`, `10.0.0.7:8080`) that messages and crons may name although their addresses are not public. */
+  allowPrivate: string[];
   timeoutMs: number;
   maxAttempts: number;
   /** A reply older than this is not sent any more. */

@@ -71,7 +71,7 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
     reasoning: { enabled: false },
     memory: { citations: 'auto' },
     heartbeat: { enabled: true },
-    channels: { webhook: { timeoutMs: 10_000, maxAttempts: 10, expiresAfter: DAY }, platforms: {} },
+    channels: { webhook: { allowPrivate: [], timeoutMs: 10_000, maxAttempts: 10, expiresAfter: DAY }, platforms: {} },
     plugins: { modules: [], entries: {} },
     images: { roots: [], textOnlyModels: ['anthropic/claude-2*', 'anthropic/claude-instant*'] },
     api: { keys: [] },

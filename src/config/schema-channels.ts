@@ -1,6 +1,6 @@
 // The shape of `channels`: where replies go (`webhook`), and the chat platforms that messages come from, each under its own name.
 import { z } from 'zod';
-import { count, httpUrl, LIST_MAX, storedMs, timerMs, word } from './schema-scalars.ts';
+import { count, host, httpUrl, LIST_MAX, storedMs, timerMs, word } from './schema-scalars.ts';
 
 const PLATFORMS_MAX = 100;
 
@@ -11,6 +11,7 @@ const webhook = z.strictObject({
     .max(512)
     .regex(/^whsec_[A-Za-z0-9+/]{16,}={0,2}$/, '"whsec_" and at least 12 bytes in base64')
     .optional(),
+  allowPrivate: z.array(host).max(LIST_MAX).optional(),
   timeoutMs: timerMs(1).optional(),
   maxAttempts: count(1, 1000).optional(),
   expiresAfter: storedMs(1000).optional(),

@@ -12,7 +12,7 @@ import {
   timetableOf,
 } from '../schedule/timetable.ts';
 import { THINKING_LEVELS } from './choices.ts';
-import { count, duration, httpUrl, timeZone, word } from './schema-scalars.ts';
+import { count, deliveryUrl, duration, timeZone, word } from './schema-scalars.ts';
 
 const NAME_CHARS_MAX = 200;
 const EVENT_CHARS_MAX = 10_000;
@@ -85,7 +85,7 @@ const payload = z.discriminatedUnion('kind', [
 const delivery = z.union([
   z.strictObject({ mode: z.literal('none') }),
   z.strictObject({ mode: z.literal('last') }),
-  z.strictObject({ mode: z.literal('webhook').default('webhook'), url: httpUrl.exactOptional() }),
+  z.strictObject({ mode: z.literal('webhook').default('webhook'), url: deliveryUrl.exactOptional() }),
 ]) satisfies z.ZodType<CronDelivery>;
 
 /** The fields of a cron; each but `schedule` and `payload` may be left out. */

@@ -45,6 +45,15 @@ export const path = z
 /** A host with or without a port, as `URL` writes it. */
 export const host = z.string().max(300).refine(isHost, 'a host such as "wiki.lan", "10.0.0.7:8080" or "[fd00::1]"');
 export const httpUrl = z.string().max(4096).refine(isHttpUrl, 'a URL that begins with http:// or https://');
+/** Where a reply may be sent on behalf of a client. The text of a refusal must not repeat the URL: it may contain a password. */
+export const deliveryUrl = z
+  .string()
+  .max(2000)
+  .refine(isHttpUrl, 'expected an http or https URL')
+  .refine(
+    (value) => !hasCredentials(value),
+    'expected a URL without user and password; only `channels.webhook.url` in the configuration may contain them',
+  );
 /** A header value: visible ASCII, so that it can be sent at all. */
 export const headerValue = z
   .string()
@@ -62,6 +71,12 @@ export const toolPolicy = { allow: names.optional(), deny: names.optional() };
 
 function isHttpUrl(value: string): boolean {
   return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+}
+
+function hasCredentials(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { username, password } = new URL(value);
+  return username !== '' || password !== '';
 }
 
 function isHost(value: string): boolean {

@@ -1,13 +1,10 @@
-// The request of `web_fetch`: one GET that reaches the public internet only (G30). The address is judged where the connection is made,
-// on what the name resolves to for that very connection, so nothing can be swapped in between; a redirect is a new request that is
-// judged like the first. Size, redirects and time are bounded (G28); compressed bodies by what they unpack to.
-import { lookup as resolve, type LookupAddress } from 'node:dns';
-import { request as requestHttp, type IncomingMessage } from 'node:http';
-import { request as requestHttps } from 'node:https';
-import { isIP, type LookupFunction } from 'node:net';
+// The request of `web_fetch`: one GET that reaches the public internet only (G30), see network/guarded-request.ts; a redirect is a new
+// request that is judged like the first. Size, redirects and time are bounded (G28); compressed bodies by what they unpack to.
+import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { isPublicAddress } from './public-address.ts';
+import { AddressRefusedError, isHostListed, sendGuarded } from '../network/guarded-request.ts';
+import { isPublicAddress } from '../network/public-address.ts';
 
 export interface WebRequest {
   url: string;
@@ -78,50 +75,16 @@ function checkedUrl(text: string): URL {
   return url;
 }
 
-function open(url: URL, { allowPrivate, signal }: WebRequest): Promise<IncomingMessage> {
-  const mayBePrivate = isAllowed(url, allowPrivate);
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  // The lookup below is not asked about an address.
-  if (isIP(host) !== 0 && !mayBePrivate && !isPublicAddress(host)) return Promise.reject(notPublic(url));
-  const { promise, resolve: answer, reject } = Promise.withResolvers<IncomingMessage>();
-  const send = url.protocol === 'https:' ? requestHttps : requestHttp;
-  // A connection of its own: one that is kept open would have been judged for another request.
-  const sent = send(url, { agent: false, headers: HEADERS, lookup: lookupFor(url, mayBePrivate), signal });
-  sent.on('response', answer);
-  sent.on('error', (error) => {
-    if (signal.aborted) reject(signal.reason);
-    else
-      reject(
-        error instanceof WebFetchError
-          ? error
-          : new WebFetchError(`${url.host} cannot be reached: ${error.message}`, error),
-      );
-  });
-  sent.end();
-  return promise;
-}
-
-/** Resolves a name to its public addresses only; an error when it has none. */
-function lookupFor(url: URL, mayBePrivate: boolean): LookupFunction {
-  return (hostname, options, done) => {
-    resolve(hostname, { ...options, all: true }, (error, found) => {
-      if (error !== null) return done(error, '', 0);
-      const usable = mayBePrivate ? found : found.filter(({ address }) => isPublicAddress(address));
-      const [first] = usable;
-      if (first === undefined) return done(notPublic(url), '', 0);
-      if (options.all === true) (done as unknown as (error: null, addresses: LookupAddress[]) => void)(null, usable);
-      else done(null, first.address, first.family);
-    });
-  };
-}
-
-function isAllowed({ hostname, port, protocol }: URL, allowPrivate: readonly string[]): boolean {
-  const portInUse = port === '' ? (protocol === 'https:' ? '443' : '80') : port;
-  return allowPrivate.some((host) => host === hostname || host === `${hostname}:${portInUse}`);
-}
-
-function notPublic(url: URL): WebFetchError {
-  return new WebFetchError(`${url.host} is not on the public internet, and only that is fetched`);
+async function open(url: URL, { allowPrivate, signal }: WebRequest): Promise<IncomingMessage> {
+  const isAllowed = isHostListed(url, allowPrivate);
+  const mayReach = isAllowed ? () => true : isPublicAddress;
+  try {
+    return await sendGuarded({ url, method: 'GET', headers: HEADERS, mayReach, signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof AddressRefusedError) throw new WebFetchError(`${error.message}, and only that is fetched`);
+    throw new WebFetchError(`${url.host} cannot be reached: ${(error as Error).message}`, error);
+  }
 }
 
 async function read(url: URL, response: IncomingMessage, { bytesMax, signal }: WebRequest): Promise<WebAnswer> {

@@ -70,6 +70,7 @@ describe('a cron', () => {
     [{ payload: { kind: 'agentTurn', message: ' ' } }, 'payload.message'],
     [{ agentId: 'nobody' }, 'agentId'],
     [{ delivery: { mode: 'webhook', url: 'ftp://x' } }, 'delivery.url'],
+    [{ delivery: { mode: 'webhook', url: 'https://u:p@example.org/x' } }, 'delivery.url'],
     [{ misfire: 'maybe' }, 'misfire'],
     [{ surprise: true }, 'surprise'],
     [{ target: 'isolated', payload: { kind: 'systemEvent', text: 'x' }, wake: 'next-heartbeat' }, 'wake'],
@@ -83,12 +84,12 @@ describe('a cron', () => {
     const { rig } = holder;
     const cron = await make(daily);
     const patch = (payload: object) => rig.ask('PATCH', `/v1/crons/${cron.id}`, { payload });
-    const renamed = await patch({ name: 'other', misfire: 'skip', delivery: { url: 'https://u:p@example.org/x' } });
+    const renamed = await patch({ name: 'other', misfire: 'skip', delivery: { url: 'https://example.org/x' } });
     expect(renamed).toMatchObject({
       status: 200,
       body: { name: 'other', misfire: 'skip', nextSlotAt: cron.nextSlotAt },
     });
-    expect(renamed.body.delivery).toEqual({ mode: 'webhook', url: 'https://[redacted]@example.org/x' });
+    expect(renamed.body.delivery).toEqual({ mode: 'webhook', url: 'https://example.org/x' });
     expect((await patch({ enabled: false })).body).toMatchObject({ enabled: false, nextSlotAt: null });
     expect((await patch({ enabled: true })).body).toMatchObject({ enabled: true, nextSlotAt: cron.nextSlotAt });
     const moved = await patch({ schedule: { kind: 'at', at: '2035-01-01T10:00:00+02:00' } });

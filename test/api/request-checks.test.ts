@@ -104,6 +104,7 @@ describe('a body', () => {
     [{ text: 'a', history: [{ body: 'x', by: 'y' }] }, 'history[0].by'],
     [{ text: 'a', mode: 'shout' }, 'mode'],
     [{ text: 'a', deliver: { url: 'ftp://example.org' } }, 'deliver.url'],
+    [{ text: 'a', deliver: { url: 'https://user:pass@example.org' } }, 'deliver.url'],
     [{ text: 'a', timestamp: 'yesterday' }, 'timestamp'],
     [{ text: 'a', channel: null }, 'channel'],
     [{ text: '' }, 'text'],

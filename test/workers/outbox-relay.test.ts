@@ -1,8 +1,8 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createWebhookChannel } from '../../src/channels/webhook/webhook-channel.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createWebhookChannel, type WebhookOptions } from '../../src/channels/webhook/webhook-channel.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createLogger } from '../../src/logger.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -14,6 +14,16 @@ import { relayDeliveries, type OutboxRelay } from '../../workers/outbox-relay.ts
 import { createStoreRig, goodEnd, type StoreRig } from '../store/store-rig.ts';
 
 const SECRET = `whsec_${Buffer.from('a secret for these tests only').toString('base64')}`;
+
+/** A service that listens on loopback only and has no webhook of its own. */
+const onLoopback: WebhookOptions = {
+  secret: SECRET,
+  timeoutMs: 2_000,
+  clock: systemClock,
+  trustedUrl: undefined,
+  allowPrivate: [],
+  mayReachLoopback: true,
+};
 
 interface Received {
   headers: IncomingHttpHeaders;
@@ -46,7 +56,7 @@ beforeAll(async () => {
     database: rig.database,
     config: loadConfig({ env: {}, cwd: '/' }),
     owner: 'relay',
-    channels: new Map([['webhook', createWebhookChannel({ secret: SECRET, timeoutMs: 2_000, clock: systemClock })]]),
+    channels: new Map([['webhook', createWebhookChannel(onLoopback)]]),
     wake: createWake(),
     random: () => 0,
     logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
@@ -61,12 +71,19 @@ afterAll(async () => {
   await rig.drop();
 });
 
+function ownUrl(host = '127.0.0.1'): string {
+  return `http://${host}:${(receiver.address() as AddressInfo).port}/hook`;
+}
+
 /** Ends a turn that leaves replies behind, and returns the session. */
-async function sessionWithReplies(texts: string[], more: { expiresMs?: number } = {}): Promise<SessionId> {
+async function sessionWithReplies(
+  texts: string[],
+  more: { expiresMs?: number; url?: string } = {},
+): Promise<SessionId> {
   const sessionId = await rig.session();
   await rig.accept(rig.input(sessionId));
   const { write } = await rig.opened(sessionId);
-  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+  const url = more.url ?? ownUrl();
   await rig.finishTurn(
     goodEnd(write, {
       deliveries: texts.map((text) => ({
@@ -131,7 +148,81 @@ test('what will never succeed is a dead letter, and the next reply leaves', asyn
   await relayDeliveries(relay, sessionId, never);
   expect(await statusesOf(sessionId)).toEqual(['failed', 'sent']);
   const letters = await rig.rows('select code, reason from holdfast.dead_letters where session_id = $1', [sessionId]);
-  expect(letters).toEqual([{ code: 'delivery_failed', reason: 'HTTP 404: no' }]);
+  expect(letters).toEqual([{ code: 'delivery_failed', reason: 'HTTP 404' }]);
+});
+
+describe('a URL that a message names', () => {
+  const relayWith = (change: Partial<WebhookOptions>): OutboxRelay => ({
+    ...relay,
+    channels: new Map([['webhook', createWebhookChannel({ ...onLoopback, ...change })]]),
+  });
+
+  async function deliveryOf(sessionId: SessionId) {
+    const [row] = await rig.rows('select status, attempts, last_error from holdfast.deliveries where session_id = $1', [
+      sessionId,
+    ]);
+    return row;
+  }
+
+  test.each([
+    ['a private address', 'http://10.0.0.7/hook'],
+    ['the metadata service of a cloud', 'http://169.254.169.254/latest/meta-data/'],
+    ['a private address written as IPv6', 'http://[::ffff:10.0.0.7]/hook'],
+    ['every address of this machine', 'http://0.0.0.0:8080/hook'],
+  ])('is not sent to %s, and the delivery says why (G30)', async (_, url) => {
+    const sessionId = await sessionWithReplies(['secret'], { url });
+    await relayDeliveries(relay, sessionId, never);
+    expect(await deliveryOf(sessionId)).toMatchObject({
+      status: 'failed',
+      attempts: 1,
+      last_error: expect.stringMatching(/is not on the public internet.*channels\.webhook\.allowPrivate/),
+    });
+  });
+
+  test.each(['127.0.0.1', 'localhost'])('is not sent to %s when the service listens on more (G30)', async (host) => {
+    const sessionId = await sessionWithReplies(['secret'], { url: ownUrl(host) });
+    await relayDeliveries(relayWith({ mayReachLoopback: false }), sessionId, never);
+    expect(received).toEqual([]);
+    expect(await deliveryOf(sessionId)).toMatchObject({ status: 'failed', attempts: 1 });
+  });
+
+  test('is sent to a private host that `allowPrivate` names', async () => {
+    const sessionId = await sessionWithReplies(['allowed']);
+    const { host } = new URL(ownUrl());
+    await relayDeliveries(relayWith({ mayReachLoopback: false, allowPrivate: [host] }), sessionId, never);
+    expect(await deliveryOf(sessionId)).toMatchObject({ status: 'sent' });
+  });
+
+  test('is sent to any address when it is the one of the configuration', async () => {
+    const sessionId = await sessionWithReplies(['configured']);
+    await relayDeliveries(relayWith({ mayReachLoopback: false, trustedUrl: ownUrl() }), sessionId, never);
+    expect(await deliveryOf(sessionId)).toMatchObject({ status: 'sent' });
+  });
+
+  test('is not followed to where its receiver redirects (G30)', async () => {
+    answers = [{ status: 302, headers: { location: '/elsewhere' } }];
+    const sessionId = await sessionWithReplies(['redirected']);
+    await relayDeliveries(relay, sessionId, never);
+    expect(received).toHaveLength(1);
+    expect(await deliveryOf(sessionId)).toMatchObject({ status: 'failed', last_error: 'HTTP 302' });
+  });
+
+  test('leaves no word of its answer in the database; the answer of the configured host is kept (G31)', async () => {
+    answers = [{ status: 404 }, { status: 404 }];
+    const named = await sessionWithReplies(['named']);
+    await relayDeliveries(relay, named, never);
+    expect(await deliveryOf(named)).toMatchObject({ last_error: 'HTTP 404' });
+    const configured = await sessionWithReplies(['configured']);
+    await relayDeliveries(relayWith({ trustedUrl: ownUrl() }), configured, never);
+    expect(await deliveryOf(configured)).toMatchObject({ last_error: 'HTTP 404: no' });
+  });
+
+  test('of the configuration may contain a user and a password, which are sent as a header (G31)', async () => {
+    const url = ownUrl().replace('http://', 'http://user:pa%20ss@');
+    const sessionId = await sessionWithReplies(['guarded'], { url });
+    await relayDeliveries(relayWith({ mayReachLoopback: false, trustedUrl: url }), sessionId, never);
+    expect(received[0]?.headers.authorization).toBe(`Basic ${Buffer.from('user:pa ss').toString('base64')}`);
+  });
 });
 
 test('two relays never send the same reply at the same time', async () => {

@@ -2,6 +2,7 @@
 // epoch milliseconds and are milliseconds inside.
 import { z } from 'zod';
 import { QUEUE_MODES, THINKING_LEVELS } from '../../config/choices.ts';
+import { deliveryUrl } from '../../config/schema-scalars.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
 
 /** Names, ids and labels; texts are bounded by the body alone. */
@@ -73,9 +74,7 @@ export const inboundMessage = z
     mode: z.enum(QUEUE_MODES).exactOptional(),
     model: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
     thinking: z.enum(THINKING_LEVELS).exactOptional(),
-    deliver: z
-      .strictObject({ url: z.url({ protocol: /^https?$/, error: 'expected an http or https URL' }).max(URL_CHARS_MAX) })
-      .exactOptional(),
+    deliver: z.strictObject({ url: deliveryUrl }).exactOptional(),
   })
   .refine((message) => message.text !== '' || (message.media?.length ?? 0) > 0, {
     path: ['text'],

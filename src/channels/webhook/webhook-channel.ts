@@ -1,7 +1,11 @@
 // Replies as webhooks, signed as Standard Webhooks asks: `webhook-id` is the delivery's id, the same at every attempt, so a
-// receiver that has seen it answers 2xx and does nothing.
+// receiver that has seen it answers 2xx and does nothing. A message or a cron may name the URL, so only the operator's own is trusted:
+// every other reaches public addresses, and what its host answers is not kept.
+import type { IncomingMessage } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 import type { Clock } from '../../clock.ts';
+import { AddressRefusedError, isHostListed, sendGuarded } from '../../network/guarded-request.ts';
+import { isLoopbackAddress, isPublicAddress } from '../../network/public-address.ts';
 import type { ClaimedDelivery } from '../../store/outbox.ts';
 import type { Channel, DeliveryResult } from '../channel.ts';
 
@@ -10,6 +14,12 @@ export interface WebhookOptions {
   secret: string;
   timeoutMs: number;
   clock: Clock;
+  /** The operator's own URL: it may be any address, and the beginning of a refusal is kept. */
+  trustedUrl: string | undefined;
+  /** Further hosts that may have addresses that are not public: `hooks.lan`, or of one port only `hooks.lan:8080`. */
+  allowPrivate: readonly string[];
+  /** True: addresses of this machine are allowed, because no other machine can ask the service for a delivery. */
+  mayReachLoopback: boolean;
 }
 
 /** The most of a refusal that is kept for the operator, in characters. */
@@ -35,9 +45,11 @@ async function send(
 ): Promise<DeliveryResult> {
   const body = JSON.stringify({ ...(delivery.payload as object), deliveryId: delivery.id });
   const now = options.clock.now();
+  const { url } = delivery.target as { url: string };
   try {
-    const { address, authorization } = receiverOf((delivery.target as { url: string }).url);
-    const response = await fetch(address, {
+    const { address, authorization } = receiverOf(url);
+    const response = await sendGuarded({
+      url: address,
       method: 'POST',
       headers: {
         ...authorization,
@@ -48,16 +60,35 @@ async function send(
         'webhook-signature': signer.sign(delivery.id, now, body),
       },
       body,
-      redirect: 'manual',
+      mayReach: reachOf(url, address, options),
       signal: AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]),
     });
-    return await resultOf(response, now);
+    try {
+      return await resultOf(response, { now, isTrusted: isTrusted(address, options) });
+    } finally {
+      response.destroy();
+    }
   } catch (error) {
+    if (error instanceof AddressRefusedError) return { kind: 'refused', status: null, error: refusalOf(error) };
     return { kind: 'later', status: null, error: messageOf(error), retryAfterMs: null };
   }
 }
 
-/** User and password of a URL go into a header, as browsers do it: `fetch` refuses them in the URL, and names them in its error (G31). */
+/** Which addresses a delivery may be sent to. */
+function reachOf(url: string, address: URL, options: WebhookOptions): (address: string) => boolean {
+  if (url === options.trustedUrl || isHostListed(address, options.allowPrivate)) return () => true;
+  return (candidate) => isPublicAddress(candidate) || (options.mayReachLoopback && isLoopbackAddress(candidate));
+}
+
+function isTrusted({ host }: URL, { trustedUrl }: WebhookOptions): boolean {
+  return trustedUrl !== undefined && new URL(trustedUrl).host === host;
+}
+
+function refusalOf({ message }: AddressRefusedError): string {
+  return `Not sent: ${message}. Name a public URL, or add the host to \`channels.webhook.allowPrivate\`.`;
+}
+
+/** User and password of a URL go into a header, as browsers do it, so that no error names them (G31). */
 function receiverOf(url: string): { address: URL; authorization: Record<string, string> } {
   const address = new URL(url);
   const { username, password } = address;
@@ -68,36 +99,33 @@ function receiverOf(url: string): { address: URL; authorization: Record<string, 
   return { address, authorization: { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` } };
 }
 
-async function resultOf(response: Response, now: Date): Promise<DeliveryResult> {
-  if (response.ok) {
-    await response.body?.cancel();
-    return { kind: 'sent', status: response.status };
+async function resultOf(
+  response: IncomingMessage,
+  { now, isTrusted }: { now: Date; isTrusted: boolean },
+): Promise<DeliveryResult> {
+  const status = response.statusCode ?? 0;
+  if (status >= 200 && status < 300) return { kind: 'sent', status };
+  const error = isTrusted ? `HTTP ${status}: ${await beginningOf(response)}` : `HTTP ${status}`;
+  if (status >= 500 || PASSING_STATUSES.has(status)) {
+    return { kind: 'later', status, error, retryAfterMs: retryAfterMs(response, now) };
   }
-  const error = `HTTP ${response.status}: ${await beginningOf(response)}`;
-  if (response.status >= 500 || PASSING_STATUSES.has(response.status)) {
-    return { kind: 'later', status: response.status, error, retryAfterMs: retryAfterMs(response, now) };
-  }
-  return { kind: 'refused', status: response.status, error };
+  return { kind: 'refused', status, error };
 }
 
 /** The beginning of a body, whatever its size. */
-async function beginningOf(response: Response): Promise<string> {
-  const reader = response.body?.getReader();
-  if (reader === undefined) return '';
-  const decoder = new TextDecoder();
+async function beginningOf(response: IncomingMessage): Promise<string> {
   let text = '';
-  while (text.length < ERROR_CHARS_MAX) {
-    const { done, value } = await reader.read();
-    if (done) return text;
-    text += decoder.decode(value, { stream: true });
+  response.setEncoding('utf8');
+  for await (const chunk of response as AsyncIterable<string>) {
+    text += chunk;
+    if (text.length >= ERROR_CHARS_MAX) break;
   }
-  await reader.cancel();
   return text.slice(0, ERROR_CHARS_MAX);
 }
 
-function retryAfterMs(response: Response, now: Date): number | null {
-  const header = response.headers.get('retry-after');
-  if (header === null) return null;
+function retryAfterMs(response: IncomingMessage, now: Date): number | null {
+  const header = response.headers['retry-after'];
+  if (header === undefined) return null;
   const seconds = Number(header);
   if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
   const date = Date.parse(header);
@@ -106,6 +134,8 @@ function retryAfterMs(response: Response, now: Date): number | null {
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  // A host with several addresses: what each of them said.
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
   const { cause } = error;
   return cause instanceof Error ? `${error.message}: ${cause.message}` : error.message;
 }

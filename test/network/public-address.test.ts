@@ -1,6 +1,6 @@
 // Which addresses may be fetched from (G30).
 import { expect, test } from 'vitest';
-import { isPublicAddress } from '../../src/tools/public-address.ts';
+import { isPublicAddress } from '../../src/network/public-address.ts';
 
 test.each([
   '1.1.1.1',

@@ -50,3 +50,18 @@ export function isPublicAddress(address: string): boolean {
       return false;
   }
 }
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+/** True for an address of this machine itself, 127.0.0.0/8 or ::1, as `dns.lookup` gives it. False for what is no address. */
+export function isLoopbackAddress(address: string): boolean {
+  const family = isIP(address);
+  return family !== 0 && loopback.check(address, family === 4 ? 'ipv4' : 'ipv6');
+}
+
+/** True for a host that names this machine alone: a loopback address, with or without brackets, or `localhost`. */
+export function isLoopbackHost(host: string): boolean {
+  return host.toLowerCase() === 'localhost' || isLoopbackAddress(host.replace(/^\[|\]$/g, ''));
+}
