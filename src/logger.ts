@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { hostname } from 'node:os';
 import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
 import type { LogFormat, LogLevel } from './config/choices.ts';
+import { secretPatterns } from './config/redact-secrets.ts';
 
 export type Logger = PinoLogger;
 
@@ -20,7 +21,6 @@ export interface LoggerOptions {
 }
 
 const CENSOR = '[redacted]';
-const SECRET_VALUE_CHARS_MIN = 6;
 
 const SECRET_FIELDS = [
   'authorization',
@@ -72,12 +72,7 @@ function redactPaths(): string[] {
 
 /** Replaces known secret values and things shaped like keys in finished lines. */
 function withoutSecrets(destination: DestinationStream, secrets: readonly string[]): DestinationStream {
-  const values = [...new Set(secrets)].filter((secret) => secret.length >= SECRET_VALUE_CHARS_MIN);
-  // In a JSON line the value stands as JSON writes it.
-  const written = [
-    ...new Set(values.flatMap((secret) => [JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), secret])),
-  ];
-  const pattern = new RegExp([...written.map(escapePattern), ...KEY_SHAPES].join('|'), 'g');
+  const pattern = new RegExp([...secretPatterns(secrets), ...KEY_SHAPES].join('|'), 'g');
   return { write: (line: string) => destination.write(line.replace(pattern, CENSOR)) };
 }
 
@@ -89,10 +84,6 @@ const KEY_SHAPES = [
   String.raw`(?<=[Bb]earer )[\w.~+/=-]{8,}`,
   String.raw`(?<=(?:postgres|postgresql|redis|rediss|https?):\/\/[^\s:/@"]{0,200}:)[^\s/@"]{1,200}(?=@)`,
 ];
-
-function escapePattern(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
-}
 
 /** stderr, synchronously: a line written just before an exit is not lost. The pretty printer is loaded only when it is used. */
 function stderrOf(format: LogFormat): DestinationStream {

@@ -6,7 +6,8 @@ import type { Channel } from '../src/channels/channel.ts';
 import { isLoopbackHost } from '../src/network/public-address.ts';
 import { createWebhookChannel } from '../src/channels/webhook/webhook-channel.ts';
 import type { Clock } from '../src/clock.ts';
-import { agentOf, ensureWebhookSecret, isAgent, type Config } from '../src/config.ts';
+import { agentOf, ensureWebhookSecret, isAgent, secretsOf, type Config } from '../src/config.ts';
+import { createRedact } from '../src/config/redact-secrets.ts';
 import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
 import { createConfiguredModel } from '../src/model/configured-model.ts';
@@ -76,16 +77,18 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     plugins,
     isDraining: () => draining.signal.aborted,
   });
+  const webhookSecret = await ensureWebhookSecret(config);
   const channels = new Map<string, Channel>([
     [
       'webhook',
       createWebhookChannel({
-        secret: await ensureWebhookSecret(config),
+        secret: webhookSecret,
         timeoutMs: config.channels.webhook.timeoutMs,
         clock,
         trustedUrl: config.channels.webhook.url,
         allowPrivate: config.channels.webhook.allowPrivate,
         mayReachLoopback: isLoopbackHost(config.runtime.host),
+        redact: createRedact([...secretsOf(config), webhookSecret]),
       }),
     ],
   ]);

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { decodeHTMLStrict } from 'entities/decode';
 import { secretsOf, type Config } from '../config.ts';
+import { createRedact } from '../config/redact-secrets.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { createAnthropicTransport } from './anthropic.ts';
@@ -38,6 +39,7 @@ export function createConfiguredModel({
     ],
     argumentDecoders: anthropic.toolCallArgumentsEncoding === 'html-entities' ? { anthropic: decodeHTMLStrict } : {},
     observers: observersOf(config, clock, logger),
+    redact: createRedact([...secretsOf(config), endpoint.apiKey]),
     onObserverFault: (name, error) => logger.warn({ err: error, observer: name }, 'An observer of the model failed'),
   });
 }

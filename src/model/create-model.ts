@@ -1,6 +1,7 @@
 // The model: a transport, the reducer that makes an answer of what it brings, and those who watch. All transports and providers go
 // through here, so what holds for an answer holds for all of them.
 import { hash } from 'node:crypto';
+import type { Redact } from '../config/redact-secrets.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
 import type { AnswerRules } from '../core/stream/draft-answer.ts';
 import { createAnswerReducer, type AnswerReducer } from '../core/stream/reduce-answer.ts';
@@ -19,6 +20,8 @@ export interface ModelParts {
   observers?: readonly ModelObserver[];
   /** By provider, what decodes the texts in the arguments of calls; absent: they come as they are. */
   argumentDecoders?: Readonly<Record<string, (text: string) => string>>;
+  /** Takes secrets out of what is said about a failed call; absent: nothing is taken out. */
+  redact?: Redact;
   /** Told of an observer that failed. */
   onObserverFault?: (name: string, error: unknown) => void;
 }
@@ -26,6 +29,7 @@ export interface ModelParts {
 /** A model over these transports. */
 export function createModel(parts: ModelParts): Model {
   const { transports, observers = [], argumentDecoders = {}, onObserverFault = () => undefined } = parts;
+  const { redact = (text) => text } = parts;
   return {
     providers: [...new Set(transports.map(({ provider }) => provider))],
     async ask(request, options) {
@@ -44,7 +48,7 @@ export function createModel(parts: ModelParts): Model {
         watch.ended?.({ kind: 'answered', answer });
         return answer;
       } catch (error) {
-        const thrown: unknown = options.signal.aborted ? options.signal.reason : toModelError(error);
+        const thrown: unknown = options.signal.aborted ? options.signal.reason : toModelError(error, redact);
         watch.ended?.({ kind: 'failed', error: thrown });
         throw thrown;
       }
@@ -92,8 +96,26 @@ function rulesOf(request: ModelRequest, options: AskOptions): Omit<AnswerRules, 
   };
 }
 
-function toModelError(error: unknown): unknown {
-  if (!(error instanceof StreamFault)) return error;
-  const { type, errorCode, message } = error;
-  return new ModelError({ type, status: null, retryAfterMs: null, errorCode, message, cause: error });
+/** Every error of a call passes here, whoever made it: what a provider or a transport says may repeat the key it was asked with. */
+function toModelError(error: unknown, redact: Redact): unknown {
+  if (error instanceof StreamFault) {
+    const { type, errorCode, message } = error;
+    return redacted(
+      new ModelError({ type, status: null, retryAfterMs: null, errorCode, message, cause: error }),
+      redact,
+    );
+  }
+  return error instanceof ModelError ? redacted(error, redact) : error;
+}
+
+/** The same error, or a copy without secrets: what caused it would still hold them, so the copy has no cause. */
+function redacted(error: ModelError, redact: Redact): ModelError {
+  const { status, retryAfterMs } = error;
+  const type = redact(error.type);
+  const message = redact(error.message);
+  const errorCode = error.errorCode === null ? null : redact(error.errorCode);
+  const requestId = error.requestId === null ? null : redact(error.requestId);
+  const isClean =
+    type === error.type && message === error.message && errorCode === error.errorCode && requestId === error.requestId;
+  return isClean ? error : new ModelError({ type, status, retryAfterMs, message, errorCode, requestId });
 }

@@ -6,6 +6,7 @@ import { createWebhookChannel, type WebhookOptions } from '../../src/channels/we
 import { systemClock } from '../../src/clock.ts';
 import { createLogger } from '../../src/logger.ts';
 import { loadConfig } from '../../src/config.ts';
+import { createRedact } from '../../src/config/redact-secrets.ts';
 import type { DeliveryId, SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { claimDelivery, readDueDeliveries } from '../../src/store/outbox.ts';
@@ -15,6 +16,8 @@ import { createStoreRig, goodEnd, type StoreRig } from '../store/store-rig.ts';
 
 const SECRET = `whsec_${Buffer.from('a secret for these tests only').toString('base64')}`;
 
+/** A secret that a receiver repeats. */
+const KEY = 'key-of-the-model-that-stays-secret';
 /** A service that listens on loopback only and has no webhook of its own. */
 const onLoopback: WebhookOptions = {
   secret: SECRET,
@@ -23,6 +26,7 @@ const onLoopback: WebhookOptions = {
   trustedUrl: undefined,
   allowPrivate: [],
   mayReachLoopback: true,
+  redact: createRedact([KEY]),
 };
 
 interface Received {
@@ -34,7 +38,7 @@ let rig: StoreRig;
 let receiver: Server;
 let received: Received[];
 /** What the receiver answers, in turn; then 200. */
-let answers: { status: number; headers?: Record<string, string> }[];
+let answers: { status: number; headers?: Record<string, string>; body?: string }[];
 let relay: OutboxRelay;
 const never = new AbortController().signal;
 
@@ -45,8 +49,8 @@ beforeAll(async () => {
     request.on('data', (chunk: Buffer) => (body += chunk.toString()));
     request.on('end', () => {
       received.push({ headers: request.headers, body });
-      const { status, headers } = answers.shift() ?? { status: 200 };
-      response.writeHead(status, headers).end(status === 200 ? '' : 'no');
+      const { status, headers, body: said = 'no' } = answers.shift() ?? { status: 200 };
+      response.writeHead(status, headers).end(status === 200 ? '' : said);
     });
   });
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -223,6 +227,24 @@ describe('a URL that a message names', () => {
     await relayDeliveries(relayWith({ mayReachLoopback: false, trustedUrl: url }), sessionId, never);
     expect(received[0]?.headers.authorization).toBe(`Basic ${Buffer.from('user:pa ss').toString('base64')}`);
   });
+});
+
+test('a refusal that repeats a secret is stored without it, also where it is cut (G31)', async () => {
+  const sessionId = await sessionWithReplies(['echo']);
+  const basic = Buffer.from(`user:${KEY}`).toString('base64');
+  answers = [{ status: 400, body: `${KEY} ${encodeURIComponent(KEY)} ${basic} ${'x'.repeat(430)}${KEY}` }];
+  const channel = createWebhookChannel({ ...onLoopback, trustedUrl: ownUrl() });
+  await relayDeliveries({ ...relay, channels: new Map([['webhook', channel]]) }, sessionId, never);
+  const rows = await rig.rows(
+    `select last_error as text from holdfast.deliveries where session_id = $1
+     union all select reason from holdfast.dead_letters where session_id = $1
+     union all select data::text from holdfast.events where session_id = $1`,
+    [sessionId],
+  );
+  const stored = rows.map((row) => String(row.text)).join('\n');
+  expect(stored).toContain('HTTP 400: [redacted] [redacted] ');
+  expect(stored).not.toContain(KEY.slice(0, 8));
+  expect(stored).not.toContain(basic.slice(8, 20));
 });
 
 test('two relays never send the same reply at the same time', async () => {

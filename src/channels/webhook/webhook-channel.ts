@@ -4,6 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 import type { Clock } from '../../clock.ts';
+import type { Redact } from '../../config/redact-secrets.ts';
 import { AddressRefusedError, isHostListed, sendGuarded } from '../../network/guarded-request.ts';
 import { isLoopbackAddress, isPublicAddress } from '../../network/public-address.ts';
 import type { ClaimedDelivery } from '../../store/outbox.ts';
@@ -20,10 +21,14 @@ export interface WebhookOptions {
   allowPrivate: readonly string[];
   /** True: addresses of this machine are allowed, because no other machine can ask the service for a delivery. */
   mayReachLoopback: boolean;
+  /** Takes secrets out of what a receiver answers and of what is said about a failed attempt. */
+  redact: Redact;
 }
 
 /** The most of a refusal that is kept for the operator, in characters. */
 const ERROR_CHARS_MAX = 500;
+/** How much of a body is read for it at least, where there is as much: secrets are taken out before it is cut. */
+const BODY_CHARS_READ = 4_096;
 
 /** Statuses below 500 that ask to come back. */
 const PASSING_STATUSES = new Set([408, 409, 425, 429]);
@@ -64,13 +69,13 @@ async function send(
       signal: AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]),
     });
     try {
-      return await resultOf(response, { now, isTrusted: isTrusted(address, options) });
+      return await resultOf(response, { now, isTrusted: isTrusted(address, options), redact: options.redact });
     } finally {
       response.destroy();
     }
   } catch (error) {
     if (error instanceof AddressRefusedError) return { kind: 'refused', status: null, error: refusalOf(error) };
-    return { kind: 'later', status: null, error: messageOf(error), retryAfterMs: null };
+    return { kind: 'later', status: null, error: options.redact(messageOf(error)), retryAfterMs: null };
   }
 }
 
@@ -101,11 +106,13 @@ function receiverOf(url: string): { address: URL; authorization: Record<string, 
 
 async function resultOf(
   response: IncomingMessage,
-  { now, isTrusted }: { now: Date; isTrusted: boolean },
+  { now, isTrusted, redact }: { now: Date; isTrusted: boolean; redact: Redact },
 ): Promise<DeliveryResult> {
   const status = response.statusCode ?? 0;
   if (status >= 200 && status < 300) return { kind: 'sent', status };
-  const error = isTrusted ? `HTTP ${status}: ${await beginningOf(response)}` : `HTTP ${status}`;
+  // Cut last: a secret that a cut goes through is no longer recognised.
+  const said = isTrusted ? `: ${redact(await beginningOf(response)).slice(0, ERROR_CHARS_MAX)}` : '';
+  const error = `HTTP ${status}${said}`;
   if (status >= 500 || PASSING_STATUSES.has(status)) {
     return { kind: 'later', status, error, retryAfterMs: retryAfterMs(response, now) };
   }
@@ -118,9 +125,9 @@ async function beginningOf(response: IncomingMessage): Promise<string> {
   response.setEncoding('utf8');
   for await (const chunk of response as AsyncIterable<string>) {
     text += chunk;
-    if (text.length >= ERROR_CHARS_MAX) break;
+    if (text.length >= BODY_CHARS_READ) break;
   }
-  return text.slice(0, ERROR_CHARS_MAX);
+  return text;
 }
 
 function retryAfterMs(response: IncomingMessage, now: Date): number | null {

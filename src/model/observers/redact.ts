@@ -1,9 +1,9 @@
 // Takes out of a payload what must not be written down: known secrets, what looks like a key, the values of fields that are named like
 // secrets, and the data of images.
 import { createHash } from 'node:crypto';
+import { secretPatterns } from '../../config/redact-secrets.ts';
 
 const CENSOR = '[redacted]';
-const SECRET_CHARS_MIN = 6;
 const SECRET_FIELD =
   /^(authorization|cookie|set-cookie|proxy-authorization|x-api-key|.*(api_?key|password|passwd|secret|access_?token|private_?key))$/i;
 /** Keys that are recognised by their look: of models, webhooks, this API, code hosts and clouds, bearer headers, passwords in URLs. */
@@ -21,9 +21,7 @@ const KEY_SHAPES = [
 
 /** A function that copies a JSON value without its secrets. `secrets` are known values, removed wherever they stand. */
 export function createRedaction(secrets: readonly string[]): (value: unknown) => unknown {
-  const known = [...new Set(secrets)].filter((secret) => secret.length >= SECRET_CHARS_MIN);
-  const escaped = known.map((secret) => secret.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`));
-  const pattern = new RegExp([...escaped, ...KEY_SHAPES].join('|'), 'g');
+  const pattern = new RegExp([...secretPatterns(secrets), ...KEY_SHAPES].join('|'), 'g');
 
   const redact = (value: unknown): unknown => {
     if (typeof value === 'string') return value.replace(pattern, CENSOR);
