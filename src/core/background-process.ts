@@ -27,6 +27,8 @@ export interface ProcessFacts {
 export interface NewProcess {
   id: string;
   sessionKey: string;
+  /** The fencing number of the claim under which it is started. */
+  epoch: number;
   turnId: string;
   causeKey: string;
   command: string;
@@ -41,6 +43,8 @@ export interface NewProcess {
 /** What leads the process group of a command, see `process-identity.ts`. */
 export interface ProcessStart {
   id: string;
+  /** As in `NewProcess`. */
+  epoch: number;
   pid: number;
   startedTicks: number | null;
 }

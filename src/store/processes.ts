@@ -20,32 +20,37 @@ const END_RETRY_MS = 60_000;
 const LOST_PER_LOOK_MAX = 20;
 const LOST_REASON = 'its worker is gone';
 
-// Purpose: a row before there is a process. Locking: the session row, whose open turn is the right to write. A stop that waits for the
-// row at this moment does not see what is written here, so the start asks once more.
+// Purpose: a row before there is a process. Locking: the session row, whose open turn and epoch are the right to write (G7). A stop that
+// waits for the row at this moment does not see what is written here, so the start asks once more.
 const BEGIN_SQL = `/* begin-process */
-with locked as materialized (select s.id, s.turn_id, s.stop_reason from holdfast.sessions s where s.key = $2 for no key update),
+with locked as materialized (
+  select s.id, s.turn_id is not distinct from $3 and s.epoch = $11::bigint and s.stop_reason is null as is_open
+  from holdfast.sessions s where s.key = $2 for no key update
+),
 running as materialized (
   select count(*) as n from holdfast.processes p join locked on p.session_id = locked.id where p.status = 'running'
 ),
 begun as (
   insert into holdfast.processes (id, session_id, turn_id, cause_key, command, workdir, worker, machine, lease_expires_at)
   select $1, locked.id, $3, $4, $5, $6, $7, $8, clock_timestamp() + $9::bigint * interval '1 millisecond' from locked, running
-  where locked.turn_id = $3 and locked.stop_reason is null and running.n < $10::int
+  where locked.is_open and running.n < $10::int
   on conflict do nothing
   returning id
 )
-select locked.turn_id is not distinct from $3 and locked.stop_reason is null as is_open, running.n >= $10::int as is_full, begun.id is not null as is_begun,
+select locked.is_open, running.n >= $10::int as is_full, begun.id is not null as is_begun,
   exists (select from holdfast.processes p where p.id = $1) as is_again
 from running left join locked on true left join begun on true`;
 
-// Purpose: note which process it is, and say whether it may begin. Locking: the session row, behind a stop that has waited for it.
+// Purpose: note which process it is, and say whether it may begin: not when the session was stopped or claimed again since (G7). Locking:
+// the session row, behind a stop that has waited for it.
 const START_SQL = `/* start-process */
 with locked as materialized (
-  select s.turn_id, s.stop_reason from holdfast.sessions s join holdfast.processes p on p.session_id = s.id
+  select s.turn_id, s.epoch, s.stop_reason from holdfast.sessions s join holdfast.processes p on p.session_id = s.id
   where p.id = $1 for no key update of s
 )
 update holdfast.processes p set pid = $2, started_ticks = $3 from locked where p.id = $1
-returning p.status = 'running' and p.kill_reason is null and locked.stop_reason is null and locked.turn_id is not distinct from p.turn_id as is_wanted`;
+returning p.status = 'running' and p.kill_reason is null and locked.stop_reason is null
+  and locked.epoch = $4::bigint and locked.turn_id is not distinct from p.turn_id as is_wanted`;
 
 // Purpose: close a row that is open and put the notice into the session's events. Locking: the session row, then the process.
 const END_SQL = `/* end-process */
@@ -111,8 +116,9 @@ export function createProcessStore(database: Database) {
 
   return {
     async begin(process: NewProcess): Promise<'begun' | 'known' | 'closed' | 'too-many'> {
-      const { id, sessionKey, turnId, causeKey, command, workdir, worker, machine, leaseMs, runningMax } = process;
-      const values = [id, sessionKey, turnId, causeKey, command, workdir, worker, machine, leaseMs, runningMax];
+      const { id, sessionKey, epoch, turnId, causeKey, command, workdir, worker, machine, leaseMs, runningMax } =
+        process;
+      const values = [id, sessionKey, turnId, causeKey, command, workdir, worker, machine, leaseMs, runningMax, epoch];
       const [row] = await query<BegunRow>('begin-process', BEGIN_SQL, values);
       // The second: an earlier sending that was committed though nobody heard so.
       if (row?.is_begun === true || row?.is_again === true) return 'begun';
@@ -120,8 +126,8 @@ export function createProcessStore(database: Database) {
       return row.is_full ? 'too-many' : 'known';
     },
 
-    async noteStart({ id, pid, startedTicks }: ProcessStart): Promise<boolean> {
-      const [row] = await query<{ is_wanted: boolean }>('start-process', START_SQL, [id, pid, startedTicks]);
+    async noteStart({ id, epoch, pid, startedTicks }: ProcessStart): Promise<boolean> {
+      const [row] = await query<{ is_wanted: boolean }>('start-process', START_SQL, [id, pid, startedTicks, epoch]);
       return row?.is_wanted === true;
     },
 

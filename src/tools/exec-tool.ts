@@ -125,6 +125,7 @@ async function runUntil({ timeoutMs, call, ...command }: TimedCommand): Promise<
     const end = await runCommand({
       ...command,
       signal,
+      assertHeld: () => call.lease.assertHeld(),
       outputBytesMax: OUTPUT_BYTES_MAX,
       killGraceMs: (reason) => (reason instanceof ToolTimeoutError ? TIMEOUT_KILL_GRACE_MS : KILL_GRACE_MS),
     });

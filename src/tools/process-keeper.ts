@@ -16,7 +16,7 @@ import { machineName, startedTicksOf } from './process-identity.ts';
 import { ProcessLog, readProcessLog, trimProcessLogs } from './process-log.ts';
 import type { ProcessStore } from './process-port.ts';
 import { sweepLost } from './sweep-lost.ts';
-import type { ToolCall } from './tool.ts';
+import type { CallLease, ToolCall } from './tool.ts';
 
 export interface ProcessKeeperOptions {
   store: ProcessStore;
@@ -203,6 +203,7 @@ export class ProcessKeeper {
     const begun = await store.begin({
       id,
       sessionKey: call.sessionKey,
+      epoch: call.lease.epoch,
       turnId: call.turnId,
       causeKey: call.idempotencyKey,
       command,
@@ -241,21 +242,28 @@ export class ProcessKeeper {
     const kept: Kept = { id, shell, lastInput: 0, waiters: 0, listeners, closed: Promise.resolve() };
     this.#kept.set(id, kept);
     kept.closed = this.#close(kept, start.timeoutMs);
-    const isWanted = await this.#noteStart(kept);
+    const isWanted = await this.#noteStart(kept, start.call.lease);
     if (isWanted && !this.#isStopped) shell.go();
     else void shell.end(isWanted ? 'the worker was shut down' : 'it was stopped before it began');
     return kept;
   }
 
-  /** Writes down which process it is, before it begins; answers whether it may. */
-  async #noteStart(kept: Kept): Promise<boolean> {
+  /** Writes down which process it is, before it begins; answers whether it may. Throws when the lease has run out meanwhile. */
+  async #noteStart(kept: Kept, lease: CallLease): Promise<boolean> {
     const { id, shell } = kept;
     try {
       const startedTicks = await startedTicksOf(shell.groupId);
-      return await this.#options.store.noteStart({ id, pid: shell.groupId, startedTicks });
+      const isWanted = await this.#options.store.noteStart({
+        id,
+        epoch: lease.epoch,
+        pid: shell.groupId,
+        startedTicks,
+      });
+      lease.assertHeld();
+      return isWanted;
     } catch (error) {
       kept.waiters += 1;
-      await shell.end('its start could not be noted');
+      await shell.end('it was ended before it began');
       throw error;
     }
   }

@@ -10,9 +10,9 @@ import type {
 } from '../core/background-process.ts';
 
 export interface ProcessStore {
-  /** The row of a command that is about to start. `closed`: its turn is over. */
+  /** The row of a command that is about to start. `closed`: its turn is over, or the session was claimed again. */
   begin(process: NewProcess): Promise<'begun' | 'known' | 'closed' | 'too-many'>;
-  /** Notes the process of a row; false: it must not begin, its session was stopped meanwhile. */
+  /** Notes the process of a row; false: it must not begin, its session was stopped or claimed again meanwhile. */
   noteStart(start: ProcessStart): Promise<boolean>;
   /** Closes the row, unless it is closed, and tells the session. */
   end(end: ProcessEnd): Promise<void>;

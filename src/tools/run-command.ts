@@ -20,6 +20,8 @@ export interface Command {
   outputBytesMax: number;
   /** Ends the command. */
   signal: AbortSignal;
+  /** Called right before the command begins; when it throws, the command does not begin. Absent: nothing has to be held. */
+  assertHeld?: () => void;
   /** How long the group may take to end after a TERM, by the reason of the abort. */
   killGraceMs: (reason: unknown) => number;
 }
@@ -37,8 +39,8 @@ export interface CommandEnd {
 }
 
 /**
- * Runs the command and returns how it ended, by itself or by the signal. Throws when the shell cannot be started or the signal was
- * aborted before.
+ * Runs the command and returns how it ended, by itself or by the signal. Throws when the shell cannot be started, when the signal was
+ * aborted before, or what `assertHeld` throws.
  */
 export async function runCommand(command: Command): Promise<CommandEnd> {
   const { signal } = command;
@@ -47,15 +49,15 @@ export async function runCommand(command: Command): Promise<CommandEnd> {
   const output = new BoundedOutput(command.outputBytesMax);
   shell.stdout.on('data', (chunk: Buffer) => output.write(chunk));
   const closed = once(shell.stdout, 'close').catch(() => undefined);
-  if (shell.pid !== undefined) {
-    guardProcessGroup(shell.pid);
-    shell.stdin.end('go\n');
-  }
+  if (shell.pid !== undefined) guardProcessGroup(shell.pid);
   await once(shell, 'spawn');
   // A process that was spawned has an id, and it leads the group.
   const groupId = shell.pid as number;
   try {
     const exited = once(shell, 'exit');
+    // Starting a shell takes long enough for this process to be paused: what it was allowed before may not be allowed now.
+    command.assertHeld?.();
+    shell.stdin.end('go\n');
     const wasAborted = await Promise.race([exited.then(() => false), aborted(signal)]);
     if (wasAborted) await endProcessGroup(groupId, command.killGraceMs(signal.reason));
     await exited;
@@ -64,6 +66,8 @@ export async function runCommand(command: Command): Promise<CommandEnd> {
     await drained(closed);
     return { output: output.text(), exitCode: shell.exitCode, exitSignal: shell.signalCode, wasAborted, hadLeftovers };
   } finally {
+    // A shell that was not told to begin finds the end of its input, and runs nothing.
+    shell.stdin.destroy();
     shell.stdout.destroy();
     releaseProcessGroup(groupId);
   }

@@ -3,6 +3,17 @@
 import type { ImageBlock, TextBlock } from '../core/content.ts';
 import type { ToolSpec } from '../core/model-request.ts';
 
+/** The claim of the session under which a call runs. */
+export interface CallLease {
+  /** The fencing number of the claim. */
+  epoch: number;
+  /**
+   * Throws when the lease has run out or the call was stopped. A tool calls it right before each thing that it starts and that cannot be
+   * taken back: a worker that was paused may have lost the session since the call began (G7).
+   */
+  assertHeld(): void;
+}
+
 /** What a tool is given beside its input. */
 export interface ToolCall {
   sessionKey: string;
@@ -17,6 +28,7 @@ export interface ToolCall {
   idempotencyKey: string;
   /** The agent's workspace, absolute and existing. */
   workspaceDir: string;
+  lease: CallLease;
   /**
    * Aborts the call: turn, tool or shutdown deadline, stop, lost lock. The reason says which; it is a `ToolTimeoutError` for the
    * tool's own deadline.

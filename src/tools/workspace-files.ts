@@ -22,6 +22,7 @@ export async function runToolsetTool<Input>(
 ): Promise<ToolOutcome> {
   const tool = make(await loadToolset(), { workdir: call.workspaceDir });
   call.signal.throwIfAborted();
+  call.lease.assertHeld();
   const toolUse = { type: 'tool_use' as const, id: call.callId, name: '', input };
   try {
     const content = await tool.run(input, { toolUse, toolUseBlock: toolUse, signal: call.signal });

@@ -178,6 +178,7 @@ async function runOne(context: TurnContext, turn: RunningTurn, plan: Extract<Pla
     callId: plan.call.id,
     idempotencyKey: `${turn.id}:${plan.call.id}`,
     workspaceDir: turn.agent.workspaceDir,
+    lease: { epoch: turn.held.epoch, assertHeld: () => turn.held.assertHeld() },
   };
   const limits = {
     timeoutMs: context.config.tools.exec.timeoutSeconds * 1000,

@@ -1,7 +1,7 @@
 // The exec tool with real processes: that a command's whole process group ends with its call, whatever ends it (G24, G25), that
 // memory stays bounded and text valid (G28), and that no secret is in its environment (G31). "Gone" is never guessed by waiting: a
 // named pipe that the processes hold open ends when the last of them does.
-import { readFile, symlink, writeFile } from 'node:fs/promises';
+import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createExecTool } from '../../src/tools/exec-tool.ts';
@@ -223,6 +223,22 @@ describe('bad input is an error result that names the field', () => {
   test('the longest command that is allowed starts', async () => {
     expect(await outputOf(`true ${'x'.repeat(130_990)}`)).toBe('[exit code 0]');
   });
+});
+
+test('a command whose lease ran out while its shell was started does not begin (G7)', async () => {
+  const lease = {
+    epoch: 1,
+    assertHeld: () => {
+      throw new Error('the lease ran out');
+    },
+  };
+  const call = aToolCall({ workspaceDir: workspace.dir, lease });
+  const lifeline = createLifeline(workspace.dir);
+  await expect(exec.run({ command: `${lifeline.hold}; echo ran > late` }, call)).rejects.toThrow('the lease ran out');
+  // The first command that begins holds the lifeline, so the one before it did not.
+  await run({ command: lifeline.hold });
+  await lifeline.gone;
+  expect(await readdir(workspace.dir)).not.toContain('late');
 });
 
 test('a workspace that is gone is an error result', async () => {

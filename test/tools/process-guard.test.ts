@@ -9,7 +9,8 @@ const RUNNER = `
 import { createExecTool } from ${JSON.stringify(new URL('../../src/tools/exec-tool.ts', import.meta.url).href)};
 const [workspaceDir, first, command] = process.argv.slice(1);
 const exec = createExecTool({ timeoutSeconds: 600, environment: { PATH: process.env.PATH } });
-const call = { workspaceDir, idempotencyKey: 'key', signal: new AbortController().signal };
+const lease = { epoch: 1, assertHeld: () => undefined };
+const call = { workspaceDir, idempotencyKey: 'key', lease, signal: new AbortController().signal };
 // The first ends by itself: the guard must know that it did and still watch the second.
 await exec.run({ command: first }, call);
 await exec.run({ command }, call);

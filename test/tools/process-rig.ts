@@ -14,6 +14,14 @@ import { aToolCall, createWorkspace } from './workspace.ts';
 
 export type ProcessRig = Awaited<ReturnType<typeof createProcessRig>>;
 
+/** A session and its open turn. */
+interface OpenTurn {
+  sessionKey: string;
+  sessionId: string;
+  turnId: string;
+  epoch: number;
+}
+
 export async function createProcessRig() {
   const rig = await createStoreRig();
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-processes-'));
@@ -27,12 +35,12 @@ export async function createProcessRig() {
   }
 
   /** A session whose turn is open. */
-  async function session(): Promise<{ sessionKey: string; sessionId: string; turnId: string }> {
+  async function session(): Promise<OpenTurn> {
     const sessionId = await rig.session();
     await rig.accept(rig.input(sessionId));
-    const { turnId } = await rig.opened(sessionId);
+    const { turnId, taken } = await rig.opened(sessionId);
     const [row] = await rows<{ key: string }>('select key from holdfast.sessions where id = $1', [sessionId]);
-    return { sessionKey: row?.key ?? '', sessionId, turnId };
+    return { sessionKey: row?.key ?? '', sessionId, turnId, epoch: taken.session.epoch };
   }
 
   /** A worker that keeps commands; unless told otherwise, it does not die by itself. */
@@ -51,10 +59,12 @@ export async function createProcessRig() {
   }
 
   /** A call in the session, with an idempotency key of its own. */
-  function call(of: { sessionKey: string; turnId: string }, more: Partial<ToolCall> = {}): ToolCall {
+  function call(of: Omit<OpenTurn, 'sessionId'>, more: Partial<ToolCall> = {}): ToolCall {
     calls += 1;
-    const { sessionKey, turnId } = of;
-    return aToolCall({ workspaceDir: workspace.dir, sessionKey, turnId, idempotencyKey: `key-${calls}`, ...more });
+    const { sessionKey, turnId, epoch } = of;
+    const lease = { epoch, assertHeld: () => undefined };
+    const own = { workspaceDir: workspace.dir, sessionKey, turnId, idempotencyKey: `key-${calls}`, lease };
+    return aToolCall({ ...own, ...more });
   }
 
   return {

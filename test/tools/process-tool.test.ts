@@ -2,6 +2,7 @@
 // the session, whoever asks is answered the same by any worker, and a worker's death makes them lost, never silent.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -68,6 +69,34 @@ describe('exec', () => {
     await line.gone;
     await rowOf(id, 'exited');
     expect(contentOf(await process.run(poll, rig.call(session)))).toMatch(/^got that\n\[exit code 0 after [\d.]+ s\]$/);
+  });
+
+  test('does not begin a command whose lease ran out while it was prepared (G7)', async () => {
+    const { exec } = rig.worker();
+    const session = await rig.session();
+    const lease = {
+      epoch: session.epoch,
+      assertHeld: () => {
+        throw new Error('the lease ran out');
+      },
+    };
+    const call = rig.call(session, { lease });
+    await expect(exec.run({ command: 'echo ran > ran-late', background: true }, call)).rejects.toThrow('ran out');
+    const rows = await rig.rows<{ id: string }>('select id from holdfast.processes where session_id = $1', [
+      session.sessionId,
+    ]);
+    expect(await rowOf(rows[0]?.id ?? '', 'killed')).toMatchObject({ reason: 'it was ended before it began' });
+    expect(existsSync(join(rig.workspace.dir, 'ran-late'))).toBe(false);
+  });
+
+  test('starts nothing for a turn whose session was claimed again since (G7)', async () => {
+    const { exec } = rig.worker();
+    const session = await rig.session();
+    await rig.rows('update holdfast.sessions set epoch = epoch + 1 where id = $1', [session.sessionId]);
+    const outcome = await exec.run({ command: 'echo ran > ran-old', background: true }, rig.call(session));
+    expect(outcome).toEqual({ content: 'exec: background: the turn is over', isError: true });
+    const rows = await rig.rows('select * from holdfast.processes where session_id = $1', [session.sessionId]);
+    expect(rows).toEqual([]);
   });
 
   test('waits as long as it is told, and is then as if it had run in front', async () => {
@@ -295,7 +324,7 @@ describe('process', () => {
     [{ action: 'write', sessionId: 'x', data: 'a\0' }, 'process: data: must not contain a NUL character'],
   ])('refuses %j and names the field', async (input, text) => {
     const { process } = rig.worker();
-    const outcome = await process.run(input, rig.call({ sessionKey: 'agent:main:none', turnId: '' }));
+    const outcome = await process.run(input, rig.call({ sessionKey: 'agent:main:none', turnId: '', epoch: 1 }));
     expect(outcome.isError).toBe(true);
     expect(outcome.content).toContain(text);
   });
@@ -422,6 +451,10 @@ const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
 const keeper = new ProcessKeeper({ store, dataDir, worker: 'dies', leaseMs: 1000, runMsMax: 60_000, logger });
 keeper.start();
 const exec = createExecTool({ timeoutSeconds: 60, environment: { PATH: process.env.PATH }, background: { keeper, dataDir, timeoutSeconds: 600 } });
-const { content } = await exec.run({ command, background: true }, { ...call, signal: new AbortController().signal });
+const { content } = await exec.run({ command, background: true }, {
+  ...call,
+  lease: { ...call.lease, assertHeld: () => undefined },
+  signal: new AbortController().signal,
+});
 process.stdout.write(content);
 `;

@@ -36,6 +36,7 @@ export function aToolCall(call: Partial<ToolCall> & { workspaceDir: string }): T
     turnId: '0198c0de-0000-7000-8000-000000000001',
     callId: 'toolu_1',
     idempotencyKey: 'key-1',
+    lease: { epoch: 1, assertHeld: () => undefined },
     signal: new AbortController().signal,
     ...call,
   };

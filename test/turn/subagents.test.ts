@@ -98,6 +98,7 @@ async function callIn(name: string): Promise<ToolCall> {
     callId,
     idempotencyKey: `${turnId}:${callId}`,
     workspaceDir: '/',
+    lease: { epoch: 1, assertHeld: () => undefined },
     signal: new AbortController().signal,
   };
 }

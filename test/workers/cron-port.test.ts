@@ -36,6 +36,7 @@ async function call(input: object, more: { sessionKey?: string; idempotencyKey?:
     callId: 'call',
     idempotencyKey: newId<string>(),
     workspaceDir: '/nowhere',
+    lease: { epoch: 1, assertHeld: () => undefined },
     signal: new AbortController().signal,
     ...more,
   });

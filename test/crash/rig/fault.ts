@@ -172,7 +172,8 @@ export class Fault {
   }
 }
 
-function countReconcileRounds(worker: Victim): () => number {
+/** How often the worker has looked for waiting sessions since now; asked as often as wanted. */
+export function countReconcileRounds(worker: Victim): () => number {
   let rounds = 0;
   const stop = worker.proxy.onRoundTrip((trip) => {
     if (trip.tag === 'reconcile' && trip.outcome === 'ok') rounds += 1;
