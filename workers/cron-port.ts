@@ -72,7 +72,7 @@ export function createCronPort({ config, database, doorbell }: CronPortParts): C
     },
     async run(agentId, id, cause) {
       const cron = await own(agentId, id);
-      const result = cron === null ? null : await runCronNow(book, cron.id, `tool:${cause}`);
+      const result = cron === null ? null : await runCronNow(book, cron.id, { causeKey: `tool:${cause}` });
       if (result === null || result.kind === 'unknown') return unknown(id);
       if (result.kind === 'full') return refused('too many messages wait in its session');
       // The store writes only lanes of the configuration.

@@ -16,7 +16,7 @@ import { viewAcceptance, viewMessage, type MessageView } from '../store/views/me
 import type { ViewDatabase } from '../store/views/page.ts';
 import { viewSession } from '../store/views/sessions.ts';
 import type { Wake } from '../wake.ts';
-import { createCommands } from './chat-commands.ts';
+import { createCommands, type CommandOutcome } from './chat-commands.ts';
 import type { Accepted, AcceptMessage, Control } from './context.ts';
 import type { Offer, OfferWorker } from '../store/offer.ts';
 import { createWaitingTotal } from './waiting-total.ts';
@@ -27,7 +27,7 @@ export interface AcceptParts {
   views: ViewDatabase;
   doorbell: Pick<Doorbell, 'ring'>;
   wake: Wake;
-  control: Pick<Control, 'abortSession' | 'patchSession'>;
+  control: Pick<Control, 'abortSession' | 'patchByCommand'>;
   /** Absent: no worker is in this process. */
   offer?: OfferWorker | undefined;
 }
@@ -63,19 +63,24 @@ export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
     const messageId = newId<MessageId>();
     const platformKey = platformKeyOf(sessionKey, sent);
     const { body, command } = readMessage(sent, config.owner.ids);
-    const commandReply = command === null ? null : await commands({ command, sessionKey, idempotency, platformKey });
+    const stored = {
+      messageId,
+      body: JSON.stringify(body),
+      route: routeOf(body, config.owner.ids),
+      platformKey,
+      idempotency,
+    };
+    const outcome = command === null ? null : await commands({ command, sessionKey, sessionId, input: stored });
+    if (outcome?.kind === 'stored')
+      return { ...(await firstAnswer(views, messageId)), kind: 'accepted', isTaken: false };
     const queue = queuePolicyOf(config, body);
     const offer = command === null ? (parts.offer?.({ lane: needed.lane, sessionId }) ?? null) : null;
     const acceptance = await acceptWith(offer, {
-      messageId,
+      ...stored,
       sessionId,
       kind: command?.kind === 'compact' ? 'compaction' : 'message',
-      body: JSON.stringify(body),
-      route: routeOf(body, config.owner.ids),
       mode: body.mode ?? null,
-      ...(commandReply !== null ? { commandReply } : command === null ? { queue } : {}),
-      platformKey,
-      idempotency,
+      ...(outcome === null ? { queue } : outcome.kind === 'message' ? {} : { commandReply: replyOf(outcome) }),
       waitingMax: config.limits.waitingPerSession,
     });
     if (acceptance.kind === 'accepted') {
@@ -92,6 +97,11 @@ export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
     }
     return answerOf(views, acceptance, { sessionKey, sessionId, text: body.text });
   };
+}
+
+/** The reply to a command; a command that is stored already has its own. */
+function replyOf(outcome: CommandOutcome): string {
+  return outcome.kind === 'reply' ? outcome.text : '';
 }
 
 /** The message as it is to be taken: a command of somebody who may give one, or words, without the directives among them. */
@@ -179,15 +189,17 @@ function newMessageView(stored: StoredMessage, sent: { sessionKey: SessionKey; t
   };
 }
 
+type Duplicate = Extract<Accepted, { kind: 'duplicate' }>;
+
 /** The answer that the first request with the key was given. */
-async function firstAnswer(views: ViewDatabase, id: string): Promise<Accepted> {
+async function firstAnswer(views: ViewDatabase, id: string): Promise<Duplicate> {
   const first = await viewAcceptance(views, id);
   if (first === null || first.session === null) return duplicateAnswer(views, id);
   return { kind: 'duplicate', by: 'idempotency', ...first, session: first.session };
 }
 
 /** The message that the platform's id names already, as it is now. */
-async function duplicateAnswer(views: ViewDatabase, id: string): Promise<Accepted> {
+async function duplicateAnswer(views: ViewDatabase, id: string): Promise<Duplicate> {
   const message = await viewMessage(views, id);
   const session = message === null ? null : await viewSession(views, message.sessionKey);
   if (message === null || session === null) throw new Error(`the message ${id} that was met has vanished`);

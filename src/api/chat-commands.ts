@@ -1,11 +1,12 @@
-// Carries out chat commands at the door, before their row is stored with the answer. A command that is sent again under its key is
-// not carried out again: it would stop what came after it.
-import type { ChatCommand, QueueChange } from '../core/chat-command.ts';
-import type { SessionKey } from '../core/ids.ts';
+// Carries out chat commands when they are accepted. What a command changes and its row are one statement (store/commands.ts), so a command
+// that is sent again has no second effect, and one acts only on what was accepted before it.
+import type { ChatCommand } from '../core/chat-command.ts';
+import type { SessionId, SessionKey } from '../core/ids.ts';
 import { endOfModel } from '../core/models.ts';
 import { systemClock } from '../clock.ts';
 import { agentOf, isAgent, modelRefOf, type Config } from '../config.ts';
-import { isKnownMessage, type KeyedRequest } from '../store/idempotency.ts';
+import { isStoredNow, type NewCommand } from '../store/commands.ts';
+import type { SessionPatch } from '../store/patch-session.ts';
 import type { SessionFacts } from '../store/session-facts.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 import { viewSession } from '../store/views/sessions.ts';
@@ -14,64 +15,75 @@ import type { Control } from './context.ts';
 interface CommandParts {
   config: Config;
   views: ViewDatabase;
-  control: Pick<Control, 'abortSession' | 'patchSession'>;
+  control: Pick<Control, 'abortSession' | 'patchByCommand'>;
 }
 
 interface GivenCommand {
   command: ChatCommand;
   sessionKey: SessionKey;
-  idempotency: KeyedRequest | null;
-  platformKey: string | null;
+  sessionId: SessionId;
+  /** Its row. */
+  input: Omit<NewCommand, 'reply'>;
 }
 
-/** Carries a command out and resolves with what its sender is told; null for one that takes its turn in the session like a message. */
-export type CarryOut = (given: GivenCommand) => Promise<string | null>;
+/**
+ * `stored`: the effect and the row of the command are committed. `known`: the command was stored before, and nothing was done now.
+ * `reply`: it changes nothing, and its row is to be stored with this reply. `message`: it takes its turn in the session like a message.
+ */
+export type CommandOutcome = { kind: 'stored' | 'known' | 'message' } | { kind: 'reply'; text: string };
+
+/** Carries a command out. */
+export type CarryOut = (given: GivenCommand) => Promise<CommandOutcome>;
 
 /** Makes the function that carries out commands. */
 export function createCommands(parts: CommandParts): CarryOut {
-  return async (given) => {
-    if (given.command.kind === 'compact') return null;
-    // The row that is there already has the answer.
-    if (await isKnownMessage(parts.views, given)) return '';
-    return carryOut(parts, given);
-  };
+  return (given) => carryOut(parts, given);
 }
 
-async function carryOut({ config, views, control }: CommandParts, given: GivenCommand): Promise<string | null> {
-  const { command, sessionKey } = given;
+async function carryOut(parts: CommandParts, given: GivenCommand): Promise<CommandOutcome> {
+  const { config, views, control } = parts;
+  const { command, sessionKey, input } = given;
   switch (command.kind) {
     case 'mistaken':
-      return command.reply;
+      return { kind: 'reply', text: command.reply };
     case 'stop': {
-      const done = await control.abortSession({ sessionKey, keepQueued: false });
-      return stopReply(done);
+      const wish = { sessionKey, keepQueued: false, command: input };
+      return outcomeOf(await isStoredNow(() => control.abortSession(wish)));
     }
     case 'status':
-      return statusReply(config, await viewSession(views, sessionKey));
+      return { kind: 'reply', text: statusReply(config, await viewSession(views, sessionKey)) };
     case 'think': {
-      if (command.level === null) {
-        const session = await viewSession(views, sessionKey);
-        return `Thinking: ${session?.thinking ?? 'default'}.`;
+      const { level } = command;
+      if (level !== null) {
+        return patch(parts, given, { thinking: level }, `Thinking is set to ${level} for this session.`);
       }
-      await control.patchSession(sessionKey, { thinking: command.level });
-      return `Thinking is set to ${command.level} for this session.`;
+      const session = await viewSession(views, sessionKey);
+      return { kind: 'reply', text: `Thinking: ${session?.thinking ?? 'default'}.` };
     }
     case 'queue': {
-      if (command.change !== null) await control.patchSession(sessionKey, command.change);
-      return queueReply(config, await viewSession(views, sessionKey), command.change);
+      const session = await viewSession(views, sessionKey);
+      if (command.change === null) return { kind: 'reply', text: queueLine(config, session) };
+      const changed = session === null ? null : { ...session, ...command.change };
+      return patch(parts, given, command.change, `Set. ${queueLine(config, changed)}`);
     }
     case 'compact':
-      return null;
+      return { kind: 'message' };
     default:
       return command satisfies never;
   }
 }
 
-function stopReply(done: { cancelled: number; stoppedRuns: number } | null): string {
-  const { cancelled, stoppedRuns } = done ?? { cancelled: 0, stoppedRuns: 0 };
-  const dropped = cancelled === 0 ? '' : ` Cancelled ${cancelled} waiting ${cancelled === 1 ? 'message' : 'messages'}.`;
-  const stopped = stoppedRuns === 0 ? '' : ` Stopped ${stoppedRuns} ${stoppedRuns === 1 ? 'sub-agent' : 'sub-agents'}.`;
-  return `⚙️ Agent was aborted.${dropped}${stopped}`;
+async function patch(
+  { control }: CommandParts,
+  { sessionId, input }: GivenCommand,
+  change: SessionPatch,
+  reply: string,
+): Promise<CommandOutcome> {
+  return outcomeOf(await control.patchByCommand({ sessionId, patch: change, command: { ...input, reply } }));
+}
+
+function outcomeOf(isStored: boolean): CommandOutcome {
+  return { kind: isStored ? 'stored' : 'known' };
 }
 
 function statusReply(config: Config, session: SessionFacts | null): string {
@@ -100,11 +112,6 @@ function modelOf(config: Config, session: SessionFacts): { ref: string; source: 
     source: sourceOf(session.model),
     thinking: `${session.thinking ?? agent.thinking} (${sourceOf(session.thinking)})`,
   };
-}
-
-function queueReply(config: Config, session: SessionFacts | null, change: QueueChange | null): string {
-  const line = queueLine(config, session);
-  return change === null ? line : `Set. ${line}`;
 }
 
 function queueLine({ messages: { queue } }: Config, session: SessionFacts | null): string {

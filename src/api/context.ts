@@ -5,20 +5,24 @@ import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { CronInput, CronPatch } from '../config/schema-crons.ts';
 import type { InboundMessage } from '../core/inbound.ts';
-import type { SessionKey } from '../core/ids.ts';
+import type { SessionId, SessionKey } from '../core/ids.ts';
 import type { SpawnRequest } from '../core/subagent-spawn.ts';
 import type { Usage } from '../core/model-request.ts';
 import type { Logger } from '../logger.ts';
 import type { OutageLog } from '../outage-log.ts';
 import type { Wake } from '../wake.ts';
-import type { Cron } from '../store/crons.ts';
+import type { NewCommand } from '../store/commands.ts';
+import type { Cron, CronRow } from '../store/crons.ts';
 import type { CronChange } from '../store/manage-crons.ts';
 import type { SessionPatch } from '../store/patch-session.ts';
+import type { StopCommand } from '../store/stop-family.ts';
+import type { Enqueued } from '../store/system-events.ts';
 import type { Acceptance } from '../store/accept-messages.ts';
 import type { SpawnAnswer, SteerAnswer } from '../store/family.ts';
 import type { Forked } from '../store/fork-session.ts';
 import type { Reset } from '../store/reset-session.ts';
 import type { Restoration } from '../store/restore-compaction.ts';
+import type { KeyedRequest } from '../store/idempotency.ts';
 import type { SessionFacts } from '../store/session-facts.ts';
 import type { DeliveryDecision } from '../store/decide-delivery.ts';
 import type { MessageView } from '../store/views/messages.ts';
@@ -70,30 +74,12 @@ export type Accepted =
   | { kind: 'mismatch' }
   | { kind: 'full'; retryAfterMs: number };
 
-interface KeyedBody {
-  scope: string;
-  key: string;
-  sha256: string;
-}
-
 /** Resolves after the commit. Rejects when nothing is known to be written: the database is away or refuses. */
 export type AcceptMessage = (input: {
   sessionKey: SessionKey;
   body: InboundMessage;
-  idempotency: KeyedBody | null;
+  idempotency: KeyedRequest | null;
 }) => Promise<Accepted>;
-
-interface EnqueuedSystemEvent {
-  event: {
-    id: string;
-    sessionKey: string;
-    text: string;
-    contextKey: string | null;
-    trusted: boolean;
-    createdAt: string;
-  };
-  disposition: 'queued' | 'duplicate';
-}
 
 /** Creates the session if need be. Resolves after the commit. */
 export type EnqueueSystemEvent = (input: {
@@ -101,22 +87,30 @@ export type EnqueueSystemEvent = (input: {
   text: string;
   contextKey: string | null;
   trusted: boolean;
-}) => Promise<EnqueuedSystemEvent>;
+  idempotency: KeyedRequest | null;
+}) => Promise<Enqueued>;
 
-/** What people and programs do to what is already there. */
+/**
+ * What people and programs do to what is already there. With a key, each stores it in the statement of its effect, and rejects as
+ * `isKeyTaken` says when another request was first.
+ */
 export interface Control {
   /** Null: no such session. */
   abortSession(input: {
     sessionKey: SessionKey;
     keepQueued: boolean;
+    idempotency?: KeyedRequest | null;
+    /** The chat command that asks for it. */
+    command?: StopCommand;
   }): Promise<{ aborted: string | null; cancelled: number; stoppedRuns: number } | null>;
-  /** False: it has ended already, or does not exist. */
-  abortTurn(turnId: string): Promise<boolean>;
-  retryTurn(turnId: string): Promise<'ok' | 'conflict' | 'unknown'>;
+  abortTurn(turnId: string, idempotency: KeyedRequest | null): Promise<'stopped' | 'ended' | 'unknown'>;
+  retryTurn(turnId: string, idempotency: KeyedRequest | null): Promise<'ok' | 'conflict' | 'unknown'>;
   /** False: no such session. */
   patchSession(sessionKey: SessionKey, patch: SessionPatch): Promise<boolean>;
-  redriveDelivery(id: string): Promise<DeliveryDecision>;
-  discardDelivery(id: string): Promise<DeliveryDecision>;
+  /** Changes overrides by a chat command. False: the command was stored before. */
+  patchByCommand(input: { sessionId: SessionId; patch: SessionPatch; command: NewCommand }): Promise<boolean>;
+  redriveDelivery(id: string, idempotency: KeyedRequest | null): Promise<DeliveryDecision>;
+  discardDelivery(id: string, idempotency: KeyedRequest | null): Promise<DeliveryDecision>;
 }
 
 /** What is done to a session's transcript as a whole. */
@@ -126,42 +120,48 @@ export interface SessionLifecycle {
     sessionKey: SessionKey;
     /** Empty: none. */
     instructions: string;
-    idempotency: KeyedBody | null;
+    idempotency: KeyedRequest | null;
   }): Promise<{ sessionId: string; acceptance: Acceptance } | null>;
   /** `isAborting`: a running turn is stopped, and waited for. */
-  reset(input: { sessionKey: SessionKey; isAborting: boolean }): Promise<Reset>;
-  fork(input: { sourceKey: SessionKey; entryId: string | null; targetKey: SessionKey }): Promise<Forked>;
-  restoreCompaction(input: { sessionKey: SessionKey; compactionId: string }): Promise<Restoration['kind']>;
+  reset(input: { sessionKey: SessionKey; isAborting: boolean; idempotency: KeyedRequest | null }): Promise<Reset>;
+  fork(input: {
+    sourceKey: SessionKey;
+    entryId: string | null;
+    targetKey: SessionKey;
+    idempotency: KeyedRequest | null;
+  }): Promise<Forked>;
+  restoreCompaction(input: {
+    sessionKey: SessionKey;
+    compactionId: string;
+    idempotency: KeyedRequest | null;
+  }): Promise<Restoration['kind']>;
 }
 
-/** Subagents, for people. `causeKey` null: each call is another one. */
+/** Subagents, for people. */
 export interface Subagents {
   /** Creates the session if need be. Resolves after the commit. */
-  spawn(sessionKey: SessionKey, request: SpawnRequest, causeKey: string | null): Promise<SpawnAnswer>;
+  spawn(sessionKey: SessionKey, request: SpawnRequest, idempotency: KeyedRequest | null): Promise<SpawnAnswer>;
   /** How many runs have ended by it; null: no such run. */
-  kill(runId: string, reason: string): Promise<number | null>;
-  steer(runId: string, text: string, causeKey: string | null): Promise<SteerAnswer>;
+  kill(runId: string, reason: string, idempotency: KeyedRequest | null): Promise<number | null>;
+  steer(runId: string, text: string, idempotency: KeyedRequest | null): Promise<SteerAnswer>;
 }
 
 /** What happens by the clock. Everything resolves after its commit. */
 export interface Schedule {
-  /** The same cause makes one cron. Rejects with `InvalidCronError`. */
-  addCron(
-    input: CronInput,
-    causeKey: string | null,
-  ): Promise<{ kind: 'created' | 'duplicate'; cron: Cron } | { kind: 'full' }>;
+  /** Resolves with the row of the cron; null: its agent has as many as it may have. Rejects with `InvalidCronError`. */
+  addCron(input: CronInput, idempotency: KeyedRequest | null): Promise<CronRow | null>;
   findCron(id: string): Promise<Cron | null>;
   /** Rejects with `InvalidCronError`. */
   editCron(id: string, patch: CronPatch): Promise<CronChange>;
   removeCron(id: string): Promise<'done' | 'unknown' | 'fixed'>;
   runCron(
     id: string,
-    causeKey: string,
+    idempotency: KeyedRequest | null,
   ): Promise<{ kind: 'ran'; scheduledFor: Date } | { kind: 'unknown' } | { kind: 'full' }>;
   /** The database's time, in epoch milliseconds. */
   readTime(): Promise<number>;
   /** Polls an agent of the configuration now; resolves with the id of the poll. */
-  poll(agentId: string): Promise<string>;
+  poll(agentId: string, idempotency: KeyedRequest | null): Promise<string>;
 }
 
 /** The model request of call `n` of a turn, as it was sent; null when there was no such call. */

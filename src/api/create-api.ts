@@ -9,11 +9,10 @@ import { createAuthenticate, type Principal } from './authenticate.ts';
 import type { ApiContext } from './context.ts';
 import { withDeadline } from './deadline.ts';
 import { createErrorHandler } from './error-handler.ts';
-import { answerOnce, keyedRequestOf } from './idempotency-key.ts';
 import { parseJson } from './parse-json.ts';
 import { parseRequest } from './parse-request.ts';
 import { notFound, Problem, problemBody } from './problem.ts';
-import { ANSWERED, type Answer, type Route } from './route.ts';
+import { ANSWERED, type Route } from './route.ts';
 import { ROUTES } from './route-table.ts';
 import { createServices, type ApiServices } from './services.ts';
 
@@ -164,18 +163,7 @@ const NOBODY: Principal = { name: 'nobody' };
 function createHandler(route: Route, context: ApiContext, services: ApiServices) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const parsed = parseRequest(route, request, reply, request.principal ?? NOBODY);
-    const work = () => route.handle(parsed, { context, services });
-    const keyed =
-      route.method !== 'POST' || route.ownsIdempotency === true
-        ? null
-        : keyedRequestOf({
-            header: request.headers['idempotency-key'],
-            principalName: parsed.principal.name,
-            place: `POST ${placeOf(route.path, parsed.params)}`,
-            rawBody: parsed.rawBody,
-          });
-    // Only routes that stream answer by themselves, and none of them is a POST.
-    const answering = keyed === null ? work() : answerOnce(context.views, keyed, work as () => Promise<Answer>);
+    const answering = route.handle(parsed, { context, services });
     const answer = await (route.isLong === true ? answering : withDeadline(answering, REQUEST_MS_MAX, LATE));
     if (answer === ANSWERED) return reply;
     reply.code(answer.status);
@@ -185,12 +173,6 @@ function createHandler(route: Route, context: ApiContext, services: ApiServices)
 }
 
 const LATE = 'The request was not answered in time. What it asked for may still happen.';
-
-/** The path with its values in their canonical form. */
-function placeOf(path: string, params: object): string {
-  const values = new Map(Object.entries(params));
-  return path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => String(values.get(name)));
-}
 
 /** Answers bytes that are not HTTP, or headers that are too long; there is no request yet. */
 function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {

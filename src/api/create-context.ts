@@ -4,6 +4,7 @@ import type { Doorbell } from '../../jobs/ring.ts';
 import type { Lane } from '../config.ts';
 import type { SessionId, SystemEventId } from '../core/ids.ts';
 import { newId } from '../ids.ts';
+import { patchByCommand } from '../store/commands.ts';
 import { abortSession, abortTurn, retryTurn } from '../store/control.ts';
 import type { Database } from '../store/database.ts';
 import { discardDelivery, redriveDelivery } from '../store/decide-delivery.ts';
@@ -49,20 +50,18 @@ export function createApiContext({ database, doorbell, offer, ...parts }: Contex
 
 function createEnqueue(database: Database, wake: Wake): EnqueueSystemEvent {
   const ensureSession = createEnsureSession(database);
-  return async ({ sessionKey, text, contextKey, trusted }) => {
+  return async ({ sessionKey, text, contextKey, trusted, idempotency }) => {
     const sessionId = await ensureSession(neededSession(sessionKey));
-    const id = newId<SystemEventId>();
-    const { event, disposition } = await enqueueSystemEvent(database, {
-      id,
+    const enqueued = await enqueueSystemEvent(database, {
+      id: newId<SystemEventId>(),
       sessionId,
       text,
       contextKey,
       isTrusted: trusted,
+      idempotency,
     });
     wake.committed(sessionId, 'progress');
-    // A duplicate may be equal to an event that is no longer kept; then the answer names the one that was not stored.
-    const stored = event ?? { id, createdAt: new Date().toISOString() };
-    return { event: { ...stored, sessionKey, text, contextKey, trusted }, disposition };
+    return enqueued;
   };
 }
 
@@ -82,15 +81,15 @@ function createControl({ config, database, views, doorbell, wake }: ControlParts
       const { aborted, cancelled, stoppedRuns } = done;
       return { aborted, cancelled, stoppedRuns };
     },
-    async abortTurn(turnId) {
-      const stopped = await abortTurn(database, turnId);
-      if (stopped === null) return false;
+    async abortTurn(turnId, idempotency) {
+      const stopped = await abortTurn(database, { turnId, idempotency });
+      if (stopped.kind !== 'stopped') return stopped.kind;
       wake.committed(stopped.sessionId, 'progress');
       if (stopped.ring !== null) ring(stopped.ring);
-      return true;
+      return 'stopped';
     },
-    async retryTurn(turnId) {
-      const retried = await retryTurn(database, turnId);
+    async retryTurn(turnId, idempotency) {
+      const retried = await retryTurn(database, turnId, idempotency);
       if (retried.kind !== 'ok') return retried.kind;
       wake.committed(retried.sessionId, 'progress');
       const { sessionId, lane, ringNo } = retried;
@@ -98,7 +97,12 @@ function createControl({ config, database, views, doorbell, wake }: ControlParts
       return 'ok';
     },
     patchSession: (sessionKey, patch) => patchSession(views, sessionKey, patch),
-    redriveDelivery: (id) => redriveDelivery(views, id),
-    discardDelivery: (id) => discardDelivery(views, id),
+    async patchByCommand(input) {
+      const isStored = await patchByCommand(database, input);
+      if (isStored) wake.committed(input.sessionId, 'progress');
+      return isStored;
+    },
+    redriveDelivery: (id, idempotency) => redriveDelivery(views, id, idempotency),
+    discardDelivery: (id, idempotency) => discardDelivery(views, id, idempotency),
   };
 }

@@ -37,25 +37,34 @@ export function createSchedule({ config, database, doorbell, wake }: Parts): Sch
   }
 
   return {
-    addCron: (input, causeKey) => addCron(book, { input, origin: 'api', causeKey }),
+    async addCron(input, idempotency) {
+      const made = await addCron(book, { input, origin: 'api', causeKey: null, idempotency });
+      return made.kind === 'full' ? null : made.row;
+    },
     findCron: (id) => findCron(database, id),
     editCron: (id, patch) => editCron(book, id, patch),
     removeCron: (id) => removeCron(book, id),
     readTime: () => readDatabaseTime(database),
-    async runCron(id, causeKey) {
-      const result = await runCronNow(book, id, causeKey);
+    async runCron(id, idempotency) {
+      const result = await runCronNow(book, id, { causeKey: newId<string>(), idempotency });
       if (result.kind !== 'ran') return result;
       wake.committed(result.sessionId, 'progress');
       ring('cron', result.ring);
       return { kind: 'ran', scheduledFor: result.scheduledFor };
     },
-    async poll(agentId) {
+    async poll(agentId, idempotency) {
       const sessionId: SessionId = await book.ensureSession(
         neededSession(canonicalSessionKey(`agent:${agentId}:main`)),
       );
       const id = newId<string>();
-      const opened = await openManualPoll(database, { id, agentId, sessionId, owner, leaseMs: POLL_LEASE_MS });
-      const { lastUrl, nowMs } = opened;
+      const { lastUrl, nowMs } = await openManualPoll(database, {
+        id,
+        agentId,
+        sessionId,
+        owner,
+        leaseMs: POLL_LEASE_MS,
+        idempotency,
+      });
       const { body, route } = pollInputOf(agentOf(config, agentId), {
         occasion: 'manual',
         tasks: [],

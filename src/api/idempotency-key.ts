@@ -1,15 +1,13 @@
-// The `Idempotency-Key` header: what it may be, what it is bound to, and the POSTs that give their first answer again.
-import { setTimeout as delay } from 'node:timers/promises';
-import { keepAnswer, releaseKey, reserveKey, type KeyedRequest } from '../store/idempotency.ts';
+// The `Idempotency-Key` header: what it may be, what it is bound to, and how a POST answers its first answer again. The statement with
+// the effect of a request stores the key, so a request never waits for another one with its key: it reads what that one made, and
+// answers it.
+import { isKeyTaken, keepAnswer, readKey, type KeyedRequest, type KnownKey } from '../store/idempotency.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 import { sha256OfJson } from './canonical-json.ts';
 import { Problem } from './problem.ts';
 import type { Answer } from './route.ts';
 
 const KEY = /^[\x21-\x7e]{1,200}$/;
-/** How long a request waits for another one with its key, in milliseconds, and how often it looks. */
-const BUSY_MS_MAX = 5000;
-const BUSY_LOOK_MS = 50;
 
 export const REPLAYED = { 'idempotent-replayed': 'true' };
 
@@ -40,44 +38,59 @@ export function idempotencyMismatch(): Problem {
   );
 }
 
-/** Does the work once per key and gives its first answer again to everybody else who comes with the key and the same body. */
-export async function answerOnce(
+/** The two halves of a POST. */
+export interface Effect<Result> {
+  /** Does it, with one statement that stores the key and the result. Throws `Problem` when it is refused; then the key stays unused. */
+  perform: () => Promise<Result>;
+  /** The answer to a result, which was returned by `perform` or read from the row of the key. */
+  answer: (result: Result) => Promise<Answer>;
+}
+
+/** Performs the effect once per key. Every request with the key and the same body gets the first answer. */
+export async function answerOnce<Result>(
+  views: ViewDatabase,
+  request: KeyedRequest | null,
+  effect: Effect<Result>,
+): Promise<Answer> {
+  if (request === null) return effect.answer(await effect.perform());
+  const known = await readKey(views, request);
+  if (known.kind !== 'new') return answerKnown(views, request, effect, known);
+  let result: Result;
+  try {
+    result = await effect.perform();
+  } catch (error) {
+    // A request with the same key may have come first; what it did may also be why this one was refused.
+    const first = isKeyTaken(error) || error instanceof Problem ? await readKey(views, request) : known;
+    if (first.kind === 'new') throw error;
+    return answerKnown(views, request, effect, first);
+  }
+  return answerDone(views, request, await effect.answer(result));
+}
+
+/** Answers a request whose key was used before. */
+async function answerKnown<Result>(
   views: ViewDatabase,
   request: KeyedRequest,
-  work: () => Promise<Answer>,
+  effect: Effect<Result>,
+  known: Exclude<KnownKey, { kind: 'new' }>,
 ): Promise<Answer> {
-  const endAt = performance.now() + BUSY_MS_MAX;
-  for (;;) {
-    const reservation = await reserveKey(views, request);
-    switch (reservation.kind) {
-      case 'reserved':
-        return workAndKeep(views, request, work);
-      case 'answered':
-        return { status: reservation.status, body: reservation.response, headers: REPLAYED };
-      case 'mismatch':
-        throw idempotencyMismatch();
-      case 'busy':
-        if (performance.now() >= endAt) {
-          throw new Problem('idempotency_busy', 'Another request with this Idempotency-Key has not ended yet.', {
-            retryAfterMs: 1000,
-          });
-        }
-        await delay(BUSY_LOOK_MS);
-        break;
-      default:
-        return reservation satisfies never;
+  switch (known.kind) {
+    case 'mismatch':
+      throw idempotencyMismatch();
+    case 'answered':
+      return { status: known.status, body: known.response, headers: REPLAYED };
+    case 'done': {
+      // The statement of the effect wrote what `perform` returns.
+      const answer = await answerDone(views, request, await effect.answer(known.result as Result));
+      return { ...answer, headers: { ...answer.headers, ...REPLAYED } };
     }
+    default:
+      return known satisfies never;
   }
 }
 
-async function workAndKeep(views: ViewDatabase, request: KeyedRequest, work: () => Promise<Answer>): Promise<Answer> {
-  let answer: Answer;
-  try {
-    answer = await work();
-  } catch (error) {
-    await releaseKey(views, request);
-    throw error;
-  }
-  await keepAnswer(views, request, { status: answer.status, response: answer.body });
-  return answer;
+/** The answer, or the one that another request with the key has stored meanwhile. */
+async function answerDone(views: ViewDatabase, request: KeyedRequest, answer: Answer): Promise<Answer> {
+  const kept = await keepAnswer(views, request, { status: answer.status, response: answer.body });
+  return { ...answer, status: kept.status, body: kept.response };
 }

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../core/session-key.ts';
 import type { Principal } from './authenticate.ts';
+import { keyedRequestOf } from './idempotency-key.ts';
 import { Problem, notFound, type FieldError, type ProblemCode } from './problem.ts';
 import { noFields, type ApiRequest, type PathValues, type Route } from './route.ts';
 
@@ -22,17 +23,32 @@ export function parseRequest(
   const query = parseFields(route.query, request.query, 'invalid_query');
   const rawBody = request.body ?? {};
   const body = parseFields(route.body, rawBody, 'invalid_body');
+  const idempotency =
+    route.method !== 'POST'
+      ? null
+      : keyedRequestOf({
+          header: request.headers['idempotency-key'],
+          principalName: principal.name,
+          place: `POST ${placeOf(route.path, params)}`,
+          rawBody,
+        });
   const { limit: _limit, cursor: _cursor, ...filters } = query as Record<string, unknown>;
   return {
     params,
     query,
     body,
-    rawBody,
     principal,
+    idempotency,
     headers: request.headers,
     list: { path: request.url.split('?', 1)[0] ?? '', filters },
     reply,
   };
+}
+
+/** The path with its values in their canonical form. */
+function placeOf(path: string, params: object): string {
+  const values = new Map(Object.entries(params));
+  return path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => String(values.get(name)));
 }
 
 /** True for the text of a UUID, in any case. */

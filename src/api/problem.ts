@@ -13,7 +13,6 @@ export const PROBLEMS = {
   not_found: { status: 404, title: 'Not found' },
   unknown_agent: { status: 404, title: 'There is no such agent' },
   conflict: { status: 409, title: 'The state does not allow it' },
-  idempotency_busy: { status: 409, title: 'A request with this Idempotency-Key is being worked on' },
   body_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'The body must be application/json' },
   idempotency_mismatch: { status: 422, title: 'The Idempotency-Key was used with another body' },

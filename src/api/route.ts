@@ -6,6 +6,8 @@ import type { SessionKey } from '../core/ids.ts';
 import type { ApiContext } from './context.ts';
 import type { Principal } from './authenticate.ts';
 import type { ListIdentity } from './cursor.ts';
+import type { KeyedRequest } from '../store/idempotency.ts';
+import { answerOnce } from './idempotency-key.ts';
 import type { ApiServices } from './services.ts';
 
 /**
@@ -28,9 +30,9 @@ export interface ApiRequest<Params, Query, Body> {
   params: Params;
   query: Query;
   body: Body;
-  /** The body as it came, for hashing. */
-  rawBody: unknown;
   principal: Principal;
+  /** The Idempotency-Key of a POST with what it is bound to; null without one, and for other methods. */
+  idempotency: KeyedRequest | null;
   headers: FastifyRequest['headers'];
   /** The list that a query asks for: its path and every filter, without `limit` and `cursor`. */
   list: ListIdentity;
@@ -61,8 +63,6 @@ export interface RouteSpec<Path extends string, Query extends z.ZodType, Body ex
   summary: string;
   /** Answers without a key: only what says nothing about anybody. */
   isPublic?: true;
-  /** Takes care of the Idempotency-Key by itself. */
-  ownsIdempotency?: true;
   /** May stay open longer than an ordinary request: streams, and waits. */
   isLong?: true;
   query?: Query;
@@ -72,7 +72,7 @@ export interface RouteSpec<Path extends string, Query extends z.ZodType, Body ex
   headers?: Record<string, string>;
   handle: (
     request: ApiRequest<ParamsOf<Path>, z.output<Query>, z.output<Body>>,
-    api: { context: ApiContext; services: ApiServices },
+    api: Api,
   ) => Promise<Answer | typeof ANSWERED>;
 }
 
@@ -82,6 +82,44 @@ export type Route = RouteSpec<string, z.ZodType, z.ZodType>;
 /** The body of requests that need none: nothing, or `{}`. */
 export const noFields = z.strictObject({});
 export type NoFields = typeof noFields;
+
+interface Api {
+  context: ApiContext;
+  services: ApiServices;
+}
+
+/** A POST whose effect stores the key of its request; see `idempotency-key.ts`. */
+export interface EffectSpec<Path extends string, Query extends z.ZodType, Body extends z.ZodType, Result> extends Omit<
+  RouteSpec<Path, Query, Body>,
+  'method' | 'handle'
+> {
+  /** Does it, and gives `request.idempotency` to the statement that does. Throws `Problem` when it is refused. */
+  perform: (request: ApiRequest<ParamsOf<Path>, z.output<Query>, z.output<Body>>, api: Api) => Promise<Result>;
+  /** The answer to a result: of this request, or of an earlier one with the same key and body. */
+  answer: (
+    result: Result,
+    request: ApiRequest<ParamsOf<Path>, z.output<Query>, z.output<Body>>,
+    api: Api,
+  ) => Promise<Answer>;
+}
+
+/** Declares a POST that has its effect once per Idempotency-Key. */
+export function defineEffect<
+  Path extends string,
+  Result,
+  Query extends z.ZodType = NoFields,
+  Body extends z.ZodType = NoFields,
+>({ perform, answer, ...spec }: EffectSpec<Path, Query, Body, Result>): Route {
+  return defineRoute<Path, Query, Body>({
+    ...spec,
+    method: 'POST',
+    handle: (request, api) =>
+      answerOnce(api.context.views, request.idempotency, {
+        perform: () => perform(request, api),
+        answer: (result) => answer(result, request, api),
+      }),
+  });
+}
 
 /** Declares a route; the path's `{names}`, the query and the body give `handle` its types. */
 export function defineRoute<Path extends string, Query extends z.ZodType = NoFields, Body extends z.ZodType = NoFields>(

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Doorbell } from '../../jobs/ring.ts';
 import type { Config, Lane } from '../config.ts';
 import { routeOf } from '../core/inbound.ts';
-import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
+import type { MessageId, SessionId } from '../core/ids.ts';
 import { newId } from '../ids.ts';
 import { createAccept, type Acceptance } from '../store/accept-messages.ts';
 import type { Database } from '../store/database.ts';
@@ -55,10 +55,10 @@ export function createLifecycle(parts: LifecycleParts): SessionLifecycle {
       return { sessionId: session.id, acceptance };
     },
     reset: (input) => reset(parts, input),
-    async fork({ sourceKey, entryId, targetKey }) {
+    async fork({ sourceKey, entryId, targetKey, idempotency }) {
       const { agentId, kind, lane } = neededSession(targetKey);
       const target = { key: targetKey, agentId, kind, lane, channel: null };
-      return forkSession(parts.database, { sourceKey, entryId, target });
+      return forkSession(parts.database, { sourceKey, entryId, target, idempotency });
     },
     async restoreCompaction(input) {
       const restored = await restoreCompaction(parts.database, input);
@@ -76,14 +76,17 @@ function announce({ wake, doorbell }: LifecycleParts, sessionId: SessionId, acce
   if (ringNo !== null) void doorbell.ring([{ kind: 'inbound', lane: lane as Lane, sessionId, ringNo }]);
 }
 
-/** A running turn is stopped first, when that is wanted, and ends by itself: nothing of it is cut off in the middle. */
+/**
+ * A running turn is stopped first, when that is wanted, and ends by itself: nothing of it is cut off in the middle. Only the reset is bound
+ * to the key of the request.
+ */
 async function reset(
   parts: LifecycleParts,
-  { sessionKey, isAborting }: { sessionKey: SessionKey; isAborting: boolean },
+  { sessionKey, isAborting, idempotency }: Parameters<SessionLifecycle['reset']>[0],
 ): Promise<Reset> {
   const endAt = performance.now() + END_MS_MAX;
   for (;;) {
-    const done = await resetSession(parts.database, sessionKey);
+    const done = await resetSession(parts.database, sessionKey, idempotency);
     if (done.kind === 'ok') settled(parts, done);
     if (done.kind !== 'running' || !isAborting || performance.now() >= endAt) return done;
     await parts.control.abortSession({ sessionKey, keepQueued: true });

@@ -26,15 +26,15 @@ export function createSubagents({ config, database, doorbell, wake }: SubagentPa
     committed: (sessionId) => wake.committed(sessionId, 'settlement'),
   });
   return {
-    async spawn(sessionKey, request, causeKey) {
+    async spawn(sessionKey, request, idempotency) {
       await ensureSession(neededSession(sessionKey));
-      return family.spawn({ sessionKey, turnId: null, causeKey }, request);
+      return family.spawn({ sessionKey, turnId: null, causeKey: null, idempotency }, request);
     },
-    async kill(runId, reason) {
-      const stopped = await family.kill(runId, { reason, isTold: false });
+    async kill(runId, reason, idempotency) {
+      const stopped = await family.kill(runId, { reason, isTold: false, idempotency });
       if (stopped === null) return null;
       return stopped.kind === 'stopped' ? stopped.runs : 0;
     },
-    steer: (runId, text, causeKey) => family.steer(runId, { text, from: null, causeKey }),
+    steer: (runId, text, idempotency) => family.steer(runId, { text, from: null, causeKey: null, idempotency }),
   };
 }

@@ -2,10 +2,11 @@
 // worker that runs it looks several times a second and at every step (G24).
 import type { SessionId, TurnId } from '../core/ids.ts';
 import type { Database } from './database.ts';
+import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { readLastOutput } from './last-output.ts';
 import { firstRingSql, type NeededRing } from './session-locks.ts';
 import { findSpawner } from './spawn.ts';
-import { stopFamily } from './stop-family.ts';
+import { stopFamily, type StopCommand } from './stop-family.ts';
 import type { QueueModes } from './subagent-ends.ts';
 
 export interface Abortion {
@@ -28,7 +29,15 @@ export interface Abortion {
  */
 export async function abortSession(
   database: Database,
-  input: { sessionKey: string; keepQueued: boolean; reason?: string; modes?: QueueModes },
+  input: {
+    sessionKey: string;
+    keepQueued: boolean;
+    reason?: string;
+    modes?: QueueModes;
+    idempotency?: KeyedRequest | null;
+    /** The chat command that asks for it, which is stored with it. */
+    command?: StopCommand;
+  },
 ): Promise<Abortion | null> {
   const session = await findSpawner(database, input.sessionKey);
   if (session === null) return null;
@@ -40,6 +49,8 @@ export async function abortSession(
     result: session.depth === 0 ? null : await readLastOutput(database, session.id),
     isTold: false,
     modes: input.modes ?? DEFAULT_MODES,
+    idempotency: input.idempotency ?? null,
+    ...(input.command === undefined ? {} : { command: input.command }),
   });
   if (stopped.kind === 'ended') return null;
   const { aborted, cancelled, runs, rings, reached } = stopped;
@@ -48,18 +59,18 @@ export async function abortSession(
 
 const DEFAULT_MODES: QueueModes = { mode: 'collect', byChannel: {} };
 
-/** Stops one turn, if it still runs; what waits in its session stays. Null when it has ended or does not exist. */
+/** Stops one turn, if it still runs; what waits in its session stays. `unknown`: there is no such turn. */
 export async function abortTurn(
   database: Database,
-  turnId: string,
-  reason = 'stopped by the user',
-): Promise<{ sessionId: string; ring: NeededRing | null } | null> {
+  { turnId, idempotency }: { turnId: string; idempotency?: KeyedRequest | null },
+): Promise<{ kind: 'stopped'; sessionId: string; ring: NeededRing | null } | { kind: 'ended' | 'unknown' }> {
   const result = await database.hot.query({
     name: 'abort-turn',
     text: `/* abort-turn */
-with moved as (
+with turn as materialized (select t.id, t.session_id from holdfast.turns t where t.id = $1),
+moved as (
   update holdfast.sessions s set stop_reason = $2, updated_at = clock_timestamp()
-  from holdfast.turns t where t.id = $1 and s.id = t.session_id and s.turn_id = t.id
+  from turn where s.id = turn.session_id and s.turn_id = turn.id
   returning s.id, s.owner
 ),
 killed as (
@@ -70,14 +81,16 @@ rung as (
   update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
   from moved where d.session_id = moved.id and moved.owner is null
   returning d.session_id, d.lane, d.rings
-)
-select moved.id, rung.lane, rung.rings from moved left join rung on rung.session_id = moved.id`,
-    values: [turnId, reason],
+),
+${keyedPart(3, `select json_build_object('aborted', moved.id is not null) from turn left join moved on true`)}
+select moved.id, rung.lane, rung.rings from turn left join moved on true left join rung on rung.session_id = moved.id`,
+    values: [turnId, 'stopped by the user', ...keyValues(idempotency)],
   });
   const row = result.rows[0];
-  if (row === undefined) return null;
+  if (row === undefined) return { kind: 'unknown' };
+  if (row.id === null) return { kind: 'ended' };
   const ring = row.rings === null ? null : { sessionId: row.id, lane: row.lane, ringNo: Number(row.rings) };
-  return { sessionId: row.id, ring };
+  return { kind: 'stopped', sessionId: row.id, ring };
 }
 
 /**
@@ -87,6 +100,7 @@ select moved.id, rung.lane, rung.rings from moved left join rung on rung.session
 export async function retryTurn(
   database: Database,
   turnId: string,
+  idempotency?: KeyedRequest | null,
 ): Promise<{ kind: 'ok'; sessionId: string; lane: string; ringNo: number | null } | { kind: 'conflict' | 'unknown' }> {
   const result = await database.hot.query({
     name: 'retry-turn',
@@ -123,10 +137,11 @@ moved as (
 rung as (
   insert into holdfast.doorbells (session_id, lane, rings) select id, lane, ${firstRingSql('moved')} from moved
   on conflict (session_id) do nothing returning session_id, rings
-)
+),
+${keyedPart(2, `select json_build_object('retried', fit.retried_id) from fit`)}
 select turn.session_id, moved.id is not null as is_ok, moved.lane, rung.rings
 from turn left join moved on moved.id = turn.session_id left join rung on rung.session_id = turn.session_id`,
-    values: [turnId],
+    values: [turnId, ...keyValues(idempotency)],
   });
   const row = result.rows[0];
   if (row === undefined) return { kind: 'unknown' };

@@ -4,6 +4,7 @@ import type { CronDefinition, CronOrigin, CronPayload, CronTarget, CronDelivery 
 import type { MisfirePolicy } from '../core/schedule/plan-ticks.ts';
 import type { Schedule } from '../core/schedule/timetable.ts';
 import type { Database } from './database.ts';
+import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 
 /** A cron as it is kept. Times are epoch milliseconds. */
 export interface Cron extends CronDefinition {
@@ -45,6 +46,7 @@ export async function readDatabaseTime(database: Database): Promise<number> {
 
 /**
  * Keeps a new cron. `duplicate`: one was made for the same cause before, and is answered. `full`: its agent has as many as it may have.
+ * The key of a request stores the row as its result.
  */
 export async function createCron(
   database: Database,
@@ -54,17 +56,22 @@ export async function createCron(
     definition: CronDefinition;
     isEnabled: boolean;
     causeKey: string | null;
+    idempotency?: KeyedRequest | null | undefined;
   } & NextSlot,
-): Promise<{ kind: 'created' | 'duplicate'; cron: Cron } | { kind: 'full' }> {
+): Promise<{ kind: 'created' | 'duplicate'; cron: Cron; row: CronRow } | { kind: 'full' }> {
   const { definition } = cron;
   const made = await database.views.query(
     `/* create-cron */
-insert into holdfast.crons (id, name, agent_id, origin, schedule, target, payload, wake, misfire, delivery, delete_after_run,
+with made as (
+  insert into holdfast.crons (id, name, agent_id, origin, schedule, target, payload, wake, misfire, delivery, delete_after_run,
   is_enabled, next_slot_at, due_at, cause_key)
-select $1, $2, $3, $4, $5::json, $6, $7::json, $8, $9, $10::json, $11, $12, $13::timestamptz, $14::timestamptz, $15
-where (select count(*) from holdfast.crons c where c.agent_id = $3) < ${CRONS_PER_AGENT_MAX}
-on conflict do nothing
-returning ${COLUMNS}`,
+  select $1, $2, $3, $4, $5::json, $6, $7::json, $8, $9, $10::json, $11, $12, $13::timestamptz, $14::timestamptz, $15
+  where (select count(*) from holdfast.crons c where c.agent_id = $3) < ${CRONS_PER_AGENT_MAX}
+  on conflict do nothing
+  returning ${COLUMNS}
+),
+${keyedPart(16, 'select to_json(made) from made')}
+select * from made`,
     [
       cron.id,
       definition.name,
@@ -81,14 +88,19 @@ returning ${COLUMNS}`,
       timeOf(cron.slotMs),
       timeOf(cron.dueMs),
       cron.causeKey,
+      ...keyValues(cron.idempotency),
     ],
   );
-  if (made.rows[0] !== undefined) return { kind: 'created', cron: cronOf(made.rows[0]) };
+  if (made.rows[0] !== undefined) return createdOf('created', made.rows[0]);
   const known = await database.views.query(
     `/* cron-of-cause */ select ${COLUMNS} from holdfast.crons where cause_key = $1`,
     [cron.causeKey],
   );
-  return known.rows[0] === undefined ? { kind: 'full' } : { kind: 'duplicate', cron: cronOf(known.rows[0]) };
+  return known.rows[0] === undefined ? { kind: 'full' } : createdOf('duplicate', known.rows[0]);
+}
+
+function createdOf(kind: 'created' | 'duplicate', row: CronRow) {
+  return { kind, row, cron: cronOf(row) };
 }
 
 /** The cron of this id, or null. */

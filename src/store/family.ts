@@ -14,6 +14,7 @@ import {
 } from '../core/subagent-spawn.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
+import type { KeyedRequest } from './idempotency.ts';
 import type { NeededRing } from './session-locks.ts';
 import { findSpawner, spawnSubagent, type NewSpawn, type Spawned, type Spawner, type SpawnRefusal } from './spawn.ts';
 import type { FamilyStopped } from './stop-family.ts';
@@ -35,6 +36,8 @@ export interface SpawnOrigin {
   turnId: string | null;
   /** Unique for ever: the second time it spawns nothing. Null: always another one. */
   causeKey: string | null;
+  /** The key of the request that spawns. */
+  idempotency?: KeyedRequest | null;
 }
 
 /**
@@ -52,6 +55,7 @@ export interface SteerWord {
   text: string;
   from: { key: string; turnId: string } | null;
   causeKey: string | null;
+  idempotency?: KeyedRequest | null;
 }
 
 /** `isBusy`: it joins a running turn. `again`: the subagent was done, and has begun anew. `ended`: it was done, and takes no more. */
@@ -64,7 +68,10 @@ export type SteerAnswer =
 export interface Family {
   spawn(origin: SpawnOrigin, request: SpawnRequest): Promise<SpawnAnswer>;
   /** Null: no such run. */
-  kill(runId: string, why: { reason: string; isTold: boolean }): Promise<FamilyStopped | null>;
+  kill(
+    runId: string,
+    why: { reason: string; isTold: boolean; idempotency?: KeyedRequest | null },
+  ): Promise<FamilyStopped | null>;
   steer(runId: string, word: SteerWord): Promise<SteerAnswer>;
 }
 
@@ -128,6 +135,7 @@ function newSpawn(
     body: JSON.stringify(message),
     route: childRoute(config),
     causeKey: origin.causeKey,
+    idempotency: origin.idempotency,
     turnId: origin.turnId,
     originRoute: childRoute(config),
     limits: {
@@ -185,13 +193,14 @@ async function steer(parts: FamilyParts, runId: string, given: SteerWord): Promi
           provenance: { kind: 'inter_session', sourceSession: word.from.key, sourceTool: 'subagents' },
         };
   const messageId = newId<MessageId>();
-  const { causeKey } = word;
+  const { causeKey, idempotency } = word;
   const steered = await steerRun(database, {
     runId,
     messageId,
     body: JSON.stringify(body),
     route: childRoute(config),
     causeKey,
+    idempotency,
   });
   if (steered.kind === 'ended') return run.mode === 'session' ? beginAnew(parts, run, word) : { kind: 'ended' };
   committed(steered.sessionId);
@@ -215,7 +224,8 @@ async function beginAnew(parts: FamilyParts, run: RunFacts, word: SteerWord): Pr
     cleanup: run.cleanup,
     mode: run.mode,
   };
-  const origin = { turnId: word.from?.turnId ?? null, causeKey: word.causeKey };
+  const { causeKey, idempotency = null } = word;
+  const origin = { turnId: word.from?.turnId ?? null, causeKey, idempotency };
   const spawned = await spawnSubagent(database, {
     ...newSpawn(parts, { parent, settings, origin, plan }),
     again: { childId: run.childId, childKey: run.childKey },

@@ -3,6 +3,7 @@
 import type { SessionId, SessionKey } from '../core/ids.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
+import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';
 
 export interface Fork {
@@ -10,6 +11,7 @@ export interface Fork {
   /** The last entry that is taken along; null: the end of the path. */
   entryId: string | null;
   target: { key: SessionKey; agentId: string; kind: string; lane: string; channel: string | null };
+  idempotency?: KeyedRequest | null;
 }
 
 /**
@@ -61,7 +63,8 @@ copied as (
   select made.id, whole.place, whole.copy_id, 1, nullif(whole.place - 1, 0), whole.kind, whole.role, whole.content, whole.turn_id,
     whole.parts, whole.provenance
   from (select whole.*, gen_random_uuid() as copy_id from whole) as whole, made
-)
+),
+${keyedPart(9, `select json_build_object('entries', (select count(*) from whole)) from made`)}
 select source.id as source_id, target.place, made.id as made_id, (select count(*) from whole)::int as entries,
   (select s.id from holdfast.sessions s where s.key = $4) as twin_id
 from source cross join target left join made on true`;
@@ -79,6 +82,7 @@ export async function forkSession(database: Database, fork: Fork): Promise<Forke
     target.kind,
     target.lane,
     target.channel,
+    ...keyValues(fork.idempotency),
   ];
   const run = (): Promise<{ rows: ForkRow[] }> => database.hot.query({ name: 'fork-session', text: FORK_SQL, values });
   const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];

@@ -7,6 +7,7 @@
 import type { SessionId } from '../core/ids.ts';
 import type { TaskTimes } from '../core/heartbeat-file.ts';
 import type { Database } from './database.ts';
+import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';
 
 /** An agent that is polled. */
@@ -162,7 +163,14 @@ select extract(epoch from least(
 /** Opens a poll that somebody asked for; it is ours to settle, or anybody's when we die. */
 export async function openManualPoll(
   database: Database,
-  poll: { id: string; agentId: string; sessionId: SessionId; owner: string; leaseMs: number },
+  poll: {
+    id: string;
+    agentId: string;
+    sessionId: SessionId;
+    owner: string;
+    leaseMs: number;
+    idempotency?: KeyedRequest | null;
+  },
 ): Promise<{ scheduledFor: Date; lastUrl: string | null; nowMs: number }> {
   const run = () =>
     database.hot.query({
@@ -172,13 +180,14 @@ with opened as (
   insert into holdfast.heartbeats (id, agent_id, session_id, scheduled_for, trigger, status, owner, lease_expires_at)
   values ($1, $2, $3, clock_timestamp(), 'manual', 'claimed', $4, clock_timestamp() + $5 * interval '1 millisecond')
   on conflict do nothing
-  returning scheduled_for
-)
+  returning id, scheduled_for
+),
+${keyedPart(6, `select json_build_object('id', opened.id) from opened`)}
 select coalesce(opened.scheduled_for, known.scheduled_for) as scheduled_for, clock_timestamp() as now,
   (select i.body -> 'deliver' ->> 'url' from holdfast.inbox i where i.session_id = $3 and i.kind = 'message'
     order by i.seq desc limit 1) as last_url
 from (select 1) as one left join opened on true left join holdfast.heartbeats known on known.id = $1`,
-      values: [poll.id, poll.agentId, poll.sessionId, poll.owner, poll.leaseMs],
+      values: [poll.id, poll.agentId, poll.sessionId, poll.owner, poll.leaseMs, ...keyValues(poll.idempotency)],
     });
   const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];
   return { scheduledFor: row.scheduled_for, lastUrl: row.last_url, nowMs: row.now.getTime() };

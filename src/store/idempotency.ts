@@ -1,6 +1,7 @@
-// The Idempotency-Key of requests other than messages (a message is stored together with its key, see `accept-messages.ts`). A
-// key is reserved before the work and keeps the answer after it. Who dies in between leaves a reservation that fades: then the
-// next request with the key does the work, which is why everything behind it is harmless to do twice.
+// The Idempotency-Key of a request: stored by the same statement as the effect of the request, so that a crash leaves both or neither
+// (G2). A statement ends in `keyed`, which inserts the key with what the effect made. When another request has stored the key first,
+// the insert violates the primary key, PostgreSQL undoes the whole statement, and the caller reads what the first request made.
+// A message is stored with its key in the same way (see `accept-messages.ts`).
 import { sql } from './drizzle.ts';
 import type { ViewDatabase } from './views/page.ts';
 
@@ -11,66 +12,73 @@ export interface KeyedRequest {
   sha256: string;
 }
 
-/**
- * `reserved`: the caller does the work, then calls `keepAnswer` or `releaseKey`. `answered`: the first answer. `mismatch`: the
- * key was used with another body. `busy`: somebody else is at it right now.
- */
-export type Reservation =
-  | { kind: 'reserved' }
-  | { kind: 'answered'; status: number; response: unknown }
-  | { kind: 'mismatch' }
-  | { kind: 'busy' };
-
-/** Longer than any request behind a key takes; then its reservation counts as left behind. */
-const RESERVATION_FADES_AFTER = '30 seconds';
-
-/** True when a message with this key or this platform id was accepted before. */
-export async function isKnownMessage(
-  db: ViewDatabase,
-  { idempotency, platformKey }: { idempotency: KeyedRequest | null; platformKey: string | null },
-): Promise<boolean> {
-  const known = await db.execute(sql`
-    select 1 from holdfast.idempotency_keys
-    where scope = ${idempotency?.scope ?? null} and key = ${idempotency?.key ?? null}
-    union all select 1 from holdfast.inbox where platform_key = ${platformKey} limit 1`);
-  return known.rows.length > 0;
+/** An answer as it is stored with its key. */
+export interface StoredAnswer {
+  status: number;
+  response: unknown;
 }
 
-/** Takes the key for this request, or says what is known of it. One statement when the key is new, two otherwise. */
-export async function reserveKey(db: ViewDatabase, request: KeyedRequest): Promise<Reservation> {
-  const reserved = await db.execute(sql`
-    insert into holdfast.idempotency_keys as k (scope, key, request_sha256)
-    values (${request.scope}, ${request.key}, ${request.sha256})
-    on conflict (scope, key) do update set created_at = clock_timestamp()
-    where k.status is null and k.request_sha256 = excluded.request_sha256
-      and k.created_at < clock_timestamp() - ${RESERVATION_FADES_AFTER}::interval
-    returning 1`);
-  if (reserved.rows.length > 0) return { kind: 'reserved' };
-  const known = await db.execute<{ request_sha256: string; status: number | null; response: unknown }>(sql`
-    select request_sha256, status, response from holdfast.idempotency_keys
+/**
+ * What is known of a key. `new`: nothing was done under it. `done`: its effect is committed with this result, and no answer is stored
+ * yet. `answered`: the first answer. `mismatch`: the key was used with another body.
+ */
+export type KnownKey =
+  | { kind: 'new' }
+  | { kind: 'done'; result: unknown }
+  | ({ kind: 'answered' } & StoredAnswer)
+  | { kind: 'mismatch' };
+
+const UNIQUE_VIOLATION = '23505';
+const PRIMARY_KEY = 'idempotency_keys_pkey';
+
+/**
+ * A CTE `keyed` that stores the key whose `keyValues` begin at placeholder `first`, if there is one. `results` is a select of one json
+ * value from the CTE of the effect: no row means that nothing was done, and the key stays unused.
+ */
+export function keyedPart(first: number, results: string): string {
+  return `keyed as (
+  insert into holdfast.idempotency_keys (scope, key, request_sha256, result)
+  select $${first}::text, $${first + 1}::text, $${first + 2}::text, made.result from (${results}) as made (result)
+  where $${first}::text is not null
+)`;
+}
+
+/** The three values of `keyedPart`. */
+export function keyValues(request: KeyedRequest | null | undefined): (string | null)[] {
+  return [request?.scope ?? null, request?.key ?? null, request?.sha256 ?? null];
+}
+
+/** True for the error of a statement that was undone because another request had stored its key. */
+export function isKeyTaken(error: unknown): boolean {
+  // drizzle wraps the errors of its statements.
+  const fault = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const { code, constraint } = (fault ?? {}) as { code?: unknown; constraint?: unknown };
+  return code === UNIQUE_VIOLATION && constraint === PRIMARY_KEY;
+}
+
+/** Looks a key up. */
+export async function readKey(db: ViewDatabase, request: KeyedRequest): Promise<KnownKey> {
+  const known = await db.execute<{
+    request_sha256: string;
+    status: number | null;
+    response: unknown;
+    result: unknown;
+  }>(sql`
+    select request_sha256, status, response, result from holdfast.idempotency_keys
     where scope = ${request.scope} and key = ${request.key}`);
   const row = known.rows[0];
-  // Released between the two statements: whoever asks again gets it.
-  if (row === undefined) return { kind: 'busy' };
+  if (row === undefined) return { kind: 'new' };
   if (row.request_sha256 !== request.sha256) return { kind: 'mismatch' };
-  if (row.status === null) return { kind: 'busy' };
+  if (row.status === null) return { kind: 'done', result: row.result };
   return { kind: 'answered', status: row.status, response: row.response };
 }
 
-/** Keeps the answer for ever; the first one kept stays. */
-export async function keepAnswer(
-  db: ViewDatabase,
-  request: KeyedRequest,
-  answer: { status: number; response: unknown },
-): Promise<void> {
-  await db.execute(sql`
+/** Stores the answer of a key forever and returns the stored one: the first that was stored stays. */
+export async function keepAnswer(db: ViewDatabase, request: KeyedRequest, answer: StoredAnswer): Promise<StoredAnswer> {
+  const kept = await db.execute(sql`
     update holdfast.idempotency_keys set status = ${answer.status}, response = ${JSON.stringify(answer.response)}::json
-    where scope = ${request.scope} and key = ${request.key} and status is null`);
-}
-
-/** Gives the key back after work that failed and changed nothing, so that it may be tried again. */
-export async function releaseKey(db: ViewDatabase, request: KeyedRequest): Promise<void> {
-  await db.execute(sql`
-    delete from holdfast.idempotency_keys
-    where scope = ${request.scope} and key = ${request.key} and request_sha256 = ${request.sha256} and status is null`);
+    where scope = ${request.scope} and key = ${request.key} and status is null returning 1`);
+  if (kept.rows.length > 0) return answer;
+  const known = await readKey(db, request);
+  return known.kind === 'answered' ? known : answer;
 }

@@ -11,6 +11,7 @@ import { tickInputOf } from '../schedule/tick-input.ts';
 import { runCron } from './run-cron.ts';
 import { changeCron, createCron, deleteCron, findCron, readDatabaseTime, type Cron } from './crons.ts';
 import type { Database } from './database.ts';
+import type { KeyedRequest } from './idempotency.ts';
 import { readLastUrl } from './last-url.ts';
 import type { NeededRing } from './session-locks.ts';
 import type { NeededSession } from './sessions.ts';
@@ -32,10 +33,10 @@ export type CronChange =
 /** How often a change is made anew that met another one. */
 const TRIES_MAX = 5;
 
-/** Makes a cron; the same cause makes one. Throws `InvalidCronError`. */
+/** Makes a cron; the same cause makes one, and so does the same key. Throws `InvalidCronError`. */
 export async function addCron(
   { database, config }: CronBook,
-  made: { input: CronInput; origin: CronOrigin; causeKey: string | null },
+  made: { input: CronInput; origin: CronOrigin; causeKey: string | null; idempotency?: KeyedRequest | null },
 ): ReturnType<typeof createCron> {
   const nowMs = await readDatabaseTime(database);
   const definition = definitionOf(made.input, { config, nowMs });
@@ -46,6 +47,7 @@ export async function addCron(
     definition,
     isEnabled: made.input.enabled ?? true,
     causeKey: made.causeKey,
+    idempotency: made.idempotency,
     ...firstSlotOf(id, definition.schedule, nowMs),
   });
 }
@@ -90,7 +92,7 @@ export type RunNow =
 export async function runCronNow(
   { database, config, ensureSession }: CronBook,
   id: string,
-  causeKey: string,
+  { causeKey, idempotency }: { causeKey: string; idempotency?: KeyedRequest | null },
 ): Promise<RunNow> {
   const cron = await findCron(database, id);
   if (cron === null) return { kind: 'unknown' };
@@ -111,6 +113,7 @@ export async function runCronNow(
     event,
     causeKey: `cron:${id}:run:${causeKey}`,
     waitingMax: config.limits.waitingPerSession,
+    idempotency,
   });
   switch (result.kind) {
     case 'ran':

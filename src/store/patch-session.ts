@@ -23,6 +23,19 @@ const COLUMNS: Record<keyof SessionPatch, string> = {
   label: 'label',
 };
 
+const NUMBERS: ReadonlySet<string> = new Set<keyof SessionPatch>(['queueDebounceMs', 'queueCap']);
+
+/** The assignments by which a patch, bound as JSON text to `placeholder`, changes a session `s`. */
+export function patchSql(placeholder: string): string {
+  const patch = `${placeholder}::jsonb`;
+  return Object.entries(COLUMNS)
+    .map(([field, column]) => {
+      const value = `(${patch} ->> '${field}')${NUMBERS.has(field) ? '::int' : ''}`;
+      return `${column} = case when ${patch} ? '${field}' then ${value} else s.${column} end`;
+    })
+    .join(', ');
+}
+
 /** Sets the overrides of the session of this canonical key. False when there is no such session. */
 export async function patchSession(db: ViewDatabase, key: string, patch: SessionPatch): Promise<boolean> {
   const changes: SQL[] = [sql`updated_at = clock_timestamp()`];

@@ -3,6 +3,7 @@
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
+import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';
 import type { NeededRing } from './session-locks.ts';
 
@@ -37,12 +38,17 @@ rung as (
   returning d.session_id, d.lane, d.rings
 ),
 told as (${insertEventsSql(`select id as session_id, null::uuid as turn_id, 'session.reset' as type,
-  json_build_object('transcriptNo', transcript_no, 'previousTranscriptNo', transcript_no - 1, 'reason', 'api') as data, 1 as n from moved`)})
-select locked.id, locked.turn_id, locked.transcript_no, moved.transcript_no as moved_to, rung.lane, rung.rings
-from locked left join moved on true left join rung on true`;
+  json_build_object('transcriptNo', transcript_no, 'previousTranscriptNo', transcript_no - 1, 'reason', 'api') as data, 1 as n from moved`)}),
+ended_now as materialized (
+  select coalesce(moved.transcript_no, locked.transcript_no) as no from locked left join moved on true
+  where moved.id is not null or locked.transcript_no >= $2
+),
+${keyedPart(3, `select json_build_object('transcriptNo', no, 'previousNo', no - 1) from ended_now`)}
+select locked.id, ended_now.no, rung.lane, rung.rings
+from locked left join ended_now on true left join rung on true`;
 
 /** Gives the session of this canonical key a new transcript, unless a turn is open. */
-export async function resetSession(database: Database, key: string): Promise<Reset> {
+export async function resetSession(database: Database, key: string, idempotency?: KeyedRequest | null): Promise<Reset> {
   const current = await database.hot.query({
     name: 'transcript-no',
     text: '/* transcript-no */ select transcript_no from holdfast.sessions where key = $1',
@@ -52,11 +58,11 @@ export async function resetSession(database: Database, key: string): Promise<Res
   // Names the transcript to be ended, so that the statement may be sent again.
   const next = current.rows[0].transcript_no + 1;
   const run = (): Promise<{ rows: ResetRow[] }> =>
-    database.hot.query({ name: 'reset-session', text: RESET_SQL, values: [key, next] });
+    database.hot.query({ name: 'reset-session', text: RESET_SQL, values: [key, next, ...keyValues(idempotency)] });
   const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];
   if (row === undefined) return { kind: 'unknown' };
-  const transcriptNo = row.moved_to ?? row.transcript_no;
-  if (row.moved_to === null && transcriptNo < next) return { kind: 'running' };
+  const { no: transcriptNo } = row;
+  if (transcriptNo === null) return { kind: 'running' };
   const ring =
     row.rings === null || row.lane === null ? null : { sessionId: row.id, lane: row.lane, ringNo: Number(row.rings) };
   return { kind: 'ok', sessionId: row.id, transcriptNo, previousNo: transcriptNo - 1, ring };
@@ -64,9 +70,8 @@ export async function resetSession(database: Database, key: string): Promise<Res
 
 interface ResetRow {
   id: SessionId;
-  turn_id: string | null;
-  transcript_no: number;
-  moved_to: number | null;
+  /** The number of the new transcript; null: a turn is open. */
+  no: number | null;
   lane: string | null;
   rings: string | null;
 }

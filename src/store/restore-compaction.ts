@@ -3,6 +3,7 @@
 // entry keeps where it was out of view, so that the requests of that time stay derivable.
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
+import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';
 import type { NeededRing } from './session-locks.ts';
 
@@ -61,20 +62,21 @@ rung as (
   update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
   from moved where d.session_id = moved.id and moved.waiting > 0
   returning d.session_id, d.lane, d.rings
-)
+),
+${keyedPart(3, `select json_build_object('restored', wanted.id) from wanted left join moved on true where moved.id is not null or wanted.status = 'restored'`)}
 select locked.id, locked.turn_id, wanted.id as compaction_id, wanted.status, moved.id as moved_id, rung.lane, rung.rings
 from locked left join wanted on true left join moved on true left join rung on true`;
 
 /** Undoes a compaction of the session of this canonical key. */
 export async function restoreCompaction(
   database: Database,
-  input: { sessionKey: string; compactionId: string },
+  input: { sessionKey: string; compactionId: string; idempotency?: KeyedRequest | null },
 ): Promise<Restoration> {
   const run = (): Promise<{ rows: RestoreRow[] }> =>
     database.hot.query({
       name: 'restore-compaction',
       text: RESTORE_SQL,
-      values: [input.sessionKey, input.compactionId],
+      values: [input.sessionKey, input.compactionId, ...keyValues(input.idempotency)],
     });
   const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];
   if (row === undefined || row.compaction_id === null) return { kind: 'unknown' };

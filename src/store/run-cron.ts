@@ -3,6 +3,8 @@ import type { MessageId, SessionId } from '../core/ids.ts';
 import { ask, ringOf } from './cron-fires.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
+import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
+import { isoSql } from './session-facts.ts';
 import { firstRingSql, type NeededRing } from './session-locks.ts';
 import { dropOldestEventsSql } from './system-events.ts';
 
@@ -55,7 +57,8 @@ told as (
     union all
     select session_id, null, 'message.accepted',
       json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued'), 2 from stored`)}
-)
+),
+${keyedPart(13, `select json_build_object('scheduledFor', ${isoSql('fired.scheduled_for')}) from fired`)}
 select locked.session_id, fired.scheduled_for, rung.lane, rung.rings
 from locked left join fired on true left join rung on true`;
 
@@ -68,6 +71,7 @@ export interface ManualRun {
   /** Two runs for the same cause are one. */
   causeKey: string;
   waitingMax: number;
+  idempotency?: KeyedRequest | null | undefined;
 }
 
 /**
@@ -76,7 +80,7 @@ export interface ManualRun {
  */
 export async function runCron(
   database: Database,
-  { cronId, sessionId, input, event, causeKey, waitingMax }: ManualRun,
+  { cronId, sessionId, input, event, causeKey, waitingMax, idempotency }: ManualRun,
 ): Promise<
   | { kind: 'ran'; scheduledFor: Date; ring: NeededRing | null }
   | { kind: 'again'; scheduledFor: Date }
@@ -95,6 +99,7 @@ export async function runCron(
     event?.text ?? null,
     event?.contextKey ?? null,
     event?.isTrusted ?? null,
+    ...keyValues(idempotency),
   ]);
   if (row === undefined) return { kind: 'unknown' };
   if (row.scheduled_for !== null) return { kind: 'ran', scheduledFor: row.scheduled_for, ring: ringOf(row) };

@@ -97,6 +97,7 @@ export const idempotencyKeys = holdfast.table('idempotency_keys', {
   resourceId: uuid('resource_id'),
   status: integer('status'),
   response: json('response'),
+  result: json('result'),
   createdAt: time('created_at').notNull(),
 });
 

@@ -9,6 +9,7 @@ import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
+import { isKeyTaken, keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { readRows } from './read-rows.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';
 import { firstRingSql, type NeededRing } from './session-locks.ts';
@@ -35,6 +36,8 @@ export interface NewSpawn {
   /** The way that the answer to its announcement goes when it is spawned from outside. */
   originRoute: string;
   limits: { depthMax: number; childrenMax: number; descendantsMax: number };
+  /** The key of the request that spawns it. */
+  idempotency?: KeyedRequest | null | undefined;
   /** Gives another task to a subagent that is done with its last. Absent: a new one. */
   again?: { childId: SessionId; childKey: SessionKey };
 }
@@ -139,7 +142,8 @@ counted as (
 told as (
   ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.accepted' as type,
     json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued') as data, 1 as n from stored`)}
-)
+),
+${keyedPart(22, `select json_build_object('runId', granted.run_id, 'childSessionKey', child.key) from granted cross join child`)}
 select judged.verdict, coalesce(earlier.id, input.run_id) as run_id, coalesce(earlier.child_id, input.child_id) as child_id,
   coalesce(earlier.child_key, input.child_key) as child_key, rung.lane, rung.rings,
   case judged.verdict when 'depth' then judged.depth when 'children' then judged.live_children
@@ -153,7 +157,7 @@ export async function spawnSubagent(database: Database, spawn: NewSpawn): Promis
   const once = () => retryPassingFaults(run, { retryMs: RETRY_MS });
   // A twin that was being committed is not seen by the statement that waited for it; the next one sees it.
   const result = await once().catch((error: unknown) => {
-    if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION) throw error;
+    if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION || isKeyTaken(error)) throw error;
     return once();
   });
   const row = result.rows[0] as SpawnRow | undefined;
@@ -181,7 +185,18 @@ interface SpawnRow {
   count: number;
 }
 
-function columnsOf({ parent, plan, body, route, causeKey, turnId, originRoute, limits, again }: NewSpawn): unknown[] {
+function columnsOf({
+  parent,
+  plan,
+  body,
+  route,
+  causeKey,
+  turnId,
+  originRoute,
+  limits,
+  again,
+  idempotency,
+}: NewSpawn): unknown[] {
   const childId = again?.childId ?? newId<SessionId>();
   return [
     parent.id,
@@ -205,5 +220,6 @@ function columnsOf({ parent, plan, body, route, causeKey, turnId, originRoute, l
     limits.depthMax,
     limits.childrenMax,
     limits.descendantsMax,
+    ...keyValues(idempotency),
   ];
 }

@@ -8,7 +8,9 @@
 import type { RunStatus } from '../core/announcement.ts';
 import type { SessionId, TurnId } from '../core/ids.ts';
 import type { Database } from './database.ts';
+import { COMMAND_EVENTS_SQL, commandParts, commandValues, type NewCommand } from './commands.ts';
 import { insertEventsSql } from './events.ts';
+import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { ARRIVED_SQL, NEW_ID_SQL, PUT_PARTS, putEventsSql } from './put-inputs.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';
 import { firstRingSql, type NeededRing } from './session-locks.ts';
@@ -28,7 +30,14 @@ export interface FamilyStop {
   /** True when whoever would hear of that end has brought it about. */
   isTold: boolean;
   modes: QueueModes;
+  /** The key of the request that stops it. */
+  idempotency?: KeyedRequest | null;
+  /** The chat command that stops it, which becomes a row of the session's inbox: it acts on what was accepted before it. */
+  command?: StopCommand;
 }
+
+/** The reply to it says what was stopped, so the statement writes it. */
+export type StopCommand = Omit<NewCommand, 'reply'>;
 
 /** `stopped`: `runs` counts the runs that ended, the session's own among them. `ended`: it was not working on that run any more. */
 export type FamilyStopped =
@@ -46,7 +55,24 @@ const RETRY_MS = 10_000;
 /** How often it looks again when the family has changed under it. */
 const STALE_LOOKS_MAX = 50;
 
-const STOP_SQL = `/* stop-family */
+/** SQL of the reply to a `/stop`. */
+const STOP_REPLY_SQL = `'⚙️ Agent was aborted.'
+    || case stopped.cancelled when 0 then '' when 1 then ' Cancelled 1 waiting message.'
+      else ' Cancelled ' || stopped.cancelled || ' waiting messages.' end
+    || case stopped.runs when 0 then '' when 1 then ' Stopped 1 sub-agent.' else ' Stopped ' || stopped.runs || ' sub-agents.' end`;
+
+const COMMAND_PARTS = commandParts({
+  first: 10,
+  session: '(select moved.* from moved where moved.is_self)',
+  reply: `(select ${STOP_REPLY_SQL} from stopped)`,
+}).join(',\n');
+
+/** The assignments of `ARRIVED_SQL`, and the number that the command takes behind what has arrived. */
+const COMMAND_ARRIVED_SQL = `inbox_seq = greatest(s.inbox_seq, arrived.last_seq) + (s.id = $1::uuid)::int,
+    steer_seq = greatest(s.steer_seq, arrived.steer_seq),
+    last_message_at = case when arrived.waiting > 0 or s.id = $1::uuid then clock_timestamp() else s.last_message_at end`;
+
+const stopSql = (isCommand: boolean): string => `/* stop-family */
 with input as materialized (
   select $1::uuid as session_id, $2::boolean as keeps_queued, $3::text as reason, $4::uuid as run_id, $5::text as status, $6::text as result,
     $7::boolean as is_told
@@ -139,7 +165,7 @@ moved as (
     run_id = case when s.run_id in (select id from ending union all select id from below_ending) then null else s.run_id end,
     archived_at = case when s.id in (select child_id from ending where cleanup = 'delete'
         union all select child_id from below_ending where cleanup = 'delete') then clock_timestamp() else s.archived_at end,
-    ${ARRIVED_SQL}, updated_at = clock_timestamp()
+    ${isCommand ? COMMAND_ARRIVED_SQL : ARRIVED_SQL}, updated_at = clock_timestamp()
   from changed cross join input left join stopping on stopping.id = changed.session_id
   left join arrived on arrived.session_id = changed.session_id
   where s.id = changed.session_id
@@ -168,22 +194,33 @@ rung_for as (
   on conflict (session_id) do nothing
   returning session_id, lane, rings
 ),
+stopped as materialized (
+  select moved.turn_id as aborted, (select count(*) from cancelled where cancelled.session_id = $1::uuid)::int as cancelled,
+    ((select count(*) from ending) + (select count(*) from below_ending))::int as runs
+  from verdict left join moved on moved.is_self where verdict.verdict <> 'stale'
+),
+${isCommand ? COMMAND_PARTS : keyedPart(10, 'select to_json(stopped) from stopped')},
 told as (
   ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.settled' as type,
       json_build_object('messageId', id, 'status', status) as data, seq as n from cancelled
     union all ${putEventsSql(1_000_000)}
-    union all ${announcedEventsSql(2_000_000)}`)}
+    union all ${announcedEventsSql(2_000_000)}${isCommand ? `\n    union all ${COMMAND_EVENTS_SQL}` : ''}`)}
 )
-select verdict.verdict, moved.turn_id, (select count(*) from cancelled where cancelled.session_id = $1::uuid)::int as cancelled,
-  ((select count(*) from ending) + (select count(*) from below_ending))::int as runs,
+select verdict.verdict, stopped.aborted, stopped.cancelled, stopped.runs,
   (select json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings))
     from (select * from rung union all select * from rung_for) as all_rings) as rings,
   (select json_agg(id) from moved) as reached
-from verdict left join moved on moved.is_self`;
+from verdict left join stopped on true`;
+
+/** One statement with a command and one without. */
+const STOP_SQL = {
+  plain: { name: 'stop-family', text: stopSql(false) },
+  command: { name: 'stop-family-by-command', text: stopSql(true) },
+};
 
 /** Stops it; resolves once that is committed. Workers notice within a moment. Throws when there is no such session. */
 export async function stopFamily(database: Database, stop: FamilyStop): Promise<FamilyStopped> {
-  const { sessionId, keepsQueued, reason, runId, status, result, isTold, modes } = stop;
+  const { sessionId, keepsQueued, reason, runId, status, result, isTold, modes, idempotency, command } = stop;
   const values = [
     sessionId,
     keepsQueued,
@@ -194,14 +231,16 @@ export async function stopFamily(database: Database, stop: FamilyStop): Promise<
     isTold,
     modes.mode,
     JSON.stringify(modes.byChannel),
+    ...(command === undefined ? keyValues(idempotency) : commandValues(command)),
   ];
+  const statement = command === undefined ? STOP_SQL.plain : STOP_SQL.command;
   for (let look = 1; look <= STALE_LOOKS_MAX; look += 1) {
-    const run = () => database.hot.query({ name: 'stop-family', text: STOP_SQL, values });
+    const run = () => database.hot.query({ ...statement, values });
     const answer = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0] as StopRow | undefined;
     if (answer === undefined) throw new Error(`There is no session ${sessionId}.`);
     if (answer.verdict === 'ended') return { kind: 'ended' };
     if (answer.verdict === 'stopped') {
-      const { turn_id: aborted, cancelled, runs, rings, reached } = answer;
+      const { aborted, cancelled, runs, rings, reached } = answer;
       return { kind: 'stopped', aborted, cancelled, runs, rings: rings ?? [], reached: reached ?? [] };
     }
   }
@@ -210,7 +249,7 @@ export async function stopFamily(database: Database, stop: FamilyStop): Promise<
 
 interface StopRow {
   verdict: 'stopped' | 'ended' | 'stale';
-  turn_id: TurnId | null;
+  aborted: TurnId | null;
   cancelled: number;
   runs: number;
   rings: NeededRing[] | null;

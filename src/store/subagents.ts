@@ -3,6 +3,7 @@ import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
 import type { RunStatus } from '../core/announcement.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
+import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { readLastOutput } from './last-output.ts';
 import { ARRIVED_SQL, PUT_PARTS, putEventsSql, rungForPart } from './put-inputs.ts';
 import { readRows } from './read-rows.ts';
@@ -63,12 +64,13 @@ select * from (
 /** Ends a run and everybody below it. `isTold`: whoever would hear of it does this. Null: there is none of this id. */
 export async function killRun(
   database: Database,
-  kill: { runId: string; reason: string; isTold: boolean; modes: QueueModes },
+  kill: { runId: string; reason: string; isTold: boolean; modes: QueueModes; idempotency?: KeyedRequest | null },
 ): Promise<FamilyStopped | null> {
-  const { runId, reason, isTold, modes } = kill;
+  const { runId, reason, isTold, modes, idempotency = null } = kill;
   const run = await findRun(database, runId);
   if (run === null) return null;
-  if (run.status !== 'running') return { kind: 'ended' };
+  // A key is stored also where there is nothing left to be ended.
+  if (run.status !== 'running' && idempotency === null) return { kind: 'ended' };
   const result = await readLastOutput(database, run.childId);
   const sessionId = run.childId;
   return stopFamily(database, {
@@ -80,6 +82,7 @@ export async function killRun(
     result,
     isTold,
     modes,
+    idempotency,
   });
 }
 
@@ -91,6 +94,7 @@ export interface Steer {
   route: string;
   /** What it comes of; null: it is always another one. */
   causeKey: string | null;
+  idempotency?: KeyedRequest | null | undefined;
 }
 
 /** `ended`: the run is over, and nothing was written. */
@@ -119,13 +123,21 @@ moved as (
   returning s.*
 ),
 ${rungForPart('moved', 'true')},
-told as (${insertEventsSql(putEventsSql(0))})
+told as (${insertEventsSql(putEventsSql(0))}),
+${keyedPart(6, `select json_build_object('messageId', put.id, 'isBusy', put.disposition = 'steered') from put`)}
 select l.id as session_id, l.is_busy, exists (select from put) or exists (select from earlier) as is_put, rung_for.lane, rung_for.rings
 from locked l left join rung_for on true`;
 
 /** Says one more thing to a subagent that works: it joins its turn, or wakes it. Idempotent on its cause. */
 export async function steerRun(database: Database, steer: Steer): Promise<Steered> {
-  const values = [steer.runId, steer.messageId, steer.body, steer.route, steer.causeKey];
+  const values = [
+    steer.runId,
+    steer.messageId,
+    steer.body,
+    steer.route,
+    steer.causeKey,
+    ...keyValues(steer.idempotency),
+  ];
   const run = () => database.hot.query({ name: 'steer-run', text: STEER_SQL, values });
   const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];
   if (row === undefined || !row.is_put) return { kind: 'ended' };

@@ -2,6 +2,7 @@
 // and visible. An event equal to the last one since the last drain is a duplicate.
 import type { SessionId, SystemEventId } from '../core/ids.ts';
 import type { Database } from './database.ts';
+import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { isoSql } from './session-facts.ts';
 
 /** The most events that wait in one session. */
@@ -32,14 +33,19 @@ export interface NewSystemEvent {
   text: string;
   contextKey: string | null;
   isTrusted: boolean;
+  /** The key of the request that queues it. Absent: the request has none, or it is no request. */
+  idempotency?: KeyedRequest | null;
 }
 
-export type Enqueued =
-  | { disposition: 'queued'; event: { id: SystemEventId; createdAt: string } }
-  | { disposition: 'duplicate'; event: { id: SystemEventId; createdAt: string } | null };
+/** A duplicate may equal an event that is no longer kept; then the id names the one that was not stored. */
+export interface Enqueued {
+  disposition: 'queued' | 'duplicate';
+  id: SystemEventId;
+  createdAt: string;
+}
 
 // What waits is counted after the lock is held. A statement that had to wait for the lock would count what was there before,
-// so it notices (see session-locks.ts) and the caller sends it again.
+// so it notices (see session-locks.ts), has no row, and is sent again.
 const ENQUEUE_SQL = `/* enqueue-event */
 with seen as materialized (select s.xmin as version from holdfast.sessions s where s.id = $2),
 locked as materialized (
@@ -71,25 +77,35 @@ stored as (
 moved as (
   update holdfast.sessions s set last_event_text = $3, updated_at = clock_timestamp()
   from judged where s.id = $2 and judged.verdict = 'new'
-)
-select judged.verdict, coalesce(stored.id, twin.id) as id, ${isoSql('coalesce(stored.created_at, twin.created_at)')} as created_at
-from judged left join stored on true left join lateral (
-  select e.id, e.created_at from holdfast.system_events e
-  where judged.verdict <> 'new' and e.session_id = $2 and e.text = $3 order by e.id desc limit 1
-) as twin on true`;
+),
+enqueued as materialized (
+  select case when judged.verdict = 'duplicate' then 'duplicate' else 'queued' end as disposition, coalesce(stored.id, twin.id, $1) as id,
+    ${isoSql('coalesce(stored.created_at, twin.created_at, clock_timestamp())')} as "createdAt"
+  from judged left join stored on true left join lateral (
+    select e.id, e.created_at from holdfast.system_events e
+    where judged.verdict <> 'new' and e.session_id = $2 and e.text = $3 order by e.id desc limit 1
+  ) as twin on true
+  where judged.verdict <> 'stale'
+),
+${keyedPart(6, 'select to_json(enqueued) from enqueued')}
+select * from enqueued`;
 
-/** Queues an event for the session's next prompt. Idempotent on its id. */
+/** Queues an event for the session's next prompt. Idempotent on its id, and fails with `isKeyTaken` on its key. */
 export async function enqueueSystemEvent(database: Database, event: NewSystemEvent): Promise<Enqueued> {
   for (;;) {
     const result = await database.hot.query({
       name: 'enqueue-event',
       text: ENQUEUE_SQL,
-      values: [event.id, event.sessionId, event.text, event.contextKey, event.isTrusted],
+      values: [
+        event.id,
+        event.sessionId,
+        event.text,
+        event.contextKey,
+        event.isTrusted,
+        ...keyValues(event.idempotency),
+      ],
     });
-    const row = result.rows[0];
-    if (row.verdict === 'stale') continue;
-    const stored = row.id === null ? null : { id: row.id, createdAt: row.created_at };
-    if (row.verdict === 'duplicate') return { disposition: 'duplicate', event: stored };
-    return { disposition: 'queued', event: stored as { id: SystemEventId; createdAt: string } };
+    const enqueued = result.rows[0] as Enqueued | undefined;
+    if (enqueued !== undefined) return enqueued;
   }
 }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { reserveKey } from '../../src/store/idempotency.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
@@ -183,18 +182,6 @@ describe('an Idempotency-Key of any POST', () => {
     expect((await rig.post('/v1/sessions/not-yet/abort', {}, headers)).status).toBe(404);
     await rig.post('/v1/sessions/not-yet/messages', { text: 'x' });
     expect((await rig.post('/v1/sessions/not-yet/abort', {}, headers)).body.cancelled).toBe(1);
-  });
-
-  test('that was left behind by a process that died is taken over once it has faded', async () => {
-    const { rig } = holder;
-    const request = { scope: 'admin POST /v1/x', key: 'left', sha256: 'a' };
-    expect(await reserveKey(rig.context.views, request)).toEqual({ kind: 'reserved' });
-    expect(await reserveKey(rig.context.views, request)).toEqual({ kind: 'busy' });
-    await rig.rows(
-      "update holdfast.idempotency_keys set created_at = now() - interval '31 seconds' where key = 'left'",
-    );
-    expect(await reserveKey(rig.context.views, { ...request, sha256: 'b' })).toEqual({ kind: 'mismatch' });
-    expect(await reserveKey(rig.context.views, request)).toEqual({ kind: 'reserved' });
   });
 });
 

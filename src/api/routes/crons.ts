@@ -2,16 +2,15 @@
 import { z } from 'zod';
 import { cronInput, cronPatch } from '../../config/schema-crons.ts';
 import { staggerOf } from '../../core/schedule/timetable.ts';
-import { newId } from '../../ids.ts';
 import { InvalidCronError } from '../../schedule/cron-definition.ts';
 import { slotsAfter, timetableOf } from '../../schedule/timetable.ts';
-import type { Cron } from '../../store/crons.ts';
+import { cronOf as cronOfRow, type Cron } from '../../store/crons.ts';
 import { listCrons, listFires, viewFire } from '../../store/views/crons.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { isUuid } from '../parse-request.ts';
 import { notFound, Problem } from '../problem.ts';
-import { defineRoute, type ApiRequest, type Route } from '../route.ts';
+import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import { cron, cronFire, cronSlots, cronViewOf } from '../schemas/crons.ts';
 import { countText, pageQuery } from '../schemas/queries.ts';
@@ -40,17 +39,17 @@ const getCrons = defineRoute({
   },
 });
 
-const postCron = defineRoute({
-  method: 'POST',
+const postCron = defineEffect({
   path: '/v1/crons',
   summary: 'Make a cron',
   body: cronInput,
   answers: { 201: { description: 'The cron', schema: cron }, 409: { description: 'Its agent has too many' } },
-  async handle(request, { context }) {
-    const made = await refusing(() => context.schedule.addCron(request.body, causeOf(request, 'cron')));
-    if (made.kind === 'full') throw new Problem('conflict', 'The agent has as many crons as it may have.');
-    return { status: 201, body: cronViewOf(made.cron) };
+  async perform({ body, idempotency }, { context }) {
+    const made = await refusing(() => context.schedule.addCron(body, idempotency));
+    if (made === null) throw new Problem('conflict', 'The agent has as many crons as it may have.');
+    return made;
   },
+  answer: async (made) => ({ status: 201, body: cronViewOf(cronOfRow(made)) }),
 });
 
 const getCron = defineRoute({
@@ -102,17 +101,18 @@ const deleteCron = defineRoute({
   },
 });
 
-const runCron = defineRoute({
-  method: 'POST',
+const runCron = defineEffect({
   path: '/v1/crons/{id}/run',
   summary: 'Run a cron now; its schedule goes on as if nothing had happened',
   answers: { 202: { description: 'The fire', schema: cronFire }, 429: { description: 'Too many messages wait' } },
-  async handle(request, { context }) {
-    const { id } = request.params;
-    const result = await context.schedule.runCron(id, causeOf(request, 'run') ?? newId<string>());
+  async perform({ params: { id }, idempotency }, { context }) {
+    const result = await context.schedule.runCron(id, idempotency);
     if (result.kind === 'unknown') throw notFound(`cron ${id}`);
     if (result.kind === 'full') throw new Problem('inbox_full', 'Too many messages wait in the session of the cron.');
-    const fire = await viewFire(context.views, id, result.scheduledFor);
+    return { scheduledFor: result.scheduledFor.toISOString() };
+  },
+  async answer({ scheduledFor }, { params: { id } }, { context }) {
+    const fire = await viewFire(context.views, id, new Date(scheduledFor));
     if (fire === null) throw notFound(`cron ${id}`);
     return { status: 202, body: fire };
   },
@@ -160,15 +160,6 @@ async function cronOf(context: ApiContext, id: string): Promise<Cron> {
   const found = await context.schedule.findCron(id);
   if (found === null) throw notFound(`cron ${id}`);
   return found;
-}
-
-/** What two requests with the same Idempotency-Key have in common; null without one. */
-function causeOf(
-  { headers, principal }: Pick<ApiRequest<object, object, object>, 'headers' | 'principal'>,
-  what: string,
-): string | null {
-  const key = headers['idempotency-key'];
-  return typeof key === 'string' ? `${what}:${principal.name}:${key}` : null;
 }
 
 async function refusing<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -1,11 +1,12 @@
 // The outbox: what leaves, what does not, and what a person decides about it.
 import { z } from 'zod';
+import type { DeliveryDecision } from '../../store/decide-delivery.ts';
 import { DELIVERY_STATUSES, listDeliveries, viewDelivery } from '../../store/views/deliveries.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { isUuid, parseSessionKey } from '../parse-request.ts';
 import { notFound, Problem } from '../problem.ts';
-import { defineRoute, type Answer, type Route } from '../route.ts';
+import { defineEffect, defineRoute, type Answer, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import { listText, pageQuery, sessionKeyText } from '../schemas/queries.ts';
 import { delivery } from '../schemas/views.ts';
@@ -37,30 +38,35 @@ const getDeliveries = defineRoute({
   },
 });
 
-const redrive = defineRoute({
-  method: 'POST',
+const redrive = defineEffect({
   path: '/v1/deliveries/{id}/redrive',
   summary: 'Send a delivery again that failed, expired, was discarded or whose end is unknown',
   answers: { 200: { description: 'The delivery as it is now', schema: delivery }, 409: conflictDoc },
-  async handle({ params }, { context }) {
-    return decide(context, params.id, await context.control.redriveDelivery(params.id));
-  },
+  perform: async ({ params, idempotency }, { context }) =>
+    decided(context, params.id, await context.control.redriveDelivery(params.id, idempotency)),
+  answer: (_decided, { params }, { context }) => answerNow(context, params.id),
 });
 
-const discard = defineRoute({
-  method: 'POST',
+const discard = defineEffect({
   path: '/v1/deliveries/{id}/discard',
   summary: 'Give a delivery up',
   answers: { 200: { description: 'The delivery as it is now', schema: delivery }, 409: conflictDoc },
-  async handle({ params }, { context }) {
-    return decide(context, params.id, await context.control.discardDelivery(params.id));
-  },
+  perform: async ({ params, idempotency }, { context }) =>
+    decided(context, params.id, await context.control.discardDelivery(params.id, idempotency)),
+  answer: (_decided, { params }, { context }) => answerNow(context, params.id),
 });
 
-async function decide(context: ApiContext, id: string, result: 'done' | 'unknown' | 'conflict'): Promise<Answer> {
+/** The result of a decision that was carried out; throws the `Problem` of one that was refused. */
+async function decided(context: ApiContext, id: string, result: DeliveryDecision): Promise<object> {
+  if (result === 'done') return {};
   const found = result === 'unknown' ? null : await viewDelivery(context.views, id);
   if (found === null) throw notFound(`delivery ${id}`);
-  if (result === 'conflict') throw new Problem('conflict', `The delivery is ${found.status}, which does not allow it.`);
+  throw new Problem('conflict', `The delivery is ${found.status}, which does not allow it.`);
+}
+
+async function answerNow(context: ApiContext, id: string): Promise<Answer> {
+  const found = await viewDelivery(context.views, id);
+  if (found === null) throw notFound(`delivery ${id}`);
   return { status: 200, body: found };
 }
 

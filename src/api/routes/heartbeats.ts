@@ -5,7 +5,7 @@ import { HEARTBEAT_STATUSES, listHeartbeats, viewHeartbeat } from '../../store/v
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { isUuid } from '../parse-request.ts';
 import { notFound, Problem } from '../problem.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import { heartbeat } from '../schemas/crons.ts';
 import { pageQuery } from '../schemas/queries.ts';
@@ -30,16 +30,17 @@ const getHeartbeats = defineRoute({
   },
 });
 
-const postHeartbeat = defineRoute({
-  method: 'POST',
+const postHeartbeat = defineEffect({
   path: '/v1/agents/{agent}/heartbeat',
   summary: 'Poll an agent now, whatever the hour and whether or not anything has changed',
   answers: { 202: { description: 'The poll', schema: heartbeat } },
-  async handle({ params }, { context }) {
+  async perform({ params, idempotency }, { context }) {
     if (!isAgent(context.config, params.agent)) {
       throw new Problem('unknown_agent', `There is no agent ${params.agent} in the configuration.`);
     }
-    const id = await context.schedule.poll(params.agent);
+    return { id: await context.schedule.poll(params.agent, idempotency) };
+  },
+  async answer({ id }, _request, { context }) {
     const found = await viewHeartbeat(context.views, id);
     if (found === null) throw notFound(`heartbeat ${id}`);
     return { status: 202, body: found };

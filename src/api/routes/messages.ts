@@ -4,7 +4,7 @@ import { agentIdOf } from '../../core/session-key.ts';
 import { viewMessage } from '../../store/views/messages.ts';
 import type { Accepted, AcceptedAnswer, ApiContext } from '../context.ts';
 import { withDeadline } from '../deadline.ts';
-import { idempotencyMismatch, keyedRequestOf, REPLAYED } from '../idempotency-key.ts';
+import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
 import { waitSecondsOf } from '../prefer.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineRoute, type Answer, type ApiRequest, type Route } from '../route.ts';
@@ -25,7 +25,6 @@ const postMessage = defineRoute({
   method: 'POST',
   path: '/v1/sessions/{key}/messages',
   summary: 'Accept an inbound message; with Prefer: wait, answer when it is settled',
-  ownsIdempotency: true,
   isLong: true,
   body: inboundMessage,
   headers: { Prefer: 'wait=<seconds>', 'Idempotency-Key': '1 to 200 visible ASCII characters' },
@@ -39,15 +38,9 @@ const postMessage = defineRoute({
     if (!isAgent(context.config, agentIdOf(key))) {
       throw new Problem('unknown_agent', `There is no agent ${agentIdOf(key)} in the configuration.`);
     }
-    const idempotency = keyedRequestOf({
-      header: request.headers['idempotency-key'],
-      principalName: request.principal.name,
-      place: `POST /v1/sessions/${key}/messages`,
-      rawBody: request.rawBody,
-    });
     const result = takenOf(
       await withDeadline(
-        context.accept({ sessionKey: key, body: request.body, idempotency }),
+        context.accept({ sessionKey: key, body: request.body, idempotency: request.idempotency }),
         ACCEPT_MS_MAX,
         'It is not known whether the message was accepted. Send it again with the same Idempotency-Key.',
       ),

@@ -5,7 +5,7 @@ import { listEntries } from '../../store/views/transcript.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { isUuid } from '../parse-request.ts';
 import { notFound } from '../problem.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { abortion, abortRequest, listOf } from '../schemas/answers.ts';
 import { countText, pageQuery } from '../schemas/queries.ts';
 import { entry, session, sessionPatch } from '../schemas/views.ts';
@@ -84,18 +84,18 @@ function isSeq(text: string): boolean {
   return /^[1-9]\d{0,14}$/.test(text);
 }
 
-const abort = defineRoute({
-  method: 'POST',
+const abort = defineEffect({
   path: '/v1/sessions/{key}/abort',
   summary: 'Stop the running turn and cancel what waits; queued: keep leaves what waits',
   body: abortRequest,
   answers: { 200: { description: 'What was stopped and cancelled', schema: abortion } },
-  async handle({ params, body }, { context }) {
-    const done = await context.control.abortSession({ sessionKey: params.key, keepQueued: body.queued === 'keep' });
+  async perform({ params, body, idempotency }, { context }) {
+    const wish = { sessionKey: params.key, keepQueued: body.queued === 'keep', idempotency };
+    const done = await context.control.abortSession(wish);
     if (done === null) throw notFound(`session ${params.key}`);
-    const { aborted, cancelled } = done;
-    return { status: 200, body: { aborted, cancelled } };
+    return { aborted: done.aborted, cancelled: done.cancelled };
   },
+  answer: async ({ aborted, cancelled }) => ({ status: 200, body: { aborted, cancelled } }),
 });
 
 export const sessionRoutes: Route[] = [getSessions, getSession, patchSession, getTranscript, abort];

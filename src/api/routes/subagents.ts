@@ -6,10 +6,9 @@ import type { SpawnAnswer, SteerAnswer } from '../../store/family.ts';
 import { findSession } from '../../store/views/sessions.ts';
 import { listSubagents, viewSubagent } from '../../store/views/subagents.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-import { keyedRequestOf } from '../idempotency-key.ts';
 import { isUuid } from '../parse-request.ts';
 import { notFound, Problem } from '../problem.ts';
-import { defineRoute, type Answer, type ApiRequest, type Route } from '../route.ts';
+import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import { pageQuery } from '../schemas/queries.ts';
 import { killed, spawned, spawnRequest, steered, steerRequest, subagent } from '../schemas/subagents.ts';
@@ -19,8 +18,7 @@ const ITEMS_DEFAULT = 50;
 const FULL_RETRY_MS = 5_000;
 const KILLED = 'It was killed by a person.';
 
-const postSpawn = defineRoute({
-  method: 'POST',
+const postSpawn = defineEffect({
   path: '/v1/sessions/{key}/spawn',
   summary: 'Spawn a subagent in the background; its result is announced to the session',
   body: spawnRequest,
@@ -29,20 +27,25 @@ const postSpawn = defineRoute({
     409: { description: 'The session stands too deep in its family, or its own run has ended' },
     429: { description: 'As many subagents as may be have not ended; nothing was written' },
   },
-  async handle(request, { context }) {
-    const { key } = request.params;
+  async perform({ params: { key }, body, idempotency }, { context }) {
     if (!isAgent(context.config, agentIdOf(key))) {
       throw new Problem('unknown_agent', `There is no agent ${agentIdOf(key)} in the configuration.`);
     }
-    const answer = await context.subagents.spawn(key, request.body, causeOf(request, `POST /v1/sessions/${key}/spawn`));
-    return spawnAnswer(answer, key);
+    return spawnedOf(await context.subagents.spawn(key, body, idempotency), key);
   },
+  answer: async ({ runId, childSessionKey }) => ({ status: 202, body: { runId, childSessionKey } }),
 });
 
-function spawnAnswer(answer: SpawnAnswer, key: string): Answer {
+interface SpawnedRun {
+  runId: string;
+  childSessionKey: string;
+}
+
+/** The run that was spawned; throws the `Problem` of a refusal. */
+function spawnedOf(answer: SpawnAnswer, key: string): SpawnedRun {
   switch (answer.kind) {
     case 'spawned':
-      return { status: 202, body: { runId: answer.runId, childSessionKey: answer.childKey } };
+      return { runId: answer.runId, childSessionKey: answer.childKey };
     case 'refused':
       if (answer.field === 'agentId') throw new Problem('unknown_agent', `${sentence(answer.message)}`);
       throw new Problem('invalid_body', `${answer.field}: ${answer.message}`, {
@@ -87,20 +90,19 @@ const getSubagent = defineRoute({
   },
 });
 
-const postKill = defineRoute({
-  method: 'POST',
+const postKill = defineEffect({
   path: '/v1/subagents/{runId}/kill',
   summary: 'Stop a subagent and everybody below it; its end is announced',
   answers: { 200: { description: 'How many runs have ended by it', schema: killed } },
-  async handle({ params }, { context }) {
-    const stopped = await context.subagents.kill(params.runId, KILLED);
-    if (stopped === null) throw notFound(`run ${params.runId}`);
-    return { status: 200, body: { killed: stopped } };
+  async perform({ params, idempotency }, { context }) {
+    const runs = await context.subagents.kill(params.runId, KILLED, idempotency);
+    if (runs === null) throw notFound(`run ${params.runId}`);
+    return { runs };
   },
+  answer: async ({ runs }) => ({ status: 200, body: { killed: runs } }),
 });
 
-const postSteer = defineRoute({
-  method: 'POST',
+const postSteer = defineEffect({
   path: '/v1/subagents/{runId}/steer',
   summary: 'Say something to a subagent: it joins its running turn, or is its next',
   body: steerRequest,
@@ -109,23 +111,27 @@ const postSteer = defineRoute({
     409: { description: 'The subagent has ended and takes no further tasks' },
     429: { description: 'As many subagents as may be have not ended; nothing was written' },
   },
-  async handle(request, { context }) {
-    const { runId } = request.params;
-    const text = request.body.text ?? request.body.message ?? '';
-    const answer = await context.subagents.steer(runId, text, causeOf(request, `POST /v1/subagents/${runId}/steer`));
-    return steerAnswer(answer, runId);
+  async perform({ params: { runId }, body, idempotency }, { context }) {
+    const text = body.text ?? body.message ?? '';
+    return steeredOf(await context.subagents.steer(runId, text, idempotency), runId);
+  },
+  async answer(result, { params: { runId } }) {
+    if (!('messageId' in result)) return { status: 202, body: { runId: result.runId, messageId: null, how: 'again' } };
+    const { messageId, isBusy } = result;
+    return { status: 202, body: { runId, messageId, how: isBusy ? 'joins' : 'waits' } };
   },
 });
 
-function steerAnswer(answer: SteerAnswer, runId: string): Answer {
+/** What steering did: a message to the run, or another run of the subagent; throws the `Problem` of a refusal. */
+function steeredOf(
+  answer: SteerAnswer,
+  runId: string,
+): { messageId: string; isBusy: boolean } | Pick<SpawnedRun, 'runId'> {
   switch (answer.kind) {
     case 'steered':
-      return {
-        status: 202,
-        body: { runId, messageId: answer.messageId, how: answer.isBusy ? 'joins' : 'waits' },
-      };
+      return { messageId: answer.messageId, isBusy: answer.isBusy };
     case 'again':
-      return { status: 202, body: { runId: answer.runId, messageId: null, how: 'again' } };
+      return { runId: answer.runId };
     case 'limit':
       throw new Problem('spawn_limit', sentence(answer.message), { retryAfterMs: FULL_RETRY_MS });
     case 'ended':
@@ -135,17 +141,6 @@ function steerAnswer(answer: SteerAnswer, runId: string): Answer {
     default:
       return answer satisfies never;
   }
-}
-
-/** What comes of one request, however often it is sent; null without a key. */
-function causeOf(request: ApiRequest<unknown, unknown, unknown>, place: string): string | null {
-  const keyed = keyedRequestOf({
-    header: request.headers['idempotency-key'],
-    principalName: request.principal.name,
-    place,
-    rawBody: request.rawBody,
-  });
-  return keyed === null ? null : `key:${keyed.scope} ${keyed.key}`;
 }
 
 function sentence(text: string): string {

@@ -7,32 +7,34 @@ import { listSystemEvents } from '../../store/views/system-events.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { isUuid } from '../parse-request.ts';
 import { notFound, Problem } from '../problem.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { enqueued, listOf, systemEventRequest } from '../schemas/answers.ts';
 import { pageQuery } from '../schemas/queries.ts';
 import { systemEvent } from '../schemas/views.ts';
 
 const ITEMS_DEFAULT = 50;
 
-const postSystemEvent = defineRoute({
-  method: 'POST',
+const postSystemEvent = defineEffect({
   path: '/v1/sessions/{key}/system-events',
   summary: "Queue a fact for the session's next prompt",
   body: systemEventRequest,
   answers: { 202: { description: 'Committed, or equal to the last one', schema: enqueued } },
-  async handle({ params, body }, { context }) {
+  async perform({ params, body, idempotency }, { context }) {
     if (!isAgent(context.config, agentIdOf(params.key))) {
       throw new Problem('unknown_agent', `There is no agent ${agentIdOf(params.key)} in the configuration.`);
     }
-    const result = await context.enqueueSystemEvent({
-      sessionKey: params.key,
-      text: body.text.trim(),
-      contextKey: body.contextKey ?? null,
-      trusted: body.trusted ?? true,
-    });
-    return { status: 202, body: result };
+    return context.enqueueSystemEvent({ sessionKey: params.key, ...factOf(body), idempotency });
+  },
+  async answer({ disposition, id, createdAt }, { params, body }) {
+    const event = { id, sessionKey: params.key, ...factOf(body), createdAt };
+    return { status: 202, body: { event, disposition } };
   },
 });
+
+/** The fact that a request names, as it is stored. */
+function factOf(body: z.output<typeof systemEventRequest>) {
+  return { text: body.text.trim(), contextKey: body.contextKey ?? null, trusted: body.trusted ?? true };
+}
 
 const getSystemEvents = defineRoute({
   method: 'GET',

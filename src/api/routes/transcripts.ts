@@ -12,11 +12,11 @@ import { viewMessage } from '../../store/views/messages.ts';
 import { findSession, viewSession } from '../../store/views/sessions.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-import { idempotencyMismatch, keyedRequestOf, REPLAYED } from '../idempotency-key.ts';
+import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
 import { isUuid, parseSessionKey } from '../parse-request.ts';
 import { waitSecondsOf } from '../prefer.ts';
 import { notFound, Problem } from '../problem.ts';
-import { defineRoute, type Answer, type Route } from '../route.ts';
+import { defineEffect, defineRoute, type Answer, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import { pageQuery } from '../schemas/queries.ts';
 import {
@@ -40,7 +40,6 @@ const compact = defineRoute({
   method: 'POST',
   path: '/v1/sessions/{key}/compact',
   summary: 'Condense the session as soon as it is idle; with Prefer: wait, answer when that is done',
-  ownsIdempotency: true,
   isLong: true,
   body: compactRequest,
   headers: { Prefer: 'wait=<seconds>', 'Idempotency-Key': '1 to 200 visible ASCII characters' },
@@ -54,12 +53,7 @@ const compact = defineRoute({
   },
   async handle(request, { context, services }) {
     const { key } = request.params;
-    const idempotency = keyedRequestOf({
-      header: request.headers['idempotency-key'],
-      principalName: request.principal.name,
-      place: `POST /v1/sessions/${key}/compact`,
-      rawBody: request.rawBody,
-    });
+    const { idempotency } = request;
     const { instructions = '' } = request.body;
     const asked = await context.lifecycle.requestCompaction({ sessionKey: key, instructions, idempotency });
     if (asked === null) throw notFound(`session ${key}`);
@@ -121,8 +115,7 @@ const getCompactions = defineRoute({
   },
 });
 
-const restore = defineRoute({
-  method: 'POST',
+const restore = defineEffect({
   path: '/v1/sessions/{key}/compactions/{id}/restore',
   summary:
     'Bring back what a compaction took out of view; what was said since stays, later compactions are undone with it',
@@ -130,16 +123,12 @@ const restore = defineRoute({
     200: { description: 'It is undone', schema: restored },
     409: { description: 'A turn runs, it did not succeed, or its transcript was ended by a reset' },
   },
-  async handle({ params }, { context }) {
-    const outcome = await context.lifecycle.restoreCompaction({ sessionKey: params.key, compactionId: params.id });
+  async perform({ params, idempotency }, { context }) {
+    const wish = { sessionKey: params.key, compactionId: params.id, idempotency };
+    const outcome = await context.lifecycle.restoreCompaction(wish);
     switch (outcome) {
-      case 'ok': {
-        const [found, session] = await Promise.all([
-          viewCompaction(context.views, { sessionKey: params.key, id: params.id }),
-          viewSession(context.views, params.key),
-        ]);
-        return { status: 200, body: { compaction: found, session } };
-      }
+      case 'ok':
+        return {};
       case 'running':
         throw new Problem('conflict', 'A turn of the session runs; abort it or wait for its end.');
       case 'conflict':
@@ -150,10 +139,16 @@ const restore = defineRoute({
         return outcome satisfies never;
     }
   },
+  async answer(_done, { params }, { context }) {
+    const [found, session] = await Promise.all([
+      viewCompaction(context.views, { sessionKey: params.key, id: params.id }),
+      viewSession(context.views, params.key),
+    ]);
+    return { status: 200, body: { compaction: found, session } };
+  },
 });
 
-const resetRoute = defineRoute({
-  method: 'POST',
+const resetRoute = defineEffect({
   path: '/v1/sessions/{key}/reset',
   summary:
     'Go on with a new transcript under the same key; the old one is kept. abort: true stops a running turn first',
@@ -162,13 +157,16 @@ const resetRoute = defineRoute({
     200: { description: 'The session with its new transcript', schema: reset },
     409: { description: 'A turn runs' },
   },
-  async handle({ params, body }, { context }) {
-    const done = await context.lifecycle.reset({ sessionKey: params.key, isAborting: body.abort === true });
+  async perform({ params, body, idempotency }, { context }) {
+    const isAborting = body.abort === true;
+    const done = await context.lifecycle.reset({ sessionKey: params.key, isAborting, idempotency });
     if (done.kind === 'unknown') throw notFound(`session ${params.key}`);
     if (done.kind === 'running') {
       throw new Problem('conflict', 'A turn of the session runs; wait for its end, or ask with {"abort": true}.');
     }
-    const { transcriptNo, previousNo } = done;
+    return { transcriptNo: done.transcriptNo, previousNo: done.previousNo };
+  },
+  async answer({ transcriptNo, previousNo }, { params }, { context }) {
     const session = await viewSession(context.views, params.key);
     return { status: 200, body: { session, transcriptNo, previousTranscriptNo: previousNo } };
   },
@@ -190,8 +188,7 @@ const getTranscripts = defineRoute({
   },
 });
 
-const fork = defineRoute({
-  method: 'POST',
+const fork = defineEffect({
   path: '/v1/sessions/{key}/fork',
   summary: 'Begin a new session with a copy of this one, up to an entry or to its end',
   body: forkRequest,
@@ -199,19 +196,16 @@ const fork = defineRoute({
     201: { description: 'The new session', schema: forked },
     409: { description: 'There is a session of that key' },
   },
-  async handle({ params, body }, { context }) {
+  async perform({ params, body, idempotency }, { context }) {
     const targetKey = parseSessionKey(body.key, 'key');
     if (!isAgent(context.config, agentIdOf(targetKey))) {
       throw new Problem('unknown_agent', `There is no agent ${agentIdOf(targetKey)} in the configuration.`);
     }
     const entryId = body.entryId ?? null;
-    const made = await context.lifecycle.fork({ sourceKey: params.key, entryId, targetKey });
+    const made = await context.lifecycle.fork({ sourceKey: params.key, entryId, targetKey, idempotency });
     switch (made.kind) {
-      case 'ok': {
-        const session = await viewSession(context.views, targetKey);
-        const headers = { location: `/v1/sessions/${targetKey}` };
-        return { status: 201, body: { session, entries: made.entries }, headers };
-      }
+      case 'ok':
+        return { entries: made.entries };
       case 'exists':
         throw new Problem('conflict', `There is a session ${targetKey} already.`);
       case 'unknown':
@@ -221,6 +215,11 @@ const fork = defineRoute({
       default:
         return made satisfies never;
     }
+  },
+  async answer({ entries }, { body }, { context }) {
+    const targetKey = parseSessionKey(body.key, 'key');
+    const session = await viewSession(context.views, targetKey);
+    return { status: 201, body: { session, entries }, headers: { location: `/v1/sessions/${targetKey}` } };
   },
 });
 

@@ -1,11 +1,11 @@
 // Turns: what ran, what it asked the model, and the way to stop or repeat it.
 import { z } from 'zod';
 import { LANES } from '../../config.ts';
-import { findTurn, listTurns, TURN_KINDS, TURN_STATUSES, viewTurn } from '../../store/views/turns.ts';
+import { listTurns, TURN_KINDS, TURN_STATUSES, viewTurn } from '../../store/views/turns.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { isUuid, parseSessionKey } from '../parse-request.ts';
 import { notFound, Problem } from '../problem.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf, turnAborted } from '../schemas/answers.ts';
 import { modelRequest } from '../schemas/model-requests.ts';
 import { listText, pageQuery, sessionKeyText } from '../schemas/queries.ts';
@@ -69,31 +69,30 @@ const getRequest = defineRoute({
   },
 });
 
-const abort = defineRoute({
-  method: 'POST',
+const abort = defineEffect({
   path: '/v1/turns/{id}/abort',
   summary: 'Stop one turn; what waits in its session stays',
   answers: { 200: { description: 'Whether it still ran', schema: turnAborted } },
-  async handle({ params }, { context }) {
-    const isStopped = await context.control.abortTurn(params.id);
-    if (!isStopped && (await findTurn(context.views, params.id)) === null) throw notFound(`turn ${params.id}`);
-    return { status: 200, body: { aborted: isStopped } };
+  async perform({ params, idempotency }, { context }) {
+    const outcome = await context.control.abortTurn(params.id, idempotency);
+    if (outcome === 'unknown') throw notFound(`turn ${params.id}`);
+    return { aborted: outcome === 'stopped' };
   },
+  answer: async ({ aborted }) => ({ status: 200, body: { aborted } }),
 });
 
-const retry = defineRoute({
-  method: 'POST',
+const retry = defineEffect({
   path: '/v1/turns/{id}/retry',
   summary: 'Let the messages of a turn that ended badly wait again',
   answers: {
     202: { description: 'They wait again', schema: z.strictObject({ retried: z.uuid() }) },
     409: { description: 'The turn ended well, still runs, or is not the last of its session' },
   },
-  async handle({ params }, { context }) {
-    const result = await context.control.retryTurn(params.id);
+  async perform({ params, idempotency }, { context }) {
+    const result = await context.control.retryTurn(params.id, idempotency);
     switch (result) {
       case 'ok':
-        return { status: 202, body: { retried: params.id } };
+        return { retried: params.id };
       case 'conflict':
         throw new Problem('conflict', 'Only the last turn of its session can be retried, and only after a bad end.');
       case 'unknown':
@@ -102,6 +101,7 @@ const retry = defineRoute({
         return result satisfies never;
     }
   },
+  answer: async ({ retried }) => ({ status: 202, body: { retried } }),
 });
 
 export const turnRoutes: Route[] = [getTurns, getTurn, getRequest, abort, retry];

@@ -1,5 +1,7 @@
 // The API as a client of it: posts messages with idempotency keys, and asks what became of them.
 
+import type { KeyedAnswer } from './keyed-ground.ts';
+
 export interface ApiAnswer {
   status: number;
   body: unknown;
@@ -25,6 +27,8 @@ export interface ApiClient {
   post(session: string, text: string, idempotencyKey: string, more?: object): Promise<ApiAnswer>;
   /** Posts, with further fields of the message, and expects 202; returns the message. */
   send(session: string, text: string, more?: object): Promise<AcceptedMessage>;
+  /** Posts a body to any route, once. Rejects when there is no answer. */
+  ask(path: string, body: object, idempotencyKey?: string): Promise<KeyedAnswer>;
   message(id: string): Promise<AcceptedMessage>;
   /** All entries of the session, oldest first. */
   transcript(session: string): Promise<TranscriptEntry[]>;
@@ -35,13 +39,14 @@ export function openApi(urlOf: () => string, apiKey: string): ApiClient {
   async function ask(
     path: string,
     init: { method?: string; body?: string; headers?: Record<string, string> } = {},
-  ): Promise<ApiAnswer> {
+  ): Promise<ApiAnswer & KeyedAnswer> {
     const answer = await fetch(urlOf() + path, {
       ...init,
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...init.headers },
       signal: AbortSignal.timeout(120_000),
     });
-    return { status: answer.status, body: await answer.json() };
+    const isReplay = answer.headers.get('idempotent-replayed') === 'true';
+    return { status: answer.status, isReplay, body: await answer.json() };
   }
   async function expectStatus(status: number, asked: Promise<ApiAnswer>): Promise<unknown> {
     const answer = await asked;
@@ -61,6 +66,12 @@ export function openApi(urlOf: () => string, apiKey: string): ApiClient {
       const body = await expectStatus(202, post(session, text, crypto.randomUUID(), more));
       return (body as { message: AcceptedMessage }).message;
     },
+    ask: (path, body, idempotencyKey) =>
+      ask(path, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        ...(idempotencyKey === undefined ? {} : { headers: { 'idempotency-key': idempotencyKey } }),
+      }),
     message: async (id) => (await expectStatus(200, ask(`/v1/messages/${id}`))) as AcceptedMessage,
     async transcript(session) {
       const entries: TranscriptEntry[] = [];

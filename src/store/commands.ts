@@ -1,0 +1,96 @@
+// Chat commands that change something: the row of the command and its effect are one statement, so a crash leaves both or neither, a
+// command that is sent again has no second effect, and a command acts on what was accepted before it and on nothing else.
+//
+// Uniqueness: the insert of the row, or of its key, fails when the command was stored before, and PostgreSQL undoes the effect with it.
+import type { MessageId, SessionId } from '../core/ids.ts';
+import type { Database } from './database.ts';
+import { insertEventsSql } from './events.ts';
+import { keyValues, type KeyedRequest } from './idempotency.ts';
+import { patchSql, type SessionPatch } from './patch-session.ts';
+import { retryPassingFaults } from './retry-passing-faults.ts';
+import { sessionFactsSql } from './session-facts.ts';
+
+/** A command on its way into the inbox of its session, where it is settled at once. */
+export interface NewCommand {
+  /** Made by the caller, so that a statement that is sent again has no second effect. */
+  messageId: MessageId;
+  /** The validated message as JSON text. */
+  body: string;
+  route: string;
+  /** What its sender reads. */
+  reply: string;
+  platformKey: string | null;
+  idempotency: KeyedRequest | null;
+}
+
+/** The placeholders of a command take this many values, from `first` on. */
+export function commandValues(command: Omit<NewCommand, 'reply'>): unknown[] {
+  const { messageId, body, route, platformKey, idempotency } = command;
+  return [messageId, body, route, platformKey, ...keyValues(idempotency)];
+}
+
+/**
+ * CTEs that store a command whose `commandValues` begin at placeholder `first`: `commanded`, its row, and `keyed`, its key. `session` is a
+ * CTE with the row of its session after the change, whose last number is that of the command; `reply` is SQL of its reply.
+ */
+export function commandParts({ first, session, reply }: { first: number; session: string; reply: string }): string[] {
+  return [
+    `commanded as (
+  insert into holdfast.inbox (id, session_id, seq, kind, body, route, platform_key, disposition, reply, status, settled_at, answer)
+  select $${first}::uuid, s.id, s.inbox_seq, 'message', $${first + 1}::json, $${first + 2}::text, $${first + 3}::text, 'command', ${reply},
+    'answered', clock_timestamp(), ${sessionFactsSql('s')}
+  from ${session} s
+  returning id, session_id, seq, kind, status
+)`,
+    `keyed as (
+  insert into holdfast.idempotency_keys (scope, key, request_sha256, resource_id)
+  select $${first + 4}::text, $${first + 5}::text, $${first + 6}::text, id from commanded where $${first + 4}::text is not null
+)`,
+  ];
+}
+
+/** SQL of the events of `commanded`, as a source for `insertEventsSql`. */
+export const COMMAND_EVENTS_SQL = `select session_id, null::uuid as turn_id, 'message.accepted' as type,
+      json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'command') as data, 3000000 as n from commanded
+    union all
+    select session_id, null, 'message.settled', json_build_object('messageId', id, 'status', status), 3000001 from commanded`;
+
+const RETRY_MS = 10_000;
+const UNIQUE_VIOLATION = '23505';
+
+// Purpose: store a command that changes overrides of its session, with the change. Output: a row when it was stored.
+// Locking: the session row.
+const PATCH_SQL = `/* patch-by-command */
+with moved as (
+  update holdfast.sessions s
+  set inbox_seq = s.inbox_seq + 1, last_message_at = clock_timestamp(), updated_at = clock_timestamp(), ${patchSql('$2')}
+  where s.id = $1
+  returning s.*
+),
+${commandParts({ first: 4, session: 'moved', reply: '$3::text' }).join(',\n')},
+told as (${insertEventsSql(COMMAND_EVENTS_SQL)})
+select id from commanded`;
+
+/** Changes overrides of a session by a command. False: the command was stored before, and nothing was changed now. */
+export function patchByCommand(
+  database: Database,
+  { sessionId, patch, command }: { sessionId: SessionId; patch: SessionPatch; command: NewCommand },
+): Promise<boolean> {
+  const values = [sessionId, JSON.stringify(patch), command.reply, ...commandValues(command)];
+  return isStoredNow(() =>
+    retryPassingFaults(() => database.hot.query({ name: 'patch-by-command', text: PATCH_SQL, values }), {
+      retryMs: RETRY_MS,
+    }),
+  );
+}
+
+/** Runs the statement of a command. False: it was undone, because the command is stored already. */
+export async function isStoredNow(run: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await run();
+    return true;
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION) throw error;
+    return false;
+  }
+}

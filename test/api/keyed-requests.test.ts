@@ -1,0 +1,80 @@
+// Every POST with an Idempotency-Key, on a database without a worker. A process that crashes between the effect of a request and its answer
+// leaves a key without an answer; the tests make such keys. Crashes of real processes: test/crash/keyed-sweep.test.ts.
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { ROUTES } from '../../src/api/route-table.ts';
+import type { Ground, KeyedAnswer } from '../crash/rig/keyed-ground.ts';
+import { KEYED_SCENARIOS } from '../crash/rig/keyed-scenarios.ts';
+import { useApiRig } from './use-api-rig.ts';
+
+const holder = useApiRig();
+
+const ground: Ground = {
+  async post(path, body, key) {
+    const {
+      status,
+      headers,
+      body: answer,
+    } = await holder.rig.post(path, body, key === undefined ? {} : { 'idempotency-key': key });
+    return { status, isReplay: headers['idempotent-replayed'] === 'true', body: answer };
+  },
+  rows: (sql, values = []) => holder.rig.rows(sql, values),
+};
+
+let sessions = 0;
+const newSession = (): string => `keyed-${(sessions += 1)}`;
+
+test('every POST route has a scenario', () => {
+  const posts = ROUTES.filter(({ method }) => method === 'POST').map(({ path }) => path);
+  expect(new Set(KEYED_SCENARIOS.map(({ route }) => route))).toEqual(new Set(posts));
+});
+
+describe.each(KEYED_SCENARIOS)('$name with an Idempotency-Key', ({ prepare }) => {
+  test('has one effect when its process crashed before it stored the answer, and one answer (G2)', async () => {
+    const request = await prepare(ground, newSession());
+    const key = randomUUID();
+    const send = (): Promise<KeyedAnswer> => ground.post(request.path, request.body, key);
+    expect(await send()).toMatchObject({ status: request.status, isReplay: false });
+    await ground.rows('update holdfast.idempotency_keys set status = null, response = null where key = $1', [key]);
+    await request.meanwhile?.();
+    const again = await send();
+    expect(again).toMatchObject({ status: request.status, isReplay: true });
+    expect(await send()).toEqual(again);
+    expect(await request.effects()).toBe(1);
+  });
+
+  test('has one effect and one answer when it is sent four times at once (G2)', async () => {
+    const request = await prepare(ground, newSession());
+    const key = randomUUID();
+    const answers = await Promise.all([1, 2, 3, 4].map(() => ground.post(request.path, request.body, key)));
+    expect(answers.map(({ status }) => status)).toEqual([1, 2, 3, 4].map(() => request.status));
+    for (const { body } of answers) expect(body).toEqual(answers[0]?.body);
+    expect(answers.filter(({ isReplay }) => isReplay)).toHaveLength(3);
+    expect(await request.effects()).toBe(1);
+  });
+});
+
+test('a chat command cancels only what was accepted before it, also when it waits for its session (G2)', async () => {
+  const session = newSession();
+  const say = (text: string, key?: string): Promise<KeyedAnswer> =>
+    ground.post(`/v1/sessions/${session}/messages`, { text }, key);
+  await say('before');
+  const stopped = await say('/stop', 'stop');
+  expect(stopped.body.message).toMatchObject({
+    seq: 2,
+    status: 'answered',
+    reply: '⚙️ Agent was aborted. Cancelled 1 waiting message.',
+  });
+  const after = await say('after');
+  expect((await say('/stop', 'stop')).body).toEqual(stopped.body);
+  expect(after.body.message.seq).toBe(3);
+  const rows = await ground.rows(
+    `select i.seq::int, i.status from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where s.key = $1 order by i.seq`,
+    [`agent:main:${session}`],
+  );
+  expect(rows).toEqual([
+    { seq: 1, status: 'cancelled' },
+    { seq: 2, status: 'answered' },
+    { seq: 3, status: 'waiting' },
+  ]);
+});

@@ -1,0 +1,105 @@
+// Goal: a POST with an Idempotency-Key has one effect and one answer, whenever its api process is killed. Method: record the database
+// round trips of each POST, then send it again and kill the process at one of them; the client retries at another process with the
+// same key, twice. The full form (`HOLDFAST_CRASH_SWEEP=full`) kills before and after every round trip of every route, the short form
+// right after the commit of every effect. No worker runs, so the tables show every effect.
+import { randomUUID } from 'node:crypto';
+import { beforeAll, expect, test } from 'vitest';
+import { withTestDatabase } from '../servers/postgres.ts';
+import type { HeldBytes, RoundTrip } from '../servers/round-trips.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
+import type { Ground, KeyedScenario } from './rig/keyed-ground.ts';
+import { KEYED_SCENARIOS } from './rig/keyed-scenarios.ts';
+import { isOfTurn, kindOf } from './rig/statement-kinds.ts';
+import { everyPoint, isFullSweep } from './rig/sweep-points.ts';
+import { nameOf } from './rig/strike.ts';
+import type { StrikePoint } from './rig/fault.ts';
+import type { Victim } from './rig/victim.ts';
+
+let rig: CrashRig;
+let second: Victim;
+let sessions = 0;
+
+const newSession = (): string => `keyed-${(sessions += 1)}`;
+const storesKey = ({ sql }: RoundTrip): boolean =>
+  sql.some((text) => text.includes('insert into holdfast.idempotency_keys'));
+
+shareAmongTests(async (onEnd) => {
+  const testDatabase = await withTestDatabase();
+  onEnd(() => testDatabase.drop());
+  rig = await startCrashRig({ databaseUrl: testDatabase.url, workers: 0 });
+  onEnd(() => rig.close());
+  second = await rig.startVictim('api-2', 'api');
+});
+
+function groundOf(victim: Victim): Ground {
+  return {
+    post: (path, body, key) => rig.clientOf(victim).ask(path, body, key),
+    rows: async (sql, values = []) => (await rig.database.query<Record<string, unknown>>(sql, values)).rows,
+  };
+}
+
+/** The points of a scenario: each round trip of its POST, or the one that commits the effect. */
+async function pointsOf({ prepare }: KeyedScenario): Promise<StrikePoint[]> {
+  const request = await prepare(groundOf(second), newSession());
+  const kinds = new Map<string, number>();
+  const effects: StrikePoint[] = [];
+  const stop = rig.api.proxy.onRoundTrip((trip) => {
+    if (trip.outcome !== 'pending' || !isOfTurn(trip)) return;
+    const kind = kindOf(trip);
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+    if (storesKey(trip)) effects.push({ fault: 'kill', kind, ordinal: kinds.get(kind) ?? 1, when: 'after' });
+  });
+  await groundOf(rig.api).post(request.path, request.body, randomUUID());
+  stop();
+  return isFullSweep() ? everyPoint(kinds, 'kill') : effects;
+}
+
+/** What is wrong after a kill at the point. */
+async function strike({ prepare }: KeyedScenario, point: StrikePoint): Promise<string[]> {
+  await rig.api.revive();
+  const other = groundOf(second);
+  const request = await prepare(other, newSession());
+  const key = randomUUID();
+  const armed = rig.api.proxy.arm({
+    when: point.when,
+    at: point.ordinal,
+    matches: (trip) => isOfTurn(trip) && kindOf(trip) === point.kind,
+    async hit(): Promise<HeldBytes> {
+      await rig.api.kill();
+      return 'drop';
+    },
+  });
+  // It has no answer when the process is killed before it is sent.
+  await groundOf(rig.api)
+    .post(request.path, request.body, key)
+    .catch(() => null);
+  const isStruck = armed.isTaken();
+  armed.disarm();
+  const [kept] = await other.rows('select 1 from holdfast.idempotency_keys where key = $1', [key]);
+  if (kept !== undefined) await request.meanwhile?.();
+  const again = await other.post(request.path, request.body, key);
+  const last = await other.post(request.path, request.body, key);
+  const effects = await request.effects();
+  return [
+    ...(isStruck ? [] : ['the process was not killed']),
+    ...(again.status === request.status ? [] : [`answered ${again.status}: ${JSON.stringify(again.body)}`]),
+    ...(JSON.stringify(last.body) === JSON.stringify(again.body) ? [] : ['two retries were answered differently']),
+    ...(last.isReplay ? [] : ['the answer of a retry is not marked as a replay']),
+    ...(effects === 1 ? [] : [`it had ${effects} effects`]),
+  ].map((fault) => `${nameOf(point)}: ${fault}`);
+}
+
+beforeAll(async () => {
+  // The first request of a process opens connections.
+  await groundOf(rig.api).post('/v1/sessions/first/messages', { text: 'x' });
+});
+
+test.each(KEYED_SCENARIOS)('$name whose api process is killed has one effect and one answer (G2)', async (scenario) => {
+  await rig.api.revive();
+  const points = await pointsOf(scenario);
+  expect(points).not.toEqual([]);
+  const faults: string[] = [];
+  for (const point of points) faults.push(...(await strike(scenario, point)));
+  expect(faults).toEqual([]);
+});

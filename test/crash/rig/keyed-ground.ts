@@ -1,0 +1,97 @@
+// What the requests of keyed-scenarios.ts stand on: the service that they are sent to, and the rows that they need.
+import { randomUUID } from 'node:crypto';
+
+export interface KeyedAnswer {
+  status: number;
+  isReplay: boolean;
+  // Answers of every route.
+  body: any; // oxlint-disable-line typescript/no-explicit-any
+}
+
+/** The service that a scenario runs against. */
+export interface Ground {
+  post(path: string, body: object, key?: string): Promise<KeyedAnswer>;
+  rows(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
+}
+
+/** A request on its ground. */
+export interface KeyedRequest {
+  path: string;
+  body: object;
+  /** Of its first answer. */
+  status: number;
+  /** What happens between the effect and a retry, and would show a second effect. */
+  meanwhile?: () => Promise<unknown>;
+  /** How often the effect has happened. */
+  effects: () => Promise<number>;
+}
+
+export interface KeyedScenario {
+  name: string;
+  /** As the route table has it. */
+  route: string;
+  prepare: (ground: Ground, session: string) => Promise<KeyedRequest>;
+}
+
+export async function count(ground: Ground, from: string, values: unknown[]): Promise<number> {
+  const [row] = await ground.rows(`select count(*)::int as n from ${from}`, values);
+  return Number(row?.['n']);
+}
+
+export async function sessionIdOf(ground: Ground, session: string): Promise<unknown> {
+  await ground.post(`/v1/sessions/${session}/messages`, { text: 'one' });
+  const [row] = await ground.rows('select id from holdfast.sessions where key = $1', [`agent:main:${session}`]);
+  return row?.['id'];
+}
+
+/** A row that the request changes once; `meanwhile` changes it back, as what happens later does. */
+export function changeOnce(ground: Ground, change: { back: string; isChanged: string; id: unknown }) {
+  let changedBack = 0;
+  return {
+    async meanwhile() {
+      await ground.rows(change.back, [change.id]);
+      changedBack = 1;
+    },
+    effects: async () => changedBack + (await count(ground, change.isChanged, [change.id])),
+  };
+}
+
+export async function insertTurn(ground: Ground, sessionId: unknown, status: 'running' | 'failed'): Promise<string> {
+  const id = randomUUID();
+  await ground.rows(
+    `insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256,
+       queued_at, claimed_at, ended_at)
+     values ($1, $2, 'message', 'main', $3, 1, 'w', 'm', 1, '', '', now(), now(), case when $3 = 'failed' then now() end)`,
+    [id, sessionId, status],
+  );
+  return id;
+}
+
+export async function insertDelivery(ground: Ground, session: string): Promise<string> {
+  const id = randomUUID();
+  await ground.rows(
+    `insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, status, expires_at)
+     values ($1, $2, 1, 'webhook', '{}', '{}', 'failed', now())`,
+    [id, await sessionIdOf(ground, session)],
+  );
+  return id;
+}
+
+export async function spawn(ground: Ground, session: string): Promise<string> {
+  const { body } = await ground.post(`/v1/sessions/${session}/spawn`, { task: 'x' });
+  return body.runId;
+}
+
+/** A command that stops the session; what is accepted after it must go on waiting. */
+export async function stop(ground: Ground, session: string) {
+  await ground.post(`/v1/sessions/${session}/messages`, { text: 'one' });
+  return {
+    meanwhile: () => ground.post(`/v1/sessions/${session}/messages`, { text: 'two' }),
+    effects: () =>
+      count(
+        ground,
+        `holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where s.key = $1 and i.status = 'cancelled'`,
+        [`agent:main:${session}`],
+      ),
+  };
+}

@@ -1,0 +1,293 @@
+// A request to every POST route, each with how to count its effects in the tables. No worker runs: what waits stays, and what runs is
+// rows, so that every count is exact.
+import { randomUUID } from 'node:crypto';
+import {
+  changeOnce,
+  count,
+  insertDelivery,
+  insertTurn,
+  sessionIdOf,
+  spawn,
+  stop,
+  type KeyedScenario,
+} from './keyed-ground.ts';
+
+const FAR = { kind: 'at', at: '2099-01-01T00:00:00Z' } as const;
+
+const OF_SESSION = `in (select id from holdfast.sessions where key = $1)`;
+
+export const KEYED_SCENARIOS: KeyedScenario[] = [
+  {
+    name: 'a message',
+    route: '/v1/sessions/{key}/messages',
+    prepare: async (ground, session) => ({
+      path: `/v1/sessions/${session}/messages`,
+      body: { text: 'once' },
+      status: 202,
+      effects: () => count(ground, `holdfast.inbox where session_id ${OF_SESSION}`, [`agent:main:${session}`]),
+    }),
+  },
+  {
+    name: '/stop as a message',
+    route: '/v1/sessions/{key}/messages',
+    prepare: async (ground, session) => ({
+      path: `/v1/sessions/${session}/messages`,
+      body: { text: '/stop' },
+      status: 202,
+      ...(await stop(ground, session)),
+    }),
+  },
+  {
+    name: '/think as a message',
+    route: '/v1/sessions/{key}/messages',
+    async prepare(ground, session) {
+      const path = `/v1/sessions/${session}/messages`;
+      const isSet = `holdfast.sessions where key = $1 and thinking = 'high'`;
+      let overridden = 0;
+      return {
+        path,
+        body: { text: '/think high' },
+        status: 202,
+        async meanwhile() {
+          await ground.post(path, { text: '/think low' });
+          overridden = 1;
+        },
+        effects: async () => overridden + (await count(ground, isSet, [`agent:main:${session}`])),
+      };
+    },
+  },
+  {
+    name: 'an abort',
+    route: '/v1/sessions/{key}/abort',
+    prepare: async (ground, session) => ({
+      path: `/v1/sessions/${session}/abort`,
+      body: {},
+      status: 200,
+      ...(await stop(ground, session)),
+    }),
+  },
+  {
+    name: 'a system event',
+    route: '/v1/sessions/{key}/system-events',
+    prepare: async (ground, session) => ({
+      path: `/v1/sessions/${session}/system-events`,
+      body: { text: 'once' },
+      status: 202,
+      // An event that repeats the last one is a duplicate, so another one comes in between.
+      meanwhile: () => ground.post(`/v1/sessions/${session}/system-events`, { text: 'another' }),
+      effects: () =>
+        count(ground, `holdfast.system_events where text = 'once' and session_id ${OF_SESSION}`, [
+          `agent:main:${session}`,
+        ]),
+    }),
+  },
+  {
+    name: 'a compaction',
+    route: '/v1/sessions/{key}/compact',
+    async prepare(ground, session) {
+      const id = await sessionIdOf(ground, session);
+      return {
+        path: `/v1/sessions/${session}/compact`,
+        body: {},
+        status: 202,
+        effects: () => count(ground, `holdfast.inbox where kind = 'compaction' and session_id = $1`, [id]),
+      };
+    },
+  },
+  {
+    name: 'a reset',
+    route: '/v1/sessions/{key}/reset',
+    async prepare(ground, session) {
+      const id = await sessionIdOf(ground, session);
+      return {
+        path: `/v1/sessions/${session}/reset`,
+        body: {},
+        status: 200,
+        effects: () => count(ground, `holdfast.ended_transcripts where session_id = $1`, [id]),
+      };
+    },
+  },
+  {
+    name: 'a fork',
+    route: '/v1/sessions/{key}/fork',
+    async prepare(ground, session) {
+      const id = await sessionIdOf(ground, session);
+      return {
+        path: `/v1/sessions/${session}/fork`,
+        body: { key: `${session}-fork` },
+        status: 201,
+        effects: () => count(ground, `holdfast.sessions where forked_from_id = $1`, [id]),
+      };
+    },
+  },
+  {
+    name: 'the undoing of a compaction',
+    route: '/v1/sessions/{key}/compactions/{id}/restore',
+    async prepare(ground, session) {
+      const id = randomUUID();
+      await ground.rows(
+        `insert into holdfast.compactions (id, session_id, transcript_no, turn_id, reason, status, attempt, summary_seq, tokens_before)
+         values ($1, $2, 1, $3, 'manual', 'completed', 1, 1, 10)`,
+        [id, await sessionIdOf(ground, session), randomUUID()],
+      );
+      return {
+        path: `/v1/sessions/${session}/compactions/${id}/restore`,
+        body: {},
+        status: 200,
+        ...changeOnce(ground, {
+          id,
+          back: `update holdfast.compactions set status = 'completed' where id = $1`,
+          isChanged: `holdfast.compactions where id = $1 and status = 'restored'`,
+        }),
+      };
+    },
+  },
+  {
+    name: 'a spawn',
+    route: '/v1/sessions/{key}/spawn',
+    prepare: async (ground, session) => ({
+      path: `/v1/sessions/${session}/spawn`,
+      body: { task: 'x' },
+      status: 202,
+      effects: () => count(ground, `holdfast.subagent_runs where parent_id ${OF_SESSION}`, [`agent:main:${session}`]),
+    }),
+  },
+  {
+    name: 'a kill',
+    route: '/v1/subagents/{runId}/kill',
+    async prepare(ground, session) {
+      const runId = await spawn(ground, session);
+      return {
+        path: `/v1/subagents/${runId}/kill`,
+        body: {},
+        status: 200,
+        effects: () => count(ground, `holdfast.inbox where cause_key = 'announce:' || $1::text`, [runId]),
+      };
+    },
+  },
+  {
+    name: 'a steer',
+    route: '/v1/subagents/{runId}/steer',
+    async prepare(ground, session) {
+      const runId = await spawn(ground, session);
+      const text = `steer ${session}`;
+      return {
+        path: `/v1/subagents/${runId}/steer`,
+        body: { text },
+        status: 202,
+        effects: () => count(ground, `holdfast.inbox where body ->> 'text' = $1`, [text]),
+      };
+    },
+  },
+  {
+    name: 'the abort of a turn',
+    route: '/v1/turns/{id}/abort',
+    async prepare(ground, session) {
+      const sessionId = await sessionIdOf(ground, session);
+      const id = await insertTurn(ground, sessionId, 'running');
+      await ground.rows('update holdfast.sessions set turn_id = $2 where id = $1', [sessionId, id]);
+      return {
+        path: `/v1/turns/${id}/abort`,
+        body: {},
+        status: 200,
+        ...changeOnce(ground, {
+          id: sessionId,
+          back: 'update holdfast.sessions set stop_reason = null where id = $1',
+          isChanged: 'holdfast.sessions where id = $1 and stop_reason is not null',
+        }),
+      };
+    },
+  },
+  {
+    name: 'the retry of a turn',
+    route: '/v1/turns/{id}/retry',
+    async prepare(ground, session) {
+      const sessionId = await sessionIdOf(ground, session);
+      const id = await insertTurn(ground, sessionId, 'failed');
+      const fail = `update holdfast.inbox set status = 'failed', turn_id = $2 where session_id = $1`;
+      await ground.rows(fail, [sessionId, id]);
+      return {
+        path: `/v1/turns/${id}/retry`,
+        body: {},
+        status: 202,
+        ...changeOnce(ground, {
+          id: sessionId,
+          back: `update holdfast.inbox set status = 'failed', turn_id = '${id}' where session_id = $1`,
+          isChanged: `holdfast.inbox where session_id = $1 and status = 'waiting'`,
+        }),
+      };
+    },
+  },
+  {
+    name: 'a cron',
+    route: '/v1/crons',
+    prepare: async (ground, session) => ({
+      path: '/v1/crons',
+      body: { name: session, schedule: FAR, payload: { kind: 'systemEvent', text: 'x' } },
+      status: 201,
+      effects: () => count(ground, 'holdfast.crons where name = $1', [session]),
+    }),
+  },
+  {
+    name: 'a run of a cron',
+    route: '/v1/crons/{id}/run',
+    async prepare(ground, session) {
+      const payload = { kind: 'agentTurn', message: 'x' };
+      const cron = { name: session, schedule: FAR, target: `session:${session}`, payload };
+      const id = (await ground.post('/v1/crons', cron)).body.id;
+      return {
+        path: `/v1/crons/${id}/run`,
+        body: {},
+        status: 202,
+        effects: () => count(ground, 'holdfast.cron_fires where cron_id = $1', [id]),
+      };
+    },
+  },
+  {
+    name: 'a poll',
+    route: '/v1/agents/{agent}/heartbeat',
+    async prepare(ground) {
+      const before = await count(ground, 'holdfast.heartbeats', []);
+      return {
+        path: '/v1/agents/main/heartbeat',
+        body: {},
+        status: 202,
+        effects: async () => (await count(ground, 'holdfast.heartbeats', [])) - before,
+      };
+    },
+  },
+  {
+    name: 'the redrive of a delivery',
+    route: '/v1/deliveries/{id}/redrive',
+    async prepare(ground, session) {
+      const id = await insertDelivery(ground, session);
+      return {
+        path: `/v1/deliveries/${id}/redrive`,
+        body: {},
+        status: 200,
+        ...changeOnce(ground, {
+          id,
+          back: `update holdfast.deliveries set status = 'failed' where id = $1`,
+          isChanged: `holdfast.deliveries where id = $1 and status = 'pending'`,
+        }),
+      };
+    },
+  },
+  {
+    name: 'the discarding of a delivery',
+    route: '/v1/deliveries/{id}/discard',
+    async prepare(ground, session) {
+      const id = await insertDelivery(ground, session);
+      return {
+        path: `/v1/deliveries/${id}/discard`,
+        body: {},
+        status: 200,
+        ...changeOnce(ground, {
+          id,
+          back: `update holdfast.deliveries set status = 'failed' where id = $1`,
+          isChanged: `holdfast.deliveries where id = $1 and status = 'discarded'`,
+        }),
+      };
+    },
+  },
+];
