@@ -5,6 +5,7 @@ import pg from 'pg';
 import { isFaultOfDatabase } from '../core/database-fault.ts';
 import type { Logger } from '../logger.ts';
 import { createOutageLog, type OutageLog } from '../outage-log.ts';
+import { checkEventIds } from './event-ids.ts';
 
 export interface DatabaseOptions {
   url: string;
@@ -43,9 +44,10 @@ const HOT_PLANNER = [
 /** Opens both pools; connects lazily, at the first query. */
 export function openDatabase(options: DatabaseOptions): Database {
   let isClosing = false;
+  const { logger = SILENT } = options;
   const outages = createOutageLog({
     dependency: 'database',
-    logger: options.logger ?? SILENT,
+    logger,
     isOutage: (error) => isPassingFault(error) || isPassingFault(rootCauseOf(error)),
   });
   const listeners = {
@@ -54,6 +56,10 @@ export function openDatabase(options: DatabaseOptions): Database {
       if (!isClosing) outages.report(error, 'A database connection failed');
     },
     onAnswer: () => outages.answered(),
+    async onConnect(client: pg.ClientBase): Promise<void> {
+      if (await checkEventIds(client))
+        logger.warn({}, 'The database is on another server than before; event ids continue after its newest');
+    },
   };
   const hot = openPool({ ...options, ...listeners }, 'hot', options.hotConnections ?? 8, HOT_PLANNER);
   const views = openPool({ ...options, ...listeners }, 'views', options.viewConnections ?? 6, ['jit=off']);
@@ -75,6 +81,8 @@ interface PoolOptions extends DatabaseOptions {
   onError: (error: Error) => void;
   /** Called when a connection is given back after a query that succeeded. */
   onAnswer: () => void;
+  /** Called with each new connection. Returns a promise: the connection is used when it resolves, and closed when it rejects. */
+  onConnect: (client: pg.ClientBase) => unknown;
 }
 
 function openPool(options: PoolOptions, name: string, max: number, settings: string[]): pg.Pool {
@@ -88,6 +96,8 @@ function openPool(options: PoolOptions, name: string, max: number, settings: str
     // The answer may be lost with the host that sent it; then the statement is retried on another connection.
     query_timeout: STATEMENT_TIMEOUT_MS + 5_000,
     keepAlive: true,
+    // pg-pool waits for the promise, which its types do not say.
+    onConnect: options.onConnect,
     options: settings.map((setting) => `-c ${setting}`).join(' '),
   });
   pool.on('error', options.onError);

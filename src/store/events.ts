@@ -1,6 +1,7 @@
 // Events: what happened, for those who watch. They are written by the statement that they describe, never in a commit of
-// their own, except for text deltas, which are gathered for a moment. An id is the number of the transaction and a position
-// in it (see the migration), so there is one insert of events per statement.
+// their own, except for text deltas, which are gathered for a moment. An id is the number of the transaction, with an offset
+// (event-ids.ts), and a position in it, so there is one insert of events per statement.
+import { EVENT_XID_SQL } from './event-ids.ts';
 
 /** The types of the contract, section 4. */
 export type EventType =
@@ -32,6 +33,6 @@ export interface NewEvent {
 /** SQL of a CTE body that inserts events from a source with session_id, turn_id, type, data (json) and a sort column n. */
 export function insertEventsSql(source: string): string {
   return `insert into holdfast.events (id, session_id, turn_id, type, data)
-    select (pg_current_xact_id()::text::bigint << 16) + row_number() over (order by n), session_id, turn_id, type, data
+    select (${EVENT_XID_SQL} << 16) + row_number() over (order by n), session_id, turn_id, type, data
     from (${source}) as happened`;
 }

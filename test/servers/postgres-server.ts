@@ -79,7 +79,7 @@ export async function startPostgresServer(version?: 15 | 'embedded'): Promise<Po
 }
 
 /** True when Debian's PostgreSQL 15 is installed. */
-function hasPostgres15(): boolean {
+export function hasPostgres15(): boolean {
   return existsSync(join(debianBinDir, 'postgres'));
 }
 

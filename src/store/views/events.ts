@@ -2,6 +2,7 @@
 // the oldest transaction that still runs (the horizon) nothing can appear any more, so a reader that stops there and goes on
 // from its last id sees each event once and misses none.
 import { type SQL, sql } from '../drizzle.ts';
+import { EVENT_HORIZON_SQL } from '../event-ids.ts';
 import type { ViewDatabase } from './page.ts';
 
 export interface EventRow {
@@ -26,7 +27,7 @@ export interface EventPage {
   horizon: bigint;
 }
 
-const HORIZON = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint << 16`;
+const HORIZON = sql.raw(EVENT_HORIZON_SQL);
 
 /** Reads up to `limit` final events after an id. */
 export async function readEvents(

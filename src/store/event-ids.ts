@@ -1,0 +1,85 @@
+// Keeps the ids of events growing, whichever server the database is on. An id holds the number of a transaction, and those of another
+// server (after a restore, a move or a fail-over) may be lower than what the database already holds. So a stored offset is added to
+// them, and each new connection checks, before its first statement, that it fits the server that it has reached.
+//
+// When it does not, the offset is raised beyond everything that the database holds, and by a margin: between the backup and its restore
+// the old server wrote events that are lost, and clients that have read them resume by ids that the new server must not use again.
+import type { ClientBase } from 'pg';
+
+/** SQL: the number that the events of this statement carry, before their position in it. */
+export const EVENT_XID_SQL = `(pg_current_xact_id()::text::bigint + (select o.xid_offset from holdfast.event_ids o where o.singleton))`;
+
+/** SQL: the ids below it are final, because every transaction that could write one of them has ended. */
+export const EVENT_HORIZON_SQL = `(pg_snapshot_xmin(pg_current_snapshot())::text::bigint + (select o.xid_offset from holdfast.event_ids o where o.singleton)) << 16`;
+
+/**
+ * Transactions that the old server may have made after the backup. 128 restores fit below 2^53, the largest number that every client
+ * reads exactly.
+ */
+const MARGIN = 2 ** 30;
+
+const NEWEST_SQL = `coalesce((select max(e.id) >> 16 from holdfast.events e), 0)`;
+
+/** Transaction ids that were given out end below it, also while an older transaction still runs. */
+const NEXT_XID_SQL = `pg_snapshot_xmax(pg_current_snapshot())::text::bigint`;
+const OLDEST_XID_SQL = `pg_snapshot_xmin(pg_current_snapshot())::text::bigint`;
+
+const isElsewhereSql = (server: string): string => `o.server is not null and o.server <> ${server}`;
+const IS_BEHIND_SQL = `${NEWEST_SQL} >= ${NEXT_XID_SQL} + o.xid_offset`;
+
+/** Checks the server that this connection has reached; true when the offset had to be raised. Call it before the first statement. */
+export async function checkEventIds(client: ClientBase): Promise<boolean> {
+  const server = await readServer(client);
+  const { rows } = await client.query<{ is_known: boolean; is_wrong: boolean }>({
+    text: `/* event-ids */ select o.server is not distinct from $1 as is_known,
+      (${isElsewhereSql('$1')}) or ${IS_BEHIND_SQL} as is_wrong from holdfast.event_ids o where o.singleton`,
+    values: [server],
+  });
+  const { is_known: isKnown = true, is_wrong: isWrong = false } = rows[0] ?? {};
+  if (isKnown && !isWrong) return false;
+  return await raiseOffset(client, server);
+}
+
+/**
+ * Purpose: names the server, and raises the offset if it still has to be.
+ * Locking: waits for the statements that write events and lets none begin, so that no event with the old offset becomes visible below a
+ * horizon with the new one. Of several connections that come at once, one raises.
+ */
+async function raiseOffset(client: ClientBase, server: string): Promise<boolean> {
+  await client.query('begin');
+  try {
+    await client.query('lock table holdfast.events in share row exclusive mode');
+    const { rows } = await client.query<{ is_raised: boolean }>({
+      text: `/* event-ids-raise */
+with judged as materialized (
+  select (${isElsewhereSql('$1')}) or ${IS_BEHIND_SQL} as is_wrong from holdfast.event_ids o where o.singleton
+)
+update holdfast.event_ids o set server = $1,
+  xid_offset = case when judged.is_wrong then greatest(o.xid_offset, ${NEWEST_SQL} - ${OLDEST_XID_SQL}) + ${MARGIN} else o.xid_offset end
+from judged where o.singleton
+returning judged.is_wrong as is_raised`,
+      values: [server],
+    });
+    await client.query('commit');
+    return rows[0]?.is_raised === true;
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  }
+}
+
+/** The server's identity and history. A server that does not tell it is known by its transaction ids alone. */
+async function readServer(client: ClientBase): Promise<string> {
+  try {
+    const { rows } = await client.query<{ server: string }>(
+      `/* event-ids-server */ select format('%s/%s', s.system_identifier, c.timeline_id) as server
+       from pg_control_system() s, pg_control_checkpoint() c`,
+    );
+    return rows[0]?.server ?? 'unknown';
+  } catch (error) {
+    if ((error as { code?: unknown }).code === INSUFFICIENT_PRIVILEGE) return 'unknown';
+    throw error;
+  }
+}
+
+const INSUFFICIENT_PRIVILEGE = '42501';
