@@ -13,6 +13,7 @@ import { loadFile, type LoadedFile } from './config/load-file.ts';
 import { crossCheck, mergeSettings } from './config/merge.ts';
 import { modelNotices } from './config/model-notices.ts';
 import { ensureSecretFile } from './config/secret-file.ts';
+import { modelFault, noteServedProviders } from './config/served-models.ts';
 import { settingsOf, type Setting } from './config/sources.ts';
 
 export {
@@ -20,8 +21,10 @@ export {
   checkKnownTools,
   checkServedModels,
   isAgent,
+  modelFault,
   modelNotices,
   modelRefOf,
+  noteServedProviders,
   UnknownAgentError,
   ConfigError,
   LANES,

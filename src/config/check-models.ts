@@ -19,7 +19,8 @@ export function providersOf({ plugins }: Pick<FileSettings, 'plugins'>): KnownPr
 }
 
 /** Throws `ConfigError` with every model of the configuration that none of these providers serves. */
-export function checkServedModels({ agents }: Config, providers: readonly string[]): void {
+export function checkServedModels(config: Config, providers: readonly string[]): void {
+  const { agents } = config;
   const issues: ConfigIssue[] = [];
   const refuse: Refuse = (path, value, allowed) => {
     issues.push({ path, value, allowed, message: `is ${JSON.stringify(value)}; allowed: ${allowed}` });
@@ -29,6 +30,7 @@ export function checkServedModels({ agents }: Config, providers: readonly string
     if (Object.keys(own).length === 0) continue;
     checkModels(`agents.list[${at}]`, mergeOver(agents.defaults, own), { providers, refuse });
   }
+  checkCronModels(config, { providers, refuse });
   if (issues.length > 0) throw new ConfigError(issues);
 }
 
@@ -57,12 +59,28 @@ export function checkModels(
   }
 }
 
-function isModelRef(name: string, providers: KnownProviders): boolean {
+/** Refuses what names no model among the crons of the file; an alias is one of the agent that a cron is for. */
+export function checkCronModels(
+  { cron, agents }: Pick<FileSettings, 'cron' | 'agents'>,
+  { providers, refuse }: { providers: KnownProviders; refuse: Refuse },
+): void {
+  for (const [at, { agentId, payload }] of cron.jobs.entries()) {
+    if (payload.kind !== 'agentTurn' || payload.model === undefined) continue;
+    const own = agents.list.find(({ id }) => id === (agentId ?? agents.list[0]?.id));
+    const ref = own?.models?.[payload.model] ?? agents.defaults.models[payload.model] ?? payload.model;
+    if (isModelRef(ref, providers)) continue;
+    refuse(`cron.jobs[${at}].payload.model`, payload.model, `${modelRefText(providers)}, or an alias of the agent`);
+  }
+}
+
+/** True for `provider/model` of one of the providers. */
+export function isModelRef(name: string, providers: KnownProviders): boolean {
   const slash = name.indexOf('/');
   const provider = name.slice(0, Math.max(slash, 0));
   return provider !== '' && slash < name.length - 1 && (providers === null || providers.includes(provider));
 }
 
-function modelRefText(providers: KnownProviders): string {
+/** How a model is written, for messages: `"anthropic/<model>"`. */
+export function modelRefText(providers: KnownProviders): string {
   return (providers ?? ['<provider>']).map((provider) => `"${provider}/<model>"`).join(', ');
 }

@@ -2,7 +2,7 @@
 // that fit each other.
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import { checkModels, providersOf, type KnownProviders, type Refuse } from './check-models.ts';
+import { checkCronModels, checkModels, providersOf, type KnownProviders, type Refuse } from './check-models.ts';
 import { checkPolicies } from './check-tools.ts';
 import type { ConfigIssue } from './config-error.ts';
 import type { AgentDefaults } from './agent-type.ts';
@@ -53,6 +53,7 @@ export function crossCheck(settings: FileSettings): ConfigIssue[] {
   }
   checkPolicies(settings, refuse);
   checkCrons(settings, refuse);
+  checkCronModels(settings, { providers, refuse });
   return issues;
 }
 

@@ -35,8 +35,8 @@ export interface SpawnedAgent {
   /** The model of its subagents when they name none; absent: its own. */
   model?: string | undefined;
   thinking?: ThinkingLevel | undefined;
-  /** `provider/model` of a name or alias, null for one that is neither. */
-  resolveModel: (name: string) => string | null;
+  /** Why it cannot use a model, given as `provider/model` or as an alias; null: it can. */
+  modelFault: (name: string) => string | null;
 }
 
 /** A wish that can be granted as far as the configuration is concerned. */
@@ -66,9 +66,8 @@ export function planSpawn(
     return refused('agentId', `${JSON.stringify(agentId)} may not be spawned from here; allowed: ${allowed}`);
   }
   const model = request.model ?? agent.model ?? null;
-  if (model !== null && agent.resolveModel(model) === null) {
-    return refused('model', `there is no model ${JSON.stringify(model)}: use provider/model or an alias of the agent`);
-  }
+  const fault = model === null ? null : agent.modelFault(model);
+  if (fault !== null) return refused('model', fault);
   return {
     kind: 'planned',
     plan: {

@@ -1,6 +1,6 @@
 // The plugins of a configuration, and with them the faults that only show once they are loaded: models that no provider serves and tools
 // that do not exist.
-import { checkKnownTools, checkServedModels, type Config } from '../config.ts';
+import { checkKnownTools, checkServedModels, noteServedProviders, type Config } from '../config.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { Logger } from '../logger.ts';
 import { loadPlugins } from './load-plugins.ts';
@@ -9,8 +9,9 @@ import type { Plugins } from './plugins.ts';
 /** Loads the plugins. Throws `PluginError`, or `ConfigError` with every name that neither they nor Holdfast know. */
 export async function loadCheckedPlugins(config: Config, logger: Logger): Promise<Plugins> {
   const plugins = await loadPlugins(config.plugins, { logger, cwd: process.cwd() });
-  const providers = plugins.transports.map(({ provider }) => provider);
-  checkServedModels(config, [...new Set([...providers, DEFAULT_PROVIDER])]);
+  const providers = [...new Set([...plugins.transports.map(({ provider }) => provider), DEFAULT_PROVIDER])];
+  checkServedModels(config, providers);
+  noteServedProviders(config, providers);
   checkKnownTools(
     config,
     plugins.tools.map(({ spec }) => spec.name),

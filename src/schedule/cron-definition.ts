@@ -1,6 +1,6 @@
 // From a cron as somebody writes it to the cron that is kept: everything that was left out is filled in, so that what is kept does not
 // change with the configuration or the time of day.
-import { agentOf, isAgent, type Config } from '../config.ts';
+import { agentOf, isAgent, modelFault, type Config } from '../config.ts';
 import { faultBetween, type CronInput, type CronPatch } from '../config/schema-crons.ts';
 import type { CronDefinition } from '../core/schedule/cron.ts';
 import { firstSlot, staggerOf, type Schedule } from '../core/schedule/timetable.ts';
@@ -46,7 +46,7 @@ export function changedDefinition(
   { config, nowMs }: { config: Config; nowMs: number },
 ): CronDefinition {
   const agentId = patch.agentId ?? before.agentId;
-  return checked(config, {
+  const definition: CronDefinition = {
     name: patch.name ?? before.name,
     agentId,
     schedule: patch.schedule === undefined ? before.schedule : resolved(patch.schedule, config, { agentId, nowMs }),
@@ -56,7 +56,8 @@ export function changedDefinition(
     misfire: patch.misfire === undefined ? before.misfire : patch.misfire,
     delivery: patch.delivery === undefined ? before.delivery : patch.delivery,
     deleteAfterRun: patch.deleteAfterRun ?? before.deleteAfterRun,
-  });
+  };
+  return checked(config, definition, { hasNewModel: patch.payload !== undefined || patch.agentId !== undefined });
 }
 
 /** The first slot of a new or changed cron, and when it is due. */
@@ -90,11 +91,16 @@ function resolved(
   }
 }
 
-function checked(config: Config, definition: CronDefinition): CronDefinition {
+/** `hasNewModel` false: its model was checked when it was set, and may be changed or switched off although it is no longer served. */
+function checked(config: Config, definition: CronDefinition, { hasNewModel = true } = {}): CronDefinition {
   if (!isAgent(config, definition.agentId)) {
     const known = config.agents.list.map(({ id }) => id).join(', ');
     throw new InvalidCronError('agentId', `there is no agent ${JSON.stringify(definition.agentId)}; known: ${known}`);
   }
+  const { payload } = definition;
+  const model = hasNewModel && payload.kind === 'agentTurn' ? payload.model : undefined;
+  const unserved = model === undefined ? null : modelFault(config, definition.agentId, model);
+  if (unserved !== null) throw new InvalidCronError('payload.model', unserved);
   const fault = faultBetween(definition);
   if (fault !== null) throw new InvalidCronError(fault.path, fault.message);
   return definition;

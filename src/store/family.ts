@@ -1,6 +1,6 @@
 // What can be done about subagents, in the terms of the configuration: for the tools of agents and for the API alike. Which agent and
 // model a subagent has is decided here; how many there may be, the statement counts.
-import { agentOf, isAgent, modelRefOf, type AgentSettings, type Config } from '../config.ts';
+import { agentOf, isAgent, modelFault, type AgentSettings, type Config } from '../config.ts';
 import { routeOf } from '../core/inbound.ts';
 import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
 import type { SessionMessage } from '../core/session-message.ts';
@@ -108,7 +108,7 @@ async function spawn(parts: FamilyParts, origin: SpawnOrigin, request: SpawnRequ
   const agentId = request.agentId ?? parent.agentId;
   const planned = planSpawn(request, {
     requesterId: parent.agentId,
-    agent: isAgent(config, agentId) ? spawnedAgent(agentOf(config, agentId)) : null,
+    agent: isAgent(config, agentId) ? spawnedAgent(config, agentOf(config, agentId)) : null,
     // Who holds the key of the API may do what the configuration could be made to allow.
     settings: origin.turnId === null ? { ...settings, allowAgents: ['*'] } : settings,
   });
@@ -236,9 +236,9 @@ async function beginAnew(parts: FamilyParts, run: RunFacts, word: SteerWord): Pr
     : { kind: 'limit', message: settled.message };
 }
 
-function spawnedAgent(agent: AgentSettings): SpawnedAgent {
-  const { id, subagents } = agent;
-  return { id, model: subagents.model, thinking: subagents.thinking, resolveModel: (name) => modelRefOf(agent, name) };
+function spawnedAgent(config: Config, { id, subagents }: AgentSettings): SpawnedAgent {
+  const { model, thinking } = subagents;
+  return { id, model, thinking, modelFault: (name) => modelFault(config, id, name) };
 }
 
 /** The settings of an agent; those of the first when the configuration does not know it any more. */

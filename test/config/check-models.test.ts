@@ -3,7 +3,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { checkServedModels, ConfigError, loadConfig, type Config } from '../../src/config.ts';
+import {
+  checkServedModels,
+  ConfigError,
+  loadConfig,
+  modelFault,
+  noteServedProviders,
+  type Config,
+} from '../../src/config.ts';
 
 let cwd: string;
 beforeEach(async () => {
@@ -56,4 +63,32 @@ test('with plugins, too, a model has a provider and a name', async () => {
       'allowed: "<provider>/<model>"',
     );
   }
+});
+
+test('a cron of the file names a model that is served, or an alias of its agent', async () => {
+  const job = (model: string) => ({
+    name: 'tea',
+    agentId: 'second',
+    schedule: { kind: 'every', everyMs: 60_000 },
+    payload: { kind: 'agentTurn', message: 'x', model },
+  });
+  const list = [{ id: 'main' }, { id: 'second', models: { own: 'anthropic/x' } }];
+  const file = (model: string, more: object = {}) => ({ agents: { list }, cron: { jobs: [job(model)] }, ...more });
+  await load(file('own'));
+  await load(file('anthropic/y'));
+  await expect(load(file('local/small'))).rejects.toThrow('cron.jobs[0].payload.model is "local/small"');
+  const config = await load(file('local/small', { plugins: ['./p.ts'] }));
+  expect(faultsOf(() => checkServedModels(config, ['anthropic']))).toEqual([
+    expect.stringContaining('cron.jobs[0].payload.model is "local/small"'),
+  ]);
+});
+
+test('a model that is set later is judged by the providers that are loaded, with the aliases of its agent', async () => {
+  const config = await load({ agents: { defaults: { models: { big: 'anthropic/x' } } }, plugins: ['./p.ts'] });
+  expect(modelFault(config, 'main', 'remote/x')).toBeNull();
+  noteServedProviders(config, ['local', 'anthropic']);
+  for (const name of ['big', 'local/x', 'anthropic/y']) expect(modelFault(config, 'main', name)).toBeNull();
+  expect(modelFault(config, 'main', 'remote/x')).toBe(
+    'no provider serves the model "remote/x"; use "local/<model>", "anthropic/<model>", or an alias: big',
+  );
 });

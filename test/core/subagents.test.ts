@@ -14,7 +14,10 @@ const settings = {
   runTimeoutSeconds: 60,
   allowAgents: ['helper'],
 };
-const agent = { id: 'main', resolveModel: (name: string) => (name === 'quick' ? 'anthropic/quick' : null) };
+const agent = {
+  id: 'main',
+  modelFault: (name: string) => (name === 'quick' ? null : `no provider serves the model "${name}"`),
+};
 
 describe('a wish for a subagent', () => {
   test('takes from the configuration what it leaves open', () => {

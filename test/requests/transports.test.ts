@@ -1,5 +1,5 @@
-// Goal: a plugin may serve the models of a provider, and a model that nobody serves is found when the service starts or ends its turn
-// with words. Method: services with such a plugin and without, and a model server that must hear nothing of it.
+// Goal: a plugin may serve the models of a provider, and a model that no provider serves is refused when the service starts or when it is
+// set. Method: services with such a plugin and without, and a model server that must hear nothing of it.
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { openServiceRig } from '../service/rig/service-rig.ts';
@@ -27,10 +27,12 @@ test('the models of a plugin answer agents and messages that name them', async (
   expect(service.rig.model.requests).toEqual([]);
 });
 
-test('a message that names a provider which nobody serves is answered with the reason', async () => {
-  const { settled, turn } = await answerOf(holder.service.newSession(), { model: 'remote/small' });
-  expect(settled).toMatchObject({ status: 'failed' });
-  expect(turn.error).toMatchObject({ code: 'unknown_model' });
+test('a message whose model no plugin and no built-in provider serves is refused with the reason', async () => {
+  const { service } = holder;
+  const path = `/v1/sessions/${service.newSession()}/messages`;
+  const answer = await service.api.ask('POST', path, { text: 'hello', model: 'remote/small' });
+  expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_body', errors: [{ path: 'model' }] } });
+  expect(answer.body.detail).toContain('"local/<model>", "anthropic/<model>", or an alias: loud');
 });
 
 test('a configuration that names a provider which nobody serves stops the start', async () => {

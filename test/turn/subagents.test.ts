@@ -193,7 +193,7 @@ describe('spawning', () => {
       text: 'agentId: there is no agent "nobody" in the configuration',
     });
     expect(await rig.port.spawn(call, { task: 'x', model: 'gpt' })).toMatchObject({
-      text: 'model: there is no model "gpt": use provider/model or an alias of the agent',
+      text: 'model: no provider serves the model "gpt"; use "anthropic/<model>", or an alias: quick',
     });
     expect(await rig.port.spawn(call, { task: 'x', model: 'quick', thinking: 'low' })).toMatchObject({ kind: 'ok' });
     const [run] = await rig.runsOf('choosy');

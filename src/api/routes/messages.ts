@@ -6,6 +6,7 @@ import type { Accepted, AcceptedAnswer, ApiContext } from '../context.ts';
 import { withDeadline } from '../deadline.ts';
 import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
 import { waitSecondsOf } from '../prefer.ts';
+import { checkModel } from '../check-model.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineRoute, type Answer, type ApiRequest, type Route } from '../route.ts';
 import { accepted, settled } from '../schemas/answers.ts';
@@ -38,6 +39,7 @@ const postMessage = defineRoute({
     if (!isAgent(context.config, agentIdOf(key))) {
       throw new Problem('unknown_agent', `There is no agent ${agentIdOf(key)} in the configuration.`);
     }
+    checkModel(context.config, key, request.body.model);
     const result = takenOf(
       await withDeadline(
         context.accept({ sessionKey: key, body: request.body, idempotency: request.idempotency }),

@@ -4,6 +4,7 @@ import { findSession, listSessions, viewSession } from '../../store/views/sessio
 import { listEntries } from '../../store/views/transcript.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { isUuid } from '../parse-request.ts';
+import { checkModel } from '../check-model.ts';
 import { notFound } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { abortion, abortRequest, listOf } from '../schemas/answers.ts';
@@ -45,6 +46,7 @@ const patchSession = defineRoute({
   body: sessionPatch,
   answers: { 200: { description: 'The session as it is now', schema: session } },
   async handle({ params, body }, { context }) {
+    checkModel(context.config, params.key, body.model);
     const isKnown = await context.control.patchSession(params.key, body);
     const found = isKnown ? await viewSession(context.views, params.key) : null;
     if (found === null) throw notFound(`session ${params.key}`);
