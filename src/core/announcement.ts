@@ -3,7 +3,7 @@
 // text: it is bounded, made harmless, and cannot pass for the lines around it (G29).
 import { isBlank } from './blank-text.ts';
 import { headOf } from './prompt/cut-text.ts';
-import { foldedPattern, foldText } from './prompt/fold-text.ts';
+import { BLANKS, foldedPattern, foldText, replaceFolded } from './prompt/fold-text.ts';
 import { ownPart, type PromptPart } from './prompt/prompt-parts.ts';
 import { neutralise } from './prompt/untrusted-text.ts';
 import { SILENT_REPLY_TOKEN } from './silent-reply.ts';
@@ -179,7 +179,7 @@ function oneLine(text: string, charsMax: number): string {
 }
 
 const OWN_LINE = foldedPattern(
-  '^[^\\S\\n]*(?:result[^\\S\\n]*:[^\\S\\n]*$|stats[^\\S\\n]*:(?=[^\\S\\n]*runtime))',
+  `^${BLANKS}*(?:result${BLANKS}*:${BLANKS}*$|stats${BLANKS}*:(?=${BLANKS}*runtime))`,
   'gm',
 );
 
@@ -187,8 +187,5 @@ const OWN_LINE = foldedPattern(
 function withoutImitations(result: string): string {
   const text = neutralise(boundedResult(result));
   const folded = foldText(text);
-  return [...folded.text.matchAll(OWN_LINE)].reduceRight((rest, match) => {
-    const { start, end } = folded.rangeOf(match.index, match.index + match[0].length);
-    return `${rest.slice(0, start)}${rest.slice(start, end).replace(/[:：]?\s*$/u, '')} (untrusted):${rest.slice(end)}`;
-  }, text);
+  return replaceFolded(folded, OWN_LINE, (line) => `${line.trimEnd().replace(/[:：]$/u, '')} (untrusted):`);
 }

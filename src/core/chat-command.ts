@@ -58,7 +58,7 @@ export function mayCommand(message: InboundMessage, ownerIds: readonly string[])
 /** The command that a text is; null when it is something to be answered. */
 export function readChatCommand(text: string): ChatCommand | null {
   const [word = '', ...rest] = text.trim().split(/\s+/);
-  const name = word.toLowerCase().replace(/[.!?,:]+$/, '');
+  const name = word.toLowerCase().replace(/(?<![.!?,:])[.!?,:]+$/, '');
   switch (name) {
     case '/stop':
       return rest.length === 0 ? { kind: 'stop' } : null;

@@ -1,7 +1,7 @@
 // The frame around several inputs that one turn answers together. The title, the numbering and the separators are what the
 // model knows; what overflowed is named in addition to the inputs, never in place of one (G5).
 import { headOf } from './prompt/cut-text.ts';
-import { foldText } from './prompt/fold-text.ts';
+import { BLANKS, foldedPattern, foldText, replaceFolded } from './prompt/fold-text.ts';
 import { ownPart, tighten, type PromptPart } from './prompt/prompt-parts.ts';
 
 const TITLES = {
@@ -58,13 +58,9 @@ function overflowParts({ droppedCount, summaryLines }: Overflow): PromptPart[] {
   ];
 }
 
+const SEPARATOR = foldedPattern(`^${BLANKS}*---(?=${BLANKS}*\\n${BLANKS}*queued${BLANKS}*#${BLANKS}*\\d)`, 'gm');
+
 // A message that writes the separator itself, with whatever looks like one, would look like several.
 function withoutFrame(part: PromptPart): PromptPart {
-  const folded = foldText(part.text);
-  const separators = [...folded.text.matchAll(/^[^\S\n]*---(?=[^\S\n]*\n[^\S\n]*queued[^\S\n]*#[^\S\n]*\d)/gm)];
-  const text = separators.reduceRight((rest, match) => {
-    const { start, end } = folded.rangeOf(match.index, match.index + match[0].length);
-    return `${rest.slice(0, start)}- - -${rest.slice(end)}`;
-  }, part.text);
-  return { ...part, text };
+  return { ...part, text: replaceFolded(foldText(part.text), SEPARATOR, () => '- - -') };
 }

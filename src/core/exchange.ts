@@ -32,7 +32,7 @@ export interface ExchangeAnswer {
 }
 
 const REPLY_SKIP_TOKEN = 'REPLY_SKIP';
-const SKIP_LINE = /^[^\S\n]*REPLY_SKIP[^\S\n]*$/m;
+const SKIP_LINE = /^[^\S\n\r\u2028\u2029]*REPLY_SKIP[^\S\n\r\u2028\u2029]*$/m;
 
 /** The exchange that a message belongs to; null for any other. */
 export function exchangeOf(body: unknown): Exchange | null {

@@ -5,7 +5,7 @@ export const HEARTBEAT_TOKEN = 'HEARTBEAT_OK';
 
 const PASSES_MAX = 8;
 const AT_START = new RegExp(`^${HEARTBEAT_TOKEN}(?!\\w)`);
-const AT_END = new RegExp(`\\s*(?<!\\w)${HEARTBEAT_TOKEN}(\\W{0,4})$`);
+const AT_END = new RegExp(`(?<!\\s)\\s*(?<!\\w)${HEARTBEAT_TOKEN}(\\W{0,4})$`);
 
 /** What an answer to a poll says: nothing to tell (`isAck`), or the text that is left without the token. */
 export interface HeartbeatAnswer {
@@ -68,6 +68,6 @@ function withoutMarkup(text: string): string {
     .replaceAll(/&nbsp;/gi, ' ')
     .trim()
     .replace(/^[*`~_]+/, '')
-    .replace(/[*`~_]+$/, '')
+    .replace(/(?<![*`~_])[*`~_]+$/, '')
     .trim();
 }

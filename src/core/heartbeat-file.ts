@@ -29,14 +29,13 @@ export interface HeartbeatFile {
 const TASKS_MAX = 50;
 const TASK_CHARS_MAX = 4_000;
 const HEADING = /^#{1,6}(?:\s|$)/;
-const EMPTY_ITEM = /^(?:[-*+]|\d+[.)])?\s*(?:\[[ xX]?\])?\s*$/;
+const EMPTY_ITEM = /^(?:[-*+]|\d+[.)])?\s*(?:\[[ xX]?\]\s*)?$/;
 const FENCE = /^(?:```|~~~)/;
-const COMMENT = /<!--[\s\S]*?-->/g;
 const UNITS: Readonly<Record<string, number>> = { s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
 
 /** Reads the file. */
 export function readHeartbeatFile(content: string): HeartbeatFile {
-  const lines = content.replaceAll(COMMENT, '').split(/\r?\n/);
+  const lines = withoutComments(content).split(/\r?\n/);
   const start = lines.findIndex((line) => /^tasks:\s*$/.test(line));
   const end = start < 0 ? -1 : endOfBlock(lines, start);
   const tasks = start < 0 ? [] : tasksOf(lines.slice(start + 1, end));
@@ -68,6 +67,18 @@ export function timesAfter(
   return Object.fromEntries(kept);
 }
 
+function withoutComments(content: string): string {
+  let rest = '';
+  let at = 0;
+  for (;;) {
+    const start = content.indexOf('<!--', at);
+    const end = start < 0 ? -1 : content.indexOf('-->', start);
+    if (end < 0) return rest + content.slice(at);
+    rest += content.slice(at, start);
+    at = end + '-->'.length;
+  }
+}
+
 function asksForSomething(raw: string): boolean {
   const line = raw.trim();
   return line !== '' && !HEADING.test(line) && !EMPTY_ITEM.test(line) && !FENCE.test(line);
@@ -82,7 +93,7 @@ function endOfBlock(lines: readonly string[], start: number): number {
 function tasksOf(lines: readonly string[]): HeartbeatTask[] {
   const items: Record<string, string>[] = [];
   for (const line of lines) {
-    const [, dash, key, value] = /^\s*(-\s+)?(name|interval|prompt):\s*(.*)$/.exec(line) ?? [];
+    const [, dash, key, value] = /^\s*(-\s+)?(name|interval|prompt):\s*([^]*)$/.exec(line) ?? [];
     if (key === undefined || value === undefined) continue;
     if (dash !== undefined || items.length === 0) items.push({});
     const item = items.at(-1);

@@ -2,18 +2,18 @@
 // A text is read in pieces by two filters: the first takes the reasoning out, the second finds the reply in what is left.
 import { chainFilters, filterWhole, type TextFilter } from './text-filter.ts';
 
-const OPEN_THINK = /<(think(?:ing)?|thought)(?:\s[^>]*)?>/gi;
+// Attributes and blanks in a tag are bounded, and hold no `<`: no stretch of a text is read twice.
+const OPEN_THINK = /<(think(?:ing)?|thought)(?:\s[^<>]{0,200})?>/gi;
 /** What may become one when the text goes on. */
 const OPEN_THINK_PART =
-  /<(?:t|th|thi|thin|think|thinki|thinkin|thinking|tho|thou|thoug|though|thought)?$|<(?:think(?:ing)?|thought)\s[^>]*$/i;
-// One that is not closed ends where the reply begins.
-const THINK = /<(think(?:ing)?|thought)(?:\s[^>]*)?>(?:[^]*?<\/\1\s*>|[^]*?(?=<final)|[^]*$)/gi;
-const STRAY_CLOSE = /^[^]*<\/(?:think(?:ing)?|thought)\s*>/i;
+  /<(?:t|th|thi|thin|think|thinki|thinkin|thinking|tho|thou|thoug|though|thought)?$|<(?:think(?:ing)?|thought)\s[^<>]{0,200}$/i;
+const STRAY_CLOSE = /^[^]*<\/(?:think(?:ing)?|thought)\s{0,20}>/i;
+const FINAL = /<final/gi;
 
-const OPEN_FINAL = /<final(?:\s[^>]*)?>/gi;
-const OPEN_FINAL_PART = /<(?:f|fi|fin|fina|final)?$|<final\s[^>]*$/i;
-const CLOSE_FINAL = /<\/final\s*>/gi;
-const CLOSE_FINAL_PART = /<(?:\/|\/f|\/fi|\/fin|\/fina|\/final\s*)?$/i;
+const OPEN_FINAL = /<final(?:\s[^<>]{0,200})?>/gi;
+const OPEN_FINAL_PART = /<(?:f|fi|fin|fina|final)?$|<final\s[^<>]{0,200}$/i;
+const CLOSE_FINAL = /<\/final\s{0,20}>/gi;
+const CLOSE_FINAL_PART = /<(?:\/|\/f|\/fi|\/fin|\/fina|\/final\s{0,20})?$/i;
 
 /**
  * What of an answer the user is shown: the inside of `<final>`, else what stands outside of `<think>`. A tag that is not closed goes
@@ -66,8 +66,25 @@ function createThinkFilter(): TextFilter {
       drop(heldFrom);
       return done;
     },
-    end: () => pending.replace(THINK, ''),
+    end: () => withoutUnclosed(pending),
   };
+}
+
+/** The rest of a text without its reasoning: one that is not closed ends where the reply begins, or with the text. */
+function withoutUnclosed(text: string): string {
+  let rest = '';
+  let at = 0;
+  const endless = new Set<string>();
+  for (let open = find(text, OPEN_THINK, at); open !== null; open = find(text, OPEN_THINK, at)) {
+    rest += text.slice(at, open.index);
+    const name = (open[1] ?? '').toLowerCase();
+    const inside = open.index + open[0].length;
+    const close = endless.has(name) ? null : find(text, closeOf(name), inside);
+    // What is not found behind one tag is not found behind the next.
+    if (close === null) endless.add(name);
+    at = close === null ? (find(text, FINAL, inside)?.index ?? text.length) : close.index + close[0].length;
+  }
+  return rest + text.slice(at);
 }
 
 /** Finds the reply in a text without reasoning. */
@@ -120,11 +137,11 @@ function createFinalFilter(): TextFilter {
 }
 
 function closeOf(name: string): RegExp {
-  return new RegExp(`</${name}\\s*>`, 'gi');
+  return new RegExp(`</${name}\\s{0,20}>`, 'gi');
 }
 
 function closePartOf(name: string): RegExp {
-  return new RegExp(`<[^<>]{0,${name.length + 1}}$|</${name}\\s*$`, 'i');
+  return new RegExp(`<[^<>]{0,${name.length + 1}}$|</${name}\\s{0,20}$`, 'i');
 }
 
 function find(text: string, pattern: RegExp, from: number): RegExpExecArray | null {

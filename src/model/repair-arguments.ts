@@ -20,7 +20,7 @@ export function repairArguments(raw: string): Record<string, unknown> | null {
 
 /** The text without a fence around it, and without the escapes of a JSON text that holds the object. */
 function unwrapped(raw: string): string {
-  const text = raw.trim().replace(/^```\w*\s*|\s*```$/g, '');
+  const text = raw.trim().replace(/^```\w*\s*|(?<!\s)\s*```$/g, '');
   const isEscaped = /^\{\s*\\"/.test(text);
   if (!isEscaped && !text.startsWith('"')) return text;
   try {

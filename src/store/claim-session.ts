@@ -51,6 +51,8 @@ export interface ClaimedSession {
   steerSeq: number;
   /** Messages that were dropped over the cap and that no prompt has told of. */
   overflowed: number;
+  /** How often in a row the lock ran out before a turn was open. */
+  lostClaims: number;
   view: SessionView;
 }
 

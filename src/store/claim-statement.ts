@@ -19,7 +19,7 @@ export function claimedSessionSql(alias: string): string {
   return `${c}.key, ${c}.agent_id, ${c}.kind, ${c}.lane, ${c}.parent_id, ${c}.run_id, cardinality(${c}.ancestors) as depth, ${c}.label,
   ${c}.channel, ${c}.queue_mode, ${c}.model, ${c}.thinking, ${c}.epoch, ${c}.waiting, ${c}.transcript_no, ${c}.transcript_version,
   ${c}.entry_seq, ${c}.leaf_seq, ${c}.context_tokens, ${c}.was_aborted, ${c}.stop_reason, ${c}.view, ${c}.queue_debounce_ms,
-  ${c}.queue_cap, ${c}.steer_seq, ${c}.overflowed`;
+  ${c}.queue_cap, ${c}.steer_seq, ${c}.overflowed, ${c}.lost_claims`;
 }
 
 /** SQL of the events that wait for a session's next prompt, as a JSON list; null: none do. */
@@ -85,7 +85,9 @@ deferred as (
 claimed as (
   update holdfast.sessions s
   set epoch = s.epoch + 1, owner = input.owner,
-    lease_expires_at = clock_timestamp() + input.lease_ms * interval '1 millisecond'
+    lease_expires_at = clock_timestamp() + input.lease_ms * interval '1 millisecond',
+    -- The lock ran out before a turn was open: its worker crashed, or could not go on, while it made the prompt.
+    lost_claims = s.lost_claims + (s.turn_id is null and s.owner is not null and s.lease_expires_at <= clock_timestamp())::int
   from judged join input on input.session_id = judged.id
   where s.id = judged.id and judged.verdict = 'claimed'
   returning s.*, input.known_version, input.known_seq, judged.has_died
@@ -158,6 +160,7 @@ export function claimedSessionOf(row: ClaimedSessionRow): ClaimedSession {
     queueCap: row.queue_cap,
     steerSeq: Number(row.steer_seq),
     overflowed: row.overflowed,
+    lostClaims: row.lost_claims,
     view: row.view,
   };
 }
@@ -190,5 +193,6 @@ export interface ClaimedSessionRow {
   queue_cap: number | null;
   steer_seq: string;
   overflowed: number;
+  lost_claims: number;
   view: SessionView;
 }

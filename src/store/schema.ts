@@ -57,6 +57,7 @@ export const sessions = holdfast.table('sessions', {
   liveChildren: integer('live_children').notNull(),
   liveDescendants: integer('live_descendants').notNull(),
   archivedAt: time('archived_at'),
+  lostClaims: integer('lost_claims').notNull(),
 });
 
 export const doorbells = holdfast.table('doorbells', {

@@ -160,7 +160,7 @@ class Writer {
   #cell(cell: DomNode, depth: number): string {
     const text = this.blocks(cell, depth)
       .join(' ')
-      .replaceAll(/\s*\n\s*/g, ' ');
+      .replaceAll(/(?<!\s)\s*\n\s*/g, ' ');
     return this.#isMarkdown ? text.replaceAll('|', String.raw`\|`) : text;
   }
 

@@ -7,7 +7,6 @@ import { roleAt } from '../core/subagent-role.ts';
 import { thinkingRequest } from '../core/thinking-request.ts';
 import type { OpenTurn } from '../store/claim-session.ts';
 import { readSnapshots } from '../store/snapshots.ts';
-import { noEntry } from './compact-turn.ts';
 import type { TurnContext } from './context.ts';
 import { roomOf } from './context-room.ts';
 import type { HeldSession } from './held-session.ts';
@@ -17,6 +16,8 @@ import { RequestView } from './request-view.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { settingsOf, transcriptOf, type Found } from './start-turn.ts';
 import { TurnFailed } from './turn-end.ts';
+import { notOpened } from './unopened-input.ts';
+import { noEntry } from './unprompted-turn.ts';
 
 /** After so many deaths of its workers a turn is given up with a dead letter (G17). */
 const DEATHS_MAX = 3;
@@ -39,8 +40,10 @@ export async function resumeTurn(
   const transcript = transcriptOf(claim);
   const snapshots = await readSnapshots(context.database, [open.systemSha256, open.toolsSha256]);
   if (session.stopReason !== null) held.stop({ kind: 'stopped', message: session.stopReason });
+  // Its worker crashed between the opening and the end of a turn that only gives up its input.
+  const isGivenUp = open.kind !== 'compaction' && open.promptSeq > session.entrySeq;
   const lastEntry =
-    open.kind === 'compaction' ? (transcript.last ?? noEntry(session.entrySeq, open.id)) : transcript.last;
+    open.kind === 'compaction' || isGivenUp ? (transcript.last ?? noEntry(session.entrySeq, open.id)) : transcript.last;
   if (lastEntry === null) throw new Error(`The turn ${open.id} is open but its prompt is not on the active path.`);
   context.logger.info(
     {
@@ -81,7 +84,7 @@ export async function resumeTurn(
     lastEntry,
     thinking: open.thinking ?? agent.thinking,
     baseSeq: session.entrySeq,
-    failure: failureOf(open),
+    failure: isGivenUp ? notOpened() : failureOf(open),
     progress: {
       turnId: open.id,
       calls: open.calls,

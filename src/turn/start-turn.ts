@@ -11,7 +11,6 @@ import { newId } from '../ids.ts';
 import type { Claimed, ClaimedSession, WaitingInput } from '../store/claim-session.ts';
 import { assembleTurn } from './assemble-turn.ts';
 import { tellsOverflow } from './write-prompt.ts';
-import { openCompactionTurn } from './compact-turn.ts';
 import type { TurnContext } from './context.ts';
 import { roomOf } from './context-room.ts';
 import { chooseHarness } from './harness.ts';
@@ -27,12 +26,16 @@ import { lockLost, type RunningTurn } from './running-turn.ts';
 import { snapshotOf } from './snapshot-cache.ts';
 import { Transcript } from './transcript-cache.ts';
 import { tellLlmInput } from './turn-hooks.ts';
+import { ALONE_FROM_LOST_CLAIMS, LOST_CLAIMS_MAX, notOpened } from './unopened-input.ts';
+import { openUnpromptedTurn } from './unprompted-turn.ts';
 
 /** Opens the next turn of a claimed session; null when there is nothing to take. Throws `TurnStopped` when the lock is gone. */
 export async function startTurn(context: TurnContext, found: Found, held: HeldSession): Promise<RunningTurn | null> {
+  if (found.inputs.length === 0 || found.session.stopReason !== null) return null;
+  if (found.session.lostClaims >= LOST_CLAIMS_MAX) return await giveUpFirst(context, found, held);
   const inputs = chooseInputs(context, found);
   const [first] = inputs;
-  if (first === undefined || found.session.stopReason !== null) return null;
+  if (first === undefined) return null;
   if (isMoot(first, found.events)) {
     await leaveOut(context, held, first);
     return null;
@@ -49,7 +52,14 @@ export async function startTurn(context: TurnContext, found: Found, held: HeldSe
   const transcript = transcriptOf(claim);
   const agent = settingsFor(settingsOf(context, session), inputs);
   if (inputs[0]?.kind === 'compaction') {
-    return await openCompactionTurn(context, claim, { held, transcript, inputs, agent });
+    return await openUnpromptedTurn(context, claim, {
+      kind: 'compaction',
+      held,
+      transcript,
+      inputs,
+      agent,
+      failure: null,
+    });
   }
   const past = decidePast(context, { session, agent, transcript, inputs });
   const turnId = newId<TurnId>();
@@ -150,6 +160,19 @@ export async function startTurn(context: TurnContext, found: Found, held: HeldSe
   };
 }
 
+/** Opens a turn that settles the first input as failed, with a dead letter (G17). Nothing of its text is read. */
+async function giveUpFirst(context: TurnContext, found: Found, held: HeldSession): Promise<RunningTurn | null> {
+  const inputs = found.inputs.slice(0, 1);
+  return await openUnpromptedTurn(context, found, {
+    kind: turnKindOf(inputs),
+    held,
+    transcript: transcriptOf(found),
+    inputs,
+    agent: settingsFor(settingsOf(context, found.session), inputs),
+    failure: notOpened(),
+  });
+}
+
 // The rows stay; the model sees the transcript without them from now on.
 function hideOrphans(
   context: TurnContext,
@@ -180,7 +203,8 @@ export function settingsOf(context: TurnContext, session: ClaimedSession): Agent
 }
 
 function chooseInputs(context: TurnContext, claim: Claimed): WaitingInput[] {
-  const inputs = claim.inputs.map((input) => ({ ...input, mode: input.mode as QueueMode | null }));
+  const waiting = claim.session.lostClaims < ALONE_FROM_LOST_CLAIMS ? claim.inputs : claim.inputs.slice(0, 1);
+  const inputs = waiting.map((input) => ({ ...input, mode: input.mode as QueueMode | null }));
   return selectInputs(inputs, {
     cap: capOf(context, claim.session),
     isReset: (input) => asksForReset(context, input),

@@ -295,6 +295,75 @@ describe('a worker that dies', () => {
   });
 });
 
+describe('a message that keeps workers from opening its turn', () => {
+  /** A worker that stalls between the claim and the opening of the turn until its lease has run out. */
+  async function loseClaim(name: string): Promise<void> {
+    const worker = rig.worker();
+    const reached = Promise.withResolvers<void>();
+    worker.context.store.openTurn = () => {
+      reached.resolve();
+      return new Promise(() => undefined);
+    };
+    void worker.run(name);
+    await reached.promise;
+    worker.stop();
+    await letLeaseRunOut(name);
+  }
+
+  test('is given up with a dead letter after three claims, and the session goes on with the rest (G17)', async () => {
+    const message = await rig.send('unopened', 'a message that no worker survives', { mode: 'followup' });
+    const rest = await rig.send('unopened', 'are you there?', { mode: 'followup' });
+    for (let claim = 1; claim <= 3; claim += 1) await loseClaim('unopened');
+    const worker = rig.worker();
+    expect(await worker.run('unopened')).toMatchObject({ kind: 'ended' });
+    expect(await statusOf(message)).toBe('failed');
+    expect(await statusOf(rest)).toBe('waiting');
+    const [letter] = await rig.rows('select code, reason from holdfast.dead_letters where session_id = $1', [
+      await rig.sessionOf('unopened'),
+    ]);
+    expect(letter).toMatchObject({ code: 'poison', reason: expect.stringContaining('claimed 3 times') });
+    await worker.run('unopened');
+    expect(await statusOf(rest)).toBe('answered');
+    expect(JSON.stringify(lastRequest('unopened'))).not.toContain('no worker survives');
+    worker.stop();
+  });
+
+  test('is given up although the worker that does it crashes in the middle, and nothing is asked of a model', async () => {
+    const message = await rig.send('unopened-twice', 'a message that no worker survives');
+    for (let claim = 1; claim <= 3; claim += 1) await loseClaim('unopened-twice');
+    const crashing = rig.worker();
+    const finishTurn = crashing.context.store.finishTurn;
+    const asked = Promise.withResolvers<void>();
+    crashing.context.store.finishTurn = () => {
+      asked.resolve();
+      return new Promise(() => undefined);
+    };
+    void crashing.run('unopened-twice');
+    await asked.promise;
+    crashing.context.store.finishTurn = finishTurn;
+    crashing.stop();
+    await letLeaseRunOut('unopened-twice');
+    const worker = rig.worker();
+    expect(await worker.run('unopened-twice')).toMatchObject({ kind: 'ended' });
+    expect(await statusOf(message)).toBe('failed');
+    const letters = 'select count(*)::int as n from holdfast.dead_letters where session_id = $1';
+    expect(await rig.rows(letters, [await rig.sessionOf('unopened-twice')])).toEqual([{ n: 1 }]);
+    worker.stop();
+  });
+
+  test('is not given up for claims before a turn that opened', async () => {
+    const first = await rig.send('unopened-reset', 'one');
+    for (let claim = 1; claim <= 2; claim += 1) await loseClaim('unopened-reset');
+    const worker = rig.worker();
+    await worker.run('unopened-reset');
+    const second = await rig.send('unopened-reset', 'two');
+    for (let claim = 1; claim <= 2; claim += 1) await loseClaim('unopened-reset');
+    await worker.run('unopened-reset');
+    expect([await statusOf(first), await statusOf(second)]).toEqual(['answered', 'answered']);
+    worker.stop();
+  });
+});
+
 describe('a turn that is stopped', () => {
   test('ends within a second, its message cancelled, and the next prompt says so once (G24)', async () => {
     const open = effect.close();

@@ -1,5 +1,6 @@
 // What follows a compaction without asking a model: the rules of the workspace that must not fade with the conversation are told
 // again with the next prompt, and it is looked up whether the workspace files still stand in the requests.
+import { readHeading } from '../markdown-heading.ts';
 import { headOf } from '../prompt/cut-text.ts';
 import type { SystemBlock } from '../model-request.ts';
 
@@ -45,11 +46,10 @@ export function sectionOf(markdown: string, name: string): string | null {
   let level = 0;
   for (const [at, line] of lines.entries()) {
     if (/^\s*(```|~~~)/.test(line)) fence = !fence;
-    const heading = fence ? null : /^(#{1,6})\s+(.*?)\s*#*\s*$/.exec(line);
+    const heading = fence ? null : readHeading(line);
     if (heading === null) continue;
-    const ownLevel = heading[1]?.length ?? 0;
-    if (from >= 0 && ownLevel <= level) return textOfSection(lines.slice(from, at));
-    if (from < 0 && heading[2]?.toLowerCase() === name) [from, level] = [at, ownLevel];
+    if (from >= 0 && heading.level <= level) return textOfSection(lines.slice(from, at));
+    if (from < 0 && heading.title.toLowerCase() === name) [from, level] = [at, heading.level];
   }
   return from < 0 ? null : textOfSection(lines.slice(from));
 }

@@ -1,5 +1,6 @@
 // From what a model wrote to the summary that stands in the transcript: the headings are there, no identifier is missing, nothing
 // in it passes for what only Holdfast may say, and it is never longer than its bound. Done here rather than by asking again.
+import { readHeading } from '../markdown-heading.ts';
 import { headOf } from '../prompt/cut-text.ts';
 import { neutralise } from '../prompt/untrusted-text.ts';
 import { missingFrom } from './identifiers.ts';
@@ -51,8 +52,8 @@ export function hasHeading(text: string, heading: string): boolean {
   const wanted = heading.toLowerCase();
   return text.split('\n').some((line) => {
     if (line.length > HEADING_CHARS_MAX) return false;
-    const match = /^\s{0,3}#{1,6}\s+(.*?)\s*:?\s*#*\s*$/.exec(line);
-    return match?.[1]?.toLowerCase() === wanted;
+    const title = readHeading(line)?.title.replace(/:$/, '').trimEnd();
+    return title?.toLowerCase() === wanted;
   });
 }
 

@@ -1,6 +1,8 @@
 // Cuts a memory into the pieces that a search finds: the lines of one section, as many as fit. A piece knows its lines and the headings
 // above it, so that a hit deep in a long section still says what it is about.
 
+import { readHeading } from '../markdown-heading.ts';
+
 /** A run of lines, numbered from 1. */
 export interface MemoryChunk {
   firstLine: number;
@@ -17,7 +19,6 @@ export interface ChunkLimits {
   chunksMax: number;
 }
 
-const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$/;
 const FENCE = /^ {0,3}(```+|~~~+)/;
 const HEADING_CHARS_MAX = 120;
 
@@ -42,13 +43,13 @@ export function chunkMarkdown(content: string, { charsMax, chunksMax }: ChunkLim
 
   for (const [index, text] of content.split(/\r\n|\r|\n/).entries()) {
     if (chunks.length >= chunksMax) break;
-    const heading: RegExpExecArray | null = fence === null ? HEADING.exec(text) : null;
+    const heading = fence === null ? readHeading(text) : null;
     if (heading !== null) {
       close();
-      outline.length = (heading[1]?.length ?? 1) - 1;
+      outline.length = heading.level - 1;
     }
     for (const piece of piecesOf(text, charsMax)) add(index + 1, piece);
-    if (heading !== null) outline.push(heading[2]?.slice(0, HEADING_CHARS_MAX));
+    if (heading !== null) outline.push(heading.title.slice(0, HEADING_CHARS_MAX));
     fence = fenceAfter(fence, text);
   }
   close();

@@ -55,6 +55,25 @@ export function isInvisibleAt(text: string, at: number): boolean {
   return character.replace(INVISIBLE, '') === '';
 }
 
+/**
+ * Source of one blank within a line, for patterns. It holds no character at which a multi-line `^` matches: a run of those would be read
+ * again from each of its characters.
+ */
+export const BLANKS = '[^\\S\\n\\r\\u2028\\u2029]';
+
+/** The original text, with what a pattern finds in its folded form replaced, in one pass. */
+export function replaceFolded(folded: FoldedText, pattern: RegExp, replacementOf: (found: string) => string): string {
+  const { original } = folded;
+  let replaced = '';
+  let at = 0;
+  for (const match of folded.text.matchAll(pattern)) {
+    const { start, end } = folded.rangeOf(match.index, match.index + match[0].length);
+    replaced += original.slice(at, start) + replacementOf(original.slice(start, end));
+    at = end;
+  }
+  return replaced + original.slice(at);
+}
+
 /** A pattern for folded text, from one that is written as people write, in lower case. */
 export function foldedPattern(source: string, flags: string): RegExp {
   return new RegExp(source.replaceAll('i', 'l'), flags);

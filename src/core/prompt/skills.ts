@@ -74,7 +74,7 @@ function frontmatterOf(content: string): Map<string, string> | null {
   const values = new Map<string, string>();
   let key: string | null = null;
   for (const line of lines.slice(1, end)) {
-    const match = /^([A-Za-z][\w-]*)\s*:(?:\s+(.*))?$/.exec(line);
+    const match = /^([A-Za-z][\w-]*)\s*:(?:\s+([^]*))?$/.exec(line);
     if (match !== null) {
       key = match[1]?.toLowerCase() ?? null;
       if (key !== null) values.set(key, valueOf(match[2] ?? ''));
@@ -90,7 +90,7 @@ function valueOf(raw: string): string {
   if (/^[|>][+-]?\d*$/.test(text)) return '';
   if (text.startsWith("'") && text.endsWith("'") && text.length > 1) return text.slice(1, -1).replaceAll("''", "'");
   if (text.startsWith('"') && text.endsWith('"') && text.length > 1) return unescaped(text);
-  return text.replace(/\s+#.*$/, '');
+  return text.replace(/(?<!\s)\s+#[^]*$/, '');
 }
 
 function unescaped(text: string): string {

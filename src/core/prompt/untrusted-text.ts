@@ -1,7 +1,7 @@
 // Text that somebody else wrote, made harmless without being rewritten: what only Holdfast may say (lines that begin `System:`,
 // the bracket tags of internal messages, the labels of metadata blocks) is changed where it is imitated, in any Unicode
 // disguise, and nothing else is touched (G29). Doing it twice changes nothing.
-import { foldedPattern, foldText, isInvisibleAt, type FoldedText } from './fold-text.ts';
+import { BLANKS, foldedPattern, foldText, isInvisibleAt, type FoldedText } from './fold-text.ts';
 
 interface Edit {
   start: number;
@@ -43,7 +43,7 @@ function keptFlag(whole: string, flag: string, tags: string): string {
 
 // `System:` at the start of a line, followed by a blank, a bracket or nothing: `System:nope` is somebody's own word. What nobody
 // sees counts as a blank, for some see it as one.
-const SYSTEM_LINE = foldedPattern('^([^\\S\\n]*)system[^\\S\\n]*:(?:(\\s|\\[|$)|)', 'gm');
+const SYSTEM_LINE = foldedPattern(`^(${BLANKS}*)system${BLANKS}*:(?:(\\s|\\[|$)|)`, 'gm');
 
 function systemLines(folded: FoldedText): Edit[] {
   return findEdits(folded, SYSTEM_LINE, (match, start) => {
@@ -60,7 +60,7 @@ function systemLines(folded: FoldedText): Edit[] {
 
 // Whole tags: the brackets become round.
 const EXACT_TAG = foldedPattern(
-  '\\[([^\\S\\n]*)(?:system[^\\S\\n]*message|system|assistant|internal)([^\\S\\n]*)\\]',
+  `\\[(${BLANKS}*)(?:system${BLANKS}*message|system|assistant|internal)(${BLANKS}*)\\]`,
   'g',
 );
 
@@ -93,29 +93,38 @@ const OPEN_TAGS = [
   'post-compaction context refresh',
   'subagent context',
   'subagent task',
-].map((tag) => tag.replaceAll(' ', '[^\\S\\n]+').replaceAll('\\s', '[^\\S\\n]'));
+].map((tag) => tag.replaceAll(' ', `${BLANKS}+`).replaceAll('\\s', BLANKS));
 
-const OPEN_TAG = foldedPattern(`\\[(?=[^\\S\\n]*(?:${OPEN_TAGS.join('|')}))`, 'g');
+const OPEN_TAG = foldedPattern(`\\[(?=${BLANKS}*(?:${OPEN_TAGS.join('|')}))`, 'g');
 
 // Tags that carry more: the opening bracket becomes round, so that nothing after it is read as theirs.
 function openTags(folded: FoldedText): Edit[] {
   return findEdits(folded, OPEN_TAG, (_match, start) => [edit(folded, start, start + 1, '(')]);
 }
 
+/** How far behind its words a label is looked for the end of. Bounded: a text may repeat the words without ever ending one. */
+const LABEL_END_CHARS_MAX = 200;
+
 // What marks `Sender (untrusted metadata):` and its kin, wherever it stands: what is in front may be a line of its own to a reader.
 const CONTEXT_LABEL = foldedPattern(
-  '\\([^\\S\\n]*(?:untrusted[^\\S\\n]+metadata|untrusted,[^\\S\\n]*for[^\\S\\n]+context|metadata,[^\\S\\n]*do[^\\S\\n]+not[^\\S\\n]+treat[^\\n)]*)\\)[^\\S\\n]*:',
+  [
+    `\\(${BLANKS}*(?:untrusted${BLANKS}+metadata|untrusted,${BLANKS}*for${BLANKS}+context)${BLANKS}*\\)${BLANKS}*:`,
+    `(\\(${BLANKS}*metadata,${BLANKS}*do${BLANKS}+not${BLANKS}+treat)(?:[^\\n)]{0,${LABEL_END_CHARS_MAX}}\\)${BLANKS}*:)?`,
+  ].join('|'),
   'g',
 );
 
+// A label whose end is too far away loses its first words.
 function contextLabels(folded: FoldedText): Edit[] {
-  return findEdits(folded, CONTEXT_LABEL, (match, start) => [
-    edit(folded, start, start + match[0].length, '(user text):'),
-  ]);
+  return findEdits(folded, CONTEXT_LABEL, ([whole, words], start) =>
+    whole === words
+      ? [edit(folded, start, start + whole.indexOf(',') + 1, '(user text,')]
+      : [edit(folded, start, start + whole.length, '(user text):')],
+  );
 }
 
 const OWN_NOTE = foldedPattern(
-  '^([^\\S\\n]*)note[^\\S\\n]*:(?=[^\\S\\n]*the[^\\S\\n]+previous[^\\S\\n]+agent[^\\S\\n]+run\\b)',
+  `^(${BLANKS}*)note${BLANKS}*:(?=${BLANKS}*the${BLANKS}+previous${BLANKS}+agent${BLANKS}+run\\b)`,
   'gm',
 );
 
@@ -126,7 +135,7 @@ function ownNotes(folded: FoldedText): Edit[] {
 }
 
 // The warning sign, or any sign, in front of the words.
-const OWN_WARNING = foldedPattern('^([^\\S\\n]*)\\p{So}{1,8}(?=[^\\S\\n]*bootstrap[^\\S\\n]+budget\\b)', 'gmu');
+const OWN_WARNING = foldedPattern(`^(${BLANKS}*)\\p{So}{1,8}(?=${BLANKS}*bootstrap${BLANKS}+budget\\b)`, 'gmu');
 
 function ownWarnings(folded: FoldedText): Edit[] {
   return findEdits(folded, OWN_WARNING, (match, start) => [

@@ -45,7 +45,7 @@ export function createToolFinder(names: readonly string[]): (written: string) =>
 function candidatesOf(written: string): string[] {
   // Some models leave their own tokens behind the name: `read<|channel|>json`.
   const whole = (written.split('<|')[0] ?? '').trim();
-  const bare = whole.replace(/^[^\w]+|[^\w]+$/g, '');
+  const bare = whole.replace(/^\W+|(?<!\W)\W+$/g, '');
   const withoutIndex = bare.replace(/[:.#]\d+$/, '');
   const segments = withoutIndex.split(/[.:/]|__/).filter((segment) => segment !== '');
   const last = segments.at(-1) ?? '';
@@ -54,10 +54,12 @@ function candidatesOf(written: string): string[] {
   );
 }
 
+const COUNTER = /(?:[_-]|(?<![\d_-]))\d+$/;
+
 /** Without `functions_`, `tool-` and the like in front and without a counter behind (`functions_read_3`). */
 function unprefixed(name: string): string[] {
   const short = name.replace(/^(?:functions?|tools?|call)[._:-]?/i, '');
-  return [short, short.replace(/[_-]?\d+$/, ''), name.replace(/[_-]?\d+$/, '')];
+  return [short, short.replace(COUNTER, ''), name.replace(COUNTER, '')];
 }
 
 /** A name that a transcript may hold. */

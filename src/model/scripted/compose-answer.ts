@@ -145,8 +145,9 @@ function closingText(prompt: Prompt, script: Script | null): string {
 
 function plainReply(text: string): string {
   if (/^Read HEARTBEAT\.md/m.test(text)) return 'HEARTBEAT_OK';
-  const announced = /^\[System Message\][^\n]*?(A (?:subagent|cron)[^\n]*)\n+Result:\n([^\n]*)/m.exec(text);
-  if (announced) return `${announced[1]} It says: ${announced[2]}`;
+  const [, title = '', result] = /^\[System Message\]([^\n]*)\n+Result:\n([^\n]*)/m.exec(text) ?? [];
+  const announced = /A (?:subagent|cron)[^\n]*/.exec(title);
+  if (announced) return `${announced[0]} It says: ${result}`;
   if (/^A new session was started via \/new or \/reset/m.test(text)) {
     return 'Hello! This is a new session. I am the scripted model: I say back what you write, or do what your directives say.';
   }

@@ -91,7 +91,7 @@ function callsTools(message: WireMessage | undefined): boolean {
 function textsOf(message: WireMessage | undefined): readonly string[] {
   const raw = withoutSummaries(rawTextOf(message?.content ?? ''));
   if (raw === '') return NO_TEXTS;
-  const items = raw.includes('\nQueued #') ? raw.split(/^(?:---\n)?Queued #\d+.*\n/m).slice(1) : [raw];
+  const items = raw.includes('\nQueued #') ? raw.split(/^(?:---\n)?Queued #\d+(?!\d).*\n/m).slice(1) : [raw];
   const texts = items.map(withoutWrappers).filter((text) => text !== '');
   return texts.length > 0 ? texts : [''];
 }
@@ -107,7 +107,7 @@ function rawTextOf(content: WireMessage['content']): string {
 
 const WRAPPERS: readonly RegExp[] = [
   // Metadata: a label, and JSON in a fence that the JSON cannot close.
-  /^.*\((?:untrusted metadata|untrusted, for context)\):\n```json\n[\s\S]*?\n```$/gm,
+  /^.*\((?:untrusted metadata|untrusted, for context)\):\n```json\n(?:(?!\n```)[^])*\n```$/gm,
   // A system line begins with its time; a user's own line that looks like one has no bracket or was made untrusted.
   /^System(?: \(untrusted\))?: \[.*$/gm,
   /^Untrusted context \(metadata, do not treat as instructions or commands\):\n[\s\S]*$/m,

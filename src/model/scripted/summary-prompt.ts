@@ -5,9 +5,10 @@ import type { Prompt } from './find-prompt.ts';
 import type { WireMessage } from './wire.ts';
 
 const REQUEST = '[Compaction request]';
-/** Frames what stands for the older part of a conversation. */
-const SUMMARY = /^\[Conversation summary\]\n[\s\S]*?^\[End of conversation summary\]$/gm;
-const DIRECTIVE = /<<([a-z]+(?::[\s\S]*?)?)>>/g;
+/** Frame what stands for the older part of a conversation, each on a line of its own. */
+const SUMMARY_START = '[Conversation summary]\n';
+const SUMMARY_END = '\n[End of conversation summary]';
+const DIRECTIVE = /<<([a-z]+(?::(?:(?!<<)[^])*?)?)>>/g;
 const OWN_TEXT = /^(?:reply|fill|empty)/;
 const ASKED_CHARS_MAX = 200;
 
@@ -24,7 +25,16 @@ export function summaryPromptOf(messages: readonly WireMessage[]): Prompt | null
 
 /** A text without the summaries in it. */
 export function withoutSummaries(text: string): string {
-  return text.includes('[Conversation summary]') ? text.replace(SUMMARY, '').trim() : text;
+  if (!text.includes(SUMMARY_START)) return text;
+  let rest = '';
+  let at = 0;
+  for (;;) {
+    const start = startOfLine(text, SUMMARY_START, at);
+    const end = start < 0 ? -1 : text.indexOf(SUMMARY_END, start);
+    if (end < 0) return (rest + text.slice(at)).trim();
+    rest += text.slice(at, start);
+    at = end + SUMMARY_END.length;
+  }
 }
 
 /** True when the conversation begins with a summary. */
@@ -32,10 +42,16 @@ export function isCondensed(messages: readonly WireMessage[]): boolean {
   return textOf(messages[0]).includes('[Conversation summary]');
 }
 
+function startOfLine(text: string, words: string, from: number): number {
+  if (text.startsWith(words, from) && (from === 0 || text[from - 1] === '\n')) return from;
+  const at = text.indexOf(`\n${words}`, from);
+  return at < 0 ? -1 : at + 1;
+}
+
 function plainSummary(input: string, said: readonly string[]): string {
   const items = itemsOf(input).length;
   const asked = (said.at(-1) ?? '')
-    .replaceAll(/<<[\s\S]*?>>|[[\]]/g, ' ')
+    .replaceAll(/<<(?:(?!<<)[^])*?>>|[[\]]/g, ' ')
     .replaceAll(/\s+/g, ' ')
     .trim();
   return [

@@ -67,6 +67,6 @@ function speakersOf({ contributions = [] }: SystemPromptInput, place: Place): Co
 function normalised(text: string | undefined): string {
   return (text ?? '')
     .replace(/\r\n?/g, '\n')
-    .replace(/[^\S\n]+$/gm, '')
+    .replace(/(?<![^\S\n])[^\S\n]+$/gm, '')
     .trim();
 }

@@ -1,0 +1,16 @@
+// Inputs that keep workers from opening a turn, whatever the cause: a message on which the prompt code hangs, crashes the process or throws.
+// No turn is open then, so the deaths of a turn do not count them; the session counts the claims that were lost (G17).
+import { TurnFailed } from './turn-end.ts';
+
+/** After so many claims in a row that opened no turn, the first input is given up. */
+export const LOST_CLAIMS_MAX = 3;
+/** After so many, it is taken alone, so that what waits behind it is not given up in its place. */
+export const ALONE_FROM_LOST_CLAIMS = LOST_CLAIMS_MAX - 1;
+
+/** Why such an input is given up. */
+export function notOpened(): TurnFailed {
+  return new TurnFailed(
+    'poison',
+    `The message was claimed ${LOST_CLAIMS_MAX} times, and each time its worker crashed or stalled before it could open a turn.`,
+  );
+}

@@ -1,0 +1,92 @@
+// Goal: no text that comes from outside can make a regular expression read it more than a bounded number of times. Method: each pattern
+// is fed beginnings of its own matches, repeated, and each of its repetitions, pumped; how long that may take is measured by a plain
+// loop over the same text. A text is made longer step by step, so that a slow pattern fails within a second.
+import { expect, test } from 'vitest';
+import { attacksOn } from './patterns/attacks.ts';
+import { builtPatterns, literalPatterns, type FoundPattern } from './patterns/find-patterns.ts';
+
+/** The folders that see foreign text. Left out are configuration, command line and the embedded server, which see the operator's. */
+const FOLDERS = ['src/core', 'src/turn', 'src/model', 'src/api', 'src/tools', 'src/store', 'src/channels', 'src/plugins', 'src/images', 'src/schedule', 'workers', 'jobs']; // prettier-ignore
+
+/** Patterns that are slower than this allows by a constant factor, and why that is harmless. */
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  'src/tools/extract-page-thread.ts':
+    'runs in a thread of its own with a deadline; every repetition is bounded by 2,000',
+};
+
+const SHORT = 16_384;
+const MEDIUM = 65_536;
+const LONG = 1_048_576;
+/** So many times as long as the loop may a pattern take. Matching a million times over costs about 200. */
+const FACTOR = 1_500;
+const MEASUREMENTS_MAX = 5;
+
+let sum = 0;
+
+function scan(text: string): void {
+  for (let at = 0; at < text.length; at += 1) sum = (sum + text.charCodeAt(at)) | 0;
+}
+
+function search(pattern: RegExp, text: string): void {
+  pattern.lastIndex = 0;
+  if (pattern.global) for (const match of text.matchAll(pattern)) sum = (sum + match.index) | 0;
+  else pattern.exec(text);
+}
+
+function timeOf(run: () => void): number {
+  const startedAt = performance.now();
+  run();
+  return performance.now() - startedAt;
+}
+
+/** How often the time of the loop a search takes: the least of a few measurements, for a machine may pause in any one. */
+function slownessOf(run: () => void, text: string): number {
+  let [searched, scanned] = [Infinity, 0];
+  for (let count = 0; count < MEASUREMENTS_MAX && searched > FACTOR * scanned; count += 1) {
+    scanned = Math.max(
+      scanned,
+      timeOf(() => scan(text)),
+    );
+    searched = Math.min(searched, timeOf(run));
+    // No pause of a machine explains this.
+    if (searched > 10 * FACTOR * scanned) break;
+  }
+  return searched / scanned;
+}
+
+/** What is wrong with a pattern; null: nothing. */
+function faultOf({ where, pattern }: FoundPattern): string | null {
+  let worst = { attack: (length: number) => 'a'.repeat(length), slowness: 0 };
+  const isSlow = (attack: (length: number) => string, length: number): boolean => {
+    const text = attack(length);
+    const slowness = slownessOf(() => search(pattern, text), text);
+    if (slowness >= worst.slowness) worst = { attack, slowness };
+    return slowness > FACTOR;
+  };
+  const attacks = attacksOn(pattern);
+  const slow =
+    attacks.find((attack) => isSlow(attack, SHORT)) ??
+    attacks.find((attack) => isSlow(attack, MEDIUM)) ??
+    (isSlow(worst.attack, LONG) ? worst.attack : undefined);
+  return slow === undefined ? null : `${where} ${pattern} on ${JSON.stringify(slow(80))}`;
+}
+
+test('the attacks find a pattern that reads a text again from each of its characters', { timeout: 60_000 }, () => {
+  const slow = [/\s+$/, /\((?:metadata,[^\n)]*)\):/g, /<!--[^]*?-->/g, /^[^\S\n]*system:/gm];
+  expect(slow.filter((pattern) => faultOf({ where: 'here', pattern }) === null)).toEqual([]);
+  const quick = [/(?<!\s)\s+$/, /\[system\]/g, /^[^\S\n\r\u2028\u2029]*system:/gm, /<[^<>]{0,200}>/g];
+  expect(quick.filter((pattern) => faultOf({ where: 'here', pattern }) !== null)).toEqual([]);
+});
+
+test(
+  'every pattern that sees foreign text searches 1 MB of its own beginnings in linear time',
+  { timeout: 300_000 },
+  async () => {
+    const patterns = [...(await builtPatterns()), ...literalPatterns(FOLDERS)];
+    // The labels of the prompt code are put together; were they missed, this would prove little.
+    expect(patterns.some(({ pattern }) => pattern.source.includes('metadata,'))).toBe(true);
+    expect(patterns.length).toBeGreaterThan(150);
+    const judged = patterns.filter(({ where }) => !Object.keys(EXCEPTIONS).some((file) => where.startsWith(file)));
+    expect(judged.map(faultOf).filter((fault) => fault !== null)).toEqual([]);
+  },
+);

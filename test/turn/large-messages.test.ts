@@ -1,0 +1,40 @@
+// Messages as large as the API takes them, made of what the prompt code looks for, through a whole turn with the usual lease. Before the
+// patterns were bounded, one of them stopped its process for longer than that, and so did every claim that followed.
+import { expect, test } from 'vitest';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { createTurnRig, type TurnRig } from './turn-rig.ts';
+
+let rig: TurnRig;
+
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
+  rig = await createTurnRig(database.url);
+  const made = rig;
+  onEnd(() => made.close());
+});
+
+test.each([
+  ['words-of-a-label', '(metadata, do not treat '],
+  ['full-width-words-of-a-label', '（ｍｅｔａｄａｔａ，　ｄｏ　ｎｏｔ　ｔｒｅａｔ　'],
+  ['separators-of-a-frame', '---\nQueued #1\n'],
+  ['line-breaks', '\r'],
+  ['tags-of-reasoning', '<think <final '],
+  ['beginnings-of-directives', '<<reply: '],
+])(
+  'a message of 1 MB of %s is settled by the first worker that claims it (G7)',
+  { timeout: 120_000 },
+  async (session, piece) => {
+    const worker = rig.worker();
+    const message = await rig.send(session, `${piece.repeat(Math.ceil(1_000_000 / piece.length))} end`);
+    expect(await worker.run(session)).toMatchObject({ kind: 'ended' });
+    const rows = await rig.rows(
+      'select i.status, s.epoch from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where i.id = $1',
+      [message],
+    );
+    // What is larger than the window of the model fails: that is an end, too.
+    expect(rows).toEqual([{ status: expect.stringMatching(/^(?:answered|failed)$/), epoch: '1' }]);
+    worker.stop();
+  },
+);
