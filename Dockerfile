@@ -26,8 +26,9 @@ VOLUME /data
 EXPOSE 7420
 # Ready means that every dependency answers. Processes without the api role have no port: compose asks the doctor there.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.HOLDFAST_PORT || 7420) + '/readyz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "--disable-sigusr1", "-e", "fetch('http://127.0.0.1:' + (process.env.HOLDFAST_PORT || 7420) + '/readyz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 # A SIGTERM drains: give it longer than shutdown.graceMs (30 s) before it is killed.
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["node", "--max-semi-space-size=16", "--heap-growing-percent=40", "/app/src/cli/bin.mjs"]
+# The first flag keeps SIGUSR1 from opening Node's debugger.
+ENTRYPOINT ["node", "--disable-sigusr1", "--max-semi-space-size=16", "--heap-growing-percent=40", "/app/src/cli/bin.mjs"]
 CMD ["start"]

@@ -11,9 +11,19 @@ const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '..', '..');
 const [major, minor] = process.versions.node.split('.').map(Number);
 
+/** Commands that run for as long as they are let: they are started again with the flags of a service. */
+const SERVICES = ['start', 'scripted-model', 'demo'];
+
+// A listener keeps Node from opening its debugger at SIGUSR1; SIGUSR2 would end the process.
+for (const signal of ['SIGUSR1', 'SIGUSR2']) if (process.platform !== 'win32') process.on(signal, () => undefined);
+
 if (major > 22 || (major === 22 && minor >= 18)) {
   dieWithParent();
   module.enableCompileCache?.(join(root, 'node_modules', '.cache', 'holdfast'));
+  if (SERVICES.includes(process.argv.slice(2).find((word) => !word.startsWith('-')))) {
+    const { relaunchAsService } = await import('./relaunch.ts');
+    relaunchAsService(process.argv.slice(2));
+  }
   const { main } = await import('./main.ts');
   await main(process.argv.slice(2));
 } else {
@@ -31,7 +41,7 @@ function runOnNewerNode() {
     );
     process.exit(1);
   }
-  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+  const child = spawn(node, ['--disable-sigusr1', fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, HOLDFAST_HANDED_OVER: '1' },
   });

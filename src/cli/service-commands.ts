@@ -7,7 +7,7 @@ export function addServiceCommands(program: Command, run: RunCommand): void {
   program
     .command('start')
     .helpGroup('Run:')
-    .description('run the service until SIGTERM or Ctrl-C, which drain it')
+    .description('run the service until SIGTERM, SIGHUP or Ctrl-C, which drain it')
     .option('--roles <roles>', 'which parts: api, worker, scheduler', 'api,worker,scheduler')
     .option('--no-migrate', 'do not bring the database to the newest layout first')
     .action((options: { roles: string; migrate: boolean }, command: Command) =>

@@ -66,6 +66,21 @@ describe('on a fresh data directory', () => {
     },
   );
 
+  test('SIGUSR1 opens no debugger, SIGUSR2 is ignored, SIGHUP drains (G26)', { timeout: START_MS_MAX }, async () => {
+    const service = await startService();
+    expect((await readFile(`/proc/${service.child.pid}/cmdline`, 'utf8')).split('\0')).toContain('--disable-sigusr1');
+    service.child.kill('SIGUSR1');
+    service.child.kill('SIGUSR2');
+    // Both have arrived when the service has answered something that was asked afterwards.
+    expect((await runCli(['send', 'main', '[[reply: still here]]', '--wait', '20'], { cwd })).stdout).toBe(
+      'still here\n',
+    );
+    service.child.kill('SIGHUP');
+    const { code, stderr } = await service.ended;
+    expect(code).toBe(0);
+    expect(stderr).not.toContain('Debugger');
+  });
+
   test('npm start hands on the signal, and ends when all has ended (G26)', { timeout: START_MS_MAX }, async () => {
     const env = { HOLDFAST_DATA_DIR: join(cwd, 'by-npm') };
     const service = await startServiceProcess({ env, through: 'npm', readyWithinMs: START_MS_MAX });

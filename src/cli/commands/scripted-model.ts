@@ -4,13 +4,13 @@ import { EXIT, type ExitCode } from '../cli-error.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Serves until SIGINT or SIGTERM. */
+/** Serves until SIGINT, SIGTERM or SIGHUP. */
 export async function runScriptedModel(options: { port: number; host: string }, terminal: Terminal): Promise<ExitCode> {
   const { startScriptedModel } = await import('../../model/scripted/scripted-model.ts');
   const server = await startScriptedModel(options).catch((error: unknown) => {
     throw explainStartFault(error);
   });
-  const stopped = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+  const stopped = Promise.race(['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal)));
   if (terminal.isJson) terminal.jsonLine({ url: server.url });
   else terminal.print(server.url);
   terminal.note('set ANTHROPIC_BASE_URL to this and ANTHROPIC_API_KEY to anything; Ctrl-C ends it');

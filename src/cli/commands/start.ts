@@ -18,7 +18,7 @@ const ROLES: readonly Role[] = ['api', 'worker', 'scheduler'];
 /** npm passes Ctrl-C on to a process that the terminal has told already: what comes this soon is the same signal. */
 const SAME_SIGNAL_MS = 500;
 
-const SIGNAL_EXITS = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated } as const;
+const SIGNAL_EXITS = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated, SIGHUP: EXIT.terminated } as const;
 type StopSignal = keyof typeof SIGNAL_EXITS;
 
 /** Runs until a signal has drained it; resolves with 0, or with 1 when the drain did not end in time. */
@@ -106,6 +106,10 @@ function stopSignal(logger: Logger): Promise<StopSignal> {
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
+  // A terminal that is closed sends it, some shells twice: it drains, and never ends at once.
+  process.on('SIGHUP', () => {
+    if (firstAtMs === undefined) onSignal('SIGHUP');
+  });
   return promise;
 }
 
