@@ -5,6 +5,7 @@ import { agentOf, ensureApiKey, isAgent, modelNotices, type Config, type Thinkin
 import type { Logger } from '../src/logger.ts';
 import type { Database } from '../src/store/database.ts';
 import { createWake } from '../src/wake.ts';
+import { listenWarnings } from './listen-warnings.ts';
 
 export type Role = 'api' | 'worker' | 'scheduler';
 
@@ -115,6 +116,10 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     url = await api.listen({ host: config.runtime.host, port: config.runtime.port });
     lines.unshift(`holdfast   ${url}`);
     lines.push(`api key    ${apiKey.path ?? 'HOLDFAST_API_KEY'}`);
+    for (const warning of listenWarnings(config)) {
+      lines.push(`warning    ${warning}`);
+      logger.warn({ host: config.runtime.host }, warning);
+    }
   }
   return {
     url,

@@ -5,7 +5,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { newId } from '../ids.ts';
+import { createAttempts } from './attempts.ts';
 import { createAuthenticate, type Principal } from './authenticate.ts';
+import { createCheckHost } from './check-host.ts';
 import type { ApiContext } from './context.ts';
 import { withDeadline } from './deadline.ts';
 import { createErrorHandler } from './error-handler.ts';
@@ -119,22 +121,26 @@ function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0] ?? '';
 }
 
-/** The id, the key and the door. Routes that do not exist ask for a key too, so that nobody learns which ones do (G32). */
+/** The id, the host, the key and the door. Routes that do not exist ask for a key too, so that nobody learns which ones do (G32). */
 function createOnRequest({ config, adminKey }: ApiContext, { admission }: ApiServices) {
+  const checkHost = createCheckHost(config);
+  const attempts = createAttempts();
   const configured = config.api.keys.map(({ name, key }) => ({ name: `key:${name}`, key }));
   const authenticate = createAuthenticate([{ name: 'admin', key: adminKey }, ...configured]);
   return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
     reply.header('cache-control', 'no-store');
-    request.principal = authenticate(request.headers.authorization);
-    if (request.principal === null && request.routeOptions.config.isPublic !== true) {
-      reply.header('www-authenticate', 'Bearer');
-      return done(new Problem('unauthorized', 'Send Authorization: Bearer <key> with a key of this service.'));
-    }
-    // Whoever asks whether this process lives is answered however full it is.
-    if (request.routeOptions.config.isPublic === true) return done();
     try {
+      checkHost(request);
+      const { authorization } = request.headers;
+      request.principal = authenticate(authorization);
+      // Whoever asks whether this process lives is answered however full it is.
+      if (request.routeOptions.config.isPublic === true) return done();
+      if (request.principal === null) {
+        reply.header('www-authenticate', 'Bearer');
+        throw refusal(authorization === undefined ? 0 : attempts.countWrongKey(request.ip));
+      }
       admission.enter(request);
     } catch (error) {
       return done(error as Error);
@@ -143,6 +149,20 @@ function createOnRequest({ config, adminKey }: ApiContext, { admission }: ApiSer
     reply.raw.once('close', () => admission.leave(request));
     done();
   };
+}
+
+/** The answer to a request without a right key, which may try again after so many milliseconds. */
+function refusal(retryAfterMs: number): Problem {
+  if (retryAfterMs === 0) {
+    return new Problem('unauthorized', 'Send Authorization: Bearer <key> with a key of this service.');
+  }
+  return new Problem(
+    'too_many_attempts',
+    'Too many wrong API keys came from this address. Wait, then send a right one.',
+    {
+      retryAfterMs,
+    },
+  );
 }
 
 function createOnResponse({ admission, metrics }: ApiServices) {

@@ -9,3 +9,7 @@ export { THINKING_LEVELS, type ThinkingLevel } from '../core/prompt/thinking-dir
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 export type LogFormat = 'pretty' | 'json';
+
+/** A key of the API: long enough that it cannot be guessed. */
+export const API_KEY = /^[\x21-\x7e]{16,512}$/;
+export const API_KEY_TEXT = '16 to 512 visible ASCII characters without blanks';

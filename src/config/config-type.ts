@@ -143,7 +143,13 @@ export interface FileSettings {
   /** In the file also a list alone: the modules. */
   plugins: PluginSettings;
   images: ImageSettings;
-  api: { keys: { name: string; key: string }[] };
+  api: {
+    keys: { name: string; key: string }[];
+    /** Names, beside loopback names, under which a service on a loopback address may be called. */
+    hosts: string[];
+    /** Where clients reach the API when a proxy stands in front of it; its host is one of `hosts`. */
+    publicUrl?: string;
+  };
   /** How long live events are kept. */
   events: { retention: number };
   limits: Limits;

@@ -74,7 +74,7 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
     channels: { webhook: { allowPrivate: [], timeoutMs: 10_000, maxAttempts: 10, expiresAfter: DAY }, platforms: {} },
     plugins: { modules: [], entries: {} },
     images: { roots: [], textOnlyModels: ['anthropic/claude-2*', 'anthropic/claude-instant*'] },
-    api: { keys: [] },
+    api: { keys: [], hosts: [] },
     events: { retention: 7 * DAY },
     limits: {
       waitingPerSession: 1000,

@@ -1,7 +1,7 @@
 // Reads what the environment says (CONTRACT section 2): text to checked values, every fault listed. An empty variable is an unset one.
 import { resolve } from 'node:path';
 import { type ConfigIssue, describeValue } from './config-error.ts';
-import { LANES, type Lane, type LogFormat, type LogLevel } from './choices.ts';
+import { API_KEY, API_KEY_TEXT, LANES, type Lane, type LogFormat, type LogLevel } from './choices.ts';
 import type { RuntimeSettings } from './runtime-type.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -38,7 +38,7 @@ export function loadEnvironment(env: Environment, cwd: string, isTty: boolean): 
     configFile: reader.text('HOLDFAST_CONFIG'),
     databaseUrl: reader.url('DATABASE_URL', ['postgres:', 'postgresql:']),
     redisUrl: reader.url('REDIS_URL', ['redis:', 'rediss:']),
-    apiKey: reader.matching('HOLDFAST_API_KEY', /^[\x21-\x7e]{1,512}$/, '1 to 512 visible ASCII characters'),
+    apiKey: reader.matching('HOLDFAST_API_KEY', API_KEY, API_KEY_TEXT),
     anthropicApiKey: reader.matching('ANTHROPIC_API_KEY', /^[\x21-\x7e]{1,4096}$/, 'visible ASCII characters'),
     anthropicBaseUrl: reader.url('ANTHROPIC_BASE_URL', ['http:', 'https:']),
   };

@@ -1,5 +1,6 @@
 // The scalars that the configuration file is made of: durations, counts, names, paths, URLs. What each refuses says what is allowed.
 import { z } from 'zod';
+import { API_KEY, API_KEY_TEXT } from './choices.ts';
 import { formatDuration, parseDuration } from './durations.ts';
 
 /** Node's timers cannot go further than 2^31 - 1 ms: longer ones would fire at once. */
@@ -60,11 +61,7 @@ export const headerValue = z
   .min(1)
   .max(4096)
   .regex(/^[\x20-\x7e]+$/, 'printable ASCII characters');
-export const key = z
-  .string()
-  .min(1)
-  .max(512)
-  .regex(/^[\x21-\x7e]+$/, 'visible ASCII characters without blanks');
+export const key = z.string().regex(API_KEY, API_KEY_TEXT);
 export const timeZone = z.string().max(100).refine(isTimeZone, 'an IANA time zone such as "Europe/Berlin" or "UTC"');
 export const timeOfDay = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/, 'a time as "HH:MM"');
 export const toolPolicy = { allow: names.optional(), deny: names.optional() };

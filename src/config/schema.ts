@@ -13,6 +13,7 @@ import {
   count,
   duration,
   headerValue,
+  host,
   httpUrl,
   key,
   LIST_MAX,
@@ -135,6 +136,8 @@ export const fileSchema = z.strictObject({
           keys.map((each, at) => (typeof each === 'string' ? { name: `key-${at + 1}`, key: each } : each)),
         )
         .optional(),
+      hosts: z.array(host).max(LIST_MAX).optional(),
+      publicUrl: httpUrl.optional(),
     })
     .optional(),
   events: z.strictObject({ retention: storedMs(60_000).optional() }).optional(),

@@ -21,6 +21,8 @@ export interface ApiRigOptions {
   limits?: Partial<Config['limits']>;
   ownerIds?: string[];
   keys?: Config['api']['keys'];
+  /** Other settings of the API. */
+  api?: Partial<Config['api']>;
   dependencies?: Dependency[];
   /** Replaces parts of the context. */
   context?: Partial<ApiContext>;
@@ -61,7 +63,7 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
     ...turns.config,
     limits: { ...turns.config.limits, ...options.limits },
     owner: { ...turns.config.owner, ids: options.ownerIds ?? turns.config.owner.ids },
-    api: { keys: options.keys ?? [] },
+    api: { ...turns.config.api, ...options.api, keys: options.keys ?? [] },
   };
   const context: ApiContext = {
     ...createApiContext({

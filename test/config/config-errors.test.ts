@@ -138,6 +138,14 @@ describe('in the environment', () => {
     expect(faults[0]).toContain(expected);
   });
 
+  test('an API key of fewer than 16 characters is refused, and not repeated', async () => {
+    const file = '{api: {keys: ["short-key", {name: "ops", key: "fifteen-chars-x"}]}}';
+    const faults = await faultsOf(file, { HOLDFAST_API_KEY: 'admin-key' });
+    expect(faults).toHaveLength(3);
+    for (const fault of faults) expect(fault).toContain('16 to 512 visible ASCII characters');
+    expect(faults.join()).not.toMatch(/short-key|fifteen-chars|admin-key/);
+  });
+
   test('a URL that may hold a password is not repeated (G31)', async () => {
     const faults = await faultsOf('{}', { DATABASE_URL: 'mysql://me:hunter2@db/x', HOLDFAST_API_KEY: 'two words' });
     expect(faults).toHaveLength(2);

@@ -196,10 +196,10 @@ describe('the file', () => {
   });
 
   test('may write API keys short, then named by their place', async () => {
-    const config = await load('{api: {keys: ["abc", {name: "ops", key: "def"}]}}');
+    const config = await load('{api: {keys: ["abc-0123456789abc", {name: "ops", key: "def-0123456789def"}]}}');
     expect(config.api.keys).toEqual([
-      { name: 'key-1', key: 'abc' },
-      { name: 'ops', key: 'def' },
+      { name: 'key-1', key: 'abc-0123456789abc' },
+      { name: 'ops', key: 'def-0123456789def' },
     ]);
   });
 });
@@ -265,11 +265,16 @@ test('every setting names its source, and secrets do not show (G31)', async () =
 
 test('the secrets of a configuration are those that a log must not have (G31)', async () => {
   const config = await load(
-    '{api: {keys: ["key-of-file"]}, models: {providers: {anthropic: {headers: {"x-proxy": "header-value"}}}}}',
+    '{api: {keys: ["key-of-file-0123456789"]}, models: {providers: {anthropic: {headers: {"x-proxy": "header-value"}}}}}',
     {
-      HOLDFAST_API_KEY: 'admin-key',
+      HOLDFAST_API_KEY: 'admin-key-0123456789',
       DATABASE_URL: 'postgres://u:pw-of-database@h/d',
     },
   );
-  expect(secretsOf(config).toSorted()).toEqual(['admin-key', 'header-value', 'key-of-file', 'pw-of-database']);
+  expect(secretsOf(config).toSorted()).toEqual([
+    'admin-key-0123456789',
+    'header-value',
+    'key-of-file-0123456789',
+    'pw-of-database',
+  ]);
 });

@@ -29,8 +29,8 @@ test('processes that start at once get the same key, and leave nothing behind', 
 });
 
 test('a key of the environment wins and is not written down', async () => {
-  const withKey = loadConfig({ env: { HOLDFAST_API_KEY: 'mine' }, cwd });
-  expect(await ensureApiKey(withKey)).toEqual({ key: 'mine', path: null, wasGenerated: false });
+  const withKey = loadConfig({ env: { HOLDFAST_API_KEY: 'mine-0123456789abcdef' }, cwd });
+  expect(await ensureApiKey(withKey)).toEqual({ key: 'mine-0123456789abcdef', path: null, wasGenerated: false });
   expect(await readdir(cwd)).toEqual([]);
 });
 

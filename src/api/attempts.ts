@@ -1,0 +1,29 @@
+// How many wrong API keys came from an address lately. A right key is always accepted, so clients behind one address cannot lock each
+// other out; what is slowed down is guessing, and with it the log and the work that guesses cost.
+import { LRUCache } from 'lru-cache';
+
+/** So many wrong keys are answered 401 at once. */
+const WRONG_KEYS_MAX = 20;
+/** One wrong key is forgiven every so often, in milliseconds. */
+const FORGIVEN_EVERY_MS = 3_000;
+/** The addresses that are remembered; the one that was quiet for the longest time is forgotten first. */
+const ADDRESSES_MAX = 10_000;
+
+export interface Attempts {
+  /** Counts a wrong key. 0: it is answered at once; else the milliseconds after which the address may try again. */
+  countWrongKey(address: string): number;
+}
+
+/** Makes the counter of a process. `nowMs` is monotonic. */
+export function createAttempts(nowMs: () => number = () => performance.now()): Attempts {
+  const seen = new LRUCache<string, { wrong: number; atMs: number }>({ max: ADDRESSES_MAX });
+  return {
+    countWrongKey(address) {
+      const atMs = nowMs();
+      const before = seen.get(address) ?? { wrong: 0, atMs };
+      const wrong = Math.max(0, before.wrong - (atMs - before.atMs) / FORGIVEN_EVERY_MS) + 1;
+      seen.set(address, { wrong: Math.min(wrong, WRONG_KEYS_MAX), atMs });
+      return wrong > WRONG_KEYS_MAX ? FORGIVEN_EVERY_MS : 0;
+    },
+  };
+}

@@ -1,0 +1,42 @@
+// What is checked of a request before its key: each of the headers that decide about it is there once, and `Host` names this service. A
+// web page can make a browser send requests to a loopback address under a name of its own (DNS rebinding); such a name is refused.
+import type { FastifyRequest } from 'fastify';
+import type { Config } from '../config.ts';
+import { isLoopbackHost } from '../network/public-address.ts';
+import { Problem } from './problem.ts';
+
+const SINGLE_HEADERS = ['host', 'authorization'];
+
+/** Makes the check; it throws `Problem`. */
+export function createCheckHost({ runtime, api }: Pick<Config, 'runtime' | 'api'>): (request: FastifyRequest) => void {
+  // Whoever listens on other addresses is reached under names that only the operator knows.
+  const isChecking = isLoopbackHost(runtime.host);
+  const named = new Set([runtime.host, ...api.hosts].map((host) => host.toLowerCase()));
+  if (api.publicUrl !== undefined) named.add(new URL(api.publicUrl).host);
+  return (request) => {
+    refuseDoubled(request.raw.rawHeaders);
+    const host = request.headers.host?.toLowerCase() ?? '';
+    if (!isChecking || named.has(host) || named.has(nameOf(host)) || isLoopbackHost(nameOf(host))) return;
+    throw new Problem(
+      'misdirected',
+      `This service is not called ${JSON.stringify(host.slice(0, 200))}. Use localhost or 127.0.0.1, or add the name to api.hosts in the configuration.`,
+    );
+  };
+}
+
+/** The host without its port. */
+function nameOf(host: string): string {
+  return host.replace(/:\d*$/, '');
+}
+
+/** Names and values in turn, as they were sent: of a doubled header Node keeps one and drops the other. */
+function refuseDoubled(rawHeaders: readonly string[]): void {
+  for (const name of SINGLE_HEADERS) {
+    const times = rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;
+    if (times > 1) {
+      throw new Problem('invalid_header', `The header ${name} was sent ${times} times. Send it once.`, {
+        errors: [{ path: name, message: 'expected once' }],
+      });
+    }
+  }
+}
