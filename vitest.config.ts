@@ -1,16 +1,46 @@
 // Three kinds of tests: `unit` (the pure core, no I/O), `integration` (real PostgreSQL, queues, HTTP, processes) and `crash` (real
-// workers that are killed). All run with `npm test`; crash tests in a short form.
+// workers that are killed). `npm test` runs all of them in a short form, `npm run test:full` in a long one (test/servers/test-form.ts).
+//
+// No test is tried again: one that passes at the second try is broken, or shows a fault of the product. Time limits end a test that
+// hangs; they are far above what a busy machine needs, and no test measures anything by them.
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { defineConfig } from 'vitest/config';
 
-// No test is tried again: one that passes at the second try is broken, or shows a fault of the product. Time limits are there to end a
-// test that hangs; they are far above what a busy machine needs, and no test measures anything by them.
+/** Files that take long begin first, so that none of them runs alone at the end. Crash tests mostly wait for leases to run out. */
+const firstFolders = [
+  'test/crash/',
+  'test/turn/interleaving/',
+  'test/service/',
+  'test/cli/',
+  'test/embedded-postgres/',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const found = firstFolders.findIndex((folder) => moduleId.includes(`/${folder}`));
+      return found === -1 ? firstFolders.length : found;
+    };
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+  }
+}
+
+const globalSetup = ['test/servers/global-setup.ts'];
+/** Two for two cores, and two because every other test waits for a lease, a process or a server. */
+const maxWorkers = 4;
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
           name: 'unit',
           include: ['test/core/**/*.test.ts', 'test/*.test.ts'],
+          // Pure functions: files share loaded modules, and nothing else.
+          isolate: false,
+          testTimeout: 300_000,
+          maxWorkers,
           sequence: { groupOrder: 1 },
         },
       },
@@ -19,11 +49,11 @@ export default defineConfig({
           name: 'integration',
           include: ['test/*/**/*.test.ts'],
           exclude: ['test/core/**', 'test/crash/**'],
-          globalSetup: ['test/servers/global-setup.ts'],
+          globalSetup,
           testTimeout: 300_000,
           hookTimeout: 300_000,
           expect: { poll: { timeout: 120_000 } },
-          maxWorkers: 3,
+          maxWorkers,
           sequence: { groupOrder: 2 },
         },
       },
@@ -31,12 +61,11 @@ export default defineConfig({
         test: {
           name: 'crash',
           include: ['test/crash/**/*.test.ts'],
-          globalSetup: ['test/servers/global-setup.ts'],
+          globalSetup,
           testTimeout: 1_800_000,
           hookTimeout: 600_000,
-          // They mostly wait for leases to run out.
-          maxWorkers: 2,
-          sequence: { groupOrder: 3 },
+          maxWorkers,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -7,8 +7,10 @@ import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import { isFullSweep } from './rig/sweep-points.ts';
+import type { Victim } from './rig/victim.ts';
 import { waitUntil } from './rig/wait-until.ts';
 
+const seed = Number(process.env['HOLDFAST_SEED'] ?? Math.trunc(Math.random() * 2 ** 31));
 const [parents, each, kills, taskMsMax] = isFullSweep() ? [50, 20, 25, 400] : [5, 8, 3, 2_000];
 const workers = 3;
 const overMsMax = isFullSweep() ? 1_000_000 : 400_000;
@@ -43,8 +45,25 @@ async function count(sql: string): Promise<number> {
   return rows[0]?.n ?? 0;
 }
 
+async function isOver(): Promise<boolean> {
+  return (
+    (await count("select count(*)::int as n from holdfast.subagent_runs where status <> 'running'")) ===
+      parents * each &&
+    (await count(
+      'select count(*)::int as n from holdfast.sessions where waiting > 0 or turn_id is not null or owner is not null or run_id is not null',
+    )) === 0
+  );
+}
+
+/** The living workers that hold a session with an open turn; an owner is named by its host and its process. */
+async function busyWorkers(): Promise<Victim[]> {
+  const { rows } = await rig.database.query<{ pid: string }>(
+    `select distinct split_part(owner, ':', 2) as pid from holdfast.sessions where owner is not null and turn_id is not null`,
+  );
+  return rig.workers.filter((worker) => worker.isReady && rows.some(({ pid }) => pid === String(worker.service.pid)));
+}
+
 test(`${parents * each} subagents of ${parents} parents are announced once each, whoever dies meanwhile`, async () => {
-  const seed = Date.now();
   const random = randomOf(seed);
   for (let parent = 1; parent <= parents; parent += 1) {
     const calls = Array.from({ length: each }, (_, n) => {
@@ -54,12 +73,6 @@ test(`${parents * each} subagents of ${parents} parents are announced once each,
     });
     await rig.client.send(`many-${parent}`, `${calls.join(' & ')} [[reply: Begun.]]`);
   }
-  const isOver = async (): Promise<boolean> =>
-    (await count("select count(*)::int as n from holdfast.subagent_runs where status <> 'running'")) ===
-      parents * each &&
-    (await count(
-      'select count(*)::int as n from holdfast.sessions where waiting > 0 or turn_id is not null or owner is not null or run_id is not null',
-    )) === 0;
   const killing = killWorkers(random);
   await waitUntil(`all is over (seed ${seed})`, overMsMax, isOver);
   await killing;
@@ -93,7 +106,7 @@ test(`${parents * each} subagents of ${parents} parents are announced once each,
 });
 
 /**
- * Kills a worker now and then, and starts it again; at least one always lives. A turn whose workers have died twice is spared: after the
+ * Kills a worker that runs a turn now and then, and starts it again; at least one always lives. A turn whose workers have died twice is spared: after the
  * third time it is given up, as it must be (G17).
  */
 async function killWorkers(random: () => number): Promise<void> {
@@ -101,9 +114,13 @@ async function killWorkers(random: () => number): Promise<void> {
     await delay(killEveryMs.min + random() * (killEveryMs.max - killEveryMs.min));
     const spared = 'select count(*)::int as n from holdfast.turns where ended_at is null and deaths >= 2';
     await waitUntil('no turn is in danger', overMsMax, async () => (await count(spared)) === 0);
-    const alive = rig.workers.filter((worker) => worker.isReady);
-    const victim = alive[Math.floor(random() * alive.length)];
-    if (victim === undefined || alive.length < 2) continue;
+    const victims = await waitUntil('one of two workers runs a turn, or all is over', overMsMax, async () => {
+      const alive = rig.workers.filter((worker) => worker.isReady);
+      const busy = await busyWorkers();
+      return (await isOver()) ? [] : alive.length >= 2 && busy.length > 0 && busy;
+    });
+    const victim = victims[Math.floor(random() * victims.length)];
+    if (victim === undefined) break;
     await victim.kill();
     void victim.revive().catch(() => undefined);
   }

@@ -5,13 +5,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { isLongForm } from '../servers/test-form.ts';
 import { startScheduledRig, type ScheduledRig } from './rig/scheduled-rig.ts';
 import { isFullSweep } from './rig/sweep-points.ts';
 import type { Victim } from './rig/victim.ts';
 import { waitUntil } from './rig/wait-until.ts';
 
 const cronCount = 20;
-const runMs = isFullSweep() ? 60_000 : 12_000;
+const runMs = isFullSweep() ? 60_000 : isLongForm() ? 12_000 : 6_000;
+/** How often each cron has fired at least before it is judged. */
+const firesMin = 3;
+const seed = Number(process.env['HOLDFAST_SEED'] ?? Math.trunc(Math.random() * 2 ** 31));
 const workedOffWithinMs = 400_000;
 const policies = ['run_once', 'run_all', 'skip'] as const;
 
@@ -82,7 +86,6 @@ interface Fire {
 }
 
 test('every tick of twenty crons is fired once or missed by the policy, whatever happens to three schedulers (G20)', async () => {
-  const seed = Math.floor(Math.random() * 2 ** 31);
   const crons: { id: string; nextSlotAt: string }[] = [];
   for (let n = 0; n < cronCount; n += 1) {
     crons.push(
@@ -96,6 +99,14 @@ test('every tick of twenty crons is fired once or missed by the policy, whatever
   }
   const done = await disturb(randomOf(seed), performance.now() + runMs);
   const told = `seed ${seed}: ${done.join(', ')}`;
+  await waitUntil(`every cron has fired ${firesMin} times`, workedOffWithinMs, async () => {
+    const [row] = await rig.rows<{ crons: string }>(
+      `select count(*) as crons from (select cron_id from holdfast.cron_fires where message_id is not null
+         group by cron_id having count(*) >= $1) as often`,
+      [firesMin],
+    );
+    return row?.crons === String(cronCount);
+  });
   const [{ now } = { now: new Date() }] = await rig.rows<{ now: Date }>('select clock_timestamp() as now');
   await waitUntil('every cron has come to now', 240_000, async () => {
     const [row] = await rig.rows<{ behind: string }>(
@@ -129,7 +140,7 @@ test('every tick of twenty crons is fired once or missed by the policy, whatever
     fired += own.filter(({ message_id: message }) => message !== null).length;
   }
   expect(faults, told).toEqual([]);
-  expect(fired, told).toBeGreaterThan(cronCount * 3);
+  expect(fired, told).toBeGreaterThanOrEqual(cronCount * firesMin);
   // Each fire is one input, one turn and one prompt.
   const [counts] = await rig.rows<Record<string, string>>(`select
     (select count(*) from holdfast.inbox where kind = 'cron') as inputs,

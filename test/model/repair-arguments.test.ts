@@ -55,6 +55,7 @@ describe('arguments that are nearly JSON', () => {
     );
   });
 
+  // Measured as the time of the processor that this thread uses, which other programs do not change.
   test('are looked at in little time, whatever they are', () => {
     const texts = [
       '{'.repeat(64_000),
@@ -63,9 +64,10 @@ describe('arguments that are nearly JSON', () => {
       `{"a":${'"x" '.repeat(15_000)}}`,
     ];
     for (const text of texts) {
-      const startedAt = performance.now();
+      const before = process.threadCpuUsage();
       repairArguments(text);
-      expect(performance.now() - startedAt).toBeLessThan(1000);
+      const { user, system } = process.threadCpuUsage(before);
+      expect((user + system) / 1000).toBeLessThan(1000);
     }
   });
 });

@@ -54,7 +54,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
 
   test('a run is stopped when its time is over, at work or still waiting for a worker (G25)', async ({ expect }) => {
     // Without a label, an announcement names the task, and the scripted model would obey it.
-    const body = { task: '[[delay: 60000]] [[reply: Late.]]', label: 'slow', runTimeoutSeconds: 1 };
+    const body = { task: '[[delay: 600000]] [[reply: Late.]]', label: 'slow', runTimeoutSeconds: 1 };
     // The one slot is taken by the first; the second never begins.
     const runs = [await spawn('hurry', body), await spawn('hurry', body)];
     for (const { runId } of runs) {
@@ -92,7 +92,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   test('stopping a session ends the turns of its subagents within a second, and nobody speaks afterwards (G24)', async ({
     expect,
   }) => {
-    const { runId, childSessionKey } = await spawn('stopped', { task: '[[delay: 60000]] [[reply: Late.]]' });
+    const { runId, childSessionKey } = await spawn('stopped', { task: '[[delay: 600000]] [[reply: Late.]]' });
     await waitUntil('the subagent is at work', endsWithinMs, async () => {
       return (await api.ask('GET', `/v1/sessions/${childSessionKey}`)).body.status === 'running';
     });

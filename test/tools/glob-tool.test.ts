@@ -115,11 +115,13 @@ describe('the cost of a pattern is bounded (G28)', () => {
     expect(faultOfGlobPattern(pattern)).toBeUndefined();
   });
 
+  // Measured as the time of the processor that this process uses, which other programs do not change.
   test('the dearest pattern that is taken does not hold up the process', async () => {
     await files(`${'a/'.repeat(39)}${'a'.repeat(200)}`);
-    const startMs = performance.now();
+    const before = process.cpuUsage();
     await glob({ pattern: `${'**/*a*a/'.repeat(4)}*a*a*b` });
-    expect(performance.now() - startMs).toBeLessThan(2_000);
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000).toBeLessThan(2_000);
   });
 });
 

@@ -32,6 +32,8 @@ const tools = [
   tool('long', () => ({ content: `start ${'x'.repeat(100_000)} end`, isError: false }), true),
 ];
 
+const maxRetries = 20;
+
 let database: Awaited<ReturnType<typeof withTestDatabase>>;
 let rig: TurnRig;
 let worker: ReturnType<TurnRig['worker']>;
@@ -43,10 +45,8 @@ shareAmongTests(async (onEnd) => {
   database = fresh;
   rig = await createTurnRig(database.url, {
     tools,
-    leaseMs: 1_000,
     settings: {
-      agents: { defaults: { llm: { idleTimeoutSeconds: 1 } } },
-      models: { providers: { anthropic: { maxRetries: 20, toolCallArgumentsEncoding: 'html-entities' } } },
+      models: { providers: { anthropic: { maxRetries, toolCallArgumentsEncoding: 'html-entities' } } },
       diagnostics: { payloadLog: { enabled: true }, cacheTrace: { enabled: true, path: 'traces/cache.jsonl' } },
     },
   });
@@ -223,8 +223,17 @@ describe('a tool that ends the turn', () => {
 });
 
 test('a model that falls silent again and again is given up after five calls, whatever the retry budget (G25)', async () => {
-  const turn = await play('silent', '[[stall: after=1 times=always]]');
-  expect(turn).toMatchObject({
+  // The others must not take a busy machine for a silent model.
+  const impatient = await createTurnRig(database.url, {
+    settings: {
+      agents: { defaults: { llm: { idleTimeoutSeconds: 1 } } },
+      models: { providers: { anthropic: { maxRetries } } },
+    },
+  });
+  onTestFinished(() => impatient.close());
+  await impatient.send('silent', '[[stall: after=1 times=always]]');
+  await impatient.worker().run('silent');
+  expect(await lastTurn('silent')).toMatchObject({
     status: 'failed',
     error: { code: 'model_timeout', message: expect.stringContaining('5 model calls in a row') },
   });

@@ -81,7 +81,7 @@ test('a session that somebody holds is left alone until its lease runs out, and 
   reconciler.start();
   await expect.poll(() => doorbell.rung.find((ring) => ring.sessionId === sessionId), { interval: 10 }).toBeDefined();
   await reconciler.stop();
-  expect(performance.now() - startedAt).toBeLessThan(3_000);
+  expect(performance.now() - startedAt).toBeLessThan(30_000);
 });
 
 test('a queue that cannot be asked keeps no session from being rung (G22)', async () => {

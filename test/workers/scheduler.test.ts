@@ -5,6 +5,7 @@ import { findCron, readConfigCrons } from '../../src/store/crons.ts';
 import { editCron } from '../../src/store/manage-crons.ts';
 import { reconcileConfigCrons } from '../../workers/config-crons.ts';
 import { Scheduler } from '../../workers/scheduler.ts';
+import { SLOWNESS_MAX } from '../servers/busy-machine.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { again, configWith, makeCron, schedulerParts } from '../store/cron-rig.ts';
 import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
@@ -47,13 +48,17 @@ test('three schedulers fire every slot of a cron that ticks every second, once a
   await Promise.all(running.splice(0).map((scheduler) => scheduler.stop()));
   for (const cron of crons) {
     const fires = await firesOf(cron.id);
-    const slots = fires.map((fire) => (fire['scheduled_for'] as Date).getTime());
-    expect(slots).toEqual(slots.map((_, at) => cron.nextSlotMs! + at * 1000));
+    let nextSlotMs = cron.nextSlotMs!;
+    for (const fire of fires) {
+      expect((fire['scheduled_for'] as Date).getTime()).toBe(nextSlotMs);
+      // A row stands for several slots when they had passed before a scheduler looked.
+      nextSlotMs += Number(fire['slots']) * 1000;
+    }
     for (const fire of fires.filter(({ status }) => status === 'claimed')) {
       const lateMs = (fire['fired_at'] as Date).getTime() - (fire['scheduled_for'] as Date).getTime();
       expect(lateMs).toBeGreaterThanOrEqual(0);
       // On a machine that is not busy it is a few milliseconds.
-      expect(lateMs).toBeLessThan(1_500);
+      expect(lateMs).toBeLessThan(1_000 * SLOWNESS_MAX);
     }
     const inputs = await rig.rows('select count(*)::int as inputs from holdfast.inbox where cause_key like $1', [
       `cron:${cron.id}:%`,

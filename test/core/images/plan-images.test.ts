@@ -74,6 +74,6 @@ test('however long a session is, what it remembers and what a request holds stay
       expect(shown.length).toBeLessThanOrEqual(20);
       expect(shown.reduce((sum, { chars }) => sum + chars, 0)).toBeLessThanOrEqual(20 * MiB);
     }),
-    { numRuns: 5 },
+    { numRuns: 25 },
   );
 });

@@ -7,12 +7,13 @@ import { buildSteerPrompt } from '../../../src/core/prompt/message-prompt.ts';
 import { inboundMetaBlock } from '../../../src/core/prompt/inbound-meta.ts';
 import { joinParts } from '../../../src/core/prompt/prompt-parts.ts';
 import { buildUserPrompt } from '../../../src/core/prompt/user-prompt.ts';
+import { isLongForm } from '../../servers/test-form.ts';
 import { hostileCase, steeredMarks } from './forgery/hostile-case.ts';
 import { hostilePiece } from './forgery/hostile-text.ts';
 import { linesOf, readPrompt, type Mark } from './forgery/read-prompt.ts';
 
 /** How many random inputs are tried in all; the seed of a failure is printed, and a smaller input that fails as well. */
-const INPUTS = Number(process.env['HOLDFAST_FORGERY_INPUTS'] ?? 100_000);
+const INPUTS = Number(process.env['HOLDFAST_FORGERY_INPUTS'] ?? (isLongForm() ? 100_000 : 20_000));
 const TIMEOUT_MS = 300_000;
 
 const number = fc.noBias(fc.nat());

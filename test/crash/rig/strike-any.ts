@@ -1,10 +1,10 @@
 // A fault that befalls whichever of several processes comes first to a round trip, while a scene is played: killed, frozen until the scene
 // is over, or cut off.
-import { setTimeout as delay } from 'node:timers/promises';
 import type { HeldBytes } from '../../servers/round-trips.ts';
 import type { FaultKind } from './fault.ts';
 import { kindOf } from './statement-kinds.ts';
 import type { Victim } from './victim.ts';
+import { waitUntil } from './wait-until.ts';
 
 export interface AnyPoint {
   fault: Exclude<FaultKind, 'race'>;
@@ -20,8 +20,9 @@ export function nameOfAny({ fault, when, kind, ordinal }: AnyPoint): string {
   return `${fault} ${when} ${kind}${ordinal === undefined ? '' : ` ${ordinal}`}`;
 }
 
-/** How long a process that woke is watched: what it believed to be its right is over by then. */
-const awakeMs = 1_200;
+/** Rounds by the clock of a process that woke: by then it has long done what it believed to be its right. */
+const wokenRounds = 2;
+const wokenMsMax = 120_000;
 
 /**
  * Plays the scene with the fault and judges it when it is over, and once more when whoever was frozen has woken: the same must hold.
@@ -61,8 +62,9 @@ export async function strikeAny(
     await scene.play();
     faults.push(...(await scene.judge()));
     if (point.fault === 'freeze' && struck !== null) {
+      const isAbout = roundsOf(struck, wokenRounds);
       thaw.resolve();
-      await delay(awakeMs);
+      await waitUntil('the woken process is about', wokenMsMax, isAbout);
       faults.push(...(await scene.judge()).map((fault) => `after it woke: ${fault}`));
     }
   } catch (error) {
@@ -72,4 +74,14 @@ export async function strikeAny(
     thaw.resolve();
   }
   return { isStruck: struck !== null, faults };
+}
+
+/** True when the process has completed so many rounds of its reconciler or scheduler since now, or is dead. */
+function roundsOf(victim: Victim, rounds: number): () => boolean {
+  let seen = 0;
+  const stop = victim.proxy.onRoundTrip((trip) => {
+    if ((trip.tag === 'reconcile' || trip.tag === 'due-crons') && trip.outcome === 'ok') seen += 1;
+    if (seen >= rounds) stop();
+  });
+  return () => seen >= rounds || !victim.isAlive;
 }

@@ -14,7 +14,8 @@ export interface ScenarioReport {
 }
 
 const overMsMax = 240_000;
-const triesMax = 3;
+/** Who comes to a round trip, and whether anybody does, is raced for. */
+const triesMax = 6;
 let plays = 0;
 
 /** The round trips of a scenario without any fault: kinds with how often each came. Rejects when something is wrong even so. */

@@ -19,7 +19,8 @@ export interface StrikeReport {
 /** What conversation the fault strikes. */
 type TalkKind = Parameters<typeof newConversation>[0];
 
-const triesMax = 3;
+/** Who comes to a round trip, and whether anybody does, is raced for. */
+const triesMax = 6;
 
 /** For people: `kill before commit-step 2`. */
 export function nameOf({ fault, when, kind, ordinal }: StrikePoint): string {

@@ -20,7 +20,7 @@ export interface QueueRig {
 /** Opens a backend, a doorbell and whatever workers the test asks for. */
 export async function openQueueRig(
   server: Pick<QueueServer, 'databaseUrl' | 'redisUrl'>,
-  ringTimeoutMs = 2_000,
+  ringTimeoutMs = 120_000,
 ): Promise<QueueRig> {
   const warnings: string[] = [];
   const logger = { warn: (_: unknown, text?: string) => void warnings.push(text ?? ''), info: () => undefined };

@@ -1,0 +1,8 @@
+// What a test allows for a machine that does other things beside it.
+
+/**
+ * A duration that a guarantee promises is multiplied by this before a test compares a measured time with it. The guarantees hold for a
+ * process that gets the processor; a test shares two cores with other tests and programs, any of which may delay a step by seconds. The
+ * bound still shows which mechanism ended the wait: without that mechanism, the wait of each such test lasts minutes or never ends.
+ */
+export const SLOWNESS_MAX = 20;
