@@ -7,6 +7,7 @@ import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { newId } from '../ids.ts';
 import { createAttempts } from './attempts.ts';
 import { createAuthenticate, type Principal } from './authenticate.ts';
+import { checkEncoding } from './check-encoding.ts';
 import { createCheckHost } from './check-host.ts';
 import type { ApiContext } from './context.ts';
 import { withDeadline } from './deadline.ts';
@@ -64,9 +65,8 @@ export function createApi(context: ApiContext): FastifyInstance {
     done();
   });
   app.setErrorHandler(handleError);
-  app.setNotFoundHandler((request, reply) =>
-    handleError(notFound(`${request.method} ${pathOf(request)}`), request, reply),
-  );
+  // Makes the hooks run for paths that do not exist, too; `onRequest` refuses them before their body is read.
+  app.setNotFoundHandler((request, reply) => handleError(unknownRoute(request, reply), request, reply));
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     readBody(body as Buffer, context.config.limits.jsonDepth, done);
@@ -141,6 +141,8 @@ function createOnRequest({ config, adminKey }: ApiContext, { admission }: ApiSer
         reply.header('www-authenticate', 'Bearer');
         throw refusal(authorization === undefined ? 0 : attempts.countWrongKey(request.ip));
       }
+      if (request.is404) throw unknownRoute(request, reply);
+      checkEncoding(request);
       admission.enter(request);
     } catch (error) {
       return done(error as Error);
@@ -149,6 +151,22 @@ function createOnRequest({ config, adminKey }: ApiContext, { admission }: ApiSer
     reply.raw.once('close', () => admission.leave(request));
     done();
   };
+}
+
+const METHODS_OF = ROUTES.map(({ method, path }) => ({ method, matches: matcherOf(path) }));
+
+function matcherOf(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll(/[.]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+}
+
+/** The refusal of a method that the path does not have, with `Allow`, or of a path that does not exist. */
+function unknownRoute(request: FastifyRequest, reply: FastifyReply): Problem {
+  const path = pathOf(request);
+  const allowed = METHODS_OF.filter(({ matches }) => matches.test(path)).map(({ method }) => method);
+  if (allowed.length === 0) return notFound(`${request.method} ${path}`);
+  const allow = [...new Set(allowed)].join(', ');
+  reply.header('allow', allow);
+  return new Problem('method_not_allowed', `${path} does not take ${request.method}. It takes ${allow}.`);
 }
 
 /** The answer to a request without a right key, which may try again after so many milliseconds. */

@@ -20,9 +20,17 @@ export function createErrorHandler({ config, logger, outages }: Pick<ApiContext,
     if (problem.retryAfterMs !== undefined) {
       reply.header('retry-after', String(Math.max(1, Math.ceil(problem.retryAfterMs / 1000))));
     }
+    // What is left of the body would have to be read before the next request of the connection.
+    if (hasUnreadBody(request)) reply.header('connection', 'close');
     void reply
       .code(problem.status)
       .header('content-type', 'application/problem+json; charset=utf-8')
       .send(problemBody(problem, request.url.split('?', 1)[0] ?? '', request.id));
   };
+}
+
+/** True when the request has a body that has not arrived to its end. */
+function hasUnreadBody({ headers, raw }: FastifyRequest): boolean {
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  return hasBody && !raw.complete;
 }

@@ -1,7 +1,8 @@
-// Reading a JSON body so that nothing surprising is stored: valid UTF-8, no deeper than allowed, no NUL character and no lone
+// Reading a JSON body so that nothing surprising is stored: valid UTF-8, no deeper than allowed, no name twice, no NUL character and no lone
 // surrogate in any string or name (PostgreSQL would refuse them, or a later reader would). Most bodies need no second look: a
 // string can hold such a character only through an escape, or as a byte that JSON itself forbids.
 import { isUtf8 } from 'node:buffer';
+import { findDuplicateName } from './duplicate-name.ts';
 import { Problem } from './problem.ts';
 
 /** The value of the body. Throws `Problem` 400, which names the path of a bad string. */
@@ -15,7 +16,12 @@ export function parseJson(body: Buffer, depthMax: number): unknown {
     throw new Problem('invalid_json', `The body is not valid JSON: ${reasonOf(error)}`, { cause: error });
   }
   checkValue(value, { depthLeft: depthMax, hasEscapes: text.includes('\\u') }, '');
-  return value;
+  const twice = findDuplicateName(text);
+  if (twice === null) return value;
+  const path = shortened(twice);
+  throw new Problem('invalid_body', `The body names a field twice: ${path}. Send each field once.`, {
+    errors: [{ path, message: 'named twice' }],
+  });
 }
 
 /** The parser's message without the text that it quotes: a body may hold what no log or answer should repeat. */

@@ -12,6 +12,7 @@ export const PROBLEMS = {
   unauthorized: { status: 401, title: 'A valid API key is needed' },
   not_found: { status: 404, title: 'Not found' },
   unknown_agent: { status: 404, title: 'There is no such agent' },
+  method_not_allowed: { status: 405, title: 'The path does not take this method' },
   conflict: { status: 409, title: 'The state does not allow it' },
   body_too_large: { status: 413, title: 'The body is too large' },
   misdirected: { status: 421, title: 'The request is for another host' },

@@ -1,5 +1,6 @@
 // What is refused before anything is done with it: bodies, strings, keys, queries. Every refusal is a problem with a code.
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { Agent, request, type IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { ADMIN_KEY } from './api-rig.ts';
 import { useApiRig } from './use-api-rig.ts';
@@ -82,6 +83,22 @@ describe('a body', () => {
     expect(await postRaw('[]')).toMatchObject({ status: 400, body: { code: 'invalid_body' } });
   });
 
+  test.each([
+    ['{"text":"a","text":"b"}', 'text'],
+    ['{"text":"a","t\\u0065xt" : "b"}', 'text'],
+    ['{"text":"a","sender":{"id":"1","name":"x","id":"2"}}', 'sender.id'],
+    ['{"text":"a","history":[{"body":"x"},{"body":"{\\"y\\":","body":"z"}]}', 'history[1].body'],
+    ['{"text":"a","__proto__":1,"__proto__":2}', '__proto__'],
+  ])('that names a field twice is 400 with its path: %s', async (payload, path) => {
+    expect(await postRaw(payload)).toMatchObject({ status: 400, body: { code: 'invalid_body', errors: [{ path }] } });
+  });
+
+  test('may name a field once in each of its objects, and in its strings', async () => {
+    const text = String.raw`{"text":"\\","text": "x"}`;
+    const body = { text, sender: { id: '1', name: 'text' }, history: [{ body: '\\' }, { body: '"body":' }] };
+    expect((await postRaw(JSON.stringify(body, null, 2))).status).toBe(202);
+  });
+
   test('says nothing of what it held when it is not JSON (G31)', async () => {
     const answer = await postRaw('{"text": hunter2}');
     expect(JSON.stringify(answer.body)).not.toContain('hunter2');
@@ -96,6 +113,48 @@ describe('a body', () => {
       status: 415,
       body: { code: 'unsupported_media_type' },
     });
+  });
+
+  test.each([
+    [{ ...JSON_TYPE, 'content-encoding': 'gzip' }],
+    [{ ...JSON_TYPE, 'content-encoding': 'identity, br' }],
+    [{ 'content-type': 'application/json; charset=latin1' }],
+    [{ 'content-type': 'application/json; charset="UTF-16"' }],
+  ])('with the headers %j is 415', async (headers) => {
+    expect(await postRaw('{"text":"a"}', headers)).toMatchObject({
+      status: 415,
+      body: { code: 'unsupported_media_type' },
+    });
+  });
+
+  test.each([
+    [{ ...JSON_TYPE, 'content-encoding': 'identity' }],
+    [{ 'content-type': 'application/json; charset=UTF-8' }],
+    [{ 'content-type': 'application/json;charset="utf-8"' }],
+  ])('with the headers %j is read', async (headers) => {
+    expect((await postRaw('{"text":"a"}', headers)).status).toBe(202);
+  });
+
+  test.each([
+    [401, 'POST', PATH, { ...JSON_TYPE, authorization: 'Bearer wrong' }],
+    [404, 'POST', '/v1/nowhere', JSON_TYPE],
+    [415, 'POST', PATH, { 'content-type': 'text/plain' }],
+    [415, 'POST', PATH, { ...JSON_TYPE, 'content-encoding': 'gzip' }],
+    [421, 'POST', PATH, { ...JSON_TYPE, host: 'evil.example' }],
+  ])('that is refused with %d before it is read closes its connection', async (status, method, path, headers) => {
+    const url = new URL(path, await holder.rig.listen());
+    const sending = request(url, {
+      method,
+      agent: new Agent({ keepAlive: true }),
+      headers: { authorization: `Bearer ${ADMIN_KEY}`, 'content-length': '1000', ...headers },
+    });
+    sending.on('error', () => {});
+    // Only a part of the body is ever sent.
+    sending.write('{"text":');
+    const [response] = (await once(sending, 'response')) as [IncomingMessage];
+    expect(response.statusCode).toBe(status);
+    expect(response.headers.connection).toBe('close');
+    await once(response.resume(), 'close');
   });
 
   test.each([
@@ -170,6 +229,18 @@ describe('a query', () => {
   });
 });
 
+test.each([
+  ['DELETE', '/v1/sessions', 'GET'],
+  ['PUT', '/v1/crons', 'GET, POST'],
+  ['GET', '/v1/turns/01a200b2-af01-73e8-8681-83b97fe6f9f3/abort', 'POST'],
+  ['POST', '/healthz', 'GET'],
+  ['DELETE', '/v1/crons/01a200b2-af01-73e8-8681-83b97fe6f9f3/fires', 'GET'],
+] as const)('a method that its path does not take is 405 with Allow: %s %s', async (method, url, allow) => {
+  const answer = await holder.rig.ask(method, url);
+  expect(answer).toMatchObject({ status: 405, headers: { allow }, body: { code: 'method_not_allowed' } });
+  expect(answer.body.detail).toContain(allow);
+});
+
 describe('what does not exist', () => {
   test.each([
     ['GET', '/v1/messages/01a200b2-af01-73e8-8681-83b97fe6f9f3'],
@@ -189,7 +260,6 @@ describe('what does not exist', () => {
     ['POST', '/v1/deliveries/01a200b2-af01-73e8-8681-83b97fe6f9f3/discard'],
     ['GET', '/v1/croissants'],
     ['POST', '/v1/batches'],
-    ['DELETE', '/v1/sessions'],
     ['GET', '/nothing'],
   ] as const)('is a 404 problem: %s %s', async (method, url) => {
     const answer = await holder.rig.ask(method, url);
