@@ -1,5 +1,6 @@
 // Goal: a database that dies, comes back or never answers is a quick 503, never a request that hangs, and nothing that was
 // answered is lost (G1, G23). Method: a server of its own that is killed as a power cut would.
+import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startTestPostgres } from '../servers/postgres.ts';
 import type { PostgresServer } from '../servers/postgres-server.ts';
@@ -17,6 +18,19 @@ shareAmongTests(async (onEnd) => {
   [server, rig] = [started, made];
 });
 
+/** Works as superuser, over a connection to another database that may always write. */
+async function asAdmin(work: (admin: pg.Client) => Promise<void>): Promise<void> {
+  const url = new URL(server.url);
+  url.pathname = '/template1';
+  const admin = new pg.Client({ connectionString: url.toString(), options: '-c default_transaction_read_only=off' });
+  await admin.connect();
+  try {
+    await work(admin);
+  } finally {
+    await admin.end();
+  }
+}
+
 // A request that hung would end with the code `timeout`.
 test('reads are 503 with Retry-After while it is away, and work when it is back', async () => {
   const { body } = await rig.post('/v1/sessions/survivor/messages', { text: 'kept' });
@@ -31,6 +45,37 @@ test('reads are 503 with Retry-After while it is away, and work when it is back'
   expect((await rig.get('/metrics')).body).toContain('holdfast_database_up 0');
   await server.restart();
   expect((await rig.get(`/v1/messages/${body.message.id}`)).body).toEqual(body.message);
+});
+
+test('reads are 503 while it accepts no connections, and readiness names its SQLSTATE', async () => {
+  const { pathname } = new URL(rig.databaseUrl);
+  const name = pathname.slice(1);
+  await asAdmin(async (admin) => {
+    await admin.query(`alter database ${name} allow_connections false`);
+    await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
+    // A connection that was ended may be noticed by the first request after it.
+    await expect.poll(async () => (await rig.get('/v1/stats')).body.code).toBe('database_unavailable');
+    expect(await rig.get('/v1/sessions')).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
+    await expect
+      .poll(async () => (await rig.get('/readyz')).body.dependencies[0])
+      .toMatchObject({ name: 'database', status: 'failed', error: '55000' });
+    await admin.query(`alter database ${name} allow_connections true`);
+  });
+  await expect.poll(async () => (await rig.get('/readyz')).status).toBe(200);
+});
+
+test('readiness is 503 while it is read-only', async () => {
+  await asAdmin(async (admin) => {
+    await admin.query('alter system set default_transaction_read_only = on');
+    await admin.query('select pg_reload_conf()');
+    await expect
+      .poll(async () => (await rig.get('/readyz')).body.dependencies[0])
+      .toMatchObject({ name: 'database', status: 'failed', error: 'read_only' });
+    expect((await rig.get('/readyz')).status).toBe(503);
+    await admin.query('alter system reset default_transaction_read_only');
+    await admin.query('select pg_reload_conf()');
+  });
+  await expect.poll(async () => (await rig.get('/readyz')).status).toBe(200);
 });
 
 test('a message that comes while it is away is accepted once when it is soon back (G1)', async () => {

@@ -26,9 +26,21 @@ export async function viewStats(db: ViewDatabase): Promise<StatsView> {
   return result.rows[0]!.stats;
 }
 
-/** Resolves when the database answers. */
+/** The database answers, and takes no writes: it is a standby, or was made read-only. */
+class ReadOnlyDatabaseError extends Error {
+  readonly code = 'read_only';
+  constructor() {
+    super('The database is read-only.');
+    this.name = 'ReadOnlyDatabaseError';
+  }
+}
+
+/** Resolves when the database answers and takes writes; throws `ReadOnlyDatabaseError` when it only answers. */
 export async function pingDatabase(db: ViewDatabase): Promise<void> {
-  await db.execute(sql`select 1`);
+  const { rows } = await db.execute<{ is_read_only: boolean }>(
+    sql`select current_setting('transaction_read_only')::boolean as is_read_only`,
+  );
+  if (rows[0]?.is_read_only === true) throw new ReadOnlyDatabaseError();
 }
 
 const counted = (table: string) =>

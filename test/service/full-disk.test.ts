@@ -1,0 +1,67 @@
+// Goal: a full disk is a fault of the database and of no turn: turns stay open while it lasts, and end as they should when there is room
+// again (G23). Method: tool loops run when the disk fills up, and it stays full until a worker has given a turn back.
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { waitUntil } from '../crash/rig/wait-until.ts';
+import { startTestPostgres } from '../servers/postgres.ts';
+import { canMount, mountSmallDisk, pretendSmallDisk, type MakeSmallDisk } from '../servers/small-disk.ts';
+import { openServiceRig } from './rig/service-rig.ts';
+
+const soonMs = 60_000;
+const sessions = 6;
+/** Long enough for tables to grow whatever room their last pages have. */
+const filling = 'x'.repeat(3_000);
+
+const disks: { disk: string; make: MakeSmallDisk }[] = [
+  { disk: 'a disk that its triggers say is full', make: pretendSmallDisk },
+  ...(canMount() ? [{ disk: 'a small file system', make: mountSmallDisk }] : []),
+];
+
+describe.each(disks)('on $disk', ({ make }) => {
+  test('a full disk fails no turn, and messages are refused with 503 (G1, G23)', { timeout: 240_000 }, async () => {
+    const server = await startTestPostgres();
+    const disk = await make(server);
+    onTestFinished(async () => {
+      await server.stop();
+      disk.remove();
+    });
+    const rig = await openServiceRig({
+      queue: 'postgres',
+      databaseUrl: disk.databaseUrl,
+      env: { HOLDFAST_CONCURRENCY: `main=${sessions}` },
+    });
+    onTestFinished(() => rig.close());
+    const [front, worker] = await Promise.all([rig.start('api'), rig.start('worker,scheduler')]);
+    const api = rig.apiOf(front);
+    const steps = Array.from(
+      { length: 16 },
+      (_, n) => `[[tool: http_effect {"key": "$session:${n}:${filling}"}]]`,
+    ).join(' ');
+    const messages = await Promise.all(
+      Array.from({ length: sessions }, (_, n) =>
+        api.send(`busy-${n}`, {
+          text: `[[delay: 50 each]] ${steps.replaceAll('$session', String(n))} [[reply: Done ${n}.]]`,
+        }),
+      ),
+    );
+    await waitUntil('all turns run', soonMs, () =>
+      messages.every((_, n) => rig.effects.effects.some(({ key }) => key.startsWith(`${n}:`))),
+    );
+    await disk.fill();
+    const refused = await waitUntil('a message is refused', soonMs, async () => {
+      const answer = await api.ask('POST', '/v1/sessions/refused/messages', {
+        text: `${filling.repeat(20)} [[reply: Late.]]`,
+      });
+      return answer.status !== 202 && answer;
+    });
+    expect({ status: refused.status, code: refused.body.code }).toEqual({ status: 503, code: 'database_unavailable' });
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    await waitUntil('the worker meets the full disk', soonMs, () => worker.output().includes('53100'));
+    await disk.free();
+    for (const [n, message] of messages.entries()) {
+      expect(await api.settled(message)).toMatchObject({ status: 'answered', reply: `Done ${n}.`, error: null });
+    }
+    const keys = rig.effects.effects.map(({ key }) => key);
+    expect(keys.length).toBe(new Set(keys).size);
+    expect(await rig.rows(`select status from holdfast.turns where status not in ('completed', 'silent')`)).toEqual([]);
+  });
+});
