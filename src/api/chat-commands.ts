@@ -4,7 +4,11 @@ import type { ChatCommand } from '../core/chat-command.ts';
 import type { SessionId, SessionKey } from '../core/ids.ts';
 import { endOfModel } from '../core/models.ts';
 import { systemClock } from '../clock.ts';
-import { agentOf, isAgent, modelRefOf, type Config } from '../config.ts';
+import type { Config } from '../config.ts';
+import { sessionSettings, type SessionSettings } from '../config/session-settings.ts';
+import { chatHelp } from '../core/chat-help.ts';
+import { reasoningOf, type ReasoningLevel } from '../core/reasoning.ts';
+import { agentIdOf } from '../core/session-key.ts';
 import { isStoredNow, type NewCommand } from '../store/commands.ts';
 import type { SessionPatch } from '../store/patch-session.ts';
 import type { SessionFacts } from '../store/session-facts.ts';
@@ -40,6 +44,13 @@ export function createCommands(parts: CommandParts): CarryOut {
   return (given) => carryOut(parts, given);
 }
 
+/** What a level of reasoning does, for people. */
+const MEANING: Readonly<Record<ReasoningLevel, string>> = {
+  off: 'what the model thinks is hidden',
+  on: 'replies begin with what the model thought',
+  stream: 'what the model thinks is sent as live events, and not in replies',
+};
+
 async function carryOut(parts: CommandParts, given: GivenCommand): Promise<CommandOutcome> {
   const { config, views, control } = parts;
   const { command, sessionKey, input } = given;
@@ -60,11 +71,20 @@ async function carryOut(parts: CommandParts, given: GivenCommand): Promise<Comma
       const session = await viewSession(views, sessionKey);
       return { kind: 'reply', text: `Thinking: ${session?.thinking ?? 'default'}.` };
     }
+    case 'reasoning': {
+      const { level } = command;
+      if (level !== null)
+        return patch(parts, given, { reasoning: level }, `Reasoning is set to ${level}: ${MEANING[level]}.`);
+      const current = reasoningOf((await viewSession(views, sessionKey))?.reasoning ?? null);
+      return { kind: 'reply', text: `Reasoning: ${current} (${MEANING[current]}).` };
+    }
+    case 'help':
+      return { kind: 'reply', text: chatHelp(config.session.resetTriggers) };
     case 'queue': {
       const session = await viewSession(views, sessionKey);
-      if (command.change === null) return { kind: 'reply', text: queueLine(config, session) };
+      if (command.change === null) return { kind: 'reply', text: queueLine(settingsOf(config, sessionKey, session)) };
       const changed = session === null ? null : { ...session, ...command.change };
-      return patch(parts, given, command.change, `Set. ${queueLine(config, changed)}`);
+      return patch(parts, given, command.change, `Set. ${queueLine(settingsOf(config, sessionKey, changed))}`);
     }
     case 'compact':
       return { kind: 'message' };
@@ -89,33 +109,36 @@ function outcomeOf(isStored: boolean): CommandOutcome {
 function statusReply(config: Config, session: SessionFacts | null): string {
   if (session === null) return 'There is no session yet.';
   const { tokens } = session;
-  const { ref, source, thinking } = modelOf(config, session);
-  const end = endOfModel(ref, systemClock.now().toISOString().slice(0, 10));
+  const settings = sessionSettings(config, session);
+  const { model, thinking, reasoning } = settings;
+  const end = endOfModel(model.value, systemClock.now().toISOString().slice(0, 10));
   return [
     `Session: ${session.key} (${session.status})`,
-    `Model: ${ref} (${source}) · thinking ${thinking}`,
+    `Model: ${model.value} (${model.source}) · thinking ${thinking.value} (${thinking.source})`,
+    ...(reasoning === 'off' ? [] : [`Reasoning: ${reasoning} (${MEANING[reasoning]})`]),
     ...(end === null ? [] : [`⚠️ ${end}`]),
     `Tokens: ${tokens.input} in, ${tokens.output} out, ${tokens.context} in context`,
-    queueLine(config, session),
+    queueLine(settings),
     `Waiting: ${session.waitingMessages} messages, ${session.systemEvents} system events`,
   ].join('\n');
 }
 
-/** What the next turn of a session asks, as far as no message says otherwise, and where that comes from. */
-function modelOf(config: Config, session: SessionFacts): { ref: string; source: string; thinking: string } {
-  const agentId = isAgent(config, session.agentId) ? session.agentId : (config.agents.list[0]?.id ?? 'main');
-  const agent = agentOf(config, agentId);
-  const ref = modelRefOf(agent, session.model ?? agent.model) ?? session.model ?? agent.model;
-  const sourceOf = (own: string | null): string => (own === null ? 'default' : 'session');
-  return {
-    ref,
-    source: sourceOf(session.model),
-    thinking: `${session.thinking ?? agent.thinking} (${sourceOf(session.thinking)})`,
+/** The settings of a session that may not exist yet. */
+function settingsOf(config: Config, sessionKey: SessionKey, session: SessionFacts | null): SessionSettings {
+  const none = {
+    agentId: agentIdOf(sessionKey),
+    channel: null,
+    model: null,
+    thinking: null,
+    reasoning: null,
+    queueMode: null,
+    queueDebounceMs: null,
+    queueCap: null,
+    queueDrop: null,
   };
+  return sessionSettings(config, session ?? none);
 }
 
-function queueLine({ messages: { queue } }: Config, session: SessionFacts | null): string {
-  const mode = session?.queueMode ?? queue.mode;
-  const debounceMs = session?.queueDebounceMs ?? queue.debounceMs;
-  return `Queue: ${mode} · debounce ${debounceMs} ms · cap ${session?.queueCap ?? queue.cap} · drop ${session?.queueDrop ?? queue.drop}`;
+function queueLine({ queueMode, queueDebounceMs, queueCap, queueDrop }: SessionSettings): string {
+  return `Queue: ${queueMode.value} · debounce ${queueDebounceMs} ms · cap ${queueCap} · drop ${queueDrop}`;
 }

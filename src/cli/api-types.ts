@@ -26,6 +26,7 @@ export interface SessionAnswer {
   queueMode: string | null;
   model: string | null;
   thinking: string | null;
+  reasoning: string | null;
   epoch: number;
   turnId: string | null;
   waitingMessages: number;

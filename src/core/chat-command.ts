@@ -1,11 +1,13 @@
-// Commands in the text of a message: `/stop`, `/status`, `/compact`, `/think` and `/queue`, and the triggers that begin a new
-// session. Only those whom the operator trusts may give them; from anybody else they are words like any other.
+// Commands in the text of a message: `/stop`, `/status`, `/help`, `/compact`, `/think`, `/reasoning` and `/queue`, and the triggers that
+// begin a new session. Only those whom the operator trusts may give them; from anybody else they are words like any other.
 //
 // A command stands alone in its message and is carried out at the door. `/queue` and `/think` may also stand within a message:
 // then they hold for that message, and are taken out of it.
+import { QUEUE_USAGE, REASONING_USAGE, THINK_USAGE } from './chat-help.ts';
 import { isOwner, type InboundMessage } from './inbound.ts';
 import { parseQueueMode, type QueueDrop, type QueueMode } from './queue-mode.ts';
-import { parseThinkingLevel, THINKING_LEVELS, type ThinkingLevel } from './prompt/thinking-directive.ts';
+import { parseThinkingLevel, type ThinkingLevel } from './prompt/thinking-directive.ts';
+import { parseReasoningLevel, type ReasoningLevel } from './reasoning.ts';
 
 /** What `/queue` sets; null takes the session's own setting away. */
 export interface QueueChange {
@@ -18,9 +20,11 @@ export interface QueueChange {
 export type ChatCommand =
   | { kind: 'stop' }
   | { kind: 'status' }
+  | { kind: 'help' }
   | { kind: 'compact'; instructions: string }
   /** `level` null: show it. */
   | { kind: 'think'; level: ThinkingLevel | null }
+  | { kind: 'reasoning'; level: ReasoningLevel | null }
   /** `change` null: show the settings. */
   | { kind: 'queue'; change: QueueChange | null }
   /** A command that cannot be carried out as it is written; `reply` says what is allowed. */
@@ -33,9 +37,6 @@ export interface Directed {
   thinking?: ThinkingLevel;
 }
 
-const QUEUE_USAGE =
-  '/queue <steer|followup|collect|interrupt|steer-backlog|reject|rollback> [debounce:<2s>] [cap:<25>] [drop:<wait|old|new|summarize>], or /queue default';
-const THINK_USAGE = `/think <${THINKING_LEVELS.join('|')}>`;
 const INSTRUCTIONS_CHARS_MAX = 800;
 const CAP_MAX = 100_000;
 const DEBOUNCE_MS_MAX = 3_600_000;
@@ -64,11 +65,15 @@ export function readChatCommand(text: string): ChatCommand | null {
       return rest.length === 0 ? { kind: 'stop' } : null;
     case '/status':
       return rest.length === 0 ? { kind: 'status' } : null;
+    case '/help':
+      return rest.length === 0 ? { kind: 'help' } : null;
     case '/compact':
       return { kind: 'compact', instructions: rest.join(' ').slice(0, INSTRUCTIONS_CHARS_MAX) };
     case '/think':
     case '/thinking':
       return thinkCommand(rest);
+    case '/reasoning':
+      return reasoningCommand(rest);
     case '/queue':
       return queueCommand(rest);
     default:
@@ -100,6 +105,15 @@ function thinkCommand(rest: string[]): ChatCommand | null {
   const level = parseThinkingLevel(word);
   if (level !== null) return { kind: 'think', level };
   return { kind: 'mistaken', reply: `There is no thinking level "${word}". ${THINK_USAGE}` };
+}
+
+function reasoningCommand(rest: string[]): ChatCommand | null {
+  const [word] = rest;
+  if (word === undefined) return { kind: 'reasoning', level: null };
+  if (rest.length > 1) return null;
+  const level = parseReasoningLevel(word);
+  if (level !== null) return { kind: 'reasoning', level };
+  return { kind: 'mistaken', reply: `There is no reasoning level "${word}". ${REASONING_USAGE}` };
 }
 
 function queueCommand(rest: string[]): ChatCommand | null {

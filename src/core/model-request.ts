@@ -27,7 +27,7 @@ export interface ToolSpec {
 /** How a model is asked to think, as the Messages API takes it. */
 export type ThinkingSetting =
   | { type: 'enabled'; budget_tokens: number }
-  | { type: 'adaptive' }
+  | { type: 'adaptive'; /** Absent: newer models leave the text of their thinking out. */ display?: 'summarized' }
   | { type: 'between_tools' }
   | { type: 'disabled' };
 

@@ -45,6 +45,8 @@ export interface ThinkingChoice {
   provider?: string | undefined;
   /** The provider's model id. */
   model: string;
+  /** True when what the model thinks is to be shown: newer models leave it out unless they are asked for it. */
+  isShown?: boolean;
   /** The most tokens of the answer itself; absent: that of turns. */
   answerTokensMax?: number;
 }
@@ -54,8 +56,7 @@ export function thinkingRequest(choice: ThinkingChoice): ThinkingRequest {
   const { provider = DEFAULT_PROVIDER, model, answerTokensMax = ANSWER_TOKENS_MAX } = choice;
   const isAnthropic = provider === DEFAULT_PROVIDER;
   const form: ThinkingForm = isAnthropic ? thinkingFormOf(model) : { kind: 'budget' };
-  const { thinkingTokens, ...asked } =
-    form.kind === 'budget' ? withBudget(choice.level) : withEffort(choice.level, form);
+  const { thinkingTokens, ...asked } = form.kind === 'budget' ? withBudget(choice.level) : withEffort(choice, form);
   const outputTokensMax = (isAnthropic ? knownModel(model)?.outputTokensMax : undefined) ?? Infinity;
   return { maxTokens: Math.min(answerTokensMax + thinkingTokens, outputTokensMax), ...asked };
 }
@@ -70,14 +71,17 @@ function withBudget(level: ThinkingLevel): Asked {
   return { thinkingTokens: budget, thinking: { type: 'enabled', budget_tokens: budget } };
 }
 
-function withEffort(level: ThinkingLevel, form: Extract<ThinkingForm, { kind: 'adaptive' }>): Asked {
+function withEffort(
+  { level, isShown = false }: ThinkingChoice,
+  form: Extract<ThinkingForm, { kind: 'adaptive' }>,
+): Asked {
   const { whenOff, takesXhigh } = form;
   if (level === 'off' && whenOff !== 'least_effort') {
     return { thinkingTokens: 0, ...(whenOff === 'absent' ? undefined : { thinking: { type: whenOff } }) };
   }
   const wanted = level === 'off' ? 'low' : EFFORTS[level];
   const effort = wanted === 'xhigh' && !takesXhigh ? 'high' : wanted;
-  const thinking: ThinkingSetting = { type: 'adaptive' };
+  const thinking: ThinkingSetting = { type: 'adaptive', ...(isShown ? { display: 'summarized' } : undefined) };
   return {
     thinkingTokens: THINKING_TOKENS[effort ?? 'default'],
     thinking,

@@ -68,7 +68,7 @@ interface Reception {
 }
 
 async function receive({ transport, request, options, reducer, watch }: Reception): Promise<ModelAnswer> {
-  const { signal, headers, onChunk } = options;
+  const { signal, headers, onChunk, onReasoning } = options;
   await transport.send({
     request,
     headers,
@@ -77,6 +77,8 @@ async function receive({ transport, request, options, reducer, watch }: Receptio
     onBytes: (count) => watch.bytes?.(count),
     onEvent(event) {
       const text = reducer.take(event);
+      const thought = event.type === 'content_block_delta' ? event.delta?.thinking : undefined;
+      if (typeof thought === 'string' && thought !== '' && !signal.aborted) onReasoning?.(thought);
       if (!signal.aborted) onChunk?.(text);
       return reducer.answer !== null;
     },

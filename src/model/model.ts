@@ -13,6 +13,8 @@ export interface AskOptions {
    * of them joined are the answer's text as `textOf` gives it. Restarts the idle clock. Must not throw; never called after an abort.
    */
   onChunk?: (textDelta: string) => void;
+  /** Called with what the model thinks, piece by piece. Must not throw; never called after an abort. */
+  onReasoning?: (piece: string) => void;
   /** Whose call it is, for those who watch all calls; absent: nobody's. */
   about?: CallIdentity;
   /** Those who watch this call alone. */

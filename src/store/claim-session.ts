@@ -34,6 +34,7 @@ export interface ClaimedSession {
   queueMode: string | null;
   model: string | null;
   thinking: string | null;
+  reasoning: string | null;
   epoch: number;
   waiting: number;
   transcriptNo: number;

@@ -17,7 +17,7 @@ const INPUT_JSON = `json_build_object('id', i.id, 'seq', i.seq, 'kind', i.kind, 
 export function claimedSessionSql(alias: string): string {
   const c = alias;
   return `${c}.key, ${c}.agent_id, ${c}.kind, ${c}.lane, ${c}.parent_id, ${c}.run_id, cardinality(${c}.ancestors) as depth, ${c}.label,
-  ${c}.channel, ${c}.queue_mode, ${c}.model, ${c}.thinking, ${c}.epoch, ${c}.waiting, ${c}.transcript_no, ${c}.transcript_version,
+  ${c}.channel, ${c}.queue_mode, ${c}.model, ${c}.thinking, ${c}.reasoning, ${c}.epoch, ${c}.waiting, ${c}.transcript_no, ${c}.transcript_version,
   ${c}.entry_seq, ${c}.leaf_seq, ${c}.context_tokens, ${c}.was_aborted, ${c}.stop_reason, ${c}.view, ${c}.queue_debounce_ms,
   ${c}.queue_cap, ${c}.steer_seq, ${c}.overflowed, ${c}.lost_claims`;
 }
@@ -147,6 +147,7 @@ export function claimedSessionOf(row: ClaimedSessionRow): ClaimedSession {
     queueMode: row.queue_mode,
     model: row.model,
     thinking: row.thinking,
+    reasoning: row.reasoning,
     epoch: Number(row.epoch),
     waiting: row.waiting,
     transcriptNo: row.transcript_no,
@@ -180,6 +181,7 @@ export interface ClaimedSessionRow {
   queue_mode: string | null;
   model: string | null;
   thinking: string | null;
+  reasoning: string | null;
   epoch: string;
   waiting: number;
   transcript_no: number;

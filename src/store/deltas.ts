@@ -1,24 +1,26 @@
-// Text deltas: events only for those who watch a turn live. They are gathered for a moment by the worker and written together
+// Deltas of texts and of reasoning: events only for those who watch a turn live. They are gathered for a moment by the worker and written together
 // for all its turns; a worker that lost a session writes none for it.
 import type { SessionId, TurnId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 
 export interface NewDelta {
+  type: 'model.delta' | 'model.reasoning';
   sessionId: SessionId;
   epoch: number;
   turnId: TurnId;
   data: { call: number; text: string };
 }
 
-/** Writes one `model.delta` event per delta whose session still has its epoch. */
+/** Writes one event per delta whose session still has its epoch. */
 export async function appendDeltas(database: Database, deltas: NewDelta[]): Promise<void> {
   await database.hot.query({
     name: 'deltas',
     text: `/* deltas */
 with told as (
-  ${insertEventsSql(`select d.session_id, d.turn_id, 'model.delta' as type, d.data, d.n
-    from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::json[]) with ordinality as d (session_id, epoch, turn_id, data, n)
+  ${insertEventsSql(`select d.session_id, d.turn_id, d.type, d.data, d.n
+    from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::json[], $5::text[])
+      with ordinality as d (session_id, epoch, turn_id, data, type, n)
     join holdfast.sessions s on s.id = d.session_id and s.epoch = d.epoch and s.turn_id = d.turn_id`)}
 )
 select 1`,
@@ -27,6 +29,7 @@ select 1`,
       deltas.map((delta) => delta.epoch),
       deltas.map((delta) => delta.turnId),
       deltas.map((delta) => JSON.stringify(delta.data)),
+      deltas.map((delta) => delta.type),
     ],
   });
 }

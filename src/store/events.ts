@@ -11,6 +11,7 @@ export type EventType =
   | 'turn.ended'
   | 'model.started'
   | 'model.delta'
+  | 'model.reasoning'
   | 'model.ended'
   | 'tool.started'
   | 'tool.ended'

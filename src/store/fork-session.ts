@@ -49,9 +49,9 @@ whole as materialized (
     and exists (select from json_array_elements(chosen.content) as block where block ->> 'type' = 'tool_use'))
 ),
 made as (
-  insert into holdfast.sessions (id, key, agent_id, kind, lane, channel, label, model, thinking, queue_mode, queue_debounce_ms,
+  insert into holdfast.sessions (id, key, agent_id, kind, lane, channel, label, model, thinking, reasoning, queue_mode, queue_debounce_ms,
     queue_cap, queue_drop, entry_seq, leaf_seq, forked_from_id, forked_from_seq)
-  select $3, $4, $5, $6, $7, $8, source.label, source.model, source.thinking, source.queue_mode, source.queue_debounce_ms,
+  select $3, $4, $5, $6, $7, $8, source.label, source.model, source.thinking, source.reasoning, source.queue_mode, source.queue_debounce_ms,
     source.queue_cap, source.queue_drop, (select count(*) from whole), (select nullif(count(*), 0) from whole), source.id,
     (select seq from whole order by place desc limit 1)
   from source, target where $2::uuid is null or target.place is not null

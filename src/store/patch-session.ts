@@ -10,6 +10,7 @@ export interface SessionPatch {
   queueDrop?: string | null | undefined;
   model?: string | null | undefined;
   thinking?: string | null | undefined;
+  reasoning?: string | null | undefined;
   label?: string | null | undefined;
 }
 
@@ -20,6 +21,7 @@ const COLUMNS: Record<keyof SessionPatch, string> = {
   queueDrop: 'queue_drop',
   model: 'model',
   thinking: 'thinking',
+  reasoning: 'reasoning',
   label: 'label',
 };
 

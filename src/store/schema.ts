@@ -27,6 +27,7 @@ export const sessions = holdfast.table('sessions', {
   queueDrop: text('queue_drop'),
   model: text('model'),
   thinking: text('thinking'),
+  reasoning: text('reasoning'),
   owner: text('owner'),
   epoch: count('epoch').notNull(),
   leaseExpiresAt: time('lease_expires_at'),

@@ -17,6 +17,7 @@ export interface SessionFacts {
   queueDrop: string | null;
   model: string | null;
   thinking: string | null;
+  reasoning: string | null;
   epoch: number;
   turnId: string | null;
   waitingMessages: number;
@@ -43,7 +44,7 @@ export function sessionFactsSql(alias: string, waiting = `${alias}.waiting`): st
     'parentKey', (select parent.key from holdfast.sessions parent where parent.id = ${s}.parent_id),
     'label', ${s}.label, 'channel', ${s}.channel,
     'queueMode', ${s}.queue_mode, 'queueDebounceMs', ${s}.queue_debounce_ms, 'queueCap', ${s}.queue_cap,
-    'queueDrop', ${s}.queue_drop, 'model', ${s}.model, 'thinking', ${s}.thinking,
+    'queueDrop', ${s}.queue_drop, 'model', ${s}.model, 'thinking', ${s}.thinking, 'reasoning', ${s}.reasoning,
     'epoch', ${s}.epoch, 'turnId', ${s}.turn_id, 'waitingMessages', ${waiting},
     'systemEvents', (select count(*) from holdfast.system_events waiting_event
       where waiting_event.session_id = ${s}.id and waiting_event.state = 'queued'),

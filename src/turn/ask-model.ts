@@ -16,7 +16,7 @@ import { IdleClock, idleTimeoutOf } from './idle-clock.ts';
 import { inputTransformOf } from './input-transform.ts';
 import { auditHeaders, faultOf } from './model-call.ts';
 import { modelEnded, modelStarted } from './model-events.ts';
-import { replyRulesOf } from './reply-rules.ts';
+import { replyRulesOf, showsReasoning } from './reply-rules.ts';
 import { changeSessionView, commit, type RunningTurn } from './running-turn.ts';
 import { TurnFailed, TurnStopped } from './turn-end.ts';
 
@@ -87,6 +87,9 @@ async function askOnce(context: TurnContext, turn: RunningTurn, sent: SentCall):
           firstChunkAt ??= context.clock.now();
           show(reply.push(text));
         },
+        ...(showsReasoning(turn)
+          ? { onReasoning: (piece: string) => context.deltas.addReasoning(target, callNo, piece) }
+          : undefined),
         observers: [{ sent: (_body, sha256) => void (sent.requestSha256 = sha256) }, diagnostics],
         about: { callId: callIdOf(turn.id, callNo), sessionKey: turn.session.key, turnId: turn.id },
         callNo,

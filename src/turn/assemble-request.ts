@@ -8,6 +8,7 @@ import type { SystemBlock } from '../core/model-request.ts';
 import { systemBlocks } from '../core/prompt/system-blocks.ts';
 import type { Contributed, GroupActivation, SystemPromptInput } from '../core/prompt/system-input.ts';
 import { joinSections, writeSections, type SectionSpan, type WrittenSection } from '../core/prompt/system-prompt.ts';
+import type { ReasoningLevel } from '../core/reasoning.ts';
 import { thinkingRequest } from '../core/thinking-request.ts';
 import type { Toolset } from '../tools/toolset.ts';
 import { agentFactsOf, MACHINE } from './agent-facts.ts';
@@ -28,6 +29,7 @@ export interface SystemChoices {
   /** `provider/model`. */
   model: string;
   thinking: ThinkingLevel;
+  reasoning: ReasoningLevel;
   /** What plugins contribute, behind what the configuration does. */
   contributions: readonly Contributed[];
 }
@@ -76,13 +78,13 @@ function sectionsOf(choices: SystemChoices): WrittenSection[] {
 /** The unchanging part of a turn's requests, and where the sections of its system prompt stand. */
 export function assembleRequest(
   sections: readonly WrittenSection[],
-  { model, thinking, toolset }: Pick<SystemChoices, 'model' | 'thinking' | 'toolset'>,
+  { model, thinking, reasoning, toolset }: Pick<SystemChoices, 'model' | 'thinking' | 'reasoning' | 'toolset'>,
 ): { request: RequestBase; spans: SectionSpan[] } {
   const { system, spans } = join(sections);
   const named = modelOfRef(model);
   const request: RequestBase = {
     ...named,
-    ...thinkingRequest({ ...named, level: thinking }),
+    ...thinkingRequest({ ...named, level: thinking, isShown: reasoning !== 'off' }),
     system,
     tools: toolset.specs,
   };
@@ -120,7 +122,7 @@ export function modelFor(agent: AgentSettings, wanted: string, providers: readon
 }
 
 function systemInputOf(choices: SystemChoices): SystemPromptInput {
-  const { config, agent, mode, toolset, workspace, chat, groupIntro, model, thinking } = choices;
+  const { config, agent, mode, toolset, workspace, chat, groupIntro, model, thinking, reasoning } = choices;
   const facts = agentFactsOf(config, agent);
   return {
     ...facts,
@@ -132,6 +134,7 @@ function systemInputOf(choices: SystemChoices): SystemPromptInput {
     skillsPrompt: workspace.skills,
     model,
     thinking,
+    reasoning,
     runtime: workspace.repo === null ? MACHINE : { ...MACHINE, repo: workspace.repo },
     contributions: [...(facts.contributions ?? []), ...choices.contributions],
     ...(groupIntro === null ? {} : { groupIntro }),

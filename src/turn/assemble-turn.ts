@@ -11,6 +11,7 @@ import { joinParts, type CleanBody, type PartSpan } from '../core/prompt/prompt-
 import type { GroupActivation } from '../core/prompt/system-input.ts';
 import type { WrittenSection } from '../core/prompt/system-prompt.ts';
 import type { UserPrompt } from '../core/prompt/user-prompt.ts';
+import { reasoningOf, type ReasoningLevel } from '../core/reasoning.ts';
 import { roleAt } from '../core/subagent-role.ts';
 import type { SessionView, TurnView } from '../core/view.ts';
 import { isPassingFault } from '../store/database.ts';
@@ -99,6 +100,7 @@ interface WrittenSystem {
   /** `provider/model`. */
   model: string;
   thinking: ThinkingLevel;
+  reasoning: ReasoningLevel;
   toolset: Toolset;
   groupIntro: GroupActivation | null;
 }
@@ -118,6 +120,7 @@ function writeSystem(
   const { facts, mode, toolset, session } = written;
   const model = modelFor(agent, facts.messages.at(-1)?.model ?? claim.session.model ?? agent.model, port.providers);
   const thinking = written.thinking ?? agent.thinking;
+  const reasoning = reasoningOf(claim.session.reasoning);
   const groupIntro = groupIntroOf(config, facts.message, facts.view);
   const sections = systemSections({
     config,
@@ -129,9 +132,10 @@ function writeSystem(
     groupIntro,
     model,
     thinking,
+    reasoning,
     contributions: plugins.contributionsFor(model.slice(0, model.indexOf('/'))),
   });
-  return { sections, model, thinking, toolset, groupIntro };
+  return { sections, model, thinking, reasoning, toolset, groupIntro };
 }
 
 /** Puts together what the steps have brought. */

@@ -1,4 +1,4 @@
-// Gathers the text deltas of all running turns for a moment and writes them together. What is still here when the answer is
+// Gathers the deltas of all running turns for a moment, texts and reasoning, and writes them together. What is still here when the answer is
 // committed goes with that commit instead, so a short answer costs no write of its own.
 //
 // Two statements that are on their way at once may be committed in either order, and readers read in the order of commits. So there
@@ -17,9 +17,15 @@ export interface DeltaTarget {
   turnId: TurnId;
 }
 
+/** What a model call has said or thought, as an event. */
+export interface DeltaEvent {
+  type: 'model.delta' | 'model.reasoning';
+  data: { call: number; text: string };
+}
+
+/** What is gathered of a turn, in the order in which it came. */
 interface Gathered extends DeltaTarget {
-  call: number;
-  text: string;
+  deltas: DeltaEvent[];
 }
 
 export class DeltaWriter {
@@ -40,22 +46,34 @@ export class DeltaWriter {
 
   /** Adds text of a model call. */
   add(target: DeltaTarget, call: number, text: string): void {
-    const gathered = this.#gathered.get(target.sessionId);
-    if (gathered !== undefined && gathered.call === call && gathered.turnId === target.turnId) gathered.text += text;
-    else this.#gathered.set(target.sessionId, { ...target, call, text });
-    this.#writeSoon();
+    this.#add(target, { type: 'model.delta', data: { call, text } });
+  }
+
+  /** Adds what a model call has thought. */
+  addReasoning(target: DeltaTarget, call: number, text: string): void {
+    this.#add(target, { type: 'model.reasoning', data: { call, text } });
   }
 
   /**
    * Takes out what is gathered for a turn, for the statement that ends its model call. Resolves when everything before it is written
    * or lost; never rejects.
    */
-  async take(target: DeltaTarget): Promise<{ call: number; text: string } | null> {
+  async take(target: DeltaTarget): Promise<DeltaEvent[]> {
     while (this.#leaving.has(target.sessionId)) await this.#written;
     const gathered = this.#gathered.get(target.sessionId);
-    if (gathered === undefined || gathered.turnId !== target.turnId) return null;
+    if (gathered === undefined || gathered.turnId !== target.turnId) return [];
     this.#gathered.delete(target.sessionId);
-    return { call: gathered.call, text: gathered.text };
+    return gathered.deltas;
+  }
+
+  #add(target: DeltaTarget, delta: DeltaEvent): void {
+    const gathered = this.#gathered.get(target.sessionId);
+    const last = gathered?.deltas.at(-1);
+    if (gathered === undefined || gathered.turnId !== target.turnId) {
+      this.#gathered.set(target.sessionId, { ...target, deltas: [delta] });
+    } else if (last?.type === delta.type && last.data.call === delta.data.call) last.data.text += delta.data.text;
+    else gathered.deltas.push(delta);
+    this.#writeSoon();
   }
 
   #writeSoon(): void {
@@ -73,14 +91,14 @@ export class DeltaWriter {
   async #write(): Promise<void> {
     this.#leaving = this.#gathered;
     this.#gathered = new Map();
-    const deltas = [...this.#leaving.values()];
-    if (deltas.length === 0) return;
+    const leaving = [...this.#leaving.values()];
+    if (leaving.length === 0) return;
     try {
       await appendDeltas(
         this.#database,
-        deltas.map(({ call, text, ...target }) => ({ ...target, data: { call, text } })),
+        leaving.flatMap(({ deltas, ...target }) => deltas.map((delta) => ({ ...target, ...delta }))),
       );
-      for (const delta of deltas) this.#onWritten(delta.sessionId);
+      for (const { sessionId } of leaving) this.#onWritten(sessionId);
     } catch (error) {
       // Only for looking at: the answer itself is committed with all its text.
       this.#logger.debug({ err: error }, 'Text deltas were lost');

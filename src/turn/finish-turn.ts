@@ -3,6 +3,7 @@
 import { textOf, toolUsesOf } from '../core/content.ts';
 import { CODE_OF_STOP } from '../core/failure.ts';
 import type { ModelAnswer } from '../core/model-request.ts';
+import { withReasoning } from '../core/reasoning.ts';
 import { stopMessage } from '../core/stream/stop-reasons.ts';
 import { decideOutcome } from '../core/next-steps.ts';
 import type { ReplyTarget } from '../core/reply-tags.ts';
@@ -17,7 +18,7 @@ import type { TurnContext } from './context.ts';
 import { modelEnded } from './model-events.ts';
 import { settleAnswer, settleCompacted, settleFault, type Outreach } from './reach-out.ts';
 import { capOf } from './queue-cap.ts';
-import { answersOnlyPoll, replyRulesOf } from './reply-rules.ts';
+import { answersOnlyPoll, repliesWithReasoning, replyRulesOf } from './reply-rules.ts';
 import { stoppedMoment } from './run-tools.ts';
 import { applied, writeOf, type Moment, type RunningTurn } from './running-turn.ts';
 import { wasSentByTool } from './sent-messages.ts';
@@ -75,8 +76,13 @@ export async function finishAnswered(context: TurnContext, turn: RunningTurn, an
       });
     }
   }
-  const deliveries = delivered === null ? [] : deliveriesOf(context, turn, { text: delivered, replyTarget });
-  return end(context, turn, moment, { ...ended, error: null, deliveries, ...outreach });
+  const shown = (text: string | null): string | null =>
+    text === null || !repliesWithReasoning(turn)
+      ? text
+      : withReasoning(text, answer.content, context.config.reasoning.enabled);
+  const text = shown(delivered);
+  const deliveries = text === null ? [] : deliveriesOf(context, turn, { text, replyTarget });
+  return end(context, turn, moment, { ...ended, reply: shown(ended.reply), error: null, deliveries, ...outreach });
 }
 
 /** What is wrong with a last answer by the reason of its end; null: nothing. */

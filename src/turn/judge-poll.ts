@@ -30,7 +30,7 @@ export function silentMoment(moment: Moment, { hides }: PollEnd): Moment {
   return {
     ...moment,
     entries: hides === 'poll' ? entries.map((entry) => ({ ...entry, isPruned: true })) : entries,
-    events: events.filter(({ type }) => type !== 'model.delta'),
+    events: events.filter(({ type }) => type !== 'model.delta' && type !== 'model.reasoning'),
   };
 }
 

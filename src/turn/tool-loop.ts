@@ -97,7 +97,7 @@ export async function answerMoment(
   { answer, call }: Answered,
 ): Promise<AnswerMoment> {
   const target = { sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id };
-  const delta = await context.deltas.take(target);
+  const deltas = await context.deltas.take(target);
   const { usage } = answer;
   turn.contextTokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
   turn.room.reportedTokens = turn.contextTokens;
@@ -112,10 +112,7 @@ export async function answerMoment(
       cacheReadTokens: turn.progress.cacheReadTokens + usage.cacheReadTokens,
       cacheWriteTokens: turn.progress.cacheWriteTokens + usage.cacheWriteTokens,
     },
-    events: [
-      ...(delta === null ? [] : [{ type: 'model.delta' as const, data: { ...delta } }]),
-      modelEnded(turn.id, call),
-    ],
+    events: [...deltas.map(({ type, data }) => ({ type, data: { ...data } })), modelEnded(turn.id, call)],
   };
 }
 

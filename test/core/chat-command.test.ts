@@ -10,6 +10,10 @@ test.each([
   ['/compact keep the numbers', { kind: 'compact', instructions: 'keep the numbers' }],
   ['/think', { kind: 'think', level: null }],
   ['/think HIGH', { kind: 'think', level: 'high' }],
+  ['/help', { kind: 'help' }],
+  ['/reasoning', { kind: 'reasoning', level: null }],
+  ['/reasoning ON', { kind: 'reasoning', level: 'on' }],
+  ['/reasoning stream', { kind: 'reasoning', level: 'stream' }],
   ['/queue', { kind: 'queue', change: null }],
   ['/queue steer', { kind: 'queue', change: { queueMode: 'steer' } }],
   [
@@ -31,6 +35,8 @@ test.each([
   '/stop it',
   '/stopped',
   '/new',
+  '/help me',
+  '/reasoning on this',
   'what does /status do?',
   '/queue steer look at this',
   '',
@@ -38,7 +44,7 @@ test.each([
   expect(readChatCommand(text)).toBeNull();
 });
 
-test.each(['/queue sideways', '/queue steer cap:0', '/queue collect drop:all', '/think harder'])(
+test.each(['/queue sideways', '/queue steer cap:0', '/queue collect drop:all', '/think harder', '/reasoning loud'])(
   '%j is explained to its sender',
   (text) => {
     const command = readChatCommand(text);

@@ -8,6 +8,7 @@ const TYPES: Record<EventType, true> = {
   'turn.ended': true,
   'model.started': true,
   'model.delta': true,
+  'model.reasoning': true,
   'model.ended': true,
   'tool.started': true,
   'tool.ended': true,

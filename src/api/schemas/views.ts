@@ -1,5 +1,6 @@
 // What the API answers, for the document and for the tests, which hold every answer against it. The types are those of the views.
 import { z } from 'zod';
+import { REASONING_LEVELS } from '../../core/reasoning.ts';
 import { LANES, QUEUE_DROPS, QUEUE_MODES, THINKING_LEVELS } from '../../config/choices.ts';
 import type { SessionFacts } from '../../store/session-facts.ts';
 import { DEAD_LETTER_STATES, type DeadLetterGroupView, type DeadLetterView } from '../../store/views/dead-letters.ts';
@@ -44,6 +45,7 @@ export const session = z.strictObject({
   queueDrop: z.string().nullable(),
   model: z.string().nullable(),
   thinking: z.string().nullable(),
+  reasoning: z.string().nullable(),
   epoch: count,
   turnId: uuid.nullable(),
   waitingMessages: count,
@@ -60,6 +62,7 @@ export const sessionPatch = z.strictObject({
   queueDrop: z.enum(QUEUE_DROPS).nullish(),
   model: z.string().min(1).max(1000).nullish(),
   thinking: z.enum(THINKING_LEVELS).nullish(),
+  reasoning: z.enum(REASONING_LEVELS).nullish(),
   label: z.string().max(1000).nullish(),
 });
 

@@ -44,6 +44,7 @@ const plain: SystemPromptInput = {
   timezone: 'Europe/Berlin',
   model: 'anthropic/claude-sonnet-5-5',
   thinking: 'off',
+  reasoning: 'off',
   runtime: { host: 'box', os: 'Linux 6.14.0', arch: 'x64', node: 'v24.21.0', shell: 'bash' },
 };
 

@@ -30,7 +30,7 @@ export const runtime: Section = {
     `Runtime: ${runtimeParts(input)
       .filter((part) => part !== null)
       .join(' | ')}`,
-    'Reasoning: off (hidden unless on/stream). Toggle /reasoning; /status shows Reasoning when enabled.',
+    `Reasoning: ${input.reasoning} (hidden unless on/stream). Toggle /reasoning; /status shows Reasoning when enabled.`,
   ],
 };
 

@@ -1,0 +1,65 @@
+// What holds for a session and where it comes from: its own override, its channel, or the configuration of its agent. A message may still
+// say otherwise for its own turn.
+import type { QueueDrop, QueueMode } from '../core/queue-mode.ts';
+import { reasoningOf, type ReasoningLevel } from '../core/reasoning.ts';
+import { agentOf, isAgent, modelRefOf } from './agent-settings.ts';
+import type { Config } from './config-type.ts';
+
+/** The overrides of a session, as its row has them; null: none. */
+export interface SessionOverrides {
+  agentId: string;
+  channel: string | null;
+  model: string | null;
+  thinking: string | null;
+  reasoning: string | null;
+  queueMode: string | null;
+  queueDebounceMs: number | null;
+  queueCap: number | null;
+  queueDrop: string | null;
+}
+
+export interface Sourced<Value> {
+  value: Value;
+  source: 'session' | 'channel' | 'default';
+}
+
+export interface SessionSettings {
+  /** `provider/model`, or the name as it is when it is no longer an alias. */
+  model: Sourced<string>;
+  thinking: Sourced<string>;
+  reasoning: ReasoningLevel;
+  queueMode: Sourced<string>;
+  queueDebounceMs: number;
+  queueCap: number;
+  queueDrop: string;
+}
+
+/** The settings of a session. An agent that the configuration does not list has those of the first one. */
+export function sessionSettings(config: Config, session: SessionOverrides): SessionSettings {
+  const { queue } = config.messages;
+  const agent = agentOf(
+    config,
+    isAgent(config, session.agentId) ? session.agentId : (config.agents.list[0]?.id ?? 'main'),
+  );
+  const model = sourced(session.model, agent.model);
+  const { channel } = session;
+  const ofChannel: QueueMode | undefined =
+    channel !== null && Object.hasOwn(queue.byChannel, channel) ? queue.byChannel[channel] : undefined;
+  const drop: QueueDrop = queue.drop;
+  return {
+    model: { ...model, value: modelRefOf(agent, model.value) ?? model.value },
+    thinking: sourced(session.thinking, agent.thinking),
+    reasoning: reasoningOf(session.reasoning),
+    queueMode:
+      session.queueMode === null && ofChannel !== undefined
+        ? { value: ofChannel, source: 'channel' }
+        : sourced(session.queueMode, queue.mode),
+    queueDebounceMs: session.queueDebounceMs ?? queue.debounceMs,
+    queueCap: session.queueCap ?? queue.cap,
+    queueDrop: session.queueDrop ?? drop,
+  };
+}
+
+function sourced(own: string | null, byDefault: string): Sourced<string> {
+  return own === null ? { value: byDefault, source: 'default' } : { value: own, source: 'session' };
+}

@@ -1,0 +1,24 @@
+// The answer to `/help`: every chat command with what it does.
+import { QUEUE_MODES } from './queue-mode.ts';
+import { THINKING_LEVELS } from './prompt/thinking-directive.ts';
+import { REASONING_LEVELS } from './reasoning.ts';
+
+export const QUEUE_USAGE = `/queue <${QUEUE_MODES.join('|')}> [debounce:<2s>] [cap:<25>] [drop:<wait|old|new|summarize>], or /queue default`;
+export const THINK_USAGE = `/think <${THINKING_LEVELS.join('|')}>`;
+export const REASONING_USAGE = `/reasoning <${REASONING_LEVELS.join('|')}>`;
+
+/** The text. `resetTriggers`: the messages that begin a new transcript. */
+export function chatHelp(resetTriggers: readonly string[]): string {
+  const resets = resetTriggers.map((trigger) => `${trigger} [text]`).join(', ');
+  return [
+    'Commands:',
+    '/help: this list',
+    '/status: the model, the settings and the tokens of this session',
+    '/stop: ends the running turn and cancels the waiting messages',
+    ...(resets === '' ? [] : [`${resets}: begins a new transcript`]),
+    '/compact [what to keep in mind]: summarizes the transcript now',
+    `${THINK_USAGE}: how much the model thinks; within a message, for that message only`,
+    `${REASONING_USAGE}: whether what it thinks is hidden, stands in front of replies, or is sent as live events`,
+    `${QUEUE_USAGE}: what a message does that finds the session busy; the mode within a message, for that message only`,
+  ].join('\n');
+}

@@ -1,0 +1,88 @@
+// `/reasoning` as its session meets it: in the prompt, the request, the reply, the live events and `/status`.
+import { expect, test } from 'vitest';
+import { useApiRig } from './use-api-rig.ts';
+
+const holder = useApiRig({ ownerIds: ['the-owner'] });
+
+const say = (session: string, text: string, more: object = {}) =>
+  holder.rig.post(`/v1/sessions/${session}/messages`, { text, ...more });
+
+/** Runs a turn whose model thinks first; answers its reply, its request and its events. */
+async function think(session: string) {
+  const { rig } = holder;
+  const { body } = await say(session, '[[thinking: It is four.]] [[reply: Four.]]', { thinking: 'high' });
+  await rig.work(session);
+  const { reply, turnId } = (await rig.get(`/v1/messages/${body.message.id}`)).body;
+  const events = await rig.rows('select type, data from holdfast.events where turn_id = $1 order by id', [turnId]);
+  const request = (await rig.get(`/v1/turns/${turnId}/requests/1`)).body;
+  const textOf = (type: string) =>
+    events
+      .filter((event) => event.type === type)
+      .map((event) => (event.data as { text: string }).text)
+      .join('');
+  return {
+    reply: reply as string,
+    reasoning: textOf('model.reasoning'),
+    text: textOf('model.delta'),
+    thinking: request.request.thinking as object,
+    system: JSON.stringify(request.request.system),
+    matches: request.matches as boolean,
+  };
+}
+
+test('it is off at first: what the model thinks is in no reply and no event', async () => {
+  const turn = await think('reason-off');
+  expect(turn).toMatchObject({ reply: 'Four.', text: 'Four.', reasoning: '', thinking: { type: 'adaptive' } });
+  expect(turn.thinking).not.toHaveProperty('display');
+  expect(turn.system).toContain('Reasoning: off (hidden unless on/stream).');
+  expect((await say('reason-off', '/status')).body.message.reply).not.toContain('Reasoning:');
+});
+
+test('/reasoning on puts what the model thought in front of replies, and /status shows it', async () => {
+  const set = await say('reason-on', '/reasoning on');
+  expect(set.body).toMatchObject({
+    disposition: 'command',
+    message: { reply: 'Reasoning is set to on: replies begin with what the model thought.' },
+    session: { reasoning: 'on' },
+  });
+  const turn = await think('reason-on');
+  expect(turn).toMatchObject({
+    reply: 'Reasoning:\nIt is four.\n\nFour.',
+    text: 'Four.',
+    reasoning: '',
+    matches: true,
+  });
+  expect(turn.thinking).toMatchObject({ display: 'summarized' });
+  expect(turn.system).toContain('Reasoning: on (hidden unless on/stream).');
+  expect((await say('reason-on', '/status')).body.message.reply).toContain('Reasoning: on (replies begin');
+});
+
+test('/reasoning stream sends what the model thinks as live events, and not in the reply', async () => {
+  await say('reason-stream', '/reasoning stream');
+  const turn = await think('reason-stream');
+  expect(turn).toMatchObject({ reply: 'Four.', text: 'Four.', reasoning: 'It is four.', matches: true });
+  expect(turn.system).toContain('Reasoning: stream (hidden unless on/stream).');
+  await say('reason-stream', '/reasoning off');
+  expect(await think('reason-stream')).toMatchObject({ reply: 'Four.', reasoning: '' });
+});
+
+test('a stranger does not change it, and PATCH clears it', async () => {
+  const { rig } = holder;
+  await say('reason-patch', '/reasoning on');
+  const stranger = await say('reason-patch', '/reasoning off', { sender: { id: 'somebody' } });
+  expect(stranger.body).toMatchObject({ disposition: 'queued', session: { reasoning: 'on' } });
+  const patch = (reasoning: unknown) => rig.ask('PATCH', '/v1/sessions/reason-patch', { payload: { reasoning } });
+  expect((await patch('stream')).body.reasoning).toBe('stream');
+  expect((await patch('loud')).body.errors).toMatchObject([{ path: 'reasoning' }]);
+  expect((await patch(null)).body.reasoning).toBeNull();
+  expect((await say('reason-patch', '/reasoning')).body.message.reply).toBe(
+    'Reasoning: off (what the model thinks is hidden).',
+  );
+});
+
+test('/help names every command', async () => {
+  const { reply } = (await say('helped', '/help')).body.message;
+  for (const command of ['/help', '/status', '/stop', '/new', '/reset', '/compact', '/think', '/reasoning', '/queue'])
+    expect(reply).toContain(`${command}`);
+  expect(reply).toContain('/reasoning <off|on|stream>');
+});
