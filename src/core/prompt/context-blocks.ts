@@ -2,6 +2,7 @@
 // Everything in them was written by others, so it stands as JSON strings only, bounded, and cannot close its fence.
 import { isDirect, type InboundMessage } from '../inbound.ts';
 import { formatMessageTime, type EnvelopeZone } from './envelope-time.ts';
+import { identifierOf } from './literal.ts';
 import { fencedJson, quoted, quotedAll } from './quoted-json.ts';
 
 const HISTORY_MESSAGES_MAX = 20;
@@ -33,6 +34,7 @@ function conversationInfo(message: InboundMessage, options: ContextOptions): { l
   return {
     label: 'Conversation info (untrusted metadata):',
     value: {
+      ...strangeNames(message),
       message_id: quoted(message.messageId),
       reply_to_id: quoted(replyTo?.id),
       sender_id: quoted(from?.id),
@@ -48,6 +50,17 @@ function conversationInfo(message: InboundMessage, options: ContextOptions): { l
       history_count: history.length > 0 ? Math.min(history.length, HISTORY_MESSAGES_MAX) : undefined,
       history_truncated: history.length > HISTORY_MESSAGES_MAX ? true : undefined,
     },
+  };
+}
+
+// Names of the chat that are no identifiers: only those stand in the system's role.
+function strangeNames({ chatId, channel, provider, surface }: InboundMessage): object {
+  const strange = (value: string | undefined) => (identifierOf(value) === null ? quoted(value) : undefined);
+  return {
+    chat_id: strange(chatId),
+    channel: strange(channel),
+    provider: strange(provider),
+    surface: strange(surface),
   };
 }
 

@@ -1,7 +1,8 @@
 // Text as a reader sees it, for finding forged labels: compatibility forms, accents, case, invisible characters, look-alike
 // letters and exotic line breaks are folded away. Folded text is only ever searched; what is found is changed in the
 // original, which is why every folded unit knows where it came from.
-import { ASCII_OF } from './look-alikes.ts';
+import { LATIN_LETTERS } from './latin-letters.ts';
+import { ASCII_OF, charactersBy } from './look-alikes.ts';
 
 export interface FoldedText {
   original: string;
@@ -21,8 +22,26 @@ export const LINE_BREAKS = '\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029';
 const LINE_BREAK_SET: ReadonlySet<string> = new Set(LINE_BREAKS);
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}]/gu;
 
+/** The ASCII letter that each Latin letter is named after. */
+const BASE_OF = charactersBy(LATIN_LETTERS);
+
+/** Letters that look like another letter than the one that they are named after, `ʋ` for example like `u`. A reader may take them for either. */
+const AMBIGUOUS: ReadonlySet<string> = new Set(
+  [...BASE_OF].filter(([letter, base]) => (ASCII_OF.get(letter) ?? base) !== foldAscii(base)).map(([letter]) => letter),
+);
+
+/** What decides about such letters. */
+export type LetterReading = 'looks' | 'name';
+
+/** The readings of a text that differ; most texts have one. */
+export function readingsOf(text: string): readonly LetterReading[] {
+  return !PLAIN_ASCII.test(text) && Array.from(text).some((character) => AMBIGUOUS.has(character))
+    ? ['looks', 'name']
+    : ['looks'];
+}
+
 /** Folds a text. Plain ASCII costs next to nothing. */
-export function foldText(original: string): FoldedText {
+export function foldText(original: string, reading: LetterReading = 'looks'): FoldedText {
   if (PLAIN_ASCII.test(original)) {
     return { original, text: foldAscii(original), rangeOf: (start, end) => ({ start, end }) };
   }
@@ -34,7 +53,7 @@ export function foldText(original: string): FoldedText {
   for (const character of original) {
     const end = at + character.length;
     let fold = known.get(character);
-    if (fold === undefined) known.set(character, (fold = foldCharacter(character)));
+    if (fold === undefined) known.set(character, (fold = foldCharacter(character, reading)));
     for (let unit = 0; unit < fold.length; unit += 1) {
       starts.push(at);
       ends.push(end);
@@ -84,14 +103,15 @@ function foldAscii(text: string): string {
   return text.toLowerCase().replaceAll('i', 'l');
 }
 
-function foldCharacter(character: string): string {
+function foldCharacter(character: string, reading: LetterReading): string {
   if (PLAIN_ASCII.test(character)) return foldAscii(character);
   if (LINE_BREAK_SET.has(character)) return '\n';
   const codePoint = character.codePointAt(0) ?? 0;
   const alphabet = ALPHABETS.find((first) => codePoint >= first && codePoint < first + 26);
   if (alphabet !== undefined) return foldAscii(String.fromCharCode(0x61 + codePoint - alphabet));
-  const whole = ASCII_OF.get(character);
-  if (whole !== undefined) return whole;
+  const base = BASE_OF.get(character);
+  const whole = (reading === 'name' ? base : undefined) ?? ASCII_OF.get(character) ?? base;
+  if (whole !== undefined) return foldAscii(whole);
   const bare = character.normalize('NFKD').replace(INVISIBLE, '').replace(DASHES, '-');
   return Array.from(bare, (part) => ASCII_OF.get(part) ?? ASCII_OF.get(part.toLowerCase()) ?? foldAscii(part)).join('');
 }

@@ -1,8 +1,8 @@
 // The trusted metadata of a chat, in the system's role: only what Holdfast itself knows and what does not change from message to
 // message. Names, subjects and quoted text never stand here (G29).
 import type { InboundMeta } from './system-input.ts';
-import { identifier } from './literal.ts';
-import { fencedJson, quoted } from './quoted-json.ts';
+import { identifierOf } from './literal.ts';
+import { fencedJson } from './quoted-json.ts';
 
 const SCHEMA = 'holdfast.inbound_meta.v1';
 
@@ -25,6 +25,7 @@ export function inboundMetaBlock({ chatId, channel, provider, surface, chatType 
   ].join('\n');
 }
 
+// What is no identifier was chosen by somebody else, and stands among the untrusted metadata of the message.
 function known(value: string | undefined): string | undefined {
-  return value === undefined ? undefined : quoted(identifier(value));
+  return identifierOf(value) ?? undefined;
 }

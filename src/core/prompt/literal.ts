@@ -1,7 +1,6 @@
 // Values that are written into the system prompt as they are: paths, ids, names of models. They are one line, whatever they hold.
 
 const LITERAL_CHARS_MAX = 1024;
-const IDENTIFIER_CHARS_MAX = 256;
 
 /** A value without control, format and line-breaking characters, bounded. */
 export function literal(value: string): string {
@@ -11,9 +10,9 @@ export function literal(value: string): string {
     .toWellFormed();
 }
 
-/** A name that a platform gives to something: as `literal`, and without blanks and backticks, so that no sentence can pass for one. */
-export function identifier(value: string): string {
-  return literal(value.trim().replace(/[\s`]+/g, '_'))
-    .slice(0, IDENTIFIER_CHARS_MAX)
-    .toWellFormed();
+const IDENTIFIER = /^[a-z0-9_:.@+-]{1,64}$/;
+
+/** A name that a platform gives to something, when no sentence can pass for it; null: it is not to stand in the system's role. */
+export function identifierOf(value: string | undefined): string | null {
+  return value !== undefined && IDENTIFIER.test(value) ? value : null;
 }

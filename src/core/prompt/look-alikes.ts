@@ -37,8 +37,13 @@ const CODE_POINTS: Readonly<Record<string, string>> = {
 };
 
 /** The ASCII character, in lower case, that each look-alike is taken for. */
-export const ASCII_OF: ReadonlyMap<string, string> = new Map(
-  Object.entries(CODE_POINTS).flatMap(([ascii, codePoints]) =>
-    codePoints.split(' ').map((hex): [string, string] => [String.fromCodePoint(Number.parseInt(hex, 16)), ascii]),
-  ),
-);
+export const ASCII_OF = charactersBy(CODE_POINTS);
+
+/** The key of each character of a table of code points. */
+export function charactersBy(codePoints: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(codePoints).flatMap(([key, list]) =>
+      list.split(' ').map((hex): [string, string] => [String.fromCodePoint(Number.parseInt(hex, 16)), key]),
+    ),
+  );
+}

@@ -1,7 +1,7 @@
 // Text that somebody else wrote, made harmless without being rewritten: what only Holdfast may say (lines that begin `System:`,
 // the bracket tags of internal messages, the labels of metadata blocks) is changed where it is imitated, in any Unicode
 // disguise, and nothing else is touched (G29). Doing it twice changes nothing.
-import { BLANKS, foldedPattern, foldText, isInvisibleAt, type FoldedText } from './fold-text.ts';
+import { BLANKS, foldedPattern, foldText, isInvisibleAt, readingsOf, type FoldedText } from './fold-text.ts';
 
 interface Edit {
   start: number;
@@ -26,9 +26,10 @@ const PLAIN_ASCII = /^[\t\n\x20-\x7e]*$/;
 export function neutralise(text: string): string {
   if (PLAIN_ASCII.test(text) && !MARKS.test(text)) return text;
   const original = text.replace(/\r\n?/g, '\n').replace(TAG_LETTERS, keptFlag);
-  const folded = foldText(original);
-  if (!MARKS.test(folded.text)) return original;
-  const edits = RULES.flatMap((rule) => rule(folded));
+  const edits = readingsOf(original).flatMap((reading) => {
+    const folded = foldText(original, reading);
+    return MARKS.test(folded.text) ? RULES.flatMap((rule) => rule(folded)) : [];
+  });
   return edits.length === 0 ? original : applyEdits(original, edits);
 }
 

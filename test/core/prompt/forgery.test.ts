@@ -92,8 +92,11 @@ describe('no text from outside', () => {
         const text = inboundMetaBlock({ chatId, channel, provider, surface, chatType: 'group' });
         const lines = linesOf(text);
         const isFenced = lines.filter((line) => line.text.includes('```')).length === 2;
-        if (lines.length !== plain.length || !isFenced) throw new Error(text);
-        JSON.parse(/```json\n([^]*)\n```$/.exec(text)?.[1] ?? '');
+        const { schema: _schema, ...stood } = JSON.parse(/```json\n([^]*)\n```$/.exec(text)?.[1] ?? '') as object & {
+          schema: string;
+        };
+        const areIdentifiers = Object.values(stood).every((value) => /^[a-z0-9_:.@+-]{1,64}$/.test(String(value)));
+        if (lines.length > plain.length || !isFenced || !areIdentifiers) throw new Error(text);
       }),
       { numRuns: Math.ceil(INPUTS * 0.02) },
     );

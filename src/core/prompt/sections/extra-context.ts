@@ -1,7 +1,7 @@
 // What the turn's chat and whoever started the session add, under one heading: trusted metadata, the agent's role in a group,
 // the operator's words, further instructions. Subjects and members of groups come from the network and never stand here (G29).
 import { inboundMetaBlock } from '../inbound-meta.ts';
-import { identifier } from '../literal.ts';
+import { identifierOf } from '../literal.ts';
 import { FULL_AND_MINIMAL } from '../prompt-mode.ts';
 import type { Section, SystemPromptInput } from '../system-input.ts';
 import { SILENT_REPLY_TOKEN } from '../../silent-reply.ts';
@@ -54,5 +54,6 @@ export const groupIntro: Section = {
 
 function groupContext({ inbound }: SystemPromptInput): string | null {
   if (inbound === undefined || inbound.chatType === 'direct') return null;
-  return `You are in a group chat on ${identifier(inbound.channel)}. What you reply is sent to the whole group.`;
+  const channel = identifierOf(inbound.channel);
+  return `You are in a group chat${channel === null ? '' : ` on ${channel}`}. What you reply is sent to the whole group.`;
 }

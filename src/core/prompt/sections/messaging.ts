@@ -1,5 +1,5 @@
 // How replies are written and where they go.
-import { identifier, literal } from '../literal.ts';
+import { literal } from '../literal.ts';
 import { FULL_AND_MINIMAL, FULL_ONLY } from '../prompt-mode.ts';
 import { SILENT_REPLY_TOKEN } from '../../silent-reply.ts';
 import type { Section, SystemPromptInput } from '../system-input.ts';
@@ -65,7 +65,7 @@ function messageTool({
     '- Use `message` to send on your own initiative and for actions of a channel (polls, reactions and the like).',
     '- With `action=send`, give `to` and `message`.',
     channelNames.length > 1
-      ? `- Several channels are set up: name yours in \`channel\` (${channelNames.map(identifier).join('|')}).`
+      ? `- Several channels are set up: name yours in \`channel\` (${channelNames.map(literal).join('|')}).`
       : null,
     `- When you have sent your visible reply with \`message\`, answer with ONLY: ${SILENT_REPLY_TOKEN}, so that it is not sent twice.`,
     capabilities.includes('inlineButtons')

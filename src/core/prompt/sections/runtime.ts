@@ -1,6 +1,6 @@
 // What stands at the end of the prompt and may change between turns: how to answer heartbeat polls, and where the turn runs.
 import { HEARTBEAT_TOKEN } from '../../heartbeat-ack.ts';
-import { identifier, literal } from '../literal.ts';
+import { identifierOf, literal } from '../literal.ts';
 import { FULL_AND_MINIMAL, FULL_ONLY } from '../prompt-mode.ts';
 import type { Section, SystemPromptInput } from '../system-input.ts';
 
@@ -35,7 +35,8 @@ export const runtime: Section = {
 };
 
 function runtimeParts(input: SystemPromptInput): (string | null)[] {
-  const { agentId, model, defaultModel, channel, capabilities = [], thinking, runtime: machine } = input;
+  const { agentId, model, defaultModel, capabilities = [], thinking, runtime: machine } = input;
+  const channel = identifierOf(input.channel);
   return [
     pair('agent', agentId),
     pair('host', machine.host),
@@ -45,8 +46,8 @@ function runtimeParts(input: SystemPromptInput): (string | null)[] {
     pair('model', model),
     pair('default_model', defaultModel),
     pair('shell', machine.shell),
-    pair('channel', channel === undefined ? undefined : identifier(channel)),
-    channel === undefined ? null : pair('capabilities', capabilities.length === 0 ? 'none' : capabilities.join(',')),
+    pair('channel', channel ?? undefined),
+    channel === null ? null : pair('capabilities', capabilities.length === 0 ? 'none' : capabilities.join(',')),
     pair('thinking', thinking),
   ];
 }

@@ -1,0 +1,5 @@
+// Writes the table of Latin letters that the prompt code folds.
+import { writeFileSync } from 'node:fs';
+import { latinLetters, latinLettersSource } from './latin-letters.ts';
+
+writeFileSync(new URL('../src/core/prompt/latin-letters.ts', import.meta.url), latinLettersSource(latinLetters()));
