@@ -8,7 +8,7 @@ import type { Logger } from '../src/logger.ts';
 import type { Database } from '../src/store/database.ts';
 import { indexMemory, searchMemory } from '../src/store/memory-index.ts';
 import { createProcessStore } from '../src/store/processes.ts';
-import { readChatMessage, sendMessage } from '../src/store/send-message.ts';
+import { readTurnChat, sendMessage } from '../src/store/send-message.ts';
 import type { CoreToolOptions } from '../src/tools/core-tools.ts';
 import type { MessageToolOptions } from '../src/tools/message-tool.ts';
 import { ProcessKeeper } from '../src/tools/process-keeper.ts';
@@ -77,7 +77,7 @@ function messagePort({ config, database, doorbell }: ToolPortParts): MessageTool
   const known = Object.keys(platforms).filter((name) => platforms[name]?.enabled !== false);
   return {
     channels: { known, open: config.tools.message.channels, url: webhook.url },
-    chatMessage: (call) => readChatMessage(database, call),
+    chat: (call) => readTurnChat(database, call),
     async post({ call, url, payload }) {
       const posted = await sendMessage(database, {
         id: newId<DeliveryId>(),

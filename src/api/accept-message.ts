@@ -4,11 +4,13 @@ import type { Doorbell } from '../../jobs/ring.ts';
 import type { Config, Lane } from '../config.ts';
 import { mayCommand, readChatCommand, takeDirectives, type ChatCommand } from '../core/chat-command.ts';
 import { channelOf, routeOf, type InboundMessage } from '../core/inbound.ts';
-import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
+import type { DeliveryId, MessageId, SessionId, SessionKey } from '../core/ids.ts';
+import { addressOf } from '../core/reply-address.ts';
 import { agentIdOf, laneOf, sessionKindOf } from '../core/session-key.ts';
 import { newId } from '../ids.ts';
 import { createAccept, type Acceptance, type NewInput, type StoredMessage } from '../store/accept-messages.ts';
 import type { Claimed } from '../store/claim-session.ts';
+import { readDeliveryRing, type CommandDelivery } from '../store/commands.ts';
 import type { Database } from '../store/database.ts';
 import { dropOverflow } from '../store/drop-overflow.ts';
 import { createEnsureSession } from '../store/sessions.ts';
@@ -16,7 +18,7 @@ import { viewAcceptance, viewMessage, type MessageView } from '../store/views/me
 import type { ViewDatabase } from '../store/views/page.ts';
 import { viewSession } from '../store/views/sessions.ts';
 import type { Wake } from '../wake.ts';
-import { createCommands, type CommandOutcome } from './chat-commands.ts';
+import { createCommands } from './chat-commands.ts';
 import type { Accepted, AcceptMessage, Control } from './context.ts';
 import type { Offer, OfferWorker } from '../store/offer.ts';
 import { createWaitingTotal } from './waiting-total.ts';
@@ -70,9 +72,14 @@ export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
       platformKey,
       idempotency,
     };
-    const outcome = command === null ? null : await commands({ command, sessionKey, sessionId, input: stored });
-    if (outcome?.kind === 'stored')
+    const delivery = command === null ? null : commandDelivery(config, { sessionKey, messageId, body });
+    const input = { ...stored, delivery };
+    const outcome = command === null ? null : await commands({ command, sessionKey, sessionId, input });
+    if (outcome?.kind === 'stored') {
+      const ringNo = delivery === null ? null : await readDeliveryRing(database, delivery.id);
+      if (ringNo !== null) void doorbell.ring([{ kind: 'deliver', sessionId, ringNo }]);
       return { ...(await firstAnswer(views, messageId)), kind: 'accepted', isTaken: false };
+    }
     const queue = queuePolicyOf(config, body);
     const offer = command === null ? (parts.offer?.({ lane: needed.lane, sessionId }) ?? null) : null;
     const acceptance = await acceptWith(offer, {
@@ -80,7 +87,8 @@ export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
       sessionId,
       kind: command?.kind === 'compact' ? 'compaction' : 'message',
       mode: body.mode ?? null,
-      ...(outcome === null ? { queue } : outcome.kind === 'message' ? {} : { commandReply: replyOf(outcome) }),
+      // A command that is stored already has its own reply.
+      ...(outcome === null ? { queue } : outcome.kind === 'message' ? {} : { commandReply: '' }),
       waitingMax: config.limits.waitingPerSession,
     });
     if (acceptance.kind === 'accepted') {
@@ -99,11 +107,6 @@ export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
   };
 }
 
-/** The reply to a command; a command that is stored already has its own. */
-function replyOf(outcome: CommandOutcome): string {
-  return outcome.kind === 'reply' ? outcome.text : '';
-}
-
 /** The message as it is to be taken: a command of somebody who may give one, or words, without the directives among them. */
 function readMessage(
   sent: InboundMessage,
@@ -112,6 +115,22 @@ function readMessage(
   if (!sent.text.includes('/') || !mayCommand(sent, ownerIds)) return { body: sent, command: null };
   const command = readChatCommand(sent.text);
   return command === null ? { body: { ...sent, ...takeDirectives(sent.text) }, command } : { body: sent, command };
+}
+
+/** The delivery of the reply to a command, to where its sender wants answers; null: nowhere. */
+function commandDelivery(
+  { channels: { webhook } }: Config,
+  given: { sessionKey: SessionKey; messageId: MessageId; body: InboundMessage },
+): CommandDelivery | null {
+  const { sessionKey, messageId, body } = given;
+  const url = body.deliver?.url ?? webhook.url;
+  if (url === undefined) return null;
+  return {
+    id: newId<DeliveryId>(),
+    target: { url },
+    payload: { type: 'command', sessionKey, turnId: null, messageIds: [messageId], ...addressOf(body) },
+    expiresMs: webhook.expiresAfter,
+  };
 }
 
 /** What holds for a message of this channel where neither it nor its session says otherwise. */

@@ -32,9 +32,9 @@ interface GivenCommand {
 
 /**
  * `stored`: the effect and the row of the command are committed. `known`: the command was stored before, and nothing was done now.
- * `reply`: it changes nothing, and its row is to be stored with this reply. `message`: it takes its turn in the session like a message.
+ * `message`: it takes its turn in the session like a message.
  */
-export type CommandOutcome = { kind: 'stored' | 'known' | 'message' } | { kind: 'reply'; text: string };
+export type CommandOutcome = { kind: 'stored' | 'known' | 'message' };
 
 /** Carries a command out. */
 export type CarryOut = (given: GivenCommand) => Promise<CommandOutcome>;
@@ -56,33 +56,33 @@ async function carryOut(parts: CommandParts, given: GivenCommand): Promise<Comma
   const { command, sessionKey, input } = given;
   switch (command.kind) {
     case 'mistaken':
-      return { kind: 'reply', text: command.reply };
+      return patch(parts, given, {}, command.reply);
     case 'stop': {
       const wish = { sessionKey, keepQueued: false, command: input };
       return outcomeOf(await isStoredNow(() => control.abortSession(wish)));
     }
     case 'status':
-      return { kind: 'reply', text: statusReply(config, await viewSession(views, sessionKey)) };
+      return patch(parts, given, {}, statusReply(config, await viewSession(views, sessionKey)));
     case 'think': {
       const { level } = command;
       if (level !== null) {
         return patch(parts, given, { thinking: level }, `Thinking is set to ${level} for this session.`);
       }
       const session = await viewSession(views, sessionKey);
-      return { kind: 'reply', text: `Thinking: ${session?.thinking ?? 'default'}.` };
+      return patch(parts, given, {}, `Thinking: ${session?.thinking ?? 'default'}.`);
     }
     case 'reasoning': {
       const { level } = command;
       if (level !== null)
         return patch(parts, given, { reasoning: level }, `Reasoning is set to ${level}: ${MEANING[level]}.`);
       const current = reasoningOf((await viewSession(views, sessionKey))?.reasoning ?? null);
-      return { kind: 'reply', text: `Reasoning: ${current} (${MEANING[current]}).` };
+      return patch(parts, given, {}, `Reasoning: ${current} (${MEANING[current]}).`);
     }
     case 'help':
-      return { kind: 'reply', text: chatHelp(config.session.resetTriggers) };
+      return patch(parts, given, {}, chatHelp(config.session.resetTriggers));
     case 'queue': {
       const session = await viewSession(views, sessionKey);
-      if (command.change === null) return { kind: 'reply', text: queueLine(settingsOf(config, sessionKey, session)) };
+      if (command.change === null) return patch(parts, given, {}, queueLine(settingsOf(config, sessionKey, session)));
       const changed = session === null ? null : { ...session, ...command.change };
       return patch(parts, given, command.change, `Set. ${queueLine(settingsOf(config, sessionKey, changed))}`);
     }

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { PROBLEMS } from './problem.ts';
 import type { AnswerDoc, Route } from './route.ts';
 import { COMPONENTS } from './schemas/components.ts';
+import { webhooksDocument } from './schemas/webhooks.ts';
 
 type Json = Record<string, unknown>;
 
@@ -36,6 +37,7 @@ export function openApiDocument(routes: Route[]): Json {
     },
     security: [{ key: [] }],
     paths,
+    webhooks: webhooksDocument(),
     components: {
       schemas,
       securitySchemes: { key: { type: 'http', scheme: 'bearer' } },

@@ -29,6 +29,7 @@ export function addSubagentCommands(program: Command, run: RunCommand): void {
     .option('--timeout <seconds>', 'stop it after so long; 0: never', wholeNumber(0, SECONDS_MAX))
     .addOption(new Option('--cleanup <what>', 'of its session when it is done').choices(['keep', 'delete']))
     .addOption(new Option('--mode <mode>', 'session: it takes further tasks').choices(['run', 'session']))
+    .option('--deliver <url>', 'send the answer to its announcement to this webhook')
     .option('--idempotency-key <key>', 'the same key never spawns twice; made up when absent')
     .action((session: string, task: string, options: SpawnOptions, command: Command) =>
       run(command, async (terminal, flags) => {

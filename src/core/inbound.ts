@@ -3,7 +3,7 @@
 import type { QueueMode } from './queue-mode.ts';
 import type { ThinkingLevel } from './prompt/thinking-directive.ts';
 
-type ChatType = 'direct' | 'group' | 'channel';
+export type ChatType = 'direct' | 'group' | 'channel';
 
 interface Sender {
   id?: string;
@@ -49,6 +49,8 @@ interface HistoryMessage {
 }
 
 export interface Thread {
+  /** The platform's id; absent: its label names it. */
+  id?: string;
   label?: string;
   starterBody?: string;
   historyBody?: string;
@@ -140,9 +142,15 @@ export function routeOf(message: InboundMessage, ownerIds: readonly string[]): s
   ]);
 }
 
-// A thread has no id of its own: its label names it, else the message that began it.
+/** What names the thread of a message to its platform: its id, else its label. */
+export function threadIdOf({ thread }: Pick<InboundMessage, 'thread'>): string | undefined {
+  return thread?.id ?? thread?.label;
+}
+
+// A thread without an id is named by its label, else by the message that began it.
 function threadKeyOf(thread: Thread | undefined): string | null {
   if (thread === undefined) return null;
+  if (thread.id !== undefined) return `id:${thread.id}`;
   if (thread.label !== undefined) return `label:${thread.label}`;
   const starter = thread.starterBody ?? '';
   return `starter:${starter.length}:${starter.slice(0, STARTER_CHARS_MAX)}`;

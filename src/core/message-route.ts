@@ -1,6 +1,7 @@
 // Where a message may go that the model sends in the middle of a turn: to the chat that the session talks in, and to channels that the
 // configuration opens for it. The model names; this decides (G30).
 import { channelOf, isDirect, type InboundMessage } from './inbound.ts';
+import { addressOf, type Recipient, type ReplyAddress } from './reply-address.ts';
 
 /** The chat that the session talks in, as its last message told of it. */
 export interface ChatRoute {
@@ -11,6 +12,8 @@ export interface ChatRoute {
   peerId?: string;
   /** The platform's id of the message that the turn answers. */
   messageId?: string;
+  /** As whoever hands a message on is given it. */
+  address: ReplyAddress;
   /** Where its messages are handed over; absent: nowhere. */
   url?: string;
 }
@@ -30,15 +33,8 @@ export interface OpenChannels {
   url?: string | undefined;
 }
 
-/** Whom a message is for, as whoever hands it on is told. */
-export interface Recipient {
-  channel: string;
-  accountId?: string;
-  chatId?: string;
-}
-
 export type MessageTarget =
-  | { kind: 'target'; url: string; recipient: Recipient; isOwnChat: boolean }
+  | { kind: 'target'; url: string; address: ReplyAddress & { recipient: Recipient }; isOwnChat: boolean }
   /** `field` is what the model has to change. */
   | { kind: 'refused'; field: 'channel' | 'to' | 'message'; reason: string };
 
@@ -52,6 +48,7 @@ export function chatRouteOf(message: InboundMessage, defaultUrl: string | undefi
     ...(chatId === undefined ? {} : { chatId }),
     ...(isDirect(message) && sender?.id !== undefined ? { peerId: sender.id } : {}),
     ...(messageId === undefined ? {} : { messageId }),
+    address: addressOf(message),
     ...(url === undefined ? {} : { url }),
   };
 }
@@ -71,21 +68,22 @@ export function decideTarget(address: MessageAddress, own: ChatRoute | null, cha
   if (channel === undefined || !open.includes(channel)) return notOpen({ channel, to }, own, open);
   if (to === undefined) return { kind: 'refused', field: 'to', reason: `is needed to write to ${channel}` };
   if (channels.url === undefined) return nowhere();
-  return { kind: 'target', url: channels.url, recipient: { channel, chatId: to }, isOwnChat: false };
+  const named = { channel, chatId: to };
+  return { kind: 'target', url: channels.url, address: { ...named, recipient: named }, isOwnChat: false };
 }
 
 function openNames({ known, open }: OpenChannels): readonly string[] {
   return open.includes('*') ? known : known.filter((name) => open.includes(name));
 }
 
-function toOwnChat({ url, channel, accountId, chatId }: ChatRoute): MessageTarget {
+function toOwnChat({ url, channel, address }: ChatRoute): MessageTarget {
   if (url === undefined) return nowhere();
-  const recipient = {
-    channel,
-    ...(accountId === undefined ? {} : { accountId }),
-    ...(chatId === undefined ? {} : { chatId }),
+  return {
+    kind: 'target',
+    url,
+    address: { ...address, recipient: address.recipient ?? { channel } },
+    isOwnChat: true,
   };
-  return { kind: 'target', url, recipient, isOwnChat: true };
 }
 
 function notOpen({ channel, to }: MessageAddress, own: ChatRoute | null, open: readonly string[]): MessageTarget {

@@ -17,6 +17,8 @@ export interface SpawnRequest {
   cleanup?: 'keep' | 'delete' | undefined;
   /** `session`: it may be given another task when it is done. Default: run. */
   mode?: 'run' | 'session' | undefined;
+  /** Where the answer to its announcement goes. Only a client says so; for a tool call it is where the answer of its turn goes. */
+  deliver?: { url: string } | undefined;
 }
 
 /** What the configuration says of subagents of one agent. */
@@ -49,6 +51,8 @@ export interface SpawnPlan {
   runTimeoutSeconds: number;
   cleanup: 'keep' | 'delete';
   mode: 'run' | 'session';
+  /** Null: where the configuration says, or where the turn's own answer goes. */
+  deliver: { url: string } | null;
 }
 
 /** `field` names what is refused; the message says its value and what is allowed. */
@@ -79,6 +83,7 @@ export function planSpawn(
       runTimeoutSeconds: request.runTimeoutSeconds ?? settings.runTimeoutSeconds,
       cleanup: request.cleanup ?? 'keep',
       mode: request.mode ?? 'run',
+      deliver: request.deliver ?? null,
     },
   };
 }

@@ -1,8 +1,9 @@
-// Chat commands that change something: the row of the command and its effect are one statement, so a crash leaves both or neither, a
+// Chat commands: the row of the command, its effect and the delivery of its reply are one statement, so a crash leaves all or none, a
 // command that is sent again has no second effect, and a command acts on what was accepted before it and on nothing else.
 //
 // Uniqueness: the insert of the row, or of its key, fails when the command was stored before, and PostgreSQL undoes the effect with it.
-import type { MessageId, SessionId } from '../core/ids.ts';
+import type { DeliveryPayload } from '../core/delivery-payload.ts';
+import type { DeliveryId, MessageId, SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { keyValues, type KeyedRequest } from './idempotency.ts';
@@ -21,17 +22,37 @@ export interface NewCommand {
   reply: string;
   platformKey: string | null;
   idempotency: KeyedRequest | null;
+  /** Null: its reply is delivered nowhere. */
+  delivery: CommandDelivery | null;
+}
+
+/** The delivery of a command's reply. The statement adds the text, because it may write the reply itself. */
+export interface CommandDelivery {
+  id: DeliveryId;
+  target: { url: string };
+  payload: Omit<DeliveryPayload, 'text'>;
+  expiresMs: number;
 }
 
 /** The placeholders of a command take this many values, from `first` on. */
 export function commandValues(command: Omit<NewCommand, 'reply'>): unknown[] {
-  const { messageId, body, route, platformKey, idempotency } = command;
-  return [messageId, body, route, platformKey, ...keyValues(idempotency)];
+  const { messageId, body, route, platformKey, idempotency, delivery } = command;
+  const posted =
+    delivery === null
+      ? [null, null, null, null]
+      : [delivery.id, JSON.stringify(delivery.target), JSON.stringify(delivery.payload), delivery.expiresMs];
+  return [messageId, body, route, platformKey, ...keyValues(idempotency), ...posted];
+}
+
+/** SQL of 1 when the reply of the command has a delivery, which its session counts, and 0 when it has none. */
+export function commandDeliveriesSql(first: number): string {
+  return `($${first + 7}::uuid is not null)::int`;
 }
 
 /**
- * CTEs that store a command whose `commandValues` begin at placeholder `first`: `commanded`, its row, and `keyed`, its key. `session` is a
- * CTE with the row of its session after the change, whose last number is that of the command; `reply` is SQL of its reply.
+ * CTEs that store a command whose `commandValues` begin at placeholder `first`: `commanded`, its row, `posted`, the delivery of its reply, and
+ * `keyed`, its key. `session` is a CTE with the row of its session after the change, whose last number is that of the command, and which
+ * has counted the delivery (`commandDeliveriesSql`); `reply` is SQL of its reply.
  */
 export function commandParts({ first, session, reply }: { first: number; session: string; reply: string }): string[] {
   return [
@@ -40,7 +61,14 @@ export function commandParts({ first, session, reply }: { first: number; session
   select $${first}::uuid, s.id, s.inbox_seq, 'message', $${first + 1}::json, $${first + 2}::text, $${first + 3}::text, 'command', ${reply},
     'answered', clock_timestamp(), ${sessionFactsSql('s')}
   from ${session} s
-  returning id, session_id, seq, kind, status
+  returning id, session_id, seq, kind, status, reply
+)`,
+    `posted as (
+  insert into holdfast.deliveries (id, session_id, turn_id, seq, channel, target, payload, expires_at)
+  select $${first + 7}::uuid, s.id, null, s.delivery_seq, 'webhook', $${first + 8}::json,
+    ($${first + 9}::jsonb || jsonb_build_object('text', commanded.reply))::json,
+    clock_timestamp() + $${first + 10}::bigint * interval '1 millisecond'
+  from ${session} s join commanded on commanded.session_id = s.id where $${first + 7}::uuid is not null
 )`,
     `keyed as (
   insert into holdfast.idempotency_keys (scope, key, request_sha256, resource_id)
@@ -58,12 +86,13 @@ export const COMMAND_EVENTS_SQL = `select session_id, null::uuid as turn_id, 'me
 const RETRY_MS = 10_000;
 const UNIQUE_VIOLATION = '23505';
 
-// Purpose: store a command that changes overrides of its session, with the change. Output: a row when it was stored.
+// Purpose: store a command, with the overrides of its session that it changes, if any. Output: a row when it was stored.
 // Locking: the session row.
 const PATCH_SQL = `/* patch-by-command */
 with moved as (
   update holdfast.sessions s
-  set inbox_seq = s.inbox_seq + 1, last_message_at = clock_timestamp(), updated_at = clock_timestamp(), ${patchSql('$2')}
+  set inbox_seq = s.inbox_seq + 1, last_message_at = clock_timestamp(), updated_at = clock_timestamp(),
+    delivery_seq = s.delivery_seq + ${commandDeliveriesSql(4)}, ${patchSql('$2')}
   where s.id = $1
   returning s.*
 ),
@@ -71,7 +100,7 @@ ${commandParts({ first: 4, session: 'moved', reply: '$3::text' }).join(',\n')},
 told as (${insertEventsSql(COMMAND_EVENTS_SQL)})
 select id from commanded`;
 
-/** Changes overrides of a session by a command. False: the command was stored before, and nothing was changed now. */
+/** Stores a command, and changes overrides of its session. False: the command was stored before, and nothing was changed now. */
 export function patchByCommand(
   database: Database,
   { sessionId, patch, command }: { sessionId: SessionId; patch: SessionPatch; command: NewCommand },
@@ -82,6 +111,13 @@ export function patchByCommand(
       retryMs: RETRY_MS,
     }),
   );
+}
+
+/** The ring that the outbox needs for the delivery of a command; null when there is none. */
+export async function readDeliveryRing(database: Database, id: DeliveryId): Promise<number | null> {
+  const text = '/* delivery-ring */ select d.seq from holdfast.deliveries d where d.id = $1';
+  const [row] = (await database.hot.query({ name: 'delivery-ring', text, values: [id] })).rows as { seq: string }[];
+  return row === undefined ? null : Number(row.seq) * 1000;
 }
 
 /** Runs the statement of a command. False: it was undone, because the command is stored already. */

@@ -137,7 +137,7 @@ function newSpawn(
     causeKey: origin.causeKey,
     idempotency: origin.idempotency,
     turnId: origin.turnId,
-    originRoute: childRoute(config),
+    originRoute: routeOf({ text: '', ...(plan.deliver === null ? {} : { deliver: plan.deliver }) }, config.owner.ids),
     limits: {
       depthMax: settings.maxSpawnDepth,
       childrenMax: settings.maxChildrenPerSession,
@@ -223,6 +223,7 @@ async function beginAnew(parts: FamilyParts, run: RunFacts, word: SteerWord): Pr
     runTimeoutSeconds: settings.runTimeoutSeconds,
     cleanup: run.cleanup,
     mode: run.mode,
+    deliver: run.deliver,
   };
   const { causeKey, idempotency = null } = word;
   const origin = { turnId: word.from?.turnId ?? null, causeKey, idempotency };

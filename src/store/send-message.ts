@@ -13,7 +13,7 @@ export interface OutgoingMessage {
   causeKey: string;
   channel: string;
   target: Record<string, unknown>;
-  payload: Record<string, unknown>;
+  payload: object;
   expiresMs: number;
 }
 
@@ -89,14 +89,23 @@ const CHAT_SQL = `/* chat-message */
 select coalesce(
   (select i.body from holdfast.inbox i where i.turn_id = $2 and i.kind = 'message' order by i.seq desc limit 1),
   (select i.body from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id
-    where s.key = $1 and i.kind = 'message' order by i.seq desc limit 1)) as body`;
+    where s.key = $1 and i.kind = 'message' order by i.seq desc limit 1)) as body,
+  coalesce((select json_agg(i.id order by i.seq) from holdfast.inbox i where i.turn_id = $2 and i.status <> 'dropped'), '[]') as ids`;
 
-/** The message that tells where a turn's chat is: the last that the turn answers, else the last that anybody sent; null: there is none. */
-export async function readChatMessage(
+/** What a turn speaks with: the message that tells where its chat is, and the messages that it answers. */
+export interface TurnChat {
+  /** The last that the turn answers, else the last that was sent to its session; null: there is none. */
+  message: InboundMessage | null;
+  messageIds: string[];
+}
+
+/** Reads the chat of a turn. */
+export async function readTurnChat(
   database: Database,
   { sessionKey, turnId }: { sessionKey: string; turnId: string },
-): Promise<InboundMessage | null> {
-  const run = (): Promise<{ rows: { body: InboundMessage | null }[] }> =>
+): Promise<TurnChat> {
+  const run = (): Promise<{ rows: { body: InboundMessage | null; ids: string[] }[] }> =>
     database.hot.query({ name: 'chat-message', text: CHAT_SQL, values: [sessionKey, turnId] });
-  return (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0]?.body ?? null;
+  const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];
+  return { message: row?.body ?? null, messageIds: row?.ids ?? [] };
 }

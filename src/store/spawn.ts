@@ -71,7 +71,8 @@ with input as materialized (
   select $1::uuid as parent_id, $2::uuid as run_id, $3::uuid as child_id, $4::text as child_key, $5::text as agent_id,
     $6::uuid as message_id, $7::json as body, $8::text as route, $9::text as task, $10::text as label, $11::text as model,
     $12::text as thinking, $13::text as cleanup, $14::text as mode, $15::int as timeout_seconds, $16::text as cause_key,
-    $17::uuid as turn_id, $18::text as origin_route, $19::int as depth_max, $20::int as children_max, $21::int as descendants_max
+    $17::uuid as turn_id, $18::text as origin_route, $19::int as depth_max, $20::int as children_max, $21::int as descendants_max,
+    $25::json as deliver
 ),
 earlier as materialized (
   select r.id, c.id as child_id, c.key as child_key from (
@@ -119,7 +120,7 @@ run as (
     deliver)
   select granted.run_id, granted.parent_id, child.id, granted.root_id, granted.depth, granted.label, granted.task, granted.cleanup,
     granted.mode, case when granted.timeout_seconds > 0 then clock_timestamp() + granted.timeout_seconds * interval '1 second' end,
-    granted.cause_key, coalesce(origin.exchange ->> 'route', origin.route, granted.origin_route), coalesce(origin.exchange -> 'deliver', origin.deliver)
+    granted.cause_key, coalesce(origin.exchange ->> 'route', origin.route, granted.origin_route), coalesce(origin.exchange -> 'deliver', origin.deliver, granted.deliver)
   from child cross join granted left join origin on true
 ),
 stored as (
@@ -221,5 +222,6 @@ function columnsOf({
     limits.childrenMax,
     limits.descendantsMax,
     ...keyValues(idempotency),
+    plan.deliver === null ? null : JSON.stringify(plan.deliver),
   ];
 }

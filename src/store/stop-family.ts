@@ -8,7 +8,7 @@
 import type { RunStatus } from '../core/announcement.ts';
 import type { SessionId, TurnId } from '../core/ids.ts';
 import type { Database } from './database.ts';
-import { COMMAND_EVENTS_SQL, commandParts, commandValues, type NewCommand } from './commands.ts';
+import { COMMAND_EVENTS_SQL, commandDeliveriesSql, commandParts, commandValues, type NewCommand } from './commands.ts';
 import { insertEventsSql } from './events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { ARRIVED_SQL, NEW_ID_SQL, PUT_PARTS, putEventsSql } from './put-inputs.ts';
@@ -61,8 +61,11 @@ const STOP_REPLY_SQL = `'⚙️ Agent was aborted.'
       else ' Cancelled ' || stopped.cancelled || ' waiting messages.' end
     || case stopped.runs when 0 then '' when 1 then ' Stopped 1 sub-agent.' else ' Stopped ' || stopped.runs || ' sub-agents.' end`;
 
+/** The placeholder that the values of a command begin at. */
+const COMMAND_FIRST = 10;
+
 const COMMAND_PARTS = commandParts({
-  first: 10,
+  first: COMMAND_FIRST,
   session: '(select moved.* from moved where moved.is_self)',
   reply: `(select ${STOP_REPLY_SQL} from stopped)`,
 }).join(',\n');
@@ -71,6 +74,8 @@ const COMMAND_PARTS = commandParts({
 const COMMAND_ARRIVED_SQL = `inbox_seq = greatest(s.inbox_seq, arrived.last_seq) + (s.id = $1::uuid)::int,
     steer_seq = greatest(s.steer_seq, arrived.steer_seq),
     last_message_at = case when arrived.waiting > 0 or s.id = $1::uuid then clock_timestamp() else s.last_message_at end`;
+
+const COMMAND_DELIVERED_SQL = `delivery_seq = s.delivery_seq + (s.id = $1::uuid)::int * ${commandDeliveriesSql(COMMAND_FIRST)}`;
 
 const stopSql = (isCommand: boolean): string => `/* stop-family */
 with input as materialized (
@@ -165,7 +170,7 @@ moved as (
     run_id = case when s.run_id in (select id from ending union all select id from below_ending) then null else s.run_id end,
     archived_at = case when s.id in (select child_id from ending where cleanup = 'delete'
         union all select child_id from below_ending where cleanup = 'delete') then clock_timestamp() else s.archived_at end,
-    ${isCommand ? COMMAND_ARRIVED_SQL : ARRIVED_SQL}, updated_at = clock_timestamp()
+    ${isCommand ? `${COMMAND_ARRIVED_SQL}, ${COMMAND_DELIVERED_SQL}` : ARRIVED_SQL}, updated_at = clock_timestamp()
   from changed cross join input left join stopping on stopping.id = changed.session_id
   left join arrived on arrived.session_id = changed.session_id
   where s.id = changed.session_id

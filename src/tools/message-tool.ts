@@ -1,8 +1,10 @@
 // The `message` tool: says something in the middle of a turn. It only puts a row into the outbox, from where it leaves like every reply:
 // in order, once, with retries. Where it may go is decided here, not by the model (G30).
 import { z } from 'zod';
+import type { DeliveryPayload } from '../core/delivery-payload.ts';
 import type { InboundMessage } from '../core/inbound.ts';
-import { chatRouteOf, decideTarget, type OpenChannels, type Recipient } from '../core/message-route.ts';
+import { chatRouteOf, decideTarget, type OpenChannels } from '../core/message-route.ts';
+import type { Recipient } from '../core/reply-address.ts';
 import { defineTool } from './define-tool.ts';
 import { errorOutcome, type Tool, type ToolCall } from './tool.ts';
 
@@ -10,13 +12,13 @@ import { errorOutcome, type Tool, type ToolCall } from './tool.ts';
 export interface MessagePost {
   call: ToolCall;
   url: string;
-  payload: Record<string, unknown>;
+  payload: DeliveryPayload & { buttons?: object };
 }
 
 export interface MessageToolOptions {
   channels: OpenChannels;
-  /** The message that tells where the chat of a call is; null when nobody has written to its session. */
-  chatMessage: (call: ToolCall) => Promise<InboundMessage | null>;
+  /** The message that tells where the chat of a call is, null when no message was sent to its session; and what its turn answers. */
+  chat: (call: ToolCall) => Promise<{ message: InboundMessage | null; messageIds: string[] }>;
   /** Puts a message into the outbox, once for each idempotency key. */
   post: (
     post: MessagePost,
@@ -33,7 +35,7 @@ const button = z.strictObject({
   style: z.enum(['primary', 'success', 'danger']).optional(),
 });
 
-export function createMessageTool({ channels, chatMessage, post }: MessageToolOptions): Tool {
+export function createMessageTool({ channels, chat, post }: MessageToolOptions): Tool {
   return defineTool({
     name: MESSAGE_TOOL,
     description:
@@ -54,7 +56,7 @@ export function createMessageTool({ channels, chatMessage, post }: MessageToolOp
     // The outbox takes a call once, however often it is run.
     isIdempotent: true,
     async run({ action, message, to, channel, replyTo, buttons }, call) {
-      const last = await chatMessage(call);
+      const { message: last, messageIds } = await chat(call);
       const own = last === null ? null : chatRouteOf(last, channels.url);
       const target = decideTarget({ channel, to }, own, channels);
       if (target.kind === 'refused') return errorOutcome(`message: ${target.field}: ${target.reason}`);
@@ -70,15 +72,19 @@ export function createMessageTool({ channels, chatMessage, post }: MessageToolOp
           type: 'message',
           sessionKey: call.sessionKey,
           turnId: call.turnId,
-          recipient: target.recipient,
+          messageIds,
           text: message,
+          ...target.address,
           ...(quoted === undefined ? {} : { replyToMessageId: quoted }),
           ...(buttons === undefined ? {} : { buttons }),
         },
       });
       switch (posted.kind) {
         case 'posted':
-          return { content: `Queued for ${nameOf(target.recipient)} as delivery ${posted.id}.`, isError: false };
+          return {
+            content: `Queued for ${nameOf(target.address.recipient)} as delivery ${posted.id}.`,
+            isError: false,
+          };
         case 'closed':
           return errorOutcome('message: the turn is over; nothing was sent');
         case 'too-many':

@@ -6,13 +6,9 @@ import type { ModelAnswer } from '../core/model-request.ts';
 import { withReasoning } from '../core/reasoning.ts';
 import { stopMessage } from '../core/stream/stop-reasons.ts';
 import { decideOutcome } from '../core/next-steps.ts';
-import type { ReplyTarget } from '../core/reply-tags.ts';
-import type { DeliveryId } from '../core/ids.ts';
-import type { InboundMessage } from '../core/inbound.ts';
-import type { OwnInput } from '../core/own-input.ts';
 import { newId } from '../ids.ts';
 import { INTERRUPTED, ROLLED_BACK } from '../core/stop-words.ts';
-import type { Ending, NewDelivery, TurnEnd } from '../store/journal/finish-turn.ts';
+import type { Ending, TurnEnd } from '../store/journal/finish-turn.ts';
 import type { Answered } from './ask-model.ts';
 import type { TurnContext } from './context.ts';
 import { modelEnded } from './model-events.ts';
@@ -21,9 +17,9 @@ import { capOf } from './queue-cap.ts';
 import { answersOnlyPoll, repliesWithReasoning, replyRulesOf } from './reply-rules.ts';
 import { stoppedMoment } from './run-tools.ts';
 import { applied, writeOf, type Moment, type RunningTurn } from './running-turn.ts';
-import { wasSentByTool } from './sent-messages.ts';
 import { judgePoll, silentMoment } from './judge-poll.ts';
 import { answerMoment } from './tool-loop.ts';
+import { commandDeliveries, failureDeliveries, replyDeliveries } from './turn-deliveries.ts';
 import type { StopReason, TurnFailed } from './turn-end.ts';
 import { logFailedCalls, logTurnEnd } from './turn-log.ts';
 
@@ -59,7 +55,15 @@ export async function finishAnswered(context: TurnContext, turn: RunningTurn, an
   const error = errorOf(answer);
   if (error !== null) {
     const outreach = settleFault(context, turn, { status: 'failed', message: error.message });
-    return end(context, turn, moment, { status: 'failed', messageStatus: 'failed', reply: null, error, ...outreach });
+    const deliveries = failureDeliveries(context, turn, error);
+    return end(context, turn, moment, {
+      status: 'failed',
+      messageStatus: 'failed',
+      reply: null,
+      error,
+      deliveries,
+      ...outreach,
+    });
   }
   const decided = decideOutcome(textOf(answer.content), replyRulesOf(context, turn));
   const { outcome, delivered, outreach } = settleAnswer(context, turn, { outcome: decided, entries: moment.entries });
@@ -81,7 +85,7 @@ export async function finishAnswered(context: TurnContext, turn: RunningTurn, an
       ? text
       : withReasoning(text, answer.content, context.config.reasoning.enabled);
   const text = shown(delivered);
-  const deliveries = text === null ? [] : deliveriesOf(context, turn, { text, replyTarget });
+  const deliveries = text === null ? [] : replyDeliveries(context, turn, { text, replyTarget });
   return end(context, turn, moment, { ...ended, reply: shown(ended.reply), error: null, deliveries, ...outreach });
 }
 
@@ -129,6 +133,7 @@ export async function finishCompacted(context: TurnContext, turn: RunningTurn, r
       reply,
       error: null,
       wasAborted,
+      deliveries: commandDeliveries(context, turn, reply),
       ...outreach,
     },
   );
@@ -145,6 +150,7 @@ export async function finishFailed(context: TurnContext, turn: RunningTurn, fail
     reply: null,
     error,
     deadLetter,
+    deliveries: failureDeliveries(context, turn, error),
     ...settleFault(context, turn, { status: 'failed', message: failure.message }),
     hides:
       turn.transcript.entries.at(-1)?.kind === 'prompt' && FAULTS_OF_PROMPT.has(failure.code)
@@ -175,11 +181,14 @@ export async function finishStopped(
   const isInterrupted = isStop && (isRolledBack || reason.message === INTERRUPTED);
   const code = isInterrupted ? 'interrupted' : isStop ? 'aborted' : 'turn_timeout';
   const { entries: closing = [], ...moment } = await closingMoment(context, turn, reason.message);
+  const error = { code, message: reason.message };
   return end(context, turn, isRolledBack ? moment : { ...moment, entries: closing }, {
     status: isStop ? 'aborted' : 'timedOut',
     messageStatus: isStop ? 'cancelled' : 'failed',
     reply: null,
-    error: { code, message: reason.message },
+    error,
+    // A person who stops a turn knows that it has ended.
+    deliveries: isStop ? [] : failureDeliveries(context, turn, error),
     // What was rolled back never happened.
     wasAborted: isStop && !isRolledBack,
     hides: isRolledBack ? 'turn' : null,
@@ -242,28 +251,4 @@ async function end(context: TurnContext, turn: RunningTurn, moment: Moment, outc
     for (const sessionId of ending.reached.sessions) context.onCommit(sessionId, 'progress');
   }
   return ending;
-}
-
-/** The reply goes where the last of the messages asked for, else where the configuration says, else nowhere. */
-function deliveriesOf(
-  context: TurnContext,
-  turn: RunningTurn,
-  { text, replyTarget }: { text: string; replyTarget: ReplyTarget | null },
-): NewDelivery[] {
-  const { webhook } = context.config.channels;
-  const last = turn.inputs.at(-1)?.body as InboundMessage | undefined;
-  const own = last as OwnInput | undefined;
-  const url = last?.deliver?.url ?? webhook.url;
-  if (url === undefined || own?.deliver === null || wasSentByTool(turn, text)) return [];
-  const answeredId = replyTarget?.kind === 'message' ? replyTarget.id : last?.messageId;
-  const payload = {
-    type: 'reply',
-    sessionKey: turn.session.key,
-    turnId: turn.id,
-    messageIds: turn.inputs.map((input) => input.id),
-    text,
-    ...(own?.channel === undefined ? {} : { channel: own.channel }),
-    ...(replyTarget === null || answeredId === undefined ? {} : { replyToMessageId: answeredId }),
-  };
-  return [{ id: newId<DeliveryId>(), channel: 'webhook', target: { url }, payload, expiresMs: webhook.expiresAfter }];
 }

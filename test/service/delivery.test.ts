@@ -85,7 +85,7 @@ onEachQueueAtOnce((queue) => {
     await send('stopping', 'Take your time.');
     await waitUntil('it is on its way', soonMs, () => arrivalsOf('Take your time.').length === 1);
     const leaving = worker.end('SIGTERM');
-    await waitUntil('the worker drains', soonMs, () => rig.logs.some((line) => line.includes('"Draining"')));
+    await waitUntil('the worker drains', soonMs, () => rig.logs.some((line) => line.includes('"Draining')));
     release();
     expect(await leaving).toBe(0);
     await deliveryOf('stopping', 'sent');

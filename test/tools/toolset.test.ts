@@ -51,7 +51,7 @@ const coreTools = createCoreTools({
   process: { store, keeper, dataDir: '' },
   memory: { search: unused, add: unused },
   webFetch: { timeoutSeconds: 30, maxBytes: 1, allowPrivate: [] },
-  message: { channels: { known: [], open: [] }, chatMessage: unused, post: unused },
+  message: { channels: { known: [], open: [] }, chat: unused, post: unused },
   sessionStatus: () => ({ now: new Date(0) }),
 });
 

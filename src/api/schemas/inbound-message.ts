@@ -40,7 +40,7 @@ const forwarded = z.strictObject({
   date: time,
 });
 const historyMessage = z.strictObject({ sender: name, timestamp: time, body: z.string() });
-const thread = z.strictObject({ label: name, starterBody: text, historyBody: text });
+const thread = z.strictObject({ id: name, label: name, starterBody: text, historyBody: text });
 const media = z.strictObject({
   path: name,
   type: name,

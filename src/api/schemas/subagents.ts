@@ -1,6 +1,7 @@
 // Subagents on the wire: what may be asked for, and what is answered.
 import { z } from 'zod';
 import { THINKING_LEVELS } from '../../config/choices.ts';
+import { deliveryUrl } from '../../config/schema-scalars.ts';
 import { MESSAGE_STATUSES } from '../../store/views/messages.ts';
 import { RUN_STATUSES, type SubagentView } from '../../store/views/subagents.ts';
 
@@ -26,6 +27,7 @@ export const spawnRequest = z.strictObject({
   runTimeoutSeconds: z.int().min(0).max(TIMEOUT_SECONDS_MAX).exactOptional(),
   cleanup: z.enum(['keep', 'delete']).exactOptional(),
   mode: z.enum(['run', 'session']).exactOptional(),
+  deliver: z.strictObject({ url: deliveryUrl }).exactOptional(),
 });
 
 export const spawned = z.strictObject({ runId: uuid, childSessionKey: z.string() });

@@ -25,6 +25,7 @@ export interface SpawnInput {
   timeout?: number;
   cleanup?: string;
   mode?: string;
+  deliver?: string;
 }
 
 const LOOK_EVERY_MS = 500;
@@ -53,8 +54,9 @@ export async function runSpawn(input: SpawnInput, flags: ClientFlags, terminal: 
 
 async function bodyOf(input: SpawnInput): Promise<Record<string, unknown>> {
   const { label, agent, model, thinking, timeout, cleanup, mode } = input;
+  const deliver = input.deliver === undefined ? undefined : { url: input.deliver };
   const task = input.task === '-' ? await readAll(process.stdin) : input.task;
-  const optional = { label, agentId: agent, model, thinking, runTimeoutSeconds: timeout, cleanup, mode };
+  const optional = { label, agentId: agent, model, thinking, runTimeoutSeconds: timeout, cleanup, mode, deliver };
   return { task, ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)) };
 }
 

@@ -18,7 +18,7 @@ export interface NewDelivery {
   id: DeliveryId;
   channel: string;
   target: Record<string, unknown>;
-  payload: Record<string, unknown>;
+  payload: object;
   expiresMs: number;
 }
 

@@ -1,0 +1,91 @@
+// What a webhook receives, by the type of the delivery: the schemas of the `webhooks` of the OpenAPI document. The payload is made in
+// core/delivery-payload.ts; the channel adds `deliveryId`.
+import { z } from 'zod';
+import { DELIVERY_TYPES, type DeliveryType } from '../../core/delivery-payload.ts';
+
+const recipient = z
+  .strictObject({
+    channel: z.string(),
+    accountId: z.string().exactOptional(),
+    chatId: z.string().exactOptional(),
+    id: z.string().exactOptional().describe('In a direct chat: the id of the person'),
+  })
+  .describe('Whom the delivery is for');
+
+const common = {
+  sessionKey: z.string().describe('The session that it comes from'),
+  turnId: z.uuid().nullable().describe('The turn that it comes from; null for a chat command without a turn'),
+  messageIds: z.array(z.uuid()).describe('Ids of the messages that it answers, as the API returned them'),
+  text: z.string().describe('What is to be said'),
+  channel: z.string().exactOptional().describe('The channel that the message named'),
+  accountId: z.string().exactOptional().describe('The account of the agent that the message named'),
+  chatId: z.string().exactOptional().describe('The chat that the message named'),
+  chatType: z.enum(['direct', 'group', 'channel']).exactOptional().describe('The kind of that chat'),
+  threadId: z.string().exactOptional().describe('The id of its thread, else the label of its thread'),
+  recipient: recipient.exactOptional(),
+  replyToMessageId: z.string().exactOptional().describe('The platform id of the message to be quoted'),
+  deliveryId: z.uuid().describe('The same at every attempt, and equal to the header webhook-id'),
+};
+
+const button = z.strictObject({
+  text: z.string(),
+  callback_data: z.string(),
+  style: z.enum(['primary', 'success', 'danger']).exactOptional(),
+});
+
+/** The body of each type of delivery. */
+export const webhookPayloads = {
+  reply: z.strictObject({ type: z.literal('reply'), ...common }),
+  message: z.strictObject({
+    type: z.literal('message'),
+    ...common,
+    buttons: z.array(z.array(button)).exactOptional().describe('Rows of inline buttons'),
+  }),
+  failure: z.strictObject({
+    type: z.literal('failure'),
+    ...common,
+    error: z.strictObject({ code: z.string(), message: z.string() }).describe('Why there is no answer'),
+  }),
+  command: z.strictObject({ type: z.literal('command'), ...common }),
+} satisfies Record<DeliveryType, z.ZodType>;
+
+const SUMMARIES: Record<DeliveryType, string> = {
+  reply: 'The answer of a turn',
+  message: 'What an agent says before its turn ends',
+  failure: 'A turn has ended without an answer',
+  command: 'The answer to a chat command',
+};
+
+const HEADERS = {
+  'webhook-id': 'The id of the delivery, the same at every attempt: handle each id once',
+  'webhook-timestamp': 'When this attempt was made, in seconds since the epoch; refuse one that is old',
+  'webhook-signature': 'v1 and an HMAC-SHA256 of id, timestamp and body, as Standard Webhooks defines it',
+};
+
+/** The `webhooks` of the OpenAPI document. */
+export function webhooksDocument(): Record<string, object> {
+  return Object.fromEntries(DELIVERY_TYPES.map((type) => [type, { post: operationOf(type) }]));
+}
+
+function operationOf(type: DeliveryType): object {
+  const { $schema: _schema, ...schema } = z.toJSONSchema(webhookPayloads[type]);
+  return {
+    summary: SUMMARIES[type],
+    description: 'Signed as Standard Webhooks defines it. Delivered at least once, in the order of the session.',
+    operationId: `${type}Webhook`,
+    tags: ['webhooks'],
+    parameters: Object.entries(HEADERS).map(([name, description]) => ({
+      name,
+      in: 'header',
+      required: true,
+      description,
+      schema: { type: 'string' },
+    })),
+    requestBody: { required: true, content: { 'application/json': { schema } } },
+    responses: {
+      '2XX': { description: 'Received: it is not sent again' },
+      '4XX': { description: 'Refused for good, apart from 408, 409, 425 and 429, which ask for another attempt' },
+      '5XX': { description: 'Another attempt follows' },
+    },
+  };
+}

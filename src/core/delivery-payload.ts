@@ -1,0 +1,30 @@
+// What the outbox hands to a channel, in the outside contract's words. The schema on the wire is src/api/schemas/webhooks.ts.
+import type { ReplyAddress } from './reply-address.ts';
+
+export const DELIVERY_TYPES = ['reply', 'message', 'failure', 'command'] as const;
+
+/**
+ * `reply`: the answer of a turn. `message`: what an agent says before its turn ends. `failure`: a turn ended without an answer. `command`:
+ * the answer to a chat command.
+ */
+export type DeliveryType = (typeof DELIVERY_TYPES)[number];
+
+/** A delivery without its id, which the channel adds as `deliveryId`. */
+export type DeliveryPayload = ReplyAddress & {
+  type: DeliveryType;
+  sessionKey: string;
+  /** Null for a chat command that no turn carried out. */
+  turnId: string | null;
+  /** The messages that it answers. */
+  messageIds: string[];
+  text: string;
+  /** Why there is no answer; only of a `failure`. */
+  error?: { code: string; message: string };
+  /** The platform's id of the message that it quotes. */
+  replyToMessageId?: string;
+};
+
+/** What people read of a failure. */
+export function failureText({ message }: { message: string }): string {
+  return `This could not be answered: ${message}`;
+}

@@ -1,0 +1,82 @@
+// Where an answer goes, in the words of the platform that a message came from: what a receiver of replies needs to hand one on. Known is
+// what the message named, and nothing is made up.
+import { channelOf, isDirect, threadIdOf, type ChatType, type InboundMessage } from './inbound.ts';
+
+/** Whom an answer is for. */
+export interface Recipient {
+  channel: string;
+  accountId?: string;
+  chatId?: string;
+  /** In a direct chat: the platform's id of the person. */
+  id?: string;
+}
+
+/** The fields that every delivery has in common, each as far as the message named it. */
+export interface ReplyAddress {
+  channel?: string;
+  accountId?: string;
+  chatId?: string;
+  chatType?: ChatType;
+  threadId?: string;
+  /** Absent when nothing names a recipient. */
+  recipient?: Recipient;
+}
+
+/** The address of the answer to a message. */
+export function addressOf(message: InboundMessage): ReplyAddress {
+  const { channel, accountId, chatId, chatType, sender } = message;
+  const threadId = threadIdOf(message);
+  const id = isDirect(message) ? sender?.id : undefined;
+  const isNamed = [channel, accountId, chatId, id].some((part) => part !== undefined);
+  return {
+    ...(channel === undefined ? {} : { channel }),
+    ...(accountId === undefined ? {} : { accountId }),
+    ...(chatId === undefined ? {} : { chatId }),
+    ...(chatType === undefined ? {} : { chatType }),
+    ...(threadId === undefined ? {} : { threadId }),
+    ...(isNamed ? { recipient: recipientOf({ channel: channelOf(message), accountId, chatId, id }) } : {}),
+  };
+}
+
+/**
+ * The address that a stored route names (`routeOf`): of an answer to what follows from a message, such as the announcement of a subagent
+ * that it had spawned. A route of something else names none.
+ */
+export function addressOfRoute(route: string): ReplyAddress {
+  const parts: unknown = route.startsWith('[') ? JSON.parse(route) : [];
+  if (!Array.isArray(parts) || parts.length !== ROUTE_PARTS) return {};
+  const [channel, accountId, chatId, thread] = parts.map((part) => (typeof part === 'string' ? part : undefined));
+  const [, threadId] = /^(?:id|label):(.*)$/s.exec(thread ?? '') ?? [];
+  if (accountId === undefined && chatId === undefined && threadId === undefined && channel === DEFAULT_CHANNEL)
+    return {};
+  if (channel === undefined) return {};
+  return {
+    channel,
+    ...(accountId === undefined ? {} : { accountId }),
+    ...(chatId === undefined ? {} : { chatId }),
+    ...(threadId === undefined ? {} : { threadId }),
+    recipient: recipientOf({ channel, accountId, chatId }),
+  };
+}
+
+const ROUTE_PARTS = 6;
+const DEFAULT_CHANNEL = channelOf({ text: '' });
+
+function recipientOf({
+  channel,
+  accountId,
+  chatId,
+  id,
+}: {
+  channel: string;
+  accountId?: string | undefined;
+  chatId?: string | undefined;
+  id?: string | undefined;
+}): Recipient {
+  return {
+    channel,
+    ...(accountId === undefined ? {} : { accountId }),
+    ...(chatId === undefined ? {} : { chatId }),
+    ...(id === undefined ? {} : { id }),
+  };
+}
