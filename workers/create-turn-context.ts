@@ -11,14 +11,17 @@ import { createBeginCompaction } from '../src/store/journal/begin-compaction.ts'
 import { createCommitStep } from '../src/store/journal/commit-step.ts';
 import { createFinishTurn } from '../src/store/journal/finish-turn.ts';
 import { createOpenTurn } from '../src/store/journal/open-turn.ts';
+import { createParkTurn } from '../src/store/journal/park-turn.ts';
 import { createWriteCompaction } from '../src/store/journal/write-compaction.ts';
 import { createClaim } from '../src/store/claim-session.ts';
 import { createRelease } from '../src/store/session-locks.ts';
+import { wakeParked } from '../src/store/wake-parked.ts';
 import type { Tool } from '../src/tools/tool.ts';
 import { createToolset, type Toolset } from '../src/tools/toolset.ts';
 import type { TurnContext } from '../src/turn/context.ts';
 import { DeltaWriter } from '../src/turn/delta-writer.ts';
 import { LockKeeper } from '../src/turn/held-session.ts';
+import { ProviderGate } from '../src/turn/provider-gate.ts';
 import { SnapshotCache } from '../src/turn/snapshot-cache.ts';
 import { TranscriptCache } from '../src/turn/transcript-cache.ts';
 import type { Wake } from '../src/wake.ts';
@@ -52,6 +55,7 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
       release: createRelease(database),
       openTurn: createOpenTurn(database),
       commitStep: createCommitStep(database),
+      parkTurn: createParkTurn(database),
       finishTurn: createFinishTurn(database),
       beginCompaction: createBeginCompaction(database),
       writeCompaction: createWriteCompaction(database),
@@ -60,6 +64,7 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     deltas: new DeltaWriter({ database, logger, onWritten: (sessionId) => wake.committed(sessionId, 'progress') }),
     transcripts: new TranscriptCache(),
     model: parts.model,
+    gate: createGate(parts),
     toolsetOf: createToolsets(config, parts.tools),
     plugins: parts.plugins,
     images: new ImageLoader({ dataDir: config.runtime.dataDir, roots: config.images.roots, logger }),
@@ -70,6 +75,24 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     onCommit: (sessionId, what, settled) => wake.committed(sessionId, what, settled),
     isAwaited: (sessionId) => wake.isAwaited(sessionId),
   };
+}
+
+/** When a provider answers again, the turns that wait for it are woken; if that fails, their own time comes. */
+function createGate({ config, clock, database, logger }: WorkerParts): ProviderGate {
+  return new ProviderGate({
+    clock,
+    random: Math.random,
+    bounds: config.models.outage.probeMs,
+    onBack(provider) {
+      logger.info({ provider }, 'The provider answers again; the turns that waited for it resume');
+      wakeParked(database, { code: 'model_away', by: provider }).catch((error: unknown) =>
+        logger.warn(
+          { err: error, provider },
+          'The turns that wait for the provider could not be woken; each resumes at its own time',
+        ),
+      );
+    },
+  });
 }
 
 function createToolsets(config: Config, tools: readonly Tool[]): TurnContext['toolsetOf'] {

@@ -21,6 +21,7 @@ interface Due {
 function ringsOf(outcome: TurnOutcome): Due[] {
   switch (outcome.kind) {
     case 'released':
+    case 'parked':
       return outcome.ring === null ? [] : [dueRing('inbound', { ...outcome.ring, dueInMs: 0 })];
     case 'ended': {
       const rings: Due[] = outcome.reached.map((ring) => dueRing('announce', { ...ring, dueInMs: 0 }));

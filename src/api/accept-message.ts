@@ -205,6 +205,7 @@ function newMessageView(stored: StoredMessage, sent: { sessionKey: SessionKey; t
     kind: stored.kind,
     text: sent.text,
     turnId: null,
+    why: null,
   };
 }
 

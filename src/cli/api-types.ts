@@ -52,6 +52,7 @@ export interface SettledAnswer {
 
 export type TurnStatus =
   | 'running'
+  | 'parked'
   | 'completed'
   | 'silent'
   | 'failed'
@@ -59,6 +60,15 @@ export type TurnStatus =
   | 'timedOut'
   | 'interrupted'
   | 'resuming';
+
+/** Why something waits. */
+export interface WhyAnswer {
+  code: string;
+  text: string;
+  since: string;
+  until: string | null;
+  by: string | null;
+}
 
 export interface UsageAnswer {
   inputTokens: number;
@@ -93,6 +103,8 @@ export interface TurnAnswer {
   model: string;
   reply: string | null;
   error: unknown;
+  /** Absent in answers of services of an older version. */
+  why?: WhyAnswer | null;
   usage: UsageAnswer;
   queuedAt: string;
   claimedAt: string;

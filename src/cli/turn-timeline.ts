@@ -6,6 +6,7 @@ import type { Style } from './terminal.ts';
 
 export const TURN_STATUS_STYLES: Record<TurnStatus, Style | undefined> = {
   running: 'cyan',
+  parked: 'yellow',
   resuming: 'yellow',
   completed: 'green',
   silent: 'dim',

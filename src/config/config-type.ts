@@ -102,7 +102,14 @@ export interface FileSettings {
   /** Turns at once in one worker process. */
   lanes: Record<Lane, number>;
   cron: { enabled: boolean; misfire: Misfire; maxCatchUp: number; jobs: CronJob[] };
-  models: { providers: { anthropic: AnthropicSettings } };
+  models: {
+    providers: { anthropic: AnthropicSettings };
+    /**
+     * While a model is away: how long a turn waits for it, and the shortest and the longest time between two probes of its provider, in
+     * milliseconds.
+     */
+    outage: { giveUpAfter: number; probeMs: { min: number; max: number } };
+  };
   tools: ToolPolicy & {
     /** `backgroundSeconds`: the longest that a command in the background may run. */
     exec: { enabled: boolean; timeoutSeconds: number; backgroundSeconds: number; sandbox: 'off' };

@@ -53,6 +53,7 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
           toolCallArgumentsEncoding: 'none',
         },
       },
+      outage: { giveUpAfter: DAY, probeMs: { min: 5_000, max: 30_000 } },
     },
     tools: {
       deny: [],

@@ -99,7 +99,17 @@ export const fileSchema = z.strictObject({
       jobs: z.array(cronJob).max(LIST_MAX).optional(),
     })
     .optional(),
-  models: z.strictObject({ providers: z.strictObject({ anthropic: anthropic.optional() }).optional() }).optional(),
+  models: z
+    .strictObject({
+      providers: z.strictObject({ anthropic: anthropic.optional() }).optional(),
+      outage: z
+        .strictObject({
+          giveUpAfter: storedMs(1).optional(),
+          probeMs: z.strictObject({ min: timerMs(1).optional(), max: timerMs(1).optional() }).optional(),
+        })
+        .optional(),
+    })
+    .optional(),
   tools: toolsSchema.optional(),
   owner: z
     .strictObject({

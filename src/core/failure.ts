@@ -123,6 +123,26 @@ export function retryDelayMs(wait: { attempt: number; random: number; retryAfter
   return waitMsOf(wait.retryAfterMs) + Math.floor(wait.random * ceilingMs);
 }
 
+/** The codes of faults that say nothing of the request: nothing was answered, and nothing is to be paid for. */
+const OUTAGE_CODES: ReadonlySet<FailureCode> = new Set<FailureCode>([
+  'model_network',
+  'model_overloaded',
+  'model_unavailable',
+]);
+
+/**
+ * What a turn waits for after such a fault (G33): `model_away` after connection errors, 5xx and 529, `rate_limited` after 429. Null: the
+ * fault may be the request's own, or was paid for; the turn's retry budget decides.
+ */
+export function outageOf(fault: ModelFault): 'model_away' | 'rate_limited' | null {
+  const verdict = classifyFailure(fault);
+  if (verdict.kind !== 'retry') return null;
+  if (verdict.code === 'model_rate_limited') return 'rate_limited';
+  // A gateway that waited for the model in vain answers 504; our own idle clock says the same without a status.
+  const isGatewayTimeout = fault.status === 504 || fault.type === 'timeout_error';
+  return OUTAGE_CODES.has(verdict.code) || isGatewayTimeout ? 'model_away' : null;
+}
+
 function retryCodeOf(type: string, status: number | null): FailureCode | null {
   if (status === null) return RETRYABLE_TYPES.get(type) ?? 'model_failed';
   const code = RETRYABLE_STATUSES.get(status);

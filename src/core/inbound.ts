@@ -101,6 +101,8 @@ export interface InboundMessage {
   model?: string;
   thinking?: ThinkingLevel;
   deliver?: DeliverTarget;
+  /** Of no use after this time: a message that still waits then fails as `expired`. Epoch milliseconds. */
+  expiresAt?: number;
 }
 
 const DEFAULT_CHANNEL = 'api';

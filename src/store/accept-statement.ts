@@ -126,13 +126,21 @@ bumped as (
   from counted left join taking on taking.session_id = counted.session_id`
         : 'from counted'
     } where s.id = counted.session_id
-  returning s.*, counted.arrived
+  returning s.*, counted.arrived, counted.interrupts
 ),
 rung as (
   insert into holdfast.doorbells (session_id, lane, rings)
   select id, lane, ${firstRingSql('bumped')} from bumped where arrived > 0
   on conflict (session_id) do nothing
   returning session_id, rings
+),
+-- A turn that is parked, or given back, is ended by the next worker: it must not wait for its time.
+woken as (
+  update holdfast.doorbells d set rings = d.rings + 1, rung_at = clock_timestamp(), due_at = clock_timestamp()
+  from bumped
+  where bumped.interrupts and bumped.turn_id is not null and bumped.owner is null and d.session_id = bumped.id
+    and d.due_at > clock_timestamp()
+  returning d.session_id, d.rings
 ),
 told as (
   ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.accepted' as type,
@@ -142,7 +150,7 @@ told as (
     where status <> 'waiting'`)}
 )
 select stored.id, stored.seq, stored.kind, stored.status, stored.error, stored.reply, stored.disposition,
-  ${isoSql('stored.received_at')} as received_at, ${isoSql('stored.settled_at')} as settled_at, s.lane, rung.rings as ring_no,
+  ${isoSql('stored.received_at')} as received_at, ${isoSql('stored.settled_at')} as settled_at, s.lane, coalesce(rung.rings, woken.rings) as ring_no,
   bumped.waiting > coalesce(s.queue_cap, judged.cap) and coalesce(s.queue_drop, judged.drop_policy) in ('summarize', 'old') as is_over_cap,
   ${
     isTaking
@@ -154,6 +162,7 @@ select stored.id, stored.seq, stored.kind, stored.status, stored.error, stored.r
   ${sessionFactsSql('s', WAITING_SQL)} as session
 from stored join judged on judged.id = stored.id join locked s on s.id = stored.session_id
 join bumped on bumped.id = stored.session_id left join rung on rung.session_id = stored.session_id
+left join woken on woken.session_id = stored.session_id
 ${isTaking ? 'left join taking on taking.id = stored.id' : ''}
 order by stored.seq`;
 }

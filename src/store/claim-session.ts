@@ -100,12 +100,26 @@ export interface OpenTurn {
   cacheReadTokens: number;
   cacheWriteTokens: number;
   view: TurnView;
+  /** Null: it was not parked since the model answered last. */
+  park: EarlierPark | null;
   /** The reason of a compaction that it was in the middle of; null: none. */
   compaction: CompactionReason | null;
   /** The messages that it answers, by number. */
   inputs: WaitingInput[];
   /** The tool calls of its last step, in source order. */
   toolCalls: LedgerRow[];
+}
+
+/** What an open turn was parked for last; it stays until the model answers. */
+export interface EarlierPark {
+  code: string;
+  text: string;
+  /** How often it was parked for this. */
+  parks: number;
+  /** Since it was parked for this the first time, in milliseconds. */
+  waitedMs: number;
+  /** True when it became due before its time: what it waited for is there, as far as another worker knows. */
+  isWoken: boolean;
 }
 
 export interface LedgerRow {

@@ -69,6 +69,7 @@ export const doorbells = holdfast.table('doorbells', {
   rings: count('rings').notNull(),
   quietMs: integer('quiet_ms'),
   gatherUntil: time('gather_until'),
+  wokenAt: time('woken_at'),
 });
 
 export const inbox = holdfast.table('inbox', {
@@ -150,6 +151,13 @@ export const turns = holdfast.table('turns', {
   startedAt: time('started_at').notNull(),
   endedAt: time('ended_at'),
   view: json('view').notNull(),
+  parkCode: text('park_code'),
+  parkText: text('park_text'),
+  parkBy: text('park_by'),
+  parkSince: time('park_since'),
+  parkNotBefore: time('park_not_before'),
+  parks: integer('parks').notNull(),
+  crowdDeaths: integer('crowd_deaths').notNull(),
 });
 
 export const modelCalls = holdfast.table('model_calls', {

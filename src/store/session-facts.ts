@@ -32,6 +32,12 @@ export function isoSql(column: string): string {
   return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
+// A turn that somebody runs is not parked, so most are not looked up.
+function isParkedSql(s: string): string {
+  return `(${s}.owner is null and exists (
+      select from holdfast.turns open_turn where open_turn.id = ${s}.turn_id and open_turn.status = 'parked'))`;
+}
+
 /**
  * SQL that makes `SessionFacts` as json from a row of `holdfast.sessions` under the given alias. `waiting` is the SQL of how
  * many messages wait, where that is not what the row says.
@@ -40,7 +46,8 @@ export function sessionFactsSql(alias: string, waiting = `${alias}.waiting`): st
   const s = alias;
   return `json_build_object(
     'id', ${s}.id, 'key', ${s}.key, 'agentId', ${s}.agent_id, 'kind', ${s}.kind,
-    'status', case when ${s}.turn_id is not null then 'running' when ${waiting} > 0 then 'waiting' else 'idle' end,
+    'status', case when ${s}.turn_id is not null and not ${isParkedSql(s)} then 'running'
+      when ${waiting} > 0 or ${s}.turn_id is not null then 'waiting' else 'idle' end,
     'parentKey', (select parent.key from holdfast.sessions parent where parent.id = ${s}.parent_id),
     'label', ${s}.label, 'channel', ${s}.channel,
     'queueMode', ${s}.queue_mode, 'queueDebounceMs', ${s}.queue_debounce_ms, 'queueCap', ${s}.queue_cap,

@@ -52,11 +52,6 @@ export async function readStopReasons(database: Database, sessionIds: SessionId[
   return new Map(result.rows.map((row) => [row.id, row.stop_reason]));
 }
 
-export interface Release extends HeldLock {
-  /** Not before so many milliseconds from now; 0: at once. */
-  delayMs: number;
-}
-
 /** A ring that a session needs: the id of its job follows from these. */
 export interface NeededRing {
   sessionId: SessionId;
@@ -79,17 +74,17 @@ export function firstRingSql(alias: string): string {
 
 /**
  * Gives up the lock and leaves the turn open for whoever claims next. Resolves with the ring that calls for it, or null when
- * the lock was not ours any more or the turn is to wait.
+ * the lock was not ours any more.
  */
-export function createRelease(database: Database): Coalesced<Release, NeededRing | null> {
+export function createRelease(database: Database): Coalesced<HeldLock, NeededRing | null> {
   return coalesce({ run: (releases) => releaseAll(database, releases) });
 }
 
 // A session that was stopped before its turn was open has nothing left to be stopped.
 const RELEASE_SQL = `/* release */
-with input as materialized (select * from unnest($1::uuid[], $2::bigint[], $3::bigint[]) as input (session_id, epoch, delay_ms)),
+with input as materialized (select * from unnest($1::uuid[], $2::bigint[]) as input (session_id, epoch)),
 locked as materialized (
-  select s.id, s.turn_id, s.waiting, s.turn_id is not null or s.waiting > 0 as has_work, input.delay_ms
+  select s.id, s.turn_id, s.waiting, s.turn_id is not null or s.waiting > 0 as has_work
   from holdfast.sessions s join input on input.session_id = s.id
   where s.epoch = input.epoch and s.owner is not null order by s.id for no key update of s
 ),
@@ -105,24 +100,20 @@ hushed as (
   delete from holdfast.doorbells d using locked where d.session_id = locked.id and not locked.has_work
 )
 update holdfast.doorbells d
-set rings = d.rings + 1, rung_at = now(), due_at = now() + locked.delay_ms * interval '1 millisecond'
+set rings = d.rings + 1, rung_at = now(), due_at = now()
 from locked where d.session_id = locked.id and locked.has_work
-returning d.session_id, d.lane, d.rings, locked.delay_ms`;
+returning d.session_id, d.lane, d.rings`;
 
-async function releaseAll(database: Database, releases: Release[]): Promise<(NeededRing | null)[]> {
+async function releaseAll(database: Database, releases: HeldLock[]): Promise<(NeededRing | null)[]> {
   const result = await database.hot.query({
     name: 'release',
     text: RELEASE_SQL,
-    values: [
-      releases.map((release) => release.sessionId),
-      releases.map((release) => release.epoch),
-      releases.map((release) => Math.ceil(release.delayMs)),
-    ],
+    values: [releases.map((release) => release.sessionId), releases.map((release) => release.epoch)],
   });
   const rows = new Map(result.rows.map((row) => [row.session_id as SessionId, row]));
   return releases.map((release) => {
     const row = rows.get(release.sessionId);
-    if (row === undefined || release.delayMs > 0) return null;
+    if (row === undefined) return null;
     return { sessionId: release.sessionId, lane: row.lane, ringNo: Number(row.rings) };
   });
 }

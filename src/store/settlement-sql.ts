@@ -12,12 +12,12 @@ export const MESSAGE_SQL = `json_build_object('id', i.id, 'sessionKey', s.key, '
   'text', coalesce(i.body ->> 'text', ''), 'status', i.status, 'turnId', i.turn_id,
   'reply', case when i.status = 'answered' then coalesce(i.reply, t.reply) end,
   'error', coalesce(i.error, case when i.status in ('failed', 'cancelled') then t.error end),
-  'receivedAt', ${isoSql('i.received_at')}, 'settledAt', ${isoSql('i.settled_at')})`;
+  'why', null, 'receivedAt', ${isoSql('i.received_at')}, 'settledAt', ${isoSql('i.settled_at')})`;
 
 /** The turn `t` of the session `s`, without its steps. */
 export const TURN_SQL = `json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
   'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'reply', t.reply, 'error', t.error,
-  'usage', ${usage('t')}, 'queuedAt', ${isoSql('t.queued_at')}, 'claimedAt', ${isoSql('t.claimed_at')},
+  'why', null, 'usage', ${usage('t')}, 'queuedAt', ${isoSql('t.queued_at')}, 'claimedAt', ${isoSql('t.claimed_at')},
   'startedAt', ${isoSql('t.started_at')}, 'endedAt', ${isoSql('t.ended_at')}, 'stepCount', t.steps)`;
 
 /** The columns of a model call that `callsSql` reads. */

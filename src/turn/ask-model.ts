@@ -1,27 +1,24 @@
 // Asks the model for the next answer of a turn. One stored retry budget for the whole turn, charged before each call (G16):
 // what a failed call cost is committed before the next one begins, so a restart does not begin the budget anew. A cut stream
 // is a failed call, never an answer.
-import { setTimeout as delay } from 'node:timers/promises';
-import { classifyFailure, retryDelayMs } from '../core/failure.ts';
+import { classifyFailure } from '../core/failure.ts';
 import type { ModelAnswer } from '../core/model-request.ts';
-import { IDLE_TIMEOUTS_IN_A_ROW_MAX } from '../core/stream/idle-timeout.ts';
 import { createReplyStream } from '../core/stream/reply-stream.ts';
 import { ModelError } from '../model/model.ts';
 import { createCallDiagnostics } from '../model/observers/diagnostics.ts';
 import { callIdOf } from '../model/observers/observer.ts';
 import type { ModelCallRow } from '../store/journal.ts';
-import { blocked, canCompact, compactAfterOverflow, compactWhenFull } from './compact-when-full.ts';
+import { afterFailedCall } from './after-failed-call.ts';
+import { enterGate } from './await-model.ts';
+import { compactWhenFull } from './compact-when-full.ts';
 import type { TurnContext } from './context.ts';
 import { IdleClock, idleTimeoutOf } from './idle-clock.ts';
 import { inputTransformOf } from './input-transform.ts';
 import { auditHeaders, faultOf } from './model-call.ts';
-import { modelEnded, modelStarted } from './model-events.ts';
+import { modelStarted, turnResumed } from './model-events.ts';
 import { replyRulesOf, showsReasoning } from './reply-rules.ts';
 import { changeSessionView, commit, type RunningTurn } from './running-turn.ts';
 import { TurnFailed, TurnStopped } from './turn-end.ts';
-
-/** A wait longer than this is not spent in a worker: the turn is parked and its slot is free, in milliseconds. */
-const WAIT_IN_SLOT_MS_MAX = 5_000;
 
 /** An answer with what is known of its call, to be committed together. */
 export interface Answered {
@@ -31,25 +28,37 @@ export interface Answered {
 
 /** Resolves with a complete answer. Throws `TurnFailed` when there will be none, `TurnStopped` when the turn stops. */
 export async function askModel(context: TurnContext, turn: RunningTurn): Promise<Answered> {
-  if (turn.mustCharge) {
-    turn.mustCharge = false;
-    const calls = turn.progress.calls + 1;
-    await commit(context, turn, { progress: { calls }, events: [modelStarted(turn.id, calls)] });
-  }
-  pruneWhenCold(turn, context.clock.now());
-  await compactWhenFull(context, turn);
-  for (;;) {
-    const sent: SentCall = { startedAt: context.clock.now(), view: null, requestSha256: null };
-    try {
-      const answered = await askOnce(context, turn, sent);
-      if (answered.answer.stopReason !== 'model_context_window_exceeded') return answered;
-      throw windowExceeded();
-    } catch (error) {
-      if (error instanceof TurnStopped || error instanceof TurnFailed) throw error;
-      const fault = faultOf(error);
-      await prepareRetry(context, turn, fault, sent);
+  let pass = enterGate(context, turn);
+  try {
+    if (turn.mustCharge) await chargeAgain(context, turn);
+    pruneWhenCold(turn, context.clock.now());
+    await compactWhenFull(context, turn);
+    for (;;) {
+      const sent: SentCall = { startedAt: context.clock.now(), view: null, requestSha256: null };
+      try {
+        const answered = await askOnce(context, turn, sent);
+        if (answered.answer.stopReason === 'model_context_window_exceeded') throw windowExceeded();
+        pass.answered();
+        turn.park = null;
+        return answered;
+      } catch (error) {
+        if (error instanceof TurnStopped || error instanceof TurnFailed) throw error;
+        const fault = faultOf(error);
+        const row = failedCall(turn, fault, sent, context.clock.now());
+        pass = await afterFailedCall(context, turn, { fault, row, pass });
+      }
     }
+  } finally {
+    pass.left();
   }
+}
+
+/** An earlier attempt may have made the call that it charged: this one charges its own. */
+async function chargeAgain(context: TurnContext, turn: RunningTurn): Promise<void> {
+  turn.mustCharge = false;
+  const calls = turn.progress.calls + 1;
+  const resumed = turn.park === null ? [] : [turnResumed(turn)];
+  await commit(context, turn, { progress: { calls }, events: [...resumed, modelStarted(turn.id, calls)] });
 }
 
 /** What is known of a call before it has an answer. */
@@ -149,38 +158,8 @@ function pruneWhenCold(turn: RunningTurn, now: Date): void {
   if (decided.hasPruned) turn.room.reportedTokens = null;
 }
 
-/** Charges the next call and waits as long as it must. Throws when there is no next call, or none in this worker. */
-async function prepareRetry(context: TurnContext, turn: RunningTurn, fault: ModelError, sent: SentCall): Promise<void> {
-  const verdict = classifyFailure(fault);
-  const attempt = turn.progress.retries + 1;
-  const failed = failedCall(turn, fault, verdict.code, sent, context.clock.now());
-  turn.callWithoutAnswer = failed;
-  const isTooLong = verdict.kind === 'overflow' && canCompact(turn);
-  if (verdict.kind === 'fatal') throw new TurnFailed(verdict.code, fault.message, fault);
-  if (verdict.kind === 'overflow' && !isTooLong) throw blocked(fault);
-  if (fault.type === 'idle_timeout' && ++turn.idleTimeoutsInARow >= IDLE_TIMEOUTS_IN_A_ROW_MAX) {
-    const message = `Given up after ${turn.idleTimeoutsInARow} model calls in a row that ended in silence: ${fault.message}`;
-    throw new TurnFailed(verdict.code, message, fault);
-  }
-  if (attempt > context.config.models.providers.anthropic.maxRetries) {
-    throw new TurnFailed(verdict.code, `Given up after ${turn.progress.calls} model calls: ${fault.message}`, fault);
-  }
-  const delayMs = isTooLong ? 0 : retryDelayMs({ attempt, random: context.random(), retryAfterMs: fault.retryAfterMs });
-  const calls = turn.progress.calls + 1;
-  await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
-  await commit(context, turn, {
-    progress: { calls, retries: attempt },
-    modelCalls: [failed],
-    events: [modelEnded(turn.id, failed, delayMs), modelStarted(turn.id, calls)],
-  });
-  if (isTooLong) return await compactAfterOverflow(context, turn, fault);
-  if (delayMs > WAIT_IN_SLOT_MS_MAX) {
-    throw new TurnStopped({ kind: 'parked', message: `The provider asks to wait ${delayMs} ms.`, delayMs });
-  }
-  await delay(delayMs, undefined, { signal: turn.held.signal }).catch(() => turn.held.signal.throwIfAborted());
-}
-
-function failedCall(turn: RunningTurn, fault: ModelError, code: string, sent: SentCall, endedAt: Date): ModelCallRow {
+function failedCall(turn: RunningTurn, fault: ModelError, sent: SentCall, endedAt: Date): ModelCallRow {
+  const { code } = classifyFailure(fault);
   const error = { code, type: fault.type, status: fault.status, message: fault.message.slice(0, 2000) };
   return brokenCall(turn, { status: 'failed', error, sent, endedAt });
 }

@@ -32,9 +32,11 @@ import {
   writeCompaction,
   type CompactionWish,
 } from './compact-write.ts';
+import { enterGate, noteOutage, parked, providerOf } from './await-model.ts';
 import type { TurnContext } from './context.ts';
 import { estimateNextRequest, overheadTokens } from './context-room.ts';
 import { appendMemory, mayFlushMemory, memoryNoteOf } from './memory-flush.ts';
+import type { Pass } from './provider-gate.ts';
 import { newEntry, type Moment, type RunningTurn } from './running-turn.ts';
 import { summaryModel } from './summary-model.ts';
 import { TurnStopped } from './turn-end.ts';
@@ -85,9 +87,12 @@ async function tryOnce(
   const plan = planFor(turn, wish, squeeze);
   const tokensBefore = estimateNextRequest(turn);
   if (plan === null) return NOTHING_TO_DO;
+  const model = summaryModel(context, turn);
+  const pass = enterGate(context, turn, providerOf(model));
   const [id, callNo] = [newId<string>(), nextCallNo(turn)];
   const { maxAttempts } = turn.agent.compaction;
   const begun = await beginCompaction(context, turn, { id, wish, tokensBefore });
+  if (begun.kind !== 'begun') pass.left();
   if (begun.kind === 'exhausted') return { ...EXHAUSTED, message: `All ${maxAttempts} attempts came to nothing.` };
   if (begun.kind === 'answered') return await finish(context, turn, begun.compaction, {});
   const compaction: Begun = { id, tokensBefore, isLast: begun.attempt >= maxAttempts };
@@ -97,15 +102,15 @@ async function tryOnce(
     request: summaryRequest({
       ...wish,
       retired: plan.retired,
-      ...summaryModel(context, turn),
+      ...model,
       contextTokens: turn.agent.contextTokens,
       squeeze,
       mayFlush,
     }),
   });
-  return called.kind === 'answered'
-    ? await takeAnswer(context, turn, { compaction, plan, called, mayFlush, wish })
-    : await takeFailure(context, turn, { compaction, called, wish });
+  if (called.kind !== 'answered') return await takeFailure(context, turn, { compaction, called, wish, pass });
+  pass.answered();
+  return await takeAnswer(context, turn, { compaction, plan, called, mayFlush, wish });
 }
 
 /** A compaction that was begun by this worker. */
@@ -203,10 +208,11 @@ type Unanswered = Exclude<SummaryCall, { kind: 'answered' }>;
 async function takeFailure(
   context: TurnContext,
   turn: RunningTurn,
-  { compaction, called, wish }: { compaction: Begun; called: Unanswered; wish: CompactionWish },
+  { compaction, called, wish, pass }: { compaction: Begun; called: Unanswered; wish: CompactionWish; pass: Pass },
 ): Promise<Attempt> {
   const moment = callMoment(turn, called, wish);
   const { id } = compaction;
+  if (called.kind !== 'failed') pass.left();
   switch (called.kind) {
     case 'timedOut': {
       const error = { code: 'compaction_timeout', message: called.message };
@@ -224,11 +230,16 @@ async function takeFailure(
     case 'failed': {
       const { fault, verdict } = called;
       const retries = turn.progress.retries + 1;
+      const outage = noteOutage(context, turn, { fault, pass });
       const { maxRetries } = context.config.models.providers.anthropic;
-      const mayRetry = verdict.kind !== 'fatal' && retries <= maxRetries && !compaction.isLast;
-      const error = { code: verdict.code, message: fault.message.slice(0, 2000) };
+      const mayRetry =
+        verdict.kind !== 'fatal' && retries <= maxRetries && !compaction.isLast && outage?.mayStay !== false;
+      // An attempt that an outage has ended does not count: the turn waits, and tries again.
+      const code = outage === null || mayRetry ? verdict.code : outage.wish.reason.code;
+      const error = { code, message: fault.message.slice(0, 2000) };
       const charged = mayRetry ? { ...moment, progress: { ...moment.progress, retries } } : moment;
       await writeCompaction(context, turn, { id, moment: charged, called, step: { kind: 'failed', error } });
+      if (!mayRetry && outage !== null) throw parked(context, turn, outage.wish);
       if (!mayRetry) return { kind: 'unchanged', ...error };
       // What was too long is made shorter by the next attempt; there is nothing to wait for.
       const delayMs =

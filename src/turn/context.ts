@@ -13,13 +13,15 @@ import type { JournalWrite, Verdict } from '../store/journal.ts';
 import type { CompactionBegin, CompactionBegun } from '../store/journal/begin-compaction.ts';
 import type { Ending, TurnEnd } from '../store/journal/finish-turn.ts';
 import type { NewTurn, Opening } from '../store/journal/open-turn.ts';
+import type { Parking, TurnPark } from '../store/journal/park-turn.ts';
 import type { CompactionVerdict, CompactionWrite } from '../store/journal/write-compaction.ts';
 import type { Claim, ClaimRequest } from '../store/claim-session.ts';
-import type { NeededRing, Release } from '../store/session-locks.ts';
+import type { HeldLock, NeededRing } from '../store/session-locks.ts';
 import type { Toolset } from '../tools/toolset.ts';
 import type { Committed, Settled } from '../wake.ts';
 import type { DeltaWriter } from './delta-writer.ts';
 import type { LockKeeper } from './held-session.ts';
+import type { ProviderGate } from './provider-gate.ts';
 import type { SnapshotCache } from './snapshot-cache.ts';
 import type { TranscriptCache } from './transcript-cache.ts';
 
@@ -30,9 +32,10 @@ export interface TurnContext {
   database: Database;
   store: {
     claim: Coalesced<ClaimRequest, Claim>;
-    release: Coalesced<Release, NeededRing | null>;
+    release: Coalesced<HeldLock, NeededRing | null>;
     openTurn: Coalesced<NewTurn, Opening>;
     commitStep: Coalesced<JournalWrite, Verdict>;
+    parkTurn: Coalesced<TurnPark, Parking>;
     finishTurn: Coalesced<TurnEnd, Ending>;
     beginCompaction: Coalesced<CompactionBegin, CompactionBegun>;
     writeCompaction: Coalesced<CompactionWrite, CompactionVerdict>;
@@ -41,6 +44,8 @@ export interface TurnContext {
   deltas: DeltaWriter;
   transcripts: TranscriptCache;
   model: Model;
+  /** Lets model calls through while their provider answers. */
+  gate: ProviderGate;
   /** The tools of an agent in a session of that role, in stable order. */
   toolsetOf: (agentId: string, role: SubagentRole) => Toolset;
   plugins: Plugins;

@@ -102,6 +102,7 @@ export async function resumeTurn(
     steers: { known: session.steerSeq, seen: 0 },
     mustCharge: true,
     idleTimeoutsInARow: 0,
+    park: open.park,
     callWithoutAnswer: null,
   };
 }

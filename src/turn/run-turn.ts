@@ -9,7 +9,8 @@
 //
 // How it can end, and what is then true:
 //   ended     the turn is closed and its messages are settled; the rings call for what came meanwhile and for the outbox
-//   released  the turn is open and nobody holds it; `ring` calls for another worker (none when it waits for a time)
+//   released  the turn is open and nobody holds it; `ring` calls for another worker
+//   parked    the turn is open and waits for something outside; `ring` calls for a worker when it was stopped meanwhile
 //   lost      somebody else holds the session, or nobody knows: nothing more was written; the lease or the reconciler decides
 //   busy, idle, early   there was nothing to do here
 //
@@ -30,7 +31,8 @@ import type { RunningTurn } from './running-turn.ts';
 import { startTurn, type Found } from './start-turn.ts';
 import { runToolLoop } from './tool-loop.ts';
 import { knownOf } from './transcript-cache.ts';
-import { TurnStopped } from './turn-end.ts';
+import { parkTurn } from './await-model.ts';
+import { TurnStopped, type ParkWish } from './turn-end.ts';
 
 export type TurnOutcome =
   | {
@@ -42,6 +44,7 @@ export type TurnOutcome =
       reached: NeededRing[];
     }
   | { kind: 'released'; ring: NeededRing | null }
+  | { kind: 'parked'; ring: NeededRing | null }
   | { kind: 'early'; ring: LaterRing | null }
   | { kind: 'lost' | 'busy' | 'idle' };
 
@@ -118,12 +121,13 @@ async function runClaimed(context: TurnContext, claim: Found, held: HeldSession)
       claim.openTurn === null
         ? await startTurn(context, claim, held)
         : await resumeTurn(context, claim, claim.openTurn, held);
-    if (turn === null) return await release(context, held, 0);
+    if (turn === null) return await release(context, held);
     return await runToEnd(context, turn);
   } catch (error) {
     if (!(error instanceof TurnStopped)) return await giveBack(context, held, error);
     if (error.reason.kind === 'lock-lost') return { kind: 'lost' };
-    return await release(context, held, error.reason.kind === 'parked' ? error.reason.delayMs : 0);
+    if (error.reason.kind === 'parked' && turn !== null) return await park(context, turn, error.reason.park);
+    return await release(context, held);
   }
 }
 
@@ -180,10 +184,19 @@ async function giveBack(context: TurnContext, held: HeldSession, error: unknown)
   if (!isPassingFault(error)) throw error;
   if (!held.isTrusted) return { kind: 'lost' };
   context.database.outages.failed(error);
-  return await release(context, held, 0);
+  return await release(context, held);
 }
 
-async function release(context: TurnContext, held: HeldSession, delayMs: number): Promise<TurnOutcome> {
-  const ring = await context.store.release({ sessionId: held.sessionId, epoch: held.epoch, delayMs });
+async function park(context: TurnContext, turn: RunningTurn, wish: ParkWish): Promise<TurnOutcome> {
+  try {
+    const ring = await parkTurn(context, turn, wish);
+    return ring === null ? { kind: 'lost' } : { kind: 'parked', ring: ring.dueInMs === 0 ? ring : null };
+  } catch (error) {
+    return await giveBack(context, turn.held, error);
+  }
+}
+
+async function release(context: TurnContext, held: HeldSession): Promise<TurnOutcome> {
+  const ring = await context.store.release({ sessionId: held.sessionId, epoch: held.epoch });
   return { kind: 'released', ring };
 }

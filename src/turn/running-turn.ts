@@ -8,7 +8,7 @@ import { estimateTokens } from '../core/token-estimate.ts';
 import type { SessionView } from '../core/view.ts';
 import { newId } from '../ids.ts';
 import type { JournalWrite, ModelCallRow, NewEntry, TurnProgress } from '../store/journal.ts';
-import type { ClaimedSession, LedgerRow, WaitingInput } from '../store/claim-session.ts';
+import type { ClaimedSession, EarlierPark, LedgerRow, WaitingInput } from '../store/claim-session.ts';
 import type { Toolset } from '../tools/toolset.ts';
 import type { RequestBase, TurnContext } from './context.ts';
 import type { ContextRoom } from './context-room.ts';
@@ -56,6 +56,8 @@ export interface RunningTurn {
   mustCharge: boolean;
   /** Model calls that ended in silence, since the last answer of this attempt. */
   idleTimeoutsInARow: number;
+  /** What it was parked for since the model answered last; null: it was not. */
+  park: EarlierPark | null;
   /** A model call that brought no answer and is not in the journal yet; the end of the turn takes it along. */
   callWithoutAnswer: ModelCallRow | null;
 }

@@ -4,6 +4,7 @@ import { agentOf, isAgent, type AgentSettings, type QueueMode } from '../config.
 import type { Entry } from '../core/entry.ts';
 import type { EntryId, TurnId } from '../core/ids.ts';
 import { modelName } from '../core/model-ref.ts';
+import { alikeInExpiry } from '../core/message-expiry.ts';
 import { selectInputs } from '../core/queue-mode.ts';
 import { roleAt } from '../core/subagent-role.ts';
 import { estimateTokens } from '../core/token-estimate.ts';
@@ -156,6 +157,7 @@ export async function startTurn(context: TurnContext, found: Found, held: HeldSe
     steers: { known: session.steerSeq, seen: session.steerSeq },
     mustCharge: false,
     idleTimeoutsInARow: 0,
+    park: null,
     callWithoutAnswer: null,
   };
 }
@@ -205,10 +207,11 @@ export function settingsOf(context: TurnContext, session: ClaimedSession): Agent
 function chooseInputs(context: TurnContext, claim: Claimed): WaitingInput[] {
   const waiting = claim.session.lostClaims < ALONE_FROM_LOST_CLAIMS ? claim.inputs : claim.inputs.slice(0, 1);
   const inputs = waiting.map((input) => ({ ...input, mode: input.mode as QueueMode | null }));
-  return selectInputs(inputs, {
+  const selected = selectInputs(inputs, {
     cap: capOf(context, claim.session),
     isReset: (input) => asksForReset(context, input),
   });
+  return alikeInExpiry(selected, context.clock.now().getTime());
 }
 
 function promptKindOf(inputs: WaitingInput[]): WaitingInput['kind'] {

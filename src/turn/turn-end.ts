@@ -1,17 +1,29 @@
 // Why a turn stops before it is done. These are values: an abort signal carries one as its reason, and `run-turn` turns
 // it into the end of the turn, or into no end at all (the turn stays resumable).
+import type { ParkReason } from '../store/journal/park-turn.ts';
 
 /**
  * `stopped`: a person asked for it. `turn-timeout`: the deadline of the turn. `shutdown`: the worker is leaving; the turn goes on
- * elsewhere. `parked`: the provider asks to wait longer than a worker should. `lock-lost`: somebody else runs the session
+ * elsewhere. `parked`: it waits for something outside longer than a worker should. `lock-lost`: somebody else runs the session
  * now, or may do so; write nothing, start nothing.
  */
 export type StopReason =
   | { kind: 'stopped'; message: string }
   | { kind: 'turn-timeout'; message: string }
   | { kind: 'shutdown'; message: string }
-  | { kind: 'parked'; message: string; delayMs: number }
+  | { kind: 'parked'; message: string; park: ParkWish }
   | { kind: 'lock-lost'; message: string };
+
+/** Why a turn is parked, and for how long in milliseconds; `notBeforeMs` holds whatever wakes it. */
+export interface ParkWish {
+  reason: ParkReason;
+  /** True when a call of the turn itself has failed; false when none was made. */
+  hasCalled: boolean;
+  /** True when no turn of this worker asks the same provider from now on, but for probes. */
+  isBlocked?: boolean;
+  delayMs: number;
+  notBeforeMs: number;
+}
 
 /** Carries a `StopReason` through code that rejects with it. */
 export class TurnStopped extends Error {

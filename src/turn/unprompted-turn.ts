@@ -99,6 +99,7 @@ export async function openUnpromptedTurn(
     steers: { known: session.steerSeq, seen: session.steerSeq },
     mustCharge: false,
     idleTimeoutsInARow: 0,
+    park: null,
     callWithoutAnswer: null,
   };
 }

@@ -51,7 +51,7 @@ test('every claim raises the epoch, and only the newest may write (G7)', async (
   expect(await renewLocks(rig.database, 'zombie', 1000, [{ sessionId, epoch: zombie.taken.session.epoch }])).toEqual(
     new Set(),
   );
-  expect(await rig.release({ sessionId, epoch: zombie.taken.session.epoch, delayMs: 0 })).toBeNull();
+  expect(await rig.release({ sessionId, epoch: zombie.taken.session.epoch })).toBeNull();
   const entries = await rig.rows('select kind from holdfast.entries where session_id = $1', [sessionId]);
   expect(entries).toEqual([{ kind: 'prompt' }]);
 });
@@ -83,7 +83,7 @@ test('a dead worker is counted when the next one takes its turn, a released turn
   await expire(sessionId);
   const second = await rig.claimed(sessionId, 'second');
   expect(second.openTurn).toMatchObject({ attempt: 2, deaths: 1 });
-  await rig.release({ sessionId, epoch: second.session.epoch, delayMs: 0 });
+  await rig.release({ sessionId, epoch: second.session.epoch });
   const third = await rig.claimed(sessionId, 'third');
   expect(third.openTurn).toMatchObject({ attempt: 3, deaths: 1 });
 });
@@ -114,15 +114,6 @@ test('a worker that remembers a transcript is given only what is new', async () 
   const known = { version: taken.session.transcriptVersion, seq: 1 };
   const claim = await rig.claim({ sessionId, owner: 'worker-1', leaseMs: 1000, known });
   expect(claim).toMatchObject({ kind: 'claimed', isWhole: false, entries: [{ seq: 2, kind: 'answer' }] });
-});
-
-test('a parked turn is not claimable before its time', async () => {
-  const sessionId = await rig.session();
-  await rig.accept(rig.input(sessionId));
-  const { taken } = await rig.opened(sessionId);
-  expect(await rig.release({ sessionId, epoch: taken.session.epoch, delayMs: 60_000 })).toBeNull();
-  const claim = await rig.claim({ sessionId, owner: 'next', leaseMs: 1000, known: { version: -1, seq: 0 } });
-  expect(claim).toEqual({ kind: 'early', ring: null });
 });
 
 test('a write that is sent again after an unknown COMMIT is in the journal once (G23)', async () => {

@@ -7,6 +7,7 @@ import { openDatabase } from '../../src/store/database.ts';
 import type { JournalWrite } from '../../src/store/journal.ts';
 import { createCommitStep } from '../../src/store/journal/commit-step.ts';
 import { createFinishTurn, type TurnEnd } from '../../src/store/journal/finish-turn.ts';
+import { createParkTurn } from '../../src/store/journal/park-turn.ts';
 import { createOpenTurn } from '../../src/store/journal/open-turn.ts';
 import { createClaim, type Claim } from '../../src/store/claim-session.ts';
 import { createRelease } from '../../src/store/session-locks.ts';
@@ -71,6 +72,7 @@ export async function createStoreRig() {
     accept,
     claim,
     release: createRelease(database),
+    parkTurn: createParkTurn(database),
     openTurn,
     commitStep: createCommitStep(database),
     finishTurn: createFinishTurn(database),

@@ -205,7 +205,7 @@ describe('a model that fails', () => {
   test('a wait that the provider asks for is not spent in the worker', async () => {
     const worker = rig.worker();
     await rig.send('parked', '[[error: 429 retry-after=30]] [[reply: later]]');
-    expect(await worker.run('parked')).toEqual({ kind: 'released', ring: null });
+    expect(await worker.run('parked')).toEqual({ kind: 'parked', ring: null });
     expect(await worker.run('parked')).toEqual({ kind: 'early', ring: null });
     worker.stop();
   });

@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock, type Clock } from '../../src/clock.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { MessageId, SessionId, SessionKey } from '../../src/core/ids.ts';
 import { routeOf, type InboundMessage } from '../../src/core/inbound.ts';
@@ -34,10 +34,13 @@ export async function createTurnRig(
     settings?: object;
     /** The context window of the scripted model. */
     windowTokens?: number;
+    /** Absent: the machine's. */
+    clock?: Clock;
     /** Where outages of the database are logged; absent: nowhere. */
     databaseLogger?: Logger;
   } = {},
 ) {
+  const { clock = systemClock } = options;
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-turn-'));
   if (options.settings !== undefined) await writeFile(join(dataDir, 'holdfast.json'), JSON.stringify(options.settings));
   const config = loadConfig({
@@ -109,12 +112,12 @@ export async function createTurnRig(
     const context = createTurnContext({
       config,
       logger,
-      clock: systemClock,
+      clock,
       database,
       wake: more.wake ?? createWake(),
       model: createConfiguredModel({
         config,
-        clock: systemClock,
+        clock,
         logger,
         endpoint: { apiKey: 'test', baseUrl: scripted.url },
         transports: plugins.transports,

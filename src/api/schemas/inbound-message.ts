@@ -75,6 +75,7 @@ export const inboundMessage = z
     model: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
     thinking: z.enum(THINKING_LEVELS).exactOptional(),
     deliver: z.strictObject({ url: deliveryUrl }).exactOptional(),
+    expiresAt: time,
   })
   .refine((message) => message.text !== '' || (message.media?.length ?? 0) > 0, {
     path: ['text'],

@@ -10,11 +10,20 @@ import type { StatsView } from '../../store/views/stats.ts';
 import { SYSTEM_EVENT_STATES, type SystemEventView } from '../../store/views/system-events.ts';
 import { ENTRY_KINDS, ENTRY_STATES, type EntryView } from '../../store/views/transcript.ts';
 import { TURN_STATUSES, type SpanView, type TurnView } from '../../store/views/turns.ts';
+import type { Why } from '../../store/why-sql.ts';
 import { CALL_PURPOSES, type ModelCallView, type StepView, type ToolCallView } from '../../store/views/turn-steps.ts';
 
 const uuid = z.uuid();
 const iso = z.iso.datetime();
 const count = z.int().min(0);
+
+const why = z.strictObject({
+  code: z.string(),
+  text: z.string(),
+  since: iso,
+  until: iso.nullable(),
+  by: z.string().nullable(),
+}) satisfies z.ZodType<Why>;
 
 export const message = z.strictObject({
   id: uuid,
@@ -26,6 +35,7 @@ export const message = z.strictObject({
   turnId: uuid.nullable(),
   reply: z.string().nullable(),
   error: z.unknown(),
+  why: why.nullable(),
   receivedAt: iso,
   settledAt: iso.nullable(),
 }) satisfies z.ZodType<MessageView>;
@@ -142,6 +152,7 @@ export const turn = z.strictObject({
   model: z.string(),
   reply: z.string().nullable(),
   error: z.unknown(),
+  why: why.nullable(),
   usage,
   costUsd: z.number().nullable(),
   queuedAt: iso,

@@ -9,6 +9,7 @@ import { printTurn } from './turns.ts';
 
 const END_EXITS: Record<TurnStatus, ExitCode | null> = {
   running: null,
+  parked: null,
   resuming: null,
   interrupted: null,
   completed: EXIT.ok,

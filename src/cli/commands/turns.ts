@@ -1,7 +1,7 @@
 // `holdfast turns list|show`: what ran, and one turn with the timeline of its steps.
 import { parseDuration } from '../../config/durations.ts';
 import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
-import { errorText, type ListAnswer, type TurnAnswer } from '../api-types.ts';
+import { errorText, type ListAnswer, type TurnAnswer, type WhyAnswer } from '../api-types.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import type { TurnListOptions } from '../options.ts';
 import { noteNextPage, printFields } from '../print.ts';
@@ -60,6 +60,7 @@ export function printTurn(turn: TurnAnswer, terminal: Terminal): void {
     took: turn.endedAt === null ? null : durationBetween(turn.startedAt, turn.endedAt),
     tokens: usageText(turn.usage),
     error: errorText(turn.error),
+    waits: turn.why ? whyText(turn.why, terminal) : null,
   });
   if (turn.steps.length > 0) terminal.print('');
   for (const line of stepLines(turn)) terminal.print(line);
@@ -67,6 +68,12 @@ export function printTurn(turn: TurnAnswer, terminal: Terminal): void {
     terminal.print('');
     terminal.print(turn.reply);
   }
+}
+
+/** Why it waits, in one line. */
+function whyText({ code, text, since, until }: WhyAnswer, terminal: Terminal): string {
+  const end = until === null ? '' : `, until ${terminal.time(until)} at the latest`;
+  return `${code} since ${terminal.time(since)}${end}: ${text}`;
 }
 
 function timeOf(text: string): string {

@@ -26,7 +26,9 @@ async function commitSteps(database: Database, writes: JournalWrite[]): Promise<
   const text = `/* commit-step */
 with ${[parts, ...steers].join(',\n')},
 progressed as (
-  update holdfast.turns t set status = 'running', ${PROGRESS_SQL} from fence where t.id = fence.turn_id
+  update holdfast.turns t
+  set status = 'running', park_code = case when t.steps = fence.steps then t.park_code end, ${PROGRESS_SQL}
+  from fence where t.id = fence.turn_id
 ),
 moved as (
   update holdfast.sessions s

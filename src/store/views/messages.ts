@@ -5,6 +5,7 @@ import { eq, inArray, sql } from '../drizzle.ts';
 import { inbox, sessions, turns } from '../schema.ts';
 import type { StoredDisposition } from '../accept-messages.ts';
 import type { SessionFacts } from '../session-facts.ts';
+import { whySql, type Why } from '../why-sql.ts';
 import { isoOf, isoOrNull, type ViewDatabase } from './page.ts';
 
 export const MESSAGE_STATUSES = ['waiting', 'claimed', 'answered', 'silent', 'failed', 'cancelled', 'dropped'] as const;
@@ -22,9 +23,14 @@ export interface MessageView {
   reply: string | null;
   /** Why it failed, was cancelled or was dropped. */
   error: unknown;
+  /** Why it waits; null when it does not, or when only its turn is to come. */
+  why: Why | null;
   receivedAt: string;
   settledAt: string | null;
 }
+
+// What waits behind a parked turn waits for the same.
+const OPEN_TURN_WHY = whySql('"holdfast"."sessions"."turn_id"');
 
 /** The messages of these ids that exist, in no order. */
 async function viewMessages(db: ViewDatabase, ids: string[]): Promise<MessageView[]> {
@@ -43,6 +49,7 @@ async function viewMessages(db: ViewDatabase, ids: string[]): Promise<MessageVie
       commandReply: inbox.reply,
       error: inbox.error,
       turnError: turns.error,
+      why: sql<Why | null>`case when ${inbox.status} in ('waiting', 'claimed') then ${sql.raw(OPEN_TURN_WHY)} end`,
       receivedAt: inbox.receivedAt,
       settledAt: inbox.settledAt,
     })
@@ -90,7 +97,7 @@ export async function viewAcceptance(
     disposition,
     message: isSettledAtDoor
       ? message
-      : { ...message, status: 'waiting', turnId: null, reply: null, error: null, settledAt: null },
+      : { ...message, status: 'waiting', turnId: null, reply: null, error: null, why: null, settledAt: null },
     // Written by the accepting statement as these facts.
     session: row.answer as SessionFacts | null,
     sessionId: row.sessionId,

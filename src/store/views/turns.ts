@@ -1,12 +1,14 @@
 // Turns as the outside sees them, newest first, with their steps and with the times that they spent on what. A list shows the
 // last steps of each turn only; a turn by itself shows all.
-import { and, desc, eq, gte, inArray, lt } from '../drizzle.ts';
+import { and, desc, eq, gte, inArray, lt, sql } from '../drizzle.ts';
 import { sessions, turns } from '../schema.ts';
+import { whySql, type Why } from '../why-sql.ts';
 import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 import { viewSteps, type StepView, type UsageView } from './turn-steps.ts';
 
 export const TURN_STATUSES = [
   'running',
+  'parked',
   'completed',
   'silent',
   'failed',
@@ -38,6 +40,8 @@ export interface TurnView {
   model: string;
   reply: string | null;
   error: unknown;
+  /** Why it is parked; null when it is not. */
+  why: Why | null;
   usage: UsageView;
   queuedAt: string;
   claimedAt: string;
@@ -116,15 +120,20 @@ export async function listTurns(db: ViewDatabase, filter: TurnFilter, page: Page
   });
 }
 
+const TURN_WHY = whySql('"holdfast"."turns"."id"');
+
 function selectTurns(db: ViewDatabase) {
   return db
-    .select({ turn: turns, sessionKey: sessions.key })
+    .select({ turn: turns, sessionKey: sessions.key, why: sql<Why | null>`${sql.raw(TURN_WHY)}` })
     .from(turns)
     .innerJoin(sessions, eq(sessions.id, turns.sessionId))
     .$dynamic();
 }
 
-function turnViewOf(row: { turn: typeof turns.$inferSelect; sessionKey: string }, steps: StepView[]): TurnView {
+function turnViewOf(
+  row: { turn: typeof turns.$inferSelect; sessionKey: string; why: Why | null },
+  steps: StepView[],
+): TurnView {
   const { turn } = row;
   const facts: TurnFacts = {
     id: turn.id,
@@ -139,6 +148,7 @@ function turnViewOf(row: { turn: typeof turns.$inferSelect; sessionKey: string }
     model: turn.model,
     reply: turn.reply,
     error: turn.error ?? null,
+    why: row.why,
     usage: {
       inputTokens: turn.inputTokens,
       outputTokens: turn.outputTokens,

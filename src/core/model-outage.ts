@@ -1,0 +1,97 @@
+// An outage of a provider, as one worker sees it: when a call may be made, and how long to wait otherwise. A breaker of three states:
+//
+//   closed       calls are made; failures are noted
+//   suspicious   calls of one session have failed and nothing has succeeded since: that may be the session's own trouble, so others go on
+//   open         calls of two sessions have failed in a row: no calls but one probe at a time, at growing intervals
+//
+// A success closes it. Pure: clocks and randomness are passed in; src/turn/provider-gate.ts keeps the states.
+
+/** The shortest and the longest time between two probes, in milliseconds. */
+export interface ProbeBounds {
+  min: number;
+  max: number;
+}
+
+/** What is known of a provider since its last success; null: nothing has failed since. */
+export interface ProviderTrouble {
+  /** Sessions whose calls have failed; two are enough to know that it is not one session's trouble. */
+  failed: readonly string[];
+  /** Probes that have failed. */
+  probes: number;
+  /** No probe before then, monotonic milliseconds. */
+  probeAtMs: number;
+  /** The session whose call is the probe that is under way. */
+  probing: string | null;
+}
+
+/** `wait`: no call; after `ms` the next probe may be made. */
+export type Admission = { kind: 'call' } | { kind: 'probe' } | { kind: 'wait'; ms: number };
+
+/** So many sessions must have failed before calls are held back. */
+const SESSIONS_MIN = 2;
+
+/** True when calls are held back. */
+export function isAway(trouble: ProviderTrouble | null): boolean {
+  return trouble !== null && trouble.failed.length >= SESSIONS_MIN;
+}
+
+/** Says whether a session may call the provider now. `isWoken`: another worker has seen the provider answer, so a probe need not wait. */
+export function admitCall(
+  trouble: ProviderTrouble | null,
+  { session, nowMs, isWoken = false }: { session: string; nowMs: number; isWoken?: boolean },
+): Admission {
+  if (trouble === null || !isAway(trouble)) return { kind: 'call' };
+  if (trouble.probing === session) return { kind: 'probe' };
+  if (trouble.probing === null && (isWoken || nowMs >= trouble.probeAtMs)) return { kind: 'probe' };
+  return { kind: 'wait', ms: Math.max(0, trouble.probeAtMs - nowMs) };
+}
+
+/** What is known after a call that failed because the provider is away. */
+export function noteFailure(
+  trouble: ProviderTrouble | null,
+  { session, nowMs, retryAfterMs, random }: { session: string; nowMs: number; retryAfterMs: number; random: number },
+  bounds: ProbeBounds,
+): ProviderTrouble {
+  const { failed, probes, probeAtMs, probing } = trouble ?? NO_TROUBLE;
+  const wasProbe = probing === session;
+  const nowFailed = failed.length >= SESSIONS_MIN || failed.includes(session) ? failed : [...failed, session];
+  const failedProbes = probes + (wasProbe ? 1 : 0);
+  const nextProbeMs = nowMs + Math.max(retryAfterMs, probeDelayMs(failedProbes, random, bounds));
+  // A call that had begun before the breaker opened says nothing new about when to probe.
+  const isNews = wasProbe || !isAway(trouble);
+  return {
+    failed: nowFailed,
+    probes: failedProbes,
+    probeAtMs: isNews ? nextProbeMs : Math.max(probeAtMs, nowMs + retryAfterMs),
+    probing: wasProbe ? null : probing,
+  };
+}
+
+const NO_TROUBLE: ProviderTrouble = { failed: [], probes: 0, probeAtMs: 0, probing: null };
+
+function probeDelayMs(probes: number, random: number, { min, max }: ProbeBounds): number {
+  return Math.min(max, min * 2 ** Math.min(probes, 20)) * (1 - 0.2 * random);
+}
+
+/**
+ * How long a turn waits whose own call has failed, in milliseconds: from the shortest time between probes, doubled with each pause, up
+ * to twice the longest; shortened by up to a half (`random` in [0, 1)); never below `atLeastMs`.
+ */
+export function pauseAfterFailureMs(
+  { pauses, random, atLeastMs }: { pauses: number; random: number; atLeastMs: number },
+  { min, max }: ProbeBounds,
+): number {
+  const grown = Math.min(2 * max, min * 2 ** Math.min(pauses, 20));
+  return Math.ceil(Math.max(atLeastMs, grown * (1 - 0.5 * random)));
+}
+
+/**
+ * How long a turn waits that was not let through, in milliseconds: spread over some time after the next probe, because turns that have
+ * seen the outage themselves make the probes, and a probe that succeeds wakes all others.
+ */
+export function pauseBehindProbeMs(
+  { waitMs, random }: { waitMs: number; random: number },
+  { max }: ProbeBounds,
+): number {
+  return Math.ceil(waitMs + max * (1 + 3 * random));
+}

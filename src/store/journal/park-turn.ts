@@ -1,0 +1,97 @@
+// `park-turn`: an open turn waits for something outside. Its reason is stored with it, its lock and its slot are free, and its session's
+// doorbell says when somebody has to look. A model call that has failed goes along, so that nothing is known of it twice. See journal.ts.
+import { storableText } from '../../core/storable-text.ts';
+import { coalesce, type Coalesced } from '../coalescer.ts';
+import type { Database } from '../database.ts';
+import { insertEventsSql } from '../events.ts';
+import type { JournalWrite } from '../journal.ts';
+import type { LaterRing } from '../session-locks.ts';
+import { prepared, Values } from '../statement.ts';
+import { eventsSource, journalParts, PROGRESS_SQL, viewsSql } from './write-parts.ts';
+
+/** What a turn waits for. */
+export interface ParkReason {
+  /** A code of the contract: `model_away`, `rate_limited`, ... */
+  code: string;
+  /** For people. */
+  text: string;
+  /** What it waits for; for a model, its provider. */
+  by: string | null;
+}
+
+export interface TurnPark extends JournalWrite {
+  reason: ParkReason;
+  /** How long it waits, in milliseconds; whatever stops the turn ends the wait. */
+  delayMs: number;
+  /** How long it must wait whatever wakes it, in milliseconds. */
+  notBeforeMs: number;
+  /** How often it has been parked for this reason, with this time; 1: the wait begins now. */
+  parks: number;
+}
+
+/** `parked`: `ring` is due at once when the turn was stopped meanwhile, else later. `fenced`: the session is not ours any more. */
+export type Parking = { kind: 'parked'; ring: LaterRing } | { kind: 'fenced' };
+
+/** Makes the function that parks turns; turns of different sessions share statements. */
+export function createParkTurn(database: Database): Coalesced<TurnPark, Parking> {
+  return coalesce({ run: (parks) => parkTurns(database, parks) });
+}
+
+async function parkTurns(database: Database, parks: TurnPark[]): Promise<Parking[]> {
+  const values = new Values();
+  const parts = journalParts(values, parks);
+  const events = eventsSource(values, parks);
+  const views = viewsSql(values, parks);
+  const tail = values.table('tail', parks, {
+    n: ['int', (_, index) => index + 1],
+    code: ['text', ({ reason }) => reason.code],
+    text: ['text', ({ reason }) => storableText(reason.text)],
+    by: ['text', ({ reason }) => reason.by],
+    delay_ms: ['bigint', (park) => Math.ceil(park.delayMs)],
+    not_before_ms: ['bigint', (park) => Math.ceil(park.notBeforeMs)],
+    parks: ['int', (park) => park.parks],
+  });
+  // Purpose: park each turn. Locking: the session rows in the order of their ids, then rows that belong to them. Output: a row per write.
+  // One that is sent again finds its turn parked and writes nothing.
+  const text = `/* park-turn */
+with ${parts},
+tail as materialized (
+  select tail.*, fence.session_id, fence.turn_id from ${tail} join fence on fence.n = tail.n
+  join holdfast.turns t on t.id = fence.turn_id and t.status <> 'parked'
+),
+parked as (
+  update holdfast.turns t
+  set status = 'parked', park_code = tail.code, park_text = tail.text, park_by = tail.by, parks = tail.parks,
+    park_since = case when tail.parks = 1 then clock_timestamp() else coalesce(t.park_since, clock_timestamp()) end,
+    park_not_before = clock_timestamp() + tail.not_before_ms * interval '1 millisecond', ${PROGRESS_SQL}
+  from fence join tail on tail.n = fence.n where t.id = fence.turn_id
+),
+freed as (
+  update holdfast.sessions s
+  set owner = null, lease_expires_at = null, updated_at = clock_timestamp()${views}
+  from fence join tail on tail.n = fence.n where s.id = fence.session_id
+  returning s.id, case when s.stop_reason is null then tail.delay_ms else 0 end as delay_ms
+),
+rung as (
+  update holdfast.doorbells d
+  set rings = d.rings + 1, rung_at = clock_timestamp(), woken_at = null, due_at = clock_timestamp() + freed.delay_ms * interval '1 millisecond'
+  from freed where d.session_id = freed.id
+  returning d.session_id, d.lane, d.rings, freed.delay_ms
+)${events === null ? '' : `,\ntold as (${insertEventsSql(`${events} join tail on tail.n = fence.n`)})`}
+select head.n, verdict.is_ok, head.session_id, d.lane, coalesce(rung.rings, d.rings) as rings, coalesce(rung.delay_ms, 0) as delay_ms
+from head left join verdict on verdict.n = head.n left join holdfast.doorbells d on d.session_id = head.session_id
+left join rung on rung.session_id = head.session_id`;
+  const result = await database.hot.query(prepared('park-turn', text, values.list));
+  const rows = new Map(result.rows.map((row) => [Number(row.n), row]));
+  return parks.map((_, index) => {
+    const row = rows.get(index + 1);
+    if (row === undefined || row.is_ok !== true || row.lane === null) return { kind: 'fenced' };
+    const ring = {
+      sessionId: row.session_id,
+      lane: row.lane,
+      ringNo: Number(row.rings),
+      dueInMs: Number(row.delay_ms),
+    };
+    return { kind: 'parked', ring };
+  });
+}

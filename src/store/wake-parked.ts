@@ -1,0 +1,24 @@
+// Wakes the turns that wait for a provider, when it answers again: they become due one after the other, those that have waited longest
+// first, so that what has waited together does not come back together. Never before the time that the provider asked for.
+import type { Database } from './database.ts';
+
+/** Between two of them, in milliseconds. */
+const SPACING_MS = 25;
+
+/** The most that are woken at once; the others wait for their own time. */
+const WOKEN_MAX = 5_000;
+
+const SQL = `/* wake-parked */
+with woken as materialized (
+  select t.session_id, t.park_not_before, row_number() over (order by t.park_since, t.id) as place
+  from holdfast.turns t where t.ended_at is null and t.status = 'parked' and t.park_code = $1 and t.park_by = $2
+  order by t.park_since, t.id limit ${WOKEN_MAX}
+)
+update holdfast.doorbells d
+set woken_at = clock_timestamp(), due_at = least(d.due_at, greatest(woken.park_not_before, clock_timestamp() + woken.place * ${SPACING_MS} * interval '1 millisecond'))
+from woken where d.session_id = woken.session_id and d.due_at > clock_timestamp()`;
+
+/** Makes the turns due that wait for `by` with this code. The reconciler rings for each when its time has come. */
+export async function wakeParked(database: Database, { code, by }: { code: string; by: string }): Promise<void> {
+  await database.hot.query({ name: 'wake-parked', text: SQL, values: [code, by] });
+}

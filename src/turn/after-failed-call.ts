@@ -1,0 +1,90 @@
+// What a turn does about a model call that has failed: it asks again, makes the prompt smaller, waits for the model, or ends. The next call
+// is charged in the commit that stores the failed one.
+import { setTimeout as delay } from 'node:timers/promises';
+import { classifyFailure, retryDelayMs } from '../core/failure.ts';
+import { IDLE_TIMEOUTS_IN_A_ROW_MAX } from '../core/stream/idle-timeout.ts';
+import type { ModelError } from '../model/model.ts';
+import type { ModelCallRow } from '../store/journal.ts';
+import { enterGate, noteOutage, parked } from './await-model.ts';
+import { blocked, canCompact, compactAfterOverflow } from './compact-when-full.ts';
+import type { TurnContext } from './context.ts';
+import { modelEnded, modelStarted } from './model-events.ts';
+import type { Pass } from './provider-gate.ts';
+import { commit, type RunningTurn } from './running-turn.ts';
+import { TurnFailed } from './turn-end.ts';
+
+/** A wait longer than this is not spent in a worker: the turn is parked and its slot is free, in milliseconds. */
+const WAIT_IN_SLOT_MS_MAX = 5_000;
+
+/** A call that has failed. */
+export interface FailedCall {
+  fault: ModelError;
+  /** Its row, which is not in the journal yet. */
+  row: ModelCallRow;
+  pass: Pass;
+}
+
+/**
+ * Charges the next call, waits as long as it must, and resolves with the right to make it. Throws `TurnFailed` when there is no next call,
+ * `TurnStopped` (parked) when there is none for now.
+ */
+export async function afterFailedCall(context: TurnContext, turn: RunningTurn, failed: FailedCall): Promise<Pass> {
+  const { fault, row, pass } = failed;
+  turn.callWithoutAnswer = row;
+  const outage = noteOutage(context, turn, { fault, pass });
+  const attempt = turn.progress.retries + 1;
+  const delayMs = retryDelayMs({ attempt, random: context.random(), retryAfterMs: fault.retryAfterMs });
+  if (outage !== null) {
+    const mayStay = outage.mayStay && delayMs <= WAIT_IN_SLOT_MS_MAX;
+    if (!mayStay) throw parked(context, turn, outage.wish);
+    return await askAgain(context, turn, { row, retries: attempt, delayMs });
+  }
+  const verdict = classifyFailure(fault);
+  if (verdict.kind === 'fatal') throw new TurnFailed(verdict.code, fault.message, fault);
+  const isTooLong = verdict.kind === 'overflow';
+  if (isTooLong && !canCompact(turn)) throw blocked(fault);
+  if (fault.type === 'idle_timeout' && ++turn.idleTimeoutsInARow >= IDLE_TIMEOUTS_IN_A_ROW_MAX) {
+    const message = `Given up after ${turn.idleTimeoutsInARow} model calls in a row that ended in silence: ${fault.message}`;
+    throw new TurnFailed(verdict.code, message, fault);
+  }
+  if (attempt > context.config.models.providers.anthropic.maxRetries) {
+    throw new TurnFailed(verdict.code, `Given up after ${turn.progress.calls} model calls: ${fault.message}`, fault);
+  }
+  if (isTooLong) {
+    await chargeNext(context, turn, { row, retries: attempt, delayMs: 0 });
+    await compactAfterOverflow(context, turn, fault);
+    return enterGate(context, turn);
+  }
+  if (delayMs > WAIT_IN_SLOT_MS_MAX) {
+    turn.progress = { ...turn.progress, retries: attempt };
+    const reason = {
+      code: 'retry_wait',
+      text: `The next model call is made later: ${fault.message}`,
+      by: pass.provider,
+    };
+    throw parked(context, turn, { reason, hasCalled: true, delayMs, notBeforeMs: fault.retryAfterMs ?? 0 });
+  }
+  return await askAgain(context, turn, { row, retries: attempt, delayMs });
+}
+
+interface NextCall {
+  row: ModelCallRow;
+  retries: number;
+  delayMs: number;
+}
+
+async function askAgain(context: TurnContext, turn: RunningTurn, next: NextCall): Promise<Pass> {
+  await chargeNext(context, turn, next);
+  await delay(next.delayMs, undefined, { signal: turn.held.signal }).catch(() => turn.held.signal.throwIfAborted());
+  return enterGate(context, turn);
+}
+
+async function chargeNext(context: TurnContext, turn: RunningTurn, { row, retries, delayMs }: NextCall): Promise<void> {
+  const calls = turn.progress.calls + 1;
+  await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
+  await commit(context, turn, {
+    progress: { calls, retries },
+    modelCalls: [row],
+    events: [modelEnded(turn.id, row, delayMs), modelStarted(turn.id, calls)],
+  });
+}

@@ -1,0 +1,95 @@
+// When a worker asks a provider that does not answer: examples of the breaker, and a property over any course of an outage.
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  admitCall,
+  isAway,
+  noteFailure,
+  pauseAfterFailureMs,
+  pauseBehindProbeMs,
+  type ProviderTrouble,
+} from '../../src/core/model-outage.ts';
+
+const bounds = { min: 5_000, max: 30_000 };
+
+function failure(trouble: ProviderTrouble | null, session: string, nowMs: number, retryAfterMs = 0): ProviderTrouble {
+  return noteFailure(trouble, { session, nowMs, retryAfterMs, random: 0 }, bounds);
+}
+
+describe('calls of a provider', () => {
+  test('are made as long as only one session has failed: that may be its own trouble', () => {
+    const trouble = failure(failure(failure(null, 'a', 0), 'a', 1), 'a', 2);
+    expect(isAway(trouble)).toBe(false);
+    expect(admitCall(trouble, { session: 'b', nowMs: 3 })).toEqual({ kind: 'call' });
+    expect(admitCall(trouble, { session: 'a', nowMs: 3 })).toEqual({ kind: 'call' });
+  });
+
+  test('are held back when two sessions have failed in a row, until the next probe', () => {
+    const trouble = failure(failure(null, 'a', 0), 'b', 100);
+    expect(admitCall(trouble, { session: 'c', nowMs: 1_100 })).toEqual({ kind: 'wait', ms: 4_000 });
+    expect(admitCall(trouble, { session: 'c', nowMs: 5_100 })).toEqual({ kind: 'probe' });
+    expect(admitCall(trouble, { session: 'c', nowMs: 1_100, isWoken: true })).toEqual({ kind: 'probe' });
+  });
+
+  test('are probed by one session at a time, which may ask again under the same probe', () => {
+    const probing = { ...failure(failure(null, 'a', 0), 'b', 0), probing: 'a' };
+    expect(admitCall(probing, { session: 'b', nowMs: 60_000 })).toMatchObject({ kind: 'wait' });
+    expect(admitCall(probing, { session: 'a', nowMs: 60_000 })).toEqual({ kind: 'probe' });
+  });
+
+  test('are probed less often with each probe that fails, and never before the provider allows it (G16)', () => {
+    let trouble = failure(failure(null, 'a', 0), 'b', 0);
+    const waits = [trouble.probeAtMs];
+    while (waits.length < 6) {
+      const nowMs = trouble.probeAtMs;
+      trouble = failure({ ...trouble, probing: 'a' }, 'a', nowMs);
+      waits.push(trouble.probeAtMs - nowMs);
+    }
+    expect(waits).toEqual([5_000, 10_000, 20_000, 30_000, 30_000, 30_000]);
+    expect(failure({ ...trouble, probing: 'a' }, 'a', 0, 90_000).probeAtMs).toBe(90_000);
+    expect(failure(trouble, 'late', 1_000_000, 90_000).probeAtMs).toBe(1_090_000);
+  });
+
+  test('reach a provider that is away at most 10 times a minute and worker, however many sessions wait', () => {
+    const sessions = fc.array(fc.record({ session: fc.nat(1000), afterMs: fc.nat(500) }), {
+      minLength: 500,
+      maxLength: 2000,
+    });
+    fc.assert(
+      fc.property(sessions, fc.double({ min: 0, max: 0.999, noNaN: true }), (turns, random) => {
+        let trouble: ProviderTrouble | null = null;
+        let nowMs = 0;
+        const callsAtMs: number[] = [];
+        for (const turn of turns) {
+          nowMs += turn.afterMs;
+          const session = String(turn.session);
+          const admission = admitCall(trouble, { session, nowMs });
+          if (admission.kind === 'wait') continue;
+          if (admission.kind === 'probe' && trouble !== null) trouble = { ...trouble, probing: session };
+          trouble = noteFailure(trouble, { session, nowMs, retryAfterMs: 0, random }, bounds);
+          callsAtMs.push(nowMs);
+        }
+        for (const from of callsAtMs) {
+          const inMinute = callsAtMs.filter((at) => at >= from && at < from + 60_000).length;
+          expect(inMinute).toBeLessThanOrEqual(10);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe('the pause of a turn', () => {
+  test('grows with each pause, differs from turn to turn, and is never shorter than the provider asks (G16)', () => {
+    const pause = (pauses: number, random = 0, atLeastMs = 0) =>
+      pauseAfterFailureMs({ pauses, random, atLeastMs }, bounds);
+    expect([0, 1, 2, 3, 4, 30].map((pauses) => pause(pauses))).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
+    expect(pause(1, 0.999)).toBeLessThan(5_100);
+    expect(pause(0, 0.5, 120_000)).toBe(120_000);
+  });
+
+  test('that was not let through is spread behind the next probe', () => {
+    const pause = (random: number) => pauseBehindProbeMs({ waitMs: 1_000, random }, bounds);
+    expect([pause(0), pause(0.5), pause(0.999)]).toEqual([31_000, 76_000, 120_910]);
+  });
+});

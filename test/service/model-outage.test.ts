@@ -1,0 +1,89 @@
+// Goal: a model that is away fails nothing (G33). Method: two workers, each behind a switch of its own, lose their model under twenty busy
+// sessions; one worker is killed meanwhile and another takes its place; then the model is back and everything is counted. The long form
+// (HOLDFAST_CRASH_SWEEP=full) has the default settings and takes the model away for two minutes.
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { waitUntil } from '../crash/rig/wait-until.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { openModelSwitch, type ModelSwitch } from './rig/model-switch.ts';
+import { openServiceRig, shortLease, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
+
+const isLong = process.env['HOLDFAST_CRASH_SWEEP'] === 'full';
+const sessions = Array.from({ length: 20 }, (_, index) => `busy-${index}`);
+const outageMs = 120_000;
+const settledWithinMs = 240_000;
+const callsPerMinuteMax = 10;
+
+let rig: ServiceRig;
+let front: RunningProcess;
+const switches: ModelSwitch[] = [];
+
+/** A worker behind a switch of its own, which is on as long as the others are. */
+async function startWorker(isOn: boolean): Promise<RunningProcess> {
+  const modelSwitch = await openModelSwitch(rig.model.url);
+  modelSwitch.set(isOn);
+  switches.push(modelSwitch);
+  return await rig.start('worker', { env: { ...shortLease, ANTHROPIC_BASE_URL: modelSwitch.url } });
+}
+
+shareAmongTests(async (onEnd) => {
+  const outage = isLong ? {} : { probeMs: { min: 200, max: 1_000 } };
+  rig = await openServiceRig({ queue: 'postgres', config: { models: { outage } } });
+  const opened = rig;
+  onEnd(async () => void (await Promise.all(switches.map((one) => one.close()))));
+  onEnd(() => opened.close());
+  front = await rig.start('api,scheduler');
+});
+
+test(
+  'a model that is away under 20 busy sessions fails no message, and all are answered in order, although a worker is killed (G3, G33)',
+  { timeout: outageMs + settledWithinMs + 120_000 },
+  async () => {
+    const api = rig.apiOf(front);
+    const [first] = await Promise.all([startWorker(true), startWorker(true)]);
+    const warm = await Promise.all(sessions.map((name) => api.send(name, { text: 'zero', mode: 'followup' })));
+    await Promise.all(warm.map((message) => api.settled(message)));
+
+    for (const one of switches) one.set(false);
+    const awayAtMs = performance.now();
+    const sent = warm.map((message) => [message.id]);
+    for (const text of ['first', 'second']) {
+      for (const [index, name] of sessions.entries()) {
+        sent[index]?.push((await api.send(name, { text, mode: 'followup' })).id);
+      }
+    }
+    await waitUntil('every session has a turn that waits for the model', settledWithinMs, async () => {
+      const [row] = await rig.rows<{ n: number }>(
+        `select count(*)::int as n from holdfast.turns where status = 'parked' and park_code = 'model_away'`,
+      );
+      return row?.n === sessions.length;
+    });
+    await first.end('SIGKILL');
+    await startWorker(false);
+    const refused = (): number => switches.reduce((sum, one) => sum + one.refusedAtMs.length, 0);
+    const refusedBefore = refused();
+    await waitUntil('the model is asked again', settledWithinMs, () => refused() > refusedBefore);
+    if (isLong) await delay(Math.max(0, awayAtMs + outageMs - performance.now()));
+    for (const one of switches) one.set(true);
+    await waitUntil('all messages are settled', settledWithinMs, async () => {
+      const [row] = await rig.rows<{ n: number }>(
+        `select count(*)::int as n from holdfast.inbox where status in ('waiting', 'claimed')`,
+      );
+      return row?.n === 0;
+    });
+
+    const statuses = await rig.rows('select status, count(*)::int as n from holdfast.inbox group by status');
+    expect(statuses).toEqual([{ status: 'answered', n: 3 * sessions.length }]);
+    const order = await rig.rows<{ ids: string[] }>(
+      `select array_agg(i.id order by t.prompt_seq) as ids from holdfast.inbox i join holdfast.turns t on t.id = i.turn_id group by i.session_id`,
+    );
+    expect(new Set(order.map(({ ids }) => ids.join(' ')))).toEqual(new Set(sent.map((ids) => ids.join(' '))));
+    if (!isLong) return;
+    for (const { refusedAtMs } of switches) {
+      for (const from of refusedAtMs) {
+        const inMinute = refusedAtMs.filter((at) => at >= from && at < from + 60_000);
+        expect(inMinute.length).toBeLessThanOrEqual(callsPerMinuteMax);
+      }
+    }
+  },
+);

@@ -1,0 +1,148 @@
+// Parking: an open turn gives its lock back, says why it waits, and is claimed again when its time has come or when it is stopped.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { SessionId } from '../../src/core/ids.ts';
+import { abortSession } from '../../src/store/control.ts';
+import type { TurnPark } from '../../src/store/journal/park-turn.ts';
+import { wakeParked } from '../../src/store/wake-parked.ts';
+import { createStoreRig, type StoreRig } from './store-rig.ts';
+
+let rig: StoreRig;
+beforeAll(async () => {
+  rig = await createStoreRig();
+});
+afterAll(() => rig.drop());
+
+const away = { code: 'model_away', text: 'The model does not answer.', by: 'anthropic' };
+
+async function openedTurn(): Promise<{ sessionId: SessionId; park: TurnPark; turnId: string }> {
+  const sessionId = await rig.session();
+  await rig.accept(rig.input(sessionId));
+  const { write, turnId } = await rig.opened(sessionId);
+  return { sessionId, turnId, park: { ...write, reason: away, delayMs: 60_000, notBeforeMs: 0, parks: 1 } };
+}
+
+const claim = (sessionId: SessionId) =>
+  rig.claim({ sessionId, owner: 'next', leaseMs: 60_000, known: { version: -1, seq: 0 } });
+
+async function dueAt(sessionId: SessionId): Promise<Date> {
+  const [row] = await rig.rows('select due_at from holdfast.doorbells where session_id = $1', [sessionId]);
+  return (row as { due_at: Date }).due_at;
+}
+
+async function turnOf(turnId: string): Promise<Record<string, unknown>> {
+  const [row] = await rig.rows('select * from holdfast.turns where id = $1', [turnId]);
+  return row as Record<string, unknown>;
+}
+
+describe('a parked turn', () => {
+  test('holds no lock, keeps its reason, and is not claimed before its time (G33)', async () => {
+    const { sessionId, turnId, park } = await openedTurn();
+    expect(await rig.parkTurn(park)).toMatchObject({ kind: 'parked', ring: { sessionId, dueInMs: 60_000 } });
+    const [session] = await rig.rows('select owner, lease_expires_at, turn_id from holdfast.sessions where id = $1', [
+      sessionId,
+    ]);
+    expect(session).toEqual({ owner: null, lease_expires_at: null, turn_id: turnId });
+    expect(await turnOf(turnId)).toMatchObject({
+      status: 'parked',
+      park_code: 'model_away',
+      park_by: 'anthropic',
+      parks: 1,
+    });
+    expect(await claim(sessionId)).toEqual({ kind: 'early', ring: null });
+  });
+
+  test('is parked once when its statement is sent again after an unknown COMMIT (G23)', async () => {
+    const { sessionId, park } = await openedTurn();
+    const events = [{ type: 'turn.parked' as const, data: { ...away } }];
+    expect(await rig.parkTurn({ ...park, events })).toMatchObject({ kind: 'parked' });
+    expect(await rig.parkTurn({ ...park, events })).toMatchObject({ kind: 'parked' });
+    const told = await rig.rows(`select type from holdfast.events where session_id = $1 and type = 'turn.parked'`, [
+      sessionId,
+    ]);
+    expect(told).toHaveLength(1);
+  });
+
+  test('is not parked by a worker that has lost the session (G7)', async () => {
+    const { turnId, park } = await openedTurn();
+    const fence = { ...park.fence, epoch: park.fence.epoch - 1 };
+    expect(await rig.parkTurn({ ...park, fence })).toEqual({ kind: 'fenced' });
+    expect(await turnOf(turnId)).toMatchObject({ status: 'running', park_code: null });
+  });
+
+  test('is due at once when it was stopped before it was parked (G24)', async () => {
+    const { sessionId, park } = await openedTurn();
+    await rig.rows(`update holdfast.sessions set stop_reason = 'stopped by the user' where id = $1`, [sessionId]);
+    expect(await rig.parkTurn(park)).toMatchObject({ kind: 'parked', ring: { dueInMs: 0 } });
+    expect(await claim(sessionId)).toMatchObject({ kind: 'claimed', session: { stopReason: 'stopped by the user' } });
+  });
+
+  test('is due at once when it is aborted (G24)', async () => {
+    const { sessionId, park, turnId } = await openedTurn();
+    await rig.parkTurn(park);
+    const [{ key } = { key: '' }] = (await rig.rows('select key from holdfast.sessions where id = $1', [
+      sessionId,
+    ])) as {
+      key: string;
+    }[];
+    expect(await abortSession(rig.database, { sessionKey: key, keepQueued: true })).toMatchObject({
+      aborted: turnId,
+      rings: [{ sessionId }],
+    });
+    expect(await claim(sessionId)).toMatchObject({ kind: 'claimed' });
+  });
+
+  test.each(['interrupt', 'rollback'] as const)(
+    'is due at once when a message of mode %s comes (G24)',
+    async (mode) => {
+      const { sessionId, park } = await openedTurn();
+      await rig.parkTurn(park);
+      const queue = { mode: 'collect', cap: 20, drop: 'wait' } as const;
+      const accepted = await rig.accept(rig.input(sessionId, { mode, queue }));
+      expect(accepted).toMatchObject({ kind: 'accepted', disposition: 'interrupting' });
+      expect(accepted).toMatchObject({ ringNo: expect.any(Number) as number });
+      expect(await claim(sessionId)).toMatchObject({ kind: 'claimed' });
+    },
+  );
+
+  test('waits on when an ordinary message comes', async () => {
+    const { sessionId, park } = await openedTurn();
+    await rig.parkTurn(park);
+    await rig.accept(rig.input(sessionId, { mode: 'collect' }));
+    expect(await claim(sessionId)).toEqual({ kind: 'early', ring: null });
+  });
+
+  test('tells the next worker what it waited for, until the model has answered', async () => {
+    const { sessionId, park, turnId } = await openedTurn();
+    await rig.parkTurn({ ...park, delayMs: 0 });
+    const again = await claim(sessionId);
+    expect(again).toMatchObject({ kind: 'claimed', openTurn: { park: { code: 'model_away', parks: 1 } } });
+    const epoch = again.kind === 'claimed' ? again.session.epoch : 0;
+    const fence = { ...park.fence, epoch };
+    await rig.commitStep({ ...park, fence, progress: { ...park.progress, calls: 2 } });
+    expect(await turnOf(turnId)).toMatchObject({ status: 'running', park_code: 'model_away' });
+    await rig.commitStep({ ...park, fence, progress: { ...park.progress, calls: 2, steps: 1 } });
+    expect(await turnOf(turnId)).toMatchObject({ park_code: null });
+  });
+});
+
+describe('when the provider answers again, parked turns', () => {
+  test('become due one after the other, the longest wait first, and none before the time that the provider asked for', async () => {
+    const early = await openedTurn();
+    const late = await openedTurn();
+    const held = await openedTurn();
+    const other = await openedTurn();
+    const by = 'woken-provider';
+    for (const { park } of [early, late]) await rig.parkTurn({ ...park, reason: { ...away, by } });
+    await rig.parkTurn({ ...held.park, reason: { ...away, by }, notBeforeMs: 50_000 });
+    await rig.parkTurn(other.park);
+    const before = await Promise.all([held, other].map(({ sessionId }) => dueAt(sessionId)));
+    await wakeParked(rig.database, { code: 'model_away', by });
+    const [first, second, third, untouched] = await Promise.all(
+      [early, late, held, other].map(({ sessionId }) => dueAt(sessionId)),
+    );
+    expect(first?.getTime()).toBeLessThan(second?.getTime() ?? 0);
+    expect(second?.getTime()).toBeLessThan((third?.getTime() ?? 0) - 30_000);
+    expect(third?.getTime()).toBeLessThan(before[0]?.getTime() ?? 0);
+    expect(untouched).toEqual(before[1]);
+  });
+});

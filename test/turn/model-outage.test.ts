@@ -1,0 +1,218 @@
+// A model that is away: its turns wait without a lock and without a slot, say why, and end only when they have waited for long enough,
+// when their messages have expired, or when they are stopped.
+import { describe, expect, test } from 'vitest';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { abortTurn } from '../../src/store/control.ts';
+import { viewMessage } from '../../src/store/views/messages.ts';
+import { viewSession } from '../../src/store/views/sessions.ts';
+import { viewTurn } from '../../src/store/views/turns.ts';
+import type { TurnOutcome } from '../../src/turn/run-turn.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { seedHistory } from './seed-history.ts';
+import { createTurnRig, type TurnRig } from './turn-rig.ts';
+
+let rig: TurnRig;
+let patientRig: TurnRig;
+
+shareAmongTests(async (onEnd) => {
+  const databases = await Promise.all([withTestDatabase(), withTestDatabase()]);
+  for (const database of databases) onEnd(() => database.drop());
+  const outage = { giveUpAfter: 1_500, probeMs: { min: 10, max: 50 } };
+  rig = await createTurnRig(databases[0]?.url ?? '', { settings: { models: { outage } } });
+  patientRig = await createTurnRig(databases[1]?.url ?? '', {
+    settings: { models: { outage: { ...outage, giveUpAfter: '24h' } } },
+  });
+  const made = [rig, patientRig];
+  onEnd(async () => void (await Promise.all(made.map((one) => one.close()))));
+});
+
+type Worker = ReturnType<TurnRig['worker']>;
+
+/** Runs a session's turn as often as it becomes due, until it ends. */
+async function runToEnd(worker: Worker, name: string): Promise<TurnOutcome> {
+  let outcome: TurnOutcome = { kind: 'idle' };
+  const look = async (): Promise<string> => (outcome = await worker.run(name)).kind;
+  await expect.poll(look, { timeout: 60_000, interval: 5 }).toBe('ended');
+  return outcome;
+}
+
+async function openTurnOf(of: TurnRig, name: string): Promise<{ id: string; calls: number; retries: number }> {
+  const [turn] = await of.rows(
+    'select id, calls, retries from holdfast.turns where session_id = $1 order by id desc limit 1',
+    [await of.sessionOf(name)],
+  );
+  return turn as { id: string; calls: number; retries: number };
+}
+
+const views = (of: TurnRig) => drizzle({ client: of.database.views });
+
+/** The texts of what the model was asked for a session, in the order of the requests. */
+function requestsOf(of: TurnRig, name: string) {
+  return of.scripted.requests.filter(({ headers }) => headers['x-holdfast-session'] === `agent:main:${name}`);
+}
+
+describe('a turn whose model is away', () => {
+  test('is parked after a few calls, says why and until when, and is answered when the model is back (G33)', async () => {
+    const worker = patientRig.worker();
+    const message = await patientRig.send('away', '[[error: 529 times=9]] [[reply: back]]');
+    expect(await worker.run('away')).toEqual({ kind: 'parked', ring: null });
+    const { id, calls } = await openTurnOf(patientRig, 'away');
+    expect(calls).toBe(3);
+    const why = {
+      code: 'model_away',
+      text: expect.stringMatching(/overload/i) as string,
+      by: 'anthropic',
+      since: expect.any(String) as string,
+      until: expect.any(String) as string,
+    };
+    expect(await viewTurn(views(patientRig), id)).toMatchObject({ status: 'parked', why });
+    expect(await viewMessage(views(patientRig), message)).toMatchObject({ status: 'claimed', why });
+    expect(await viewSession(views(patientRig), 'agent:main:away')).toMatchObject({ status: 'waiting', turnId: id });
+    const behind = await patientRig.send('away', 'and I?');
+    expect(await viewMessage(views(patientRig), behind)).toMatchObject({ status: 'waiting', why });
+    await runToEnd(worker, 'away');
+    expect(await viewMessage(views(patientRig), message)).toMatchObject({
+      status: 'answered',
+      why: null,
+      reply: 'back',
+    });
+    expect(requestsOf(patientRig, 'away')).toHaveLength(10);
+    await runToEnd(worker, 'away');
+    expect(await viewMessage(views(patientRig), behind)).toMatchObject({ status: 'answered' });
+    const types = await patientRig.rows(
+      `select type, data ->> 'code' as code from holdfast.events where turn_id = $1 and type like 'turn.%' order by id`,
+      [id],
+    );
+    expect(types.filter(({ type }) => type === 'turn.parked')).toHaveLength(7);
+    expect(types.filter(({ type }) => type === 'turn.resumed')).toHaveLength(7);
+    expect(types.at(-1)).toMatchObject({ type: 'turn.ended' });
+    worker.stop();
+  });
+
+  test('is asked again by a worker that knows nothing of the outage, from the same journal (G13)', async () => {
+    const message = await patientRig.send('taken-over', '[[error: 503 times=5]] [[reply: here]]');
+    for (let look = 1; look <= 3; look += 1) {
+      const worker = patientRig.worker();
+      await expect
+        .poll(async () => (await worker.run('taken-over')).kind, { timeout: 30_000, interval: 5 })
+        .toBe('parked');
+      worker.stop();
+    }
+    const worker = patientRig.worker();
+    await runToEnd(worker, 'taken-over');
+    expect(await viewMessage(views(patientRig), message)).toMatchObject({ status: 'answered', reply: 'here' });
+    const bodies = requestsOf(patientRig, 'taken-over').map(({ body }) => JSON.stringify(body));
+    expect(bodies).toHaveLength(6);
+    expect(new Set(bodies).size).toBe(1);
+    worker.stop();
+  });
+
+  test('is not asked before the time that the provider sets (G16)', async () => {
+    const worker = patientRig.worker();
+    const message = await patientRig.send('limited', '[[error: 429 retry-after=600]] [[reply: later]]');
+    const sentAt = Date.now();
+    expect(await worker.run('limited')).toEqual({ kind: 'parked', ring: null });
+    const view = await viewMessage(views(patientRig), message);
+    expect(view).toMatchObject({ why: { code: 'rate_limited' } });
+    expect(Date.parse(view?.why?.until ?? '')).toBeGreaterThanOrEqual(sentAt + 600_000);
+    expect(await worker.run('limited')).toEqual({ kind: 'early', ring: null });
+    expect(requestsOf(patientRig, 'limited')).toHaveLength(1);
+    worker.stop();
+  });
+
+  test('ends at once when it is aborted (G24)', async () => {
+    const worker = patientRig.worker();
+    const message = await patientRig.send('aborted', '[[error: 429 retry-after=600]] [[reply: never]]');
+    await worker.run('aborted');
+    const { id } = await openTurnOf(patientRig, 'aborted');
+    expect(await abortTurn(patientRig.database, { turnId: id })).toMatchObject({ ring: { lane: 'main' } });
+    expect(await worker.run('aborted')).toMatchObject({ kind: 'ended' });
+    expect(await viewTurn(views(patientRig), id)).toMatchObject({ status: 'aborted', why: null });
+    expect(await viewMessage(views(patientRig), message)).toMatchObject({ status: 'cancelled' });
+    expect(requestsOf(patientRig, 'aborted')).toHaveLength(1);
+    worker.stop();
+  });
+
+  test('runs no finished tool again (G11)', async () => {
+    const runs: string[] = [];
+    const tool = {
+      spec: { name: 'effect', description: 'counts', input_schema: { type: 'object' as const } },
+      summary: 'counts',
+      isIdempotent: false,
+      run: () => {
+        runs.push('run');
+        return Promise.resolve({ content: 'done', isError: false });
+      },
+    };
+    const worker = patientRig.worker({ tools: [tool] });
+    const message = await patientRig.send('tools', '[[tool: effect {}]] [[error: 500 times=6]] [[reply: once]]');
+    expect(await worker.run('tools')).toMatchObject({ kind: 'parked' });
+    await runToEnd(worker, 'tools');
+    expect(await viewMessage(views(patientRig), message)).toMatchObject({ status: 'answered', reply: 'once' });
+    expect(runs).toHaveLength(1);
+    worker.stop();
+  });
+
+  test('fails when the model was away for models.outage.giveUpAfter, with the last fault in its error', async () => {
+    const worker = rig.worker();
+    const message = await rig.send('given-up', '[[error: 529 times=always]]');
+    await runToEnd(worker, 'given-up');
+    expect(await viewMessage(views(rig), message)).toMatchObject({
+      status: 'failed',
+      error: { code: 'model_away', message: expect.stringMatching(/giveUpAfter.*overload/is) as string },
+    });
+    worker.stop();
+  });
+
+  test('fails when its message expires while it waits (expiresAt)', async () => {
+    const worker = patientRig.worker();
+    const message = await patientRig.send('expiring', '[[error: 529 times=always]]', { expiresAt: Date.now() + 400 });
+    await runToEnd(worker, 'expiring');
+    expect(await viewMessage(views(patientRig), message)).toMatchObject({
+      status: 'failed',
+      error: { code: 'expired', message: expect.stringMatching(/expiresAt/) as string },
+    });
+    worker.stop();
+  });
+
+  test('is not opened for a message that has expired, which shares no turn with others', async () => {
+    const worker = patientRig.worker();
+    const expired = await patientRig.send('expired', 'too late', { expiresAt: Date.now() - 1 });
+    const next = await patientRig.send('expired', 'in time');
+    await worker.run('expired');
+    await runToEnd(worker, 'expired');
+    expect(await viewMessage(views(patientRig), expired)).toMatchObject({
+      status: 'failed',
+      error: { code: 'expired' },
+    });
+    expect(await viewMessage(views(patientRig), next)).toMatchObject({ status: 'answered' });
+    expect(requestsOf(patientRig, 'expired')).toHaveLength(1);
+    worker.stop();
+  });
+
+  test('is also waited for where a session is compacted on request', async () => {
+    const worker = patientRig.worker();
+    await seedHistory(patientRig, 'compacted', { turns: 10, tokens: 60_000, first: '<<error: 503 times=6>> ' });
+    const asked = await patientRig.send('compacted', '/compact', {}, 'compaction');
+    expect(await worker.run('compacted')).toMatchObject({ kind: 'parked' });
+    await runToEnd(worker, 'compacted');
+    expect(await viewMessage(views(patientRig), asked)).toMatchObject({ status: 'answered' });
+    worker.stop();
+  });
+});
+
+test.each([
+  [400, 'model_invalid_request'],
+  [401, 'model_unauthorized'],
+  [403, 'model_forbidden'],
+  [404, 'model_not_found'],
+  [413, 'model_request_too_large'],
+])('a request that is refused with %i fails its turn after one call (G16)', async (status, code) => {
+  const worker = patientRig.worker();
+  const message = await patientRig.send(`refused-${status}`, `[[error: ${status} times=always]]`);
+  await worker.run(`refused-${status}`);
+  expect(await viewMessage(views(patientRig), message)).toMatchObject({ status: 'failed', error: { code } });
+  expect(requestsOf(patientRig, `refused-${status}`)).toHaveLength(1);
+  worker.stop();
+});

@@ -1,0 +1,126 @@
+// Two minutes without a model under twenty busy sessions, in two workers, one of which is killed meanwhile. The time is that of the test: it
+// moves the clock of the workers, and the times in the database with it, second by second.
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { textOf } from '../../src/core/content.ts';
+import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
+import type { TransportCall } from '../../src/model/transport.ts';
+import { readTransport } from '../../src/plugins/read-transport.ts';
+import { pluginsWith } from '../plugins/plugins-with.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { createTurnRig, type TurnRig } from './turn-rig.ts';
+
+const SESSIONS = 20;
+const OUTAGE_S = 120;
+/** Turns at once in a worker, as its main lane has by default. */
+const SLOTS = 4;
+
+type Worker = ReturnType<TurnRig['worker']>;
+
+/** A provider that is away until it is told otherwise, and notes who asked it when. */
+function movableProvider(nowS: () => number) {
+  const state = { isAway: true };
+  const calls: { atS: number; workerNo: number; session: string; text: string; isAway: boolean }[] = [];
+  const transportOf = (workerNo: number) =>
+    readTransport('/p.ts', {
+      name: 'movable',
+      provider: 'movable',
+      async send({ request, onEvent, headers }: TransportCall) {
+        const text = textOf(request.messages.at(-1)?.content ?? []);
+        calls.push({ atS: nowS(), workerNo, session: headers['x-holdfast-session'] ?? '', text, isAway: state.isAway });
+        if (state.isAway) throw Object.assign(new Error('connect ECONNREFUSED'), { type: 'network' });
+        const body = { id: 'm', model: 'm', content: [{ type: 'text', text: 'here' }], stop_reason: 'end_turn' };
+        for (const event of eventsOfBody(body)) if (onEvent(event)) return;
+      },
+    });
+  return { state, calls, transportOf };
+}
+
+test(
+  'a model that is away for 120 s under 20 busy sessions fails no turn, is asked at most 10 times a minute and worker, and answers ' +
+    'all in order, also when workers are killed meanwhile (G3, G33)',
+  { timeout: 180_000 },
+  async () => {
+    const database = await withTestDatabase();
+    let secondsPassed = 0;
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + secondsPassed * 1000 };
+    const provider = movableProvider(() => secondsPassed);
+    // Long enough that no lease runs out by the second that passes at once.
+    const rig = await createTurnRig(database.url, { clock, leaseMs: 15_000 });
+    const names = Array.from({ length: SESSIONS }, (_, index) => `busy-${index}`);
+    const workers: Worker[] = [];
+    const addWorker = (): Worker => {
+      const { plugins } = pluginsWith([], { transports: [provider.transportOf(workers.length)] });
+      const worker = rig.worker({ plugins });
+      workers.push(worker);
+      return worker;
+    };
+
+    /** A second passes: the clocks of the workers move, and all times in the database come nearer. */
+    const passSecond = async (): Promise<void> => {
+      secondsPassed += 1;
+      await rig.rows(
+        `update holdfast.doorbells set due_at = due_at - interval '1 second' where due_at > clock_timestamp()`,
+      );
+      await rig.rows(
+        `update holdfast.turns set park_not_before = park_not_before - interval '1 second' where status = 'parked'`,
+      );
+    };
+    /** Each worker looks at its share of the sessions that are due, as many at once as it has slots. */
+    const look = async (living: readonly Worker[]): Promise<void> => {
+      const due = await rig.rows(
+        `select s.key from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id
+         where d.due_at <= clock_timestamp() and s.owner is null order by d.due_at`,
+      );
+      const keys = due.map((row) => String(row['key']).replace('agent:main:', ''));
+      for (let from = 0; from < keys.length; from += SLOTS * living.length) {
+        const some = keys.slice(from, from + SLOTS * living.length);
+        await Promise.all(some.map(async (name, index) => living[index % living.length]?.run(name)));
+      }
+    };
+
+    for (const name of names) await rig.send(name, 'first', { model: 'movable/m' });
+    addWorker();
+    addWorker();
+    let living = [...workers];
+    await look(living);
+    // More comes while the model is away.
+    for (const name of names) await rig.send(name, 'second', { model: 'movable/m', mode: 'followup' });
+    for (let second = 1; second <= OUTAGE_S; second += 1) {
+      await passSecond();
+      if (second === 60) {
+        living[0]?.stop();
+        living = [...living.slice(1), addWorker()];
+      }
+      await look(living);
+    }
+    provider.state.isAway = false;
+    const waiting = async (): Promise<unknown> =>
+      (await rig.rows(`select count(*)::int as n from holdfast.inbox where status in ('waiting', 'claimed')`))[0]?.[
+        'n'
+      ];
+    let secondsToRecover = 0;
+    for (; secondsToRecover < 120 && (await waiting()) !== 0; secondsToRecover += 1) {
+      await passSecond();
+      await look(living);
+    }
+
+    const statuses = await rig.rows('select status, count(*)::int as n from holdfast.inbox group by status');
+    expect(statuses).toEqual([{ status: 'answered', n: 2 * SESSIONS }]);
+    expect(secondsToRecover).toBeLessThanOrEqual(90);
+    const answered = provider.calls.filter(({ isAway }) => !isAway);
+    for (const name of names) {
+      const texts = answered.filter(({ session }) => session === `agent:main:${name}`).map(({ text }) => text);
+      expect(texts.map((text) => /first|second/.exec(text)?.[0])).toEqual(['first', 'second']);
+    }
+    const refused = provider.calls.filter(({ isAway }) => isAway);
+    for (const [workerNo] of workers.entries()) {
+      const atS = refused.filter((call) => call.workerNo === workerNo).map((call) => call.atS);
+      for (const from of atS) expect(atS.filter((at) => at >= from && at < from + 60).length).toBeLessThanOrEqual(10);
+    }
+    // It is probed all the time.
+    expect(refused.filter(({ atS }) => atS > 60).length).toBeGreaterThan(1);
+    await rig.close();
+    await database.drop();
+  },
+);
