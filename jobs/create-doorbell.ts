@@ -1,7 +1,7 @@
 // The doorbell: many callers, few commands. While one addBulk of a queue is on its way, what arrives for it waits and goes
-// together in the next. Whoever rings has committed the work already, so trouble here is logged and never thrown: a ring that
+// together in the next. Whoever rings has committed the work already, so a fault here goes to the outage log and is never thrown: a ring that
 // is lost costs the reconciler's interval, and a caller that waited for a dead queue would cost more.
-import type { Logger } from '../src/logger.ts';
+import type { OutageLog } from '../src/outage-log.ts';
 import { jobForRing } from './catalogue.ts';
 import type { QueuedRing } from './job-definition.ts';
 import { QUEUE_NAMES, type Doorbell, type QueueDepth, type QueueName } from './ring.ts';
@@ -16,7 +16,8 @@ export interface RingQueue {
 interface DoorbellOptions {
   /** Opens the producing side of a queue; called once per queue, when it is first needed. */
   openQueue: (name: QueueName) => RingQueue;
-  logger: Pick<Logger, 'warn' | 'info'>;
+  /** Takes what a ring fails with. */
+  outages: Pick<OutageLog, 'failed' | 'answered'>;
   /** The longest that one command may take, in milliseconds. A caller of `ring` waits for at most two of them. */
   ringTimeoutMs?: number;
 }
@@ -31,9 +32,6 @@ const WAITING_MAX = 20_000;
 
 /** Commands without an answer. A queue that swallows this many is not given more until one comes back. */
 const ABANDONED_MAX = 4;
-
-/** While the queue is in trouble, it is said at most this often. */
-const WARN_INTERVAL_MS = 5_000;
 
 /** Makes a doorbell. It connects to a queue when the first ring for it arrives. */
 export function createDoorbell(options: DoorbellOptions): Doorbell {
@@ -66,20 +64,16 @@ export function createDoorbell(options: DoorbellOptions): Doorbell {
 
 /** One queue's bell: the command that is on its way, and what waits for the next. */
 class Bell {
-  readonly #name: QueueName;
   readonly #queue: RingQueue;
-  readonly #logger: DoorbellOptions['logger'];
+  readonly #outages: DoorbellOptions['outages'];
   readonly #timeoutMs: number;
   #next = newBatch();
   #running: Promise<void> | null = null;
   #abandoned = 0;
-  #lost = 0;
-  #warnedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(name: QueueName, options: DoorbellOptions) {
-    this.#name = name;
     this.#queue = options.openQueue(name);
-    this.#logger = options.logger;
+    this.#outages = options.outages;
     this.#timeoutMs = options.ringTimeoutMs ?? RING_TIMEOUT_MS;
   }
 
@@ -87,7 +81,7 @@ class Bell {
   ring(jobs: QueuedRing[]): Promise<void> {
     const batch = this.#next;
     if (batch.jobs.size + jobs.length > WAITING_MAX) {
-      this.#giveUp(jobs.length, new Error(`more than ${WAITING_MAX} rings wait`));
+      this.#outages.failed(new Error(`more than ${WAITING_MAX} rings wait`));
       return Promise.resolve();
     }
     for (const job of jobs) batch.jobs.set(job.opts.jobId, job);
@@ -103,7 +97,7 @@ class Bell {
 
   async close(): Promise<void> {
     await this.#running;
-    await within(this.#timeoutMs, this.#queue.close()).catch((error: unknown) => this.#giveUp(0, error));
+    await within(this.#timeoutMs, this.#queue.close()).catch(this.#outages.failed);
   }
 
   async #run(): Promise<void> {
@@ -120,10 +114,10 @@ class Bell {
     for (let start = 0; start < jobs.length; start += BATCH_MAX) {
       try {
         await this.#add(jobs.slice(start, start + BATCH_MAX));
-        this.#recover();
+        this.#outages.answered();
       } catch (error) {
         // The rest would fare no better: it is left to the reconciler rather than kept waiting.
-        return this.#giveUp(jobs.length - start, error);
+        return this.#outages.failed(error);
       }
     }
   }
@@ -135,21 +129,6 @@ class Bell {
     const isOver = (): void => void (this.#abandoned -= 1);
     added.then(isOver, isOver);
     await within(this.#timeoutMs, added);
-  }
-
-  #giveUp(count: number, error: unknown): void {
-    this.#lost += count;
-    const nowMs = performance.now();
-    if (nowMs - this.#warnedAtMs < WARN_INTERVAL_MS) return;
-    this.#warnedAtMs = nowMs;
-    this.#logger.warn({ err: error, queue: this.#name, rings: this.#lost }, 'rings were not made; the reconciler will');
-  }
-
-  #recover(): void {
-    if (this.#lost === 0) return;
-    this.#logger.info({ queue: this.#name, rings: this.#lost }, 'the queue takes rings again');
-    this.#lost = 0;
-    this.#warnedAtMs = Number.NEGATIVE_INFINITY;
   }
 }
 

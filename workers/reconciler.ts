@@ -4,18 +4,21 @@
 // The parts of a round run side by side: one that fails keeps no other from its work. Nor does a queue that cannot be asked: then every
 // ring counts as lost, and a ring too many is one look at a session too many.
 //
+// While the queue is away, the lanes of this process are given due sessions directly, as far as they have free places, so that an
+// outage of the queue costs about an interval per message and no more.
+//
 // It looks every `reconcileMs`, and earlier when it knows of an earlier moment: a lease that runs out, a retry that becomes due, the
 // deadline of a subagent, the end of a wait.
 // A ring that still waits in the queue is not rung again: with ten thousand sessions waiting for a worker there are ten
 // thousand jobs, not more each second.
-import type { Doorbell, Ring } from '../jobs/index.ts';
+import { QUEUE_NAMES, type Doorbell, type QueueName, type Ring } from '../jobs/index.ts';
 import type { Lane } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Database } from '../src/store/database.ts';
 import { endOverdue } from '../src/store/end-overdue.ts';
 import { readDueDeliveries } from '../src/store/outbox.ts';
 import type { QueueModes } from '../src/store/subagent-ends.ts';
-import { countRings, takeFadedRings, type FadedRing } from '../src/store/reconcile.ts';
+import { countRings, FADED_MAX, takeFadedRings, type FadedRing } from '../src/store/reconcile.ts';
 
 export interface ReconcilerOptions {
   database: Database;
@@ -26,9 +29,24 @@ export interface ReconcilerOptions {
   modes: QueueModes;
   /** Which of these rings still wait in the queue. May reject when the queue is away. */
   stillWaiting: (rings: FadedRing[]) => Promise<Set<string>>;
+  /** Rejects when the queue cannot be reached. */
+  pingQueue: () => Promise<void>;
   /** Called each time that the queue could not be asked. Must not throw. */
   onQueueFault: (error: unknown) => void;
+  /** The lanes of this process, which look at sessions without the queue while it is away; null: it has none. */
+  lanes: DirectLanes | null;
 }
+
+/** Lanes that can be given work without the queue. */
+export interface DirectLanes {
+  /** How many sessions the lane would take now. */
+  free(lane: QueueName): number;
+  /** Looks at a session; false when the lane is full. */
+  look(lane: QueueName, ring: Pick<Ring, 'kind' | 'sessionId'>): boolean;
+}
+
+/** While the queue is away and a lane took all that it had room for, the next round comes this soon. */
+const DIRECT_ROUND_MS = 100;
 
 /** A lease is looked at this long after it ran out, in milliseconds. */
 const AFTER_MOMENT_MS = 5;
@@ -41,6 +59,8 @@ export class Reconciler {
   #timer: NodeJS.Timeout | null = null;
   #round: Promise<void> = Promise.resolve();
   #isStopped = false;
+  /** Asked at most once per interval, because rounds may follow each other closely. */
+  #queue = { askedAtMs: Number.NEGATIVE_INFINITY, isAsking: false, isAway: false };
   /** When a round last succeeded, monotonic milliseconds. */
   #succeededAtMs = performance.now();
 
@@ -74,6 +94,7 @@ export class Reconciler {
 
   async #work(): Promise<void> {
     const { reconcileMs, database } = this.#options;
+    this.#askQueue();
     const parts = await Promise.allSettled([this.#ringFaded(), this.#ringDeliveries(), this.#endOverdue()]);
     let nextMs = reconcileMs;
     let hasFailed = false;
@@ -87,10 +108,26 @@ export class Reconciler {
     this.#schedule(nextMs);
   }
 
+  /** Asks the queue whether it is there, and keeps no round waiting: the answer counts from the next round on. */
+  #askQueue(): void {
+    const { reconcileMs, pingQueue, onQueueFault } = this.#options;
+    if (this.#queue.isAsking || performance.now() - this.#queue.askedAtMs < reconcileMs) return;
+    this.#queue = { ...this.#queue, askedAtMs: performance.now(), isAsking: true };
+    pingQueue().then(
+      () => (this.#queue = { ...this.#queue, isAsking: false, isAway: false }),
+      (error: unknown) => {
+        this.#queue = { ...this.#queue, isAsking: false, isAway: true };
+        onQueueFault(error);
+      },
+    );
+  }
+
   /** Returns after how many milliseconds the next known moment comes; null: none is known. */
   async #ringFaded(): Promise<number | null> {
     const { database, doorbell, reconcileMs, logger } = this.#options;
-    const { faded, nextInMs } = await takeFadedRings(database, reconcileMs);
+    if (this.#queue.isAway) return await this.#lookDirectly();
+    const lanes = QUEUE_NAMES.map((lane) => ({ lane, room: FADED_MAX }));
+    const { faded, nextInMs } = await takeFadedRings(database, { fadedAfterMs: reconcileMs, lanes });
     if (faded.length === 0) return nextInMs;
     const alive = await this.#stillWaiting(faded.filter((ring) => !ring.isAbandoned));
     const needed = await countRings(
@@ -102,6 +139,18 @@ export class Reconciler {
       await doorbell.ring(needed.map((ring): Ring => ({ kind: 'inbound', ...ring, lane: ring.lane as Lane })));
     }
     return nextInMs;
+  }
+
+  /** Does without the queue what its jobs would do: takes due sessions for the free places of this process. */
+  async #lookDirectly(): Promise<number | null> {
+    const { database, reconcileMs, lanes } = this.#options;
+    // What this process took it would keep from those that can work.
+    if (lanes === null) return null;
+    const rooms = QUEUE_NAMES.map((lane) => ({ lane, room: lanes.free(lane) }));
+    const { faded, nextInMs } = await takeFadedRings(database, { fadedAfterMs: reconcileMs, lanes: rooms });
+    // The store writes only lanes of the configuration.
+    for (const { lane, sessionId } of faded) lanes.look(lane as Lane, { kind: 'inbound', sessionId });
+    return faded.length > 0 ? DIRECT_ROUND_MS : nextInMs;
   }
 
   /** As the option says; a queue that cannot be asked has none. */
@@ -124,8 +173,15 @@ export class Reconciler {
   }
 
   async #ringDeliveries(): Promise<null> {
-    const due = await readDueDeliveries(this.#options.database);
-    if (due.length > 0) await this.#options.doorbell.ring(due.map((ring): Ring => ({ kind: 'deliver', ...ring })));
+    const { database, doorbell, lanes } = this.#options;
+    const due = await readDueDeliveries(database);
+    if (due.length === 0) return null;
+    if (!this.#queue.isAway) await doorbell.ring(due.map((ring): Ring => ({ kind: 'deliver', ...ring })));
+    else if (lanes !== null) {
+      for (const { sessionId } of due.slice(0, lanes.free('deliver'))) {
+        lanes.look('deliver', { kind: 'deliver', sessionId });
+      }
+    }
     return null;
   }
 }

@@ -62,7 +62,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   enders.push(() => database.close());
   const backend = await modules.openQueueBackend({ databaseUrl, redisUrl, logger, isMigrating: options.migrate });
   enders.push(() => backend.close());
-  const doorbell = modules.createDoorbell({ openQueue: (name) => backend.openQueue(name), logger });
+  const doorbell = modules.createDoorbell({ openQueue: (name) => backend.openQueue(name), outages: backend.outages });
   enders.push(() => doorbell.close());
   const wake = createWake();
   const parts = { config, logger, clock: systemClock, database, wake, doorbell, backend };
@@ -74,7 +74,14 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     reconcileMs: config.runtime.reconcileMs,
     modes: config.messages.queue,
     stillWaiting: (rings) => modules.stillWaiting(backend, rings),
+    pingQueue: () => backend.ping(),
     onQueueFault: backend.outages.failed,
+    lanes: roles.includes('worker')
+      ? {
+          free: (lane) => worker?.direct.free(lane) ?? 0,
+          look: (lane, ring) => worker?.direct.look(lane, ring) ?? false,
+        }
+      : null,
   });
   enders.push(() => reconciler.stop());
   const worker = modules.startWorker === null ? null : await modules.startWorker({ ...parts, modelEndpoint });
@@ -105,7 +112,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
         adminKey: apiKey.key,
         modelInfo: { provider: 'anthropic', name: defaultModelOf(config), isScripted: modelEndpoint.isScripted },
         dependencies: [
-          { name: 'queue', check: () => backend.ping() },
+          { name: 'queue', isOptional: true, check: () => backend.ping() },
           ...(isReconciling ? [{ name: 'reconciler', check: () => reconciler.check() }] : []),
         ],
         deriveRequest: (turnId, callNo) =>

@@ -25,6 +25,7 @@ import type { Wake } from '../src/wake.ts';
 import { createCronPort } from './cron-port.ts';
 import { createTurnContext } from './create-turn-context.ts';
 import { relayDeliveries, type OutboxRelay } from './outbox-relay.ts';
+import type { DirectLanes } from './reconciler.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
 import { startLaneWorker, type LaneJob, type LaneWorker } from './queue/start-lane-worker.ts';
 import { ringNext } from './ring-next.ts';
@@ -46,6 +47,8 @@ export interface WorkerOptions {
 export interface RunningWorker {
   /** Takes a message in the moment in which it is accepted, when a place is free and nobody waits for one. */
   offer: OfferWorker;
+  /** The lanes, for work that comes without the queue. */
+  direct: DirectLanes;
   /** Takes nothing new, hands running turns over, and resolves when nothing runs any more or the grace is over. */
   drain(graceMs: number): Promise<void>;
 }
@@ -126,6 +129,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
           seat.run(sessionId, (job) => untilToldToLeave(context, doorbell, job, () => runTurn(context, sessionId)));
         },
       };
+    },
+    direct: {
+      free: (wanted) => lanes.find(({ lane }) => lane === wanted)?.free() ?? 0,
+      look: (wanted, ring) => lanes.find(({ lane }) => lane === wanted)?.look(ring) ?? false,
     },
     async drain(graceMs) {
       draining.abort();

@@ -180,6 +180,8 @@ export interface ModelInfo {
 
 export interface Dependency {
   name: string;
+  /** True: without it messages are still accepted, so the service is degraded and not unavailable. */
+  isOptional?: boolean;
   /** Rejects when the dependency cannot be used; must stop when the signal says so. */
   check(signal: AbortSignal): Promise<void>;
 }

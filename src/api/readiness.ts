@@ -4,7 +4,8 @@ import { pingDatabase } from '../store/views/stats.ts';
 import type { ApiContext, Dependency, ModelInfo } from './context.ts';
 
 export interface Readiness {
-  status: 'ready' | 'unavailable';
+  /** `degraded`: something is missing without which messages are still accepted. */
+  status: 'ready' | 'degraded' | 'unavailable';
   dependencies: { name: string; status: 'ok' | 'failed'; durationMs: number; error: string | null }[];
   model: ModelInfo;
 }
@@ -14,9 +15,15 @@ const CHECK_MS_MAX = 2_000;
 /** Asks the database and all other dependencies. Never rejects. */
 export async function checkReadiness(context: ApiContext): Promise<Readiness> {
   const database: Dependency = { name: 'database', check: () => pingDatabase(context.views) };
-  const dependencies = await Promise.all([database, ...context.dependencies].map(checkOne));
-  const isReady = dependencies.every((dependency) => dependency.status === 'ok');
-  return { status: isReady ? 'ready' : 'unavailable', dependencies, model: context.modelInfo };
+  const asked = [database, ...context.dependencies];
+  const dependencies = await Promise.all(asked.map(checkOne));
+  const missing = asked.filter((_, index) => dependencies[index]?.status === 'failed');
+  return { status: statusOf(missing), dependencies, model: context.modelInfo };
+}
+
+function statusOf(missing: Dependency[]): Readiness['status'] {
+  if (missing.length === 0) return 'ready';
+  return missing.every(({ isOptional }) => isOptional === true) ? 'degraded' : 'unavailable';
 }
 
 async function checkOne(dependency: Dependency): Promise<Readiness['dependencies'][number]> {

@@ -37,6 +37,11 @@ const EXPLANATIONS: Record<string, Explanation> = {
     message: (reason) => reason,
     fix: 'correct the plugin, or take it out of "plugins" in the configuration file',
   },
+  queue_unreachable: {
+    exitCode: EXIT.cannotReach,
+    message: (reason) => reason,
+    fix: 'start it, or correct REDIS_URL; without REDIS_URL the queue lives in PostgreSQL',
+  },
   migration_refused: {
     exitCode: EXIT.failed,
     message: (reason) => reason,

@@ -4,8 +4,14 @@ import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import type { NeededRing } from './session-locks.ts';
 
-/** The most sessions looked at in one round. */
-const FADED_MAX = 500;
+/** The most sessions of a lane looked at in one round. */
+export const FADED_MAX = 500;
+
+/** How many sessions of a lane may be taken. */
+export interface LaneRoom {
+  lane: string;
+  room: number;
+}
 
 export interface FadedRing extends NeededRing {
   /** True when the session became free or due after its last ring, which is certainly spent. */
@@ -13,13 +19,14 @@ export interface FadedRing extends NeededRing {
 }
 
 /**
- * Takes up to 500 faded rings and touches them, so that the next round sees others; several reconcilers share the work.
+ * Takes faded rings, for each lane the oldest and at most as many as it has room, and touches them, so that the next round sees
+ * others; several reconcilers share the work.
  * `ringNo` is the last one that was rung. Also returns after how many milliseconds the next known moment comes (a lease that
  * runs out, a session that becomes due), or null.
  */
 export async function takeFadedRings(
   database: Database,
-  fadedAfterMs: number,
+  { fadedAfterMs, lanes }: { fadedAfterMs: number; lanes: LaneRoom[] },
 ): Promise<{ faded: FadedRing[]; nextInMs: number | null }> {
   const result = await database.hot.query({
     name: 'reconcile',
@@ -28,14 +35,19 @@ with open as materialized (
   select *, rung_at < free_at as is_abandoned,
     case when rung_at >= free_at then rung_at + $1 * interval '1 millisecond' else free_at end as moment
   from (
-    select d.session_id, d.rung_at, greatest(d.due_at, s.lease_expires_at) as free_at
+    select d.session_id, d.lane, d.rung_at, greatest(d.due_at, s.lease_expires_at) as free_at
     from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id
   ) as bells
 ),
+due as materialized (
+  select open.*, row_number() over (partition by open.lane order by open.moment) as place from open
+  where open.moment <= clock_timestamp()
+),
 taken as (
-  select d.session_id, open.is_abandoned from holdfast.doorbells d join open on open.session_id = d.session_id
-  where open.moment <= clock_timestamp() and d.rung_at = open.rung_at
-  order by open.moment limit ${FADED_MAX} for update of d skip locked
+  select d.session_id, due.is_abandoned from holdfast.doorbells d join due on due.session_id = d.session_id
+  join unnest($2::text[], $3::int[]) as lanes (lane, room) on lanes.lane = due.lane
+  where d.rung_at = due.rung_at and due.place <= lanes.room
+  order by due.moment limit ${FADED_MAX} for update of d skip locked
 ),
 touched as (
   update holdfast.doorbells d set rung_at = clock_timestamp() from taken where d.session_id = taken.session_id
@@ -45,7 +57,7 @@ select session_id, lane, rings, is_abandoned, null::float8 as next_in_ms from to
 union all
 select null, null, null, null, extract(epoch from min(moment) - clock_timestamp()) * 1000 from open
   where moment > clock_timestamp()`,
-    values: [fadedAfterMs],
+    values: [fadedAfterMs, lanes.map(({ lane }) => lane), lanes.map(({ room }) => room)],
   });
   const faded = result.rows.filter((row) => row.session_id !== null);
   const next = result.rows.find((row) => row.session_id === null)?.next_in_ms ?? null;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Doorbell, Ring } from '../../jobs/index.ts';
 import { createLogger } from '../../src/logger.ts';
 import { countRings, takeFadedRings } from '../../src/store/reconcile.ts';
-import { Reconciler } from '../../workers/reconciler.ts';
+import { Reconciler, type ReconcilerOptions } from '../../workers/reconciler.ts';
 import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
 
 let rig: StoreRig;
@@ -24,7 +24,7 @@ function listeningDoorbell(): Doorbell & { rung: Ring[] } {
 
 function reconcilerOf(
   doorbell: Doorbell,
-  more: { stillWaiting?: () => Promise<Set<string>>; reconcileMs?: number } = {},
+  more: Partial<Pick<ReconcilerOptions, 'stillWaiting' | 'reconcileMs' | 'pingQueue' | 'lanes'>> = {},
 ) {
   const reconciler = new Reconciler({
     database: rig.database,
@@ -33,7 +33,9 @@ function reconcilerOf(
     reconcileMs: more.reconcileMs ?? 20,
     modes: { mode: 'collect', byChannel: {} },
     stillWaiting: more.stillWaiting ?? (() => Promise.resolve(new Set())),
+    pingQueue: more.pingQueue ?? (() => Promise.resolve()),
     onQueueFault: () => undefined,
+    lanes: more.lanes ?? null,
   });
   // It would count the rings of later tests.
   onTestFinished(() => reconciler.stop());
@@ -121,10 +123,58 @@ test('a part of a round that fails keeps no other part from its work', async () 
     .toBe('ready');
 });
 
+test('while the queue is away, due sessions go to the free places of the process, the oldest first', async () => {
+  const due: string[] = [];
+  for (let n = 0; n < 5; n += 1) {
+    const sessionId = await rig.session();
+    await rig.accept(rig.input(sessionId));
+    due.push(sessionId);
+  }
+  const looked: string[] = [];
+  let free = 2;
+  const doorbell = listeningDoorbell();
+  const reconciler = reconcilerOf(doorbell, {
+    pingQueue: () => Promise.reject(new Error('connect ECONNREFUSED')),
+    lanes: {
+      free: (lane) => (lane === 'main' ? free : 0),
+      look(_, { sessionId }) {
+        if (!due.includes(sessionId)) return true;
+        looked.push(sessionId);
+        // Each runs until the end of the test.
+        free -= 1;
+        return true;
+      },
+    },
+  });
+  reconciler.start();
+  await expect.poll(() => looked.length).toBe(2);
+  free = 3;
+  await expect.poll(() => new Set(looked).size).toBe(5);
+  await reconciler.stop();
+  expect(free).toBeLessThanOrEqual(0);
+});
+
+test('a process without lanes leaves due sessions to others while the queue is away', async () => {
+  const sessionId = await rig.session();
+  await rig.accept(rig.input(sessionId));
+  let pings = 0;
+  const idle = listeningDoorbell();
+  const reconciler = reconcilerOf(idle, {
+    pingQueue: () => {
+      pings += 1;
+      return Promise.reject(new Error('connect ECONNREFUSED'));
+    },
+  });
+  reconciler.start();
+  await expect.poll(() => pings).toBeGreaterThan(3);
+  const { faded } = await takeFadedRings(rig.database, { fadedAfterMs: 20, lanes: [{ lane: 'main', room: 100 }] });
+  expect(faded.map((ring) => ring.sessionId)).toContain(sessionId);
+});
+
 test('of several reconcilers one counts a ring', async () => {
   const sessionId = await rig.session();
   await rig.accept(rig.input(sessionId));
-  const { faded } = await takeFadedRings(rig.database, 0);
+  const { faded } = await takeFadedRings(rig.database, { fadedAfterMs: 0, lanes: [{ lane: 'main', room: 100 }] });
   const mine = faded.filter((ring) => ring.sessionId === sessionId);
   const counted = await Promise.all(Array.from({ length: 5 }, () => countRings(rig.database, mine)));
   expect(counted.flat()).toHaveLength(1);

@@ -45,16 +45,12 @@ export async function openRedisQueues({ redisUrl, logger, outages }: RedisQueues
     maxRetriesPerRequest: 0,
     commandTimeout: COMMAND_TIMEOUT_MS,
   });
-  // BullMQ waits on a copy of this one, and demands that it is patient.
-  const working = connectionTo(redisUrl, { maxRetriesPerRequest: null });
+  await connectOnce(ringing);
+  await warnOfEviction(ringing, logger);
+  // BullMQ waits on a copy of this one, and demands that it is patient. It connects by itself: a connection that BullMQ has to ask for
+  // fails for ever when the first attempt does.
+  const working = connectionTo(redisUrl, { maxRetriesPerRequest: null, lazyConnect: false });
   for (const connection of [ringing, working]) connection.on('error', outages.failed);
-  try {
-    await ringing.connect();
-    await warnOfEviction(ringing, logger);
-  } catch (error) {
-    ringing.disconnect();
-    throw error;
-  }
   const shared = { prefix: PREFIX, streams: { events: { maxLen: EVENTS_MAX } } };
   return {
     kind: 'redis',
@@ -99,12 +95,45 @@ export async function openRedisQueues({ redisUrl, logger, outages }: RedisQueues
 
 function connectionTo(redisUrl: string, options: RedisOptions): Redis {
   return new Redis(redisUrl, {
-    ...options,
     lazyConnect: true,
+    ...options,
     replyMapping: 'legacy',
     connectTimeout: CONNECT_TIMEOUT_MS,
     retryStrategy: (times: number) => Math.min(50 * times, RECONNECT_MS_MAX),
   });
+}
+
+/** Redis cannot be used at the start. */
+class QueueUnreachableError extends Error {
+  readonly code = 'queue_unreachable';
+  constructor(address: string, reason: string, cause: unknown) {
+    super(`Redis cannot be reached at ${address}: ${reason}`, { cause });
+    this.name = 'QueueUnreachableError';
+  }
+}
+
+/** Connects, for the first time; later the connection comes back by itself. */
+async function connectOnce(redis: Redis): Promise<void> {
+  const { host, port } = redis.options;
+  let reason: Error | null = null;
+  const remember = (error: Error): void => void (reason = error);
+  redis.on('error', remember);
+  const late = AbortSignal.timeout(CONNECT_TIMEOUT_MS);
+  const isLate = new Promise<never>((_, reject) => {
+    late.addEventListener('abort', () => reject(new Error(`no answer within ${CONNECT_TIMEOUT_MS} ms`)), {
+      once: true,
+    });
+  });
+  try {
+    await Promise.race([redis.connect(), isLate]);
+  } catch (error) {
+    redis.disconnect();
+    // The promise says only that the connection was closed.
+    const cause = reason ?? (error as Error);
+    throw new QueueUnreachableError(`${host}:${port}`, cause.message, cause);
+  } finally {
+    redis.off('error', remember);
+  }
 }
 
 /** Notes when Redis last answered one of the commands that take jobs. */

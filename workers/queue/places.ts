@@ -30,6 +30,18 @@ export class Places {
     this.#jobs += 1;
   }
 
+  /** Takes a place for a job that comes without its queue; false when none is free. It is left as a job. */
+  takeFree(): boolean {
+    if (this.taken >= this.#count) return false;
+    this.taken += 1;
+    this.#jobs += 1;
+    return true;
+  }
+
+  get free(): number {
+    return Math.max(0, this.#count - this.taken);
+  }
+
   /** Takes a place for what is brought, unless somebody waits for one or may have lately. */
   takeForBrought(): boolean {
     const nowMs = this.#nowMs();

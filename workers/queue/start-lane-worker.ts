@@ -60,6 +60,10 @@ export interface LaneWorker {
   /** Keeps a place free for work that is brought; null when there may be none. */
   seat(): Seat | null;
   counts(): LaneCounts;
+  /** Looks at a session as a job would, without the queue; false when no place is free. */
+  look(ring: Pick<LaneJob, 'kind' | 'sessionId'>): boolean;
+  /** How many calls of `look` would be taken now. */
+  free(): number;
   /** Jobs that run now. */
   active(): number;
   /** When the queue last answered, on the monotonic clock; null before it did. */
@@ -118,10 +122,11 @@ export function startLaneWorker(backend: QueueBackend, options: LaneWorkerOption
 
   async function look(job: AnyJob): Promise<void> {
     const parsed = parseJob(job.name, job.data);
-    if (parsed === null) {
-      counts.orphans += 1;
-      return;
-    }
+    if (parsed === null) counts.orphans += 1;
+    else await runJob(parsed);
+  }
+
+  async function runJob(parsed: Pick<LaneJob, 'kind' | 'sessionId'>): Promise<void> {
     try {
       const outcome = await options.process({ ...parsed, signal: leaving.signal, draining: draining.signal });
       counts[outcome === 'orphan' ? 'orphans' : 'done'] += 1;
@@ -143,6 +148,16 @@ export function startLaneWorker(backend: QueueBackend, options: LaneWorkerOption
         leave: () => places.leaveAsBrought(),
       };
     },
+    look(ring) {
+      if (isPaused || draining.signal.aborted || !places.takeFree()) return false;
+      const running = runJob(ring).finally(() => {
+        places.leaveAsJob();
+        brought.delete(running);
+      });
+      brought.add(running);
+      return true;
+    },
+    free: () => (isPaused || draining.signal.aborted ? 0 : places.free),
     counts: () => ({ ...counts }),
     active: () => places.taken,
     lastPollAtMs: () => consumer.lastPollAtMs(),

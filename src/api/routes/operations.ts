@@ -35,12 +35,12 @@ const getReadiness = defineRoute({
   summary: 'Whether everything that it needs is there, and which model answers',
   isPublic: true,
   answers: {
-    200: { description: 'Ready', schema: readiness },
+    200: { description: 'Ready, or degraded: messages are accepted and wait', schema: readiness },
     503: { description: 'Something is missing', schema: readiness },
   },
   async handle(_request, { services }) {
     const found = await services.readReadiness();
-    return { status: found.status === 'ready' ? 200 : 503, body: found };
+    return { status: found.status === 'unavailable' ? 503 : 200, body: found };
   },
 });
 

@@ -50,7 +50,7 @@ const dependency = z.strictObject({
 });
 
 export const readiness = z.strictObject({
-  status: z.enum(['ready', 'unavailable']),
+  status: z.enum(['ready', 'degraded', 'unavailable']),
   dependencies: z.array(dependency),
   model: z.strictObject({ provider: z.string(), name: z.string(), isScripted: z.boolean() }),
 });

@@ -25,7 +25,7 @@ export async function openQueueRig(
   const warnings: string[] = [];
   const logger = { warn: (_: unknown, text?: string) => void warnings.push(text ?? ''), info: () => undefined };
   const backend = await openQueueBackend({ databaseUrl: server.databaseUrl, redisUrl: server.redisUrl, logger });
-  const doorbell = createDoorbell({ openQueue: backend.openQueue, logger, ringTimeoutMs });
+  const doorbell = createDoorbell({ openQueue: backend.openQueue, outages: backend.outages, ringTimeoutMs });
   const workers: LaneWorker[] = [];
   onTestFinished(async () => {
     await Promise.all(workers.map((worker) => worker.drain(500)));
