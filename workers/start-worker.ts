@@ -6,7 +6,7 @@ import type { Channel } from '../src/channels/channel.ts';
 import { isLoopbackHost } from '../src/network/public-address.ts';
 import { createWebhookChannel } from '../src/channels/webhook/webhook-channel.ts';
 import type { Clock } from '../src/clock.ts';
-import { agentOf, ensureWebhookSecret, isAgent, secretsOf, type Config } from '../src/config.ts';
+import { agentOf, ensureWebhookSecret, secretsOf, type Config } from '../src/config.ts';
 import { createRedact } from '../src/config/redact-secrets.ts';
 import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
@@ -17,8 +17,6 @@ import type { Database } from '../src/store/database.ts';
 import { createCoreTools } from '../src/tools/core-tools.ts';
 import { createCronTool } from '../src/tools/cron-tool.ts';
 import { createSessionTools } from '../src/tools/session-tools.ts';
-import type { SessionStatus } from '../src/tools/session-status-tool.ts';
-import type { Tool } from '../src/tools/tool.ts';
 import type { TurnContext } from '../src/turn/context.ts';
 import { reserveSession, runTurn, type TurnOutcome } from '../src/turn/run-turn.ts';
 import type { Wake } from '../src/wake.ts';
@@ -29,8 +27,9 @@ import type { DirectLanes } from './reconciler.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
 import { startLaneWorker, type LaneJob, type LaneWorker } from './queue/start-lane-worker.ts';
 import { ringNext } from './ring-next.ts';
+import { createSessionStatusPort } from './session-status-port.ts';
 import { createSessionsPort } from './sessions-port.ts';
-import { createToolPorts, type ToolPorts } from './tool-ports.ts';
+import { createToolPorts } from './tool-ports.ts';
 
 export interface WorkerOptions {
   config: Config;
@@ -76,7 +75,12 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     wake,
     owner,
     model,
-    tools: [...coreToolsOf(config, clock, ports), cronTool, ...sessionTools, ...plugins.tools],
+    tools: [
+      ...createCoreTools({ ...ports.options, sessionStatus: createSessionStatusPort({ config, clock, database }) }),
+      cronTool,
+      ...sessionTools,
+      ...plugins.tools,
+    ],
     plugins,
     isDraining: () => draining.signal.aborted,
   });
@@ -176,16 +180,4 @@ async function drainLanes(lanes: LaneWorker[], graceMs: number): Promise<Record<
     lanes.map(async (lane) => [lane.lane, (await lane.drain(graceMs)).stillActive] as const),
   );
   return Object.fromEntries(left) as Record<QueueName, number>;
-}
-
-function coreToolsOf(config: Config, clock: Clock, ports: ToolPorts): Tool[] {
-  return createCoreTools({
-    ...ports.options,
-    sessionStatus: (call) => statusOf(config, clock, call.agentId),
-  });
-}
-
-function statusOf(config: Config, clock: Clock, agentId: string): SessionStatus {
-  const agent = agentOf(config, isAgent(config, agentId) ? agentId : 'main');
-  return { now: clock.now(), timezone: agent.userTimezone };
 }

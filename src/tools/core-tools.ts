@@ -9,7 +9,7 @@ import { memoryGetTool } from './memory-get-tool.ts';
 import { createMemorySearchTool, type MemoryIndex } from './memory-search-tool.ts';
 import { createMessageTool, type MessageToolOptions } from './message-tool.ts';
 import { createProcessTool, type ProcessToolOptions } from './process-tool.ts';
-import { createSessionStatusTool, type SessionStatusSource } from './session-status-tool.ts';
+import { createSessionStatusTool, type SessionStatusPort } from './session-status-tool.ts';
 import type { Tool } from './tool.ts';
 import { createWebFetchTool, type WebFetchOptions } from './web-fetch-tool.ts';
 import { writeTool } from './write-tool.ts';
@@ -25,7 +25,7 @@ export interface CoreToolOptions {
   webFetch?: WebFetchOptions | undefined;
   /** Absent: there is no `message`. */
   message?: MessageToolOptions | undefined;
-  sessionStatus: SessionStatusSource;
+  sessionStatus: SessionStatusPort;
 }
 
 export function createCoreTools(options: CoreToolOptions): Tool[] {

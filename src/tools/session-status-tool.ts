@@ -1,8 +1,22 @@
-// The `session_status` tool: who and where the model is, and the only place where it is told the time. The system prompt does not
-// say the time, so that its bytes stay the same.
+// The `session_status` tool: what the session is, what it has used and what holds for it, and the only place where the model is told
+// the time. The system prompt does not say the time, so that its bytes stay the same. With `model` it changes the session's model.
 import { z } from 'zod';
+import type { Sourced, SessionSettings } from '../config/session-settings.ts';
 import { defineTool } from './define-tool.ts';
-import type { Tool, ToolCall } from './tool.ts';
+import { errorOutcome, type Tool, type ToolCall } from './tool.ts';
+
+/** Tokens, as the provider counts them. */
+export interface SessionUsage {
+  inputTokens: number;
+  outputTokens: number;
+  /** Of the last request and its answer together; 0: not known. */
+  contextTokens: number;
+  contextTokensMax: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  /** The cache figures are of so many turns, the newest ones. */
+  turns: number;
+}
 
 /** What a call does not say of itself. */
 export interface SessionStatus {
@@ -10,32 +24,79 @@ export interface SessionStatus {
   now: Date;
   /** The user's time zone as an IANA name; the machine's own when absent or unknown. */
   timezone?: string | undefined;
+  /** What holds for the session from its next turn on, and what it has used; absent: it is not known. */
+  session?: { settings: SessionSettings; usage: SessionUsage } | undefined;
 }
 
-/** Called once for each call of the tool. Must not throw. */
-export type SessionStatusSource = (call: ToolCall) => SessionStatus;
+/** Where the tool reads, and what it changes. */
+export interface SessionStatusPort {
+  status(call: ToolCall): Promise<SessionStatus>;
+  /** Sets the model of the session; null takes its own away. Answers why it cannot, null when it is done. */
+  setModel(call: ToolCall, model: string | null): Promise<string | null>;
+}
 
-export function createSessionStatusTool(source: SessionStatusSource): Tool {
-  return defineTool({
+const DEFAULT = 'default';
+
+const input = z.strictObject({
+  model: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('Sets the model of this session from its next turn on: provider/model, an alias, or "default"'),
+});
+
+export function createSessionStatusTool(port: SessionStatusPort): Tool {
+  const tool = defineTool({
     name: 'session_status',
-    description: 'Show this session: key, agent, model, thinking level, and the current date and time.',
-    summary: 'Show session status and the current date and time',
-    input: z.strictObject({}),
+    description:
+      'Show this session: key, agent, model, thinking, reasoning and queue mode with where they come from, tokens used, cache reads, context size, ' +
+      'and the current date and time. With model it sets the model of this session.',
+    summary: 'Show session status and the current date and time; optionally set the model of this session',
+    input,
+    // The model is set to a value, however often.
     isIdempotent: true,
-    isReadOnly: true,
-    async run(_input, call) {
-      const status = source(call);
-      const lines = [
-        `Session: ${call.sessionKey}`,
-        `Agent: ${call.agentId}`,
-        `Model: ${call.model}`,
-        `Thinking: ${call.thinking}`,
-        `Current time: ${localTime(status.now, status.timezone)}`,
-        `UTC: ${status.now.toISOString()}`,
-      ];
-      return { content: lines.join('\n'), isError: false };
+    async run({ model }, call) {
+      const fault = model === undefined ? null : await port.setModel(call, model === DEFAULT ? null : model);
+      if (fault !== null) return errorOutcome(`session_status: model: ${fault}`);
+      return { content: linesOf(await port.status(call), call).join('\n'), isError: false };
     },
   });
+  return { ...tool, onlyLooks: (asked) => input.safeParse(asked).data?.model === undefined };
+}
+
+function linesOf({ session, now, timezone }: SessionStatus, call: ToolCall): string[] {
+  return [
+    `Session: ${call.sessionKey}`,
+    `Agent: ${call.agentId}`,
+    `Model: ${inUse(call.model, session?.settings.model)}`,
+    `Thinking: ${inUse(call.thinking, session?.settings.thinking)}`,
+    ...(session === undefined ? [] : sessionLines(session)),
+    `Current time: ${localTime(now, timezone)}`,
+    `UTC: ${now.toISOString()}`,
+  ];
+}
+
+/** What this turn uses and where it comes from; and what the next turn uses when that is something else. */
+function inUse(value: string, next: Sourced<string> | undefined): string {
+  if (next === undefined) return value;
+  return value === next.value
+    ? `${value} (${next.source})`
+    : `${value} (this turn; then ${next.value}, ${next.source})`;
+}
+
+function sessionLines({ settings, usage }: NonNullable<SessionStatus['session']>): string[] {
+  const { reasoning, queueMode, queueDebounceMs, queueCap, queueDrop } = settings;
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, contextTokens, contextTokensMax, turns } =
+    usage;
+  const share = Math.round((contextTokens / contextTokensMax) * 100);
+  return [
+    `Reasoning: ${reasoning}`,
+    `Queue: ${queueMode.value} (${queueMode.source}), debounce ${queueDebounceMs} ms, cap ${queueCap}, drop ${queueDrop}`,
+    `Usage: ${inputTokens} tokens in, ${outputTokens} out`,
+    `Cache: ${cacheReadTokens} tokens read, ${cacheWriteTokens} written (last ${turns} ${turns === 1 ? 'turn' : 'turns'})`,
+    `Context: ${contextTokens === 0 ? 'not known' : `${contextTokens} tokens`} of ${contextTokensMax}${contextTokens === 0 ? '' : ` (${share} %)`}`,
+  ];
 }
 
 /** `Monday, 2026-09-28 14:05:09 (Europe/Berlin, GMT+02:00)`. */

@@ -57,6 +57,8 @@ export interface Tool {
    * moment is committed together with the answer that called it. Implies `isIdempotent`.
    */
   isReadOnly?: boolean;
+  /** For a tool that changes something with some inputs only: true when this one only looks. Absent: as `isReadOnly` says. */
+  onlyLooks?: (input: unknown) => boolean;
   /** The longest it may run, in milliseconds; absent: the configured default. */
   timeoutMs?: number;
   /**

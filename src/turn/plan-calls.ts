@@ -62,7 +62,9 @@ export function planResumed(turn: RunningTurn, calls: ToolUseBlock[]): Plan[] {
 
 /** True when no call of the batch changes anything. */
 export function isReadOnly(plans: readonly Plan[]): boolean {
-  return plans.every((plan) => plan.kind === 'known' || plan.tool.isReadOnly === true);
+  return plans.every(
+    (plan) => plan.kind === 'known' || (plan.tool.onlyLooks?.(plan.call.input) ?? plan.tool.isReadOnly === true),
+  );
 }
 
 function known(call: ToolUseBlock, ordinal: number, status: ToolSettlement['status'] | null, message: string): Plan {

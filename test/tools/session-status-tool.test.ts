@@ -4,10 +4,10 @@ import { createSessionStatusTool, type SessionStatus } from '../../src/tools/ses
 import { aToolCall, contentOf } from './workspace.ts';
 
 async function statusOf(status: Partial<SessionStatus>): Promise<string> {
-  const tool = createSessionStatusTool(() => ({
-    now: new Date('2026-09-28T12:05:09Z'),
-    ...status,
-  }));
+  const tool = createSessionStatusTool({
+    status: async () => ({ now: new Date('2026-09-28T12:05:09Z'), ...status }),
+    setModel: async () => null,
+  });
   return contentOf(await tool.run({}, aToolCall({ workspaceDir: '/workspace' })));
 }
 

@@ -52,7 +52,7 @@ const coreTools = createCoreTools({
   memory: { search: unused, add: unused },
   webFetch: { timeoutSeconds: 30, maxBytes: 1, allowPrivate: [] },
   message: { channels: { known: [], open: [] }, chat: unused, post: unused },
-  sessionStatus: () => ({ now: new Date(0) }),
+  sessionStatus: { status: async () => ({ now: new Date(0) }), setModel: async () => null },
 });
 
 describe('policy (G30)', () => {
@@ -179,7 +179,9 @@ describe('the core tools', () => {
   });
 
   test('are those of files and status when everything else is switched off', () => {
-    const tools = createCoreTools({ sessionStatus: () => ({ now: new Date(0) }) });
+    const tools = createCoreTools({
+      sessionStatus: { status: async () => ({ now: new Date(0) }), setModel: async () => null },
+    });
     expect(tools.map((tool) => tool.spec.name)).toEqual(['read', 'write', 'edit', 'grep', 'glob', 'session_status']);
   });
 });
