@@ -1,6 +1,7 @@
 // The configuration: file and environment, checked, merged, frozen. The environment is read only here and in `config/`; everything
 // else is given a `Config`. A configuration with a fault is never used: `ConfigError` lists every fault at once.
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import { isAgent, agentOf, modelRefOf, UnknownAgentError } from './config/agent-settings.ts';
 import { checkServedModels } from './config/check-models.ts';
 import { checkKnownTools } from './config/check-tools.ts';
@@ -12,7 +13,8 @@ import { loadEnvironment, type Environment } from './config/load-environment.ts'
 import { loadFile, type LoadedFile } from './config/load-file.ts';
 import { crossCheck, mergeSettings } from './config/merge.ts';
 import { modelNotices } from './config/model-notices.ts';
-import { ensureSecretFile } from './config/secret-file.ts';
+import { processEnvironment } from './config/process-environment.ts';
+import { adoptSecretFile, ensureSecretFile } from './config/secret-file.ts';
 import { modelFault, noteServedProviders } from './config/served-models.ts';
 import { settingsOf, type Setting } from './config/sources.ts';
 
@@ -28,11 +30,15 @@ export {
   UnknownAgentError,
   ConfigError,
   LANES,
+  processEnvironment,
 };
 export type { Config, Lane };
 export type { AgentSettings } from './config/agent-type.ts';
 export type { QueueMode, ThinkingLevel } from './config/choices.ts';
 export type { PluginSettings } from './config/plugin-type.ts';
+
+/** Secrets that have no other fixed place are in this folder of the data directory. */
+const SECRETS_FOLDER = 'secrets';
 
 interface LoadOptions {
   /** Absent: the environment of this process. */
@@ -92,14 +98,17 @@ export async function ensureApiKey(
 }
 
 /**
- * The secret that webhooks are signed with: `channels.webhook.secret`, else the one in `<dataDir>/webhook-secret`, made once. In the form of
+ * The secret that webhooks are signed with: `channels.webhook.secret`, else the one in `<dataDir>/secrets`, made once. In the form of
  * Standard Webhooks, `whsec_` and base64.
  */
 export async function ensureWebhookSecret(config: Config): Promise<string> {
   const { secret } = config.channels.webhook;
   if (secret !== undefined) return secret;
   const generate = () => `whsec_${randomBytes(32).toString('base64')}`;
-  return (await ensureSecretFile(config.runtime.dataDir, 'webhook-secret', generate)).secret;
+  const { dataDir } = config.runtime;
+  const folder = join(dataDir, SECRETS_FOLDER);
+  await adoptSecretFile(join(dataDir, 'webhook-secret'), join(folder, 'webhook-secret'));
+  return (await ensureSecretFile(folder, 'webhook-secret', generate)).secret;
 }
 
 /** Every secret that the configuration holds: what the logger must never write (G31). */
@@ -122,9 +131,4 @@ function passwordOf(url: string | undefined): string | undefined {
   if (url === undefined) return undefined;
   const { password } = new URL(url);
   return password === '' ? undefined : password;
-}
-
-/** The environment of this process, for the commands that an agent runs; they see it without its secrets. */
-export function processEnvironment(): Environment {
-  return process.env;
 }

@@ -1,18 +1,71 @@
-// Replaces this process by one that is started as a service should be. The same process id, so whatever started and watches it notices
-// nothing: signals, service managers and tests mean the service itself.
+// Replaces this process by one that is started as a service should be. The process id stays the same, so signals and service managers that
+// mean the service keep meaning it.
 //
-// `--disable-sigusr1`: by default SIGUSR1 opens Node's debugger on a local port, and every local user can then run code in the service.
+// - `--disable-sigusr1`: by default SIGUSR1 opens Node's debugger on a local port, and every local user can then run code in the service.
+// - No secrets in the environment: the kernel shows the environment that a process was started with to every process of the same user
+//   (/proc/<pid>/environ), so to the commands of agents, for as long as the process lives. The new process finds its secrets in an open
+//   file without a name, takes them into its memory, and closes the file.
+import { closeSync, existsSync, fstatSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { processEnvironment, takeEnvironment } from '../config/process-environment.ts';
+import { isSecretVariable } from '../config/secret-variable.ts';
 
 const NO_DEBUGGER = '--disable-sigusr1';
+/** Says that standard input is the file with the secrets. */
+const MARK = 'HOLDFAST_SECRETS_ON_STDIN';
+const STDIN = 0;
+
+type Variables = Record<string, string>;
 
 /**
- * Starts this command line again with the flags of a service, unless it has them. Does not return when it does. Where a process cannot
- * replace itself (Windows, a child with a channel to its parent), the listener of `bin.mjs` keeps the debugger shut.
+ * Starts this command line again as a service, unless it was. Does not return when it does. Where a process cannot replace itself
+ * (Windows, a child with a channel to its parent), it stays as it is, and the listener of `bin.mjs` keeps the debugger shut.
  */
 export function relaunchAsService(argv: readonly string[]): void {
+  const environment = processEnvironment();
+  if (environment[MARK] === '1') return takeSecrets();
+  if (process.execve === undefined || process.platform === 'win32' || process.channel !== undefined) return;
+  const { open, secret } = divide(environment);
   const hasFlags = process.execArgv.includes(NO_DEBUGGER);
-  if (hasFlags || process.execve === undefined || process.platform === 'win32' || process.channel !== undefined) return;
+  const hasSecrets = Object.keys(secret).length > 0;
+  if (hasFlags && !hasSecrets) return;
+  if (hasSecrets) leaveOnStdin(secret);
   const script = process.argv[1] ?? '';
-  const flags = [...process.execArgv, NO_DEBUGGER];
-  process.execve(process.execPath, [process.execPath, ...flags, script, ...argv], process.env);
+  const flags = hasFlags ? process.execArgv : [...process.execArgv, NO_DEBUGGER];
+  const mark = hasSecrets ? { [MARK]: '1' } : {};
+  process.execve(process.execPath, [process.execPath, ...flags, script, ...argv], { ...open, ...mark });
+}
+
+function divide(environment: Readonly<Record<string, string | undefined>>): { open: Variables; secret: Variables } {
+  const divided: { open: Variables; secret: Variables } = { open: {}, secret: {} };
+  for (const [name, value] of Object.entries(environment)) {
+    if (value !== undefined) divided[isSecretVariable(name, value) ? 'secret' : 'open'][name] = value;
+  }
+  return divided;
+}
+
+/** Only the standard streams survive the replacement. The first that is opened takes the number of the one that was closed. */
+function leaveOnStdin(secret: Variables): void {
+  // In memory where there is a folder for that.
+  const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'holdfast-'));
+  const path = join(folder, 'environment');
+  try {
+    closeSync(STDIN);
+    const file = openSync(path, 'wx+', 0o600);
+    rmSync(folder, { recursive: true });
+    if (file !== STDIN) throw new Error(`the secrets were to be standard input, but their file is number ${file}`);
+    writeSync(file, JSON.stringify(secret));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function takeSecrets(): void {
+  const bytes = Buffer.alloc(fstatSync(STDIN).size);
+  readSync(STDIN, bytes, 0, bytes.length, 0);
+  closeSync(STDIN);
+  openSync('/dev/null', 'r');
+  // What a process adds to its environment later, the kernel does not show. The file is ours: names and texts.
+  takeEnvironment(JSON.parse(bytes.toString()) as Variables, MARK);
 }

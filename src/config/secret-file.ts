@@ -1,7 +1,8 @@
 // Secrets that Holdfast makes for itself: written once, readable by the owner alone, the same for every process that starts at once.
 import { randomBytes } from 'node:crypto';
-import { chmod, link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, chmod, link, readFile, unlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ensurePrivateFolder } from './private-folder.ts';
 
 export interface StoredSecret {
   secret: string;
@@ -9,15 +10,28 @@ export interface StoredSecret {
   wasGenerated: boolean;
 }
 
+/** Moves a secret that earlier versions kept elsewhere. Safe when many processes start at once. */
+export async function adoptSecretFile(from: string, to: string): Promise<void> {
+  try {
+    await access(from);
+    await ensurePrivateFolder(dirname(to));
+    await link(from, to);
+    await unlink(from);
+  } catch (error) {
+    // ENOENT: there is none, or another process has moved it. EEXIST: the new place has one, which is in use.
+    if (!hasCode(error, 'ENOENT') && !hasCode(error, 'EEXIST')) throw error;
+  }
+}
+
 /**
- * The secret in `<dataDir>/<name>`; made by `generate` and stored with mode 0600 when there is none. The file appears whole or not
+ * The secret in `<folder>/<name>`; made by `generate` and stored with mode 0600 when there is none. The file appears whole or not
  * at all (written aside, then linked, which fails if another process was first), so no process ever reads half a secret.
  */
-export async function ensureSecretFile(dataDir: string, name: string, generate: () => string): Promise<StoredSecret> {
-  const path = join(dataDir, name);
+export async function ensureSecretFile(folder: string, name: string, generate: () => string): Promise<StoredSecret> {
+  const path = join(folder, name);
   const existing = await readSecret(path);
   if (existing !== undefined) return { secret: existing, path, wasGenerated: false };
-  await mkdir(dataDir, { recursive: true });
+  await ensurePrivateFolder(folder);
   const aside = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`;
   const secret = generate();
   await writeFile(aside, `${secret}\n`, { mode: 0o600, flag: 'wx' });

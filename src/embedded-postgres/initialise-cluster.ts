@@ -8,7 +8,8 @@ import { type Cluster, clusterDirOf, PASSWORD_FILE, ROLE_NAME } from './cluster.
 import { EmbeddedPostgresError, noDisk } from './embedded-postgres-error.ts';
 import type { PostgresBinaries } from './locate-binaries.ts';
 import { ACCESS_RULES } from './server-settings.ts';
-import { type OsUser, pathForServer, replaceOwned } from './server-user.ts';
+import type { OsUser } from '../config/os-users.ts';
+import { pathForServer, replaceOwned } from './server-user.ts';
 
 /** A cluster in the making is called this and a random suffix. */
 const UNFINISHED_PREFIX = 'postgres.unfinished-';

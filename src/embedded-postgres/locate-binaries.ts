@@ -18,7 +18,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
-import { canReach, type OsUser } from './server-user.ts';
+import { canReach, type OsUser } from '../config/os-users.ts';
 
 /** The major version of the packages' PostgreSQL: what a cluster's PG_VERSION must say. */
 export const POSTGRES_MAJOR_VERSION = '18';

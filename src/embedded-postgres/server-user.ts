@@ -1,35 +1,18 @@
 // Which operating system user runs the server. PostgreSQL refuses to run as root, so root hands it to an unprivileged user; an
-// ordinary user runs it as itself. Also answers what such a user can get at, since root's own eyes see through every permission.
+// ordinary user runs it as itself.
 import { randomBytes } from 'node:crypto';
-import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { canReach, readAccounts, type OsUser } from '../config/os-users.ts';
 import { dataDirUnusable } from './embedded-postgres-error.ts';
-
-export interface OsUser {
-  uid: number;
-  gid: number;
-}
 
 /** The user to start a new cluster as: null means the current one. As root: `postgres` if the machine has it, else `nobody`. */
 export function chooseServerUser(): OsUser | null {
   if (process.getuid?.() !== 0) return null;
-  const accounts = readAccounts();
-  return accounts.get('postgres') ?? accounts.get('nobody') ?? { uid: 65534, gid: 65534 };
-}
-
-/**
- * Whether `user` can get to `path` and read it (a directory: also enter it), by the permission bits of it and of every directory
- * above. Only the user's main group counts: a process that drops root for a user is left without other groups.
- */
-export function canReach(path: string, user: OsUser): boolean {
-  let current = realpathSync(path);
-  if (!isAllowed(current, user, statSync(current).isDirectory() ? 0o5 : 0o4)) return false;
-  while (current !== dirname(current)) {
-    current = dirname(current);
-    if (!isAllowed(current, user, 0o1)) return false;
-  }
-  return true;
+  const accounts = readAccounts().filter(({ uid }) => uid > 0);
+  const named = (wanted: string) => accounts.find(({ name }) => name === wanted);
+  // An image without accounts: the conventional numbers of `nobody` serve.
+  const { uid, gid } = named('postgres') ?? named('nobody') ?? { uid: 65534, gid: 65534 };
+  return { uid, gid };
 }
 
 /**
@@ -68,25 +51,4 @@ export async function replaceOwned({ path, text, user, isDurable }: OwnedFile): 
     await file.close();
   }
   await rename(fresh, path);
-}
-
-function isAllowed(path: string, user: OsUser, bits: number): boolean {
-  const { mode, uid, gid } = statSync(path);
-  const granted = uid === user.uid ? mode >> 6 : gid === user.gid ? mode >> 3 : mode;
-  return (granted & bits) === bits;
-}
-
-function readAccounts(): Map<string, OsUser> {
-  const accounts = new Map<string, OsUser>();
-  let lines: string[] = [];
-  try {
-    lines = readFileSync('/etc/passwd', 'utf8').split('\n');
-  } catch {
-    // An image without accounts: the conventional numbers of `nobody` serve.
-  }
-  for (const line of lines) {
-    const [name, , uid, gid] = line.split(':');
-    if (name && Number(uid) > 0) accounts.set(name, { uid: Number(uid), gid: Number(gid) });
-  }
-  return accounts;
 }

@@ -16,7 +16,8 @@ import { type FileLock, lockAlone, lockShared, tryLockAlone } from './file-lock.
 import { initialiseCluster } from './initialise-cluster.ts';
 import { locateBinaries, type PostgresBinaries } from './locate-binaries.ts';
 import { stopPostmaster } from './postmaster.ts';
-import { chooseServerUser, type OsUser } from './server-user.ts';
+import type { OsUser } from '../config/os-users.ts';
+import { chooseServerUser } from './server-user.ts';
 
 /** Longer than the slowest launch that another process may be busy with: a recovery from a crash. */
 const LOCK_MS_MAX = 150_000;

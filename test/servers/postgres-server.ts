@@ -11,7 +11,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { locateBinaries } from '../../src/embedded-postgres/locate-binaries.ts';
-import { chooseServerUser, type OsUser } from '../../src/embedded-postgres/server-user.ts';
+import type { OsUser } from '../../src/config/os-users.ts';
+import { chooseServerUser } from '../../src/embedded-postgres/server-user.ts';
 import { findFreePort } from './free-port.ts';
 
 export interface PostgresServer {

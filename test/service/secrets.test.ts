@@ -2,6 +2,7 @@
 // secret goes; a service of separate processes that says everything it can say has good and bad days; then all that it printed, stored,
 // answered and sent is searched.
 import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
@@ -96,9 +97,13 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
 
   async function live(): Promise<void> {
     const exec = (command: string): string => `[[tool: exec ${JSON.stringify({ command })}]]`;
-    await talk('good', `${exec('env; set; export -p; cat /proc/self/environ')} [[reply: That is all.]]`, {
-      deliver: { url: receiver.url },
-    });
+    await talk(
+      'good',
+      `${exec('env; set; export -p; cat /proc/self/environ /proc/$PPID/environ /proc/$PPID/cmdline | tr "\\\\0" "\\\\n"')} [[reply: That is all.]]`,
+      {
+        deliver: { url: receiver.url },
+      },
+    );
     await talk(
       'curious',
       '[[tool: read {"path": "../holdfast.json"}]] [[tool: glob {"pattern": "../*"}]] [[reply: No.]]',
@@ -140,6 +145,14 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   const misused = (): Promise<void> => (misusing ??= misuse());
 
   test('a service that has good and bad days', () => lived());
+
+  test('shows none to commands through the environment or the arguments of a process (G31)', async () => {
+    const shown = await Promise.all(
+      ['environ', 'cmdline'].map((file) => readFile(`/proc/${front.child.pid}/${file}`, 'utf8')),
+    );
+    expect(shown.join()).toContain('bin.mjs');
+    expect(Object.entries(secrets).filter(([, secret]) => shown.join().includes(secret))).toEqual([]);
+  });
 
   test('and clients who get it wrong', () => misused());
 
