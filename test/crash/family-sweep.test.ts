@@ -44,20 +44,26 @@ describe.each(SCENARIOS)('$name', (scenario) => {
   });
 
   test('a worker that sleeps until it is over, and wakes, writes nothing (G7)', async () => {
-    const points = pointsOf(trips, 'freeze');
     await strikeAll(
       scenario,
-      isFullSweep()
-        ? points
-        : points.filter(({ kind }) => kind === (isLongForm() || scenario.runs > 0 ? 'finish-turn' : 'waiting-inputs')),
+      someOf(pointsOf(trips, 'freeze'), ({ kind }) => kind === 'finish-turn'),
     );
   });
 
   test('a statement whose end nobody knows is neither lost nor doubled (G23)', async () => {
-    const points = pointsOf(trips, 'cut');
-    await strikeAll(scenario, isFullSweep() ? points : points.filter(({ when }) => when === 'after'));
+    await strikeAll(
+      scenario,
+      someOf(pointsOf(trips, 'cut'), ({ when }) => when === 'after'),
+    );
   });
 });
+
+/** All points in the exhaustive form, else those that are chosen, or one when there is none of them. */
+function someOf(points: AnyPoint[], isChosen: (point: AnyPoint) => boolean): AnyPoint[] {
+  if (isFullSweep()) return points;
+  const chosen = points.filter(isChosen);
+  return chosen.length > 0 ? chosen : points.slice(0, 1);
+}
 
 async function strikeAll(scenario: Scenario, points: AnyPoint[]): Promise<void> {
   const violations: string[] = [];
