@@ -60,7 +60,7 @@ export function subagentInstructions({ maySpawn }: { maySpawn: boolean }): strin
     '- If there is really nothing to report, answer with ONLY: ANNOUNCE_SKIP',
     ...(maySpawn
       ? [
-          '- You may start subagents of your own with sessions_spawn. Their results come to you by themselves: end your turn with sessions_yield to wait for them, and report when they are in.',
+          '- You may start subagents of your own where you have the tool for it. Their results come to you by themselves: end your turn by waiting for them, and report when they are in.',
         ]
       : []),
   ].join('\n');

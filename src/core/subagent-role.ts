@@ -4,15 +4,7 @@
 /** `main`: nobody spawned it. `orchestrator`: a subagent that may spawn. `leaf`: one that may not. */
 export type SubagentRole = 'main' | 'orchestrator' | 'leaf';
 
-const DENIED_BELOW = [
-  'gateway',
-  'agents_list',
-  'whatsapp_login',
-  'session_status',
-  'cron',
-  'sessions_send',
-  'message',
-] as const;
+const DENIED_BELOW = ['gateway', 'agents_list', 'whatsapp_login', 'cron', 'sessions_send', 'message'] as const;
 
 /** Tools that a role does not have, whatever else its policy says. */
 export const DENIED_TOOLS: Readonly<Record<SubagentRole, readonly string[]>> = {

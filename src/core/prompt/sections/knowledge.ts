@@ -1,14 +1,15 @@
 // What the agent can look up before it answers: skills and memory.
 import { FULL_ONLY } from '../prompt-mode.ts';
-import type { Section } from '../system-input.ts';
+import type { Section, SystemPromptInput } from '../system-input.ts';
 import { hasTool } from './conduct.ts';
 
 export const skills: Section = {
   name: 'skills',
   modes: FULL_ONLY,
   origin: 'workspace',
-  lines: ({ skillsPrompt }) =>
-    skillsPrompt === undefined || skillsPrompt.trim() === ''
+  lines: (input) =>
+    // They are read by a tool.
+    (input.skillsPrompt ?? '').trim() === '' || !hasTool(input, 'read')
       ? []
       : [
           '## Skills (mandatory)',
@@ -17,7 +18,7 @@ export const skills: Section = {
           '- Several could fit: take the most specific one, read it, follow it.',
           '- None clearly fits: read none.',
           'Choose first and read then; never read more than one in advance.',
-          skillsPrompt.trim(),
+          (input.skillsPrompt ?? '').trim(),
         ],
 };
 
@@ -29,10 +30,18 @@ export const memoryRecall: Section = {
     hasTool(input, 'memory_search') || hasTool(input, 'memory_get')
       ? [
           '## Memory Recall',
-          'Before you answer about earlier work, decisions, dates, people, preferences or open tasks: run memory_search over MEMORY.md and memory/*.md, then fetch only the lines that you need with memory_get. When you are still not sure, say that you looked.',
+          `Before you answer about earlier work, decisions, dates, people, preferences or open tasks: ${lookUp(input)} When you are still not sure, say that you looked.`,
           input.memoryCitations === 'off'
             ? null
             : 'Name your source as Source: <path#line> where it helps the user to check.',
         ]
       : [],
 };
+
+function lookUp(input: SystemPromptInput): string {
+  const place = 'MEMORY.md and memory/*.md';
+  if (!hasTool(input, 'memory_search')) return `fetch the lines of ${place} that you need with memory_get.`;
+  return hasTool(input, 'memory_get')
+    ? `run memory_search over ${place}, then fetch only the lines that you need with memory_get.`
+    : `run memory_search over ${place}.`;
+}

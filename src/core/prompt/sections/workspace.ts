@@ -2,14 +2,17 @@
 import { literal } from '../literal.ts';
 import { FULL_AND_MINIMAL, FULL_ONLY } from '../prompt-mode.ts';
 import type { Section } from '../system-input.ts';
+import { hasTool } from './conduct.ts';
 
 // The clock itself never stands in the prompt: it would change its bytes.
 export const timeHint: Section = {
   name: 'time-hint',
   modes: FULL_AND_MINIMAL,
   origin: 'holdfast',
-  lines: ({ timezone }) =>
-    timezone === '' ? [] : ['When you need the current date, time or day of the week, run session_status.'],
+  lines: (input) =>
+    input.timezone === '' || !hasTool(input, 'session_status')
+      ? []
+      : ['When you need the current date, time or day of the week, run session_status.'],
 };
 
 export const workspace: Section = {
