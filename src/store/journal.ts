@@ -16,7 +16,7 @@
 // Statements are shared by all turns of a worker (coalescer.ts). Nothing else in Holdfast writes entries, turns, model calls
 // or tool calls.
 import type { ContentBlock } from '../core/content.ts';
-import type { EntryKind } from '../core/entry.ts';
+import type { EntryKind, EntryProvenance } from '../core/entry.ts';
 import type { EntryId, MessageId, SessionId, TurnId } from '../core/ids.ts';
 import type { AnswerRepair } from '../core/model-request.ts';
 import type { CallView, SessionView } from '../core/view.ts';
@@ -35,6 +35,8 @@ export interface NewEntry {
   kind: EntryKind;
   role: 'user' | 'assistant';
   content: ContentBlock[];
+  /** Of a message of another session that joins a running turn. */
+  provenance?: EntryProvenance | null;
   /** True when no later request shows it; only the last entry of a turn can be born so. */
   isPruned?: boolean;
 }

@@ -14,6 +14,7 @@ import type { WaitingInput } from '../store/claim-session.ts';
 import type { TakenSteers } from '../store/journal.ts';
 import { readWaitingInputs } from '../store/waiting-inputs.ts';
 import type { TurnContext } from './context.ts';
+import { provenanceOf } from './open-view.ts';
 import { capOf } from './queue-cap.ts';
 import { commit, newEntry, type Moment, type RunningTurn } from './running-turn.ts';
 
@@ -69,7 +70,9 @@ function momentOf(turn: RunningTurn, inputs: readonly WaitingInput[]): Steering[
       announcement === null
         ? buildSteerPrompt(input.body as InboundMessage, zone).text
         : announcementText(announcement);
-    return newEntry('steer', 'user', [{ type: 'text', text }]);
+    const provenance = provenanceOf([input]);
+    const entry = newEntry('steer', 'user', [{ type: 'text', text }]);
+    return provenance === null ? entry : { ...entry, provenance };
   });
   const ids = inputs.map(({ id }) => id);
   return {

@@ -626,6 +626,14 @@ describe('steering', () => {
     gate.resolve();
     await running;
     expect(rig.lastRequest(runs[0]!.child_key)).toMatch(/held.*look left/);
+    // It is nobody's to take for the words of a person.
+    expect(rig.lastRequest(runs[0]!.child_key)).toContain(
+      '[Inter-session message] sourceSession=agent:main:steered sourceTool=subagents\\nlook left',
+    );
+    const steers = "select provenance from holdfast.entries where session_id = $1 and kind = 'steer'";
+    expect(await rig.rows(steers, [runs[0]!.child_id])).toEqual([
+      { provenance: { kind: 'inter_session', sourceSession: 'agent:main:steered', sourceTool: 'subagents' } },
+    ]);
     expect(await rig.runsOf('steered')).toMatchObject([{ status: 'ok' }]);
     parent.stop();
     worker.stop();

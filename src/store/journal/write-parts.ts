@@ -103,6 +103,7 @@ function entries(values: Values, writes: JournalWrite[]): string[] {
   );
   if (rows.length === 0) return [];
   const hasPruned = rows.some((row) => row.entry.isPruned === true);
+  const hasProvenance = rows.some((row) => row.entry.provenance);
   const table = values.table('e', rows, {
     n: ['int', (row) => row.n],
     pos: ['int', (row) => row.offset],
@@ -111,16 +112,19 @@ function entries(values: Values, writes: JournalWrite[]): string[] {
     role: ['text', (row) => row.entry.role],
     content: ['json', (row) => JSON.stringify(row.entry.content)],
     ...(hasPruned && { is_pruned: ['boolean', (row) => row.entry.isPruned === true] }),
+    ...(hasProvenance && {
+      provenance: ['json', (row) => (row.entry.provenance ? JSON.stringify(row.entry.provenance) : null)],
+    }),
   });
   return [
     `stored_entries as (
-  insert into holdfast.entries (session_id, seq, id, transcript_no, parent_seq, kind, role, content, turn_id${hasPruned ? ', state, retired_seq' : ''})
+  insert into holdfast.entries (session_id, seq, id, transcript_no, parent_seq, kind, role, content, turn_id${hasPruned ? ', state, retired_seq' : ''}${hasProvenance ? ', provenance' : ''})
   select fence.session_id, fence.base_seq + e.pos, e.id, fence.transcript_no,
     case when e.pos = 1 then fence.leaf_seq else fence.base_seq + e.pos - 1 end, e.kind, e.role, e.content, fence.turn_id${
       hasPruned
         ? `, case when e.is_pruned then 'pruned' else 'active' end, case when e.is_pruned then fence.base_seq + e.pos end`
         : ''
-    }
+    }${hasProvenance ? ', e.provenance' : ''}
   from ${table} join fence on fence.n = e.n
 )`,
   ];
