@@ -12,6 +12,8 @@ interface ToolDefinition<Input extends z.ZodObject> {
   summary: string;
   /** Strict: a field that the tool does not know is an error, not a setting that is silently ignored. */
   input: Input;
+  /** Other names of fields that models write: the field by each. They are accepted, and not shown. */
+  aliases?: Readonly<Record<string, string>>;
   isIdempotent: boolean;
   isReadOnly?: boolean;
   timeoutMs?: number;
@@ -28,10 +30,32 @@ export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition
     isReadOnly,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     async run(input, call) {
-      const parsed = schema.safeParse(input);
+      const named = renamed(input, definition.aliases ?? {});
+      if (named.kind === 'twice') {
+        return errorOutcome(
+          `${name}: ${named.field} and ${named.alias} say different things; give ${named.field} alone`,
+        );
+      }
+      const parsed = schema.safeParse(named.input);
       return parsed.success ? definition.run(parsed.data, call) : errorOutcome(`${name}: ${faultsOf(parsed.error)}`);
     },
   };
+}
+
+type Renamed = { kind: 'ok'; input: unknown } | { kind: 'twice'; field: string; alias: string };
+
+/** The input with its fields under their own names. */
+function renamed(input: unknown, aliases: Readonly<Record<string, string>>): Renamed {
+  if (typeof input !== 'object' || input === null) return { kind: 'ok', input };
+  const fields: Record<string, unknown> = { ...input };
+  for (const [alias, field] of Object.entries(aliases)) {
+    if (!Object.hasOwn(fields, alias)) continue;
+    const { [alias]: value } = fields;
+    if (Object.hasOwn(fields, field) && fields[field] !== value) return { kind: 'twice', field, alias };
+    fields[field] = value;
+    delete fields[alias];
+  }
+  return { kind: 'ok', input: fields };
 }
 
 function jsonSchemaOf(schema: z.ZodObject): ToolSpec['input_schema'] {

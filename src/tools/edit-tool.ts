@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { defineTool } from './define-tool.ts';
 import { errorOutcome, type Tool } from './tool.ts';
-import { runToolsetTool } from './workspace-files.ts';
+import { PATH_ALIASES, runToolsetTool } from './workspace-files.ts';
 
 /** The toolset edits files up to this size. */
 const FILE_CHARS_MAX = 256 * 1024;
@@ -21,6 +21,7 @@ export const editTool: Tool = defineTool({
     new_string: z.string(),
     replace_all: z.boolean().optional(),
   }),
+  aliases: PATH_ALIASES,
   isIdempotent: false,
   async run(input, call) {
     const { old_string, new_string, replace_all } = input;

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { defineTool } from './define-tool.ts';
 import { errorOutcome, type Tool } from './tool.ts';
-import { resolveInWorkspace, runToolsetTool } from './workspace-files.ts';
+import { PATH_ALIASES, resolveInWorkspace, runToolsetTool } from './workspace-files.ts';
 
 /**
  * The largest file that lines are looked for in. Looking for a line reads the file from its start and cannot be aborted, so a sparse
@@ -24,6 +24,7 @@ export const readTool: Tool = defineTool({
       .optional()
       .describe('[start_line, end_line], 1-indexed, inclusive; an end_line of -1 reads to the end'),
   }),
+  aliases: PATH_ALIASES,
   isIdempotent: true,
   isReadOnly: true,
   async run(input, call) {

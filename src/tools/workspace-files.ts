@@ -6,6 +6,9 @@ import { errorOutcome, type ToolCall, type ToolOutcome } from './tool.ts';
 type Toolset = typeof import('@anthropic-ai/sdk/tools/agent-toolset/node');
 type ToolsetTool = ReturnType<Toolset['betaReadTool']>;
 
+/** What models also call the path of a file. */
+export const PATH_ALIASES = { path: 'file_path' } as const;
+
 /** Loads the toolset; after the first time this costs nothing. */
 function loadToolset(): Promise<Toolset> {
   return import('@anthropic-ai/sdk/tools/agent-toolset/node');

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defineTool } from './define-tool.ts';
 import type { Tool } from './tool.ts';
-import { runToolsetTool } from './workspace-files.ts';
+import { PATH_ALIASES, runToolsetTool } from './workspace-files.ts';
 
 export const writeTool: Tool = defineTool({
   name: 'write',
@@ -13,6 +13,7 @@ export const writeTool: Tool = defineTool({
     file_path: z.string().min(1).describe('Path relative to the workspace'),
     content: z.string(),
   }),
+  aliases: PATH_ALIASES,
   // Writing the same content again leaves the same file.
   isIdempotent: true,
   run: (input, call) => runToolsetTool((toolset, context) => toolset.betaWriteTool(context), input, call),

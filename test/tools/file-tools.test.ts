@@ -26,6 +26,26 @@ async function file(path: string, content: string): Promise<void> {
   await writeFile(join(workspace.dir, path), content);
 }
 
+describe('the path of a file', () => {
+  test('may be called `path`, as other tools call it', async () => {
+    expect((await run(writeTool, { path: 'a.txt', content: 'one' })).isError).toBe(false);
+    const edited = await run(editTool, { path: 'a.txt', old_string: 'one', new_string: 'two' });
+    expect(edited.isError).toBe(false);
+    expect(await run(readTool, { path: 'a.txt' })).toEqual({ content: 'two', isError: false });
+    expect(await run(readTool, { path: 'a.txt', file_path: 'a.txt' })).toEqual({ content: 'two', isError: false });
+  });
+
+  test('is refused when the two names differ, or neither is there', async () => {
+    await file('a.txt', 'one');
+    expect(await run(readTool, { path: 'a.txt', file_path: 'b.txt' })).toEqual({
+      content: 'read: file_path and path say different things; give file_path alone',
+      isError: true,
+    });
+    expect((await run(readTool, {})).content).toContain('file_path');
+    expect((await run(grepTool, { pattern: 'x', path: '../..' })).isError).toBe(true);
+  });
+});
+
 describe('read', () => {
   test('a file comes back as it is', async () => {
     await file('a.txt', 'one\ntwo\n');
