@@ -26,6 +26,8 @@ interface Compaction {
   model?: string;
   /** Whether the model may write to the memory of the day before older entries leave its sight. */
   memoryFlush: { enabled: boolean };
+  /** The headings of AGENTS.md whose sections are told again afterwards. */
+  postCompactionSections: string[];
 }
 
 interface PromptContributionSettings {

@@ -128,6 +128,7 @@ function agentDefaults(): FileSettings['agents']['defaults'] {
       aggregateWaitSeconds: 60,
       maxAttempts: 2,
       memoryFlush: { enabled: true },
+      postCompactionSections: ['Session Startup', 'Red Lines'],
     },
     harness: { runtime: 'auto', fallback: 'built-in' },
     heartbeat: { every: 0, prompt: HEARTBEAT_PROMPT, ackMaxChars: 300, target: 'none', dedupeHours: 24 },

@@ -44,6 +44,16 @@ const harnessId = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, '"built-in", "auto" or the id of a harness: 1 to 64 characters of a-z 0-9 _ -');
 
+const POST_COMPACTION_SECTIONS_MAX = 20;
+/** The words of a heading, without the marks in front. */
+const heading = z
+  .string()
+  .trim()
+  .regex(
+    /^[^#\p{Cc}\p{Zl}\p{Zp}][^\p{Cc}\p{Zl}\p{Zp}]{0,199}$/u,
+    'the words of a heading, without the "#" in front, on one line of at most 200 characters',
+  );
+
 /** A look at what may have changed is short: many agents are looked at in turn. */
 const GATE_SECONDS = 10;
 const POLL_MS_MIN = 1_000;
@@ -88,6 +98,7 @@ const agentShape = {
       maxAttempts: count(1, 10).optional(),
       model: word.optional(),
       memoryFlush: z.strictObject({ enabled: z.boolean().optional() }).optional(),
+      postCompactionSections: z.array(heading).max(POST_COMPACTION_SECTIONS_MAX).optional(),
     })
     .optional(),
   harness: z

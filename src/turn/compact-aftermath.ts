@@ -33,7 +33,7 @@ export async function aftermathOf(context: TurnContext, turn: RunningTurn): Prom
     const zones = { userTimezone: agent.userTimezone, hostTimezone: HOST_ZONE };
     const now = formatEventTime(context.clock.now().getTime(), resolveEnvelopeZone(agent.envelopeTimezone, zones));
     const rules = files.find(({ name }) => baseNameOf(name) === RULES_FILE)?.content ?? null;
-    const text = refreshText(rules, now);
+    const text = refreshText(rules, agent.compaction.postCompactionSections, now);
     return {
       audit: auditBootstrap(await shownPaths(context, turn), files),
       refresh: text === null ? null : { id: newId<SystemEventId>(), text },

@@ -72,6 +72,21 @@ test('every key may be written with underscores', async () => {
   expect(config.channels.platforms).toEqual({ my_chat: { groupActivation: 'always', dmHistoryLimit: 3 } });
 });
 
+test('the sections that are told again after a compaction are headings without their marks', async () => {
+  const sections = async (list: string[]) =>
+    agentOf(await load({ agents: { defaults: { compaction: { post_compaction_sections: list } } } }), 'main').compaction
+      .postCompactionSections;
+  expect(agentOf(await load({}), 'main').compaction.postCompactionSections).toEqual(['Session Startup', 'Red Lines']);
+  expect(await sections(['House Rules'])).toEqual(['House Rules']);
+  expect(await sections([])).toEqual([]);
+  expect(
+    await faultsOf({ agents: { defaults: { compaction: { postCompactionSections: ['## House Rules', 'a\nb'] } } } }),
+  ).toEqual([
+    expect.stringContaining('agents.defaults.compaction.postCompactionSections[0] '),
+    expect.stringContaining('agents.defaults.compaction.postCompactionSections[1] '),
+  ]);
+});
+
 describe('channels', () => {
   test('stand beside the webhook, by the names that messages give', async () => {
     const { channels } = await load({ channels: { webhook: { url: 'http://w' }, telegram: { label: 'Telegram' } } });

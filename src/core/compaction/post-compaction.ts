@@ -7,11 +7,8 @@ import type { SystemBlock } from '../model-request.ts';
 /** The first line of the event that tells the rules again. */
 export const REFRESH_TITLE = '[Post-compaction context refresh]';
 
-/** The sections of AGENTS.md that are told again, and what older files call them. */
-const SECTIONS: readonly (readonly string[])[] = [
-  ['session startup', 'every session'],
-  ['red lines', 'safety'],
-];
+/** What older files call sections. */
+const OLDER_NAMES: Readonly<Record<string, string>> = { 'session startup': 'every session', 'red lines': 'safety' };
 const REFRESH_CHARS_MAX = 3_000;
 const CUT_NOTE = '\n[... cut ...]';
 const FILE_HEADING = '## ';
@@ -21,15 +18,15 @@ const INTRODUCTION =
   'The earlier conversation was just condensed into a summary. These rules of the workspace (from AGENTS.md) still hold:';
 
 /**
- * The text of the system event after a compaction; null when AGENTS.md has none of its sections, or there is no such file.
- * `now` is the time as it is to be read.
+ * The text of the system event after a compaction; null when AGENTS.md has none of the sections with these headings, or there is no such
+ * file. `now` is the time as it is to be read.
  */
-export function refreshText(agentsFile: string | null, now: string): string | null {
+export function refreshText(agentsFile: string | null, headings: readonly string[], now: string): string | null {
   if (agentsFile === null) return null;
-  const sections = SECTIONS.flatMap((names) => {
-    const found = names.map((name) => sectionOf(agentsFile, name)).find((text) => text !== null);
-    return found === undefined || found === null ? [] : [found];
-  });
+  const names = headings.map((heading) => heading.trim().toLowerCase());
+  const sections = [...new Set(names)]
+    .map((name) => sectionOf(agentsFile, name) ?? sectionOf(agentsFile, OLDER_NAMES[name] ?? name))
+    .filter((text) => text !== null);
   if (sections.length === 0) return null;
   const ending = `\n\nCurrent time: ${now}`;
   const beginning = `${REFRESH_TITLE}\n\n${INTRODUCTION}\n\n`;

@@ -7,6 +7,7 @@ import {
   sectionOf,
 } from '../../../src/core/compaction/post-compaction.ts';
 
+const SECTIONS = ['Session Startup', 'Red Lines'];
 const now = '2026-01-12T20:19:17Z';
 const agentsFile = [
   '# Rules',
@@ -26,7 +27,7 @@ const agentsFile = [
 
 describe('the refresh', () => {
   test('tells the two sections again, with everything below their headings', () => {
-    const text = refreshText(agentsFile, now)!;
+    const text = refreshText(agentsFile, SECTIONS, now)!;
     expect(text.startsWith(REFRESH_TITLE)).toBe(true);
     expect(text).toContain("Read today's memory.");
     expect(text).toContain('Greet.');
@@ -35,19 +36,27 @@ describe('the refresh', () => {
     expect(text.endsWith(`Current time: ${now}`)).toBe(true);
   });
 
+  test('tells the sections that are configured, in their order, and none when there are none', () => {
+    const text = refreshText(agentsFile, ['Other', ' red lines '], now)!;
+    expect(text).toMatch(/Whatever\.[^]*Never delete\./);
+    expect(text).not.toContain('Greet.');
+    expect(refreshText(agentsFile, [], now)).toBeNull();
+    expect(refreshText(agentsFile, ['Not There'], now)).toBeNull();
+  });
+
   test('knows the older names of the sections', () => {
-    expect(refreshText('## Every Session\nread\n## Safety\ncareful', now)).toContain('careful');
+    expect(refreshText('## Every Session\nread\n## Safety\ncareful', SECTIONS, now)).toContain('careful');
   });
 
   test('is at most 3,000 characters, and the time survives the cut', () => {
-    const text = refreshText(`## Safety\n${'careful '.repeat(2_000)}`, now)!;
+    const text = refreshText(`## Safety\n${'careful '.repeat(2_000)}`, SECTIONS, now)!;
     expect(text.length).toBeLessThanOrEqual(3_000);
     expect(text.endsWith(now)).toBe(true);
   });
 
   test('is not there without a section or without a file', () => {
-    expect(refreshText('# Rules\nNone.', now)).toBeNull();
-    expect(refreshText(null, now)).toBeNull();
+    expect(refreshText('# Rules\nNone.', SECTIONS, now)).toBeNull();
+    expect(refreshText(null, SECTIONS, now)).toBeNull();
   });
 });
 
