@@ -29,6 +29,7 @@ export function writePrompt(
     wasAborted: session.wasAborted,
     thinking: (session.thinking as ThinkingLevel | null) ?? null,
     resetTriggers: config.session.resetTriggers,
+    ownerIds: config.owner.ids,
     now: { epochMs: clock.now().getTime(), timezone: agent.userTimezone },
     ...(tellsOverflow(inputs) && session.overflowed > 0
       ? {

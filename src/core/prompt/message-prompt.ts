@@ -21,7 +21,7 @@ export interface MessageOptions {
   isNewSession: boolean;
   /** Set for the message that may begin a session; else null. */
   reset: ResetRules | null;
-  /** True when the first word may name a thinking level: none is set on the session or the message. */
+  /** True when the first word may name a thinking level: none is set on the session or the message, and the sender may give commands. */
   mayTakeThinking: boolean;
 }
 

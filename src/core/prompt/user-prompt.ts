@@ -2,6 +2,7 @@
 // what is furthest from the sender's words to the words themselves; a part that has nothing to say is left out. Built once and
 // stored (G13), so equal inputs must give equal bytes.
 import { announcementOf, announcementParts } from '../announcement.ts';
+import { mayCommand } from '../chat-command.ts';
 import { collectParts, type Overflow } from '../collect.ts';
 import type { InboundMessage } from '../inbound.ts';
 import { eventParts, type SystemEvent } from '../system-event.ts';
@@ -31,6 +32,8 @@ export interface UserPromptInput {
   /** The level set on the session or inline, not the configured default; null: the first word may set it. */
   thinking: ThinkingLevel | null;
   resetTriggers: readonly string[];
+  /** Who may command; where nobody is named, everybody may. The first word of others sets no level. */
+  ownerIds: readonly string[];
   /** When it is built, and the IANA zone of the user. */
   now: ResetRules['now'];
   /** Messages that were dropped because too many waited. */
@@ -92,7 +95,8 @@ function optionsOf(input: UserPromptInput, message: InboundMessage, index: numbe
     zone: input.zone,
     isNewSession,
     reset: isNewSession ? { triggers: input.resetTriggers, now: input.now } : null,
-    mayTakeThinking: isFirst && input.thinking === null && message.thinking === undefined,
+    mayTakeThinking:
+      isFirst && input.thinking === null && message.thinking === undefined && mayCommand(message, input.ownerIds),
   };
 }
 

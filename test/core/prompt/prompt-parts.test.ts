@@ -89,6 +89,7 @@ test('nothing from outside is marked as trusted, and nothing of Holdfast as untr
   };
   const { parts } = buildUserPrompt({
     kind: 'message',
+    ownerIds: [],
     messages: [message, message],
     events: [
       { text: outside, createdAt: 0, isTrusted: false },

@@ -25,6 +25,7 @@ function build(messages: string | InboundMessage | InboundMessage[], change: Par
     wasAborted: false,
     thinking: null,
     resetTriggers: ['/new', '/reset'],
+    ownerIds: [],
     now: { epochMs: AT, timezone: 'Europe/Berlin' },
     ...change,
   });
@@ -289,6 +290,15 @@ describe('thinking', () => {
 
   test('behind metadata the word is found as well', () => {
     expect(build({ ...group, text: 'low hi' })).toMatchObject({ thinking: 'low', cleanBody: 'hi' });
+  });
+
+  test('the first word of a stranger sets nothing where owners are named, and that of an owner does', () => {
+    const said = { text: 'xhigh think about it', sender: { id: '666' } };
+    const word = { thinking: null, cleanBody: said.text };
+    expect(build(said, { ownerIds: ['9'] })).toMatchObject(word);
+    expect(build({ ...said, sender: { id: '9' } }, { ownerIds: ['9'] })).toMatchObject({ thinking: 'xhigh' });
+    expect(build({ text: said.text }, { ownerIds: ['9'] })).toMatchObject({ thinking: 'xhigh' });
+    expect(build(said)).toMatchObject({ thinking: 'xhigh' });
   });
 });
 

@@ -47,6 +47,7 @@ export function hostileCase(shape: number, script: readonly number[]): HostileCa
     wasAborted: choose(4) === 0,
     thinking: null,
     resetTriggers: ['/new', '/reset'],
+    ownerIds: [],
     now: { epochMs: 0, timezone: 'UTC' },
     ...(overflow && { overflow }),
   };
