@@ -1,6 +1,8 @@
 // The OpenAPI 3.1 document, made of the route table and its schemas. OpenAPI 3.1 speaks JSON Schema 2020-12, which is what zod
 // writes, so the schemas go in as they are.
 import { z } from 'zod';
+import { describeFields, descriptionOf } from './describe-fields.ts';
+import { OPERATION_IDS } from './operation-ids.ts';
 import { PROBLEMS } from './problem.ts';
 import type { AnswerDoc, Route } from './route.ts';
 import { COMPONENTS } from './schemas/components.ts';
@@ -13,7 +15,6 @@ const COMPONENT_PREFIX = '#/components/schemas/';
 const PATH_PARAMETERS: Record<string, Json> = {
   key: {
     type: 'string',
-    description: 'Session key; agent:main: is put in front of a key without agent:',
     maxLength: 211,
   },
   id: { type: 'string', format: 'uuid' },
@@ -21,8 +22,16 @@ const PATH_PARAMETERS: Record<string, Json> = {
   n: { type: 'integer', minimum: 1 },
 };
 
-/** The document of these routes. */
-export function openApiDocument(routes: Route[]): Json {
+const PATH_MEANINGS: Record<string, string> = {
+  key: 'The key of a session; a key without agent: belongs to the agent main',
+  id: 'The id',
+  runId: 'The id of a run of a subagent',
+  n: 'The number of the call, counted from 1',
+  agent: 'The id of an agent',
+};
+
+/** The document of these routes. `publicUrl`: where clients reach them; absent: where the document comes from. */
+export function openApiDocument(routes: Route[], publicUrl?: string): Json {
   const schemas = componentSchemas();
   const paths: Record<string, Json> = {};
   for (const route of routes) {
@@ -35,6 +44,8 @@ export function openApiDocument(routes: Route[]): Json {
       version: '1',
       description: 'Durable worker service for agents. Errors are application/problem+json with a stable code.',
     },
+    // A relative address is that of the document.
+    servers: [{ url: publicUrl?.replace(/\/$/, '') ?? '/', description: 'This service' }],
     security: [{ key: [] }],
     paths,
     webhooks: webhooksDocument(),
@@ -55,7 +66,9 @@ function componentSchemas(): Json {
     io: 'input',
     unrepresentable: 'any',
   });
-  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, withoutIdentity(schema)]));
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, schema]) => [id, describeFields(withoutIdentity(schema), [id])]),
+  );
 }
 
 function schemaOf(schema: z.ZodType): Json {
@@ -67,12 +80,17 @@ function schemaOf(schema: z.ZodType): Json {
     return {
       type: 'object',
       properties: Object.fromEntries(shape.map(([field, part]) => [field, schemaOf(part)])),
-      required: shape.filter(([, part]) => !part.safeParse(undefined).success).map(([field]) => field),
+      required: shape.filter(([, part]) => !isOptional(part)).map(([field]) => field),
       additionalProperties: false,
     };
   }
   if (schema instanceof z.ZodArray) return { type: 'array', items: schemaOf(schema.element as z.ZodType) };
   return withoutIdentity(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
+}
+
+/** True when a request may leave the field out. */
+function isOptional(schema: z.ZodType): boolean {
+  return schema._zod.optin === 'optional';
 }
 
 function withoutIdentity(schema: object): Json {
@@ -81,29 +99,37 @@ function withoutIdentity(schema: object): Json {
 }
 
 function operationOf(route: Route): Json {
+  const operationId = operationIdOf(route);
   return {
     summary: route.summary,
-    operationId: operationIdOf(route),
+    description: descriptionOfRoute(route),
+    operationId,
     tags: [tagOf(route)],
     ...(route.isPublic === true ? { security: [] } : {}),
-    parameters: parametersOf(route),
+    parameters: parametersOf(route, operationId),
     ...(route.body === undefined
       ? {}
-      : { requestBody: { required: !route.body.safeParse({}).success, content: jsonContent(schemaOf(route.body)) } }),
+      : {
+          requestBody: {
+            required: !route.body.safeParse({}).success,
+            content: jsonContent(described(schemaOf(route.body), operationId)),
+          },
+        }),
     responses: {
       ...Object.fromEntries(
-        Object.entries(route.answers).map(([status, doc]) => [status, answerOf(Number(status), doc)]),
+        Object.entries(route.answers).map(([status, doc]) => [status, answerOf(Number(status), doc, operationId)]),
       ),
       default: { $ref: '#/components/responses/Problem' },
     },
   };
 }
 
-function parametersOf(route: Route): Json[] {
+function parametersOf(route: Route, operationId: string): Json[] {
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,
+    description: PATH_MEANINGS[name] ?? '',
     schema: PATH_PARAMETERS[name] ?? { type: 'string' },
   }));
   const query = route.query instanceof z.ZodObject ? (route.query.shape as Record<string, z.ZodType>) : {};
@@ -111,7 +137,10 @@ function parametersOf(route: Route): Json[] {
     name,
     in: 'query',
     required: false,
-    schema: schemaOf(schema),
+    description: descriptionOf(name, [operationId]) ?? '',
+    // Several values of a list stand behind one name, separated by commas.
+    ...(wireOf(schema)?.['type'] === 'array' ? { style: 'form', explode: false } : {}),
+    schema: wireOf(schema) ?? schemaOf(schema),
   }));
   const headers = { ...route.headers, ...(route.method === 'POST' ? { 'Idempotency-Key': IDEMPOTENCY_KEY } : {}) };
   const inHeader = Object.entries(headers).map(([name, description]) => ({
@@ -127,13 +156,16 @@ function parametersOf(route: Route): Json[] {
 const IDEMPOTENCY_KEY =
   '1 to 200 visible ASCII characters; the same key with the same body gives the first answer again';
 
-function answerOf(status: number, doc: AnswerDoc): Json {
-  if (doc.schema !== undefined) return { description: doc.description, content: jsonContent(schemaOf(doc.schema)) };
-  if (doc.contentType !== undefined) {
-    return { description: doc.description, content: { [doc.contentType]: { schema: { type: 'string' } } } };
+function answerOf(status: number, doc: AnswerDoc, operationId: string): Json {
+  const { description, contentType = 'application/json' } = doc;
+  if (doc.schema !== undefined) {
+    return { description, content: { [contentType]: { schema: described(schemaOf(doc.schema), operationId) } } };
   }
-  if (status >= 400) return { ...problemAnswer(), description: doc.description };
-  return { description: doc.description };
+  if (doc.contentType !== undefined) {
+    return { description, content: { [contentType]: { schema: { type: 'string' } } } };
+  }
+  if (status >= 400) return { ...problemAnswer(), description };
+  return { description };
 }
 
 function problemAnswer(): Json {
@@ -143,12 +175,35 @@ function problemAnswer(): Json {
   };
 }
 
-function jsonContent(schema: Json): Json {
+function described(schema: Json, operationId: string): unknown {
+  return describeFields(schema, [operationId]);
+}
+
+/** What a value of a query stands for, where its text says less. */
+function wireOf(schema: z.ZodType): Json | undefined {
+  const inner = schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema;
+  return inner.meta()?.['wire'] as Json | undefined;
+}
+
+function descriptionOfRoute({ summary, method, query }: Route): string {
+  const isList = query instanceof z.ZodObject && 'cursor' in query.shape;
+  return [
+    `${summary}.`,
+    ...(isList ? ['The answer is a page; `nextCursor` leads to the next one.'] : []),
+    ...(method === 'POST'
+      ? ['With an Idempotency-Key the effect happens once, and a retry gets the first answer.']
+      : []),
+  ].join(' ');
+}
+
+function jsonContent(schema: unknown): Json {
   return { 'application/json': { schema } };
 }
 
-/** `POST /v1/sessions/{key}/messages` is `postSessionsMessages`. */
+/** The name of an operation; one without a name of its own is made of its method and path. */
 function operationIdOf(route: Route): string {
+  const named = OPERATION_IDS[`${route.method} ${route.path}`];
+  if (named !== undefined) return named;
   const words = route.path
     .replace(/^\/v1\//, '/')
     .replaceAll(/\{(\w+)\}/g, 'by-$1')

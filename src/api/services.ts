@@ -59,7 +59,7 @@ export function createServices(context: ApiContext, routes: Route[]): ApiService
       waitingRequests: () => waiter.size,
     }),
     readReadiness: coalesceReads(() => checkReadiness(context)),
-    openApi: () => (document ??= openApiDocument(routes)),
+    openApi: () => (document ??= openApiDocument(routes, context.config.api.publicUrl)),
     readStats: coalesceReads(() => viewStats(views)),
     close() {
       waiter.close();

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import type { ApiRig } from './api-rig.ts';
 import { openEvents, type ReceivedEvent } from './event-client.ts';
+import { liveEvent } from '../../src/api/schemas/events.ts';
 import { eventually, useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig({ limits: { eventStreams: 20 } });
@@ -230,4 +231,33 @@ describe('the stream of everything', () => {
     for (const client of open) client.leave();
     await eventually(async () => (await holder.rig.get('/metrics')).body).toContain('holdfast_event_streams 0');
   });
+});
+
+test('events are what the document says of their types', async () => {
+  const { rig } = holder;
+  const say = (text: string) => rig.post('/v1/sessions/shapes/messages', { text });
+  await say('[[tool: echo {"x": 1}]] [[reply: done]]');
+  await rig.work('shapes');
+  await say('/stop');
+  await rig.post('/v1/sessions/shapes/reset', {});
+  await rig.post('/v1/agents/main/heartbeat', {});
+  const rows = await rig.rows(
+    `select e.type, e.turn_id as "turnId", s.key as "sessionKey", e.data from holdfast.events e
+     join holdfast.sessions s on s.id = e.session_id where s.key in ('agent:main:shapes', 'agent:main:main')`,
+  );
+  const types = new Set(rows.map(({ type }) => type));
+  for (const type of [
+    'turn.ended',
+    'model.ended',
+    'tool.ended',
+    'message.settled',
+    'session.reset',
+    'heartbeat.fired',
+  ]) {
+    expect(types).toContain(type);
+  }
+  for (const { data, ...row } of rows) {
+    const event = { ...(data as object), ...row, at: new Date().toISOString() };
+    expect(liveEvent.safeParse(event).error?.message, JSON.stringify(event)).toBeUndefined();
+  }
 });

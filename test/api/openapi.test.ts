@@ -1,21 +1,31 @@
 // The document is made of the route table, so what can be wrong is the making.
 import { describe, expect, test } from 'vitest';
 import { openApiDocument } from '../../src/api/openapi.ts';
+import { OPERATION_IDS } from '../../src/api/operation-ids.ts';
 import { ROUTES } from '../../src/api/route-table.ts';
+import { EVENT_TYPES } from '../../src/api/schemas/events.ts';
 
 interface Operation {
   operationId: string;
   parameters: { name: string; in: string }[];
   responses: Record<string, unknown>;
   security?: unknown[];
-  requestBody?: { required: boolean };
+  requestBody?: { required: boolean; content: Record<string, { schema: object }> };
 }
 
 const document = openApiDocument(ROUTES) as {
   openapi: string;
+  servers: object[];
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, { properties?: object; required?: string[] }> };
 };
+/** Calls back for every object of the document, with the path to it. */
+function visit(value: unknown, at: string[], call: (value: object, at: string[]) => void): void {
+  if (typeof value !== 'object' || value === null) return;
+  call(value, at);
+  for (const [name, part] of Object.entries(value)) visit(part, [...at, name], call);
+}
+
 const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
 
 describe('openapi.json', () => {
@@ -54,6 +64,61 @@ describe('openapi.json', () => {
     const post = document.paths['/v1/sessions/{key}/messages']?.['post'];
     expect(post?.requestBody).toMatchObject({ required: true });
     expect(Object.keys(post?.responses ?? {})).toEqual(['200', '202', '429', 'default']);
+  });
+
+  test('has a name and a description for every operation, parameter and field', () => {
+    for (const route of ROUTES)
+      expect(OPERATION_IDS, `${route.method} ${route.path}`).toHaveProperty([`${route.method} ${route.path}`]);
+    const bare: string[] = [];
+    visit(document, [], (value, at) => {
+      const isOperation = at.length === 3 && at[0] === 'paths';
+      const isField = at.at(-2) === 'properties';
+      const isParameter = at.at(-2) === 'parameters';
+      const { description } = value as { description?: unknown };
+      if ((isOperation || isField || isParameter) && (typeof description !== 'string' || description === ''))
+        bare.push(at.join('.'));
+    });
+    expect(bare).toEqual([]);
+  });
+
+  test('has no field that may hold anything, and says what numbers and lists of a query are', () => {
+    const open: string[] = [];
+    visit(document.components.schemas, [], (value, at) => {
+      if (at.at(-2) !== 'properties') return;
+      const { description: _description, ...says } = value as Record<string, unknown>;
+      if (Object.keys(says).length === 0) open.push(at.join('.'));
+    });
+    expect(open).toEqual([]);
+    const parameters = document.paths['/v1/turns']?.['get']?.parameters as unknown as {
+      name: string;
+      schema: object;
+    }[];
+    expect(parameters.find(({ name }) => name === 'limit')?.schema).toMatchObject({ type: 'integer' });
+    expect(parameters.find(({ name }) => name === 'status')).toMatchObject({
+      explode: false,
+      schema: { type: 'array', items: { enum: expect.arrayContaining(['running', 'failed']) } },
+    });
+  });
+
+  test('lets a client leave out what it need not send', () => {
+    const bodyOf = (path: string): { required?: string[] } => {
+      const schema = document.paths[path]?.['post']?.requestBody?.content['application/json']?.schema;
+      const name = (schema as { $ref?: string }).$ref?.split('/').at(-1);
+      return (name === undefined ? schema : document.components.schemas[name]) as { required?: string[] };
+    };
+    expect(bodyOf('/v1/sessions/{key}/system-events').required).toEqual(['text']);
+    expect(bodyOf('/v1/sessions/{key}/reset').required ?? []).toEqual([]);
+    expect(bodyOf('/v1/crons').required).toEqual(['schedule', 'payload']);
+    expect(bodyOf('/v1/sessions/{key}/spawn').required).toEqual(['task']);
+  });
+
+  test('has the server and every type of event', () => {
+    expect(document.servers).toMatchObject([{ url: '/' }]);
+    expect(openApiDocument(ROUTES, 'https://agents.example/')).toMatchObject({
+      servers: [{ url: 'https://agents.example' }],
+    });
+    const types = JSON.stringify(document.components.schemas['LiveEvent']);
+    for (const type of EVENT_TYPES) expect(types).toContain(JSON.stringify(type));
   });
 
   test('says which paths need no key', () => {

@@ -14,7 +14,7 @@ import { EventStream, type EventStreamOptions } from '../event-stream.ts';
 import { parseSessionKey } from '../parse-request.ts';
 import { notFound, Problem } from '../problem.ts';
 import { ANSWERED, defineRoute, type Answer, type ApiRequest, type Route } from '../route.ts';
-import { EVENT_TYPES } from '../schemas/events.ts';
+import { EVENT_TYPES, liveEvent } from '../schemas/events.ts';
 import { listText, sessionKeyText } from '../schemas/queries.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -24,6 +24,7 @@ const afterText = z.string().regex(EVENT_ID, 'expected the id of an event').opti
 const streamDoc = {
   description: 'Events: id, event, data {type, sessionKey, turnId, at, ...}',
   contentType: 'text/event-stream',
+  schema: liveEvent,
 };
 const lastIdHeader = { 'Last-Event-ID': 'Resume after this event' };
 

@@ -1,7 +1,10 @@
 // The schemas that have a name in the OpenAPI document; all others are written out where they are used.
 import type { z } from 'zod';
+import { cronInput, cronPatch } from '../../config/schema-crons.ts';
 import * as answers from './answers.ts';
 import * as crons from './crons.ts';
+import { liveEvent } from './events.ts';
+import { fault } from './faults.ts';
 import { inboundMessage } from './inbound-message.ts';
 import { modelRequest } from './model-requests.ts';
 import * as subagents from './subagents.ts';
@@ -18,7 +21,11 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   DeadLetter: views.deadLetter,
   DeadLetterGroup: views.deadLetterGroup,
   Delivery: views.delivery,
+  CronInput: cronInput,
+  CronPatch: cronPatch,
   Entry: views.entry,
+  Fault: fault,
+  LiveEvent: liveEvent,
   Heartbeat: crons.heartbeat,
   InboundMessage: inboundMessage,
   Message: views.message,

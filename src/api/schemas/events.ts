@@ -1,29 +1,79 @@
-// The types of events, as values: what a filter may name.
+// Live events: their types, which a filter may name, and what each carries.
+import { z } from 'zod';
 import type { EventType } from '../../store/events.ts';
+import { MESSAGE_STATUSES } from '../../store/views/messages.ts';
+import { TURN_STATUSES } from '../../store/views/turns.ts';
+import { fault } from './faults.ts';
+import { usage } from './views.ts';
 
-const TYPES: Record<EventType, true> = {
-  'message.accepted': true,
-  'message.settled': true,
-  'turn.started': true,
-  'turn.parked': true,
-  'turn.resumed': true,
-  'turn.ended': true,
-  'model.started': true,
-  'model.delta': true,
-  'model.reasoning': true,
-  'model.ended': true,
-  'model.blocked': true,
-  'tool.started': true,
-  'tool.ended': true,
-  'steer.injected': true,
-  'compaction.started': true,
-  'compaction.ended': true,
-  'announce.queued': true,
-  'delivery.sent': true,
-  'delivery.failed': true,
-  'cron.fired': true,
-  'heartbeat.fired': true,
-  'session.reset': true,
-};
+const uuid = z.uuid();
+const count = z.int().min(0);
+const disposition = z.string();
 
-export const EVENT_TYPES = Object.keys(TYPES) as EventType[];
+/** What each type carries besides type, sessionKey, turnId and at. */
+const FIELDS = {
+  'message.accepted': { messageId: uuid, seq: count, kind: z.string(), disposition },
+  'message.settled': { messageId: uuid, status: z.enum(MESSAGE_STATUSES) },
+  'turn.started': { kind: z.string(), messageIds: z.array(uuid), attempt: count },
+  'turn.parked': { code: z.string(), dueInMs: count },
+  'turn.resumed': { code: z.string().nullable(), waitedMs: z.number() },
+  'turn.ended': { status: z.enum(TURN_STATUSES), reply: z.string().nullable(), error: fault },
+  'model.started': { call: count, callId: z.string() },
+  'model.delta': { call: count, text: z.string() },
+  'model.reasoning': { call: count, text: z.string() },
+  'model.ended': {
+    call: count,
+    callId: z.string(),
+    status: z.enum(['ok', 'failed', 'aborted']),
+    stopReason: z.string().nullish(),
+    usage: usage.optional(),
+    error: fault.optional(),
+    retryInMs: count.optional(),
+  },
+  'model.blocked': { provider: z.string().nullable(), code: z.string(), text: z.string() },
+  'tool.started': { callId: z.string(), name: z.string(), step: count },
+  'tool.ended': { callId: z.string(), name: z.string(), status: z.string(), isError: z.boolean() },
+  'steer.injected': { messageIds: z.array(uuid) },
+  'compaction.started': { compactionId: uuid, reason: z.string(), attempt: count, tokensBefore: count },
+  'compaction.ended': {
+    compactionId: uuid,
+    status: z.string(),
+    tokensBefore: count.nullable(),
+    tokensAfter: count.nullable(),
+    error: fault,
+  },
+  'announce.queued': {
+    runId: uuid,
+    childSessionKey: z.string(),
+    messageId: uuid,
+    status: z.string(),
+    disposition,
+  },
+  'delivery.sent': { deliveryId: uuid, attempt: count, status: z.string(), httpStatus: z.int().nullish() },
+  'delivery.failed': { deliveryId: uuid, attempt: count, status: z.string(), httpStatus: z.int().nullish() },
+  'cron.fired': { cronId: uuid, name: z.string(), scheduledFor: z.string(), messageId: uuid.nullable() },
+  'heartbeat.fired': {
+    heartbeatId: uuid,
+    agentId: z.string(),
+    trigger: z.enum(['interval', 'manual']),
+    scheduledFor: z.string(),
+    messageId: uuid.nullable(),
+  },
+  'session.reset': { transcriptNo: count, previousTranscriptNo: count, reason: z.string() },
+} as const satisfies Record<EventType, z.ZodRawShape>;
+
+/** The types of events, as values. */
+export const EVENT_TYPES = Object.keys(FIELDS) as EventType[];
+
+const variants = EVENT_TYPES.map((type) =>
+  z.looseObject({
+    type: z.literal(type),
+    sessionKey: z.string().nullable(),
+    turnId: uuid.nullable(),
+    at: z.string(),
+    ...FIELDS[type],
+  }),
+);
+
+/** The `data` of an event. Further fields may be there. */
+export const liveEvent = z.union(variants as [(typeof variants)[number], ...(typeof variants)[number][]]);

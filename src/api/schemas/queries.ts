@@ -1,4 +1,4 @@
-// What the queries of several routes have in common.
+// What the queries of several routes have in common. Values are text in a URL; `wire` says in the document what they stand for.
 import { z } from 'zod';
 
 const CURSOR_CHARS_MAX = 1000;
@@ -7,7 +7,8 @@ const CURSOR_CHARS_MAX = 1000;
 export const countText = z
   .string()
   .regex(/^[1-9]\d{0,8}$/, 'expected a positive whole number')
-  .transform(Number);
+  .transform(Number)
+  .meta({ wire: { type: 'integer', minimum: 1, maximum: 999_999_999 } });
 
 /** `limit` and `cursor` of every list. */
 export const pageQuery = { limit: countText.optional(), cursor: z.string().max(CURSOR_CHARS_MAX).optional() };
@@ -20,7 +21,8 @@ export function listText<const Values extends readonly string[]>(values: Values)
     .refine((text) => text.split(',').every((value) => allowed.has(value)), {
       error: `expected one or more of ${values.join(', ')}, separated by commas`,
     })
-    .transform((text) => text.split(','));
+    .transform((text) => text.split(','))
+    .meta({ wire: { type: 'array', items: { type: 'string', enum: values } } });
 }
 
 /** A session key in a query, as it came. */

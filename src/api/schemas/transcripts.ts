@@ -6,6 +6,7 @@ import {
   type CompactionView,
   type TranscriptView,
 } from '../../store/views/compactions.ts';
+import { fault } from './faults.ts';
 import { message, session, turn } from './views.ts';
 
 const INSTRUCTIONS_CHARS_MAX = 800;
@@ -31,8 +32,8 @@ export const compaction = z.strictObject({
   summaryEntryId: uuid.nullable(),
   retiredEntries: count,
   memoryPath: z.string().nullable(),
-  audit: z.unknown(),
-  error: z.unknown(),
+  audit: z.looseObject({}).nullable(),
+  error: fault,
   isRestorable: z.boolean(),
   startedAt: iso,
   endedAt: iso.nullable(),

@@ -9,9 +9,13 @@ import { MESSAGE_STATUSES, type MessageView } from '../../store/views/messages.t
 import type { StatsView } from '../../store/views/stats.ts';
 import { SYSTEM_EVENT_STATES, type SystemEventView } from '../../store/views/system-events.ts';
 import { ENTRY_KINDS, ENTRY_STATES, type EntryView } from '../../store/views/transcript.ts';
-import { TURN_STATUSES, type SpanView, type TurnView } from '../../store/views/turns.ts';
+import { TURN_KINDS, TURN_STATUSES, type SpanView, type TurnView } from '../../store/views/turns.ts';
 import type { Why } from '../../store/why-sql.ts';
 import { CALL_PURPOSES, type ModelCallView, type StepView, type ToolCallView } from '../../store/views/turn-steps.ts';
+import { fault } from './faults.ts';
+
+const MESSAGE_KINDS = ['message', 'announcement', 'cron', 'heartbeat', 'followup', 'batch', 'compaction'] as const;
+const SESSION_KINDS = ['main', 'direct', 'group', 'subagent', 'cron', 'heartbeat', 'other'] as const;
 
 const uuid = z.uuid();
 const iso = z.iso.datetime();
@@ -29,12 +33,12 @@ export const message = z.strictObject({
   id: uuid,
   sessionKey: z.string(),
   seq: count,
-  kind: z.string(),
+  kind: z.enum(MESSAGE_KINDS),
   text: z.string(),
   status: z.enum(MESSAGE_STATUSES),
   turnId: uuid.nullable(),
   reply: z.string().nullable(),
-  error: z.unknown(),
+  error: fault,
   why: why.nullable(),
   receivedAt: iso,
   settledAt: iso.nullable(),
@@ -44,15 +48,15 @@ export const session = z.strictObject({
   id: uuid,
   key: z.string(),
   agentId: z.string(),
-  kind: z.string(),
+  kind: z.enum(SESSION_KINDS),
   status: z.enum(['idle', 'waiting', 'running']),
   parentKey: z.string().nullable(),
   label: z.string().nullable(),
   channel: z.string().nullable(),
-  queueMode: z.string().nullable(),
+  queueMode: z.enum(QUEUE_MODES).nullable(),
   queueDebounceMs: count.nullable(),
   queueCap: count.nullable(),
-  queueDrop: z.string().nullable(),
+  queueDrop: z.enum(QUEUE_DROPS).nullable(),
   model: z.string().nullable(),
   thinking: z.string().nullable(),
   reasoning: z.string().nullable(),
@@ -82,7 +86,9 @@ export const entry = z.strictObject({
   parentId: uuid.nullable(),
   kind: z.enum(ENTRY_KINDS),
   role: z.enum(['user', 'assistant']),
-  content: z.unknown().describe("Content blocks in the shapes of Anthropic's Messages API"),
+  content: z
+    .array(z.looseObject({ type: z.string() }))
+    .describe("Content blocks in the shapes of Anthropic's Messages API: text, tool_use, tool_result, thinking, image"),
   turnId: uuid,
   state: z.enum(ENTRY_STATES),
   createdAt: iso,
@@ -108,7 +114,7 @@ const modelCall = z.strictObject({
   purpose: z.enum(CALL_PURPOSES),
   status: z.enum(['ok', 'failed', 'aborted']),
   stopReason: z.string().nullable(),
-  error: z.unknown(),
+  error: fault,
   usage,
   startedAt: iso,
   firstChunkAt: iso.nullable(),
@@ -143,15 +149,15 @@ export const span = z.strictObject({
 export const turn = z.strictObject({
   id: uuid,
   sessionKey: z.string(),
-  kind: z.string(),
-  lane: z.string(),
+  kind: z.enum(TURN_KINDS),
+  lane: z.enum(LANES),
   status: z.enum(TURN_STATUSES),
   attempt: count,
   epoch: count,
   worker: z.string(),
   model: z.string(),
   reply: z.string().nullable(),
-  error: z.unknown(),
+  error: fault,
   why: why.nullable(),
   usage,
   costUsd: z.number().nullable(),
@@ -183,8 +189,14 @@ export const delivery = z.strictObject({
   turnId: uuid.nullable(),
   seq: count,
   channel: z.string(),
-  target: z.unknown(),
-  payload: z.unknown(),
+  target: z.looseObject({ url: z.string().optional() }),
+  payload: z.looseObject({
+    type: z.string().optional(),
+    sessionKey: z.string().optional(),
+    turnId: uuid.nullish(),
+    messageIds: z.array(uuid).optional(),
+    text: z.string().optional(),
+  }),
   status: z.enum(DELIVERY_STATUSES),
   attempts: count,
   dueAt: iso,
