@@ -48,7 +48,7 @@ export function openApiDocument(routes: Route[], publicUrl?: string): Json {
     servers: [{ url: publicUrl?.replace(/\/$/, '') ?? '/', description: 'This service' }],
     security: [{ key: [] }],
     paths,
-    webhooks: webhooksDocument(),
+    webhooks: describeFields(webhooksDocument(), ['webhooks']),
     components: {
       schemas,
       securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
