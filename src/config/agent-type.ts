@@ -96,6 +96,8 @@ interface SubagentSettings {
 export interface AgentDefaults {
   /** `provider/model`, or an alias of `models`. */
   model: string;
+  /** Models that are asked in this order when the model is away, or refuses for a reason of its own: `provider/model` or aliases. */
+  fallbacks: string[];
   /** Alias to `provider/model`. */
   models: Record<string, string>;
   promptMode: PromptMode;

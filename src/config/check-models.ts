@@ -47,6 +47,7 @@ export function checkModels(
     model: agent.model,
     'compaction.model': agent.compaction.model,
     'subagents.model': agent.subagents.model,
+    ...Object.fromEntries(agent.fallbacks.map((name, at) => [`fallbacks[${at}]`, name])),
   };
   for (const [key, name] of Object.entries(models)) {
     if (name === undefined || Object.hasOwn(agent.models, name) || isModelRef(name, providers)) continue;

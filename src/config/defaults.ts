@@ -95,6 +95,7 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
 function agentDefaults(): FileSettings['agents']['defaults'] {
   return {
     model: CURRENT_MODEL,
+    fallbacks: [],
     models: {},
     promptMode: 'full',
     thinking: 'off',

@@ -59,8 +59,12 @@ const GATE_SECONDS = 10;
 const POLL_MS_MIN = 1_000;
 const GATE_MAX_MS = 30_000;
 
+/** A turn that has asked so many models without an answer had better wait. */
+const FALLBACKS_MAX = 10;
+
 const agentShape = {
   model: word.optional(),
+  fallbacks: z.array(word).max(FALLBACKS_MAX).optional(),
   models: z.record(word, word).optional(),
   promptMode: z.enum(['full', 'minimal', 'none']).optional(),
   thinking: z.enum(THINKING_LEVELS).optional(),

@@ -6,6 +6,7 @@ import type { HarnessReason } from './harness-selection.ts';
 import type { ThinkingSetting } from './model-request.ts';
 import type { Effort } from './models.ts';
 import type { Replacement } from './stream/replace-text.ts';
+import type { ThinkingRequest } from './thinking-request.ts';
 
 /** What the requests of a session's transcript have fixed, so that later ones keep their bytes. Emptied by a reset. */
 export interface SessionView {
@@ -62,8 +63,18 @@ export interface TurnView {
   sectionsSha256?: string;
 }
 
+/** What a request of a turn is made of since the turn has stepped down to another model. */
+export interface FallbackView extends ThinkingRequest {
+  /** `provider/model`. */
+  model: string;
+  /** Which model wrote which entries. */
+  models: ModelSpan[];
+}
+
 /** What holds for one model call alone. */
 export interface CallView {
+  /** Absent: the turn's own model was asked. */
+  fallback?: FallbackView;
   /** How far tool results were pruned in it. */
   pruning?: PruningView;
   /** The whole request, where it is not made of the turn's view (compaction): a snapshot of a `ModelRequest`. */

@@ -100,6 +100,8 @@ export interface OpenTurn {
   cacheReadTokens: number;
   cacheWriteTokens: number;
   view: TurnView;
+  /** The model that its last call has stepped down to, as `provider/model`; null: none. */
+  fallback: string | null;
   /** Null: it was not parked since the model answered last. */
   park: EarlierPark | null;
   /** The reason of a compaction that it was in the middle of; null: none. */

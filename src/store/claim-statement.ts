@@ -120,6 +120,8 @@ select input.session_id, judged.verdict, ${claimedSessionSql('c')}, deferred.lan
     'inputTokens', t.input_tokens, 'outputTokens', t.output_tokens, 'cacheReadTokens', t.cache_read_tokens,
     'cacheWriteTokens', t.cache_write_tokens, 'view', t.view,
     'lostCalls', t.calls - coalesce((select max(m.call_no) from holdfast.model_calls m where m.turn_id = t.id), 0),
+    'fallback', (select coalesce(m.error ->> 'fallback', m.view -> 'fallback' ->> 'model')
+      from holdfast.model_calls m where m.turn_id = t.id and m.purpose = 'answer' order by m.call_no desc limit 1),
     'park', case when t.park_code is not null then json_build_object('code', t.park_code, 'text', t.park_text, 'parks', t.parks,
       'isWoken', exists (select from holdfast.doorbells w where w.session_id = t.session_id and w.woken_at is not null),
       'waitedMs', (extract(epoch from clock_timestamp() - t.park_since) * 1000)::bigint) end,

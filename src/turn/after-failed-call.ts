@@ -3,13 +3,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { classifyFailure, retryDelayMs } from '../core/failure.ts';
 import { IDLE_TIMEOUTS_IN_A_ROW_MAX } from '../core/stream/idle-timeout.ts';
+import { mayAnotherAnswer } from '../core/model-fallback.ts';
 import type { ModelError } from '../model/model.ts';
+import type { NewEvent } from '../store/events.ts';
 import type { ModelCallRow } from '../store/journal.ts';
 import { enterGate, noteOutage, parked } from './await-model.ts';
 import { blocked, canCompact, compactAfterOverflow } from './compact-when-full.ts';
 import type { TurnContext } from './context.ts';
 import { modelEnded, modelStarted } from './model-events.ts';
 import type { Pass } from './provider-gate.ts';
+import { stepBack, stepDown } from './fall-back.ts';
 import { commit, type RunningTurn } from './running-turn.ts';
 import { TurnFailed } from './turn-end.ts';
 
@@ -35,12 +38,20 @@ export async function afterFailedCall(context: TurnContext, turn: RunningTurn, f
   const attempt = turn.progress.retries + 1;
   const delayMs = retryDelayMs({ attempt, random: context.random(), retryAfterMs: fault.retryAfterMs });
   if (outage !== null) {
-    const mayStay = outage.mayStay && delayMs <= WAIT_IN_SLOT_MS_MAX;
-    if (!mayStay) throw parked(context, turn, outage.wish);
-    return await askAgain(context, turn, { row, retries: attempt, delayMs });
+    if (outage.mayStay && delayMs <= WAIT_IN_SLOT_MS_MAX) {
+      return await askAgain(context, turn, { row, retries: attempt, delayMs });
+    }
+    const next = await askAnother(context, turn, outage.wish.reason.code, failed);
+    if (next !== null) return next;
+    stepBack(turn);
+    throw parked(context, turn, outage.wish);
   }
   const verdict = classifyFailure(fault);
-  if (verdict.kind === 'fatal') throw new TurnFailed(verdict.code, fault.message, fault);
+  if (verdict.kind === 'fatal') {
+    const next = mayAnotherAnswer(verdict.code) ? await askAnother(context, turn, verdict.code, failed) : null;
+    if (next !== null) return next;
+    throw new TurnFailed(verdict.code, fault.message, fault);
+  }
   const isTooLong = verdict.kind === 'overflow';
   if (isTooLong && !canCompact(turn)) throw blocked(fault);
   if (fault.type === 'idle_timeout' && ++turn.idleTimeoutsInARow >= IDLE_TIMEOUTS_IN_A_ROW_MAX) {
@@ -67,8 +78,24 @@ export async function afterFailedCall(context: TurnContext, turn: RunningTurn, f
   return await askAgain(context, turn, { row, retries: attempt, delayMs });
 }
 
+/** Asks the next model of the turn: the failed call, the step down and its event are one commit. Null: there is none. */
+async function askAnother(
+  context: TurnContext,
+  turn: RunningTurn,
+  code: string,
+  { fault, row }: FailedCall,
+): Promise<Pass | null> {
+  const step = stepDown(context, turn, { row, code, text: fault.message });
+  if (step === null) return null;
+  turn.callWithoutAnswer = step.row;
+  const { retries } = turn.progress;
+  return await askAgain(context, turn, { row: step.row, event: step.event, retries, delayMs: 0 });
+}
+
 interface NextCall {
   row: ModelCallRow;
+  /** What is told besides; absent: nothing. */
+  event?: NewEvent;
   retries: number;
   delayMs: number;
 }
@@ -79,12 +106,16 @@ async function askAgain(context: TurnContext, turn: RunningTurn, next: NextCall)
   return enterGate(context, turn);
 }
 
-async function chargeNext(context: TurnContext, turn: RunningTurn, { row, retries, delayMs }: NextCall): Promise<void> {
+async function chargeNext(
+  context: TurnContext,
+  turn: RunningTurn,
+  { row, event, retries, delayMs }: NextCall,
+): Promise<void> {
   const calls = turn.progress.calls + 1;
   await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
   await commit(context, turn, {
     progress: { calls, retries },
     modelCalls: [row],
-    events: [modelEnded(turn.id, row, delayMs), modelStarted(turn.id, calls)],
+    events: [modelEnded(turn.id, row, delayMs), ...(event === undefined ? [] : [event]), modelStarted(turn.id, calls)],
   });
 }

@@ -9,7 +9,7 @@ import { createCallDiagnostics } from '../model/observers/diagnostics.ts';
 import { callIdOf } from '../model/observers/observer.ts';
 import type { ModelCallRow } from '../store/journal.ts';
 import { afterFailedCall } from './after-failed-call.ts';
-import { enterGate } from './await-model.ts';
+import { enterSomeGate } from './fall-back.ts';
 import { compactWhenFull } from './compact-when-full.ts';
 import type { TurnContext } from './context.ts';
 import { IdleClock, idleTimeoutOf } from './idle-clock.ts';
@@ -18,6 +18,7 @@ import { auditHeaders, faultOf } from './model-call.ts';
 import { modelStarted, turnResumed } from './model-events.ts';
 import { replyRulesOf, showsReasoning } from './reply-rules.ts';
 import { changeSessionView, commit, type RunningTurn } from './running-turn.ts';
+import { callViewOf } from './step-down.ts';
 import { TurnFailed, TurnStopped } from './turn-end.ts';
 
 /** An answer with what is known of its call, to be committed together. */
@@ -28,7 +29,7 @@ export interface Answered {
 
 /** Resolves with a complete answer. Throws `TurnFailed` when there will be none, `TurnStopped` when the turn stops. */
 export async function askModel(context: TurnContext, turn: RunningTurn): Promise<Answered> {
-  let pass = enterGate(context, turn);
+  let pass = enterSomeGate(context, turn);
   try {
     if (turn.mustCharge) await chargeAgain(context, turn);
     pruneWhenCold(turn, context.clock.now());
@@ -68,7 +69,7 @@ async function askOnce(context: TurnContext, turn: RunningTurn, sent: SentCall):
   turn.held.assertHeld();
   pruneWhenCold(turn, sent.startedAt);
   const { messages, callView, violations } = turn.requests.next();
-  sent.view = callView;
+  sent.view = callViewOf(turn, callView);
   if (violations.length > 0) {
     const details = violations.slice(0, 3).map((violation) => `message ${violation.at}: ${violation.detail}`);
     throw new TurnFailed('malformed_history', `The history cannot be sent: ${details.join('; ')}.`);

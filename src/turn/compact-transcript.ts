@@ -38,6 +38,7 @@ import { estimateNextRequest, overheadTokens } from './context-room.ts';
 import { appendMemory, mayFlushMemory, memoryNoteOf } from './memory-flush.ts';
 import type { Pass } from './provider-gate.ts';
 import { newEntry, type Moment, type RunningTurn } from './running-turn.ts';
+import { fallbacksLeft } from './step-down.ts';
 import { summaryModel } from './summary-model.ts';
 import { TurnStopped } from './turn-end.ts';
 
@@ -239,7 +240,7 @@ async function takeFailure(
       const error = { code, message: fault.message.slice(0, 2000) };
       const charged = mayRetry ? { ...moment, progress: { ...moment.progress, retries } } : moment;
       await writeCompaction(context, turn, { id, moment: charged, called, step: { kind: 'failed', error } });
-      if (!mayRetry && outage !== null) throw parked(context, turn, outage.wish);
+      if (!mayRetry && outage !== null && fallbacksLeft(turn).length === 0) throw parked(context, turn, outage.wish);
       if (!mayRetry) return { kind: 'unchanged', ...error };
       // What was too long is made shorter by the next attempt; there is nothing to wait for.
       const delayMs =

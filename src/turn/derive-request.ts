@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { viewMessages } from '../core/history/view-messages.ts';
 import { hashesOfImages } from '../core/images/show-images.ts';
-import { modelName } from '../core/model-ref.ts';
+import { modelName, modelOfRef } from '../core/model-ref.ts';
 import type { ModelRequest, SystemBlock, ToolSpec } from '../core/model-request.ts';
 import type { SectionSpan } from '../core/prompt/system-prompt.ts';
 import { describeRequest, type PartedEntry, type RequestPart } from '../core/request-parts.ts';
@@ -50,13 +50,13 @@ export async function deriveRequest(database: Database, wanted: WantedRequest): 
   if (call === null) return null;
   const [entries, blobs] = await Promise.all([readEntries(database, call), readBlobs(database, call)]);
   const whole = blobs.get(call.view?.wholeSha256 ?? '') as ModelRequest | undefined;
-  const { turnView: view, promptSeq, model } = call;
+  const { promptSeq } = call;
+  const { of, view, limits } = askedModelOf(call);
   const named = blobsOf(view, blobs);
-  const of = { ...providerView(view), model };
   const viewed = viewMessages(entries, { view, promptSeq, model: modelName(of), isTraced: true, ...named }, call.view);
   const request: ModelRequest = whole ?? {
     ...of,
-    ...(limitsOf(view) ?? thinkingRequest({ ...of, level: call.thinking ?? wanted.defaultThinking(call.agentId) })),
+    ...(limits ?? thinkingRequest({ ...of, level: call.thinking ?? wanted.defaultThinking(call.agentId) })),
     tools: (blobs.get(call.toolsSha256) ?? []) as ToolSpec[],
     ...inputTransformOf(view)({
       system: (blobs.get(call.systemSha256) ?? []) as SystemBlock[],
@@ -84,6 +84,15 @@ export async function deriveRequest(database: Database, wanted: WantedRequest): 
       sections: whole === undefined ? ((blobs.get(view.sectionsSha256 ?? '') ?? []) as SectionSpan[]) : [],
     }),
   };
+}
+
+/** The model that a call asked: that of its turn, or the one that the turn had stepped down to. */
+function askedModelOf({ turnView, model, view }: CallRow) {
+  const fallback = view?.fallback;
+  if (fallback === undefined)
+    return { of: { ...providerView(turnView), model }, view: turnView, limits: limitsOf(turnView) };
+  const { model: ref, models, ...limits } = fallback;
+  return { of: modelOfRef(ref), view: { ...turnView, models }, limits };
 }
 
 /** The body of a request. Whether its answer was to be streamed is all that no row says; the hash does. */

@@ -47,6 +47,12 @@ export class ProviderGate {
     return this.#passOf(provider, session);
   }
 
+  /** True when calls are not held back, or a probe may be made now. */
+  isOpen(provider: string): boolean {
+    const trouble = this.#troubles.get(provider) ?? null;
+    return admitCall(trouble, { session: '', nowMs: this.#options.clock.monotonicMs() }).kind !== 'wait';
+  }
+
   /** To be told of a turn that has begun to wait because it was not let through: what it waited for may have come meanwhile. */
   waitsBehindProbe(provider: string): void {
     if (!isAway(this.#troubles.get(provider) ?? null)) this.#options.onBack(provider);

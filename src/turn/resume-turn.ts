@@ -1,7 +1,7 @@
 // Resumes a turn that an earlier worker left open. Nothing is built anew: prompt and entries are read back, system prompt and
 // tools come from the snapshots that the turn was opened with, and the journal says how far it got.
 import type { ThinkingLevel } from '../config.ts';
-import { modelName } from '../core/model-ref.ts';
+import { modelName, refOfModel } from '../core/model-ref.ts';
 import type { SystemBlock, ToolSpec } from '../core/model-request.ts';
 import { roleAt } from '../core/subagent-role.ts';
 import { thinkingRequest } from '../core/thinking-request.ts';
@@ -15,6 +15,7 @@ import { settingsFor } from './own-inputs.ts';
 import { RequestView } from './request-view.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { settingsOf, transcriptOf, type Found } from './start-turn.ts';
+import { chainOf, resumeFallback } from './step-down.ts';
 import { TurnFailed } from './turn-end.ts';
 import { notOpened } from './unopened-input.ts';
 import { noEntry } from './unprompted-turn.ts';
@@ -59,7 +60,7 @@ export async function resumeTurn(
     'Turn taken over',
   );
   const named = { ...providerView(open.view), model: open.model };
-  return {
+  const turn: RunningTurn = {
     id: open.id,
     kind: open.kind,
     session,
@@ -73,6 +74,8 @@ export async function resumeTurn(
       system: (snapshots.get(open.systemSha256) ?? []) as SystemBlock[],
       tools: (snapshots.get(open.toolsSha256) ?? []) as ToolSpec[],
     },
+    chain: open.kind === 'compaction' ? [refOfModel(named)] : chainOf(context, agent, named),
+    fallback: null,
     toolset: context.toolsetOf(agent.id, roleAt(session.depth, agent.subagents.maxSpawnDepth)),
     requests: new RequestView(
       transcript,
@@ -105,6 +108,8 @@ export async function resumeTurn(
     park: open.park,
     callWithoutAnswer: null,
   };
+  resumeFallback(turn, open.fallback);
+  return turn;
 }
 
 /** Why an open turn is given up instead of being resumed; null: it is resumed. */

@@ -5,7 +5,7 @@ import type { ContentBlock } from '../core/content.ts';
 import type { Entry, EntryKind } from '../core/entry.ts';
 import type { EntryId, TurnId } from '../core/ids.ts';
 import { estimateTokens } from '../core/token-estimate.ts';
-import type { SessionView } from '../core/view.ts';
+import type { FallbackView, SessionView } from '../core/view.ts';
 import { newId } from '../ids.ts';
 import type { JournalWrite, ModelCallRow, NewEntry, TurnProgress } from '../store/journal.ts';
 import type { ClaimedSession, EarlierPark, LedgerRow, WaitingInput } from '../store/claim-session.ts';
@@ -26,12 +26,17 @@ export interface RunningTurn {
   readonly agent: AgentSettings;
   readonly held: HeldSession;
   readonly inputs: WaitingInput[];
-  readonly request: RequestBase;
+  /** Of the model that is asked now. */
+  request: RequestBase;
+  /** The models that it may ask as `provider/model`, the one that it was opened with first. */
+  readonly chain: readonly string[];
+  /** Set when it has stepped down to another model. */
+  fallback: FallbackView | null;
   readonly toolset: Toolset;
   /** How much its model thinks. */
   readonly thinking: string;
   /** The messages of its requests; what the opening fixed for them is in `requests.rules.view`. */
-  readonly requests: RequestView;
+  requests: RequestView;
   /** The session's view, and whether the next write has to store it: change it with `changeSessionView`. */
   sessionView: SessionView;
   isSessionViewChanged: boolean;

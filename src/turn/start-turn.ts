@@ -26,6 +26,7 @@ import { asksForReset, resetTranscript, staleReason } from './reset-at-start.ts'
 import { lockLost, type RunningTurn } from './running-turn.ts';
 import { snapshotOf } from './snapshot-cache.ts';
 import { Transcript } from './transcript-cache.ts';
+import { chainOf } from './step-down.ts';
 import { tellLlmInput } from './turn-hooks.ts';
 import { ALONE_FROM_LOST_CLAIMS, LOST_CLAIMS_MAX, notOpened } from './unopened-input.ts';
 import { openUnpromptedTurn } from './unprompted-turn.ts';
@@ -132,6 +133,8 @@ export async function startTurn(context: TurnContext, found: Found, held: HeldSe
     held,
     inputs,
     request,
+    chain: chainOf(context, agent, request),
+    fallback: null,
     toolset: context.toolsetOf(agent.id, roleAt(session.depth, agent.subagents.maxSpawnDepth)),
     requests,
     sessionView: sessionView ?? session.view,

@@ -3,7 +3,7 @@
 import { modelRefOf, type AgentSettings } from '../config.ts';
 import type { Entry } from '../core/entry.ts';
 import type { EntryId, TurnId } from '../core/ids.ts';
-import { modelName, modelOfRef } from '../core/model-ref.ts';
+import { modelName, modelOfRef, refOfModel } from '../core/model-ref.ts';
 import { roleAt } from '../core/subagent-role.ts';
 import { newId } from '../ids.ts';
 import type { Claim, WaitingInput } from '../store/claim-session.ts';
@@ -71,6 +71,8 @@ export async function openUnpromptedTurn(
     held,
     inputs,
     request,
+    chain: [refOfModel(request)],
+    fallback: null,
     toolset: context.toolsetOf(agent.id, roleAt(session.depth, agent.subagents.maxSpawnDepth)),
     thinking: 'off',
     requests: new RequestView(

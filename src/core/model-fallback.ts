@@ -1,0 +1,31 @@
+// The models that a turn may ask, in order: the one that it was opened with, then its agent's fallbacks. A turn that steps down goes on after
+// its last committed step with the next one, and stays there; the next turn begins with the first again.
+import { refOfModel } from './model-ref.ts';
+import type { ModelRequest } from './model-request.ts';
+
+/** Faults by which a model refuses what another model may answer. */
+const REFUSALS_OF_A_MODEL: ReadonlySet<string> = new Set(['model_not_found', 'model_billing', 'model_spend_limit']);
+
+/** True when another model may answer what was refused with this code. Outages are judged by `outageOf`. */
+export function mayAnotherAnswer(code: string): boolean {
+  return REFUSALS_OF_A_MODEL.has(code);
+}
+
+/** The models of a turn as `provider/model`, each once, the one that it was opened with first; those that no provider serves are left out. */
+export function modelChain(
+  opened: Pick<ModelRequest, 'provider' | 'model'>,
+  { fallbacks, providers }: { fallbacks: readonly (string | null)[]; providers: readonly string[] },
+): string[] {
+  const served = fallbacks.filter(
+    (ref): ref is string => ref !== null && providers.some((provider) => ref.startsWith(`${provider}/`)),
+  );
+  return [...new Set([refOfModel(opened), ...served])];
+}
+
+/** The models that come after the one that is asked now; all of them when that is not in the chain any more. */
+export function modelsAfter(
+  chain: readonly string[],
+  current: Pick<ModelRequest, 'provider' | 'model'>,
+): readonly string[] {
+  return chain.slice(chain.indexOf(refOfModel(current)) + 1);
+}

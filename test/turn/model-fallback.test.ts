@@ -1,0 +1,195 @@
+// A turn whose model does not answer goes on with the next of its agent's fallbacks: after its last committed step, with no tool run again,
+// and with requests that another model takes. The next turn begins with the first model.
+import { beforeEach, describe, expect, test } from 'vitest';
+import { textOf } from '../../src/core/content.ts';
+import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
+import type { TransportCall } from '../../src/model/transport.ts';
+import { writeBody } from '../../src/model/write-body.ts';
+import { readTransport } from '../../src/plugins/read-transport.ts';
+import { deriveRequest } from '../../src/turn/derive-request.ts';
+import { pluginsWith } from '../plugins/plugins-with.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { createTurnRig, type TurnRig } from './turn-rig.ts';
+
+const asked: TransportCall['request'][] = [];
+const runs: string[] = [];
+let spare: 'answers' | 'is away' | 'hangs' = 'answers';
+
+/** The fallback: answers that it is the spare. */
+const transport = readTransport('/p.ts', {
+  name: 'spare',
+  provider: 'spare',
+  async send({ request, onEvent, onSent }: TransportCall) {
+    asked.push(request);
+    onSent(writeBody(request, { isStreaming: true }).bytes);
+    if (spare === 'is away') throw Object.assign(new Error('connect ECONNREFUSED'), { type: 'network' });
+    if (spare === 'hangs') await new Promise(() => undefined);
+    const body = {
+      id: 'm',
+      model: request.model,
+      content: [
+        { type: 'thinking', thinking: 'spare thoughts', signature: 'spare-signature' },
+        {
+          type: 'text',
+          text: `${request.model} answers ${textOf(request.messages.at(-1)?.content ?? []).slice(0, 20)}`,
+        },
+      ],
+      stop_reason: 'end_turn',
+    };
+    for (const event of eventsOfBody(body)) if (onEvent(event)) return;
+  },
+});
+
+const effect = {
+  spec: { name: 'effect', description: 'counts', input_schema: { type: 'object' as const } },
+  summary: 'counts',
+  isIdempotent: false,
+  run: () => {
+    runs.push('run');
+    return Promise.resolve({ content: 'done', isError: false });
+  },
+};
+
+let rig: TurnRig;
+
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
+  const { plugins } = pluginsWith([], { transports: [transport] });
+  rig = await createTurnRig(database.url, {
+    plugins,
+    tools: [effect],
+    settings: {
+      plugins: ['/spare.ts'],
+      agents: { defaults: { fallbacks: ['backup', 'spare/second'], models: { backup: 'spare/first' } } },
+      models: { outage: { probeMs: { min: 10, max: 50 } } },
+    },
+  });
+  const made = rig;
+  onEnd(() => made.close());
+});
+
+beforeEach(() => {
+  asked.length = 0;
+  runs.length = 0;
+  spare = 'answers';
+});
+
+async function turnOf(
+  name: string,
+): Promise<{ id: string; status: string; reply: string | null; error: { code: string } | null }> {
+  const [turn] = await rig.rows(
+    'select id, status, reply, error from holdfast.turns where session_id = $1 order by id desc limit 1',
+    [await rig.sessionOf(name)],
+  );
+  return turn as Awaited<ReturnType<typeof turnOf>>;
+}
+
+const modelOf = (name: string) => (requestsOf(name)[0]?.body as { model?: string } | undefined)?.model;
+
+const requestsOf = (name: string) =>
+  rig.scripted.requests.filter(({ headers }) => headers['x-holdfast-session'] === `agent:main:${name}`);
+
+describe('a model that does not answer', () => {
+  test('gives way to the next model after the last committed step, and no tool runs again (G11)', async () => {
+    const worker = rig.worker();
+    await rig.send('overloaded', '[[thinking: hm]] [[tool: effect {}]] [[error: 529 times=always]]', {
+      thinking: 'low',
+    });
+    expect(await worker.run('overloaded')).toMatchObject({ kind: 'ended' });
+    const turn = await turnOf('overloaded');
+    expect(turn).toMatchObject({ status: 'completed', reply: 'first answers' });
+    expect(runs).toHaveLength(1);
+    expect(asked.map(({ provider, model }) => `${provider}/${model}`)).toEqual(['spare/first']);
+    // Thinking is signed by the model that thought it.
+    expect(JSON.stringify(asked[0]?.messages)).not.toContain('"type":"thinking"');
+    const calls = await rig.rows(
+      'select call_no, status, error from holdfast.model_calls where turn_id = $1 order by 1',
+      [turn.id],
+    );
+    expect(calls.map(({ status }) => status)).toEqual(['ok', 'failed', 'failed', 'failed', 'ok']);
+    expect(calls[3]).toMatchObject({ error: { code: 'model_overloaded', fallback: 'spare/first' } });
+    const events = await rig.rows(`select type, data from holdfast.events where turn_id = $1 order by id`, [turn.id]);
+    const blocked = events.find(({ type }) => type === 'model.blocked');
+    expect(blocked).toMatchObject({ data: { code: 'model_away', provider: 'anthropic', fallback: 'spare/first' } });
+    worker.stop();
+  });
+
+  test('has requests that are derived again and proven, before and after the step down', async () => {
+    const worker = rig.worker();
+    await rig.send('derived', '[[tool: effect {}]] [[error: 404 times=always]]');
+    await worker.run('derived');
+    const { id } = await turnOf('derived');
+    for (const callNo of [1, 2, 3]) {
+      const derived = await deriveRequest(rig.database, { turnId: id, callNo, defaultThinking: () => 'off' });
+      expect(derived).toMatchObject({ matches: true });
+      expect(derived?.request.model).toBe(callNo === 3 ? 'first' : modelOf('derived'));
+    }
+    worker.stop();
+  });
+
+  test('is asked first again by the next turn, which does not send it the thinking of the other', async () => {
+    const worker = rig.worker();
+    await rig.send('again', '[[error: 404 times=always]]');
+    await worker.run('again');
+    expect(asked).toHaveLength(1);
+    await rig.send('again', 'and now?');
+    await worker.run('again');
+    expect(asked).toHaveLength(1);
+    const last = JSON.stringify(requestsOf('again').at(-1)?.body);
+    expect(last).toContain('first answers');
+    expect(last).not.toContain('spare thoughts');
+    worker.stop();
+  });
+
+  test.each([402, 404])('gives way when it refuses with %i: another may not', async (status) => {
+    const worker = rig.worker();
+    await rig.send(`refuses-${status}`, `[[error: ${status} times=always]]`);
+    await worker.run(`refuses-${status}`);
+    expect(await turnOf(`refuses-${status}`)).toMatchObject({ status: 'completed' });
+    expect(requestsOf(`refuses-${status}`)).toHaveLength(1);
+    worker.stop();
+  });
+
+  test.each([400, 401, 413])('does not give way when it refuses the request with %i', async (status) => {
+    const worker = rig.worker();
+    await rig.send(`fails-${status}`, `[[error: ${status} times=always]]`);
+    await worker.run(`fails-${status}`);
+    expect(await turnOf(`fails-${status}`)).toMatchObject({ status: 'failed' });
+    expect(asked).toEqual([]);
+    worker.stop();
+  });
+});
+
+test('a worker that takes over after the step down asks the fallback, not the first model again', async () => {
+  const dying = rig.worker();
+  spare = 'hangs';
+  await rig.send('taken-over', '[[error: 404 times=always]]');
+  void dying.run('taken-over');
+  await expect.poll(() => asked.length, { timeout: 30_000, interval: 5 }).toBe(1);
+  dying.stop();
+  await rig.rows(
+    `update holdfast.sessions set lease_expires_at = clock_timestamp() - interval '1 second' where id = $1`,
+    [await rig.sessionOf('taken-over')],
+  );
+  spare = 'answers';
+  const next = rig.worker();
+  expect(await next.run('taken-over')).toMatchObject({ kind: 'ended' });
+  expect(await turnOf('taken-over')).toMatchObject({ status: 'completed' });
+  expect(asked.map(({ model }) => model)).toEqual(['first', 'first']);
+  expect(requestsOf('taken-over')).toHaveLength(1);
+  next.stop();
+});
+
+test('when no model of the chain answers, the turn waits, and begins with the first again (G33)', async () => {
+  const worker = rig.worker();
+  spare = 'is away';
+  await rig.send('all-away', '[[error: 529 times=3]] [[reply: the first is back]]');
+  expect(await worker.run('all-away')).toMatchObject({ kind: 'parked' });
+  expect(asked.map(({ model }) => model)).toEqual(['first', 'second']);
+  await expect.poll(async () => (await worker.run('all-away')).kind, { timeout: 30_000, interval: 5 }).toBe('ended');
+  expect(await turnOf('all-away')).toMatchObject({ status: 'completed', reply: 'the first is back' });
+  expect(asked).toHaveLength(2);
+  worker.stop();
+});
