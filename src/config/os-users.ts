@@ -38,7 +38,7 @@ export function canReach(path: string, user: OsUser): boolean {
 
 /** The nearest folder above `path` that `user` cannot pass; null: none. `path` is real, without links. */
 function closedFolderAbove(path: string, user: OsUser): string | null {
-  for (let current = path; current !== dirname(current); ) {
+  for (let current = path; current !== dirname(current);) {
     current = dirname(current);
     if (!isAllowed(current, user, 0o1)) return current;
   }
