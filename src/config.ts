@@ -33,6 +33,7 @@ export {
   processEnvironment,
 };
 export type { Config, Lane };
+export type { ProviderSettings } from './config/config-type.ts';
 export type { AgentSettings } from './config/agent-type.ts';
 export type { QueueMode, ThinkingLevel } from './config/choices.ts';
 export type { PluginSettings } from './config/plugin-type.ts';

@@ -1,5 +1,6 @@
 // The configuration as the rest of Holdfast sees it: complete, frozen, every default filled in. Durations are milliseconds unless
 // the name ends in its unit. The file's keys and these fields have the same names (CONTRACT section 3); `runtime` is the environment.
+import type { ArgumentEncoding, ProviderFamily } from '../core/history/provider-family.ts';
 import type { CronDelivery, CronPayload, CronTarget } from '../core/schedule/cron.ts';
 import type { AgentDefaults, AgentEntry, ToolPolicy } from './agent-type.ts';
 import type { PlatformSettings, WebhookSettings } from './channel-type.ts';
@@ -58,7 +59,13 @@ interface Limits {
   pageItems: number;
 }
 
-interface AnthropicSettings {
+/** What can be said of every provider, also of those that plugins serve; absent: what its transport says. */
+export interface ProviderSettings {
+  family?: ProviderFamily;
+  toolCallArgumentsEncoding?: ArgumentEncoding;
+}
+
+interface AnthropicSettings extends ProviderSettings {
   baseUrl?: string;
   apiKey?: string;
   headers: Record<string, string>;
@@ -68,8 +75,6 @@ interface AnthropicSettings {
   auditHeaders: boolean;
   /** False: answers come as one body, for gateways that cannot stream. */
   streaming: boolean;
-  /** How the provider writes the arguments of tool calls: some encode `<`, `&` and quotes in them as in HTML. */
-  toolCallArgumentsEncoding: 'none' | 'html-entities';
 }
 
 /** What is written down about model calls; off unless switched on. */
@@ -103,7 +108,7 @@ export interface FileSettings {
   lanes: Record<Lane, number>;
   cron: { enabled: boolean; misfire: Misfire; maxCatchUp: number; jobs: CronJob[] };
   models: {
-    providers: { anthropic: AnthropicSettings };
+    providers: { anthropic: AnthropicSettings } & Record<string, ProviderSettings>;
     /**
      * While a model is away: how long a turn waits for it, and the shortest and the longest time between two probes of its provider, in
      * milliseconds.

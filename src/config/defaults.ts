@@ -44,15 +44,7 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
     lanes: { main: 4, subagent: 8, cron: 2, batch: 4 },
     cron: { enabled: true, misfire: 'run_once', maxCatchUp: 5, jobs: [] },
     models: {
-      providers: {
-        anthropic: {
-          headers: {},
-          maxRetries: 5,
-          auditHeaders: true,
-          streaming: true,
-          toolCallArgumentsEncoding: 'none',
-        },
-      },
+      providers: { anthropic: anthropicDefaults() },
       outage: { giveUpAfter: DAY, probeMs: { min: 5_000, max: 30_000 } },
     },
     tools: {
@@ -90,6 +82,10 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
     diagnostics: { payloadLog: { enabled: false }, cacheTrace: { enabled: false } },
     shutdown: { graceMs: 30_000 },
   };
+}
+
+function anthropicDefaults(): FileSettings['models']['providers']['anthropic'] {
+  return { headers: {}, maxRetries: 5, auditHeaders: true, streaming: true };
 }
 
 function agentDefaults(): FileSettings['agents']['defaults'] {

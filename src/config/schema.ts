@@ -1,6 +1,7 @@
 // The shape of the configuration file: which keys there are and what each may hold. Checks only; defaults are in `defaults.ts`, the
 // merged type in `config-type.ts` (the last lines of this file prove that the two agree). Every key is optional, none is unknown.
 import { z } from 'zod';
+import { ARGUMENT_ENCODINGS, PROVIDER_FAMILIES } from '../core/history/provider-family.ts';
 import type { AgentDefaults } from './agent-type.ts';
 import { QUEUE_DROPS, QUEUE_MODES } from './choices.ts';
 import type { FileSettings } from './config-type.ts';
@@ -58,6 +59,11 @@ const session = z.strictObject({
 
 const laneSize = count(0, 1000).optional();
 
+const providerShape = {
+  family: z.enum(PROVIDER_FAMILIES).optional(),
+  toolCallArgumentsEncoding: z.enum(ARGUMENT_ENCODINGS).optional(),
+};
+
 const anthropic = z.strictObject({
   baseUrl: httpUrl.optional(),
   apiKey: headerValue.optional(),
@@ -65,8 +71,11 @@ const anthropic = z.strictObject({
   maxRetries: count(0, 100).optional(),
   auditHeaders: z.boolean().optional(),
   streaming: z.boolean().optional(),
-  toolCallArgumentsEncoding: z.enum(['none', 'html-entities']).optional(),
+  ...providerShape,
 });
+
+/** A provider that a plugin serves. Its address and keys are the plugin's own settings. */
+const otherProvider = z.strictObject(providerShape);
 
 const limits = z.strictObject({
   waitingPerSession: count(1, 1_000_000).optional(),
@@ -101,7 +110,7 @@ export const fileSchema = z.strictObject({
     .optional(),
   models: z
     .strictObject({
-      providers: z.strictObject({ anthropic: anthropic.optional() }).optional(),
+      providers: z.object({ anthropic: anthropic.optional() }).catchall(otherProvider).optional(),
       outage: z
         .strictObject({
           giveUpAfter: storedMs(1).optional(),

@@ -2,6 +2,7 @@
 // again, byte for byte, long after it was sent; without an entry in a view, rows are shown as they are. Everything in a view is
 // plain JSON; `seq` is always the number of an entry of the session; a `sha256` names a snapshot (table `snapshots`).
 import type { LastAlert } from './heartbeat-poll.ts';
+import type { ProviderFamily } from './history/provider-family.ts';
 import type { HarnessReason } from './harness-selection.ts';
 import type { ThinkingSetting } from './model-request.ts';
 import type { Effort } from './models.ts';
@@ -36,6 +37,8 @@ export interface SessionView {
 export interface TurnView {
   /** Who serves its model; absent: the default provider. */
   provider?: string;
+  /** Of which family its provider is, as far as histories are concerned; absent: anthropic. */
+  family?: ProviderFamily;
   /** The token limits of its requests. */
   maxTokens?: number;
   /** How its model is asked to think; absent: nothing is said about it. */

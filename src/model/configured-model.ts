@@ -1,12 +1,12 @@
 // The model of a process, made from its configuration: transports, what providers need, and the observers that are switched on.
 import { join } from 'node:path';
 import { decodeHTMLStrict } from 'entities/decode';
-import { secretsOf, type Config } from '../config.ts';
+import { secretsOf, type Config, type ProviderSettings } from '../config.ts';
 import { createRedact } from '../config/redact-secrets.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { createAnthropicTransport } from './anthropic.ts';
-import { createModel } from './create-model.ts';
+import { createModel, type ModelParts } from './create-model.ts';
 import type { Model } from './model.ts';
 import { createCacheTrace } from './observers/cache-trace.ts';
 import type { ModelObserver } from './observers/observer.ts';
@@ -32,16 +32,34 @@ export function createConfiguredModel({
   transports = [],
 }: ConfiguredModelOptions): Model {
   const { anthropic } = config.models.providers;
+  const builtIn = createAnthropicTransport({
+    ...endpoint,
+    headers: anthropic.headers,
+    isStreaming: anthropic.streaming,
+  });
+  const all = [...transports, builtIn];
   return createModel({
-    transports: [
-      ...transports,
-      createAnthropicTransport({ ...endpoint, headers: anthropic.headers, isStreaming: anthropic.streaming }),
-    ],
-    argumentDecoders: anthropic.toolCallArgumentsEncoding === 'html-entities' ? { anthropic: decodeHTMLStrict } : {},
+    transports: all,
+    ...wireFormsOf(config, all),
     observers: observersOf(config, clock, logger),
     redact: createRedact([...secretsOf(config), endpoint.apiKey]),
     onObserverFault: (name, error) => logger.warn({ err: error, observer: name }, 'An observer of the model failed'),
   });
+}
+
+/** In which form each provider takes histories and writes arguments: as the configuration says, else as its transport does. */
+function wireFormsOf(
+  { models: { providers } }: Config,
+  transports: readonly Transport[],
+): Pick<ModelParts, 'families' | 'argumentDecoders'> {
+  const settingsOf = (provider: string): ProviderSettings | undefined =>
+    Object.hasOwn(providers, provider) ? providers[provider] : undefined;
+  const families = Object.entries(providers).flatMap(([name, { family }]) => (family ? [[name, family] as const] : []));
+  const decoders = transports.flatMap(({ provider, toolCallArgumentsEncoding: own }) => {
+    const encoding = settingsOf(provider)?.toolCallArgumentsEncoding ?? own;
+    return encoding === 'html-entities' ? [[provider, decodeHTMLStrict] as const] : [];
+  });
+  return { families: Object.fromEntries(families), argumentDecoders: Object.fromEntries(decoders) };
 }
 
 function observersOf(config: Config, clock: Clock, logger: Logger): ModelObserver[] {

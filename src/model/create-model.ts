@@ -2,6 +2,8 @@
 // through here, so what holds for an answer holds for all of them.
 import { hash } from 'node:crypto';
 import type { Redact } from '../config/redact-secrets.ts';
+import type { ProviderFamily } from '../core/history/provider-family.ts';
+import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
 import type { AnswerRules } from '../core/stream/draft-answer.ts';
 import { createAnswerReducer, type AnswerReducer } from '../core/stream/reduce-answer.ts';
@@ -18,6 +20,8 @@ export interface ModelParts {
   transports: readonly Transport[];
   /** Those who watch every call. */
   observers?: readonly ModelObserver[];
+  /** By provider, its family where that is another than its transport says. */
+  families?: Readonly<Record<string, ProviderFamily>>;
   /** By provider, what decodes the texts in the arguments of calls; absent: they come as they are. */
   argumentDecoders?: Readonly<Record<string, (text: string) => string>>;
   /** Takes secrets out of what is said about a failed call; absent: nothing is taken out. */
@@ -29,9 +33,11 @@ export interface ModelParts {
 /** A model over these transports. */
 export function createModel(parts: ModelParts): Model {
   const { transports, observers = [], argumentDecoders = {}, onObserverFault = () => undefined } = parts;
-  const { redact = (text) => text } = parts;
+  const { redact = (text) => text, families = {} } = parts;
   return {
     providers: [...new Set(transports.map(({ provider }) => provider))],
+    familyOf: (provider = DEFAULT_PROVIDER) =>
+      families[provider] ?? transports.find((transport) => transport.provider === provider)?.family ?? 'anthropic',
     async ask(request, options) {
       options.signal.throwIfAborted();
       const transport = selectTransport(transports, request);

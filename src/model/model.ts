@@ -1,4 +1,5 @@
 // The model port: how a turn asks a model, whoever answers. `create-model.ts` is its implementation.
+import type { ProviderFamily } from '../core/history/provider-family.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
 import type { Replacement } from '../core/stream/replace-text.ts';
 import type { CallIdentity, CallObserver } from './observers/observer.ts';
@@ -30,6 +31,8 @@ export interface AskOptions {
 export interface Model {
   /** The providers whose models can be asked, as in `provider/model`. */
   readonly providers: readonly string[];
+  /** Of which family a provider is; absent: the default provider. */
+  familyOf(provider?: string): ProviderFamily;
   /**
    * Asks once, without retries of its own, and returns the complete answer, put right where it can be (`ModelAnswer.repairs`).
    * Throws `ModelError` for anything the provider or the network did wrong, a cut stream included; rejects with the signal's

@@ -1,6 +1,7 @@
 // The transport port: how one request gets to a provider and the events of its answer come back. Which transport serves a model is
 // chosen per call, by the model's provider; plugins may bring transports of their own. A provider's own ways (its cache of prompts
 // that has to be made first, a socket instead of a request) are the transport's business and show nowhere else.
+import type { ArgumentEncoding, ProviderFamily } from '../core/history/provider-family.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { StreamEvent } from '../core/stream/stream-event.ts';
@@ -27,6 +28,10 @@ export interface Transport {
   readonly name: string;
   /** The provider whose models it serves, as in `provider/model`. */
   readonly provider: string;
+  /** Of which family the provider is: decides in what form it takes the history of a conversation. Absent: anthropic. */
+  readonly family?: ProviderFamily;
+  /** How it writes the arguments of tool calls; absent: as they are. */
+  readonly toolCallArgumentsEncoding?: ArgumentEncoding;
   /**
    * Sends one request, without retries of its own, and resolves when `onEvent` has said that the answer is complete. Throws
    * `ModelError` for anything the provider or the network did wrong, a stream that ends too early included.

@@ -1,6 +1,7 @@
 // Transports of plugins, checked when they are registered and watched when they are used: a call always ends when it is aborted, and
 // whatever a transport throws is the fault of a model call, which the turn knows how to take.
 import { z } from 'zod';
+import { ARGUMENT_ENCODINGS, PROVIDER_FAMILIES } from '../core/history/provider-family.ts';
 import { malformed, StreamFault } from '../core/stream/stream-event.ts';
 import { ModelError } from '../model/model.ts';
 import type { Transport, TransportCall } from '../model/transport.ts';
@@ -10,6 +11,8 @@ import { messageOf, PluginError } from './plugin-error.ts';
 const transportShape = z.object({
   name: z.string().regex(/^[\w.:-]{1,64}$/, '1 to 64 of a-z A-Z 0-9 _ . : -'),
   provider: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, '1 to 64 of a-z 0-9 _ -, as in provider/model'),
+  family: z.enum(PROVIDER_FAMILIES).optional(),
+  toolCallArgumentsEncoding: z.enum(ARGUMENT_ENCODINGS).optional(),
   send: z.custom<Transport['send']>((value) => typeof value === 'function', 'must be a function'),
 });
 
@@ -31,8 +34,14 @@ export function readTransport(path: string, value: unknown): Transport {
   }
   // Checked just above. The object itself is asked: `send` may use `this`.
   const transport = value as Transport;
-  const { name, provider } = read.data;
-  return { name, provider, send: (call) => send(transport, name, call) };
+  const { name, provider, family, toolCallArgumentsEncoding } = read.data;
+  return {
+    name,
+    provider,
+    ...(family === undefined ? undefined : { family }),
+    ...(toolCallArgumentsEncoding === undefined ? undefined : { toolCallArgumentsEncoding }),
+    send: (call) => send(transport, name, call),
+  };
 }
 
 async function send(transport: Transport, name: string, call: TransportCall): Promise<void> {

@@ -101,6 +101,12 @@ export function providerView({ provider }: Pick<RequestBase, 'provider'>): Pick<
   return provider === undefined ? {} : { provider };
 }
 
+/** What a view says of the family of a request's provider: the form in which it takes the history. */
+export function familyView({ model }: Pick<TurnContext, 'model'>, { provider }: RequestBase): Pick<TurnView, 'family'> {
+  const family = model.familyOf(provider);
+  return family === 'anthropic' ? {} : { family };
+}
+
 /** True when not all of the past is known to be of one model: a fork begins with entries that nobody has told of. */
 function isMixed(past: Past, models: readonly ModelSpan[] | undefined): models is readonly ModelSpan[] {
   const [first] = models ?? [];

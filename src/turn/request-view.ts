@@ -138,7 +138,7 @@ function newView(key: string, shown: ReturnType<typeof shownEntries>, rules: Vie
   return {
     key,
     history: openHistory(shown, rules),
-    check: createRequestCheck(rules.family),
+    check: createRequestCheck(rules.view.family),
     count: shown.length,
     firstSeq: shown[0]?.seq,
     lastSeq: shown.at(-1)?.seq,

@@ -20,7 +20,7 @@ import { viewOfTransform } from './input-transform.ts';
 import { modelStarted } from './model-events.ts';
 import { beginsTranscript, isMoot, leaveOut, settingsFor } from './own-inputs.ts';
 import { capOf } from './queue-cap.ts';
-import { completeViews, decidePast, provenanceOf, viewRules } from './open-view.ts';
+import { completeViews, decidePast, familyView, provenanceOf, viewRules } from './open-view.ts';
 import { RequestView } from './request-view.ts';
 import { asksForReset, resetTranscript, staleReason } from './reset-at-start.ts';
 import { lockLost, type RunningTurn } from './running-turn.ts';
@@ -70,7 +70,7 @@ export async function startTurn(context: TurnContext, found: Found, held: HeldSe
   const { sessionView, ...opened } = completeViews(session, past, assembly);
   const harness = chooseHarness(context, agent, assembly.request);
   const transform = viewOfTransform(context.plugins.textTransforms.input, agent.contextTokens);
-  const view = { ...opened.view, ...transform, ...harness.view };
+  const view = { ...opened.view, ...familyView(context, assembly.request), ...transform, ...harness.view };
   const [orphan] = past.orphans;
   const snapshots = assembly.snapshots.filter((snapshot) => !context.knownSnapshots.has(snapshot.sha256));
   const prompt: Entry = {

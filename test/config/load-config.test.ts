@@ -278,3 +278,15 @@ test('the secrets of a configuration are those that a log must not have (G31)', 
     'pw-of-database',
   ]);
 });
+
+test('providers of plugins have a family and an encoding, and nothing else', async () => {
+  const config = await load(
+    '{models: {providers: {local: {family: "google", toolCallArgumentsEncoding: "html-entities"}}}}',
+  );
+  expect(config.models.providers['local']).toEqual({ family: 'google', toolCallArgumentsEncoding: 'html-entities' });
+  expect(config.models.providers.anthropic.maxRetries).toBe(5);
+  await expect(load('{models: {providers: {local: {apiKey: "x"}}}}')).rejects.toThrow('models.providers.local');
+  await expect(load('{models: {providers: {local: {family: "martian"}}}}')).rejects.toThrow(
+    'models.providers.local.family is "martian"',
+  );
+});

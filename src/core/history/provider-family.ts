@@ -1,7 +1,17 @@
 // What the families of providers want of a history, as a table: everything that differs between them is a value here, and the passes
-// ask the table. Requests are sent to the Anthropic family only; the others are what a history must be able to become.
+// ask the table. The built-in transport is of the Anthropic family; a transport of a plugin, or the configuration, names another one.
 
-export type ProviderFamily = 'anthropic' | 'google' | 'openai' | 'mistral';
+export const PROVIDER_FAMILIES = ['anthropic', 'google', 'openai', 'mistral'] as const;
+
+export type ProviderFamily = (typeof PROVIDER_FAMILIES)[number];
+
+/**
+ * How a provider writes the arguments of tool calls: some encode `<`, `&` and quotes in their texts as in HTML. They are decoded before a
+ * tool sees them.
+ */
+export const ARGUMENT_ENCODINGS = ['none', 'html-entities'] as const;
+
+export type ArgumentEncoding = (typeof ARGUMENT_ENCODINGS)[number];
 
 /** How tool calls are named: letters, digits and what else, and how long. */
 export type CallIdForm = 'native' | 'native40' | 'strict' | 'strict9';

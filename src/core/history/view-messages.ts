@@ -20,7 +20,6 @@ import { dropHeartbeatPairs } from './heartbeat-pairs.ts';
 import { limitTurns } from './limit-turns.ts';
 import { modelAt } from './model-spans.ts';
 import { createHistory, type History, type HistoryEntry } from './prepare-history.ts';
-import type { ProviderFamily } from './provider-family.ts';
 
 /** An entry as a view needs it. Summaries come first, everything else in the order of the numbers. */
 export type ViewEntry = Pick<Entry, 'seq' | 'kind' | 'role' | 'content' | 'provenance'>;
@@ -35,8 +34,6 @@ export interface ViewRules {
   injected: readonly InjectedMessage[];
   /** The block of an image's snapshot; undefined: it is not there, and the image is left out. */
   imageOf: (sha256: string) => ImageBlock | undefined;
-  /** Absent: anthropic. */
-  family?: ProviderFamily;
   isTraced?: boolean;
 }
 
@@ -71,7 +68,8 @@ export function shownEntries(
 
 /** The history of a turn's requests, from the entries that it shows. It may grow: later entries of the turn are pushed. */
 export function openHistory(shown: readonly ViewEntry[], rules: ViewRules): History {
-  const { injected, family, isTraced } = rules;
+  const { injected, isTraced } = rules;
+  const { family } = rules.view;
   const inFront: HistoryEntry[] = injected.map(({ role, content }, index) => ({ role, content, seq: -1 - index }));
   return createHistory([...inFront, ...shown], {
     ...(family === undefined ? undefined : { family }),
@@ -82,8 +80,8 @@ export function openHistory(shown: readonly ViewEntry[], rules: ViewRules): Hist
 }
 
 /** What a history depends on beside the entries that it shows. With equal keys, that of one turn may go on in the next. */
-export function historyKey({ view, model, family, promptSeq }: ViewRules): string {
-  const { models, images, injectedSha256 } = view;
+export function historyKey({ view, model, promptSeq }: ViewRules): string {
+  const { family, models, images, injectedSha256 } = view;
   // Where an image that several prompts show stands depends on which of them is the turn's own.
   const ownSeq = images?.some((entry) => entry.images.length > 0) === true ? promptSeq : null;
   return JSON.stringify([family, models === undefined ? null : [model, models], images, ownSeq, injectedSha256]);
