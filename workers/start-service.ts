@@ -53,7 +53,9 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     modelEndpointOf(config, roles, enders),
   ]);
   const { redisUrl } = config.runtime;
-  if (options.migrate) await modules.migrate(databaseUrl);
+  const { warnings } = await modules.inspectDatabase(databaseUrl);
+  for (const warning of warnings) logger.warn({ dependency: 'database' }, warning);
+  await (options.migrate ? modules.migrate(databaseUrl) : modules.requireLayout(databaseUrl));
   const database = modules.openDatabase({
     url: databaseUrl,
     role: roles.length === 1 ? (roles[0] ?? 'service') : 'service',
@@ -102,6 +104,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     `model      ${modelEndpoint.isScripted ? 'scripted answers (no ANTHROPIC_API_KEY; tools are real)' : defaultModelOf(config)}`,
   ];
   for (const notice of modelNotices(config, dayOf(systemClock.now()))) lines.push(`warning    ${notice}`);
+  for (const warning of warnings) lines.push(`warning    ${warning}`);
   let url: string | null = null;
   if (modules.createApi !== null && modules.createApiContext !== null) {
     const apiKey = await ensureApiKey(config);
@@ -112,6 +115,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
         adminKey: apiKey.key,
         modelInfo: { provider: 'anthropic', name: defaultModelOf(config), isScripted: modelEndpoint.isScripted },
         dependencies: [
+          { name: 'layout', check: await modules.createLayoutCheck(database.views) },
           { name: 'queue', isOptional: true, check: () => backend.ping() },
           ...(isReconciling ? [{ name: 'reconciler', check: () => reconciler.check() }] : []),
         ],
@@ -147,23 +151,40 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
 async function loadModules(roles: readonly Role[]) {
   const isApi = roles.includes('api');
   const isWorker = roles.includes('worker');
-  const [migrate, database, queue, jobs, reconciler, waiting, housekeeper, derive, api, apiContext, worker, scheduler] =
-    await Promise.all([
-      import('../src/store/migrate.ts'),
-      import('../src/store/database.ts'),
-      import('./queue/open-queue-backend.ts'),
-      import('../jobs/index.ts'),
-      import('./reconciler.ts'),
-      import('./still-waiting.ts'),
-      import('./housekeeper.ts'),
-      import('../src/turn/derive-request.ts'),
-      isApi ? import('../src/api/create-api.ts') : null,
-      isApi ? import('../src/api/create-context.ts') : null,
-      isWorker ? import('./start-worker.ts') : null,
-      roles.includes('scheduler') ? import('./scheduler.ts') : null,
-    ]);
+  const [
+    inspect,
+    migrate,
+    database,
+    queue,
+    jobs,
+    reconciler,
+    waiting,
+    housekeeper,
+    derive,
+    api,
+    apiContext,
+    worker,
+    scheduler,
+  ] = await Promise.all([
+    import('../src/store/inspect-database.ts'),
+    import('../src/store/migrate.ts'),
+    import('../src/store/database.ts'),
+    import('./queue/open-queue-backend.ts'),
+    import('../jobs/index.ts'),
+    import('./reconciler.ts'),
+    import('./still-waiting.ts'),
+    import('./housekeeper.ts'),
+    import('../src/turn/derive-request.ts'),
+    isApi ? import('../src/api/create-api.ts') : null,
+    isApi ? import('../src/api/create-context.ts') : null,
+    isWorker ? import('./start-worker.ts') : null,
+    roles.includes('scheduler') ? import('./scheduler.ts') : null,
+  ]);
   return {
+    inspectDatabase: inspect.inspectDatabase,
     migrate: migrate.migrate,
+    requireLayout: migrate.requireLayout,
+    createLayoutCheck: migrate.createLayoutCheck,
     openDatabase: database.openDatabase as (options: Parameters<typeof database.openDatabase>[0]) => Database,
     openQueueBackend: queue.openQueueBackend,
     createDoorbell: jobs.createDoorbell,

@@ -22,6 +22,56 @@ const EXPLANATIONS: Record<string, Explanation> = {
     message: (reason) => `not allowed: ${reason}`,
     fix: 'give this user the right to the data directory, or set HOLDFAST_DATA_DIR to another one',
   },
+  '28000': {
+    exitCode: EXIT.notAllowed,
+    message: (reason) => `the database refuses the login: ${reason}`,
+    fix: 'correct user and password in DATABASE_URL, or create the role',
+  },
+  '42501': {
+    exitCode: EXIT.notAllowed,
+    message: (reason) => `the database does not permit it: ${reason}`,
+    fix: 'grant the role of DATABASE_URL CREATE on the database, and let it own the schemas "holdfast" and "bullmq"',
+  },
+  '25006': {
+    exitCode: EXIT.notAllowed,
+    message: (reason) => `the database is read-only: ${reason}`,
+    fix: 'let DATABASE_URL name the primary server, or set default_transaction_read_only to off',
+  },
+  database_silent: {
+    exitCode: EXIT.cannotReach,
+    message: (reason) => reason,
+    fix: 'look at the log of the database, or correct host and port in DATABASE_URL',
+  },
+  not_postgres: {
+    exitCode: EXIT.cannotReach,
+    message: (reason) => reason,
+    fix: 'let host and port in DATABASE_URL name a PostgreSQL server',
+  },
+  database_too_old: {
+    exitCode: EXIT.badConfiguration,
+    message: (reason) => reason,
+    fix: 'upgrade to PostgreSQL 15 or newer, or let DATABASE_URL name such a server',
+  },
+  database_read_only: {
+    exitCode: EXIT.notAllowed,
+    message: (reason) => reason,
+    fix: 'let DATABASE_URL name the primary server, or set default_transaction_read_only to off',
+  },
+  database_no_create: {
+    exitCode: EXIT.notAllowed,
+    message: (reason) => reason,
+    fix: 'grant it CREATE on the database; with REDIS_URL, a schema "holdfast" that it owns is enough',
+  },
+  foreign_schema: {
+    exitCode: EXIT.badConfiguration,
+    message: (reason) => reason,
+    fix: 'rename that schema, or let DATABASE_URL name a database of its own for Holdfast',
+  },
+  layout_missing: {
+    exitCode: EXIT.failed,
+    message: (reason) => reason,
+    fix: 'run "holdfast migrate", or start without --no-migrate',
+  },
   '28P01': {
     exitCode: EXIT.notAllowed,
     message: (reason) => `the database refuses the login: ${reason}`,

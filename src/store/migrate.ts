@@ -46,6 +46,38 @@ export async function migrate(databaseUrl: string): Promise<{ applied: string[] 
   }
 }
 
+/** The layout of the database is older than this version needs. */
+class LayoutMissingError extends Error {
+  readonly code = 'layout_missing';
+  constructor(missing: string[]) {
+    const [first] = missing;
+    super(`The database lacks ${missing.length} of the migrations that this version needs; the first is ${first}.`);
+    this.name = 'LayoutMissingError';
+  }
+}
+
+/** Throws `LayoutMissingError` when a migration has not been applied, and as `migrate` does. */
+export async function requireLayout(databaseUrl: string): Promise<void> {
+  const missing = await pendingMigrations(databaseUrl);
+  if (missing.length > 0) throw new LayoutMissingError(missing);
+}
+
+/**
+ * Makes a check of the layout for readiness: it rejects when a migration of this version is missing, because the database was replaced
+ * or its schema dropped. A newer database passes: its migrations are made so that the version before works with them.
+ */
+export async function createLayoutCheck(pool: pg.Pool): Promise<() => Promise<void>> {
+  const needed = (await readMigrations()).map(({ name }) => name);
+  return async () => {
+    const { rows } = await pool.query<{ name: string }>({
+      name: 'layout',
+      text: '/* layout */ select needed.name from unnest($1::text[]) as needed (name) except select m.name from holdfast.migrations m',
+      values: [needed],
+    });
+    if (rows.length > 0) throw new LayoutMissingError(rows.map(({ name }) => name).sort());
+  };
+}
+
 /** The names of the files that have not been applied yet. Throws as `migrate` does. */
 export async function pendingMigrations(databaseUrl: string): Promise<string[]> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'holdfast:migrate' });
@@ -96,7 +128,11 @@ function pendingOf(migrations: Migration[], applied: Map<string, string>): Migra
 async function apply(client: pg.Client, migration: Migration): Promise<void> {
   await client.query('begin');
   try {
-    await client.query('create schema if not exists holdfast');
+    // Asked first: to create a schema that exists demands the right to create one.
+    const { rows } = await client.query<{ is_missing: boolean }>(
+      `select to_regnamespace('holdfast') is null as is_missing`,
+    );
+    if (rows[0]?.is_missing === true) await client.query('create schema holdfast');
     await client.query(`create table if not exists holdfast.migrations (
       name text primary key, sha256 text not null, applied_at timestamptz not null default clock_timestamp())`);
     await client.query(migration.sql);

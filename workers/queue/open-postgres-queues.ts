@@ -1,6 +1,14 @@
 // The queue in PostgreSQL: at most four connections for a process, however many queues and workers it has. It may commit
 // without waiting for the disk, because a ring that a crash forgets is rung again by the reconciler.
-import { assertSchemaCompatibility, PostgresConnection, Queue, Worker, type PgPool } from 'bullmq';
+import {
+  assertSchemaCompatibility,
+  PostgresConnection,
+  Queue,
+  SchemaMigrationRequiredError,
+  SchemaVersionMismatchError,
+  Worker,
+  type PgPool,
+} from 'bullmq';
 import pg from 'pg';
 import { JOB_LOCK_MS, STALLED_COUNT_MAX, STALLED_INTERVAL_MS } from '../../jobs/index.ts';
 import type { OutageLog } from '../../src/outage-log.ts';
@@ -43,7 +51,7 @@ export async function openPostgresQueues(options: PostgresQueuesOptions): Promis
   const { databaseUrl, outages, isMigrating } = options;
   if (isMigrating) await migrateQueue(databaseUrl);
   const pool = openPool(databaseUrl, outages);
-  if (!isMigrating) await assertSchemaCompatibility(pool);
+  if (!isMigrating) await requireQueueLayout(pool);
   const heal = isMigrating ? createHealer(databaseUrl, outages.failed) : () => undefined;
   const onError = (error: Error): void => {
     outages.failed(error);
@@ -98,6 +106,27 @@ export async function openPostgresQueues(options: PostgresQueuesOptions): Promis
       await pool.end();
     },
   };
+}
+
+/** The queue's tables are not those of the installed BullMQ. */
+class QueueLayoutMissingError extends Error {
+  readonly code = 'layout_missing';
+  constructor(cause: Error) {
+    super('The tables of the queue (schema "bullmq") are missing, or of another version than this one needs.', {
+      cause,
+    });
+    this.name = 'QueueLayoutMissingError';
+  }
+}
+
+async function requireQueueLayout(pool: pg.Pool): Promise<void> {
+  try {
+    await assertSchemaCompatibility(pool);
+  } catch (error) {
+    await pool.end();
+    const isOfLayout = error instanceof SchemaMigrationRequiredError || error instanceof SchemaVersionMismatchError;
+    throw isOfLayout ? new QueueLayoutMissingError(error) : error;
+  }
 }
 
 /**

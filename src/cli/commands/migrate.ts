@@ -8,8 +8,11 @@ import { loadOrRefuse } from './config.ts';
 export async function runMigrate(terminal: Terminal): Promise<ExitCode> {
   const { config } = loadOrRefuse(EXIT.badConfiguration);
   const { migrate } = await import('../../store/migrate.ts');
+  const { inspectDatabase } = await import('../../store/inspect-database.ts');
   const database = await openDatabase(config.runtime);
   try {
+    const { warnings } = await inspectDatabase(database.url);
+    for (const warning of warnings) terminal.note(`warning: ${warning}`);
     const { applied } = await migrate(database.url);
     // Without Redis, the queue has its own tables in the same database.
     if (config.runtime.redisUrl === undefined) {

@@ -1,9 +1,10 @@
 // What the doctor looks at in the database: whether it answers, how old it is, its layout, its clock.
-import { performance } from 'node:perf_hooks';
-import pg from 'pg';
 import type { Config } from '../../config.ts';
 import { EmbeddedPostgresError } from '../../embedded-postgres/embedded-postgres-error.ts';
-import { CHECK_TIMEOUT_MS, reasonOf, type Check, type Finding } from './check.ts';
+import { inspectDatabase } from '../../store/inspect-database.ts';
+import { CliError } from '../cli-error.ts';
+import { explainStartFault } from '../explain-start-fault.ts';
+import { reasonOf, type Check, type Finding } from './check.ts';
 
 const SERVER_VERSION_MIN = 15;
 /** Leases are decided by the database's clock alone (G8): a skew only misleads people, from about here on. */
@@ -38,33 +39,27 @@ function faultOf(error: unknown): Finding {
 }
 
 async function reach(url: string, name: string, seen: { url: string | null; skewMs: number }): Promise<Finding> {
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: CHECK_TIMEOUT_MS,
-    query_timeout: CHECK_TIMEOUT_MS,
-    application_name: 'holdfast:doctor',
-  });
-  client.on('error', () => undefined);
   try {
-    await client.connect();
-    const before = { wallMs: Date.now(), monotonicMs: performance.now() };
-    const { rows } = await client.query<{ version: string; now: Date }>(
-      `select current_setting('server_version_num') as version, clock_timestamp() as now`,
-    );
-    const halfTripMs = (performance.now() - before.monotonicMs) / 2;
-    const row = rows[0];
-    if (row === undefined) return { status: 'error', reason: 'the database answered nothing', fix: 'look at its log' };
+    const { version, skewMs, warnings } = await inspectDatabase(url);
     seen.url = url;
-    seen.skewMs = before.wallMs + halfTripMs - row.now.getTime();
-    return versionFinding(Number(row.version), name);
+    seen.skewMs = skewMs;
+    const finding = versionFinding(version, name);
+    if (finding.status !== 'ok' || warnings.length === 0) return finding;
+    return {
+      status: 'warning',
+      reason: `${finding.reason}; ${warnings.join('; ')}`,
+      fix: 'turn it on in postgresql.conf, or for this database with "alter database ... set"',
+    };
   } catch (error) {
+    // A start would end with the same words.
+    const fault = explainStartFault(error);
+    if (fault instanceof CliError && fault.code !== 'unreachable')
+      return { status: 'error', reason: fault.message, fix: fault.fix };
     return {
       status: 'error',
       reason: `${name} cannot be reached: ${reasonOf(error)}`,
       fix: 'start it, or correct DATABASE_URL; without DATABASE_URL Holdfast brings its own',
     };
-  } finally {
-    await client.end().catch(() => undefined);
   }
 }
 

@@ -1,0 +1,135 @@
+// Looks at a database before anything is done with it: whether it answers, is PostgreSQL of a version that will do, takes writes, and
+// whether the schema `holdfast` in it is ours. What is wrong is one error with a code, so that a start and the doctor say the same.
+import { performance } from 'node:perf_hooks';
+import pg from 'pg';
+
+export interface InspectedDatabase {
+  /** PostgreSQL's `server_version_num`, such as 150004. */
+  version: number;
+  /** How far this machine's clock is ahead of the database's, in milliseconds. */
+  skewMs: number;
+  /** What works and should be known, one sentence each. */
+  warnings: string[];
+}
+
+type Fault =
+  | 'database_silent'
+  | 'not_postgres'
+  | 'database_too_old'
+  | 'database_read_only'
+  | 'database_no_create'
+  | 'foreign_schema';
+
+/** This database cannot be used; the code says why. */
+class UnusableDatabaseError extends Error {
+  readonly code: Fault;
+  constructor(code: Fault, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'UnusableDatabaseError';
+    this.code = code;
+  }
+}
+
+const MAJOR_VERSION_MIN = 15;
+
+/** A server that needs longer to let a client in, or to answer, counts as not answering. */
+const ANSWER_MS_MAX = 5_000;
+
+/** Throws `UnusableDatabaseError`, or the driver's error when the server cannot be reached or refuses the login. */
+export async function inspectDatabase(databaseUrl: string): Promise<InspectedDatabase> {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: 'holdfast:inspect',
+    connectionTimeoutMillis: ANSWER_MS_MAX,
+    query_timeout: ANSWER_MS_MAX,
+  });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return await look(client);
+  } catch (error) {
+    throw explain(error, `${client.host}:${client.port}`);
+  } finally {
+    // A server that never answers would not answer to this either.
+    void client.end().catch(() => undefined);
+  }
+}
+
+async function look(client: pg.Client): Promise<InspectedDatabase> {
+  // By itself, because the other statement is written for versions that will do.
+  const shown = await client.query<{ server_version_num: string }>('show server_version_num');
+  const version = Number(shown.rows[0]?.server_version_num);
+  const name = `PostgreSQL ${Math.floor(version / 10_000)}.${version % 10_000}`;
+  if (version < MAJOR_VERSION_MIN * 10_000) {
+    throw new UnusableDatabaseError(
+      'database_too_old',
+      `${name} is too old: version ${MAJOR_VERSION_MIN} is the oldest that will do.`,
+    );
+  }
+  const before = { wallMs: Date.now(), monotonicMs: performance.now() };
+  const { rows } = await client.query<Facts>(FACTS_SQL);
+  const halfTripMs = (performance.now() - before.monotonicMs) / 2;
+  // A select without a table in `from` has one row.
+  const facts = rows[0]!;
+  refuse(facts);
+  return { version, skewMs: before.wallMs + halfTripMs - facts.now.getTime(), warnings: warningsOf(facts) };
+}
+
+interface Facts {
+  now: Date;
+  database: string;
+  role: string;
+  is_read_only: boolean;
+  synchronous_commit: string;
+  fsync: string;
+  has_schema: boolean;
+  has_objects: boolean;
+  is_ours: boolean;
+  may_create: boolean;
+}
+
+const FACTS_SQL = `/* inspect */ select clock_timestamp() as now, current_database() as database, current_user as role,
+  current_setting('transaction_read_only')::boolean as is_read_only,
+  current_setting('synchronous_commit') as synchronous_commit, current_setting('fsync') as fsync,
+  to_regnamespace('holdfast') is not null as has_schema,
+  exists (select from pg_class c where c.relnamespace = to_regnamespace('holdfast')) as has_objects,
+  (select count(*) = 2 from pg_attribute a
+    where a.attrelid = to_regclass('holdfast.migrations') and a.attname in ('name', 'sha256')) as is_ours,
+  has_database_privilege(current_database(), 'create') as may_create`;
+
+function refuse(facts: Facts): void {
+  const { database, role } = facts;
+  if (facts.has_objects && !facts.is_ours) {
+    const message = `The database "${database}" has a schema "holdfast" that was not made by Holdfast.`;
+    throw new UnusableDatabaseError('foreign_schema', message);
+  }
+  if (facts.is_read_only) {
+    const message = `The database "${database}" is read-only: it is a standby, or default_transaction_read_only is on.`;
+    throw new UnusableDatabaseError('database_read_only', message);
+  }
+  if (!facts.has_schema && !facts.may_create) {
+    const message = `The role "${role}" may not create schemas in the database "${database}".`;
+    throw new UnusableDatabaseError('database_no_create', message);
+  }
+}
+
+function warningsOf({ synchronous_commit: synchronousCommit, fsync }: Facts): string[] {
+  return [...(synchronousCommit === 'off' ? ['synchronous_commit'] : []), ...(fsync === 'off' ? ['fsync'] : [])].map(
+    (setting) => `${setting} is off: messages that were accepted are lost when the database server crashes; turn it on`,
+  );
+}
+
+/** The driver's words for a server that is silent or speaks another protocol say neither; they have no code. */
+function explain(error: unknown, address: string): unknown {
+  if (!(error instanceof Error) || error instanceof UnusableDatabaseError || 'code' in error) return error;
+  if (error instanceof AggregateError) return error;
+  if (/timeout|timed out/i.test(error.message)) {
+    const message = `The server at ${address} accepts connections and has not answered within ${ANSWER_MS_MAX / 1000} s.`;
+    return new UnusableDatabaseError('database_silent', message, error);
+  }
+  return new UnusableDatabaseError(
+    'not_postgres',
+    `The server at ${address} does not answer as PostgreSQL does: ${error.message}`,
+    error,
+  );
+}
