@@ -5,6 +5,7 @@ import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { AgentSettings, Config } from '../src/config.ts';
 import { processEnvironment } from '../src/config.ts';
+import { homeOf, planCommands } from '../src/tools/command-user.ts';
 import { execEnvironment } from '../src/tools/exec-environment.ts';
 import { runCommand } from '../src/tools/run-command.ts';
 import { fetchWeb } from '../src/tools/web-fetch-request.ts';
@@ -29,7 +30,7 @@ export async function lookAtGate(
   const bounded = AbortSignal.any([signal, deadline]);
   try {
     const hash = createHash('sha256');
-    if (gate.command !== undefined) await hashCommand(hash, gate.command, { agent, pollId, signal: bounded });
+    if (gate.command !== undefined) await hashCommand(hash, gate.command, { agent, config, pollId, signal: bounded });
     else if (gate.url !== undefined) await hashAnswer(hash, gate.url, config, bounded);
     else await hashFile(hash, resolve(agent.workspaceDir, gate.file ?? ''), bounded);
     return { kind: 'seen', sha256: hash.digest('hex') };
@@ -42,12 +43,17 @@ export async function lookAtGate(
 async function hashCommand(
   hash: Hash,
   command: string,
-  { agent, pollId, signal }: { agent: AgentSettings; pollId: string; signal: AbortSignal },
+  { agent, config, pollId, signal }: { agent: AgentSettings; config: Config; pollId: string; signal: AbortSignal },
 ): Promise<void> {
+  // It may run a script of the workspace, which the agent can change.
+  const { workspaceDir } = agent;
+  const { user } = planCommands(config, workspaceDir);
+  const environment = execEnvironment(processEnvironment(), pollId);
   const end = await runCommand({
     command,
-    workdir: agent.workspaceDir,
-    environment: execEnvironment(processEnvironment(), pollId),
+    workdir: workspaceDir,
+    environment: user === null ? environment : { ...environment, ...homeOf(user, workspaceDir) },
+    user,
     outputBytesMax: OUTPUT_BYTES_MAX,
     signal,
     killGraceMs: () => KILL_GRACE_MS,

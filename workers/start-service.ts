@@ -4,6 +4,8 @@ import { systemClock } from '../src/clock.ts';
 import { agentOf, ensureApiKey, isAgent, modelNotices, type Config, type ThinkingLevel } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Database } from '../src/store/database.ts';
+import { describeCommands } from '../src/tools/command-user.ts';
+import { openDataDir } from '../src/tools/open-workspace.ts';
 import { createWake } from '../src/wake.ts';
 import { listenWarnings } from './listen-warnings.ts';
 
@@ -46,6 +48,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
 
 async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningService> {
   const { config, roles, logger } = options;
+  await openDataDir(config);
   // The database takes a moment to come up: the code is loaded meanwhile.
   const [databaseUrl, modules, modelEndpoint] = await Promise.all([
     databaseUrlOf(config, logger, enders),
@@ -103,6 +106,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     `queue      BullMQ on ${backend.kind === 'redis' ? 'Redis' : 'PostgreSQL'}`,
     `model      ${modelEndpoint.isScripted ? 'scripted answers (no ANTHROPIC_API_KEY; tools are real)' : defaultModelOf(config)}`,
   ];
+  if (worker !== null) lines.push(`commands   ${describeCommands(config)}`);
   for (const notice of modelNotices(config, dayOf(systemClock.now()))) lines.push(`warning    ${notice}`);
   for (const warning of warnings) lines.push(`warning    ${warning}`);
   let url: string | null = null;

@@ -1,6 +1,5 @@
 // The worker role: takes the jobs of every lane and runs turns, takes the jobs of the outbox and delivers replies.
 import { hostname } from 'node:os';
-import { mkdir } from 'node:fs/promises';
 import { QUEUE_NAMES, type Doorbell, type QueueName } from '../jobs/index.ts';
 import type { Channel } from '../src/channels/channel.ts';
 import { isLoopbackHost } from '../src/network/public-address.ts';
@@ -16,6 +15,7 @@ import type { OfferWorker } from '../src/store/offer.ts';
 import type { Database } from '../src/store/database.ts';
 import { createCoreTools } from '../src/tools/core-tools.ts';
 import { createCronTool } from '../src/tools/cron-tool.ts';
+import { openWorkspaces } from '../src/tools/open-workspace.ts';
 import { createSessionTools } from '../src/tools/session-tools.ts';
 import type { TurnContext } from '../src/turn/context.ts';
 import { reserveSession, runTurn, type TurnOutcome } from '../src/turn/run-turn.ts';
@@ -60,7 +60,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const { config, logger, clock, database, wake, doorbell, backend } = options;
   const owner = `${hostname()}:${process.pid}:${newId<string>()}`;
   const draining = new AbortController();
-  await Promise.all(config.agents.list.map(({ id }) => mkdir(agentOf(config, id).workspaceDir, { recursive: true })));
+  await openWorkspaces(config);
   const plugins = await loadCheckedPlugins(config, logger);
   const { transports } = plugins;
   const model = createConfiguredModel({ config, clock, logger, endpoint: options.modelEndpoint, transports });

@@ -11,6 +11,7 @@ import { createProcessStore } from '../src/store/processes.ts';
 import { readTurnChat, sendMessage } from '../src/store/send-message.ts';
 import type { CoreToolOptions } from '../src/tools/core-tools.ts';
 import type { MessageToolOptions } from '../src/tools/message-tool.ts';
+import { planAllCommands } from '../src/tools/command-user.ts';
 import { ProcessKeeper } from '../src/tools/process-keeper.ts';
 
 export interface ToolPortParts {
@@ -53,6 +54,8 @@ function commandPorts({ config, database, logger, owner }: ToolPortParts) {
   if (!exec.enabled) return { keeper: null, exec: undefined, process: undefined };
   const { dataDir, leaseMs } = config.runtime;
   const store = createProcessStore(database);
+  // Decided once: what changes on the disk later must not change who commands run as.
+  const users = new Map(planAllCommands(config).map(({ workspaceDir, user }) => [workspaceDir, user]));
   const keeper = new ProcessKeeper({
     store,
     dataDir,
@@ -67,6 +70,7 @@ function commandPorts({ config, database, logger, owner }: ToolPortParts) {
     exec: {
       timeoutSeconds: exec.timeoutSeconds,
       environment: processEnvironment(),
+      userOf: (workspaceDir: string) => users.get(workspaceDir) ?? null,
       background: { keeper, dataDir, timeoutSeconds: exec.backgroundSeconds },
     },
   };

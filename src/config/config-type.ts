@@ -116,8 +116,17 @@ export interface FileSettings {
     outage: { giveUpAfter: number; probeMs: { min: number; max: number } };
   };
   tools: ToolPolicy & {
-    /** `backgroundSeconds`: the longest that a command in the background may run. */
-    exec: { enabled: boolean; timeoutSeconds: number; backgroundSeconds: number; sandbox: 'off' };
+    /**
+     * `backgroundSeconds`: the longest that a command in the background may run. `user`: who runs commands, a name or a number; absent: the
+     * user of the service, unless that is root (see `tools/command-user.ts`).
+     */
+    exec: {
+      enabled: boolean;
+      timeoutSeconds: number;
+      backgroundSeconds: number;
+      sandbox: 'off';
+      user?: string | number;
+    };
     /** `allowPrivate`: hosts (`wiki.lan`, `10.0.0.7:8080`) that may be fetched although their addresses are not public. */
     fetch: { enabled: boolean; timeoutSeconds: number; maxBytes: number; allowPrivate: string[] };
     /** `channels`: where messages may go beside the chat that the session talks in; `*`: every configured channel. */

@@ -8,7 +8,7 @@ export interface OsUser {
 }
 
 /** An account of this machine. */
-interface Account extends OsUser {
+export interface Account extends OsUser {
   name: string;
 }
 
@@ -26,6 +26,14 @@ export function readAccounts(): Account[] {
   });
 }
 
+/** The account of a name or a user id; an id without an account is its own group. Null: there is no account of that name. */
+export function accountOf(nameOrUid: string | number): Account | null {
+  const known = readAccounts().find(({ name, uid }) => name === nameOrUid || uid === Number(nameOrUid));
+  if (known !== undefined) return known;
+  const uid = Number(nameOrUid);
+  return Number.isInteger(uid) && uid >= 0 ? { name: `user ${uid}`, uid, gid: uid } : null;
+}
+
 /**
  * Whether `user` can get to `path` and read it (a directory: also enter it), by the permission bits of it and of every directory
  * above. Only the user's main group counts: a process that drops root for a user is left without other groups.
@@ -36,8 +44,13 @@ export function canReach(path: string, user: OsUser): boolean {
   return closedFolderAbove(real, user) === null;
 }
 
+/** Whether `user` may make files in a folder, once there. */
+export function canWrite(folder: string, user: OsUser): boolean {
+  return isAllowed(folder, user, 0o7);
+}
+
 /** The nearest folder above `path` that `user` cannot pass; null: none. `path` is real, without links. */
-function closedFolderAbove(path: string, user: OsUser): string | null {
+export function closedFolderAbove(path: string, user: OsUser): string | null {
   for (let current = path; current !== dirname(current);) {
     current = dirname(current);
     if (!isAllowed(current, user, 0o1)) return current;

@@ -1,6 +1,6 @@
 // The shape of `tools`: which there are, and the limits of those that have some.
 import { z } from 'zod';
-import { count, host, LIST_MAX, names, seconds, toolPolicy } from './schema-scalars.ts';
+import { count, host, LIST_MAX, names, seconds, toolPolicy, word } from './schema-scalars.ts';
 
 /** `tools` of the file. */
 export const toolsSchema = z.strictObject({
@@ -11,6 +11,7 @@ export const toolsSchema = z.strictObject({
       timeoutSeconds: seconds().optional(),
       backgroundSeconds: seconds().optional(),
       sandbox: z.literal('off').optional(),
+      user: z.union([word, count(0, 4_294_967_294)]).optional(),
     })
     .optional(),
   fetch: z

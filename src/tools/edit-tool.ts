@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { defineTool } from './define-tool.ts';
 import { errorOutcome, type Tool } from './tool.ts';
-import { PATH_ALIASES, runToolsetTool } from './workspace-files.ts';
+import { PATH_ALIASES, runWritingTool } from './workspace-files.ts';
 
 /** The toolset edits files up to this size. */
 const FILE_CHARS_MAX = 256 * 1024;
@@ -30,6 +30,6 @@ export const editTool: Tool = defineTool({
         `edit: new_string: ${new_string.length} characters for each of an unknown number of occurrences of ${old_string.length} may become too much; use a longer old_string, or edit the places one by one`,
       );
     }
-    return runToolsetTool((toolset, context) => toolset.betaEditTool(context), input, call);
+    return runWritingTool((toolset, context) => toolset.betaEditTool(context), input, call);
   },
 });

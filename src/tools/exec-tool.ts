@@ -2,6 +2,8 @@
 // its whole process group ends with the call; what the command itself reaches is the business of the sandbox.
 import { stat } from 'node:fs/promises';
 import { z } from 'zod';
+import type { Account } from '../config/os-users.ts';
+import { homeOf } from './command-user.ts';
 import { defineTool } from './define-tool.ts';
 import { execEnvironment } from './exec-environment.ts';
 import { outputText } from './output-text.ts';
@@ -25,6 +27,8 @@ export interface ExecOptions {
   timeoutSeconds: number;
   /** The environment of this process; commands see it without its secrets. */
   environment: Readonly<Record<string, string | undefined>>;
+  /** Who runs the commands in a workspace; absent, or null: the user of this process. */
+  userOf?: (workspaceDir: string) => Account | null;
   /** Where commands are left to run in the background; absent: nowhere. */
   background?: BackgroundOptions | undefined;
 }
@@ -64,7 +68,7 @@ const backgroundShape = {
 
 type BackgroundInput = { [Field in keyof typeof backgroundShape]?: z.output<(typeof backgroundShape)[Field]> };
 
-export function createExecTool({ timeoutSeconds, environment, background }: ExecOptions): Tool {
+export function createExecTool({ timeoutSeconds, environment, userOf, background }: ExecOptions): Tool {
   return defineTool({
     name: 'exec',
     description: `Run a shell command (bash) in the workspace. stdin is empty; stdout and stderr come back in one text with the exit code, start and end of it when it is longer than 36 kB. A command runs at most ${timeoutSeconds} s. Processes that it leaves in the background are ended with it${behindText(background)}.`,
@@ -78,8 +82,10 @@ export function createExecTool({ timeoutSeconds, environment, background }: Exec
       const timeoutMs = Math.min(input.timeoutSeconds ?? timeoutSeconds, timeoutSeconds) * 1000;
       const workdir = await workdirOf(input.workdir, call);
       if (typeof workdir !== 'string') return workdir;
+      const user = userOf?.(call.workspaceDir) ?? null;
       const env = execEnvironment(environment, call.idempotencyKey);
-      const command = { command: input.command, workdir, environment: env, call };
+      const own = user === null ? {} : homeOf(user, call.workspaceDir);
+      const command = { command: input.command, workdir, environment: { ...env, ...own }, user, call };
       const { background: isBackground = false, yieldMs = 0 }: BackgroundInput & object = { ...input };
       if (background === undefined || !(isBackground || yieldMs > 0)) return runUntil({ ...command, timeoutMs });
       const waitMs = isBackground ? 0 : Math.max(0, Math.min(yieldMs, timeoutSeconds * 1000 - YIELD_MARGIN_MS));
@@ -112,6 +118,7 @@ interface TimedCommand {
   command: string;
   workdir: string;
   environment: Record<string, string>;
+  user: Account | null;
   timeoutMs: number;
   call: ToolCall;
 }

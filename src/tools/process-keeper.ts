@@ -8,6 +8,7 @@
 //      └─ its worker does not renew it any more ──▶ lost
 import { setTimeout as delay } from 'node:timers/promises';
 import { endNotice, type ProcessFacts } from '../core/background-process.ts';
+import type { OsUser } from '../config/os-users.ts';
 import { newId } from '../ids.ts';
 import type { Logger } from '../logger.ts';
 import { BackgroundShell } from './background-shell.ts';
@@ -36,6 +37,8 @@ export interface BackgroundCommand {
   /** Absolute, existing. */
   workdir: string;
   environment: Record<string, string>;
+  /** Who runs it; null: the user of this process. */
+  user: OsUser | null;
   /** The longest it may run. */
   timeoutMs: number;
   /** How long to wait for its end before it is left to itself. */

@@ -2,6 +2,7 @@
 // outlived its call could neither be stopped nor be seen. Memory is bounded; nothing here waits without a limit.
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { OsUser } from '../config/os-users.ts';
 import { BoundedOutput } from './bounded-output.ts';
 import { endProcessGroup, isGroupAlive } from './process-group.ts';
 import { guardProcessGroup, releaseProcessGroup } from './process-guard.ts';
@@ -17,6 +18,8 @@ export interface Command {
   /** Absolute, existing. */
   workdir: string;
   environment: Record<string, string>;
+  /** Who runs it; null: the user of this process. */
+  user: OsUser | null;
   outputBytesMax: number;
   /** Ends the command. */
   signal: AbortSignal;

@@ -1,12 +1,15 @@
 // Starts the shell of a command, in a process group of its own that it leads.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import type { OsUser } from '../config/os-users.ts';
 
 export interface ShellStart {
   command: string;
   /** Absolute, existing. */
   workdir: string;
   environment: Record<string, string>;
+  /** Who runs it; null: the user of this process. */
+  user: OsUser | null;
   /** What the command finds there: nothing, or what is written to it behind the line that lets it begin. */
   stdin: 'empty' | 'open';
 }
@@ -15,12 +18,14 @@ export interface ShellStart {
  * The outer sh waits for a line before it becomes the shell that runs the command: if this process dies before the group is guarded, the
  * line never comes and nothing runs. It gives the shell one pipe for both of its outputs, so that their order is kept.
  */
-export function startShell({ command, workdir, environment, stdin }: ShellStart) {
+export function startShell({ command, workdir, environment, user, stdin }: ShellStart) {
   const from = stdin === 'empty' ? ' </dev/null' : '';
   const shell = spawn('/bin/sh', ['-c', `read -r go && exec "$@"${from} 2>&1`, 'sh', ...shellFor(command)], {
     cwd: workdir,
     env: environment,
     detached: true,
+    // The folder is entered before the rights are given up, so it may lie below folders that the user cannot pass.
+    ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   // It may be killed before it has read.

@@ -1,6 +1,8 @@
 // The file tools of the model provider's agent toolset, confined to a call's workspace. The toolset resolves every symlink
 // before it checks a path and then works on the resolved path. It is loaded at the first use: loading it brings in the whole
 // client library (0.3 s cold), which a starting service need not wait for.
+import { realpath } from 'node:fs/promises';
+import { giveToOwner } from './open-workspace.ts';
 import { errorOutcome, type ToolCall, type ToolOutcome } from './tool.ts';
 
 type Toolset = typeof import('@anthropic-ai/sdk/tools/agent-toolset/node');
@@ -35,6 +37,19 @@ export async function runToolsetTool<Input>(
     call.signal.throwIfAborted();
     return errorOutcome(error instanceof Error ? error.message : String(error));
   }
+}
+
+/** The same for a tool that writes a file: it belongs to the owner of the workspace afterwards, as whom commands run. */
+export async function runWritingTool<Input extends { file_path: string }>(
+  make: (toolset: Toolset, context: { workdir: string }) => ToolsetTool,
+  input: Input,
+  call: ToolCall,
+): Promise<ToolOutcome> {
+  const outcome = await runToolsetTool(make, input, call);
+  if (outcome.isError) return outcome;
+  const { workspaceDir } = call;
+  await giveToOwner(await realpath(workspaceDir), await resolveInWorkspace(workspaceDir, input.file_path));
+  return outcome;
 }
 
 /**

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defineTool } from './define-tool.ts';
 import type { Tool } from './tool.ts';
-import { PATH_ALIASES, runToolsetTool } from './workspace-files.ts';
+import { PATH_ALIASES, runWritingTool } from './workspace-files.ts';
 
 export const writeTool: Tool = defineTool({
   name: 'write',
@@ -16,5 +16,5 @@ export const writeTool: Tool = defineTool({
   aliases: PATH_ALIASES,
   // Writing the same content again leaves the same file.
   isIdempotent: true,
-  run: (input, call) => runToolsetTool((toolset, context) => toolset.betaWriteTool(context), input, call),
+  run: (input, call) => runWritingTool((toolset, context) => toolset.betaWriteTool(context), input, call),
 });

@@ -35,6 +35,8 @@ test('a fresh machine is in order: a warning for the model, exit 0', async () =>
   expect(statusesOf(report)).toEqual({
     node: 'ok',
     'data-dir': 'ok',
+    // The folder of the test is closed to everybody else, so commands run as the user of the service.
+    commands: 'warning',
     'api-key': 'ok',
     config: 'ok',
     database: 'ok',
@@ -86,7 +88,7 @@ test('for a person it is numbered lines with fixes', async () => {
   const { stdout, stderr } = await runCli(['doctor'], { cwd, env: { HOLDFAST_PORT: '0' } });
   expect(stdout).toMatch(/^ 1 {2}ok {7}node: Node version: \d/m);
   expect(stdout).toMatch(/^10 {2}warning {2}model: .*\n +Fix: set ANTHROPIC_API_KEY/m);
-  expect(stderr).toBe('0 wrong, 1 to look at\n');
+  expect(stderr).toBe('0 wrong, 2 to look at\n');
 });
 
 test.each([

@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config.ts';
+import { areSecretsOutOfReach, describeCommands } from '../../tools/command-user.ts';
 import { reasonOf, type Check, type Finding } from './check.ts';
 
 /** The checks of Node and of the data directory; the latter only with a configuration. */
@@ -15,6 +16,11 @@ export function machineChecks(config: Config | null): Check[] {
     { code: 'data-dir', title: 'data directory', run: () => dataDirFinding(dataDir) },
     { code: 'api-key', title: 'admin key', run: () => keyFinding(config) },
   ];
+}
+
+/** Who runs the commands of agents. */
+export function commandsCheck(config: Config): Check {
+  return { code: 'commands', title: 'commands of agents', run: async () => commandsFinding(config) };
 }
 
 /** 22.18 is the first to run TypeScript as it is. */
@@ -32,7 +38,10 @@ async function dataDirFinding(dataDir: string): Promise<Finding> {
   const existing = await nearestExisting(dataDir);
   try {
     await access(existing, constants.W_OK | constants.X_OK);
-    return { status: 'ok', reason: existing === dataDir ? dataDir : `${dataDir} (not there yet; will be made)` };
+    if (existing !== dataDir) return { status: 'ok', reason: `${dataDir} (not there yet; will be made)` };
+    // A start tightens it, unless it belongs to another user or the file system has no modes.
+    if (((await stat(dataDir)).mode & 0o007) === 0) return { status: 'ok', reason: dataDir };
+    return { status: 'warning', reason: `${dataDir} is open to every user`, fix: `chmod 700 ${dataDir}` };
   } catch (error) {
     return {
       status: 'error',
@@ -48,6 +57,19 @@ async function nearestExisting(path: string): Promise<string> {
     return path;
   } catch {
     return dirname(path) === path ? path : nearestExisting(dirname(path));
+  }
+}
+
+/** A command that can read secrets is no fault where nothing else was asked for, but it must be known. */
+function commandsFinding(config: Config): Finding {
+  try {
+    const reason = describeCommands(config);
+    if (areSecretsOutOfReach(config)) return { status: 'ok', reason };
+    const fix =
+      'start Holdfast as root with tools.exec.user, run it in a container, or set tools.exec.enabled to false';
+    return { status: 'warning', reason, fix };
+  } catch (error) {
+    return { status: 'error', reason: reasonOf(error), fix: 'correct tools.exec.user' };
   }
 }
 

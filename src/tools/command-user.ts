@@ -1,0 +1,144 @@
+// Who runs the commands of agents. Commands do what a model says, so where the service runs as root they are handed to a user without
+// rights, who reaches the workspace and none of the service's secrets. An ordinary user can hand nothing over: commands run as that user,
+// can read what the service can read, and the start lines and the doctor say so. Planning only looks; `openWorkspace` changes owners.
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { agentOf, ConfigError, type Config } from '../config.ts';
+import { accountOf, canReach, closedFolderAbove, type Account } from '../config/os-users.ts';
+
+/** How the commands in one workspace run. */
+export interface CommandPlan {
+  workspaceDir: string;
+  /** Null: as the user of the service. */
+  user: Account | null;
+  /** The nearest folder above the workspace that the user may not pass; null: none. */
+  closedBy: string | null;
+}
+
+/** Where `nobody` is the user of the database, who can read its password: a number that no account has. */
+const SPARE_UID = 65_533;
+const NOBODY: Account = { name: 'nobody', uid: 65_534, gid: 65_534 };
+
+/** The plan of a workspace. Throws `ConfigError` when `tools.exec.user` cannot be done. */
+export function planCommands(config: Config, workspaceDir: string): CommandPlan {
+  const configured = config.tools.exec.user;
+  const self = process.getuid?.() ?? 0;
+  if (configured !== undefined) return planFor(configuredUser(configured, self), config, workspaceDir);
+  if (self !== 0 || process.getuid === undefined) return planFor(null, config, workspaceDir);
+  const plan = planFor(defaultUser(config, workspaceDir), config, workspaceDir);
+  // Most programs need the absolute path of the folder they run in: without it, commands run as they always did.
+  return plan.closedBy === null ? plan : { ...plan, user: null };
+}
+
+/** The plans of all agents, one for each workspace. */
+export function planAllCommands(config: Config): CommandPlan[] {
+  const folders = new Set(config.agents.list.map(({ id }) => agentOf(config, id).workspaceDir));
+  return [...folders].map((folder) => planCommands(config, folder));
+}
+
+/** True for what is below the data directory, which is Holdfast's own to give away. */
+export function isInDataDir(config: Config, path: string): boolean {
+  return resolve(path).startsWith(`${resolve(config.runtime.dataDir)}/`);
+}
+
+function planFor(user: Account | null, config: Config, workspaceDir: string): CommandPlan {
+  if (user === null) return { workspaceDir, user, closedBy: null };
+  const { dataDir } = config.runtime;
+  // The data directory itself is opened to the user; what counts is what is above it.
+  const from = isInDataDir(config, workspaceDir) ? dataDir : workspaceDir;
+  const closedBy = closedFolderAbove(realOf(from), user);
+  return { workspaceDir, user, closedBy };
+}
+
+function configuredUser(nameOrUid: string | number, self: number): Account | null {
+  const account = accountOf(nameOrUid);
+  if (account === null) throw refusal(nameOrUid, 'the name or the number of a user of this machine');
+  if (account.uid === self) return null;
+  if (self === 0) return account;
+  throw refusal(
+    nameOrUid,
+    `only the user of the service (${self}), because only root can run commands as another user`,
+  );
+}
+
+/** The owner of the workspace, unless that is root; then `nobody`. Never the user of the embedded database. */
+function defaultUser(config: Config, workspaceDir: string): Account {
+  const databaseUid = ownerOf(join(config.runtime.dataDir, 'postgres'));
+  const owner = ownerOf(workspaceDir);
+  const candidates = [owner === 0 || owner === null ? null : accountOf(owner), accountOf('nobody') ?? NOBODY];
+  const spare = { name: `user ${SPARE_UID}`, uid: SPARE_UID, gid: SPARE_UID };
+  return candidates.find((one) => one !== null && one.uid !== databaseUid) ?? spare;
+}
+
+function ownerOf(path: string): number | null {
+  return statSync(path, { throwIfNoEntry: false })?.uid ?? null;
+}
+
+/** The real path of what exists of a path. */
+function realOf(path: string): string {
+  if (existsSync(path)) return realpathSync(path);
+  return dirname(path) === path ? path : join(realOf(dirname(path)), path.slice(dirname(path).length + 1));
+}
+
+function refusal(value: string | number, allowed: string): ConfigError {
+  const message = `is ${JSON.stringify(value)}; allowed: ${allowed}`;
+  return new ConfigError([{ path: 'tools.exec.user', value, allowed, message }]);
+}
+
+/** The variables of the environment that name a user: programs keep their settings in the workspace, because the user may have no home. */
+export function homeOf(user: Account, workspaceDir: string): Record<string, string> {
+  return { HOME: workspaceDir, USER: user.name, LOGNAME: user.name };
+}
+
+/** One sentence for people: who runs commands, and whether these can read the secrets of the service. */
+export function describeCommands(config: Config): string {
+  if (!config.tools.exec.enabled) return 'none (tools.exec.enabled is false)';
+  return [...new Set(planAllCommands(config).map((plan) => sentenceOf(config, plan)))].join('; ');
+}
+
+/** True when no command can read a secret of the service, as far as permissions tell. */
+export function areSecretsOutOfReach(config: Config): boolean {
+  return (
+    !config.tools.exec.enabled ||
+    planAllCommands(config).every(({ user }) => user !== null && readableSecret(config, user) === null)
+  );
+}
+
+function sentenceOf(config: Config, { user, closedBy, workspaceDir }: CommandPlan): string {
+  if (user === null) {
+    const why = process.getuid?.() === 0 ? rootReason(config, workspaceDir) : '';
+    return `run as the user of the service and can read its secrets${why}`;
+  }
+  const secret = readableSecret(config, user);
+  const reach = secret === null ? 'cannot read the secrets of the service' : `can read ${secret}, which holds secrets`;
+  const path =
+    closedBy === null
+      ? ''
+      : `; they know the workspace by relative paths only, because ${user.name} may not enter ${closedBy}`;
+  return `run as ${user.name} and ${reach}${path}`;
+}
+
+function rootReason(config: Config, workspaceDir: string): string {
+  if (config.tools.exec.user !== undefined) return '';
+  const { name, ...user } = defaultUser(config, workspaceDir);
+  const closedBy = planFor({ name, ...user }, config, workspaceDir).closedBy;
+  return `, because ${name} may not enter ${closedBy}; set tools.exec.user, or move the data directory`;
+}
+
+/** The first file with secrets that the user can read; null: none. */
+function readableSecret(config: Config, user: Account): string | null {
+  const { dataDir, configPath } = config.runtime;
+  const places = [
+    join(dataDir, 'api-key'),
+    join(dataDir, 'secrets'),
+    join(dataDir, 'postgres', 'holdfast-password'),
+    ...(configPath !== null && hasSecretsInFile(config) ? [configPath] : []),
+  ];
+  return places.find((path) => existsSync(path) && canReach(path, user)) ?? null;
+}
+
+function hasSecretsInFile({ models, channels, api, owner }: Config): boolean {
+  const { apiKey, headers } = models.providers.anthropic;
+  const single = [apiKey, channels.webhook.secret, owner.displaySecret];
+  return single.some((secret) => secret !== undefined) || api.keys.length > 0 || Object.keys(headers).length > 0;
+}

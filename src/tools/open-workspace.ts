@@ -1,0 +1,87 @@
+// Makes the folders that commands run in, and gives those who run commands access to them and to nothing beside them. Only root gives
+// anything away; an ordinary user has folders with mode 0700.
+import { constants, existsSync, statSync } from 'node:fs';
+import { chmod, chown, lchown, mkdir, open, readdir, readlink } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { ConfigError, type Config } from '../config.ts';
+import { canWrite, type OsUser } from '../config/os-users.ts';
+import { ensurePrivateFolder } from '../config/private-folder.ts';
+import { isInDataDir, planAllCommands, type CommandPlan } from './command-user.ts';
+
+/** Folders of the machine that are nobody's workspace: what is in them is given to no user. */
+const SYSTEM_FOLDERS = new Set([
+  '/',
+  ...'bin boot dev etc home lib lib64 opt proc root run sbin srv sys tmp usr var'.split(' ').map((name) => `/${name}`),
+]);
+
+/**
+ * Makes the data directory with mode 0700. Where commands run as another user and that user can come so far, it may also be passed (not
+ * read) by that user's group, because the workspaces are in it.
+ */
+export async function openDataDir(config: Config): Promise<void> {
+  const { dataDir } = config.runtime;
+  await mkdir(dirname(dataDir), { recursive: true });
+  const passing = planAllCommands(config).filter(
+    ({ workspaceDir, closedBy }) => closedBy === null && isInDataDir(config, workspaceDir),
+  );
+  const groups = new Set(passing.flatMap(({ user }) => (user === null ? [] : [user.gid])));
+  const [group] = groups;
+  if (group === undefined) return ensurePrivateFolder(dataDir);
+  if (!existsSync(dataDir)) await ensurePrivateFolder(dataDir);
+  if (groups.size === 1) await chown(dataDir, statSync(dataDir).uid, group);
+  await chmod(dataDir, groups.size === 1 ? 0o710 : 0o711);
+}
+
+/** Makes the workspaces and gives each to whom its commands run as. Throws `ConfigError` when that user could not write there. */
+export async function openWorkspaces(config: Config): Promise<void> {
+  for (const plan of planAllCommands(config)) await openWorkspace(config, plan);
+}
+
+async function openWorkspace(config: Config, { workspaceDir, user }: CommandPlan): Promise<void> {
+  // What others made elsewhere keeps its mode.
+  if (isInDataDir(config, workspaceDir) || !existsSync(workspaceDir)) await ensurePrivateFolder(workspaceDir);
+  if (user === null) return;
+  const folder = resolve(workspaceDir);
+  if (statSync(folder).uid === 0 && !SYSTEM_FOLDERS.has(folder)) await giveFolder(folder, user).catch(() => undefined);
+  if (canWrite(folder, user)) return;
+  const value = config.tools.exec.user ?? user.name;
+  const allowed = `a user who can write to the workspace ${folder}`;
+  const message = `is ${JSON.stringify(value)}; allowed: ${allowed}; give it to that user (chown -R ${user.uid}:${user.gid} ${folder}), or name another one`;
+  throw new ConfigError([{ path: 'tools.exec.user', value, allowed, message }]);
+}
+
+/** Gives a folder of root with what root has in it. Nobody else has had rights in it yet, so nothing in it can be exchanged meanwhile. */
+async function giveFolder(folder: string, { uid, gid }: OsUser): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) await giveFolder(path, { uid, gid });
+    else await lchown(path, uid, gid);
+  }
+  await chown(folder, uid, gid);
+}
+
+/**
+ * After a tool of this process has written a file: where the workspace belongs to another user, so does the file, with the folders that
+ * were made for it. The user may exchange files at any moment, so what is given away is what was opened, and only if it is in the workspace.
+ */
+export async function giveToOwner(workspaceDir: string, path: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = statSync(workspaceDir);
+  if (uid === 0) return;
+  for (let current = path; current.startsWith(`${workspaceDir}/`); current = dirname(current)) {
+    await giveOne(current, { uid, gid });
+  }
+}
+
+async function giveOne(path: string, { uid, gid }: OsUser): Promise<void> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
+  if (file === null) return;
+  try {
+    const found = await file.stat();
+    const isOurs = found.uid === 0 && (found.isDirectory() || (found.isFile() && found.nlink === 1));
+    const isThere = process.platform !== 'linux' || (await readlink(`/proc/self/fd/${file.fd}`)) === path;
+    if (isOurs && isThere) await file.chown(uid, gid);
+  } finally {
+    await file.close();
+  }
+}

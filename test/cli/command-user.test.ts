@@ -1,0 +1,132 @@
+// Who runs the commands of agents, seen from outside: a service on a database of its own, commands that look around, and the lines that a
+// person reads. Another user can only be given commands by root, so most of it is for root; CI runs as root.
+import type { ChildProcess } from 'node:child_process';
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { runCli, type CliResult } from './run-cli.ts';
+
+const START_MS_MAX = 120_000;
+const isRoot = process.getuid?.() === 0;
+
+interface Started {
+  cwd: string;
+  /** What it printed at its start. */
+  lines: string[];
+  /** Runs a command as an agent does and returns its output. */
+  exec(command: string, before?: string): Promise<string>;
+  end(): Promise<CliResult>;
+}
+
+/** A service in a fresh folder of this mode. */
+async function startIn(mode: number, exec: object = {}): Promise<Started> {
+  const cwd = await mkdtemp(join(tmpdir(), 'holdfast-user-'));
+  await chmod(cwd, mode);
+  onTestFinished(() => rm(cwd, { recursive: true }));
+  await writeFile(join(cwd, 'holdfast.json'), JSON.stringify({ tools: { exec } }));
+  const { promise: spawned, resolve } = Promise.withResolvers<ChildProcess>();
+  const env = { HOLDFAST_PORT: '0', CANARY_TOKEN: 'canary-of-the-environment' };
+  const ended = runCli(['start'], { cwd, env, onSpawn: resolve });
+  const child = await spawned;
+  const end = (): Promise<CliResult> => {
+    child.kill('SIGTERM');
+    return ended;
+  };
+  onTestFinished(async () => void (await end()));
+  const lines: string[] = [];
+  for await (const line of createInterface({ input: child.stdout! })) {
+    lines.push(line);
+    if (line.startsWith('api key ')) break;
+  }
+  if (!lines.some((line) => line.startsWith('api key '))) throw new Error((await ended).stderr);
+  return {
+    cwd,
+    lines,
+    async exec(command, before = '') {
+      const text = `${before} [[tool: exec ${JSON.stringify({ command: `(${command}) > out 2>&1; true` })}]] [[reply: ok]]`;
+      const sent = await runCli(['send', 'main', text, '--wait', '60'], { cwd });
+      if (sent.code !== 0) throw new Error(sent.stderr);
+      return await readFile(join(cwd, '.holdfast/workspace/out'), 'utf8');
+    },
+    end,
+  };
+}
+
+const commandsLine = (lines: string[]): string | undefined => lines.find((line) => line.startsWith('commands '));
+const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
+
+describe.runIf(isRoot)('as root, in a folder that everybody may pass', () => {
+  test(
+    'commands run as a user without rights, who reaches the workspace and no secret (G31)',
+    { timeout: START_MS_MAX },
+    async () => {
+      const service = await startIn(0o755);
+      expect(commandsLine(service.lines)).toMatch(/^commands +run as \S.* and cannot read the secrets of the service$/);
+      const data = join(service.cwd, '.holdfast');
+      const secrets = `../api-key ../secrets/webhook-secret ../postgres/holdfast-password /proc/$PPID/environ`;
+      const written = '[[tool: write {"file_path": "notes/a.txt", "content": "from the tool"}]]';
+      const output = await service.exec(
+        `id -u; cat ${secrets}; ls ..; echo more >> notes/a.txt && cat ${data}/workspace/notes/a.txt; echo home $HOME`,
+        written,
+      );
+      const [uid, ...rest] = output.split('\n');
+      expect(Number(uid)).toBeGreaterThan(0);
+      expect(rest.filter((line) => line.includes('Permission denied'))).toHaveLength(5);
+      expect(output).not.toContain('canary');
+      expect(rest.slice(-3)).toEqual(['from the toolmore', `home ${data}/workspace`, '']);
+      expect([await modeOf(data), await modeOf(join(data, 'workspace'))]).toEqual([0o710, 0o700]);
+      const report = await runCli(['doctor', '--json'], { cwd: service.cwd });
+      expect(JSON.parse(report.stdout).checks).toContainEqual(
+        expect.objectContaining({ code: 'commands', status: 'ok' }),
+      );
+    },
+  );
+});
+
+describe.runIf(isRoot)('as root, below a folder that only root may pass', () => {
+  test(
+    'commands run as root, which the start lines and the doctor say, and the folders are private',
+    { timeout: START_MS_MAX },
+    async () => {
+      const service = await startIn(0o700);
+      const says = `run as the user of the service and can read its secrets, because nobody may not enter ${service.cwd}`;
+      expect(commandsLine(service.lines)).toContain(says);
+      expect(await service.exec('id -u')).toBe('0\n');
+      const data = join(service.cwd, '.holdfast');
+      expect([await modeOf(data), await modeOf(join(data, 'workspace'))]).toEqual([0o700, 0o700]);
+      const { stdout } = await runCli(['doctor'], { cwd: service.cwd });
+      expect(stdout).toContain(says);
+    },
+  );
+
+  test('tools.exec.user runs commands all the same, by relative paths', { timeout: START_MS_MAX }, async () => {
+    const service = await startIn(0o700, { user: 'nobody' });
+    expect(commandsLine(service.lines)).toMatch(/run as nobody and cannot read the secrets.*relative paths only/);
+    expect(await service.exec('id -un; cat ../api-key')).toMatch(/^nobody\ncat: .*Permission denied\n$/);
+    expect(await modeOf(join(service.cwd, '.holdfast'))).toBe(0o700);
+    const children = await service.exec('sleep 300 & echo $!; pgrep -u nobody sleep >/dev/null; exit');
+    expect(Number(children.trim())).toBeGreaterThan(0);
+  });
+});
+
+test.runIf(isRoot)(
+  'tools.exec.user that is no user of this machine stops the start with exit 78',
+  { timeout: START_MS_MAX },
+  async () => {
+    await expect(startIn(0o700, { user: 'no-such-user' })).rejects.toThrow(
+      'tools.exec.user is "no-such-user"; allowed: the name or the number of a user of this machine',
+    );
+  },
+);
+
+test.skipIf(isRoot)(
+  'an ordinary user runs commands itself, which the start lines say',
+  { timeout: START_MS_MAX },
+  async () => {
+    const service = await startIn(0o755);
+    expect(commandsLine(service.lines)).toMatch(/run as the user of the service and can read its secrets$/);
+    expect(await modeOf(join(service.cwd, '.holdfast'))).toBe(0o700);
+  },
+);
