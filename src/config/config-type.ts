@@ -142,11 +142,12 @@ export interface FileSettings {
   };
   /** `ids` holds the phone number as well. */
   owner: { phone?: string; ids: string[]; display: 'raw' | 'hash'; displaySecret?: string };
-  /** What the prompt says of the container that the agent's tools run in. */
+  /** The container that the operator runs the worker in, and with it the agent's tools; what prompts say of it. */
   sandbox: {
     enabled: boolean;
-    workdir: string;
-    /** Absent: the agent's workspace. */
+    /** `external`: the operator states that there is such a container. Required when `enabled`. */
+    runtime?: 'external';
+    /** Where the workspace is mounted from; absent: prompts do not say. */
     hostMount?: string;
     workspaceAccess: 'read-write' | 'read-only' | 'none';
     browserUrl?: string;

@@ -57,7 +57,7 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
       loopDetection: { unknownToolThreshold: 3 },
     },
     owner: { ids: [], display: 'raw' },
-    sandbox: { enabled: false, workdir: '/workspace', workspaceAccess: 'read-write' },
+    sandbox: { enabled: false, workspaceAccess: 'read-write' },
     docs: { enabled: true, path: DOCS_PATH },
     tts: { enabled: false },
     reactions: { mode: 'minimal' },

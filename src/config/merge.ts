@@ -9,6 +9,7 @@ import type { AgentDefaults } from './agent-type.ts';
 import type { FileSettings } from './config-type.ts';
 import { defaultSettings } from './defaults.ts';
 import { mergeOver } from './merge-over.ts';
+import { SANDBOX_RUNTIMES } from './sandbox-runtimes.ts';
 import type { FileInput } from './schema.ts';
 
 /** The file over the defaults, with absolute paths. */
@@ -52,6 +53,8 @@ export function crossCheck(settings: FileSettings): ConfigIssue[] {
     if (keyNames.indexOf(name) !== at) refuse(`api.keys[${at}].name`, name, 'a name that no other key has');
   }
   checkPolicies(settings, refuse);
+  const { enabled, runtime } = settings.sandbox;
+  if (enabled && runtime === undefined) refuse('sandbox.runtime', null, SANDBOX_RUNTIMES);
   checkCrons(settings, refuse);
   checkCronModels(settings, { providers, refuse });
   return issues;

@@ -6,6 +6,7 @@ import type { AgentDefaults } from './agent-type.ts';
 import { QUEUE_DROPS, QUEUE_MODES } from './choices.ts';
 import type { FileSettings } from './config-type.ts';
 import type { DeepPartial } from './deep-partial.ts';
+import { SANDBOX_RUNTIMES } from './sandbox-runtimes.ts';
 import { agentsSchema } from './schema-agents.ts';
 import { channelsSchema } from './schema-channels.ts';
 import { cronJob } from './schema-crons.ts';
@@ -131,7 +132,11 @@ export const fileSchema = z.strictObject({
   sandbox: z
     .strictObject({
       enabled: z.boolean().optional(),
-      workdir: path.optional(),
+      runtime: z
+        .string()
+        .regex(/^external$/, SANDBOX_RUNTIMES)
+        .transform(() => 'external' as const)
+        .optional(),
       hostMount: path.optional(),
       workspaceAccess: z.enum(['read-write', 'read-only', 'none']).optional(),
       browserUrl: httpUrl.optional(),

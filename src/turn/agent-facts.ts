@@ -71,7 +71,7 @@ function factsOf(config: Config, agent: AgentSettings): AgentFacts {
     ...(docs.enabled ? { docsPath: docs.path } : {}),
     ...(tts.enabled ? { ttsHint: tts.hint ?? TTS_HINT } : {}),
     ...(heartbeat.enabled ? { heartbeatPrompt: agent.heartbeat.prompt } : {}),
-    ...sandboxOf(config, agent),
+    ...sandboxOf(config),
   };
 }
 
@@ -103,8 +103,14 @@ function contributionsOf({ promptContribution }: AgentSettings): Contributed[] {
   ];
 }
 
-function sandboxOf({ sandbox }: Config, agent: AgentSettings): Pick<SystemPromptInput, 'sandbox'> {
+function sandboxOf({ sandbox }: Config): Pick<SystemPromptInput, 'sandbox'> {
   if (!sandbox.enabled) return {};
-  const { workdir, hostMount = agent.workspaceDir, workspaceAccess, browserUrl } = sandbox;
-  return { sandbox: { workdir, hostMount, workspaceAccess, ...(browserUrl === undefined ? {} : { browserUrl }) } };
+  const { hostMount, workspaceAccess, browserUrl } = sandbox;
+  return {
+    sandbox: {
+      workspaceAccess,
+      ...(hostMount === undefined ? {} : { hostMount }),
+      ...(browserUrl === undefined ? {} : { browserUrl }),
+    },
+  };
 }

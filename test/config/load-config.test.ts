@@ -155,10 +155,10 @@ describe('the file', () => {
 
   test('knows every knob of the prompt by its documented name', async () => {
     const config = await load(`{
-      sandbox: {enabled: true}, owner: {phone: "+1555"}, tts: {enabled: true}, reactions: {mode: "extensive"},
+      sandbox: {enabled: true, runtime: "external"}, owner: {phone: "+1555"}, tts: {enabled: true}, reactions: {mode: "extensive"},
       reasoning: {enabled: true}, heartbeat: {enabled: false}, workspace: {path: "/srv/w"} }`);
     expect(config).toMatchObject({
-      sandbox: { enabled: true },
+      sandbox: { enabled: true, runtime: 'external' },
       owner: { phone: '+1555' },
       tts: { enabled: true },
       reactions: { mode: 'extensive' },

@@ -26,7 +26,7 @@ test('the defaults are those of the contract, and say nothing that nobody asked 
   const config = await load({});
   expect(config).toMatchObject({
     owner: { ids: [], display: 'raw' },
-    sandbox: { enabled: false, workdir: '/workspace', workspaceAccess: 'read-write' },
+    sandbox: { enabled: false, workspaceAccess: 'read-write' },
     docs: { enabled: true, path: expect.stringMatching(/\/docs$/) },
     tts: { enabled: false },
     reactions: { mode: 'minimal' },
@@ -56,7 +56,7 @@ test('every key may be written with underscores', async () => {
     },
     workspace: { path: 'w', bootstrap_files: ['A.md'] },
     owner: { phone: '+1', display_secret: 's' },
-    sandbox: { enabled: true, host_mount: '/h', browser_url: 'http://b' },
+    sandbox: { enabled: true, runtime: 'external', host_mount: '/h', browser_url: 'http://b' },
     channels: { my_chat: { group_activation: 'always', dm_history_limit: 3 } },
   });
   expect(agentOf(config, 'main')).toMatchObject({
@@ -70,6 +70,16 @@ test('every key may be written with underscores', async () => {
   expect(config.sandbox).toMatchObject({ hostMount: '/h', browserUrl: 'http://b' });
   // Names of channels are names: they stay as they are.
   expect(config.channels.platforms).toEqual({ my_chat: { groupActivation: 'always', dmHistoryLimit: 3 } });
+});
+
+test('a sandbox needs the statement that the worker runs in a container', async () => {
+  const [missing] = await faultsOf({ sandbox: { enabled: true } });
+  expect(missing).toMatch(
+    /^sandbox\.runtime .*"external".*the worker itself runs inside a container.*no sandbox of its own/,
+  );
+  const [other] = await faultsOf({ sandbox: { enabled: true, runtime: 'docker' } });
+  expect(other).toMatch(/^sandbox\.runtime .*"docker".*"external".*the worker itself runs inside a container/);
+  expect((await load({ sandbox: { enabled: true, runtime: 'external' } })).sandbox.enabled).toBe(true);
 });
 
 test('the sections that are told again after a compaction are headings without their marks', async () => {

@@ -25,7 +25,7 @@ const holder = useService({
     },
     plugins: [fileURLToPath(new URL('rig/named-tools.ts', import.meta.url))],
     owner: { phone: '+15551234567', display: 'hash', displaySecret: 's3cret' },
-    sandbox: { enabled: true },
+    sandbox: { enabled: true, runtime: 'external' },
     tts: { enabled: true, hint: 'Keep replies speakable.' },
     reactions: { mode: 'extensive' },
     reasoning: { enabled: true },

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { agentOf } from '../../src/config.ts';
 import type { InboundMessage } from '../../src/core/inbound.ts';
+import { readTool } from '../../src/tools/read-tool.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -28,7 +29,7 @@ afterEach(async () => {
 
 /** A rig with these settings, and its workspace with these files. */
 async function arrange(settings: object = {}, files: Record<string, string> = {}): Promise<void> {
-  const made = await createTurnRig(database.url, { settings });
+  const made = await createTurnRig(database.url, { settings, tools: [readTool] });
   rig = made;
   closers.push(() => made.close());
   await mkdir(workspaceDir(), { recursive: true });
@@ -322,7 +323,7 @@ describe('settings', () => {
         },
       },
       owner: { phone: '+15551234567', display: 'hash', displaySecret: 's3cret' },
-      sandbox: { enabled: true, workdir: '/box', browserUrl: 'http://localhost:6080' },
+      sandbox: { enabled: true, runtime: 'external', hostMount: '/srv/box', browserUrl: 'http://localhost:6080' },
       docs: { path: '/srv/docs' },
       tts: { enabled: true, hint: 'Speak slowly.' },
       reactions: { mode: 'extensive' },
@@ -337,7 +338,7 @@ describe('settings', () => {
       '\n## Model Aliases\n',
       '\n- fast: anthropic/claude-haiku-4-5\n- smart: anthropic/claude-opus-4-5\n',
       '\nHoldfast docs: /srv/docs\n',
-      '\nContainer workspace: /box\n',
+      `\nContainer workspace: ${workspaceDir()}\nHost mount: /srv/box\nWorkspace access: read-write\n`,
       '\nBrowser: http://localhost:6080\n',
       '\nAuthorized senders: d57f50733cac. These senders are allowlisted; do not assume they are the owner.\n',
       '\nTime zone: Europe/Berlin\n',

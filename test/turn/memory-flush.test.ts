@@ -97,5 +97,5 @@ test('an agent flushes unless it is off, its tools are denied, or its workspace 
   expect(await mayFlush({ agents: { defaults: { compaction: { memoryFlush: { enabled: false } } } } })).toBe(false);
   expect(await mayFlush({ tools: { deny: ['memory_*'] } })).toBe(false);
   expect(await mayFlush({ tools: { allow: ['read'] } })).toBe(false);
-  expect(await mayFlush({ sandbox: { enabled: true, workspaceAccess: 'read-only' } })).toBe(false);
+  expect(await mayFlush({ sandbox: { enabled: true, runtime: 'external', workspaceAccess: 'read-only' } })).toBe(false);
 });

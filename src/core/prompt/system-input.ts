@@ -39,9 +39,10 @@ export interface InboundMeta {
 /** How the agent takes part in a group: `always-on` sees every message, `trigger-only` only what is addressed to it. */
 export type GroupActivation = 'always-on' | 'trigger-only';
 
+/** The container that the worker and its tools run in. */
 export interface SandboxFacts {
-  workdir: string;
-  hostMount: string;
+  /** Absent: not known. */
+  hostMount?: string;
   workspaceAccess: 'read-write' | 'read-only' | 'none';
   /** Where its browser is seen; absent: it has none. */
   browserUrl?: string;

@@ -57,7 +57,7 @@ const everything: SystemPromptInput = {
   modelAliases: { smart: 'anthropic/b', fast: 'anthropic/a' },
   docsPath: '/docs',
   skillsPrompt: '<available_skills>\n</available_skills>',
-  sandbox: { workdir: '/workspace', hostMount: '/w', workspaceAccess: 'read-write' },
+  sandbox: { hostMount: '/w', workspaceAccess: 'read-write' },
   authorizedSenders: ['d57f50733cac'],
   hasReasoningTags: true,
   ttsHint: 'Keep it short.',

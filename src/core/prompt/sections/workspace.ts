@@ -19,13 +19,10 @@ export const workspace: Section = {
   name: 'workspace',
   modes: FULL_AND_MINIMAL,
   origin: 'configuration',
-  lines: ({ workspaceDir, workspaceNotes = [], sandbox: box }) => [
+  lines: ({ workspaceDir, workspaceNotes = [] }) => [
     '## Workspace',
     `Your working directory is: ${literal(workspaceDir)}`,
     'Keep all file work in this directory unless you are expressly told otherwise.',
-    box === undefined
-      ? null
-      : `Commands run in a container, where it is ${literal(box.workdir)}; file tools take the path above.`,
     ...workspaceNotes.map(literal),
   ],
 };
@@ -34,15 +31,15 @@ export const sandbox: Section = {
   name: 'sandbox',
   modes: FULL_AND_MINIMAL,
   origin: 'configuration',
-  lines: ({ sandbox: box }) =>
+  lines: ({ sandbox: box, workspaceDir }) =>
     box === undefined
       ? []
       : [
           '## Sandbox',
-          'Your tools run in a sandbox; its policy may withhold some of them.',
-          'Sub-agents stay inside it too. When something outside has to be read or written, ask first rather than delegating it.',
-          `Container workspace: ${literal(box.workdir)}`,
-          `Host mount: ${literal(box.hostMount)}`,
+          'Holdfast itself runs inside a container of its operator, and your tools run in the same container.',
+          'So do sub-agents. When something outside of it has to be read or written, ask first rather than delegating it.',
+          `Container workspace: ${literal(workspaceDir)}`,
+          box.hostMount === undefined ? null : `Host mount: ${literal(box.hostMount)}`,
           `Workspace access: ${box.workspaceAccess}`,
           box.browserUrl === undefined ? null : `Browser: ${literal(box.browserUrl)}`,
         ],
