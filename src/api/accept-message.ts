@@ -206,6 +206,7 @@ function newMessageView(stored: StoredMessage, sent: { sessionKey: SessionKey; t
     text: sent.text,
     turnId: null,
     why: null,
+    retryOf: null,
   };
 }
 

@@ -25,6 +25,7 @@ import type { Restoration } from '../store/restore-compaction.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import type { SessionFacts } from '../store/session-facts.ts';
 import type { DeliveryDecision } from '../store/decide-delivery.ts';
+import type { DeadLetterControl } from './dead-letter-control.ts';
 import type { MessageView } from '../store/views/messages.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 
@@ -42,6 +43,7 @@ export interface ApiContext {
   control: Control;
   lifecycle: SessionLifecycle;
   subagents: Subagents;
+  deadLetters: DeadLetterControl;
   schedule: Schedule;
   deriveRequest: DeriveRequest;
   wake: CommitWake;
@@ -104,7 +106,11 @@ export interface Control {
     command?: StopCommand;
   }): Promise<{ aborted: string | null; cancelled: number; stoppedRuns: number } | null>;
   abortTurn(turnId: string, idempotency: KeyedRequest | null): Promise<'stopped' | 'ended' | 'unknown'>;
-  retryTurn(turnId: string, idempotency: KeyedRequest | null): Promise<'ok' | 'conflict' | 'unknown'>;
+  /** `messageIds`: the messages that wait now. */
+  retryTurn(
+    turnId: string,
+    idempotency: KeyedRequest | null,
+  ): Promise<{ kind: 'ok'; messageIds: string[] } | { kind: 'conflict' | 'unknown' }>;
   /** False: no such session. */
   patchSession(sessionKey: SessionKey, patch: SessionPatch): Promise<boolean>;
   /** Changes overrides by a chat command. False: the command was stored before. */

@@ -5,7 +5,8 @@ import type { Lane } from '../config.ts';
 import type { SessionId, SystemEventId } from '../core/ids.ts';
 import { newId } from '../ids.ts';
 import { patchByCommand } from '../store/commands.ts';
-import { abortSession, abortTurn, retryTurn } from '../store/control.ts';
+import { abortSession, abortTurn } from '../store/control.ts';
+import { retryTurn } from '../store/retry-turn.ts';
 import type { Database } from '../store/database.ts';
 import { discardDelivery, redriveDelivery } from '../store/decide-delivery.ts';
 import { patchSession } from '../store/patch-session.ts';
@@ -17,11 +18,21 @@ import type { ApiContext, Control, EnqueueSystemEvent } from './context.ts';
 import { createSchedule } from './cron-control.ts';
 import type { OfferWorker } from '../store/offer.ts';
 import { createLifecycle } from './session-lifecycle.ts';
+import { createDeadLetterControl } from './dead-letter-control.ts';
 import { createSubagents } from './subagent-control.ts';
 
 export type ContextParts = Omit<
   ApiContext,
-  'views' | 'outages' | 'accept' | 'enqueueSystemEvent' | 'control' | 'lifecycle' | 'schedule' | 'subagents' | 'wake'
+  | 'views'
+  | 'outages'
+  | 'accept'
+  | 'enqueueSystemEvent'
+  | 'control'
+  | 'lifecycle'
+  | 'schedule'
+  | 'subagents'
+  | 'deadLetters'
+  | 'wake'
 > & {
   database: Database;
   doorbell: Pick<Doorbell, 'ring'>;
@@ -45,6 +56,7 @@ export function createApiContext({ database, doorbell, offer, ...parts }: Contex
     schedule: createSchedule({ config, database, doorbell, wake }),
     lifecycle: createLifecycle({ config, database, views, doorbell, wake, control }),
     subagents: createSubagents({ config, database, doorbell, wake }),
+    deadLetters: createDeadLetterControl(database, control),
   };
 }
 
@@ -90,11 +102,11 @@ function createControl({ config, database, views, doorbell, wake }: ControlParts
     },
     async retryTurn(turnId, idempotency) {
       const retried = await retryTurn(database, turnId, idempotency);
-      if (retried.kind !== 'ok') return retried.kind;
+      if (retried.kind !== 'ok') return retried;
       wake.committed(retried.sessionId, 'progress');
-      const { sessionId, lane, ringNo } = retried;
+      const { sessionId, lane, ringNo, messageIds } = retried;
       if (ringNo !== null) ring({ sessionId, lane, ringNo });
-      return 'ok';
+      return { kind: 'ok', messageIds };
     },
     patchSession: (sessionKey, patch) => patchSession(views, sessionKey, patch),
     async patchByCommand(input) {

@@ -229,3 +229,31 @@ export function errorText(error: unknown): string | null {
   if (typeof message === 'string') return name === undefined ? message : `${message} (${name})`;
   return name ?? JSON.stringify(error);
 }
+
+export interface DeadLetterAnswer {
+  id: string;
+  sessionKey: string | null;
+  turnId: string | null;
+  deliveryId: string | null;
+  reason: string;
+  createdAt: string;
+}
+
+/** Of `GET /v1/dead-letters`. */
+export interface DeadLetterGroupAnswer {
+  kind: string;
+  code: string;
+  count: number;
+  lastAt: string;
+  /** The newest of them. */
+  letters: DeadLetterAnswer[];
+}
+
+/** 200 of `POST /v1/dead-letters/redrive`, and of `discard`, which only has `discarded`. */
+export interface RedrivenAnswer {
+  discarded?: number;
+  redriven?: number;
+  skipped?: number;
+  remaining?: number;
+  letters?: { id: string; reason: string | null }[];
+}

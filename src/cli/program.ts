@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { EXIT_CODES_HELP, type ExitCode } from './cli-error.ts';
 import { addClientCommands } from './client-commands.ts';
 import { addCronCommands } from './cron-commands.ts';
+import { addDeadCommands } from './dead-commands.ts';
 import { addServiceCommands } from './service-commands.ts';
 import type { GlobalFlags, RunCommand } from './options.ts';
 import { addSubagentCommands } from './subagent-commands.ts';
@@ -37,6 +38,7 @@ export function buildProgram(onEnd: (exitCode: ExitCode) => void): Command {
   addClientCommands(program, run);
   addCronCommands(program, run);
   addSubagentCommands(program, run);
+  addDeadCommands(program, run);
   inheritSettings(program);
   return program;
 }

@@ -4,7 +4,7 @@ import type { SessionId, TurnId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { readLastOutput } from './last-output.ts';
-import { firstRingSql, type NeededRing } from './session-locks.ts';
+import type { NeededRing } from './session-locks.ts';
 import { findSpawner } from './spawn.ts';
 import { stopFamily, type StopCommand } from './stop-family.ts';
 import type { QueueModes } from './subagent-ends.ts';
@@ -91,65 +91,4 @@ select moved.id, rung.lane, rung.rings from turn left join moved on true left jo
   if (row.id === null) return { kind: 'ended' };
   const ring = row.rings === null ? null : { sessionId: row.id, lane: row.lane, ringNo: Number(row.rings) };
   return { kind: 'stopped', sessionId: row.id, ring };
-}
-
-/**
- * Lets the messages of a turn that ended badly wait again, as they were. Its entries are hidden, not deleted, so that each
- * message is still one input of the transcript. `conflict`: the turn ended well, runs, or is not the last of its session.
- */
-export async function retryTurn(
-  database: Database,
-  turnId: string,
-  idempotency?: KeyedRequest | null,
-): Promise<{ kind: 'ok'; sessionId: string; lane: string; ringNo: number | null } | { kind: 'conflict' | 'unknown' }> {
-  const result = await database.hot.query({
-    name: 'retry-turn',
-    text: `/* retry-turn */
-with turn as materialized (select t.* from holdfast.turns t where t.id = $1),
-locked as materialized (
-  select s.* from holdfast.sessions s join turn on s.id = turn.session_id for no key update of s
-),
-fit as materialized (
-  select locked.*, turn.id as retried_id, turn.prompt_seq from locked join turn on turn.session_id = locked.id
-  where turn.status in ('failed', 'aborted', 'timedOut') and locked.turn_id is null
-    and not exists (select from holdfast.turns later where later.session_id = locked.id and later.id > turn.id)
-),
-again as (
-  update holdfast.inbox i set status = 'waiting', turn_id = null, error = null, settled_at = null
-  from fit where i.turn_id = fit.retried_id
-  returning i.id, i.session_id
-),
-hidden as (
-  update holdfast.entries e set state = 'hidden', retired_seq = fit.entry_seq + 1
-  from fit
-  where e.session_id = fit.id and e.turn_id = fit.retried_id and e.state = 'active' and e.kind <> 'summary'
-),
-moved as (
-  update holdfast.sessions s
-  set waiting = s.waiting + (select count(*) from again)::int, transcript_version = s.transcript_version + 1,
-    leaf_seq = case when s.leaf_seq >= fit.prompt_seq
-      then (select e.parent_seq from holdfast.entries e where e.session_id = fit.id and e.seq = fit.prompt_seq)
-      else s.leaf_seq end,
-    updated_at = clock_timestamp()
-  from fit where s.id = fit.id
-  returning s.*
-),
-rung as (
-  insert into holdfast.doorbells (session_id, lane, rings) select id, lane, ${firstRingSql('moved')} from moved
-  on conflict (session_id) do nothing returning session_id, rings
-),
-${keyedPart(2, `select json_build_object('retried', fit.retried_id) from fit`)}
-select turn.session_id, moved.id is not null as is_ok, moved.lane, rung.rings
-from turn left join moved on moved.id = turn.session_id left join rung on rung.session_id = turn.session_id`,
-    values: [turnId, ...keyValues(idempotency)],
-  });
-  const row = result.rows[0];
-  if (row === undefined) return { kind: 'unknown' };
-  if (!row.is_ok) return { kind: 'conflict' };
-  return {
-    kind: 'ok',
-    sessionId: row.session_id,
-    lane: row.lane,
-    ringNo: row.rings === null ? null : Number(row.rings),
-  };
 }

@@ -1,5 +1,6 @@
 // How a message ended, as json that is made by the same SQL wherever it is needed: from the tables for whoever looks, and by the
 // statement that ends its turn, which does not see in the tables what it writes itself.
+import { retryOfSql } from './retry-turn.ts';
 import { isoSql } from './session-facts.ts';
 
 const usage = (
@@ -9,7 +10,7 @@ const usage = (
 
 /** The message: a row `i` of the inbox, with its session `s` and its turn `t`. */
 export const MESSAGE_SQL = `json_build_object('id', i.id, 'sessionKey', s.key, 'seq', i.seq, 'kind', i.kind,
-  'text', coalesce(i.body ->> 'text', ''), 'status', i.status, 'turnId', i.turn_id,
+  'text', coalesce(i.body ->> 'text', ''), 'status', i.status, 'turnId', i.turn_id, 'retryOf', ${retryOfSql('i.cause_key')},
   'reply', case when i.status = 'answered' then coalesce(i.reply, t.reply) end,
   'error', coalesce(i.error, case when i.status in ('failed', 'cancelled') then t.error end),
   'why', null, 'receivedAt', ${isoSql('i.received_at')}, 'settledAt', ${isoSql('i.settled_at')})`;

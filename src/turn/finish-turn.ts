@@ -25,7 +25,7 @@ import { logFailedCalls, logTurnEnd } from './turn-log.ts';
 
 type Outcome = Pick<TurnEnd, 'status' | 'messageStatus' | 'reply' | 'error'> &
   Outreach &
-  Partial<Pick<TurnEnd, 'wasAborted' | 'deliveries' | 'deadLetter' | 'hides' | 'pollResult'>> & {
+  Partial<Pick<TurnEnd, 'wasAborted' | 'deliveries' | 'hides' | 'pollResult'>> & {
     /** True when a message that wants to be next has ended the turn. */
     isInterrupted?: boolean;
   };
@@ -142,14 +142,11 @@ export async function finishCompacted(context: TurnContext, turn: RunningTurn, r
 /** Ends a turn that cannot succeed. */
 export async function finishFailed(context: TurnContext, turn: RunningTurn, failure: TurnFailed): Promise<Ending> {
   const error = { code: failure.code, message: failure.message };
-  const deadLetter =
-    failure.code === 'poison' ? { id: newId<string>(), code: failure.code, reason: failure.message } : null;
   return end(context, turn, await closingMoment(context, turn, failure.message), {
     status: 'failed',
     messageStatus: 'failed',
     reply: null,
     error,
-    deadLetter,
     deliveries: failureDeliveries(context, turn, error),
     ...settleFault(context, turn, { status: 'failed', message: failure.message }),
     hides:
@@ -215,6 +212,9 @@ async function end(context: TurnContext, turn: RunningTurn, moment: Moment, outc
   const write = writeOf(turn, moment);
   const { status, reply, error, hides = null } = outcome;
   const { queue } = context.config.messages;
+  // A failure waits for a person, who retries it or lets it be (G17). A turn that was stopped is what somebody wanted.
+  const hasFailed = error !== null && (status === 'failed' || status === 'timedOut');
+  const deadLetter = hasFailed ? { id: newId<string>(), code: error.code, reason: error.message } : null;
   const ending = await context.store.finishTurn({
     ...write,
     status,
@@ -224,7 +224,7 @@ async function end(context: TurnContext, turn: RunningTurn, moment: Moment, outc
     wasAborted: outcome.wasAborted ?? false,
     contextTokens: hides === 'poll' ? (turn.room.condensedTokens ?? turn.session.contextTokens) : turn.contextTokens,
     deliveries: outcome.deliveries ?? [],
-    deadLetter: outcome.deadLetter ?? null,
+    deadLetter,
     hides,
     ...(turn.kind === 'heartbeat' ? { pollResult: outcome.pollResult ?? POLL_RESULTS[status] } : {}),
     debounceMs: outcome.isInterrupted === true ? 0 : (turn.session.queueDebounceMs ?? queue.debounceMs),
@@ -244,7 +244,7 @@ async function end(context: TurnContext, turn: RunningTurn, moment: Moment, outc
       status,
       error,
       figures: ending.figures,
-      deadLetter: outcome.deadLetter ?? null,
+      deadLetter,
     });
     if (hides === null) context.transcripts.keep(turn.session.id, turn.transcript);
     context.onCommit(turn.session.id, 'settlement', ending.settlements);

@@ -165,7 +165,7 @@ describe('dead letters', () => {
       );
     }
     const groups = (await rig.get('/v1/dead-letters')).body.items.filter(
-      (one: { kind: string }) => one.kind === 'turn',
+      (one: { kind: string; code: string }) => one.kind === 'turn' && ['model_failed', 'poison'].includes(one.code),
     );
     expect(groups).toMatchObject([
       { code: 'model_failed', count: 22 },

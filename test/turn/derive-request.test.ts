@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { MessageId } from '../../src/core/ids.ts';
 import type { InboundMessage } from '../../src/core/inbound.ts';
 import type { RequestPart } from '../../src/core/request-parts.ts';
-import { retryTurn } from '../../src/store/control.ts';
+import { retryTurn } from '../../src/store/retry-turn.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { deriveRequest, type DerivedRequest } from '../../src/turn/derive-request.ts';
 import { withTestDatabase } from '../servers/postgres.ts';

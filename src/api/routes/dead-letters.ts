@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import { DEAD_LETTER_STATES, listDeadLetterGroups } from '../../store/views/dead-letters.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import { pageQuery } from '../schemas/queries.ts';
-import { deadLetterGroup } from '../schemas/views.ts';
+import { deadLetterGroup, discardedLetters, letterFilter, redrivenLetters } from '../schemas/dead-letters.ts';
 
 const ITEMS_DEFAULT = 50;
 const groupKey = z.tuple([z.string(), z.string()]);
@@ -35,4 +35,24 @@ function isGroupKey(text: string): boolean {
   }
 }
 
-export const deadLetterRoutes: Route[] = [getDeadLetters];
+const redrive = defineEffect({
+  path: '/v1/dead-letters/redrive',
+  summary: 'Retry the turns and send the deliveries of open dead letters again, at most 500 in one request',
+  body: letterFilter,
+  answers: { 200: { description: 'What became of each letter', schema: redrivenLetters } },
+  perform: async ({ body, idempotency }, { context }) => context.deadLetters.redrive(body, idempotency),
+  answer: async (redriven) => ({ status: 200, body: redriven }),
+});
+
+const discard = defineEffect({
+  path: '/v1/dead-letters/discard',
+  summary: 'Give open dead letters up',
+  body: letterFilter,
+  answers: { 200: { description: 'How many letters were open', schema: discardedLetters } },
+  perform: async ({ body, idempotency }, { context }) => ({
+    discarded: await context.deadLetters.discard(body, idempotency),
+  }),
+  answer: async (discarded) => ({ status: 200, body: discarded }),
+});
+
+export const deadLetterRoutes: Route[] = [getDeadLetters, redrive, discard];

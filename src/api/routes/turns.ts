@@ -85,23 +85,26 @@ const retry = defineEffect({
   path: '/v1/turns/{id}/retry',
   summary: 'Let the messages of a turn that ended badly wait again',
   answers: {
-    202: { description: 'They wait again', schema: z.strictObject({ retried: z.uuid() }) },
-    409: { description: 'The turn ended well, still runs, or is not the last of its session' },
+    202: {
+      description: 'They wait again; when the session has moved on, as new messages whose retryOf cites the old ones',
+      schema: z.strictObject({ retried: z.uuid(), messageIds: z.array(z.uuid()) }),
+    },
+    409: { description: 'The turn ended well, still runs, or was retried before' },
   },
   async perform({ params, idempotency }, { context }) {
     const result = await context.control.retryTurn(params.id, idempotency);
-    switch (result) {
+    switch (result.kind) {
       case 'ok':
-        return { retried: params.id };
+        return { retried: params.id, messageIds: result.messageIds };
       case 'conflict':
-        throw new Problem('conflict', 'Only the last turn of its session can be retried, and only after a bad end.');
+        throw new Problem('conflict', 'Only a turn that ended badly can be retried, and only once.');
       case 'unknown':
         throw notFound(`turn ${params.id}`);
       default:
         return result satisfies never;
     }
   },
-  answer: async ({ retried }) => ({ status: 202, body: { retried } }),
+  answer: async (retried) => ({ status: 202, body: retried }),
 });
 
 export const turnRoutes: Route[] = [getTurns, getTurn, getRequest, abort, retry];

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { cronInput, cronPatch } from '../../config/schema-crons.ts';
 import * as answers from './answers.ts';
 import * as crons from './crons.ts';
+import * as deadLetters from './dead-letters.ts';
 import { liveEvent } from './events.ts';
 import { fault } from './faults.ts';
 import { inboundMessage } from './inbound-message.ts';
@@ -18,8 +19,8 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   Compaction: transcripts.compaction,
   Cron: crons.cron,
   CronFire: crons.cronFire,
-  DeadLetter: views.deadLetter,
-  DeadLetterGroup: views.deadLetterGroup,
+  DeadLetter: deadLetters.deadLetter,
+  DeadLetterGroup: deadLetters.deadLetterGroup,
   Delivery: views.delivery,
   CronInput: cronInput,
   CronPatch: cronPatch,

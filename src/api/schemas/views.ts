@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { REASONING_LEVELS } from '../../core/reasoning.ts';
 import { LANES, QUEUE_DROPS, QUEUE_MODES, THINKING_LEVELS } from '../../config/choices.ts';
 import type { SessionFacts } from '../../store/session-facts.ts';
-import { DEAD_LETTER_STATES, type DeadLetterGroupView, type DeadLetterView } from '../../store/views/dead-letters.ts';
 import { DELIVERY_STATUSES, type DeliveryView } from '../../store/views/deliveries.ts';
 import { MESSAGE_STATUSES, type MessageView } from '../../store/views/messages.ts';
 import type { StatsView } from '../../store/views/stats.ts';
@@ -37,6 +36,7 @@ export const message = z.strictObject({
   text: z.string(),
   status: z.enum(MESSAGE_STATUSES),
   turnId: uuid.nullable(),
+  retryOf: uuid.nullable(),
   reply: z.string().nullable(),
   error: fault,
   why: why.nullable(),
@@ -206,28 +206,6 @@ export const delivery = z.strictObject({
   createdAt: iso,
   settledAt: iso.nullable(),
 }) satisfies z.ZodType<DeliveryView>;
-
-export const deadLetter = z.strictObject({
-  id: uuid,
-  kind: z.string(),
-  sessionKey: z.string().nullable(),
-  turnId: uuid.nullable(),
-  deliveryId: uuid.nullable(),
-  code: z.string(),
-  reason: z.string(),
-  state: z.enum(DEAD_LETTER_STATES),
-  createdAt: iso,
-  settledAt: iso.nullable(),
-}) satisfies z.ZodType<DeadLetterView>;
-
-export const deadLetterGroup = z.strictObject({
-  kind: z.string(),
-  code: z.string(),
-  count,
-  firstAt: iso,
-  lastAt: iso,
-  letters: z.array(deadLetter),
-}) satisfies z.ZodType<DeadLetterGroupView>;
 
 export const stats = z.strictObject({
   sessions: count,

@@ -4,6 +4,7 @@ import { announcementText, type Announcement } from '../../core/announcement.ts'
 import { eq, inArray, sql } from '../drizzle.ts';
 import { inbox, sessions, turns } from '../schema.ts';
 import type { StoredDisposition } from '../accept-messages.ts';
+import { retryOfSql } from '../retry-turn.ts';
 import type { SessionFacts } from '../session-facts.ts';
 import { whySql, type Why } from '../why-sql.ts';
 import { isoOf, isoOrNull, type ViewDatabase } from './page.ts';
@@ -20,6 +21,8 @@ export interface MessageView {
   text: string;
   status: MessageStatus;
   turnId: string | null;
+  /** The failed message that it repeats, after the retry of a turn that its session had left behind. */
+  retryOf: string | null;
   reply: string | null;
   /** Why it failed, was cancelled or was dropped. */
   error: unknown;
@@ -45,6 +48,7 @@ async function viewMessages(db: ViewDatabase, ids: string[]): Promise<MessageVie
       announcement: sql<Announcement | null>`${inbox.body} -> 'announcement'`,
       status: inbox.status,
       turnId: inbox.turnId,
+      retryOf: sql<string | null>`${sql.raw(retryOfSql('inbox.cause_key'))}`,
       reply: turns.reply,
       commandReply: inbox.reply,
       error: inbox.error,

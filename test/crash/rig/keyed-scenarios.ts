@@ -290,4 +290,44 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
       };
     },
   },
+  {
+    name: 'the redrive of dead letters',
+    route: '/v1/dead-letters/redrive',
+    async prepare(ground, session) {
+      const id = await insertDelivery(ground, session);
+      const letter = `insert into holdfast.dead_letters (id, kind, delivery_id, code, reason) values ($1, 'delivery', $1, 'delivery_failed', 'x')`;
+      await ground.rows(letter, [id]);
+      return {
+        path: '/v1/dead-letters/redrive',
+        body: { ids: [id] },
+        status: 200,
+        ...changeOnce(ground, {
+          id,
+          back: `with letter as (update holdfast.dead_letters set state = 'open' where id = $1)
+            update holdfast.deliveries set status = 'failed' where id = $1`,
+          isChanged: `holdfast.deliveries where id = $1 and status = 'pending'`,
+        }),
+      };
+    },
+  },
+  {
+    name: 'the discarding of dead letters',
+    route: '/v1/dead-letters/discard',
+    async prepare(ground, session) {
+      const id = await insertDelivery(ground, session);
+      const letter = `insert into holdfast.dead_letters (id, kind, delivery_id, code, reason) values ($1, 'delivery', $1, 'delivery_failed', 'x')`;
+      await ground.rows(letter, [id]);
+      return {
+        path: '/v1/dead-letters/discard',
+        body: { ids: [id] },
+        status: 200,
+        ...changeOnce(ground, {
+          id,
+          back: `with letter as (update holdfast.dead_letters set state = 'open' where id = $1)
+            update holdfast.deliveries set status = 'failed' where id = $1`,
+          isChanged: `holdfast.deliveries where id = $1 and status = 'discarded'`,
+        }),
+      };
+    },
+  },
 ];

@@ -1,0 +1,55 @@
+// Dead letters on the wire: what could not be finished, and what a person decides about it.
+import { z } from 'zod';
+import { DEAD_LETTER_STATES, type DeadLetterGroupView, type DeadLetterView } from '../../store/views/dead-letters.ts';
+
+const uuid = z.uuid();
+const iso = z.iso.datetime();
+const count = z.int().min(0);
+const IDS_MAX = 500;
+
+export const deadLetter = z.strictObject({
+  id: uuid,
+  kind: z.string(),
+  sessionKey: z.string().nullable(),
+  turnId: uuid.nullable(),
+  deliveryId: uuid.nullable(),
+  code: z.string(),
+  reason: z.string(),
+  state: z.enum(DEAD_LETTER_STATES),
+  createdAt: iso,
+  settledAt: iso.nullable(),
+}) satisfies z.ZodType<DeadLetterView>;
+
+export const deadLetterGroup = z.strictObject({
+  kind: z.string(),
+  code: z.string(),
+  count,
+  firstAt: iso,
+  lastAt: iso,
+  letters: z.array(deadLetter),
+}) satisfies z.ZodType<DeadLetterGroupView>;
+
+/** Which open letters are meant: those that fit every field. */
+export const letterFilter = z
+  .strictObject({
+    ids: z.array(uuid).min(1).max(IDS_MAX).exactOptional(),
+    kind: z.enum(['turn', 'delivery', 'announcement']).exactOptional(),
+    code: z.string().min(1).max(200).exactOptional(),
+  })
+  .refine((filter) => Object.keys(filter).length > 0, { error: 'expected ids, kind or code, at least one of them' });
+
+export const redrivenLetters = z.strictObject({
+  redriven: count,
+  skipped: count,
+  remaining: count.describe('Open letters that this request names and has not reached; send it again for them'),
+  letters: z.array(
+    z.strictObject({
+      id: uuid,
+      result: z.enum(['redriven', 'skipped']),
+      reason: z.string().nullable(),
+      messageIds: z.array(uuid).describe('The messages that wait because of it'),
+    }),
+  ),
+});
+
+export const discardedLetters = z.strictObject({ discarded: count });

@@ -1,0 +1,90 @@
+// `holdfast dead`: what could not be finished, grouped by its error, and what to do with it.
+import { randomUUID } from 'node:crypto';
+import { connectApi, pathWithQuery, type ApiClient, type ClientFlags } from '../api-client.ts';
+import type { DeadLetterAnswer, DeadLetterGroupAnswer, ListAnswer, RedrivenAnswer } from '../api-types.ts';
+import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import type { PageOptions } from '../options.ts';
+import { noteNextPage } from '../print.ts';
+import type { Terminal } from '../terminal.ts';
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const GROUPS_MAX = 200;
+
+/** Lists the groups of open letters. */
+export async function runDeadList(
+  options: PageOptions & { state?: string },
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const path = pathWithQuery('/v1/dead-letters', { ...options });
+  const { body } = await connectApi(flags).request<ListAnswer<DeadLetterGroupAnswer>>('GET', path);
+  if (terminal.isJson) {
+    terminal.json(body);
+    return EXIT.ok;
+  }
+  terminal.table<DeadLetterGroupAnswer>(
+    [
+      { title: 'CODE', value: (row) => row.code, style: () => 'red' },
+      { title: 'OF', value: (row) => row.kind },
+      { title: 'COUNT', value: (row) => String(row.count), align: 'right' },
+      { title: 'LAST', value: (row) => terminal.time(row.lastAt), dropOrder: 2 },
+      { title: 'NEWEST REASON', value: (row) => row.letters[0]?.reason ?? '', dropOrder: 1 },
+    ],
+    body.items,
+  );
+  noteNextPage(body, terminal);
+  return EXIT.ok;
+}
+
+/** Shows the newest letters of a code, or one letter. */
+export async function runDeadShow(which: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+  const letters = await lettersOf(connectApi(flags), which);
+  if (letters.length === 0) {
+    throw new CliError({
+      code: 'not_found',
+      exitCode: EXIT.notFound,
+      message: `There is no open dead letter ${which}.`,
+      fix: 'Run "holdfast dead list" to see the codes.',
+    });
+  }
+  if (terminal.isJson) {
+    terminal.json(letters);
+    return EXIT.ok;
+  }
+  terminal.table<DeadLetterAnswer>(
+    [
+      { title: 'LETTER', value: (row) => row.id },
+      { title: 'SESSION', value: (row) => row.sessionKey ?? '', dropOrder: 2 },
+      { title: 'TURN OR DELIVERY', value: (row) => row.deliveryId ?? row.turnId ?? '', dropOrder: 3 },
+      { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 4 },
+      { title: 'REASON', value: (row) => row.reason, dropOrder: 1 },
+    ],
+    letters,
+  );
+  return EXIT.ok;
+}
+
+/** Redrives or discards the open letters of a code, or one letter. Exit 9 when some were skipped. */
+export async function runDeadAction(
+  verb: 'redrive' | 'discard',
+  which: string,
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const filter = UUID.test(which) ? { ids: [which] } : { code: which };
+  const { body } = await connectApi(flags).request<RedrivenAnswer>('POST', `/v1/dead-letters/${verb}`, {
+    body: filter,
+    headers: { 'idempotency-key': randomUUID() },
+  });
+  if (terminal.isJson) terminal.json(body);
+  else if (verb === 'discard') terminal.print(`${body.discarded ?? 0} discarded`);
+  else terminal.print(`${body.redriven ?? 0} redriven, ${body.skipped ?? 0} skipped, ${body.remaining ?? 0} remaining`);
+  for (const { id, reason } of body.letters ?? []) if (reason !== null) terminal.note(`${id}: ${reason}`);
+  return (body.skipped ?? 0) + (body.remaining ?? 0) > 0 ? EXIT.partly : EXIT.ok;
+}
+
+async function lettersOf(api: ApiClient, which: string): Promise<DeadLetterAnswer[]> {
+  const { body } = await api.request<ListAnswer<DeadLetterGroupAnswer>>('GET', `/v1/dead-letters?limit=${GROUPS_MAX}`);
+  const letters = body.items.flatMap((group) => (group.code === which || UUID.test(which) ? group.letters : []));
+  return UUID.test(which) ? letters.filter(({ id }) => id === which.toLowerCase()) : letters;
+}

@@ -1,0 +1,126 @@
+// Retries a turn that ended badly, for a person (G17). The last turn of its session is taken back: its messages wait again as they were, and
+// its entries are hidden. When the session has moved on, nothing that was said since may change: each message is put into the inbox once
+// more, as a new one that cites the old one by its cause. Either way its dead letter is closed, and a second retry finds nothing to do.
+import type { Database } from './database.ts';
+import { insertEventsSql } from './events.ts';
+import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
+import { NEW_ID_SQL } from './put-inputs.ts';
+import { firstRingSql } from './session-locks.ts';
+
+/** SQL of the message that an inbox row is a retry of; null for any other. */
+export function retryOfSql(causeKey: string): string {
+  return `substring(${causeKey} from '^retry:(.*)$')`;
+}
+
+/**
+ * `ok`: these messages wait now. `conflict`: the turn ended well or still runs, or its messages were retried before. `unknown`: there is no
+ * such turn.
+ */
+export type Retried =
+  | { kind: 'ok'; sessionId: string; lane: string; ringNo: number | null; messageIds: string[] }
+  | { kind: 'conflict' | 'unknown' };
+
+/** How often it looks again when its session has changed under it. */
+const STALE_LOOKS_MAX = 20;
+
+// Locking: the session row. Whether a later turn exists is read before the row is held, so a row that has changed meanwhile (`xmin`)
+// is not used: nothing is written, and the statement is sent again (`stale`).
+const RETRY_SQL = `/* retry-turn */
+with turn as materialized (select t.* from holdfast.turns t where t.id = $1),
+seen as materialized (select s.id, s.xmin as version from holdfast.sessions s join turn on turn.session_id = s.id),
+locked as materialized (
+  select s.*, s.xmin as version from holdfast.sessions s join turn on s.id = turn.session_id for no key update of s
+),
+own as materialized (
+  select i.* from holdfast.inbox i join turn on i.turn_id = turn.id where i.status in ('failed', 'cancelled')
+),
+verdict as materialized (
+  select case
+      when seen.version <> locked.version then 'stale'
+      when turn.status not in ('failed', 'aborted', 'timedOut') or locked.turn_id = turn.id or not exists (select from own)
+        or exists (select from holdfast.inbox j join own on j.cause_key = 'retry:' || own.id) then 'conflict'
+      when locked.turn_id is null
+        and not exists (select from holdfast.turns later where later.session_id = locked.id and later.id > turn.id) then 'last'
+      else 'moved-on'
+    end as verdict
+  from turn join locked on locked.id = turn.session_id join seen on seen.id = locked.id
+),
+fit as materialized (
+  select locked.*, turn.id as retried_id, turn.prompt_seq, verdict.verdict
+  from verdict cross join turn join locked on locked.id = turn.session_id where verdict.verdict in ('last', 'moved-on')
+),
+again as (
+  update holdfast.inbox i set status = 'waiting', turn_id = null, error = null, settled_at = null
+  from fit join own on true where fit.verdict = 'last' and i.id = own.id
+  returning i.id
+),
+copied as (
+  insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, cause_key, disposition)
+  select ${NEW_ID_SQL}, fit.id, fit.inbox_seq + row_number() over (order by own.seq), own.kind, own.body, own.route, own.mode,
+    'retry:' || own.id, 'queued'
+  from fit join own on true where fit.verdict = 'moved-on'
+  returning id, session_id, seq, kind
+),
+hidden as (
+  update holdfast.entries e set state = 'hidden', retired_seq = fit.entry_seq + 1
+  from fit
+  where fit.verdict = 'last' and e.session_id = fit.id and e.turn_id = fit.retried_id and e.state = 'active' and e.kind <> 'summary'
+),
+moved as (
+  update holdfast.sessions s
+  set waiting = s.waiting + (select count(*) from own)::int,
+    inbox_seq = s.inbox_seq + (select count(*) from copied)::int,
+    transcript_version = s.transcript_version + (fit.verdict = 'last')::int,
+    leaf_seq = case when fit.verdict = 'last' and s.leaf_seq >= fit.prompt_seq
+      then (select e.parent_seq from holdfast.entries e where e.session_id = fit.id and e.seq = fit.prompt_seq)
+      else s.leaf_seq end,
+    updated_at = clock_timestamp()
+  from fit where s.id = fit.id
+  returning s.*
+),
+rung as (
+  insert into holdfast.doorbells (session_id, lane, rings) select id, lane, ${firstRingSql('moved')} from moved
+  on conflict (session_id) do nothing returning session_id, rings
+),
+letters as (
+  update holdfast.dead_letters l set state = 'redriven', settled_at = clock_timestamp()
+  from fit where l.turn_id = fit.retried_id and l.kind = 'turn' and l.state = 'open'
+),
+waiting_now as materialized (
+  select json_agg(id order by id) as ids from (select id from again union all select id from copied) as both_ways
+),
+told as (
+  ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.accepted' as type,
+    json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued') as data, seq as n from copied`)}
+),
+${keyedPart(2, `select json_build_object('retried', fit.retried_id, 'messageIds', waiting_now.ids) from fit cross join waiting_now`)}
+select verdict.verdict, turn.session_id, moved.lane, rung.rings, waiting_now.ids
+from turn cross join verdict cross join waiting_now
+left join moved on moved.id = turn.session_id left join rung on rung.session_id = turn.session_id`;
+
+/** Lets the messages of a turn that ended badly wait again, once. */
+export async function retryTurn(
+  database: Database,
+  turnId: string,
+  idempotency?: KeyedRequest | null,
+): Promise<Retried> {
+  const values = [turnId, ...keyValues(idempotency)];
+  for (let look = 1; look <= STALE_LOOKS_MAX; look += 1) {
+    const result = await database.hot.query({ name: 'retry-turn', text: RETRY_SQL, values });
+    const row = result.rows[0] as RetryRow | undefined;
+    if (row === undefined) return { kind: 'unknown' };
+    if (row.verdict === 'conflict') return { kind: 'conflict' };
+    if (row.verdict === 'stale') continue;
+    const ringNo = row.rings === null ? null : Number(row.rings);
+    return { kind: 'ok', sessionId: row.session_id, lane: row.lane, ringNo, messageIds: row.ids ?? [] };
+  }
+  throw new Error(`The session of the turn ${turnId} changes faster than the turn can be retried. Try again later.`);
+}
+
+interface RetryRow {
+  verdict: 'last' | 'moved-on' | 'conflict' | 'stale';
+  session_id: string;
+  lane: string;
+  rings: string | null;
+  ids: string[] | null;
+}

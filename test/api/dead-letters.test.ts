@@ -1,0 +1,146 @@
+// Failed turns as dead letters (G17): each is found by its code, and retrying it works whatever its session has done since, once.
+import { describe, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { useApiRig } from './use-api-rig.ts';
+
+const holder = useApiRig();
+const failing = '[[error: 400 message="no"]]';
+/** Fails as long as the cause of the fault is there, and is answered when it was mended. */
+const failsOnce = (reply: string): string => `${failing} [[reply: ${reply}]]`;
+
+/** A session with a turn that has failed; the id of its message and of the turn. */
+async function failed(session: string, text: string, more: object = {}) {
+  const { rig } = holder;
+  const { body } = await rig.post(`/v1/sessions/${session}/messages`, { text, ...more });
+  await rig.work(session);
+  const message = (await rig.get(`/v1/messages/${body.message.id}`)).body;
+  expect(message.status).toBe('failed');
+  // What was wrong is mended.
+  await rig.rows('update holdfast.inbox set body = replace(body::text, $2, $3)::json where id = $1', [
+    message.id,
+    JSON.stringify(failing).slice(1, -1),
+    'mended',
+  ]);
+  return { messageId: String(message.id), turnId: String(message.turnId), code: String(message.error.code) };
+}
+
+async function say(session: string, text: string): Promise<void> {
+  await holder.rig.post(`/v1/sessions/${session}/messages`, { text });
+  await holder.rig.work(session);
+}
+
+async function lettersOf(turnId: string, state = 'open') {
+  const { items } = (await holder.rig.get(`/v1/dead-letters?state=${state}&limit=200`)).body;
+  return items.flatMap(({ code, letters }: { code: string; letters: { id: string; turnId: string }[] }) =>
+    letters.filter((letter) => letter.turnId === turnId).map((letter) => ({ code, ...letter })),
+  );
+}
+
+const messageOf = async (id: string) => (await holder.rig.get(`/v1/messages/${id}`)).body;
+
+describe('a failed turn', () => {
+  test('is a dead letter with its code and reason', async () => {
+    const { turnId, code } = await failed('lettered', failsOnce('x'));
+    expect(await lettersOf(turnId)).toMatchObject([{ kind: 'turn', code, sessionKey: 'agent:main:lettered' }]);
+  });
+
+  test('that is the last of its session is retried in place, and its letter is closed', async () => {
+    const { rig } = holder;
+    const { turnId, messageId } = await failed('last', failsOnce('now it works'));
+    expect(await rig.post(`/v1/turns/${turnId}/retry`)).toMatchObject({
+      status: 202,
+      body: { retried: turnId, messageIds: [messageId] },
+    });
+    expect(await lettersOf(turnId)).toEqual([]);
+    await rig.work('last');
+    expect(await messageOf(messageId)).toMatchObject({ status: 'answered', retryOf: null });
+    expect(await rig.post(`/v1/turns/${turnId}/retry`)).toMatchObject({ status: 409 });
+  });
+
+  test('whose session has moved on is retried as a new message that cites the old one', async () => {
+    const { rig } = holder;
+    const more = { channel: 'telegram', chatId: 'c1', sender: { id: 'ada' }, deliver: { url: 'http://127.0.0.1:9/' } };
+    const { turnId, messageId } = await failed('moved', failsOnce('late, but here'), more);
+    await say('moved', '[[reply: something else]]');
+    const { status, body } = await rig.post(`/v1/turns/${turnId}/retry`);
+    expect(status).toBe(202);
+    const [id, ...others] = body.messageIds;
+    expect(others).toEqual([]);
+    expect(id).not.toBe(messageId);
+    await rig.work('moved');
+    expect(await messageOf(id)).toMatchObject({ status: 'answered', reply: 'late, but here', retryOf: messageId });
+    expect(await messageOf(messageId)).toMatchObject({ status: 'failed' });
+    const [row] = await rig.rows(
+      `select old.body::text = again.body::text and old.route = again.route as is_same
+       from holdfast.inbox old, holdfast.inbox again where old.id = $1 and again.id = $2`,
+      [messageId, id],
+    );
+    expect(row).toEqual({ is_same: true });
+    // What was said in between stays where it was.
+    const { items } = (await rig.get('/v1/sessions/moved/transcript')).body;
+    const texts = JSON.stringify(items);
+    expect(texts.indexOf('something else')).toBeGreaterThan(0);
+    expect(texts.lastIndexOf('late, but here')).toBeGreaterThan(texts.indexOf('something else'));
+  });
+
+  test('is retried once, however many requests ask for it at the same time (G2)', async () => {
+    const { rig } = holder;
+    const { turnId, messageId } = await failed('at-once', failsOnce('once'));
+    await say('at-once', '[[reply: something else]]');
+    const answers = await Promise.all([1, 2, 3, 4].map(() => rig.post(`/v1/turns/${turnId}/retry`)));
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([202, 409, 409, 409]);
+    const copies = await rig.rows('select 1 from holdfast.inbox where cause_key = $1', [`retry:${messageId}`]);
+    expect(copies).toHaveLength(1);
+  });
+});
+
+describe('redriving by code', () => {
+  test('retries every failed turn, and a second request finds nothing left', async () => {
+    const { rig } = holder;
+    const first = await failed('redrive-1', failsOnce('one'));
+    const second = await failed('redrive-2', failsOnce('two'));
+    await say('redrive-2', '[[reply: something else]]');
+    await rig.rows(
+      `insert into holdfast.dead_letters (id, kind, code, reason) values ($1, 'announcement', 'parent_gone', 'x')`,
+      [newId()],
+    );
+    const ids = [...(await lettersOf(first.turnId)), ...(await lettersOf(second.turnId))].map(({ id }) => id);
+    const headers = { 'idempotency-key': 'redrive-1' };
+    const redriven = await rig.post('/v1/dead-letters/redrive', { ids, kind: 'turn', code: first.code }, headers);
+    expect(redriven).toMatchObject({ status: 200, body: { redriven: 2, skipped: 0, remaining: 0 } });
+    const again = await rig.post('/v1/dead-letters/redrive', { ids, kind: 'turn', code: first.code }, headers);
+    expect(again.body).toEqual(redriven.body);
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect((await rig.post('/v1/dead-letters/redrive', { ids })).body).toMatchObject({ redriven: 0, letters: [] });
+    const messageIds: string[] = redriven.body.letters.flatMap((letter: { messageIds: string[] }) => letter.messageIds);
+    for (const session of ['redrive-1', 'redrive-2']) await rig.work(session);
+    for (const id of messageIds) expect(await messageOf(id)).toMatchObject({ status: 'answered' });
+    expect(await lettersOf(second.turnId, 'redriven')).toHaveLength(1);
+    const skipped = await rig.post('/v1/dead-letters/redrive', { code: 'parent_gone' });
+    expect(skipped.body).toMatchObject({ redriven: 0, skipped: 1 });
+  });
+
+  test('needs to know which', async () => {
+    expect(await holder.rig.post('/v1/dead-letters/redrive', {})).toMatchObject({ status: 400 });
+    expect(await holder.rig.post('/v1/dead-letters/discard', {})).toMatchObject({ status: 400 });
+  });
+});
+
+test('discarding by code closes the letters and gives their deliveries up', async () => {
+  const { rig } = holder;
+  const sessionId = await rig.turns.sessionOf('discarded');
+  const [letterId, deliveryId] = [newId<string>(), newId<string>()];
+  await rig.rows(
+    `insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, status, expires_at)
+     values ($1, $2, 1, 'webhook', '{"url":"https://example.org/"}', '{"text":"hi"}', 'failed', now())`,
+    [deliveryId, sessionId],
+  );
+  await rig.rows(
+    `insert into holdfast.dead_letters (id, kind, session_id, delivery_id, code, reason)
+     values ($1, 'delivery', $2, $3, 'delivery_failed', '500')`,
+    [letterId, sessionId, deliveryId],
+  );
+  expect((await rig.post('/v1/dead-letters/discard', { code: 'delivery_failed' })).body).toEqual({ discarded: 1 });
+  expect((await rig.post('/v1/dead-letters/discard', { code: 'delivery_failed' })).body).toEqual({ discarded: 0 });
+  expect((await rig.get('/v1/deliveries?session=discarded')).body.items).toMatchObject([{ status: 'discarded' }]);
+});
