@@ -5,7 +5,7 @@ import type { Channel } from '../src/channels/channel.ts';
 import { isLoopbackHost } from '../src/network/public-address.ts';
 import { createWebhookChannel } from '../src/channels/webhook/webhook-channel.ts';
 import type { Clock } from '../src/clock.ts';
-import { agentOf, ensureWebhookSecret, secretsOf, type Config } from '../src/config.ts';
+import { ensureWebhookSecret, secretsOf, type Config } from '../src/config.ts';
 import { createRedact } from '../src/config/redact-secrets.ts';
 import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
