@@ -152,10 +152,17 @@ function refusal(settings: ClientSettings, response: Response, text: string): Cl
   return new CliError({
     code: textOf(problem, 'code') ?? `http_${response.status}`,
     exitCode,
-    message: `${detail || response.statusText}${faults.join('')}`,
+    message: `${detail || response.statusText}${faults.join('')}${requestText(response, problem)}`,
     fix,
     ...(problem === undefined ? {} : { problem }),
   });
+}
+
+/** By this id the log of the service names what went wrong inside. */
+function requestText(response: Response, problem: Record<string, unknown> | undefined): string {
+  if (response.status < 500) return '';
+  const id = textOf(problem, 'requestId') ?? response.headers.get('x-request-id');
+  return id === null ? '' : ` (request ${id})`;
 }
 
 /** What a status means for the person at the terminal. */

@@ -1,6 +1,6 @@
 // The entry of the command line: parses, runs one command, reports what went wrong, leaves the exit code. Nothing heavy is imported
 // here or in what this file imports: `--help` must be instant, and each command loads its own file.
-import { CommanderError } from 'commander';
+import { CommanderError, type Command } from 'commander';
 import { CliError, EXIT, type ExitCode } from './cli-error.ts';
 import { buildProgram } from './program.ts';
 
@@ -19,6 +19,7 @@ async function runCommandLine(argv: string[]): Promise<ExitCode> {
     result.exitCode = exitCode;
   });
   try {
+    refuseUnknownCommand(program, argv);
     await program.parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
     return result.exitCode;
   } catch (error) {
@@ -28,6 +29,26 @@ async function runCommandLine(argv: string[]): Promise<ExitCode> {
     const fault = faultOf(error);
     report(fault, isJsonWanted(argv));
     return fault.exitCode;
+  }
+}
+
+/** With `--help`, commander shows the help of the level above for a command that does not exist. */
+function refuseUnknownCommand(program: Command, argv: string[]): void {
+  if (!argv.includes('--help') && !argv.includes('-h')) return;
+  let parent = program;
+  for (const word of argv) {
+    // What follows an option may be its value; then commander decides.
+    if (word.startsWith('-') || word === 'help' || parent.commands.length === 0) return;
+    const found = parent.commands.find((command) => command.name() === word || command.aliases().includes(word));
+    if (found === undefined) {
+      throw new CliError({
+        code: 'usage',
+        exitCode: EXIT.usage,
+        message: `unknown command '${word}'`,
+        fix: `run "${[parent.parent?.name(), parent.name(), '--help'].filter(Boolean).join(' ')}" to see the commands`,
+      });
+    }
+    parent = found;
   }
 }
 

@@ -8,6 +8,8 @@ import { type ConfigIssue, describeValue } from './config-error.ts';
 import { fileSchema, type FileInput } from './schema.ts';
 
 const FILE_BYTES_MAX = 1_048_576;
+/** Deeper than any setting. */
+const DEPTH_MAX = 64;
 
 export interface LoadedFile {
   /** Absolute; null when there is no file. */
@@ -58,11 +60,22 @@ function readJson5(path: string, source: string): { value: unknown } | { issue: 
   try {
     if (statSync(path).size > FILE_BYTES_MAX) return fault(`${path} is larger than ${FILE_BYTES_MAX} bytes`);
     const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
-    return { value: JSON5.parse(text) };
+    const value: unknown = JSON5.parse(text);
+    if (depthOf(value) > DEPTH_MAX) return fault(`${path} is nested deeper than ${DEPTH_MAX} levels`);
+    return { value };
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^JSON5: /, '') : String(error);
     return fault(error instanceof SyntaxError ? `${path} is not JSON5: ${reason}` : `cannot read ${path}: ${reason}`);
   }
+}
+
+/** How many objects and lists lie within each other; looked at without recursion, which ends at some depth of its own. */
+function depthOf(value: unknown): number {
+  let depth = 0;
+  for (let level = [value].filter(isObject); level.length > 0 && depth <= DEPTH_MAX; depth += 1) {
+    level = level.flatMap((each) => Object.values(each)).filter(isObject);
+  }
+  return depth;
 }
 
 /** Renames keys written in snake_case to the camelCase key of the schema, where there is one; values of records keep theirs. */

@@ -2,6 +2,7 @@
 // computed with is refused here, with the reason.
 import { z } from 'zod';
 import type { CronDelivery, CronPayload, CronTarget } from '../core/schedule/cron.ts';
+import { findBackwardRange } from '../core/schedule/backward-range.ts';
 import type { MisfirePolicy } from '../core/schedule/plan-ticks.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../core/session-key.ts';
 import {
@@ -48,6 +49,12 @@ const scheduleInput = z
   ])
   .superRefine((schedule, context) => {
     if (schedule.kind !== 'cron') return;
+    const backward = findBackwardRange(schedule.expr);
+    if (backward !== null) {
+      const message = `the range ${JSON.stringify(backward)} begins after its end; write it the other way round, or as two ranges such as "22-23,0-2"`;
+      context.addIssue({ code: 'custom', path: ['expr'], message, input: schedule });
+      return;
+    }
     try {
       timetableOf({ ...schedule, tz: schedule.tz ?? 'UTC' });
     } catch (error) {

@@ -123,7 +123,7 @@ describe('exit codes', () => {
   test.each([
     [['sessions', 'list', '--limit', '13'], 2, 'limit is unlucky'],
     [['sessions', 'show', 'nobody'], 5, 'there is no session "nobody"'],
-    [['sessions', 'show', 'broken'], 1, 'something broke'],
+    [['sessions', 'show', 'broken'], 1, 'something broke (request request-7)'],
     [['sessions', 'show', 'down'], 4, 'the database is away'],
     [['sessions', 'list', '--api-key', 'wrong'], 10, 'a key is needed'],
     [['sessions', 'list', '--url', 'http://127.0.0.1:1'], 4, 'cannot reach http://127.0.0.1:1'],

@@ -151,3 +151,23 @@ test('config show prints every setting and no secret; --sources where each comes
   expect(sources.stdout).toMatch(/^runtime\.databaseUrl .* environment$/m);
   expect(shown.stdout + sources.stdout).not.toContain('canary');
 });
+
+test.each([
+  [['nonsense', '--help'], 'unknown command \'nonsense\'\nFix: run "holdfast --help"'],
+  [['turns', 'nonsense', '-h'], 'unknown command \'nonsense\'\nFix: run "holdfast turns --help"'],
+])('the help of a command that does not exist is a usage error: %j', async (args, said) => {
+  const result = await run(args);
+  expect(result).toMatchObject({ code: 2, stdout: '' });
+  expect(result.stderr).toContain(said);
+});
+
+test('the help of a command that exists is not an error', async () => {
+  for (const args of [
+    ['turns', '--help'],
+    ['turns', 'show', '--help'],
+    ['help', 'turns'],
+    ['--json', 'turns', '-h'],
+  ]) {
+    expect(await run(args)).toMatchObject({ code: 0, stderr: '' });
+  }
+});

@@ -95,7 +95,7 @@ function answer(
     return json(response, 200, { items: transcript(), nextCursor: null });
   if (route === 'POST /v1/sessions/main/abort') return json(response, 200, { aborted: TURN_ID, cancelled: 2 });
   if (route === 'GET /v1/sessions/broken')
-    return problem(response, 500, { code: 'internal', detail: 'something broke' });
+    return problem(response, 500, { code: 'internal', detail: 'something broke', requestId: 'request-7' });
   if (route === 'GET /v1/sessions/down')
     return problem(response, 503, { code: 'not_ready', detail: 'the database is away' });
   if (route === 'POST /v1/sessions/main/messages')
@@ -277,7 +277,7 @@ function json(response: ServerResponse, status: number, body: object): void {
 function problem(
   response: ServerResponse,
   status: number,
-  body: { code: string; detail: string; errors?: object[] },
+  body: { code: string; detail: string; errors?: object[]; requestId?: string },
 ): void {
   response
     .writeHead(status, { 'content-type': 'application/problem+json' })

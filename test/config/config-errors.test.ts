@@ -138,6 +138,14 @@ describe('in the environment', () => {
     expect(faults[0]).toContain(expected);
   });
 
+  test('a deeply nested file is one fault, whatever its depth', async () => {
+    for (const depth of [65, 5_000, 100_000]) {
+      const faults = await faultsOf(`{messages: ${'['.repeat(depth)}${']'.repeat(depth)}}`);
+      expect(faults).toHaveLength(1);
+      expect(faults[0]).toContain('nested deeper than 64 levels');
+    }
+  });
+
   test('an API key of fewer than 16 characters is refused, and not repeated', async () => {
     const file = '{api: {keys: ["short-key", {name: "ops", key: "fifteen-chars-x"}]}}';
     const faults = await faultsOf(file, { HOLDFAST_API_KEY: 'admin-key' });

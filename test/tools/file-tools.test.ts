@@ -111,6 +111,14 @@ describe('write', () => {
 });
 
 describe('edit', () => {
+  test('that changes nothing is an error', async () => {
+    await run(writeTool, { file_path: 'same.txt', content: 'one' });
+    expect(await run(editTool, { file_path: 'same.txt', old_string: 'one', new_string: 'one' })).toMatchObject({
+      isError: true,
+      content: expect.stringContaining('old_string and new_string are the same'),
+    });
+  });
+
   test('one occurrence is replaced, with patterns in the new text taken literally', async () => {
     await file('a.txt', 'one two');
     expect((await run(editTool, { file_path: 'a.txt', old_string: 'two', new_string: '$& 2' })).isError).toBe(false);
