@@ -7,10 +7,11 @@ import { addSessionCommands } from './session-commands.ts';
 const WAIT_SECONDS = 300;
 const WAIT_SECONDS_MAX = 86_400;
 
-/** Adds send, sessions, turns, deliveries and events. */
+/** Adds send, sessions, messages, turns, deliveries and events. */
 export function addClientCommands(program: Command, run: RunCommand): void {
   addSend(program, run);
   addSessionCommands(program, run);
+  addMessages(program, run);
   addTurns(program, run);
   addDeliveries(program, run);
   program
@@ -85,6 +86,20 @@ function addTurns(program: Command, run: RunCommand): void {
     .action((id: string, _options: object, command: Command) =>
       run(command, async (terminal, flags) => (await import('./commands/turns.ts')).runTurnsShow(id, flags, terminal)),
     );
+  for (const [verb, description] of [
+    ['abort', 'stop it; what waits in its session stays'],
+    ['retry', 'let the messages of a turn that ended badly wait again'],
+  ] as const) {
+    turns
+      .command(verb)
+      .description(description)
+      .argument('<id>', 'its id')
+      .action((id: string, _options: object, command: Command) =>
+        run(command, async (terminal, flags) =>
+          (await import('./commands/turns.ts')).runTurnsAction(verb, id, flags, terminal),
+        ),
+      );
+  }
   turns
     .command('watch')
     .description('follow a turn live until it ends; exit 7 or 8 when it ends badly')
@@ -93,6 +108,24 @@ function addTurns(program: Command, run: RunCommand): void {
       run(command, async (terminal, flags) =>
         (await import('./commands/turns-watch.ts')).runTurnsWatch(id, flags, terminal),
       ),
+    );
+}
+
+function addMessages(program: Command, run: RunCommand): void {
+  const messages = program.command('messages').helpGroup('Look:').description('what sessions were sent');
+  const load = () => import('./commands/messages.ts');
+  paged(messages.command('list').description('messages, the newest first'))
+    .option('--status <statuses>', 'only with these, such as waiting,failed')
+    .option('--ids <ids>', 'only these, separated by commas')
+    .action((options: PageOptions & { status?: string; ids?: string }, command: Command) =>
+      run(command, async (terminal, flags) => (await load()).runMessagesList(options, flags, terminal)),
+    );
+  messages
+    .command('show')
+    .description('one message and what became of it')
+    .argument('<id>', 'its id')
+    .action((id: string, _options: object, command: Command) =>
+      run(command, async (terminal, flags) => (await load()).runMessagesShow(id, flags, terminal)),
     );
 }
 

@@ -45,7 +45,7 @@ export function addCronCommands(program: Command, run: RunCommand): void {
     .action((options: CronOptions, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runCronAdd(options, flags, terminal)),
     );
-  settings(cron.command('edit').description('change a cron').argument('<id>', 'its id')).action(
+  settings(cron.command('edit').description('change a cron').argument('<cron>', 'its id or name')).action(
     (id: string, options: CronOptions, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runCronEdit(id, options, flags, terminal)),
   );
@@ -58,7 +58,7 @@ export function addCronCommands(program: Command, run: RunCommand): void {
     cron
       .command(verb)
       .description(description)
-      .argument('<id>', 'its id')
+      .argument('<cron>', 'its id or name')
       .action((id: string, _options: object, command: Command) =>
         run(command, async (terminal, flags) => (await load()).runCronAction(verb, id, flags, terminal)),
       );
@@ -66,13 +66,16 @@ export function addCronCommands(program: Command, run: RunCommand): void {
   cron
     .command('next')
     .description('its next slots')
-    .argument('<id>', 'its id')
+    .argument('<cron>', 'its id or name')
     .option('--count <count>', 'so many', wholeNumber(1, SLOTS_MAX), SLOTS_DEFAULT)
     .action((id: string, options: { count: number }, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runCronNext(id, options, flags, terminal)),
     );
   paged(
-    cron.command('fires').description('what became of its slots, the newest first').argument('<id>', 'its id'),
+    cron
+      .command('fires')
+      .description('what became of its slots, the newest first')
+      .argument('<cron>', 'its id or name'),
   ).action((id: string, options: PageOptions, command: Command) =>
     run(command, async (terminal, flags) => (await load()).runCronFires(id, options, flags, terminal)),
   );

@@ -4,6 +4,7 @@ import { paged, wholeNumber, type PageOptions, type RunCommand } from './options
 
 const WAIT_SECONDS = 300;
 const WAIT_SECONDS_MAX = 86_400;
+const TAIL_MAX = 200;
 
 interface CompactOptions {
   instructions?: string;
@@ -32,7 +33,8 @@ function addLooks(sessions: Command, run: RunCommand): void {
     );
   paged(sessions.command('transcript').description('what was said, oldest first').argument('<session>', 'its key'))
     .option('--all', 'also what is pruned, compacted or hidden')
-    .action((key: string, options: PageOptions & { all?: boolean }, command: Command) =>
+    .option('--tail <count>', 'only the last so many entries', wholeNumber(1, TAIL_MAX))
+    .action((key: string, options: PageOptions & { all?: boolean; tail?: number }, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runTranscript(key, options, flags, terminal)),
     );
 }

@@ -210,3 +210,19 @@ describe('Prefer: wait', () => {
     await eventually(waiters).toBe('0');
   });
 });
+
+test('messages are listed newest first, by status and by ids', async () => {
+  const { rig } = holder;
+  const sent: string[] = [];
+  for (const text of ['one', 'two', 'three']) {
+    sent.push((await rig.post('/v1/sessions/listed/messages', { text })).body.message.id);
+  }
+  const idsOf = ({ body }: { body: { items: { id: string }[] } }): string[] => body.items.map(({ id }) => id);
+  const path = `/v1/messages?ids=${sent.join(',')}`;
+  expect(idsOf(await rig.get(path))).toEqual(sent.toReversed());
+  const first = await rig.get(`${path}&limit=2`);
+  const rest = await rig.get(`${path}&limit=2&cursor=${first.body.nextCursor}`);
+  expect([...idsOf(first), ...idsOf(rest)]).toEqual(sent.toReversed());
+  expect(idsOf(await rig.get(`${path}&status=answered,failed`))).toEqual([]);
+  expect((await rig.get('/v1/messages?ids=x')).status).toBe(400);
+});

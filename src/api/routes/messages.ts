@@ -1,16 +1,20 @@
 // Messages in, and what became of them.
+import { z } from 'zod';
 import { isAgent } from '../../config.ts';
 import { agentIdOf } from '../../core/session-key.ts';
-import { viewMessage } from '../../store/views/messages.ts';
+import { listMessages, MESSAGE_STATUSES, viewMessage } from '../../store/views/messages.ts';
 import type { Accepted, AcceptedAnswer, ApiContext } from '../context.ts';
+import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { withDeadline } from '../deadline.ts';
 import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
+import { isUuid } from '../parse-request.ts';
 import { waitSecondsOf } from '../prefer.ts';
 import { checkModel } from '../check-model.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineRoute, type Answer, type ApiRequest, type Route } from '../route.ts';
-import { accepted, settled } from '../schemas/answers.ts';
+import { accepted, listOf, settled } from '../schemas/answers.ts';
 import { inboundMessage } from '../schemas/inbound-message.ts';
+import { idsText, listText, pageQuery } from '../schemas/queries.ts';
 import { message } from '../schemas/views.ts';
 import type { ApiServices } from '../services.ts';
 import { turnAnswerOf } from '../turn-answer.ts';
@@ -18,6 +22,8 @@ import { waitForSettlement } from '../wait-for-settlement.ts';
 
 /** Longer than the store tries again by itself, so that its own error comes first and says what is known. */
 const ACCEPT_MS_MAX = 15_000;
+
+const ITEMS_DEFAULT = 50;
 
 /** A 202 or a duplicate, never a refusal. */
 type TakenMessage = Extract<Accepted, AcceptedAnswer>;
@@ -96,6 +102,24 @@ async function waitForEnd(
   return { status: 200, body: { message: settlement.message, turn, reply: settlement.message.reply } };
 }
 
+const getMessages = defineRoute({
+  method: 'GET',
+  path: '/v1/messages',
+  summary: 'Messages, newest first; with some statuses, or of some ids',
+  query: z.strictObject({
+    ...pageQuery,
+    status: listText(MESSAGE_STATUSES).optional(),
+    ids: idsText.optional(),
+  }),
+  answers: { 200: { description: 'A page of messages', schema: listOf(message) } },
+  async handle({ query, list }, { context }) {
+    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+    const filter = { statuses: query.status, ids: query.ids };
+    const page = await listMessages(context.views, filter, pageRequestOf(list, query, bounds));
+    return { status: 200, body: listAnswer(list, page) };
+  },
+});
+
 const getMessage = defineRoute({
   method: 'GET',
   path: '/v1/messages/{id}',
@@ -108,4 +132,4 @@ const getMessage = defineRoute({
   },
 });
 
-export const messageRoutes: Route[] = [postMessage, getMessage];
+export const messageRoutes: Route[] = [postMessage, getMessages, getMessage];

@@ -57,10 +57,11 @@ const patchSession = defineRoute({
 const getTranscript = defineRoute({
   method: 'GET',
   path: '/v1/sessions/{key}/transcript',
-  summary: 'Entries, oldest first: the active ones, or with state=all every one',
+  summary: 'Entries, oldest first (order=desc: newest first): the active ones, or with state=all every one',
   query: z.strictObject({
     ...pageQuery,
     state: z.enum(['active', 'all']).optional(),
+    order: z.enum(['asc', 'desc']).optional(),
     /** The number of an earlier transcript, from before a reset; absent: the current one. */
     transcript: countText.optional(),
   }),
@@ -75,6 +76,7 @@ const getTranscript = defineRoute({
         sessionId: found.id,
         transcriptNo: query.transcript ?? found.transcriptNo,
         isOnlyActive: query.state !== 'all',
+        isNewestFirst: query.order === 'desc',
       },
       pageRequestOf(list, query, bounds),
     );

@@ -91,6 +91,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   id: 'The id',
   'InboundMessage.sender.id': 'The id of the sender on the platform',
   'InboundMessage.replyTo.id': 'The platform id of the message that is replied to',
+  ids: 'Only of these ids',
   input: 'Input tokens',
   inputTokens: 'Input tokens that were not in the cache',
   instance: 'The path that was requested',

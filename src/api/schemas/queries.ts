@@ -27,3 +27,15 @@ export function listText<const Values extends readonly string[]>(values: Values)
 
 /** A session key in a query, as it came. */
 export const sessionKeyText = z.string().min(1).max(1000);
+
+const IDS_MAX = 200;
+
+/** Ids, separated by commas. */
+export const idsText = z
+  .string()
+  .refine((text) => text.split(',').length <= IDS_MAX, { error: `expected at most ${IDS_MAX} ids` })
+  .refine((text) => text.split(',').every((id) => z.uuid().safeParse(id).success), {
+    error: 'expected UUIDs, separated by commas',
+  })
+  .transform((text) => text.toLowerCase().split(','))
+  .meta({ wire: { type: 'array', items: { type: 'string', format: 'uuid' }, maxItems: IDS_MAX } });

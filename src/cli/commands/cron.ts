@@ -3,6 +3,7 @@ import { parseDuration } from '../../config/durations.ts';
 import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
 import type { CronAnswer, CronFireAnswer, CronSlotsAnswer, ListAnswer } from '../api-types.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { cronIdOf } from '../cron-id.ts';
 import type { CronOptions } from '../cron-commands.ts';
 import type { PageOptions } from '../options.ts';
 import { noteNextPage } from '../print.ts';
@@ -67,18 +68,19 @@ export async function runCronEdit(
   const fields = fieldsOf(options);
   if (Object.keys(fields).length === 0)
     throw usage('there is nothing to change', 'name what is to change; --help shows it');
-  return change(id, fields, flags, terminal);
+  return change(await cronIdOf(connectApi(flags), id), fields, flags, terminal);
 }
 
 /** Forgets, pauses, resumes or runs a cron. */
 export async function runCronAction(
   verb: 'rm' | 'pause' | 'resume' | 'run',
-  id: string,
+  named: string,
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  if (verb === 'pause' || verb === 'resume') return change(id, { enabled: verb === 'resume' }, flags, terminal);
   const api = connectApi(flags);
+  const id = await cronIdOf(api, named);
+  if (verb === 'pause' || verb === 'resume') return change(id, { enabled: verb === 'resume' }, flags, terminal);
   if (verb === 'rm') {
     const { body } = await api.request<unknown>('DELETE', cronPath(id));
     if (terminal.isJson) terminal.json(body);
@@ -101,8 +103,9 @@ export async function runCronNext(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const path = pathWithQuery(`${cronPath(id)}/next`, { count });
-  const { body } = await connectApi(flags).request<CronSlotsAnswer>('GET', path);
+  const api = connectApi(flags);
+  const path = pathWithQuery(`${cronPath(await cronIdOf(api, id))}/next`, { count });
+  const { body } = await api.request<CronSlotsAnswer>('GET', path);
   if (terminal.isJson) terminal.json(body);
   else for (const { runAt } of body.items) terminal.print(terminal.time(runAt));
   return EXIT.ok;
@@ -115,8 +118,9 @@ export async function runCronFires(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const path = pathWithQuery(`${cronPath(id)}/fires`, { ...options });
-  const { body } = await connectApi(flags).request<ListAnswer<CronFireAnswer>>('GET', path);
+  const api = connectApi(flags);
+  const path = pathWithQuery(`${cronPath(await cronIdOf(api, id))}/fires`, { ...options });
+  const { body } = await api.request<ListAnswer<CronFireAnswer>>('GET', path);
   if (terminal.isJson) {
     terminal.json(body);
     return EXIT.ok;

@@ -67,13 +67,21 @@ export async function runSessionsShow(key: string, flags: ClientFlags, terminal:
 /** Prints the transcript, oldest entry first. */
 export async function runTranscript(
   key: string,
-  options: PageOptions & { all?: boolean },
+  options: PageOptions & { all?: boolean; tail?: number },
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const { all, ...page } = options;
-  const path = pathWithQuery(`${sessionPath(key)}/transcript`, { ...page, state: all === true ? 'all' : undefined });
+  const { all, tail, ...page } = options;
+  const path = pathWithQuery(`${sessionPath(key)}/transcript`, {
+    ...(tail === undefined ? page : { limit: tail, order: 'desc' }),
+    state: all === true ? 'all' : undefined,
+  });
   const { body } = await connectApi(flags).request<ListAnswer<EntryAnswer>>('GET', path);
+  if (tail !== undefined) {
+    body.items.reverse();
+    // What is older was not asked for.
+    body.nextCursor = null;
+  }
   if (terminal.isJson) {
     terminal.json(body);
     return EXIT.ok;

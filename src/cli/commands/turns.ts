@@ -1,4 +1,4 @@
-// `holdfast turns list|show`: what ran, and one turn with the timeline of its steps.
+// `holdfast turns list|show|abort|retry`: what ran, one turn with the timeline of its steps, and what is done about it.
 import { parseDuration } from '../../config/durations.ts';
 import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
 import { errorText, type ListAnswer, type TurnAnswer, type WhyAnswer } from '../api-types.ts';
@@ -43,6 +43,24 @@ export async function runTurnsShow(id: string, flags: ClientFlags, terminal: Ter
   const { body: turn } = await connectApi(flags).request<TurnAnswer>('GET', `/v1/turns/${encodeURIComponent(id)}`);
   if (terminal.isJson) terminal.json(turn);
   else printTurn(turn, terminal);
+  return EXIT.ok;
+}
+
+/** Stops a turn, or lets its messages wait again. */
+export async function runTurnsAction(
+  verb: 'abort' | 'retry',
+  id: string,
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const path = `/v1/turns/${encodeURIComponent(id)}/${verb}`;
+  const { body } = await connectApi(flags).request<{ aborted?: boolean }>('POST', path, {
+    body: {},
+    headers: { 'idempotency-key': crypto.randomUUID() },
+  });
+  if (terminal.isJson) terminal.json(body);
+  else if (verb === 'retry') terminal.print(`the messages of ${id} wait again`);
+  else terminal.print(body.aborted === true ? `${id} is being stopped` : `${id} had ended`);
   return EXIT.ok;
 }
 

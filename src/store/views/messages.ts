@@ -1,13 +1,13 @@
 // Inbox messages as the outside sees them. The reply is that of the turn that took the message; several messages of one turn
 // have the same one.
 import { announcementText, type Announcement } from '../../core/announcement.ts';
-import { eq, inArray, sql } from '../drizzle.ts';
+import { and, desc, eq, inArray, lt, sql, type SQL } from '../drizzle.ts';
 import { inbox, sessions, turns } from '../schema.ts';
 import type { StoredDisposition } from '../accept-messages.ts';
 import { retryOfSql } from '../retry-turn.ts';
 import type { SessionFacts } from '../session-facts.ts';
 import { whySql, type Why } from '../why-sql.ts';
-import { isoOf, isoOrNull, type ViewDatabase } from './page.ts';
+import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 export const MESSAGE_STATUSES = ['waiting', 'claimed', 'answered', 'silent', 'failed', 'cancelled', 'dropped'] as const;
 type MessageStatus = (typeof MESSAGE_STATUSES)[number];
@@ -35,9 +35,29 @@ export interface MessageView {
 // What waits behind a parked turn waits for the same.
 const OPEN_TURN_WHY = whySql('"holdfast"."sessions"."turn_id"');
 
-/** The messages of these ids that exist, in no order. */
-async function viewMessages(db: ViewDatabase, ids: string[]): Promise<MessageView[]> {
-  if (ids.length === 0) return [];
+/** Absent fields do not filter. */
+export interface MessageFilter {
+  statuses?: string[] | undefined;
+  ids?: string[] | undefined;
+}
+
+/** Messages, newest first: their ids grow with time. */
+export async function listMessages(
+  db: ViewDatabase,
+  filter: MessageFilter,
+  page: PageRequest,
+): Promise<Page<MessageView>> {
+  const condition = and(
+    filter.statuses === undefined ? undefined : inArray(inbox.status, filter.statuses),
+    filter.ids === undefined ? undefined : inArray(inbox.id, filter.ids),
+    page.after === null ? undefined : lt(inbox.id, page.after),
+  );
+  const rows = await selectMessages(db, condition, page.limit + 1);
+  return pageOf(rows, page.limit, { item: (row) => row, key: (row) => row.id });
+}
+
+/** The first `limit` messages that meet the condition, newest first. */
+async function selectMessages(db: ViewDatabase, condition: SQL | undefined, limit: number): Promise<MessageView[]> {
   const rows = await db
     .select({
       id: inbox.id,
@@ -60,7 +80,9 @@ async function viewMessages(db: ViewDatabase, ids: string[]): Promise<MessageVie
     .from(inbox)
     .innerJoin(sessions, eq(sessions.id, inbox.sessionId))
     .leftJoin(turns, eq(turns.id, inbox.turnId))
-    .where(inArray(inbox.id, ids));
+    .where(condition)
+    .orderBy(desc(inbox.id))
+    .limit(limit);
   return rows.map(({ turnError, commandReply, announcement, ...row }) => ({
     ...row,
     text: announcement === null ? (row.text ?? '') : announcementText(announcement),
@@ -75,7 +97,7 @@ async function viewMessages(db: ViewDatabase, ids: string[]): Promise<MessageVie
 
 /** The message of this id, or null. */
 export async function viewMessage(db: ViewDatabase, id: string): Promise<MessageView | null> {
-  return (await viewMessages(db, [id]))[0] ?? null;
+  return (await selectMessages(db, eq(inbox.id, id), 1))[0] ?? null;
 }
 
 /** A message as it was when it was accepted, with the session as it was then; null when it is not (or no longer) known. */

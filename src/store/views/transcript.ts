@@ -1,6 +1,6 @@
-// The entries of a session's transcript, oldest first. A page is bounded in items and in bytes, because one entry may hold as much
+// The entries of a session's transcript, oldest or newest first. A page is bounded in items and in bytes, because one entry may hold as much
 // as a hundred others (G28).
-import { alias, and, asc, eq, gt, inArray, sql } from '../drizzle.ts';
+import { alias, and, asc, desc, eq, gt, inArray, lt, sql } from '../drizzle.ts';
 import { entries } from '../schema.ts';
 import { isoOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
@@ -25,13 +25,15 @@ export interface EntryFilter {
   sessionId: string;
   transcriptNo: number;
   isOnlyActive: boolean;
+  isNewestFirst: boolean;
 }
 
 /** A page ends with the entry that brings it over this. */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Entries in the order of their numbers; `after` is a number. */
+/** Entries in the order of their numbers, or the reverse; `after` is a number. */
 export async function listEntries(db: ViewDatabase, filter: EntryFilter, page: PageRequest): Promise<Page<EntryView>> {
+  const [order, beyond] = filter.isNewestFirst ? [desc, lt] : [asc, gt];
   const sizes = await db
     .select({ seq: entries.seq, bytes: sql<number>`octet_length(${entries.content}::text)` })
     .from(entries)
@@ -40,10 +42,10 @@ export async function listEntries(db: ViewDatabase, filter: EntryFilter, page: P
         eq(entries.sessionId, filter.sessionId),
         eq(entries.transcriptNo, filter.transcriptNo),
         filter.isOnlyActive ? eq(entries.state, 'active') : undefined,
-        page.after === null ? undefined : gt(entries.seq, Number(page.after)),
+        page.after === null ? undefined : beyond(entries.seq, Number(page.after)),
       ),
     )
-    .orderBy(asc(entries.seq))
+    .orderBy(order(entries.seq))
     .limit(page.limit + 1);
   const shown = takeWhileFitting(sizes.slice(0, page.limit));
   const rows = await readEntries(
@@ -52,6 +54,7 @@ export async function listEntries(db: ViewDatabase, filter: EntryFilter, page: P
     shown.map((entry) => entry.seq),
   );
   const last = shown.at(-1);
+  if (filter.isNewestFirst) rows.reverse();
   return { items: rows, next: last !== undefined && shown.length < sizes.length ? String(last.seq) : null };
 }
 

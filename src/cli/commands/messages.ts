@@ -1,0 +1,67 @@
+// `holdfast messages list|show`: what sessions were sent, and what became of it.
+import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
+import { errorText, type ListAnswer, type MessageAnswer } from '../api-types.ts';
+import { EXIT, type ExitCode } from '../cli-error.ts';
+import type { PageOptions } from '../options.ts';
+import { noteNextPage, printFields } from '../print.ts';
+import type { Style, Terminal } from '../terminal.ts';
+
+const STATUS_STYLES: Record<string, Style> = {
+  answered: 'green',
+  claimed: 'cyan',
+  waiting: 'yellow',
+  failed: 'red',
+  dropped: 'red',
+};
+
+/** Lists messages, the newest first. */
+export async function runMessagesList(
+  options: PageOptions & { status?: string; ids?: string },
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const path = pathWithQuery('/v1/messages', { ...options });
+  const { body } = await connectApi(flags).request<ListAnswer<MessageAnswer>>('GET', path);
+  if (terminal.isJson) {
+    terminal.json(body);
+    return EXIT.ok;
+  }
+  terminal.table<MessageAnswer>(
+    [
+      { title: 'MESSAGE', value: (row) => row.id },
+      { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
+      { title: 'SESSION', value: (row) => row.sessionKey, dropOrder: 2 },
+      { title: 'RECEIVED', value: (row) => terminal.time(row.receivedAt), dropOrder: 3 },
+      { title: 'TEXT', value: (row) => row.text, dropOrder: 1 },
+    ],
+    body.items,
+  );
+  noteNextPage(body, terminal);
+  return EXIT.ok;
+}
+
+/** Shows one message. */
+export async function runMessagesShow(id: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+  const { body } = await connectApi(flags).request<MessageAnswer>('GET', `/v1/messages/${encodeURIComponent(id)}`);
+  if (terminal.isJson) {
+    terminal.json(body);
+    return EXIT.ok;
+  }
+  printFields(terminal, {
+    message: body.id,
+    status: body.status,
+    session: body.sessionKey,
+    seq: body.seq,
+    turn: body.turnId,
+    error: errorText(body.error),
+    received: terminal.time(body.receivedAt),
+    settled: body.settledAt === null ? null : terminal.time(body.settledAt),
+  });
+  terminal.print('');
+  terminal.print(body.text);
+  if (body.reply !== null) {
+    terminal.print('');
+    terminal.print(`reply: ${body.reply}`);
+  }
+  return EXIT.ok;
+}

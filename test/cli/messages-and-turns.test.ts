@@ -1,0 +1,72 @@
+// What the command line shows of messages and does to turns, against a real API with real turns.
+import { beforeEach, expect, test } from 'vitest';
+import { ADMIN_KEY } from '../api/api-rig.ts';
+import { useApiRig } from '../api/use-api-rig.ts';
+import { runCli } from './run-cli.ts';
+
+const holder = useApiRig();
+let url: string;
+
+beforeEach(async () => {
+  url = await holder.rig.listen();
+});
+
+const run = (...args: string[]) => runCli(args, { env: { HOLDFAST_URL: url, HOLDFAST_API_KEY: ADMIN_KEY } });
+const say = (session: string, text: string) => holder.rig.post(`/v1/sessions/${session}/messages`, { text });
+
+test('messages are listed by status and shown with their reply', async () => {
+  const answered = (await say('answered', '[[reply: Yes.]]')).body.message;
+  await holder.rig.work('answered');
+  const waiting = (await say('waiting', 'later')).body.message;
+  const listed = await run('messages', 'list', '--status', 'waiting', '--json');
+  const ids = (JSON.parse(listed.stdout) as { items: { id: string }[] }).items.map(({ id }) => id);
+  expect(ids).toContain(waiting.id);
+  expect(ids).not.toContain(answered.id);
+  const both = await run('messages', 'list', '--ids', `${answered.id},${waiting.id}`);
+  expect(both).toMatchObject({ code: 0, stderr: '' });
+  expect(both.stdout).toContain(answered.id);
+  expect(both.stdout).toContain('later');
+  const shown = await run('messages', 'show', answered.id);
+  expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('reply: Yes.') });
+  expect(await run('messages', 'list', '--status', 'asleep')).toMatchObject({ code: 2 });
+  expect(await run('messages', 'show', crypto.randomUUID())).toMatchObject({ code: 5 });
+});
+
+test('a turn that failed is retried, and one that has ended is not stopped', async () => {
+  await say('failed', '[[error: 400]]');
+  await holder.rig.work('failed');
+  const [turn] = (await holder.rig.get('/v1/turns?session=failed')).body.items;
+  expect(turn.status).toBe('failed');
+  expect(await run('turns', 'abort', turn.id)).toMatchObject({ code: 0, stdout: `${turn.id} had ended\n` });
+  expect(await run('turns', 'retry', turn.id)).toMatchObject({
+    code: 0,
+    stdout: `the messages of ${turn.id} wait again\n`,
+  });
+  expect((await holder.rig.get('/v1/sessions/failed')).body.waitingMessages).toBe(1);
+  expect(await run('turns', 'retry', crypto.randomUUID())).toMatchObject({ code: 5 });
+});
+
+test('the tail of a transcript is its last entries, oldest first', async () => {
+  for (const text of ['[[reply: one]]', '[[reply: two]]', '[[reply: three]]']) {
+    await say('long', text);
+    await holder.rig.work('long');
+  }
+  const tail = await run('sessions', 'transcript', 'long', '--tail', '3', '--json');
+  const { items } = JSON.parse(tail.stdout) as { items: { seq: number }[] };
+  expect(items.map(({ seq }) => seq)).toEqual([4, 5, 6]);
+});
+
+test('a cron is named by its id or by a name that no other cron has', async () => {
+  const add = (name: string) => run('cron', 'add', '--name', name, '--at', '1h', '--event', 'x');
+  const only = (await add('only')).stdout.trim();
+  expect(await run('cron', 'pause', 'only')).toMatchObject({ code: 0, stdout: expect.stringContaining(only) });
+  expect((await holder.rig.get(`/v1/crons/${only}`)).body.enabled).toBe(false);
+  await add('twin');
+  await add('twin');
+  expect(await run('cron', 'rm', 'twin')).toMatchObject({
+    code: 6,
+    stderr: expect.stringContaining('2 crons are named'),
+  });
+  expect(await run('cron', 'next', 'nobody')).toMatchObject({ code: 5 });
+  expect(await run('cron', 'rm', 'only')).toMatchObject({ code: 0 });
+});
