@@ -76,7 +76,12 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     owner,
     model,
     tools: [
-      ...createCoreTools({ ...ports.options, sessionStatus: createSessionStatusPort({ config, clock, database }) }),
+      ...createCoreTools({
+        ...ports.options,
+        sessionStatus: createSessionStatusPort({ config, clock, database }),
+        // Prompts send agents there.
+        readRoots: config.docs.enabled ? [config.docs.path] : [],
+      }),
       cronTool,
       ...sessionTools,
       ...plugins.tools,

@@ -4,7 +4,7 @@ import { editTool } from './edit-tool.ts';
 import { createExecTool, type ExecOptions } from './exec-tool.ts';
 import { globTool } from './glob-tool.ts';
 import { grepTool } from './grep-tool.ts';
-import { readTool } from './read-tool.ts';
+import { createReadTool } from './read-tool.ts';
 import { memoryGetTool } from './memory-get-tool.ts';
 import { createMemorySearchTool, type MemoryIndex } from './memory-search-tool.ts';
 import { createMessageTool, type MessageToolOptions } from './message-tool.ts';
@@ -26,12 +26,14 @@ export interface CoreToolOptions {
   /** Absent: there is no `message`. */
   message?: MessageToolOptions | undefined;
   sessionStatus: SessionStatusPort;
+  /** Folders beside the workspace that `read` reaches. Absent: none. */
+  readRoots?: readonly string[] | undefined;
 }
 
 export function createCoreTools(options: CoreToolOptions): Tool[] {
-  const { exec, process, memory, webFetch, message, sessionStatus } = options;
+  const { exec, process, memory, webFetch, message, sessionStatus, readRoots = [] } = options;
   return [
-    readTool,
+    createReadTool(readRoots),
     writeTool,
     editTool,
     grepTool,

@@ -11,37 +11,44 @@ import { PATH_ALIASES, resolveInWorkspace, runToolsetTool } from './workspace-fi
  */
 const SCANNED_BYTES_MAX = 64 * 1024 * 1024;
 
-export const readTool: Tool = defineTool({
-  name: 'read',
-  description:
-    'Read a UTF-8 text file of the workspace. A whole file may have at most 256 KiB; of a larger one (up to 64 MiB) ask for a view_range.',
-  summary: 'Read file contents',
-  input: z.strictObject({
-    file_path: z.string().min(1).describe('Path relative to the workspace'),
-    view_range: z
-      .array(z.number().int().min(-1).max(1_000_000_000))
-      .length(2)
-      .optional()
-      .describe('[start_line, end_line], 1-indexed, inclusive; an end_line of -1 reads to the end'),
-  }),
-  aliases: PATH_ALIASES,
-  isIdempotent: true,
-  isReadOnly: true,
-  async run(input, call) {
-    const bytes = await sizeOf(call.workspaceDir, input.file_path);
-    if (bytes > SCANNED_BYTES_MAX) {
-      return errorOutcome(
-        `read: ${input.file_path} has ${bytes} bytes, more than the ${SCANNED_BYTES_MAX} that can be read`,
+/** The tool. `roots`: folders beside the workspace whose files it reads, too. */
+export function createReadTool(roots: readonly string[]): Tool {
+  return defineTool({
+    name: 'read',
+    description:
+      'Read a UTF-8 text file of the workspace. A whole file may have at most 256 KiB; of a larger one (up to 64 MiB) ask for a view_range.',
+    summary: 'Read file contents',
+    input: z.strictObject({
+      file_path: z.string().min(1).describe('Path relative to the workspace'),
+      view_range: z
+        .array(z.number().int().min(-1).max(1_000_000_000))
+        .length(2)
+        .optional()
+        .describe('[start_line, end_line], 1-indexed, inclusive; an end_line of -1 reads to the end'),
+    }),
+    aliases: PATH_ALIASES,
+    isIdempotent: true,
+    isReadOnly: true,
+    async run(input, call) {
+      const bytes = await sizeOf(input.file_path, call.workspaceDir, roots);
+      if (bytes > SCANNED_BYTES_MAX) {
+        return errorOutcome(
+          `read: ${input.file_path} has ${bytes} bytes, more than the ${SCANNED_BYTES_MAX} that can be read`,
+        );
+      }
+      return runToolsetTool(
+        (toolset, context) => toolset.betaReadTool({ ...context, allowedRoots: [...roots] }),
+        input,
+        call,
       );
-    }
-    return runToolsetTool((toolset, context) => toolset.betaReadTool(context), input, call);
-  },
-});
+    },
+  });
+}
 
 /** The size of a file, or 0 when there is none to tell: then the toolset's own check words the error. */
-async function sizeOf(workspaceDir: string, path: string): Promise<number> {
+async function sizeOf(path: string, workspaceDir: string, roots: readonly string[]): Promise<number> {
   try {
-    return (await stat(await resolveInWorkspace(workspaceDir, path))).size;
+    return (await stat(await resolveInWorkspace(workspaceDir, path, roots))).size;
   } catch {
     return 0;
   }

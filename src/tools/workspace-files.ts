@@ -53,10 +53,14 @@ export async function runWritingTool<Input extends { file_path: string }>(
 }
 
 /**
- * The real path of `path` inside the workspace, every symlink resolved, whether it exists or not. Throws an error with a text
+ * The real path of `path` inside the workspace or one of the roots, every symlink resolved, whether it exists or not. Throws an error with a text
  * for the model when it leads outside or cannot be resolved.
  */
-export async function resolveInWorkspace(workspaceDir: string, path: string): Promise<string> {
+export async function resolveInWorkspace(
+  workspaceDir: string,
+  path: string,
+  roots: readonly string[] = [],
+): Promise<string> {
   const { resolvePath } = await loadToolset();
-  return resolvePath({ workdir: workspaceDir }, path);
+  return resolvePath({ workdir: workspaceDir, allowedRoots: [...roots] }, path);
 }

@@ -1,7 +1,7 @@
 // What the configuration says in every system prompt of an agent. Made once per configuration and agent: it does not change while
 // a process runs, and must be the same in all of them.
 import { createHash, createHmac } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import os from 'node:os';
 import type { AgentSettings, Config } from '../config.ts';
 import type { Contributed, RuntimeFacts, SystemPromptInput } from '../core/prompt/system-input.ts';
@@ -15,7 +15,7 @@ export type AgentFacts = Pick<
   | 'defaultModel'
   | 'modelAliases'
   | 'authorizedSenders'
-  | 'docsPath'
+  | 'docs'
   | 'sandbox'
   | 'ttsHint'
   | 'hasReasoningTags'
@@ -27,6 +27,7 @@ export type AgentFacts = Pick<
 >;
 
 const HASH_CHARS = 12;
+const DOCS_MAX = 50;
 const TTS_HINT =
   'Replies are read out aloud. Keep them short, in whole sentences, without tables, lists of links or code.';
 
@@ -68,11 +69,25 @@ function factsOf(config: Config, agent: AgentSettings): AgentFacts {
       .toSorted(),
     contributions: contributionsOf(agent),
     isExtraContextDynamic: agent.chatContextPlace === 'dynamic',
-    ...(docs.enabled ? { docsPath: docs.path } : {}),
+    ...(docs.enabled ? { docs: { path: docs.path, files: docsIn(docs.path) } } : {}),
     ...(tts.enabled ? { ttsHint: tts.hint ?? TTS_HINT } : {}),
     ...(heartbeat.enabled ? { heartbeatPrompt: agent.heartbeat.prompt } : {}),
     ...sandboxOf(config),
   };
+}
+
+/** The Markdown files of a folder, by name; none when it cannot be read. */
+function docsIn(path: string): string[] {
+  try {
+    const entries = readdirSync(path, { withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile() && entry.name.endsWith('.md'));
+    return files
+      .map(({ name }) => name)
+      .toSorted()
+      .slice(0, DOCS_MAX);
+  } catch {
+    return [];
+  }
 }
 
 /** The owners as prompts show them: their ids, or hashes from which nobody learns them. */

@@ -68,10 +68,8 @@ describe('a prompt with everything switched on', () => {
       '## Tool Call Style',
       '## Execution Bias',
       '## Safety',
-      '## Holdfast CLI Quick Reference',
       '## Skills (mandatory)',
       '## Memory Recall',
-      '## Holdfast Self-Update',
       '## Model Aliases',
       '## Workspace',
       '## Documentation',
@@ -168,7 +166,6 @@ describe('a prompt with everything switched on', () => {
       for (const token of tokens) expect(text, heading).toContain(token);
     };
     has('## Memory Recall', 'memory_search', 'memory_get', 'Source: <path#line>');
-    has('## Holdfast Self-Update', 'config.get', 'config.schema', 'config.apply', 'update.run');
     has('## Reply Tags', '[[reply_to_current]]', '[[reply_to:<id>]]');
     has(
       '## Messaging',
@@ -205,14 +202,30 @@ describe('a prompt with everything switched on', () => {
   });
 });
 
+describe('what Holdfast says of itself', () => {
+  test('names documentation that `read` reaches', async () => {
+    const [place = '', files = ''] = sectionOf(full.systemText, '## Documentation');
+    const folder = place.replace('Holdfast docs: ', '');
+    expect(files).toMatch(/^Files, to be read with `read` by their whole path: .*\bprompts\.md\b/);
+    const { service } = holder;
+    const call = JSON.stringify({ file_path: `${folder}/prompts.md`, view_range: [1, 1] });
+    const { requests } = await service.say(service.newSession(), `[[tool: read ${call}]] [[reply: ok]]`);
+    expect(JSON.stringify(requests.at(-1)?.messages.at(-1))).toContain('# Prompts');
+  });
+
+  test('holds no commands and no updates, which agents cannot run', () => {
+    // A tool of that name does not change it.
+    expect(full.systemText).toContain('- gateway: ');
+    expect(full.systemText).not.toMatch(/Self-Update|CLI Quick Reference|config\.apply|update\.run|doctor` yourself/);
+  });
+});
+
 describe('sections without their condition', () => {
   test('are left out', () => {
     const headings = headingsOf(plain.systemText);
     for (const heading of [
-      '## Holdfast CLI Quick Reference',
       '## Skills (mandatory)',
       '## Memory Recall',
-      '## Holdfast Self-Update',
       '## Model Aliases',
       '### message tool',
       '## Reactions',
@@ -244,7 +257,6 @@ describe('modes', () => {
       '## Tooling',
       '## Tool Call Style',
       '## Safety',
-      '## Holdfast CLI Quick Reference',
       '## Workspace',
       '## Sandbox',
       '## Current Date & Time',

@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { editTool } from '../../src/tools/edit-tool.ts';
 import { grepTool } from '../../src/tools/grep-tool.ts';
-import { readTool } from '../../src/tools/read-tool.ts';
+import { createReadTool } from '../../src/tools/read-tool.ts';
 import { runTool } from '../../src/tools/run-tool.ts';
 import type { Tool, ToolOutcome } from '../../src/tools/tool.ts';
 import { writeTool } from '../../src/tools/write-tool.ts';
 import { aToolCall, createWorkspace, type Workspace } from './workspace.ts';
+
+const readTool = createReadTool([]);
 
 let workspace: Workspace;
 
@@ -43,6 +45,25 @@ describe('the path of a file', () => {
     });
     expect((await run(readTool, {})).content).toContain('file_path');
     expect((await run(grepTool, { pattern: 'x', path: '../..' })).isError).toBe(true);
+  });
+});
+
+describe('a folder that may be read beside the workspace', () => {
+  test('is read by whole paths, and nothing around it', async () => {
+    const other = await createWorkspace();
+    await writeFile(join(other.dir, 'outside.md'), 'secret');
+    await mkdir(join(other.dir, 'docs'));
+    await writeFile(join(other.dir, 'docs', 'prompts.md'), '# Prompts');
+    await symlink(join(other.dir, 'outside.md'), join(other.dir, 'docs', 'link.md'));
+    const reader = createReadTool([join(other.dir, 'docs')]);
+    const read = (path: string): Promise<ToolOutcome> => run(reader, { file_path: path });
+    expect(await read(join(other.dir, 'docs/prompts.md'))).toEqual({ content: '# Prompts', isError: false });
+    for (const path of ['outside.md', 'docs/../outside.md', 'docs/link.md']) {
+      expect((await read(join(other.dir, path))).isError).toBe(true);
+    }
+    const write = await run(writeTool, { file_path: join(other.dir, 'docs/new.md'), content: 'x' });
+    expect(write.isError).toBe(true);
+    await other.remove();
   });
 });
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { agentOf } from '../../src/config.ts';
 import type { InboundMessage } from '../../src/core/inbound.ts';
-import { readTool } from '../../src/tools/read-tool.ts';
+import { createReadTool } from '../../src/tools/read-tool.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -29,7 +29,7 @@ afterEach(async () => {
 
 /** A rig with these settings, and its workspace with these files. */
 async function arrange(settings: object = {}, files: Record<string, string> = {}): Promise<void> {
-  const made = await createTurnRig(database.url, { settings, tools: [readTool] });
+  const made = await createTurnRig(database.url, { settings, tools: [createReadTool([])] });
   rig = made;
   closers.push(() => made.close());
   await mkdir(workspaceDir(), { recursive: true });
@@ -42,6 +42,8 @@ async function put(name: string, text: string): Promise<void> {
   await mkdir(dirname(join(workspaceDir(), name)), { recursive: true });
   await writeFile(join(workspaceDir(), name), text);
 }
+
+const DOCS = join(import.meta.dirname, '..', '..', 'docs');
 
 let sessions = 0;
 const newName = (shape = 's'): string => `${shape}${(sessions += 1)}`;
@@ -324,7 +326,7 @@ describe('settings', () => {
       },
       owner: { phone: '+15551234567', display: 'hash', displaySecret: 's3cret' },
       sandbox: { enabled: true, runtime: 'external', hostMount: '/srv/box', browserUrl: 'http://localhost:6080' },
-      docs: { path: '/srv/docs' },
+      docs: { path: DOCS },
       tts: { enabled: true, hint: 'Speak slowly.' },
       reactions: { mode: 'extensive' },
       reasoning: { enabled: true },
@@ -337,7 +339,7 @@ describe('settings', () => {
       '\n## Execution Bias\nAct.\nPrefix.\n## Safety\n',
       '\n## Model Aliases\n',
       '\n- fast: anthropic/claude-haiku-4-5\n- smart: anthropic/claude-opus-4-5\n',
-      '\nHoldfast docs: /srv/docs\n',
+      `\nHoldfast docs: ${DOCS}\nFiles, to be read with \`read\` by their whole path: `,
       `\nContainer workspace: ${workspaceDir()}\nHost mount: /srv/box\nWorkspace access: read-write\n`,
       '\nBrowser: http://localhost:6080\n',
       '\nAuthorized senders: d57f50733cac. These senders are allowlisted; do not assume they are the owner.\n',

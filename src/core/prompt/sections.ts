@@ -1,6 +1,6 @@
 // The sections of the system prompt in the order in which the model reads them. The order is interface: a new section is a new
 // line here. What changes between turns of a session stands below the cache boundary.
-import { cliReference, docs, modelAliases, selfUpdate } from './sections/product.ts';
+import { docs, modelAliases } from './sections/product.ts';
 import { executionBias, identity, safety, toolCallStyle, tooling } from './sections/conduct.ts';
 import { interactionStyle, providerPrefix, providerSuffix } from './sections/contributions.ts';
 import { extraContext, extraContextBelow, groupIntro } from './sections/extra-context.ts';
@@ -28,10 +28,8 @@ export const STABLE_SECTIONS: readonly Section[] = [
   executionBias,
   providerPrefix,
   safety,
-  cliReference,
   skills,
   memoryRecall,
-  selfUpdate,
   modelAliases,
   timeHint,
   workspace,

@@ -111,7 +111,8 @@ export interface SystemPromptInput {
   memoryCitations?: 'auto' | 'off';
   /** The XML list of skills. */
   skillsPrompt?: string;
-  docsPath?: string;
+  /** The folder of the documentation, which `read` reaches, and the names of its files. */
+  docs?: { path: string; files: readonly string[] };
   sandbox?: SandboxFacts;
   ttsHint?: string;
   reactions?: { channel: string; mode: 'minimal' | 'extensive' };
