@@ -101,6 +101,7 @@ export interface TurnAnswer {
   epoch: number;
   worker: string;
   model: string;
+  harness?: { id: string; reason: string } | null;
   reply: string | null;
   error: unknown;
   /** Absent in answers of services of an older version. */

@@ -1,5 +1,6 @@
 // What can be set for agents: the defaults of all, and what each may say otherwise.
 import type { PruningSettings } from '../core/pruning/prune-tool-results.ts';
+import type { IdleLimits } from '../core/stream/idle-timeout.ts';
 import type { ThinkingLevel } from './choices.ts';
 import type { DeepPartial } from './deep-partial.ts';
 
@@ -123,8 +124,11 @@ export interface AgentDefaults {
   chatContextPlace: 'stable' | 'dynamic';
   /** The model's context window. */
   contextTokens: number;
-  /** How long a model may be silent; 0: as long as the turn may take. The default is less in cron jobs, see `idle-timeout.ts`. */
-  llm: { idleTimeoutSeconds: number };
+  /**
+   * How long a model may be silent; 0: as long as the turn may take. The limit of cron jobs has a shorter default, and follows the other one where
+   * the file sets only that.
+   */
+  llm: IdleLimits;
   contextPruning: ContextPruning;
   compaction: Compaction;
   /** What answers the turns. */

@@ -1,7 +1,7 @@
 // The defaults of every configuration key (CONTRACT section 3), as data: `holdfast config show` prints them, the merge starts from them.
 import { join } from 'node:path';
 import { CURRENT_MODEL } from '../core/models.ts';
-import { IDLE_SECONDS_DEFAULT } from '../core/stream/idle-timeout.ts';
+import { IDLE_LIMITS_DEFAULT } from '../core/stream/idle-timeout.ts';
 import type { FileSettings } from './config-type.ts';
 
 const MINUTE = 60_000;
@@ -106,7 +106,7 @@ function agentDefaults(): FileSettings['agents']['defaults'] {
     promptContribution: { sectionOverrides: {} },
     chatContextPlace: 'stable',
     contextTokens: 200_000,
-    llm: { idleTimeoutSeconds: IDLE_SECONDS_DEFAULT },
+    llm: { ...IDLE_LIMITS_DEFAULT },
     contextPruning: {
       mode: 'off',
       ttl: 5 * MINUTE,

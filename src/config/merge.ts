@@ -2,11 +2,13 @@
 // that fit each other.
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import type { IdleLimits } from '../core/stream/idle-timeout.ts';
 import { checkCronModels, checkModels, providersOf, type KnownProviders, type Refuse } from './check-models.ts';
 import { checkPolicies } from './check-tools.ts';
 import type { ConfigIssue } from './config-error.ts';
 import type { AgentDefaults } from './agent-type.ts';
 import type { FileSettings } from './config-type.ts';
+import type { DeepPartial } from './deep-partial.ts';
 import { defaultSettings } from './defaults.ts';
 import { mergeOver } from './merge-over.ts';
 import { SANDBOX_RUNTIMES } from './sandbox-runtimes.ts';
@@ -16,6 +18,13 @@ import type { FileInput } from './schema.ts';
 export function mergeSettings(input: FileInput, dataDir: string, baseDir: string): FileSettings {
   // The schema's output has the shape of the settings with every key optional; `schema.ts` proves it.
   const settings = mergeOver(defaultSettings(join(dataDir, 'workspace')), input) as FileSettings;
+  const { defaults, list } = settings.agents;
+  defaults.llm.cronIdleTimeoutSeconds =
+    cronIdleSecondsOf(input.agents?.defaults?.llm) ?? defaults.llm.cronIdleTimeoutSeconds;
+  for (const { llm } of list) {
+    const seconds = cronIdleSecondsOf(llm);
+    if (llm !== undefined && seconds !== undefined) llm.cronIdleTimeoutSeconds = seconds;
+  }
   settings.workspace.path = absolute(settings.workspace.path, baseDir);
   const { phone, ids } = settings.owner;
   if (phone !== undefined) settings.owner.ids = [...new Set([phone, ...ids])];
@@ -29,6 +38,11 @@ export function mergeSettings(input: FileInput, dataDir: string, baseDir: string
     if (agent.workspace !== undefined) agent.workspace = absolute(agent.workspace, baseDir);
   }
   return settings;
+}
+
+/** The limit of silence in cron jobs that the file says, or implies by saying one for all turns; undefined: it says none. */
+function cronIdleSecondsOf(llm: DeepPartial<IdleLimits> | undefined): number | undefined {
+  return llm?.cronIdleTimeoutSeconds ?? llm?.idleTimeoutSeconds;
 }
 
 /** Faults that need more than one value to be seen. */

@@ -91,7 +91,9 @@ const agentShape = {
     .optional(),
   chatContextPlace: z.enum(['stable', 'dynamic']).optional(),
   contextTokens: count(1000, 100_000_000).optional(),
-  llm: z.strictObject({ idleTimeoutSeconds: seconds(0).optional() }).optional(),
+  llm: z
+    .strictObject({ idleTimeoutSeconds: seconds(0).optional(), cronIdleTimeoutSeconds: seconds(0).optional() })
+    .optional(),
   contextPruning: contextPruning.optional(),
   compaction: z
     .strictObject({

@@ -25,13 +25,16 @@ export interface HarnessCandidate {
   isSupporting: boolean;
 }
 
-export type HarnessReason =
-  | 'pinned'
-  | 'forced_built_in'
-  | 'forced_plugin'
-  | 'forced_plugin_fallback'
-  | 'auto_plugin'
-  | 'auto_fallback';
+export const HARNESS_REASONS = [
+  'pinned',
+  'forced_built_in',
+  'forced_plugin',
+  'forced_plugin_fallback',
+  'auto_plugin',
+  'auto_fallback',
+] as const;
+
+export type HarnessReason = (typeof HARNESS_REASONS)[number];
 
 /** `missing`: the harness that must answer is not there, and nothing may in its place. */
 export type HarnessChoice =

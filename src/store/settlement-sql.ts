@@ -15,9 +15,15 @@ export const MESSAGE_SQL = `json_build_object('id', i.id, 'sessionKey', s.key, '
   'error', coalesce(i.error, case when i.status in ('failed', 'cancelled') then t.error end),
   'why', null, 'receivedAt', ${isoSql('i.received_at')}, 'settledAt', ${isoSql('i.settled_at')})`;
 
+/** SQL of what answers a turn and why, from its row; null for a turn that asks for no answer. Not stored: the built-in, as there was no choice. */
+export function harnessSql(turn: string): string {
+  return `case when ${turn}.kind <> 'compaction'
+    then coalesce(${turn}.view -> 'harness', '{"id":"built-in","reason":"auto_fallback"}'::json) end`;
+}
+
 /** The turn `t` of the session `s`, without its steps. */
 export const TURN_SQL = `json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
-  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'reply', t.reply, 'error', t.error,
+  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'harness', ${harnessSql('t')}, 'reply', t.reply, 'error', t.error,
   'why', null, 'usage', ${usage('t')}, 'queuedAt', ${isoSql('t.queued_at')}, 'claimedAt', ${isoSql('t.claimed_at')},
   'startedAt', ${isoSql('t.started_at')}, 'endedAt', ${isoSql('t.ended_at')}, 'stepCount', t.steps)`;
 

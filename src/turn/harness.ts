@@ -29,7 +29,7 @@ export function chooseHarness(
     isSupporting: harness.supports(target),
   }));
   const { kind, id, reason } = selectHarness(agent.harness, candidates);
-  if (kind === 'missing') return { view: {}, failure: missing(id) };
+  if (kind === 'missing') return { view: { harness: { id, reason } }, failure: missing(id) };
   // What is not written is the built-in, because nothing else was there to choose.
   return { view: reason === 'auto_fallback' ? {} : { harness: { id, reason } }, failure: null };
 }

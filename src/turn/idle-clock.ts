@@ -57,7 +57,7 @@ export function idleTimeoutOf(
 ): number {
   if (!isStreaming) return 0;
   return idleTimeoutMs({
-    configuredSeconds: agent.llm.idleTimeoutSeconds,
+    limits: agent.llm,
     trigger: triggerOf(session.kind, inputs[0]?.kind),
     turnTimeoutSeconds: agent.timeoutSeconds,
   });

@@ -31,6 +31,19 @@ describe('a turn', () => {
     for (const span of turn.spans) expect(Date.parse(span.endedAt)).toBeGreaterThanOrEqual(Date.parse(span.startedAt));
   });
 
+  test('says what answered it and why; a compaction has no harness', async () => {
+    const { rig } = holder;
+    const turn = await turnOf(rig, 'harnessed', '[[reply: ok]]');
+    expect(turn.harness).toEqual({ id: 'built-in', reason: 'auto_fallback' });
+    await rig.rows(
+      `update holdfast.turns set view = '{"harness":{"id":"helper","reason":"auto_plugin"}}' where id = $1`,
+      [turn.id],
+    );
+    const named = (await rig.get('/v1/turns?session=harnessed')).body.items;
+    expect(named).toMatchObject([{ harness: { id: 'helper', reason: 'auto_plugin' } }]);
+    expect((await turnOf(rig, 'harnessed', '/compact')).harness).toBeNull();
+  });
+
   test('gives the exact request of each of its calls', async () => {
     const { rig } = holder;
     const turn = await turnOf(rig, 'requests', '[[reply: ok]]');

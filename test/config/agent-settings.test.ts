@@ -71,3 +71,15 @@ test('an agent that is not listed is unknown', async () => {
   expect(isAgent(config, 'nobody')).toBe(false);
   expect(() => agentOf(config, 'nobody')).toThrow(UnknownAgentError);
 });
+
+test('an idle timeout that the file sets holds in cron jobs too, also when it is the default', async () => {
+  const limitsOf = async (file: string, id = 'main') => agentOf(await load(file), id).llm;
+  expect(await limitsOf('{}')).toEqual({ idleTimeoutSeconds: 120, cronIdleTimeoutSeconds: 60 });
+  const explicit = '{agents: {defaults: {llm: {idleTimeoutSeconds: 120}}}}';
+  expect(await limitsOf(explicit)).toEqual({ idleTimeoutSeconds: 120, cronIdleTimeoutSeconds: 120 });
+  const both = '{agents: {defaults: {llm: {idleTimeoutSeconds: 90, cronIdleTimeoutSeconds: 30}}}}';
+  expect(await limitsOf(both)).toEqual({ idleTimeoutSeconds: 90, cronIdleTimeoutSeconds: 30 });
+  const ofOne = '{agents: {list: [{id: "main"}, {id: "ops", llm: {idleTimeoutSeconds: 120}}]}}';
+  expect(await limitsOf(ofOne)).toEqual({ idleTimeoutSeconds: 120, cronIdleTimeoutSeconds: 60 });
+  expect(await limitsOf(ofOne, 'ops')).toEqual({ idleTimeoutSeconds: 120, cronIdleTimeoutSeconds: 120 });
+});

@@ -83,6 +83,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   from: 'Who sent the original',
   group: 'The group chat that the message belongs to',
   groupSystemPrompt: 'What the operator says to the agent about this group',
+  harness: 'What answers the turn and why it was chosen; null: it asks for no answer, as a compaction',
   heartbeatId: 'The id of the poll',
   history: 'Messages of the chat that the agent has not seen, oldest first',
   historyBody: 'The messages of the thread before this one',
@@ -161,7 +162,8 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   queued: 'What happens to waiting messages',
   queuedAt: 'When its first message was accepted',
   reason: 'Why',
-  reasoning: 'Whether the reasoning of the model is shown; null: what the configuration says',
+  reasoning:
+    'Whether what the model thinks is shown: `off`, `on` (in front of replies) or `stream` (as live events); null: `off`',
   receivedAt: 'When it was accepted',
   repairs: 'What was put right in the answer of the model',
   recipient: 'Who the reply is for',

@@ -1,5 +1,6 @@
 // What the API answers, for the document and for the tests, which hold every answer against it. The types are those of the views.
 import { z } from 'zod';
+import { HARNESS_REASONS } from '../../core/harness-selection.ts';
 import { REASONING_LEVELS } from '../../core/reasoning.ts';
 import { LANES, QUEUE_DROPS, QUEUE_MODES, THINKING_LEVELS } from '../../config/choices.ts';
 import type { SessionFacts } from '../../store/session-facts.ts';
@@ -156,6 +157,7 @@ export const turn = z.strictObject({
   epoch: count,
   worker: z.string(),
   model: z.string(),
+  harness: z.strictObject({ id: z.string(), reason: z.enum(HARNESS_REASONS) }).nullable(),
   reply: z.string().nullable(),
   error: fault,
   why: why.nullable(),

@@ -1,7 +1,9 @@
 // Turns as the outside sees them, newest first, with their steps and with the times that they spent on what. A list shows the
 // last steps of each turn only; a turn by itself shows all.
+import type { HarnessReason } from '../../core/harness-selection.ts';
 import { and, desc, eq, gte, inArray, lt, sql } from '../drizzle.ts';
 import { sessions, turns } from '../schema.ts';
+import { harnessSql } from '../settlement-sql.ts';
 import { whySql, type Why } from '../why-sql.ts';
 import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 import { viewSteps, type StepView, type UsageView } from './turn-steps.ts';
@@ -38,6 +40,8 @@ export interface TurnView {
   epoch: number;
   worker: string;
   model: string;
+  /** What answers it, and why that was chosen; null: it asks for no answer, as a compaction. */
+  harness: { id: string; reason: HarnessReason } | null;
   reply: string | null;
   error: unknown;
   /** Why it is parked; null when it is not. */
@@ -120,18 +124,24 @@ export async function listTurns(db: ViewDatabase, filter: TurnFilter, page: Page
   });
 }
 
+const TURN_HARNESS = harnessSql('"holdfast"."turns"');
 const TURN_WHY = whySql('"holdfast"."turns"."id"');
 
 function selectTurns(db: ViewDatabase) {
   return db
-    .select({ turn: turns, sessionKey: sessions.key, why: sql<Why | null>`${sql.raw(TURN_WHY)}` })
+    .select({
+      turn: turns,
+      sessionKey: sessions.key,
+      why: sql<Why | null>`${sql.raw(TURN_WHY)}`,
+      harness: sql<TurnView['harness']>`${sql.raw(TURN_HARNESS)}`,
+    })
     .from(turns)
     .innerJoin(sessions, eq(sessions.id, turns.sessionId))
     .$dynamic();
 }
 
 function turnViewOf(
-  row: { turn: typeof turns.$inferSelect; sessionKey: string; why: Why | null },
+  row: { turn: typeof turns.$inferSelect; sessionKey: string; why: Why | null; harness: TurnView['harness'] },
   steps: StepView[],
 ): TurnView {
   const { turn } = row;
@@ -146,6 +156,7 @@ function turnViewOf(
     epoch: turn.epoch,
     worker: turn.worker,
     model: turn.model,
+    harness: row.harness,
     reply: turn.reply,
     error: turn.error ?? null,
     why: row.why,
