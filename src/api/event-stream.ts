@@ -27,6 +27,8 @@ const STALLED_BEATS_MAX = 4;
 const BUFFER_BYTES_MAX = 1024 * 1024;
 
 export class EventStream {
+  /** Called after each write of what is live. */
+  onWritten: (() => void) | null = null;
   readonly #options: EventStreamOptions;
   readonly #subscriber: Subscriber = { take: (events) => this.#take(events) };
   readonly #closed: Promise<void>;
@@ -83,6 +85,16 @@ export class EventStream {
     this.#writeLive(`: alive\n${idFrame(this.#cursor)}`);
   }
 
+  /** What was written and not yet taken by the client, in bytes. */
+  get unsentBytes(): number {
+    return this.#isDone ? 0 : this.#options.response.writableLength;
+  }
+
+  /** Cuts the client off: it resumes by its last id. */
+  drop(): void {
+    this.#options.response.destroy();
+  }
+
   /** Ends the stream; the client will come back to whoever is there. */
   end(): void {
     this.#isDone = true;
@@ -98,6 +110,7 @@ export class EventStream {
     const last = page.events.findIndex(isLast);
     const events = last === -1 ? page.events : page.events.slice(0, last + 1);
     const hasRoom = events.length === 0 || response.write(events.map(frameOf).join(''));
+    this.onWritten?.();
     if (last !== -1) {
       this.end();
       return false;
@@ -130,6 +143,7 @@ export class EventStream {
     if (response.destroyed) return;
     response.write(text);
     if (response.writableLength > BUFFER_BYTES_MAX) response.destroy();
+    else this.onWritten?.();
   }
 }
 

@@ -1,16 +1,24 @@
-// All open event streams of a process: bounded in number, one heartbeat for all, ended together when the process stops.
+// All open event streams of a process: bounded in number and in what waits for all their clients together, one heartbeat for all, ended
+// together when the process stops.
 import type { EventStream } from './event-stream.ts';
 
 const HEARTBEAT_MS = 15_000;
+/** What may wait for all clients together; over it, the client that has the most waiting is cut off first (G28). */
+const UNSENT_BYTES_MAX = 32 * 1024 * 1024;
 
 export class EventStreams {
   readonly #streams = new Set<EventStream>();
   readonly #streamsMax: number;
+  readonly #unsentBytesMax: number;
+  /** What waited for each stream when it was last written to, and the sum. Clients only take from it, so it is never too little. */
+  readonly #unsent = new Map<EventStream, number>();
+  #unsentBytes = 0;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(streamsMax: number) {
+  constructor(streamsMax: number, unsentBytesMax = UNSENT_BYTES_MAX) {
     this.#streamsMax = streamsMax;
+    this.#unsentBytesMax = unsentBytesMax;
   }
 
   get size(): number {
@@ -25,6 +33,7 @@ export class EventStreams {
   /** Runs a stream until it ends. Rejects as the stream does. */
   async run(stream: EventStream): Promise<void> {
     this.#streams.add(stream);
+    stream.onWritten = () => this.#note(stream);
     this.#timer ??= setInterval(() => {
       for (const one of this.#streams) one.beat();
     }, HEARTBEAT_MS);
@@ -32,11 +41,32 @@ export class EventStreams {
       await stream.run();
     } finally {
       this.#streams.delete(stream);
+      this.#unsentBytes -= this.#unsent.get(stream) ?? 0;
+      this.#unsent.delete(stream);
       if (this.#streams.size === 0) {
         clearInterval(this.#timer);
         this.#timer = undefined;
       }
     }
+  }
+
+  #note(stream: EventStream): void {
+    this.#measure(stream);
+    if (this.#unsentBytes <= this.#unsentBytesMax) return;
+    for (const one of this.#streams) this.#measure(one);
+    const slowestFirst = [...this.#streams].toSorted((a, b) => b.unsentBytes - a.unsentBytes);
+    for (const one of slowestFirst) {
+      if (this.#unsentBytes <= this.#unsentBytesMax) return;
+      this.#unsentBytes -= this.#unsent.get(one) ?? 0;
+      this.#unsent.delete(one);
+      one.drop();
+    }
+  }
+
+  #measure(stream: EventStream): void {
+    const bytes = stream.unsentBytes;
+    this.#unsentBytes += bytes - (this.#unsent.get(stream) ?? 0);
+    this.#unsent.set(stream, bytes);
   }
 
   close(): void {

@@ -30,6 +30,11 @@ export interface ModelParts {
   onObserverFault?: (name: string, error: unknown) => void;
 }
 
+/** The longest tokens are some hundred bytes, an event around one is two hundred. */
+const TOKEN_BYTES_MAX = 1024;
+const AROUND_BYTES = 1024 * 1024;
+const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
+
 /** A model over these transports. */
 export function createModel(parts: ModelParts): Model {
   const { transports, observers = [], argumentDecoders = {}, onObserverFault = () => undefined } = parts;
@@ -75,12 +80,21 @@ interface Reception {
 
 async function receive({ transport, request, options, reducer, watch }: Reception): Promise<ModelAnswer> {
   const { signal, headers, onChunk, onReasoning } = options;
+  const bytesMax = answerBytesMax(request.maxTokens);
+  let bytes = 0;
   await transport.send({
     request,
     headers,
     signal,
     onSent: (body, sha256) => watch.sent?.(body, sha256 ?? hash('sha256', body, 'hex')),
-    onBytes: (count) => watch.bytes?.(count),
+    onBytes(count) {
+      bytes += count;
+      if (bytes > bytesMax) {
+        const text = `The answer is longer than ${bytesMax} bytes, the most that ${request.maxTokens} tokens may take.`;
+        throw new StreamFault('malformed_stream', text);
+      }
+      watch.bytes?.(count);
+    },
     onEvent(event) {
       const text = reducer.take(event);
       const thought = event.type === 'content_block_delta' ? event.delta?.thinking : undefined;
@@ -91,6 +105,11 @@ async function receive({ transport, request, options, reducer, watch }: Receptio
   });
   if (reducer.answer === null) throw new StreamFault('cut_stream', 'The answer ended before it was complete.');
   return reducer.answer;
+}
+
+/** The most bytes that one answer may bring before it is given up as malformed (G28): each token in an event of its own, and what is around them. */
+function answerBytesMax(maxTokens: number): number {
+  return Math.min(AROUND_BYTES + maxTokens * TOKEN_BYTES_MAX, ANSWER_BYTES_MAX);
 }
 
 function rulesOf(request: ModelRequest, options: AskOptions): Omit<AnswerRules, 'decodeText'> {

@@ -9,8 +9,6 @@ import type { TransportCall } from './transport.ts';
 
 type Reader = Pick<TransportCall, 'onBytes' | 'onEvent' | 'signal'>;
 
-/** The most bytes that one whole answer may bring before it is given up as malformed (G28). */
-const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 /** How long a connection may stay open after the answer is complete before it is ended from here. */
 const AFTER_STOP_MS_MAX = 1000;
 
@@ -56,7 +54,6 @@ interface TextReader {
 
 function readTexts(incoming: Incoming, { onBytes, onText, onEnd }: TextReader): Promise<void> {
   const decoder = new StringDecoder('utf8');
-  let bytes = 0;
   let hasFailed = false;
   return new Promise((resolve, reject) => {
     const attempt = (read: () => void): void => {
@@ -71,8 +68,6 @@ function readTexts(incoming: Incoming, { onBytes, onText, onEnd }: TextReader): 
     };
     incoming.on('data', (chunk: Buffer) =>
       attempt(() => {
-        bytes += chunk.length;
-        if (bytes > ANSWER_BYTES_MAX) throw streamError('malformed_stream', 'The answer is too long.');
         onBytes(chunk.length);
         if (onText(decoder.write(chunk)) !== true) return;
         resolve();

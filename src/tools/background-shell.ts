@@ -2,6 +2,7 @@
 // this process, its output goes to a log, its input stays open. Rows and leases are the keeper's business.
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { endEscaped, processesNow, type CommandTrace } from './escaped-processes.ts';
 import { endProcessGroup, isGroupAlive } from './process-group.ts';
 import { guardProcessGroup, releaseProcessGroup } from './process-guard.ts';
 import type { ProcessLog } from './process-log.ts';
@@ -14,6 +15,14 @@ const LEFTOVER_GRACE_MS = 500;
 /** How long to wait for the end of the output once the group is gone. */
 const DRAIN_MS = 250;
 
+interface ShellParts {
+  shell: ReturnType<typeof startShell>;
+  groupId: number;
+  trace: CommandTrace;
+  log: ProcessLog;
+  onChange: () => void;
+}
+
 export class BackgroundShell {
   readonly log: ProcessLog;
   /** The process group, and the process that leads it. */
@@ -23,13 +32,15 @@ export class BackgroundShell {
   /** Called when there is more output, and at the end. */
   readonly #onChange: () => void;
   readonly #shell: ReturnType<typeof startShell>;
+  readonly #trace: CommandTrace;
   #endReason: string | null = null;
   #ending: Promise<void> | null = null;
   #isOver = false;
 
-  private constructor(shell: ReturnType<typeof startShell>, groupId: number, log: ProcessLog, onChange: () => void) {
+  private constructor({ shell, groupId, trace, log, onChange }: ShellParts) {
     this.#shell = shell;
     this.groupId = groupId;
+    this.#trace = trace;
     this.log = log;
     this.#onChange = onChange;
     this.over = this.#follow(once(shell, 'exit'));
@@ -40,12 +51,13 @@ export class BackgroundShell {
     command: Omit<ShellStart, 'stdin'>,
     { log, onChange }: { log: ProcessLog; onChange: () => void },
   ): Promise<BackgroundShell> {
+    const trace = { before: await processesNow(), key: command.environment['HOLDFAST_IDEMPOTENCY_KEY'] };
     const shell = startShell({ ...command, stdin: 'open' });
     if (shell.pid === undefined) await once(shell, 'spawn');
     // Without an id it was not spawned, and the line above has thrown.
     const groupId = shell.pid as number;
     guardProcessGroup(groupId);
-    return new BackgroundShell(shell, groupId, log, onChange);
+    return new BackgroundShell({ shell, groupId, trace, log, onChange });
   }
 
   /** Lets the command begin. */
@@ -89,6 +101,7 @@ export class BackgroundShell {
     await exited.catch(() => undefined);
     if (this.#ending !== null) await this.#ending;
     else if (await isGroupAlive(this.groupId)) await endProcessGroup(this.groupId, LEFTOVER_GRACE_MS);
+    await endEscaped(this.#trace, LEFTOVER_GRACE_MS);
     this.#isOver = true;
     releaseProcessGroup(this.groupId);
     const limit = new AbortController();

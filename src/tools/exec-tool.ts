@@ -148,6 +148,7 @@ async function runUntil({ timeoutMs, call, ...command }: TimedCommand): Promise<
 function describeEnd(end: CommandEnd, timeout: ToolTimeoutError | undefined): ToolOutcome {
   const lines = end.output === '' ? [] : [end.output.replace(/\n$/, '')];
   if (end.hadLeftovers) lines.push('[processes left in the background were ended]');
+  if (end.hadEscaped) lines.push('[processes that had left the command, as setsid does, were ended]');
   if (timeout !== undefined) lines.push(`[${timeout.message} and was stopped]`);
   else if (end.exitSignal !== null) lines.push(`[ended by ${end.exitSignal}]`);
   else lines.push(`[exit code ${end.exitCode}]`);

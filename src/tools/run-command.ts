@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OsUser } from '../config/os-users.ts';
 import { BoundedOutput } from './bounded-output.ts';
+import { endEscaped, processesNow } from './escaped-processes.ts';
 import { endProcessGroup, isGroupAlive } from './process-group.ts';
 import { guardProcessGroup, releaseProcessGroup } from './process-guard.ts';
 import { startShell } from './start-shell.ts';
@@ -39,6 +40,8 @@ export interface CommandEnd {
   wasAborted: boolean;
   /** True when it ended by itself and left processes in the background, which were then ended. */
   hadLeftovers: boolean;
+  /** True when it had started processes that left its group; they were ended. */
+  hadEscaped: boolean;
 }
 
 /**
@@ -47,6 +50,8 @@ export interface CommandEnd {
  */
 export async function runCommand(command: Command): Promise<CommandEnd> {
   const { signal } = command;
+  signal.throwIfAborted();
+  const trace = { before: await processesNow(), key: command.environment['HOLDFAST_IDEMPOTENCY_KEY'] };
   signal.throwIfAborted();
   const shell = startShell({ ...command, stdin: 'empty' });
   const output = new BoundedOutput(command.outputBytesMax);
@@ -66,8 +71,10 @@ export async function runCommand(command: Command): Promise<CommandEnd> {
     await exited;
     const hadLeftovers = !wasAborted && (await isGroupAlive(groupId));
     if (hadLeftovers) await endProcessGroup(groupId, LEFTOVER_GRACE_MS);
+    const hadEscaped = await endEscaped(trace, LEFTOVER_GRACE_MS);
     await drained(closed);
-    return { output: output.text(), exitCode: shell.exitCode, exitSignal: shell.signalCode, wasAborted, hadLeftovers };
+    const ended = { exitCode: shell.exitCode, exitSignal: shell.signalCode, wasAborted };
+    return { output: output.text(), ...ended, hadLeftovers, hadEscaped };
   } finally {
     // A shell that was not told to begin finds the end of its input, and runs nothing.
     shell.stdin.destroy();

@@ -56,6 +56,35 @@ describe('an answer', () => {
     expect(answer).toMatchObject({ stopReason: 'end_turn', model: 'scripted-1', id: expect.stringMatching(/^msg_/) });
   });
 
+  test.each([
+    ['a stream', 'text/event-stream', `event: ping\ndata: {"type": "ping"}\n\n`],
+    ['one body', 'application/json', '[[[[[[[[[[[[[[[['],
+  ])(
+    'that does not end, as %s, is given up when it is longer than its tokens may be (G28)',
+    async (_as, type, part) => {
+      let sent = 0;
+      const chunk = part.repeat(4096);
+      const baseUrl = await serve((_request, response) => {
+        response.writeHead(200, { 'content-type': type });
+        const pour = (): void => {
+          sent += chunk.length;
+          if (response.write(chunk)) setImmediate(pour);
+        };
+        response.on('drain', pour).on('error', () => undefined);
+        pour();
+      });
+      const isStreaming = type === 'text/event-stream';
+      const model = createAnthropicModel({ apiKey: 'any', baseUrl, isStreaming });
+      const options = { signal: new AbortController().signal, headers: {} };
+      const asked = model.ask(request(['x'], { maxTokens: 100 }), options);
+      await expect(asked).rejects.toMatchObject({
+        type: 'malformed_stream',
+        message: 'The answer is longer than 1150976 bytes, the most that 100 tokens may take.',
+      });
+      expect(sent).toBeLessThan(32 * 1024 * 1024);
+    },
+  );
+
   test('keeps characters whole that the network cuts in pieces', async () => {
     const text = '🙂 Größe — 漢字 '.repeat(2000);
     const { answer, deltas } = await asker.ask(request([`[[reply: ${text}]]`]));

@@ -199,9 +199,8 @@ describe('processes in the background', () => {
     const outcome = await run({
       command: `setsid sh -c 'echo $$ > pid; exec sleep 300' & while [ ! -s pid ]; do :; done`,
     });
-    const escapedId = Number(await readFile(join(workspace.dir, 'pid'), 'utf8'));
-    process.kill(escapedId, 'SIGKILL');
-    expect(outcome).toEqual({ content: '[exit code 0]', isError: false });
+    const notice = '[processes that had left the command, as setsid does, were ended]';
+    expect(outcome).toEqual({ content: `${notice}\n[exit code 0]`, isError: false });
   });
 });
 
@@ -225,6 +224,16 @@ describe('bad input is an error result that names the field', () => {
   test('the longest command that is allowed starts', async () => {
     expect(await outputOf(`true ${'x'.repeat(130_990)}`)).toBe('[exit code 0]');
   });
+});
+
+test('what a command moved out of its process group ends with it, and the result says so (G24)', async () => {
+  const lifeline = createLifeline(workspace.dir);
+  const { content, isError } = await run({
+    command: `${lifeline.hold}; setsid sh -c 'echo > away; sleep 300' & until [ -e away ]; do sleep 0.01; done; echo left`,
+  });
+  await lifeline.gone;
+  expect(content).toBe('left\n[processes that had left the command, as setsid does, were ended]\n[exit code 0]');
+  expect(isError).toBe(false);
 });
 
 test('a command whose lease ran out while its shell was started does not begin (G7)', async () => {
