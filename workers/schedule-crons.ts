@@ -53,14 +53,21 @@ export async function fireDueCrons(parts: CronParts, due: readonly Cron[], nowMs
   return fitting.some(({ isBehind }) => isBehind);
 }
 
-/** Logs the slots that the policy did not fire. */
+/** Logs the slots of a cron that the policy did not fire: one line for all of a plan, because an outage may miss hundreds. */
 function logPassedTicks(logger: Logger, { cronId, ticks }: Firing): void {
-  for (const { tick } of ticks) {
-    if (tick.kind === 'fire') continue;
-    const { kind, reason, count, slotMs } = tick;
-    const scheduledFor = new Date(slotMs).toISOString();
-    logger.warn({ cronId, status: kind, code: reason, ticks: count, scheduledFor }, 'Cron tick not fired');
-  }
+  const passed = ticks.map(({ tick }) => tick).filter((tick) => tick.kind !== 'fire');
+  const [first] = passed;
+  if (first === undefined) return;
+  const reasons = [...new Set(passed.map(({ reason }) => reason))];
+  logger.warn(
+    {
+      cronId,
+      code: reasons.join(','),
+      ticks: passed.reduce((sum, { count }) => sum + count, 0),
+      scheduledFor: new Date(first.slotMs).toISOString(),
+    },
+    'Cron ticks not fired',
+  );
 }
 
 interface Planned {

@@ -82,7 +82,7 @@ test('a delivery that is given up is one line', async () => {
   });
 });
 
-test('a tick that is not fired is one line', async () => {
+test('ticks that are not fired are one line', async () => {
   const { body: cron } = await api.ask('POST', '/v1/crons', {
     name: 'late',
     schedule: { kind: 'every', everyMs: 3_600_000 },
@@ -94,9 +94,10 @@ test('a tick that is not fired is one line', async () => {
      where id = $1`,
     [cron.id],
   );
-  expect(await lineWith('Cron tick not fired', { cronId: cron.id })).toMatchObject({
+  expect(await lineWith('Cron ticks not fired', { cronId: cron.id })).toMatchObject({
     level: 40,
     code: 'late',
+    ticks: expect.any(Number),
     scheduledFor: expect.any(String),
   });
 });
