@@ -1,5 +1,6 @@
 // The statement that claims sessions (claim-session.ts), and the parts of it that the accepting statement has in common with it.
 import type { SessionId } from '../core/ids.ts';
+import { CROWD_DEATHS_MAX, FEW_TURNS_MAX } from '../core/process-deaths.ts';
 import type { SessionView } from '../core/view.ts';
 import type { ClaimedSession } from './claim-session.ts';
 
@@ -42,8 +43,47 @@ export function unknownEntriesSql(session: string, known: string): string {
     ) as entry)`;
 }
 
+// The workers that were lost, each with how many turns were open in it: counted by the first claim that notices, because every claim takes one
+// away.
+const LOST_SQL = `lost as materialized (
+  select gone.worker, coalesce(
+    (select w.open_turns from holdfast.lost_workers w where w.worker = gone.worker),
+    (select count(*)::int from holdfast.turns t
+      where t.ended_at is null and t.status in ('running', 'resuming') and t.worker = gone.worker)) as open_turns
+  from (
+    select distinct l.owner as worker from locked l join input on input.session_id = l.id
+    where l.owner <> input.owner and l.turn_id is not null and l.lease_expires_at <= clock_timestamp()
+  ) as gone
+)`;
+
+// Of the claims that find a suspect, a worker is given one, and none while it runs another: if it dies then, that is the suspect's doing. The
+// others are looked at again soon, in any order.
+const SUSPECTS_SQL = `judged as materialized (
+  select found.id, found.lost_worker, case when held.is_back then 'early' else found.verdict end as verdict,
+    case when held.is_back then clock_timestamp() + (1 + 2 * random()) * interval '1 second' else found.gather_until end as look_at
+  from (
+    select *, row_number() over (partition by claimant, verdict, is_suspect order by id) as place from found
+  ) as found
+  cross join lateral (
+    select case when found.verdict = 'claimed' and found.is_suspect then found.place > 1 or exists (
+      select from holdfast.turns t where t.ended_at is null and t.status in ('running', 'resuming') and t.worker = found.claimant
+        and t.crowd_deaths >= ${CROWD_DEATHS_MAX} and t.id <> found.turn_id
+    ) else false end as is_back
+  ) as held
+),
+noticed as (
+  insert into holdfast.lost_workers (worker, open_turns)
+  select worker, open_turns from lost where worker in (select lost_worker from judged where verdict = 'claimed') order by worker
+  on conflict do nothing
+)`;
+
+// Whether the death of the worker "lost" counts against the turn "t", and whether it was a death in a crowd: see core/process-deaths.ts. A
+// turn that has so many of those was claimed as a suspect.
+const COUNTS_SQL = `(lost.worker is not null and (lost.open_turns <= ${FEW_TURNS_MAX} or t.crowd_deaths >= ${CROWD_DEATHS_MAX}))::int`;
+const IN_CROWD_SQL = `(lost.worker is not null and lost.open_turns > ${FEW_TURNS_MAX} and t.crowd_deaths < ${CROWD_DEATHS_MAX})::int`;
+
 // Purpose: take the sessions that are free and have work, and read what their turns start from.
-// Locking: the session rows in the order of their ids; nothing afterwards.
+// Locking: the session rows in the order of their ids, then what belongs to them; the notes of lost workers, in the order of their names.
 // A statement that had to wait for a row sees that row anew, but everything else as it was when the statement began: the last
 // answer of the turn that just ended would be missing. So it compares the row's version before and after the wait, and claims
 // nothing that has changed (`stale`): the next statement sees all of it. Every write that concerns a session therefore
@@ -60,8 +100,10 @@ seen as materialized (
 locked as materialized (
   select s.*, s.xmin as version from holdfast.sessions s where s.id = any ($1::uuid[]) order by s.id for no key update
 ),
-judged as materialized (
-  select l.id, l.owner <> input.owner and l.turn_id is not null as has_died,
+${LOST_SQL},
+found as materialized (
+  select l.id, input.owner as claimant, l.turn_id, t.crowd_deaths + ${IN_CROWD_SQL} >= ${CROWD_DEATHS_MAX} as is_suspect,
+    case when l.owner <> input.owner and l.turn_id is not null then l.owner end as lost_worker,
     case
       when seen.version <> l.version then 'stale'
       when l.owner <> input.owner and l.lease_expires_at > clock_timestamp() then 'busy'
@@ -72,14 +114,16 @@ judged as materialized (
     gathering.until as gather_until
   from locked l join input on input.session_id = l.id join seen on seen.id = l.id
   left join holdfast.doorbells d on d.session_id = l.id
+  left join holdfast.turns t on t.id = l.turn_id left join lost on lost.worker = l.owner and l.owner <> input.owner
   cross join lateral (
     select case when d.quiet_ms is not null and l.turn_id is null
       then least(l.last_message_at + d.quiet_ms * interval '1 millisecond', d.gather_until) end as until
   ) as gathering
 ),
+${SUSPECTS_SQL},
 deferred as (
-  update holdfast.doorbells d set due_at = judged.gather_until, rings = d.rings + 1, rung_at = clock_timestamp()
-  from judged where d.session_id = judged.id and judged.verdict = 'early' and judged.gather_until > d.due_at
+  update holdfast.doorbells d set due_at = judged.look_at, rings = d.rings + 1, rung_at = clock_timestamp()
+  from judged where d.session_id = judged.id and judged.verdict = 'early' and judged.look_at > d.due_at
   returning d.session_id, d.lane, d.rings, extract(epoch from d.due_at - clock_timestamp()) * 1000 as due_in_ms
 ),
 claimed as (
@@ -90,13 +134,13 @@ claimed as (
     lost_claims = s.lost_claims + (s.turn_id is null and s.owner is not null and s.lease_expires_at <= clock_timestamp())::int
   from judged join input on input.session_id = judged.id
   where s.id = judged.id and judged.verdict = 'claimed'
-  returning s.*, input.known_version, input.known_seq, judged.has_died
+  returning s.*, input.known_version, input.known_seq, judged.lost_worker
 ),
 resumed as (
   update holdfast.turns t
-  set attempt = t.attempt + 1, deaths = t.deaths + case when c.has_died is true then 1 else 0 end, epoch = c.epoch,
-    worker = c.owner, status = 'resuming', claimed_at = clock_timestamp()
-  from claimed c where t.id = c.turn_id
+  set attempt = t.attempt + 1, epoch = c.epoch, worker = c.owner, status = 'resuming', claimed_at = clock_timestamp(),
+    deaths = t.deaths + ${COUNTS_SQL}, crowd_deaths = t.crowd_deaths + ${IN_CROWD_SQL}
+  from claimed c left join lost on lost.worker = c.lost_worker where t.id = c.turn_id
   returning t.*
 )
 select input.session_id, judged.verdict, ${claimedSessionSql('c')}, deferred.lane as ring_lane, deferred.rings, deferred.due_in_ms,

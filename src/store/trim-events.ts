@@ -1,4 +1,5 @@
-// Events are for watching, not for keeping: those that are older than the retention go, oldest first, a bounded number at a time.
+// Events are for watching, not for keeping: those that are older than the retention go, oldest first, a bounded number at a time. So do
+// notes of lost workers, which matter only until their turns are claimed.
 import type { Database } from './database.ts';
 
 /** Events deleted in one statement at most. */
@@ -9,7 +10,8 @@ export async function trimEvents(database: Database, retentionMs: number): Promi
   const result = await database.hot.query({
     name: 'trim-events',
     text: `/* trim-events */
-with oldest as materialized (select e.id, e.created_at from holdfast.events e order by e.id limit ${TRIMMED_MAX})
+with oldest as materialized (select e.id, e.created_at from holdfast.events e order by e.id limit ${TRIMMED_MAX}),
+old_workers as (delete from holdfast.lost_workers w where w.noticed_at < clock_timestamp() - interval '1 day')
 delete from holdfast.events e using oldest
 where e.id = oldest.id and oldest.created_at < clock_timestamp() - $1 * interval '1 millisecond'`,
     values: [retentionMs],

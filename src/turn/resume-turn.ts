@@ -2,6 +2,7 @@
 // tools come from the snapshots that the turn was opened with, and the journal says how far it got.
 import type { ThinkingLevel } from '../config.ts';
 import { modelName, refOfModel } from '../core/model-ref.ts';
+import { DEATHS_MAX } from '../core/process-deaths.ts';
 import type { SystemBlock, ToolSpec } from '../core/model-request.ts';
 import { roleAt } from '../core/subagent-role.ts';
 import { thinkingRequest } from '../core/thinking-request.ts';
@@ -19,9 +20,6 @@ import { chainOf, resumeFallback } from './step-down.ts';
 import { TurnFailed } from './turn-end.ts';
 import { notOpened } from './unopened-input.ts';
 import { noEntry } from './unprompted-turn.ts';
-
-/** After so many deaths of its workers a turn is given up with a dead letter (G17). */
-const DEATHS_MAX = 3;
 
 /**
  * After so many model calls in a row whose end could not be stored, a turn is given up: whatever the cause, another call would be paid

@@ -1,0 +1,174 @@
+// Processes that are killed again and again: a turn that kills its process is found and given up (G17), and turns that were only there are not.
+import { describe, expect, test } from 'vitest';
+import type { Tool } from '../../src/tools/tool.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { createTurnRig, type TurnRig } from './turn-rig.ts';
+
+/** A tool whose runs hang as long as it is closed, and always for the key `poison`. */
+function gateTool() {
+  const state = { isClosed: true };
+  const entered: string[] = [];
+  const tool: Tool = {
+    spec: {
+      name: 'gate',
+      description: 'gate',
+      input_schema: { type: 'object', properties: { key: { type: 'string' } } },
+    },
+    summary: 'gate',
+    isIdempotent: true,
+    async run(input, call) {
+      const { key } = input as { key: string };
+      entered.push(key);
+      if (state.isClosed || key === 'poison') {
+        await new Promise((_, reject) => {
+          call.signal.addEventListener('abort', () => reject(call.signal.reason), { once: true });
+        });
+      }
+      return { content: 'passed', isError: false };
+    },
+  };
+  return { tool, state, entered };
+}
+
+/** Much more than any of it takes. */
+const generousMs = 200_000;
+
+type Worker = ReturnType<TurnRig['worker']>;
+
+async function openRig() {
+  const database = await withTestDatabase();
+  const gate = gateTool();
+  const rig = await createTurnRig(database.url, { tools: [gate.tool], leaseMs: 60_000 });
+  return {
+    rig,
+    gate,
+    /** What a killed process leaves behind: its leases have run out, its turns are open. */
+    kill: async (worker: Worker): Promise<void> => {
+      worker.stop();
+      await rig.rows(
+        `update holdfast.sessions set lease_expires_at = clock_timestamp() - interval '1 second' where owner = $1`,
+        [worker.context.locks.owner],
+      );
+      await rig.rows('update holdfast.doorbells set due_at = clock_timestamp()');
+    },
+    close: async (): Promise<void> => {
+      await rig.close();
+      await database.drop();
+    },
+  };
+}
+
+async function statusesOf(rig: TurnRig): Promise<unknown[]> {
+  return await rig.rows('select status, count(*)::int as n from holdfast.inbox group by status order by status');
+}
+
+const names = Array.from({ length: 12 }, (_, index) => `crowd-${index}`);
+
+describe('a process that is killed', () => {
+  test(
+    'with many turns in it, three times in a row, poisons none of them (G17)',
+    { timeout: 3 * generousMs },
+    async () => {
+      const { rig, gate, kill, close } = await openRig();
+      for (const name of names) await rig.send(name, `[[tool: gate {"key":"${name}"}]] [[reply: there]]`);
+      for (let death = 1; death <= 3; death += 1) {
+        const worker = rig.worker();
+        gate.entered.length = 0;
+        let heldBack = 0;
+        for (const name of names) void worker.run(name).then(({ kind }) => (heldBack += kind === 'early' ? 1 : 0));
+        // After two deaths they are suspects, and a worker runs one suspect at a time.
+        const inside = death <= 2 ? names.length : 1;
+        const seen = (): number[] => [gate.entered.length, heldBack];
+        await expect.poll(seen, { timeout: generousMs, interval: 5 }).toEqual([inside, names.length - inside]);
+        await kill(worker);
+      }
+      gate.state.isClosed = false;
+      const worker = rig.worker();
+      const left = async (): Promise<unknown> => {
+        await rig.rows('update holdfast.doorbells set due_at = least(due_at, clock_timestamp())');
+        for (const name of names) await worker.run(name);
+        return (
+          await rig.rows(`select count(*)::int as n from holdfast.inbox where status in ('waiting', 'claimed')`)
+        )[0]?.['n'];
+      };
+      await expect.poll(left, { timeout: generousMs, interval: 5 }).toBe(0);
+      expect(await statusesOf(rig)).toEqual([{ status: 'answered', n: names.length }]);
+      expect(await rig.rows('select * from holdfast.dead_letters')).toEqual([]);
+      worker.stop();
+      await close();
+    },
+  );
+
+  test(
+    'by one of many turns is found: that turn alone is dead-lettered, and the others are answered (G17)',
+    { timeout: 3 * generousMs },
+    async () => {
+      const { rig, gate, kill, close } = await openRig();
+      for (const name of names) await rig.send(name, `[[tool: gate {"key":"${name}"}]] [[reply: there]]`);
+      await rig.send('poison', '[[tool: gate {"key":"poison"}]]');
+      const all = [...names, 'poison'];
+      const poisonStatus = async (): Promise<unknown> =>
+        (
+          await rig.rows('select status from holdfast.turns where session_id = $1', [await rig.sessionOf('poison')])
+        )[0]?.['status'];
+      let deaths = 0;
+      for (; deaths < 10 && (await poisonStatus()) !== 'failed'; deaths += 1) {
+        const worker = rig.worker();
+        const before = gate.entered.filter((key) => key === 'poison').length;
+        const killer = async (): Promise<boolean> => {
+          await rig.rows('update holdfast.doorbells set due_at = least(due_at, clock_timestamp())');
+          void Promise.all(all.map((name) => worker.run(name)));
+          const isIn = gate.entered.filter((key) => key === 'poison').length > before;
+          // It kills as soon as it runs; the first time while all others are in it.
+          return (
+            (isIn && (deaths > 1 || gate.entered.length >= all.length * (deaths + 1))) ||
+            (await poisonStatus()) === 'failed'
+          );
+        };
+        await expect.poll(killer, { timeout: generousMs, interval: 20 }).toBe(true);
+        if (deaths === 1) gate.state.isClosed = false;
+        await kill(worker);
+      }
+      expect(deaths).toBeLessThanOrEqual(6);
+      const last = rig.worker();
+      const left = async (): Promise<unknown> => {
+        await rig.rows('update holdfast.doorbells set due_at = least(due_at, clock_timestamp())');
+        for (const name of all) await last.run(name);
+        return (
+          await rig.rows(`select count(*)::int as n from holdfast.inbox where status in ('waiting', 'claimed')`)
+        )[0]?.['n'];
+      };
+      await expect.poll(left, { timeout: generousMs, interval: 5 }).toBe(0);
+      expect(await statusesOf(rig)).toEqual([
+        { status: 'answered', n: names.length },
+        { status: 'failed', n: 1 },
+      ]);
+      expect(await rig.rows('select code from holdfast.dead_letters')).toEqual([{ code: 'poison' }]);
+      last.stop();
+      await close();
+    },
+  );
+
+  test(
+    'with a single turn in it counts against that turn: three deaths are enough (G17)',
+    { timeout: generousMs },
+    async () => {
+      const { rig, gate, kill, close } = await openRig();
+      const message = await rig.send('alone', '[[tool: gate {"key":"poison"}]]');
+      for (let death = 1; death <= 3; death += 1) {
+        const worker = rig.worker();
+        void worker.run('alone');
+        await expect.poll(() => gate.entered.length, { timeout: generousMs, interval: 5 }).toBe(death);
+        await kill(worker);
+      }
+      const worker = rig.worker();
+      await worker.run('alone');
+      expect((await rig.rows('select status, error from holdfast.inbox where id = $1', [message]))[0]).toMatchObject({
+        status: 'failed',
+      });
+      expect(await rig.rows('select code from holdfast.dead_letters')).toEqual([{ code: 'poison' }]);
+      worker.stop();
+      await close();
+    },
+  );
+});
