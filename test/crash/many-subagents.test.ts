@@ -98,7 +98,10 @@ test(`${parents * each} subagents of ${parents} parents are announced once each,
   const all = parents * each;
   expect(runs.rows[0], told).toEqual({ runs: all, completed: all, announced: all, heard: all, said: all });
   expect(await count('select count(*)::int as n from holdfast.dead_letters'), told).toBe(0);
-  expect(await count('select count(*)::int as n from holdfast.turns where deaths + crowd_deaths > 0'), told).toBeGreaterThan(0);
+  expect(
+    await count('select count(*)::int as n from holdfast.turns where deaths + crowd_deaths > 0'),
+    told,
+  ).toBeGreaterThan(0);
   expect(
     await count('select coalesce(sum(live_children + live_descendants), 0)::int as n from holdfast.sessions'),
     told,
