@@ -1,7 +1,9 @@
 // Builds what the tools of a worker need of the database and the queue: the index of memories, the outbox, the keeper of commands in the
 // background. The keeper has a life of its own; whoever makes it starts and stops it.
 import type { Doorbell } from '../jobs/index.ts';
+import { join } from 'node:path';
 import { processEnvironment, type Config } from '../src/config.ts';
+import { messageFeaturesOf } from '../src/config/message-features.ts';
 import type { DeliveryId } from '../src/core/ids.ts';
 import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
@@ -81,6 +83,8 @@ function messagePort({ config, database, doorbell }: ToolPortParts): MessageTool
   const known = Object.keys(platforms).filter((name) => platforms[name]?.enabled !== false);
   return {
     channels: { known, open: config.tools.message.channels, url: webhook.url },
+    featuresOf: (channel) => messageFeaturesOf(config, channel),
+    mediaRoots: [join(config.runtime.dataDir, 'media'), ...config.images.roots],
     chat: (call) => readTurnChat(database, call),
     async post({ call, url, payload }) {
       const posted = await sendMessage(database, {

@@ -22,7 +22,14 @@ export type DeliveryPayload = ReplyAddress & {
   error?: { code: string; message: string };
   /** The platform's id of the message that it quotes. */
   replyToMessageId?: string;
+  /** Files to be sent with it; only of a `message`. */
+  media?: OutgoingMedia[];
+  /** A reaction to a message of the platform, in place of a text; only of a `message`. */
+  react?: { emoji: string; messageId: string };
 };
+
+/** A file to be sent: where its receiver fetches it, or its absolute path on the machine of the worker. */
+export type OutgoingMedia = { url: string } | { path: string; name: string };
 
 /** What people read of a failure. */
 export function failureText({ message }: { message: string }): string {

@@ -1,12 +1,15 @@
 // The `message` tool: says something in the middle of a turn. It only puts a row into the outbox, from where it leaves like every reply:
 // in order, once, with retries. Where it may go is decided here, not by the model (G30).
 import { z } from 'zod';
+import type { MessageFeatures } from '../config/message-features.ts';
 import type { DeliveryPayload } from '../core/delivery-payload.ts';
 import type { InboundMessage } from '../core/inbound.ts';
 import { chatRouteOf, decideTarget, type OpenChannels } from '../core/message-route.ts';
+import type { ToolSpec } from '../core/model-request.ts';
 import type { Recipient } from '../core/reply-address.ts';
 import { defineTool } from './define-tool.ts';
-import { errorOutcome, type Tool, type ToolCall } from './tool.ts';
+import { chooseMedia } from './outgoing-media.ts';
+import { errorOutcome, type Tool, type ToolCall, type ToolOutcome } from './tool.ts';
 
 /** What a message is in the outbox. */
 export interface MessagePost {
@@ -17,6 +20,10 @@ export interface MessagePost {
 
 export interface MessageToolOptions {
   channels: OpenChannels;
+  /** What messages on a channel may have beside text. */
+  featuresOf: (channel: string) => MessageFeatures;
+  /** Folders that files may be sent from beside the workspace; absolute. */
+  mediaRoots: readonly string[];
   /** The message that tells where the chat of a call is, null when no message was sent to its session; and what its turn answers. */
   chat: (call: ToolCall) => Promise<{ message: InboundMessage | null; messageIds: string[] }>;
   /** Puts a message into the outbox, once for each idempotency key. */
@@ -28,6 +35,7 @@ export interface MessageToolOptions {
 export const MESSAGE_TOOL = 'message';
 
 const CHARS_MAX = 20_000;
+const PATH_CHARS_MAX = 2_000;
 
 const button = z.strictObject({
   text: z.string().min(1).max(100),
@@ -35,63 +43,167 @@ const button = z.strictObject({
   style: z.enum(['primary', 'success', 'danger']).optional(),
 });
 
-export function createMessageTool({ channels, chat, post }: MessageToolOptions): Tool {
-  return defineTool({
+const said = z
+  .string()
+  .max(CHARS_MAX)
+  .refine((text) => text.trim() !== '', 'must not be blank')
+  .describe('The text');
+
+const address = {
+  to: z.string().min(1).max(200).optional().describe('Chat to write to; absent: this one'),
+  channel: z.string().min(1).max(200).optional().describe('Channel of the chat; absent: that of this chat'),
+};
+const quote = z.string().min(1).max(200).optional();
+const buttons = z.array(z.array(button).min(1).max(8)).max(20).optional().describe('Rows of inline buttons');
+const named = z.string().min(1).max(PATH_CHARS_MAX).optional();
+const media = named.describe('A file to send with it: a path in your workspace, or a URL');
+const emoji = z.string().min(1).max(50).optional().describe('For action react');
+
+const plain = z.strictObject({
+  action: z.enum(['send', 'reply']),
+  message: said,
+  ...address,
+  replyTo: quote.describe('Id of the message to quote'),
+  buttons,
+});
+
+/** The fields on a channel with these features: a field that is of no use there is not shown to the model. */
+function fieldsOn({ media: canSend, reactions: canReact }: MessageFeatures): z.ZodObject {
+  if (!canSend && !canReact) return plain;
+  return z.strictObject({
+    action: z.enum(canReact ? ['send', 'reply', 'react'] : ['send', 'reply']),
+    message: said.optional().describe(canReact ? 'The text; not for action react' : 'The text'),
+    ...address,
+    replyTo: quote.describe(canReact ? 'Id of the message to quote, or to react to' : 'Id of the message to quote'),
+    buttons,
+    ...(canSend ? { media } : {}),
+    ...(canReact ? { emoji } : {}),
+  });
+}
+
+/** Everything that is understood. Whether the channel takes it is decided when it is known. */
+const every = z.strictObject({
+  action: z.enum(['send', 'reply', 'react']),
+  message: said.optional(),
+  ...address,
+  replyTo: quote,
+  buttons,
+  media: named,
+  // What models write instead.
+  path: named,
+  filePath: named,
+  emoji,
+});
+type Wish = z.output<typeof every>;
+
+/** What a delivery carries of a call. */
+type Content = Pick<DeliveryPayload, 'text' | 'media' | 'react'>;
+
+export function createMessageTool(options: MessageToolOptions): Tool {
+  const definition = {
     name: MESSAGE_TOOL,
     description:
       'Send a message now, before the turn ends. Without channel and to it goes to this chat; action reply quotes the message that you are answering, or the one named in replyTo.',
     summary: 'Send messages and channel actions',
-    input: z.strictObject({
-      action: z.enum(['send', 'reply']),
-      message: z
-        .string()
-        .max(CHARS_MAX)
-        .refine((text) => text.trim() !== '', 'must not be blank')
-        .describe('The text'),
-      to: z.string().min(1).max(200).optional().describe('Chat to write to; absent: this one'),
-      channel: z.string().min(1).max(200).optional().describe('Channel of the chat; absent: that of this chat'),
-      replyTo: z.string().min(1).max(200).optional().describe('Id of the message to quote'),
-      buttons: z.array(z.array(button).min(1).max(8)).max(20).optional().describe('Rows of inline buttons'),
-    }),
     // The outbox takes a call once, however often it is run.
     isIdempotent: true,
-    async run({ action, message, to, channel, replyTo, buttons }, call) {
-      const { message: last, messageIds } = await chat(call);
-      const own = last === null ? null : chatRouteOf(last, channels.url);
-      const target = decideTarget({ channel, to }, own, channels);
-      if (target.kind === 'refused') return errorOutcome(`message: ${target.field}: ${target.reason}`);
-      const quoted = replyTo ?? (action === 'reply' && target.isOwnChat ? own?.messageId : undefined);
-      if (action === 'reply' && quoted === undefined) {
-        return errorOutcome('message: replyTo: is needed: the message to be quoted is not known');
-      }
-      call.signal.throwIfAborted();
-      const posted = await post({
-        call,
-        url: target.url,
-        payload: {
-          type: 'message',
-          sessionKey: call.sessionKey,
-          turnId: call.turnId,
-          messageIds,
-          text: message,
-          ...target.address,
-          ...(quoted === undefined ? {} : { replyToMessageId: quoted }),
-          ...(buttons === undefined ? {} : { buttons }),
-        },
-      });
-      switch (posted.kind) {
-        case 'posted':
-          return {
-            content: `Queued for ${nameOf(target.address.recipient)} as delivery ${posted.id}.`,
-            isError: false,
-          };
-        case 'closed':
-          return errorOutcome('message: the turn is over; nothing was sent');
-        case 'too-many':
-          return errorOutcome(`message: this turn has sent ${posted.max} messages, which is the most it may`);
-      }
+  };
+  const specs = new Map<string, ToolSpec>();
+  const { spec } = defineTool({ ...definition, input: plain, run: unused });
+  return {
+    ...defineTool({ ...definition, input: every, run: (wish, call) => send(options, wish, call) }),
+    spec,
+    specOn(channel) {
+      const features = options.featuresOf(channel);
+      if (!features.media && !features.reactions) return spec;
+      const name = `${features.media} ${features.reactions}`;
+      const known = specs.get(name);
+      if (known !== undefined) return known;
+      const made = defineTool({ ...definition, input: fieldsOn(features), run: unused }).spec;
+      specs.set(name, made);
+      return made;
+    },
+  };
+}
+
+/** A definition whose spec alone is needed. */
+const unused = (): never => {
+  throw new Error('This definition is never run.');
+};
+
+async function send({ channels, featuresOf, mediaRoots, chat, post }: MessageToolOptions, wish: Wish, call: ToolCall) {
+  const { action, to, channel, replyTo } = wish;
+  const hasContent = action === 'react' || [wish.message, wish.media, wish.path, wish.filePath].some(Boolean);
+  if (!hasContent) return errorOutcome('message: message: is needed: the text to send');
+  const { message: last, messageIds } = await chat(call);
+  const own = last === null ? null : chatRouteOf(last, channels.url);
+  const target = decideTarget({ channel, to }, own, channels);
+  if (target.kind === 'refused') return errorOutcome(`message: ${target.field}: ${target.reason}`);
+  const { recipient } = target.address;
+  const current = target.isOwnChat ? own?.messageId : undefined;
+  const quoted = replyTo ?? (action === 'reply' ? current : undefined);
+  if (action === 'reply' && quoted === undefined) {
+    return errorOutcome('message: replyTo: is needed: the message to be quoted is not known');
+  }
+  const features = featuresOf(recipient.channel);
+  const content =
+    action === 'react'
+      ? reactionOf(wish, { messageId: replyTo ?? current, features, channel: recipient.channel })
+      : await contentOf(wish, { features, channel: recipient.channel, workspaceDir: call.workspaceDir, mediaRoots });
+  if (typeof content === 'string') return errorOutcome(`message: ${content}`);
+  call.signal.throwIfAborted();
+  const posted = await post({
+    call,
+    url: target.url,
+    payload: {
+      type: 'message',
+      sessionKey: call.sessionKey,
+      turnId: call.turnId,
+      messageIds,
+      ...target.address,
+      ...content,
+      ...(quoted === undefined || action === 'react' ? {} : { replyToMessageId: quoted }),
+      ...(wish.buttons === undefined ? {} : { buttons: wish.buttons }),
     },
   });
+  return outcomeOf(posted, recipient);
+}
+
+/** What is sent, or what is wrong with the call. */
+async function contentOf(
+  { message, media: file, path, filePath, emoji: reaction }: Wish,
+  at: { features: MessageFeatures; channel: string; workspaceDir: string; mediaRoots: readonly string[] },
+): Promise<Content | string> {
+  const chosen = file ?? path ?? filePath;
+  if (reaction !== undefined) return 'emoji: is only for action react';
+  if (chosen === undefined) return { text: message ?? '' };
+  if (!at.features.media) return `media: ${at.channel} takes no files; say in your reply where the file is`;
+  const result = await chooseMedia(chosen, { workspaceDir: at.workspaceDir, roots: at.mediaRoots });
+  if (result.kind === 'refused') return `media: ${result.reason}`;
+  return { text: message ?? '', media: [result.media] };
+}
+
+/** The reaction, or what is wrong with the call. */
+function reactionOf(
+  { emoji: reaction, message }: Wish,
+  at: { messageId: string | undefined; features: MessageFeatures; channel: string },
+): Content | string {
+  if (!at.features.reactions) return `action: ${at.channel} takes no reactions; use send or reply`;
+  if (reaction === undefined) return 'emoji: is needed for action react';
+  if (message !== undefined) return 'message: a reaction has no text; send the text by itself';
+  if (at.messageId === undefined) return 'replyTo: is needed: the message to react to is not known';
+  return { text: '', react: { emoji: reaction, messageId: at.messageId } };
+}
+
+function outcomeOf(posted: Awaited<ReturnType<MessageToolOptions['post']>>, recipient: Recipient): ToolOutcome {
+  switch (posted.kind) {
+    case 'posted':
+      return { content: `Queued for ${nameOf(recipient)} as delivery ${posted.id}.`, isError: false };
+    case 'closed':
+      return errorOutcome('message: the turn is over; nothing was sent');
+    case 'too-many':
+      return errorOutcome(`message: this turn has sent ${posted.max} messages, which is the most it may`);
+  }
 }
 
 function nameOf({ channel, chatId }: Recipient): string {

@@ -48,6 +48,8 @@ export interface ToolOutcome {
 
 export interface Tool {
   spec: ToolSpec;
+  /** The spec for a session on this channel; absent: the same on every channel. Depends on the configuration and the channel alone. */
+  specOn?(channel: string): ToolSpec;
   /** One line for the Tooling section of the system prompt. */
   summary: string;
   /** True when running it twice with the same input and idempotency key does no harm: only then is it run again after a crash. */

@@ -15,6 +15,8 @@ export interface Toolset {
   tools: readonly Tool[];
   /** What the model is sent, in the same order. */
   specs: ToolSpec[];
+  /** The same for a session on this channel. Equal channels get the same list. */
+  specsOn(channel: string | undefined): ToolSpec[];
   /** The tool of that exact name, blanks around it aside; undefined for one that does not exist or is not allowed. */
   findTool(name: string): Tool | undefined;
 }
@@ -46,12 +48,30 @@ export function createToolset({
     .filter((tool) => policies.every((each) => isToolAllowed(tool.spec.name, each)))
     .toSorted((a, b) => compareNames(a.spec.name, b.spec.name));
   const byName = new Map(allowed.map((tool) => [tool.spec.name, tool]));
+  const specs = allowed.map(({ spec }) => sentSpec(spec));
+  const byShape = new Map<string, ToolSpec[]>();
   return {
     tools: allowed,
-    // Only what the port knows, in one order of keys: a plugin's own fields would be refused by the model's API.
-    specs: allowed.map(({ spec: { name, description, input_schema } }) => ({ name, description, input_schema })),
+    specs,
+    specsOn(channel) {
+      if (channel === undefined) return specs;
+      const own = allowed.map((tool) => tool.specOn?.(channel) ?? tool.spec);
+      if (own.every((spec, at) => spec === allowed[at]?.spec)) return specs;
+      // Channels are named by messages, the shapes of a tool by its code: so few lists are kept.
+      const shape = JSON.stringify(own.filter((spec, at) => spec !== allowed[at]?.spec));
+      const known = byShape.get(shape);
+      if (known !== undefined) return known;
+      const made = own.map(sentSpec);
+      byShape.set(shape, made);
+      return made;
+    },
     findTool: (name) => byName.get(name.trim()),
   };
+}
+
+/** Only what the port knows, in one order of keys: a plugin's own fields would be refused by the model's API. */
+function sentSpec({ name, description, input_schema }: ToolSpec): ToolSpec {
+  return { name, description, input_schema };
 }
 
 /** The result of a call of a tool that does not exist: it names those that do, so that the model can go on. */

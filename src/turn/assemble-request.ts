@@ -10,6 +10,7 @@ import type { Contributed, GroupActivation, SystemPromptInput } from '../core/pr
 import { joinSections, writeSections, type SectionSpan, type WrittenSection } from '../core/prompt/system-prompt.ts';
 import type { ReasoningLevel } from '../core/reasoning.ts';
 import { thinkingRequest } from '../core/thinking-request.ts';
+import { messageFeaturesOf, reactionModeOf } from '../config/message-features.ts';
 import type { Toolset } from '../tools/toolset.ts';
 import { agentFactsOf, MACHINE } from './agent-facts.ts';
 import type { RequestBase } from './context.ts';
@@ -33,9 +34,6 @@ export interface SystemChoices {
   /** What plugins contribute, behind what the configuration does. */
   contributions: readonly Contributed[];
 }
-
-/** The channels on which agents can react to messages. */
-const REACTING_CHANNELS: ReadonlySet<string> = new Set(['telegram', 'signal']);
 
 /** The last prompt of a chat in a workspace: turns for which nothing has changed share its objects and what is made of them. */
 const lastWritten = new WeakMap<
@@ -78,7 +76,13 @@ function sectionsOf(choices: SystemChoices): WrittenSection[] {
 /** The unchanging part of a turn's requests, and where the sections of its system prompt stand. */
 export function assembleRequest(
   sections: readonly WrittenSection[],
-  { model, thinking, reasoning, toolset }: Pick<SystemChoices, 'model' | 'thinking' | 'reasoning' | 'toolset'>,
+  {
+    model,
+    thinking,
+    reasoning,
+    toolset,
+    channel,
+  }: Pick<SystemChoices, 'model' | 'thinking' | 'reasoning' | 'toolset'> & { channel: string | undefined },
 ): { request: RequestBase; spans: SectionSpan[] } {
   const { system, spans } = join(sections);
   const named = modelOfRef(model);
@@ -86,7 +90,7 @@ export function assembleRequest(
     ...named,
     ...thinkingRequest({ ...named, level: thinking, isShown: reasoning !== 'off' }),
     system,
-    tools: toolset.specs,
+    tools: toolset.specsOn(channel),
   };
   return { request, spans };
 }
@@ -145,9 +149,10 @@ function systemInputOf(choices: SystemChoices): SystemPromptInput {
 function channelFactsOf(
   config: Config,
   channel: string | undefined,
-): Pick<SystemPromptInput, 'capabilities' | 'messageHints' | 'reactions'> {
+): Pick<SystemPromptInput, 'capabilities' | 'messageHints' | 'messageFeatures' | 'reactions'> {
   if (channel === undefined) return {};
-  const { capabilities = [], messageHints = [], reactions } = config.channels.platforms[channel] ?? {};
-  const mode = reactions ?? (REACTING_CHANNELS.has(channel) ? config.reactions.mode : 'off');
-  return { capabilities, messageHints, ...(mode === 'off' ? {} : { reactions: { channel, mode } }) };
+  const { capabilities = [], messageHints = [] } = config.channels.platforms[channel] ?? {};
+  const mode = reactionModeOf(config, channel);
+  const messageFeatures = messageFeaturesOf(config, channel);
+  return { capabilities, messageHints, messageFeatures, ...(mode === 'off' ? {} : { reactions: { channel, mode } }) };
 }

@@ -72,7 +72,7 @@ async function assemble(context: TurnContext, material: TurnMaterial): Promise<A
     changeFiles: (files) => context.plugins.changeBootstrapFiles(files, turnFactsOf(material)),
   });
   const workspace = session.workspace.value;
-  const prompt = writePrompt(context, material, facts);
+  const prompt = writePrompt(context, material, facts, toolset);
   const system = writeSystem(context, material, { facts, mode, toolset, session, thinking: prompt.thinking });
   const notes = await bootstrapNotes({
     config,
@@ -156,7 +156,10 @@ function closeAssembly(
   const injected =
     changes.injectMessages.length === 0 ? null : context.snapshotCache.keep(changes.injectMessages).snapshot;
   const { text, spans } = joinParts([...notes.parts, ...images.parts]);
-  const { request, spans: sectionSpans } = assembleRequest(changeSections(system.sections, changes), system);
+  const { request, spans: sectionSpans } = assembleRequest(changeSections(system.sections, changes), {
+    ...system,
+    channel: session.chat.value.channel,
+  });
   const sectionsSnapshot = snapshotOf(sectionSpans);
   const sessionView: SessionView = {
     ...facts.view,

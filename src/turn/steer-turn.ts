@@ -16,6 +16,7 @@ import { readWaitingInputs } from '../store/waiting-inputs.ts';
 import type { TurnContext } from './context.ts';
 import { provenanceOf } from './open-view.ts';
 import { capOf } from './queue-cap.ts';
+import { canSendMedia } from './write-prompt.ts';
 import { commit, newEntry, type Moment, type RunningTurn } from './running-turn.ts';
 
 /** What a write takes along when messages join the turn. */
@@ -36,7 +37,7 @@ export async function findSteering(context: TurnContext, turn: RunningTurn): Pro
   );
   // What was cut off is looked for again at the next step.
   turn.steers.seen = isCut ? Math.min(known, inputs.at(-1)?.seq ?? known) : known;
-  return inputs.length === 0 ? null : { inputs, moment: momentOf(turn, inputs) };
+  return inputs.length === 0 ? null : { inputs, moment: momentOf(context, turn, inputs) };
 }
 
 /** Commits the messages that are to join the turn now, if there are any. */
@@ -61,14 +62,15 @@ export async function commitSteering(
   turn.inputs.push(...inputs);
 }
 
-function momentOf(turn: RunningTurn, inputs: readonly WaitingInput[]): Steering['moment'] {
+function momentOf({ config }: TurnContext, turn: RunningTurn, inputs: readonly WaitingInput[]): Steering['moment'] {
   const { envelopeTimezone, userTimezone } = turn.agent;
   const zone = resolveEnvelopeZone(envelopeTimezone, { userTimezone, hostTimezone: HOST_ZONE });
   const entries = inputs.map((input) => {
     const announcement = announcementOf(input.body);
+    const message = input.body as InboundMessage;
     const text =
       announcement === null
-        ? buildSteerPrompt(input.body as InboundMessage, zone).text
+        ? buildSteerPrompt(message, { zone, canSendMedia: canSendMedia(config, turn.toolset, message) }).text
         : announcementText(announcement);
     const provenance = provenanceOf([input]);
     const entry = newEntry('steer', 'user', [{ type: 'text', text }]);

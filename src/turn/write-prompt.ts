@@ -1,10 +1,14 @@
 // Writes the user prompt of a turn from what was claimed for it.
 import type { Config, ThinkingLevel } from '../config.ts';
+import { messageFeaturesOf } from '../config/message-features.ts';
 import { summaryLineOf } from '../core/collect.ts';
+import { channelOf, type InboundMessage } from '../core/inbound.ts';
 import { channelSummary } from '../core/prompt/channel-summary.ts';
 import { resolveEnvelopeZone } from '../core/prompt/envelope-time.ts';
 import { buildUserPrompt, type UserPrompt } from '../core/prompt/user-prompt.ts';
 import type { WaitingInput } from '../store/claim-session.ts';
+import { MESSAGE_TOOL } from '../tools/message-tool.ts';
+import type { Toolset } from '../tools/toolset.ts';
 import type { TurnContext } from './context.ts';
 import type { TurnFacts, TurnMaterial } from './turn-material.ts';
 
@@ -18,6 +22,7 @@ export function writePrompt(
   { config, clock }: Pick<TurnContext, 'config' | 'clock'>,
   { claim, inputs, agent }: TurnMaterial,
   facts: TurnFacts,
+  toolset: Toolset,
 ): UserPrompt {
   const { session } = claim;
   return buildUserPrompt({
@@ -39,8 +44,15 @@ export function writePrompt(
           },
         }
       : {}),
+    canSendMedia: canSendMedia(config, toolset, facts.messages[0]),
     channelLines: facts.isNewSession && facts.sessionKind === 'main' ? channelLines(config) : [],
   });
+}
+
+/** True when an agent with these tools can send files to where a message comes from. */
+export function canSendMedia(config: Config, toolset: Toolset, message: InboundMessage | undefined): boolean {
+  if (message === undefined || toolset.findTool(MESSAGE_TOOL) === undefined) return false;
+  return messageFeaturesOf(config, channelOf(message)).media;
 }
 
 const HOST_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;

@@ -152,7 +152,6 @@ describe('files', () => {
       '[media attached: 2 files]',
       `[media attached 1/2: ${photo} (image/jpeg)]`,
       '[media attached 2/2: /tmp/doc.pdf (application/pdf)]',
-      expect.stringMatching(/^To send an image back, prefer the message tool \(media\/path\/filePath\)\./),
     ]);
     expect(rest.join('\n\n')).toBe('[Audio]\nTranscript:\nthe words\n\nlook');
   });

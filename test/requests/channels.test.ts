@@ -43,7 +43,7 @@ const holder = useService({
         phone: '+1555',
         accounts: { bot1: { name: 'Bot', details: ['dm:allowlist'] } },
       },
-      signal: { reactions: 'extensive' },
+      signal: { reactions: 'extensive', capabilities: ['media'] },
       discord: { enabled: false, label: 'Our Discord', groupActivation: 'always' },
     },
   },
@@ -75,6 +75,35 @@ describe('the channel of a message', () => {
     expect(systemText).toContain('`action=send` with `buttons=[[{text,callback_data,style?}]]`');
     expect(systemText).toMatch(/name yours in `channel` \(signal\|telegram\)/);
     expect((await requestOn('signal')).systemText).not.toContain('callback_data');
+  });
+
+  test('decides what the message tool can do there, in the prompt and in its schema alike', async () => {
+    const fieldsOn = async (channel: string) => {
+      const { systemText, body } = await requestOn(channel);
+      const tools = body.tools as { name: string; input_schema: { properties: Record<string, { enum?: string[] }> } }[];
+      const properties = tools.find(({ name }) => name === 'message')?.input_schema.properties ?? {};
+      const tool = systemText.slice(systemText.indexOf('### message tool'));
+      return { tool, fields: Object.keys(properties), actions: properties['action']?.enum };
+    };
+    const plain = await fieldsOn('slack');
+    expect(plain.fields).toEqual(['action', 'message', 'to', 'channel', 'replyTo', 'buttons']);
+    expect(plain.actions).toEqual(['send', 'reply']);
+    expect(plain.tool).not.toMatch(/react|media|poll/i);
+    const telegram = await fieldsOn('telegram');
+    expect(telegram.actions).toEqual(['send', 'reply', 'react']);
+    expect(telegram.fields).toContain('emoji');
+    expect(telegram.fields).not.toContain('media');
+    expect(telegram.tool).toContain('`action=react` with `emoji`');
+    const signal = await fieldsOn('signal');
+    expect(signal.fields).toEqual(expect.arrayContaining(['media', 'emoji']));
+    expect(signal.tool).toContain('`action=send` with `media`');
+  });
+
+  test('decides whether a message with files is followed by the hint how to send files back', async () => {
+    const media = [{ path: '/m/a.jpg', type: 'image/jpeg' }];
+    const textOn = async (channel: string) => JSON.stringify((await requestOn(channel, { media })).body.messages);
+    expect(await textOn('slack')).not.toContain('prefer the message tool');
+    expect(await textOn('signal')).toContain('prefer the message tool');
   });
 
   test('has its hints for the message tool, one line each', async () => {

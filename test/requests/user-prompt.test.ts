@@ -223,7 +223,6 @@ describe('around the message', () => {
     const { request } = await service.say(session, { ...group, text: 'the body', media, untrustedContext: ['x'] });
     expectOrder(request.prompt, [
       '[media attached: /tmp/photo.jpg (image/jpeg)]',
-      'To send an image back, prefer the message tool',
       'System: [',
       'Note: The previous agent run was aborted',
       'Conversation info (untrusted metadata):',

@@ -51,7 +51,13 @@ const coreTools = createCoreTools({
   process: { store, keeper, dataDir: '' },
   memory: { search: unused, add: unused },
   webFetch: { timeoutSeconds: 30, maxBytes: 1, allowPrivate: [] },
-  message: { channels: { known: [], open: [] }, chat: unused, post: unused },
+  message: {
+    channels: { known: [], open: [] },
+    featuresOf: () => ({ media: false, reactions: false }),
+    mediaRoots: [],
+    chat: unused,
+    post: unused,
+  },
   sessionStatus: { status: async () => ({ now: new Date(0) }), setModel: async () => null },
 });
 

@@ -88,7 +88,6 @@ describe('what is kept of a prompt', () => {
       parts.slice(0, -1).map((part) => [part.name, part.origin, part.trust, text.slice(part.start, part.end)]),
     ).toEqual([
       ['media-note', 'channel', 'untrusted', expect.stringMatching(/^\[media attached: \/a\.bin/)],
-      ['media-hint', 'holdfast', 'trusted', expect.stringMatching(/^To send an image back/)],
       ['context', 'channel', 'untrusted', expect.stringMatching(/^Conversation info/)],
       ['body', 'sender', 'untrusted', 'hi'],
       ['untrusted-context', 'channel', 'untrusted', expect.stringMatching(/^Untrusted context/)],

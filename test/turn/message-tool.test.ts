@@ -1,7 +1,11 @@
 // The message tool in real turns: what it sends is in the outbox before the turn ends, once per call, where it may go, and the reply does
 // not say it again (G21, G30).
+import { mkdir, realpath, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { webhookPayloads } from '../../src/api/schemas/webhooks.ts';
 import type { InboundMessage } from '../../src/core/inbound.ts';
+import { newId } from '../../src/ids.ts';
 import { createLogger } from '../../src/logger.ts';
 import { createMessageTool } from '../../src/tools/message-tool.ts';
 import type { ToolCall } from '../../src/tools/tool.ts';
@@ -19,7 +23,12 @@ shareAmongTests(async (onEnd) => {
   const database = await withTestDatabase();
   onEnd(() => database.drop());
   const settings = {
-    channels: { webhook: { url: 'http://127.0.0.1:9/hook' }, telegram: {}, signal: {}, matrix: { enabled: false } },
+    channels: {
+      webhook: { url: 'http://127.0.0.1:9/hook' },
+      telegram: { capabilities: ['media'] },
+      signal: { reactions: 'off' },
+      matrix: { enabled: false },
+    },
     tools: { message: { channels: ['signal', 'matrix'] } },
   };
   rig = await createTurnRig(database.url, { settings });
@@ -124,6 +133,75 @@ describe('a message', () => {
     const { deliveries, results } = await play('many', inputs, 'ok');
     expect(deliveries.filter(({ payload }) => payload['type'] === 'message')).toHaveLength(30);
     expect(results.at(-1)?.content).toContain('this turn has sent 30 messages');
+  });
+});
+
+describe('a file', () => {
+  test('of the workspace is named by its path, one elsewhere by its URL', async () => {
+    const workspace = rig.config.workspace.path;
+    await mkdir(workspace, { recursive: true });
+    await writeFile(join(workspace, 'chart.png'), 'x');
+    const { deliveries } = await play(
+      'media',
+      [
+        { action: 'send', message: 'The chart.', media: 'chart.png' },
+        { action: 'send', media: 'https://example.org/a.png' },
+      ],
+      'NO_REPLY',
+    );
+    const path = await realpath(join(workspace, 'chart.png'));
+    expect(deliveries[0]?.payload).toMatchObject({ text: 'The chart.', media: [{ path, name: 'chart.png' }] });
+    expect(deliveries[1]?.payload).toMatchObject({ text: '', media: [{ url: 'https://example.org/a.png' }] });
+    for (const { payload } of deliveries) webhookPayloads.message.parse({ ...payload, deliveryId: newId() });
+  });
+
+  test.each(['../holdfast.json', '/etc/passwd', 'missing.png', 'ftp://example.org/a', 'https://u:p@example.org/a'])(
+    'is not sent when it is %s (G30)',
+    async (media) => {
+      const { deliveries, results } = await play(
+        `no-media-${media.replaceAll(/[^a-z]/g, '')}`,
+        [{ action: 'send', message: 'Here.', media }],
+        'NO_REPLY',
+      );
+      expect(deliveries).toEqual([]);
+      expect(results[0]).toMatchObject({ is_error: true, content: expect.stringContaining('message: media: ') });
+    },
+  );
+
+  test('is not sent to a channel that takes none', async () => {
+    const call = { action: 'send', channel: 'signal', to: '+1555', message: 'Here.', media: 'https://example.org/a' };
+    const { deliveries, results } = await play('no-files', [call], 'NO_REPLY');
+    expect(deliveries).toEqual([]);
+    expect(results[0]).toMatchObject({ is_error: true, content: expect.stringContaining('signal takes no files') });
+  });
+});
+
+describe('a reaction', () => {
+  test('is for the message that is answered, or for another', async () => {
+    const reactions = [
+      { action: 'react', emoji: '👍' },
+      { action: 'react', emoji: '🎉', replyTo: 'x1' },
+    ];
+    const { id, deliveries } = await play('react', reactions, 'NO_REPLY');
+    expect(deliveries.map(({ payload }) => payload['react'])).toEqual([
+      { emoji: '👍', messageId: id },
+      { emoji: '🎉', messageId: 'x1' },
+    ]);
+    for (const { payload } of deliveries) webhookPayloads.message.parse({ ...payload, deliveryId: newId() });
+  });
+
+  test.each([
+    [{ action: 'react' }, 'emoji: is needed'],
+    [{ action: 'react', emoji: '👍', message: 'x' }, 'message: a reaction has no text'],
+    [{ action: 'react', emoji: '👍', channel: 'signal', to: '1' }, 'action: signal takes no reactions'],
+  ])('is refused for %j', async (call, text) => {
+    const { deliveries, results } = await play(
+      `no-react-${JSON.stringify(call).replaceAll(/[^a-z]/g, '')}`,
+      [call],
+      'NO_REPLY',
+    );
+    expect(deliveries).toEqual([]);
+    expect(results[0]).toMatchObject({ is_error: true, content: expect.stringContaining(text) });
   });
 });
 

@@ -27,6 +27,11 @@ const common = {
   deliveryId: z.uuid().describe('The same at every attempt, and equal to the header webhook-id'),
 };
 
+const media = z.union([
+  z.strictObject({ url: z.string().describe('Where to fetch it') }),
+  z.strictObject({ path: z.string().describe('Its path on the machine of the worker'), name: z.string() }),
+]);
+
 const button = z.strictObject({
   text: z.string(),
   callback_data: z.string(),
@@ -39,6 +44,11 @@ export const webhookPayloads = {
   message: z.strictObject({
     type: z.literal('message'),
     ...common,
+    media: z.array(media).exactOptional().describe('Files to be sent with it'),
+    react: z
+      .strictObject({ emoji: z.string(), messageId: z.string() })
+      .exactOptional()
+      .describe('A reaction to the message with this platform id; then the text is empty'),
     buttons: z.array(z.array(button)).exactOptional().describe('Rows of inline buttons'),
   }),
   failure: z.strictObject({

@@ -10,16 +10,16 @@ const DEFAULT_TYPE = 'application/octet-stream';
 const AUDIO_EXTENSION = /\.(?:ogg|opus|mp3|m4a|wav|webm|flac|aac|wma|aiff|alac|oga)$/i;
 
 /**
- * The lines of the attachments and the hint under them; none when nothing is left to name: transcribed audio is known by its
+ * The lines of the attachments, and the hint under them where files can be sent back; none when nothing is left to name: transcribed audio is known by its
  * words already.
  */
-export function mediaParts(media: readonly Media[]): PromptPart[] {
+export function mediaParts(media: readonly Media[], canSendMedia: boolean): PromptPart[] {
   const shown = media.filter((item) => !isTranscribedAudio(item) && (item.path ?? item.url) !== undefined);
   if (shown.length === 0) return [];
   const note = shown.length === 1 ? shown.map((item) => `[media attached: ${describe(item)}]`) : listOf(shown);
   return [
     { name: 'media-note', origin: 'channel', trust: 'untrusted', text: note.join('\n') },
-    { ...ownPart('media-hint', HINT), isTight: true },
+    ...(canSendMedia ? [{ ...ownPart('media-hint', HINT), isTight: true as const }] : []),
   ];
 }
 

@@ -23,6 +23,8 @@ export interface MessageOptions {
   reset: ResetRules | null;
   /** True when the first word may name a thinking level: none is set on the session or the message, and the sender may give commands. */
   mayTakeThinking: boolean;
+  /** True when files can be sent back to where the message comes from. */
+  canSendMedia: boolean;
 }
 
 export interface MessagePrompt {
@@ -42,7 +44,7 @@ export function messageParts(message: InboundMessage, options: MessageOptions): 
     return { media: [], content: sessionMessageParts(message), cleanBody: neutralise(message.text), thinking: null };
   }
   const { body: text, isBare } = resetBody(message.text, options.reset);
-  const media = mediaParts(message.media ?? []);
+  const media = mediaParts(message.media ?? [], options.canSendMedia);
   const untrusted = untrustedContext(message.untrustedContext ?? []);
   if (isBare) {
     const content = [ownPart('reset-prompt', text), ...untrusted];
@@ -55,8 +57,11 @@ export function messageParts(message: InboundMessage, options: MessageOptions): 
 }
 
 /** The whole text of a message that joins a running turn, and where its parts stand. */
-export function buildSteerPrompt(message: InboundMessage, zone: EnvelopeZone): { text: string; spans: PartSpan[] } {
-  const parts = messageParts(message, { zone, isNewSession: false, reset: null, mayTakeThinking: false });
+export function buildSteerPrompt(
+  message: InboundMessage,
+  { zone, canSendMedia }: Pick<MessageOptions, 'zone' | 'canSendMedia'>,
+): { text: string; spans: PartSpan[] } {
+  const parts = messageParts(message, { zone, isNewSession: false, reset: null, mayTakeThinking: false, canSendMedia });
   return joinParts([...parts.media, ...parts.content]);
 }
 

@@ -97,6 +97,8 @@ export interface SystemPromptInput {
   capabilities?: readonly string[];
   /** What the operator says of the `message` tool on the channel: a line each. */
   messageHints?: readonly string[];
+  /** What messages there may have beside text; absent: nothing. */
+  messageFeatures?: { media: boolean; reactions: boolean };
   /** The owners as they are to be shown: raw ids, or their hashes. */
   authorizedSenders?: readonly string[];
   /** Absent for turns that answer no message and never had one. */

@@ -40,6 +40,8 @@ export interface UserPromptInput {
   overflow?: Overflow;
   /** What a new main session is told about the channels; absent: nothing. */
   channelLines?: readonly string[];
+  /** True when files can be sent back with the `message` tool; absent: they cannot. */
+  canSendMedia?: boolean;
 }
 
 export interface UserPrompt {
@@ -97,6 +99,7 @@ function optionsOf(input: UserPromptInput, message: InboundMessage, index: numbe
     reset: isNewSession ? { triggers: input.resetTriggers, now: input.now } : null,
     mayTakeThinking:
       isFirst && input.thinking === null && message.thinking === undefined && mayCommand(message, input.ownerIds),
+    canSendMedia: input.canSendMedia ?? false,
   };
 }
 

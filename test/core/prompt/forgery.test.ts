@@ -74,7 +74,8 @@ describe('no text from outside', () => {
     fc.assert(
       fc.property(number, script, (shape, numbers) => {
         const [message] = hostileCase(shape, numbers).input.messages;
-        if (message !== undefined) judge(buildSteerPrompt(message, 'utc').text, steeredMarks(message), message);
+        if (message !== undefined)
+          judge(buildSteerPrompt(message, { zone: 'utc', canSendMedia: true }).text, steeredMarks(message), message);
       }),
       { numRuns: Math.ceil(INPUTS * 0.03) },
     );

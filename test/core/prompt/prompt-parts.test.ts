@@ -103,6 +103,7 @@ test('nothing from outside is marked as trusted, and nothing of Holdfast as untr
     now: { epochMs: 0, timezone: 'UTC' },
     overflow: { droppedCount: 2, summaryLines: [outside] },
     channelLines: ['Telegram: configured'],
+    canSendMedia: true,
   });
   for (const part of parts)
     expect([part.name, part.trust]).toEqual([part.name, part.text.includes(outside) ? 'untrusted' : 'trusted']);

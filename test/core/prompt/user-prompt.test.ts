@@ -27,6 +27,7 @@ function build(messages: string | InboundMessage | InboundMessage[], change: Par
     resetTriggers: ['/new', '/reset'],
     ownerIds: [],
     now: { epochMs: AT, timezone: 'Europe/Berlin' },
+    canSendMedia: true,
     ...change,
   });
   return { text: joinParts(parts).text, ...rest };
@@ -334,7 +335,7 @@ describe('several messages', () => {
 });
 
 test('a message that joins a running turn has its metadata and nothing of the session', () => {
-  expect(buildSteerPrompt({ text: 'high stop', messageId: '3' }, 'utc').text).toBe(
+  expect(buildSteerPrompt({ text: 'high stop', messageId: '3' }, { zone: 'utc', canSendMedia: false }).text).toBe(
     `Conversation info (untrusted metadata):\n${F}json\n{\n  "message_id": "3"\n}\n${F}\n\nhigh stop`,
   );
 });

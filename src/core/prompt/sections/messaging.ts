@@ -59,10 +59,13 @@ function messageTool({
   channelNames = [],
   capabilities = [],
   messageHints = [],
+  messageFeatures: { media, reactions: canReact } = { media: false, reactions: false },
 }: SystemPromptInput): (string | null)[] {
   return [
     '### message tool',
-    '- Use `message` to send on your own initiative and for actions of a channel (polls, reactions and the like).',
+    canReact
+      ? '- Use `message` to send on your own initiative and for actions of a channel (reactions).'
+      : '- Use `message` to send on your own initiative.',
     '- With `action=send`, give `to` and `message`.',
     channelNames.length > 1
       ? `- Several channels are set up: name yours in \`channel\` (${channelNames.map(literal).join('|')}).`
@@ -70,6 +73,10 @@ function messageTool({
     `- When you have sent your visible reply with \`message\`, answer with ONLY: ${SILENT_REPLY_TOKEN}, so that it is not sent twice.`,
     capabilities.includes('inlineButtons')
       ? '- Inline buttons are supported: `action=send` with `buttons=[[{text,callback_data,style?}]]`, where `style` is `primary`, `success` or `danger`.'
+      : null,
+    media ? '- Files can be sent: `action=send` with `media`, a path in your workspace or a URL.' : null,
+    canReact
+      ? '- Reactions are supported: `action=react` with `emoji`, to the message that you are answering or the one named in `replyTo`.'
       : null,
     ...messageHints.map((hint) => `- ${hint.trim()}`),
   ];

@@ -1,0 +1,30 @@
+// What an agent's messages on a channel may have beside text. Prompts, the schema of the `message` tool and what it lets through are all
+// decided from this, so none of them offers what another refuses.
+import type { Config } from './config-type.ts';
+
+export interface MessageFeatures {
+  /** Files can be sent. */
+  media: boolean;
+  /** Messages can be reacted to. */
+  reactions: boolean;
+}
+
+/** The platforms whose channels take reactions without saying so among their capabilities. */
+const REACTING_CHANNELS: ReadonlySet<string> = new Set(['telegram', 'signal']);
+
+type Parts = Pick<Config, 'channels' | 'reactions'>;
+
+/** How freely an agent reacts on a channel; `off`: it cannot. */
+export function reactionModeOf(config: Parts, channel: string): Config['reactions']['mode'] {
+  const { capabilities = [], reactions } = config.channels.platforms[channel] ?? {};
+  const canReact = REACTING_CHANNELS.has(channel) || capabilities.includes('reactions');
+  return reactions ?? (canReact ? config.reactions.mode : 'off');
+}
+
+/** The features of messages on a channel. */
+export function messageFeaturesOf(config: Parts, channel: string): MessageFeatures {
+  return {
+    media: config.channels.platforms[channel]?.capabilities?.includes('media') ?? false,
+    reactions: reactionModeOf(config, channel) !== 'off',
+  };
+}
