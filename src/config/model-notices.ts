@@ -28,9 +28,10 @@ export function modelNotices(config: Config, today: string): string[] {
 
 /** The models that an agent asks, with the place that names each. */
 function modelsOf(agent: AgentSettings): [place: string, ref: string][] {
-  const { id, model, compaction, subagents, models } = agent;
+  const { id, model, fallbacks, compaction, subagents, models } = agent;
   const named: [string, string | undefined][] = [
     [`agent "${id}"`, model],
+    ...fallbacks.map((name): [string, string] => [`the fallbacks of agent "${id}"`, name]),
     [`compactions of agent "${id}"`, compaction.model],
     [`subagents of agent "${id}"`, subagents.model],
     ...Object.entries(models).map(([alias, ref]): [string, string] => [`the alias "${alias}" of agent "${id}"`, ref]),

@@ -70,6 +70,8 @@ export interface TurnView {
 export interface FallbackView extends ThinkingRequest {
   /** `provider/model`. */
   model: string;
+  /** Of which family its provider is; absent: anthropic. */
+  family?: ProviderFamily;
   /** Which model wrote which entries. */
   models: ModelSpan[];
 }

@@ -43,7 +43,7 @@ export async function afterFailedCall(context: TurnContext, turn: RunningTurn, f
     }
     const next = await askAnother(context, turn, outage.wish.reason.code, failed);
     if (next !== null) return next;
-    stepBack(turn);
+    stepBack(context, turn);
     throw parked(context, turn, outage.wish);
   }
   const verdict = classifyFailure(fault);

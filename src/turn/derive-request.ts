@@ -15,7 +15,7 @@ import { toWireRequest, type WireRequest } from '../model/wire-request.ts';
 import type { Database } from '../store/database.ts';
 import { readSnapshots } from '../store/snapshots.ts';
 import { inputTransformOf } from './input-transform.ts';
-import { blobsOf, limitsOf, providerView } from './open-view.ts';
+import { blobsOf, limitsOf, providerView, viewWith } from './open-view.ts';
 
 export interface DerivedRequest {
   turnId: string;
@@ -91,8 +91,8 @@ function askedModelOf({ turnView, model, view }: CallRow) {
   const fallback = view?.fallback;
   if (fallback === undefined)
     return { of: { ...providerView(turnView), model }, view: turnView, limits: limitsOf(turnView) };
-  const { model: ref, models, ...limits } = fallback;
-  return { of: modelOfRef(ref), view: { ...turnView, models }, limits };
+  const { model: ref, family: _family, models: _models, ...limits } = fallback;
+  return { of: modelOfRef(ref), view: viewWith(turnView, fallback), limits };
 }
 
 /** The body of a request. Whether its answer was to be streamed is all that no row says; the hash does. */

@@ -15,7 +15,7 @@ export function enterSomeGate(context: TurnContext, turn: RunningTurn): Pass {
   if (fallbacks.length === 0 || context.gate.isOpen(providerOf(turn.request))) return enterGate(context, turn);
   for (const ref of fallbacks) {
     if (!context.gate.isOpen(providerOf(modelOfRef(ref)))) continue;
-    stepTo(turn, ref);
+    stepTo(context, turn, ref);
     break;
   }
   return enterGate(context, turn);
@@ -40,15 +40,15 @@ export function stepDown(
     { turnId: turn.id, sessionKey: turn.session.key, code, fallback: ref },
     'The turn steps down to another model',
   );
-  stepTo(turn, ref);
+  stepTo(context, turn, ref);
   return { row: withFallback(row, ref), event };
 }
 
 /** Before a turn is parked: it begins with its first model again when it is resumed. */
-export function stepBack(turn: RunningTurn): void {
+export function stepBack(context: TurnContext, turn: RunningTurn): void {
   const [first] = turn.chain;
   if (turn.fallback === null || first === undefined) return;
-  stepTo(turn, first);
+  stepTo(context, turn, first);
   if (turn.callWithoutAnswer !== null) turn.callWithoutAnswer = withFallback(turn.callWithoutAnswer, first);
 }
 

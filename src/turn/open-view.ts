@@ -15,7 +15,7 @@ import type { ModelMessage, ThinkingSetting } from '../core/model-request.ts';
 import type { InjectedMessage } from '../core/plugins/injected-messages.ts';
 import type { SessionKind } from '../core/session-key.ts';
 import type { ThinkingRequest } from '../core/thinking-request.ts';
-import type { ModelSpan, SessionView, TurnView } from '../core/view.ts';
+import type { FallbackView, ModelSpan, SessionView, TurnView } from '../core/view.ts';
 import type { ClaimedSession, WaitingInput } from '../store/claim-session.ts';
 import type { RequestBase, TurnContext } from './context.ts';
 import type { Transcript } from './transcript-cache.ts';
@@ -102,9 +102,17 @@ export function providerView({ provider }: Pick<RequestBase, 'provider'>): Pick<
 }
 
 /** What a view says of the family of a request's provider: the form in which it takes the history. */
-export function familyView({ model }: Pick<TurnContext, 'model'>, { provider }: RequestBase): Pick<TurnView, 'family'> {
+export function familyView(
+  { model }: Pick<TurnContext, 'model'>,
+  { provider }: Pick<RequestBase, 'provider'>,
+): Pick<TurnView, 'family'> {
   const family = model.familyOf(provider);
   return family === 'anthropic' ? {} : { family };
+}
+
+/** The view of a turn from the call on with which it has stepped down to another model. */
+export function viewWith({ family: _family, ...view }: TurnView, { family, models }: FallbackView): TurnView {
+  return { ...view, ...(family === undefined ? undefined : { family }), models };
 }
 
 /** True when not all of the past is known to be of one model: a fork begins with entries that nobody has told of. */

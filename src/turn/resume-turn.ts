@@ -106,7 +106,7 @@ export async function resumeTurn(
     park: open.park,
     callWithoutAnswer: null,
   };
-  resumeFallback(turn, open.fallback);
+  resumeFallback(context, turn, open.fallback);
   return turn;
 }
 

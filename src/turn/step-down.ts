@@ -4,11 +4,13 @@ import { modelRefOf, type AgentSettings, type ThinkingLevel } from '../config.ts
 import { withModel } from '../core/history/model-spans.ts';
 import { modelChain, modelsAfter } from '../core/model-fallback.ts';
 import { modelName, modelOfRef, refOfModel } from '../core/model-ref.ts';
+import { reasoningOf } from '../core/reasoning.ts';
 import { thinkingRequest } from '../core/thinking-request.ts';
 import type { CallView, FallbackView, ModelSpan } from '../core/view.ts';
 import type { NewEvent } from '../store/events.ts';
 import { providerOf } from './await-model.ts';
 import type { RequestBase, TurnContext } from './context.ts';
+import { familyView, viewWith } from './open-view.ts';
 import { RequestView } from './request-view.ts';
 import { changeSessionView, type RunningTurn } from './running-turn.ts';
 
@@ -24,15 +26,15 @@ export function fallbacksLeft(turn: RunningTurn): readonly string[] {
 }
 
 /** Lets a turn ask another model from its next call on. The next write of the turn stores what follows from it for the session. */
-export function stepTo(turn: RunningTurn, ref: string): void {
+export function stepTo(context: TurnContext, turn: RunningTurn, ref: string): void {
   const models = withModel(modelsBefore(turn), turn.baseSeq + 1, modelName(modelOfRef(ref)));
   changeSessionView(turn, { models: [...models] });
-  askFrom(turn, fallbackOf(turn, ref, models));
+  askFrom(turn, fallbackOf(context, turn, { ref, models }));
 }
 
 /** Goes on with the model that an earlier attempt has stepped to; null: it has asked none but the one that it was opened with. */
-export function resumeFallback(turn: RunningTurn, ref: string | null): void {
-  if (ref !== null) askFrom(turn, fallbackOf(turn, ref, modelsBefore(turn)));
+export function resumeFallback(context: TurnContext, turn: RunningTurn, ref: string | null): void {
+  if (ref !== null) askFrom(turn, fallbackOf(context, turn, { ref, models: modelsBefore(turn) }));
 }
 
 /** What a call stores of its request. */
@@ -54,14 +56,25 @@ function modelsBefore({ sessionView, chain, request }: RunningTurn): readonly Mo
   return sessionView.models ?? [{ seq: 1, model: modelName(modelOfRef(chain[0] ?? refOfModel(request))) }];
 }
 
-function fallbackOf(turn: RunningTurn, ref: string, models: readonly ModelSpan[]): FallbackView {
+function fallbackOf(
+  context: TurnContext,
+  { session, thinking }: RunningTurn,
+  { ref, models }: { ref: string; models: readonly ModelSpan[] },
+): FallbackView {
+  const named = modelOfRef(ref);
   // Turns are opened with levels of the configuration.
-  const level = turn.thinking as ThinkingLevel;
-  return { model: ref, models: [...models], ...thinkingRequest({ ...modelOfRef(ref), level }) };
+  const level = thinking as ThinkingLevel;
+  const isShown = reasoningOf(session.reasoning) !== 'off';
+  return {
+    model: ref,
+    ...familyView(context, named),
+    models: [...models],
+    ...thinkingRequest({ ...named, level, isShown }),
+  };
 }
 
 function askFrom(turn: RunningTurn, fallback: FallbackView): void {
-  const { model, models, ...limits } = fallback;
+  const { model, family: _family, models: _models, ...limits } = fallback;
   const { system, tools } = turn.request;
   const named = modelOfRef(model);
   turn.fallback = fallback;
@@ -69,7 +82,7 @@ function askFrom(turn: RunningTurn, fallback: FallbackView): void {
   const { rules } = turn.requests;
   turn.requests = new RequestView(turn.transcript, {
     ...rules,
-    view: { ...rules.view, models },
+    view: viewWith(rules.view, fallback),
     model: modelName(named),
   });
 }

@@ -34,6 +34,13 @@ test('a model that ends is named once, with its day and all places that name it'
   expect(modelNotices(config, '2026-11-30')[0]).toContain('has ended: its provider announced the end for 2026-11-30');
 });
 
+test('a fallback that ends is named, too', async () => {
+  const config = await load('{agents: {defaults: {fallbacks: ["anthropic/claude-sonnet-4-5"]}}}');
+  expect(modelNotices(config, '2026-11-22')).toEqual([
+    expect.stringMatching(/ends on 2026-11-30.*the fallbacks of agent "main"\.$/),
+  ]);
+});
+
 test('a window that the model does not have is named', async () => {
   const config = await load(
     '{agents: {defaults: {contextTokens: 1000000}, list: [{id: "main"}, {id: "small", model: "anthropic/claude-haiku-4-5"}]}}',

@@ -66,7 +66,8 @@ shareAmongTests(async (onEnd) => {
       return { content: 'ok', isError: false };
     },
   };
-  rig = await createTurnRig(database.url, { plugins, tools: [echo] });
+  const settings = { plugins: ['/p.ts'], agents: { defaults: { fallbacks: ['nine/m'] } } };
+  rig = await createTurnRig(database.url, { plugins, tools: [echo], settings });
   const made = rig;
   onEnd(() => made.close());
 });
@@ -131,6 +132,27 @@ test('another worker resumes the turn in the same form', async () => {
   const [last] = asked.slice(calls);
   const { called } = idsOf(last?.request.messages.flatMap(({ content }) => content) ?? []);
   expect(called).toEqual([expect.stringMatching(/^[a-zA-Z0-9]{9}$/)]);
+});
+
+test('a turn that steps down to a model of another family sends it the history in its form', async () => {
+  const worker = rig.worker();
+  await rig.send('stepped', '[[tool: echo {"text": "x"}]] [[error: 404]]');
+  await worker.run('stepped');
+  worker.stop();
+  const { request } = asked.at(-1)!;
+  expect(request.provider).toBe('nine');
+  const { called, answered } = idsOf(request.messages.flatMap(({ content }) => content));
+  expect(called).toEqual([expect.stringMatching(/^[a-zA-Z0-9]{9}$/)]);
+  expect(answered).toEqual(called);
+  const [turn] = await rig.rows('select id, calls from holdfast.turns where session_id = $1', [
+    await rig.sessionOf('stepped'),
+  ]);
+  const derived = await deriveRequest(rig.database, {
+    turnId: String(turn?.['id']),
+    callNo: Number(turn?.['calls']),
+    defaultThinking: () => 'off',
+  });
+  expect(derived).toMatchObject({ matches: true });
 });
 
 test('arguments that a transport says are encoded as HTML are decoded, and others are not', async () => {
