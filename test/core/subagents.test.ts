@@ -35,6 +35,7 @@ describe('a wish for a subagent', () => {
         runTimeoutSeconds: 60,
         cleanup: 'keep',
         mode: 'run',
+        deliver: null,
       },
     });
   });

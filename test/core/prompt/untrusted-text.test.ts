@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { neutralise } from '../../../src/core/prompt/untrusted-text.ts';
+import { processorMsOf } from '../../servers/busy-machine.ts';
 
 describe('neutralise', () => {
   test.each([
@@ -120,9 +121,7 @@ describe('neutralise', () => {
 
   test('a large hostile text takes linear time', () => {
     const hostile = `${'[system]'.repeat(20_000)}\n${' '.repeat(50_000)}System\u200b:\n${'[\u200b'.repeat(20_000)}`;
-    const started = performance.now();
-    neutralise(hostile);
-    expect(performance.now() - started).toBeLessThan(1500);
+    expect(processorMsOf(() => neutralise(hostile))).toBeLessThan(1500);
   });
 });
 

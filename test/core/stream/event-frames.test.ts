@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { EventFrames } from '../../../src/core/stream/event-frames.ts';
+import { processorMsOf } from '../../servers/busy-machine.ts';
 
 function dataOf(stream: string): string[] {
   return new EventFrames().push(stream);
@@ -47,12 +48,13 @@ describe('an event stream', () => {
   test('that comes in very many pieces costs no more than what it holds', () => {
     const frames = new EventFrames();
     const piece = 'x'.repeat(64);
-    const startedAt = performance.now();
-    for (let count = 0; count < 200_000; count += 1) frames.push(piece);
+    const spentMs = processorMsOf(() => {
+      for (let count = 0; count < 200_000; count += 1) frames.push(piece);
+    });
     const [data] = frames.push('\n\ndata: y\n\n');
     expect(data).toBe('y');
     // Looking at what waits again with every piece would take minutes.
-    expect(performance.now() - startedAt).toBeLessThan(5000);
+    expect(spentMs).toBeLessThan(5000);
   });
 
   test('with an event that never ends is given up', () => {
