@@ -40,7 +40,10 @@ export function relaunchAsService(argv: readonly string[]): void {
 function divide(environment: Readonly<Record<string, string | undefined>>): { open: Variables; secret: Variables } {
   const divided: { open: Variables; secret: Variables } = { open: {}, secret: {} };
   for (const [name, value] of Object.entries(environment)) {
-    if (value !== undefined) divided[isSecretVariable(name, value) ? 'secret' : 'open'][name] = value;
+    if (value === undefined) continue;
+    // Commands see none of our own variables, but only a key among them is a secret: the others are no reason to start again.
+    const isSecret = isSecretVariable(name.replace(/^HOLDFAST_/, ''), value);
+    divided[isSecret ? 'secret' : 'open'][name] = value;
   }
   return divided;
 }
