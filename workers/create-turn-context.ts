@@ -83,6 +83,9 @@ function createGate({ config, clock, database, logger }: WorkerParts): ProviderG
     clock,
     random: Math.random,
     bounds: config.models.outage.probeMs,
+    onAway(provider) {
+      logger.warn({ provider }, 'The provider is away: turns that need it wait, and one call at a time tries it again');
+    },
     onBack(provider) {
       logger.info({ provider }, 'The provider answers again; the turns that waited for it resume');
       wakeParked(database, { code: 'model_away', by: provider }).catch((error: unknown) =>

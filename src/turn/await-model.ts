@@ -12,6 +12,7 @@ import type { RequestBase, TurnContext } from './context.ts';
 import { modelEnded } from './model-events.ts';
 import type { Pass } from './provider-gate.ts';
 import { applied, writeOf, type RunningTurn } from './running-turn.ts';
+import { logFailedCalls } from './turn-log.ts';
 import { TurnFailed, TurnStopped, type ParkWish } from './turn-end.ts';
 
 /** The provider of a model as a request names it. */
@@ -133,6 +134,7 @@ export async function parkTurn(context: TurnContext, turn: RunningTurn, wish: Pa
   const parking = await context.store.parkTurn({ ...write, ...wish, parks });
   if (parking.kind === 'fenced') return null;
   applied(turn, write);
+  logFailedCalls(context.logger, turn, write.modelCalls);
   context.transcripts.keep(turn.session.id, turn.transcript);
   context.onCommit(turn.session.id, 'progress');
   if (!wish.hasCalled && reason.by !== null) context.gate.waitsBehindProbe(reason.by);

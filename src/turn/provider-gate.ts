@@ -7,6 +7,8 @@ export interface ProviderGateOptions {
   clock: Clock;
   random: () => number;
   bounds: ProbeBounds;
+  /** Called when calls of a provider are held back from now on. Must not throw. */
+  onAway: (provider: string) => void;
   /** Called when a provider answers again whose calls were held back. Must not throw. */
   onBack: (provider: string) => void;
 }
@@ -59,7 +61,7 @@ export class ProviderGate {
   }
 
   #passOf(provider: string, session: string): Pass {
-    const { clock, random, bounds, onBack } = this.#options;
+    const { clock, random, bounds, onAway, onBack } = this.#options;
     let isOver = false;
     const once = (): boolean => {
       const isFirst = !isOver;
@@ -82,6 +84,7 @@ export class ProviderGate {
         const after = noteFailure(before, { session, nowMs, retryAfterMs, random: random() }, bounds);
         this.#troubles.set(provider, after);
         const away = isAway(after);
+        if (away && !isAway(before)) onAway(provider);
         return {
           isAway: away,
           isNews: away && !isAway(before),

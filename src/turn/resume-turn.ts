@@ -44,7 +44,9 @@ export async function resumeTurn(
   const lastEntry =
     open.kind === 'compaction' || isGivenUp ? (transcript.last ?? noEntry(session.entrySeq, open.id)) : transcript.last;
   if (lastEntry === null) throw new Error(`The turn ${open.id} is open but its prompt is not on the active path.`);
-  context.logger.info(
+  // A turn that waits is looked at again and again: its story is told by the outage, not by each look.
+  const isTakenOver = open.park === null;
+  context.logger[isTakenOver ? 'info' : 'debug'](
     {
       turnId: open.id,
       sessionKey: session.key,
@@ -55,7 +57,7 @@ export async function resumeTurn(
       deaths: open.deaths,
       steps: open.steps,
     },
-    'Turn taken over',
+    isTakenOver ? 'Turn taken over' : 'Parked turn resumed',
   );
   const named = { ...providerView(open.view), model: open.model };
   const turn: RunningTurn = {

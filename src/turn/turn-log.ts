@@ -2,6 +2,7 @@
 // Dashboards and alerts read these lines, so their field names are an interface: docs/operations.md lists them.
 import { toolUsesOf } from '../core/content.ts';
 import type { Logger } from '../logger.ts';
+import { modelOfRef } from '../core/model-ref.ts';
 import { callIdOf } from '../model/observers/observer.ts';
 import type { ModelCallRow } from '../store/journal.ts';
 import type { TurnEnd, TurnFigures } from '../store/journal/finish-turn.ts';
@@ -45,7 +46,7 @@ export function logFailedCalls(logger: Logger, turn: RunningTurn, calls: readonl
         turnId: turn.id,
         sessionKey: turn.session.key,
         callId: callIdOf(turn.id, callNo),
-        model: turn.request.model,
+        model: askedModel(turn, call),
         ...(purpose === undefined ? {} : { purpose }),
         code: error?.['code'],
         httpStatus: error?.['status'],
@@ -54,6 +55,12 @@ export function logFailedCalls(logger: Logger, turn: RunningTurn, calls: readonl
       'Model call failed',
     );
   }
+}
+
+/** The model that a call asked: the turn may have stepped down to another one since. */
+function askedModel({ chain, request }: RunningTurn, { view }: ModelCallRow): string {
+  const ref = view?.fallback?.model ?? chain[0];
+  return ref === undefined ? request.model : modelOfRef(ref).model;
 }
 
 /** How many tools the turn has called, in all attempts: those of the answers after its prompt, as far as they are not compacted. */
