@@ -27,6 +27,7 @@ import type { DirectLanes } from './reconciler.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
 import { startLaneWorker, type LaneJob, type LaneWorker } from './queue/start-lane-worker.ts';
 import { ringNext } from './ring-next.ts';
+import { createPluginInbox } from './plugin-inbox.ts';
 import { createSessionStatusPort } from './session-status-port.ts';
 import { createSessionsPort } from './sessions-port.ts';
 import { createToolPorts } from './tool-ports.ts';
@@ -61,7 +62,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const owner = `${hostname()}:${process.pid}:${newId<string>()}`;
   const draining = new AbortController();
   await openWorkspaces(config);
-  const plugins = await loadCheckedPlugins(config, logger);
+  const plugins = await loadCheckedPlugins(config, logger, createPluginInbox({ config, database, doorbell, wake }));
   const { transports } = plugins;
   const model = createConfiguredModel({ config, clock, logger, endpoint: options.modelEndpoint, transports });
   const ports = createToolPorts({ config, database, doorbell, logger, owner });

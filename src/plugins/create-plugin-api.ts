@@ -12,6 +12,7 @@ import type { CheckedHarness } from './harness.ts';
 import { HOOK_NAMES, type HookTable } from './hook-table.ts';
 import type { HookName, PluginApi, PluginLogger } from './plugin-api.ts';
 import { PluginError } from './plugin-error.ts';
+import { checkInput, type PluginInbox } from './plugin-inbox.ts';
 import type { RegisteredContribution } from './plugins.ts';
 import { readHarness } from './read-harness.ts';
 import { readTool } from './read-tools.ts';
@@ -35,6 +36,7 @@ export interface PluginApiOptions {
   mayChangePrompts: boolean;
   logger: Logger;
   registrations: Registrations;
+  inbox: PluginInbox;
 }
 
 /** Hooks that put words into prompts; the others only listen. */
@@ -62,6 +64,14 @@ export function createPluginApi(options: PluginApiOptions): { api: PluginApi; cl
     config: options.config,
     logger: pluginLogger(options.logger, id),
     neutralise,
+    async queueSystemEvent(event) {
+      checkInput(path, 'queueSystemEvent', event);
+      return options.inbox.queueSystemEvent(id, event);
+    },
+    async sendMessage(message) {
+      checkInput(path, 'sendMessage', message);
+      return options.inbox.sendMessage(id, message);
+    },
     on: (hook, handler, { priority = 0 } = {}) =>
       register(`on(${JSON.stringify(hook)})`, () => {
         checkHandler(path, hook, handler, priority);

@@ -4,11 +4,12 @@ import { checkKnownTools, checkServedModels, noteServedProviders, type Config } 
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { Logger } from '../logger.ts';
 import { loadPlugins } from './load-plugins.ts';
+import type { PluginInbox } from './plugin-inbox.ts';
 import type { Plugins } from './plugins.ts';
 
-/** Loads the plugins. Throws `PluginError`, or `ConfigError` with every name that neither they nor Holdfast know. */
-export async function loadCheckedPlugins(config: Config, logger: Logger): Promise<Plugins> {
-  const plugins = await loadPlugins(config.plugins, { logger, cwd: process.cwd() });
+/** Loads the plugins; without an inbox they can queue nothing. Throws `PluginError`, or `ConfigError` with every name that neither they nor Holdfast know. */
+export async function loadCheckedPlugins(config: Config, logger: Logger, inbox?: PluginInbox): Promise<Plugins> {
+  const plugins = await loadPlugins(config.plugins, { logger, cwd: process.cwd(), inbox });
   const providers = [...new Set([...plugins.transports.map(({ provider }) => provider), DEFAULT_PROVIDER])];
   checkServedModels(config, providers);
   noteServedProviders(config, providers);

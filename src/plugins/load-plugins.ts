@@ -9,6 +9,7 @@ import { withoutPlugins, Plugins } from './plugins.ts';
 import { HookTable } from './hook-table.ts';
 import type { PluginModule } from './plugin-api.ts';
 import { messageOf, PluginError } from './plugin-error.ts';
+import { CLOSED_INBOX, type PluginInbox } from './plugin-inbox.ts';
 import { createPluginApi, type Registrations } from './create-plugin-api.ts';
 import { readTools } from './read-tools.ts';
 import { withDeadline } from './with-deadline.ts';
@@ -19,6 +20,8 @@ export interface LoadOptions {
   cwd: string;
   /** How long a plugin may take to register, in milliseconds; absent: 30 s. */
   registerMsMax?: number;
+  /** Where what plugins queue goes; absent: nothing can be queued. */
+  inbox?: PluginInbox | undefined;
 }
 
 const REGISTER_MS_MAX = 30_000;
@@ -88,6 +91,7 @@ async function registerOne({ path, id, exported, settings, registrations, option
     mayChangePrompts: entry?.hooks?.allowPromptInjection ?? true,
     logger: options.logger,
     registrations,
+    inbox: options.inbox ?? CLOSED_INBOX,
   });
   try {
     await called(path, 'register', register, timeoutMs, api);
