@@ -94,7 +94,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   });
 
   test.concurrent('a model that keeps talking is not silent, however long it takes (G25)', async ({ expect }) => {
-    const { message, ms } = await turnOf('agent:attentive:slow', '[[slow: 60]] [[fill: 14400]]');
+    const { message, ms } = await turnOf('agent:attentive:slow', '[[slow: 200]] [[fill: 7200]]');
     expect(message.status).toBe('answered');
     expect(ms).toBeGreaterThan(attentiveMs);
   });
