@@ -19,8 +19,7 @@ const MEDIUM = 65_536;
 const LONG = 1_048_576;
 /** So many times as long as the loop may a pattern take. Matching a million times over costs about 200. */
 const FACTOR = 1_500;
-const MEASUREMENTS_MIN = 3;
-const MEASUREMENTS_MAX = 10;
+const MEASUREMENTS_MAX = 3;
 /** So many of the attacks that are slowest on a short text are tried with a longer one. */
 const MEDIUM_MAX = 5;
 
@@ -51,8 +50,8 @@ function slownessOf(run: () => void, text: string): number {
       timeOf(() => scan(text)),
     );
     searched = Math.min(searched, timeOf(run));
-    // No pauses of a machine explain this; a single one may last that long.
-    if (count + 1 >= MEASUREMENTS_MIN && searched > 10 * FACTOR * scanned) break;
+    // No pause of a machine explains this.
+    if (searched > 4 * FACTOR * scanned) break;
   }
   return searched / scanned;
 }
@@ -80,18 +79,34 @@ function faultOf({ where, pattern }: FoundPattern): string | null {
   return null;
 }
 
-test('the attacks find a pattern that reads a text again from each of its characters', () => {
+const TRIES = 3;
+
+/** A fault that is found in each of several tries: in one of them, the machine may have paused during the only measurement. */
+function lastingFaultOf(found: FoundPattern): string | null {
+  let fault: string | null = null;
+  for (let count = 0; count < TRIES; count += 1) {
+    fault = faultOf(found);
+    if (fault === null) break;
+  }
+  return fault;
+}
+
+test('the attacks find a pattern that reads a text again from each of its characters', { timeout: 60_000 }, () => {
   const slow = [/\s+$/, /\((?:metadata,[^\n)]*)\):/g, /<!--[^]*?-->/g, /^[^\S\n]*system:/gm];
   expect(slow.filter((pattern) => faultOf({ where: 'here', pattern }) === null)).toEqual([]);
   const quick = [/(?<!\s)\s+$/, /\[system\]/g, /^[^\S\n\r\u2028\u2029]*system:/gm, /<[^<>]{0,200}>/g];
-  expect(quick.filter((pattern) => faultOf({ where: 'here', pattern }) !== null)).toEqual([]);
+  expect(quick.filter((pattern) => lastingFaultOf({ where: 'here', pattern }) !== null)).toEqual([]);
 });
 
-test('every pattern that sees foreign text searches 1 MB of its own beginnings in linear time', async () => {
-  const patterns = [...(await builtPatterns()), ...literalPatterns(FOLDERS)];
-  // The labels of the prompt code are put together; were they missed, this would prove little.
-  expect(patterns.some(({ pattern }) => pattern.source.includes('metadata,'))).toBe(true);
-  expect(patterns.length).toBeGreaterThan(150);
-  const judged = patterns.filter(({ where }) => !Object.keys(EXCEPTIONS).some((file) => where.startsWith(file)));
-  expect(judged.map(faultOf).filter((fault) => fault !== null)).toEqual([]);
-});
+test(
+  'every pattern that sees foreign text searches 1 MB of its own beginnings in linear time',
+  { timeout: 300_000 },
+  async () => {
+    const patterns = [...(await builtPatterns()), ...literalPatterns(FOLDERS)];
+    // The labels of the prompt code are put together; were they missed, this would prove little.
+    expect(patterns.some(({ pattern }) => pattern.source.includes('metadata,'))).toBe(true);
+    expect(patterns.length).toBeGreaterThan(150);
+    const judged = patterns.filter(({ where }) => !Object.keys(EXCEPTIONS).some((file) => where.startsWith(file)));
+    expect(judged.map(lastingFaultOf).filter((fault) => fault !== null)).toEqual([]);
+  },
+);
