@@ -78,7 +78,8 @@ function withNotes(parts: readonly PromptPart[], notes: readonly string[]): Prom
   if (notes.length === 0) return [...parts];
   // The paths in them came from outside.
   const note: PromptPart = { ...ownPart('image-notes', notes.join('\n')), trust: 'untrusted' };
-  const hints = parts.filter(({ name }) => name === 'media-hint').length;
-  const at = hints === 1 ? parts.findIndex(({ name }) => name === 'media-hint') + 1 : parts.length;
+  const mediaNotes = parts.filter(({ name }) => name === 'media-note').length;
+  const lastOfNote = parts.findLastIndex(({ name }) => name === 'media-note' || name === 'media-hint');
+  const at = mediaNotes === 1 ? lastOfNote + 1 : parts.length;
   return parts.toSpliced(at, 0, note);
 }

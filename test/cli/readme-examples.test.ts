@@ -27,6 +27,7 @@ const SEEN: Record<string, string[]> = {
   'Messages while it works': ['I am in.'],
   'Chat commands': ['Set. Queue: steer · debounce 2000 ms', 'Session: agent:main:garden', 'transcript 2 begins'],
   'Crons and heartbeats': ['0 16 * * 1-5 Europe/Berlin', 'main is polled with message'],
+  Replies: [],
   Subagents: ['There are a few.'],
   'Tools and memory': ['Noted.', 'Tea.', 'memory/people.md', 'Ada drinks tea.'],
 };

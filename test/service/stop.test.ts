@@ -103,7 +103,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     const message = await api.send('parked', { text: '[[error: 429 retry-after=600]] [[reply: Late.]]' });
     await waitUntil('the turn is parked', soonMs, async () => {
       const [turn] = (await api.ask('GET', '/v1/turns?session=parked')).body.items;
-      return turn?.status === 'interrupted';
+      return turn?.status === 'parked';
     });
     const { ms, settled } = await abort('parked', message);
     expect(settled.status).toBe('cancelled');

@@ -94,7 +94,7 @@ describe('what is not shown is said', () => {
     await say('missing', 'look', { media: [{ path: join(media, 'gone.png'), type: 'image/png' }] });
     const [[text = ''] = []] = userBlocks('missing');
     expect(text).toMatch(
-      /^\[media attached: .*gone\.png \(image\/png\)\]\nTo send an image back, .*\n\n\[image not shown: .*gone\.png: not found in the folders that images are read from\]\n\nlook$/,
+      /^\[media attached: .*gone\.png \(image\/png\)\]\n\n\[image not shown: .*gone\.png: not found in the folders that images are read from\]\n\nlook$/,
     );
   });
 

@@ -46,7 +46,7 @@ export const webhookPayloads = {
     ...common,
     media: z.array(media).exactOptional().describe('Files to be sent with it'),
     react: z
-      .strictObject({ emoji: z.string(), messageId: z.string() })
+      .strictObject({ emoji: z.string().describe('The reaction'), messageId: z.string() })
       .exactOptional()
       .describe('A reaction to the message with this platform id; then the text is empty'),
     buttons: z.array(z.array(button)).exactOptional().describe('Rows of inline buttons'),
