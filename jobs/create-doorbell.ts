@@ -1,5 +1,5 @@
 // The doorbell: many callers, few commands. While one addBulk of a queue is on its way, what arrives for it waits and goes
-// together in the next. Whoever rings has committed the work already, so a fault here goes to the outage log and is never thrown: a ring that
+// together in the next. The caller has committed the work already, so a fault here goes to the outage log and is never thrown: a ring that
 // is lost costs the reconciler's interval, and a caller that waited for a dead queue would cost more.
 import type { OutageLog } from '../src/outage-log.ts';
 import { jobForRing } from './catalogue.ts';

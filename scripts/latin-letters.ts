@@ -9,7 +9,7 @@ export interface LatinLetter {
 
 /** `LATIN SMALL LETTER O WITH STROKE`, `LATIN LETTER SMALL CAPITAL R`, `LATIN CAPITAL LETTER TURNED M`, `CIRCLED LATIN SMALL LETTER A`. */
 const NAME = /\bLATIN (?:[A-Z]+ )*LETTER (?:(?!WITH )[A-Z-]{2,} )*([A-Z])(?![A-Z-])/;
-/** Nobody sees these: they are marks above another letter, or letters of tags. They are folded away, and not into a letter. */
+/** These are not seen as letters: marks above another letter, or letters of tags. They are removed instead of being folded into a letter. */
 const UNSEEN = /^(?:COMBINING|TAG) /;
 const CODE_POINT_MAX = 0x10ffff;
 

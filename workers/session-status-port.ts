@@ -1,4 +1,4 @@
-// Behind the `session_status` tool: the session's row and figures, and the one override that an agent may set for its own session.
+// Serves the `session_status` tool: the session's row and figures, and the one override that an agent may set for its own session.
 import type { Clock } from '../src/clock.ts';
 import { agentOf, isAgent, modelFault, type Config } from '../src/config.ts';
 import { sessionSettings } from '../src/config/session-settings.ts';

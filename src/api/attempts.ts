@@ -1,5 +1,5 @@
-// How many wrong API keys came from an address lately. A right key is always accepted, so clients behind one address cannot lock each
-// other out; what is slowed down is guessing, and with it the log and the work that guesses cost.
+// Counts the recent wrong API keys of each address. A right key is always accepted, so clients behind one address cannot lock each
+// other out. Only guessing is slowed down, and with it the log lines and the work that guesses cost.
 import { LRUCache } from 'lru-cache';
 
 /** So many wrong keys are answered 401 at once. */

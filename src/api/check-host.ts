@@ -9,7 +9,7 @@ const SINGLE_HEADERS = ['host', 'authorization'];
 
 /** Makes the check; it throws `Problem`. */
 export function createCheckHost({ runtime, api }: Pick<Config, 'runtime' | 'api'>): (request: FastifyRequest) => void {
-  // Whoever listens on other addresses is reached under names that only the operator knows.
+  // An API on another address is reached under names that only the operator knows.
   const isChecking = isLoopbackHost(runtime.host);
   const named = new Set([runtime.host, ...api.hosts].map((host) => host.toLowerCase()));
   if (api.publicUrl !== undefined) named.add(new URL(api.publicUrl).host);

@@ -121,7 +121,7 @@ function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0] ?? '';
 }
 
-/** The id, the host, the key and the door. Routes that do not exist ask for a key too, so that nobody learns which ones do (G32). */
+/** The id, the host, the key and the door. Routes that do not exist ask for a key too, so that a caller without one cannot find out which ones do (G32). */
 function createOnRequest({ config, adminKey }: ApiContext, { admission }: ApiServices) {
   const checkHost = createCheckHost(config);
   const attempts = createAttempts();
@@ -135,7 +135,7 @@ function createOnRequest({ config, adminKey }: ApiContext, { admission }: ApiSer
       checkHost(request);
       const { authorization } = request.headers;
       request.principal = authenticate(authorization);
-      // Whoever asks whether this process lives is answered however full it is.
+      // Requests for the state of this process are answered however busy it is.
       if (request.routeOptions.config.isPublic === true) return done();
       if (request.principal === null) {
         reply.header('www-authenticate', 'Bearer');

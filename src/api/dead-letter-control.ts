@@ -1,4 +1,4 @@
-// Redrives dead letters, each in a statement of its own that also closes it. So a request that was cut off and is sent again goes on with
+// Redrives dead letters, each in a statement of its own that also closes it. So a request that was cut off and is sent again continues with
 // what is still open, and nothing is redriven twice.
 import type { Database } from '../store/database.ts';
 import {

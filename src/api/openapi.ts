@@ -138,7 +138,7 @@ function parametersOf(route: Route, operationId: string): Json[] {
     in: 'query',
     required: false,
     description: descriptionOf(name, [operationId]) ?? '',
-    // Several values of a list stand behind one name, separated by commas.
+    // The values of a list follow one name, separated by commas.
     ...(wireOf(schema)?.['type'] === 'array' ? { style: 'form', explode: false } : {}),
     schema: wireOf(schema) ?? schemaOf(schema),
   }));

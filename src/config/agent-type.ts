@@ -27,7 +27,7 @@ interface Compaction {
   model?: string;
   /** Whether the model may write to the memory of the day before older entries leave its sight. */
   memoryFlush: { enabled: boolean };
-  /** The headings of AGENTS.md whose sections are told again afterwards. */
+  /** The headings of AGENTS.md whose sections the next prompt repeats. */
   postCompactionSections: string[];
 }
 

@@ -138,7 +138,7 @@ export function outageOf(fault: ModelFault): 'model_away' | 'rate_limited' | nul
   const verdict = classifyFailure(fault);
   if (verdict.kind !== 'retry') return null;
   if (verdict.code === 'model_rate_limited') return 'rate_limited';
-  // A gateway that waited for the model in vain answers 504; our own idle clock says the same without a status.
+  // A gateway answers 504 when the model did not answer it in time. Our own idle limit has the same code without a status.
   const isGatewayTimeout = fault.status === 504 || fault.type === 'timeout_error';
   return OUTAGE_CODES.has(verdict.code) || isGatewayTimeout ? 'model_away' : null;
 }

@@ -12,7 +12,7 @@ export interface ChatRoute {
   peerId?: string;
   /** The platform's id of the message that the turn answers. */
   messageId?: string;
-  /** As whoever hands a message on is given it. */
+  /** The address in the form that deliveries carry. */
   address: ReplyAddress;
   /** Where its messages are handed over; absent: nowhere. */
   url?: string;

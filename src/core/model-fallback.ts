@@ -1,5 +1,5 @@
-// The models that a turn may ask, in order: the one that it was opened with, then its agent's fallbacks. A turn that steps down goes on after
-// its last committed step with the next one, and stays there; the next turn begins with the first again.
+// The models that a turn may ask, in order: the one that it was opened with, then its agent's fallbacks. A turn that steps down continues
+// with the next one after its last committed step, and stays there; the next turn begins with the first again.
 import { refOfModel } from './model-ref.ts';
 import type { ModelRequest } from './model-request.ts';
 

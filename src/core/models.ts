@@ -86,7 +86,7 @@ export const KNOWN_MODELS: Readonly<Record<string, KnownModel>> = {
 
 const ANTHROPIC = 'anthropic/';
 
-/** The default model, and the one to name where a person is told to choose another. */
+/** The default model, and the one that messages recommend in place of another. */
 export const CURRENT_MODEL = 'anthropic/claude-sonnet-5-5';
 
 /** Models before the first of the list: they take a budget. */

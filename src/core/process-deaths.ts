@@ -1,5 +1,5 @@
-// When the death of a process counts against a turn that was open in it. A turn that kills its process kills it again; a turn that only was
-// there when somebody else killed it does not, however often that happens. See docs/decisions/0032.
+// When the death of a process counts against a turn that was open in it. A turn that kills its process kills it again; a turn that was only
+// open when something else killed the process does not. See docs/decisions/0032.
 //
 //   few turns were open           the death counts against each of them
 //   many were                     it counts against none; it is noted as a death in a crowd

@@ -80,7 +80,7 @@ function withoutUnclosed(text: string): string {
     const name = (open[1] ?? '').toLowerCase();
     const inside = open.index + open[0].length;
     const close = endless.has(name) ? null : find(text, closeOf(name), inside);
-    // What is not found behind one tag is not found behind the next.
+    // An end that is not found after one tag is not found after the next.
     if (close === null) endless.add(name);
     at = close === null ? (find(text, FINAL, inside)?.index ?? text.length) : close.index + close[0].length;
   }

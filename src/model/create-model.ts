@@ -123,7 +123,7 @@ function rulesOf(request: ModelRequest, options: AskOptions): Omit<AnswerRules, 
   };
 }
 
-/** Every error of a call passes here, whoever made it: what a provider or a transport says may repeat the key it was asked with. */
+/** Every error of a call passes here: the answer of a provider or a transport may repeat the key of the request. */
 function toModelError(error: unknown, redact: Redact): unknown {
   if (error instanceof StreamFault) {
     const { type, errorCode, message } = error;

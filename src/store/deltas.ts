@@ -1,4 +1,4 @@
-// Deltas of texts and of reasoning: events only for those who watch a turn live. They are gathered for a moment by the worker and written together
+// Deltas of texts and of reasoning: events only for those who watch a turn live. The worker gathers them briefly and writes them together
 // for all its turns; a worker that lost a session writes none for it.
 import type { SessionId, TurnId } from '../core/ids.ts';
 import type { Database } from './database.ts';

@@ -42,7 +42,7 @@ select locked.is_open, running.n >= $10::int as is_full, begun.id is not null as
 from running left join locked on true left join begun on true`;
 
 // Purpose: note which process it is, and say whether it may begin: not when the session was stopped or claimed again since (G7). Locking:
-// the session row, behind a stop that has waited for it.
+// the session row, after a stop that has waited for it.
 const START_SQL = `/* start-process */
 with locked as materialized (
   select s.turn_id, s.epoch, s.stop_reason from holdfast.sessions s join holdfast.processes p on p.session_id = s.id

@@ -70,7 +70,7 @@ const COMMAND_PARTS = commandParts({
   reply: `(select ${STOP_REPLY_SQL} from stopped)`,
 }).join(',\n');
 
-/** The assignments of `ARRIVED_SQL`, and the number that the command takes behind what has arrived. */
+/** The assignments of `ARRIVED_SQL`, and the number of the command, which follows what has arrived. */
 const COMMAND_ARRIVED_SQL = `inbox_seq = greatest(s.inbox_seq, arrived.last_seq) + (s.id = $1::uuid)::int,
     steer_seq = greatest(s.steer_seq, arrived.steer_seq),
     last_message_at = case when arrived.waiting > 0 or s.id = $1::uuid then clock_timestamp() else s.last_message_at end`;

@@ -8,7 +8,7 @@ import { canWrite, type OsUser } from '../config/os-users.ts';
 import { ensurePrivateFolder } from '../config/private-folder.ts';
 import { isInDataDir, planAllCommands, type CommandPlan } from './command-user.ts';
 
-/** Folders of the machine that are nobody's workspace: what is in them is given to no user. */
+/** Folders of the machine, which cannot be a workspace: their contents are given to no user. */
 const SYSTEM_FOLDERS = new Set([
   '/',
   ...'bin boot dev etc home lib lib64 opt proc root run sbin srv sys tmp usr var'.split(' ').map((name) => `/${name}`),
@@ -50,7 +50,7 @@ async function openWorkspace(config: Config, { workspaceDir, user }: CommandPlan
   throw new ConfigError([{ path: 'tools.exec.user', value, allowed, message }]);
 }
 
-/** Gives a folder of root with what root has in it. Nobody else has had rights in it yet, so nothing in it can be exchanged meanwhile. */
+/** Gives a user a folder of root with all that root owns in it. No other user has had rights in it yet, so nothing in it can be exchanged meanwhile. */
 async function giveFolder(folder: string, { uid, gid }: OsUser): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);

@@ -1,5 +1,5 @@
 // The file that an agent sends with a message: a URL for its receiver to fetch, or a file of the agent's workspace or of another allowed
-// folder (G30). It is only named in the delivery; whoever delivers it reads it.
+// folder (G30). The delivery only names it; the receiver of the delivery reads it.
 import { realpath, stat } from 'node:fs/promises';
 import { basename, isAbsolute, relative, resolve, sep } from 'node:path';
 import type { OutgoingMedia } from '../core/delivery-payload.ts';

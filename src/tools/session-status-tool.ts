@@ -1,4 +1,4 @@
-// The `session_status` tool: what the session is, what it has used and what holds for it, and the only place where the model is told
+// The `session_status` tool: what the session is, what it has used and what holds for it, and the only place where the model can read
 // the time. The system prompt does not say the time, so that its bytes stay the same. With `model` it changes the session's model.
 import { z } from 'zod';
 import type { Sourced, SessionSettings } from '../config/session-settings.ts';

@@ -94,7 +94,7 @@ async function askAnother(
 
 interface NextCall {
   row: ModelCallRow;
-  /** What is told besides; absent: nothing. */
+  /** A further event; absent: none. */
   event?: NewEvent;
   retries: number;
   delayMs: number;

@@ -121,7 +121,7 @@ export async function parkTurn(context: TurnContext, turn: RunningTurn, wish: Pa
   const { reason, delayMs } = wish;
   const isNew = turn.park?.code !== reason.code;
   const events: NewEvent[] = failed === null ? [] : [modelEnded(turn.id, failed, delayMs)];
-  // A turn that was woken and not let through goes on waiting: there is nothing to tell.
+  // A turn that was woken and not let through continues to wait: that is no new event.
   if (isNew || wish.hasCalled) {
     events.push({ type: 'turn.parked', data: { ...reason, dueInMs: Math.ceil(delayMs) } });
   }

@@ -22,7 +22,7 @@ export async function compactWhenFull(context: TurnContext, turn: RunningTurn): 
   const { code, message } = outcome;
   context.logger.warn(
     { turnId: turn.id, sessionKey: turn.session.key, code },
-    `The turn goes on as it was: ${message}`,
+    `The turn continues without a compaction: ${message}`,
   );
 }
 

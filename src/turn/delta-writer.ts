@@ -1,5 +1,5 @@
-// Gathers the deltas of all running turns for a moment, texts and reasoning, and writes them together. What is still here when the answer is
-// committed goes with that commit instead, so a short answer costs no write of its own.
+// Gathers the deltas of all running turns briefly, texts and reasoning, and writes them together. Deltas that are still here when the answer is
+// committed are written by that commit instead, so a short answer costs no write of its own.
 //
 // Two statements that are on their way at once may be committed in either order, and readers read in the order of commits. So there
 // is one write at a time, and a commit that ends a call waits for the write that has text of it.

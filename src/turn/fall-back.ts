@@ -52,7 +52,7 @@ export function stepBack(context: TurnContext, turn: RunningTurn): void {
   if (turn.callWithoutAnswer !== null) turn.callWithoutAnswer = withFallback(turn.callWithoutAnswer, first);
 }
 
-/** The row says what is asked next, so that whoever resumes the turn asks the same. */
+/** The row says which model is asked next, so that a worker that resumes the turn asks the same. */
 function withFallback(row: ModelCallRow, fallback: string): ModelCallRow {
   return { ...row, error: { ...row.error, fallback } };
 }

@@ -212,7 +212,7 @@ async function end(context: TurnContext, turn: RunningTurn, moment: Moment, outc
   const write = writeOf(turn, moment);
   const { status, reply, error, hides = null } = outcome;
   const { queue } = context.config.messages;
-  // A failure waits for a person, who retries it or lets it be (G17). A turn that was stopped is what somebody wanted.
+  // A failure waits for a person, who retries or discards it (G17). A turn that was stopped ended as requested.
   const hasFailed = error !== null && (status === 'failed' || status === 'timedOut');
   const deadLetter = hasFailed ? { id: newId<string>(), code: error.code, reason: error.message } : null;
   const ending = await context.store.finishTurn({

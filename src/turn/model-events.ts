@@ -1,11 +1,11 @@
-// The events of model calls, and of turns that wait for one, in one form wherever they are told: both name the call as logs and traces do, `<turn>:model:<n>`.
+// The events of model calls, and of turns that wait for one, always in one form: both name the call as logs and traces do, `<turn>:model:<n>`.
 import type { TurnId } from '../core/ids.ts';
 import { callIdOf } from '../model/observers/observer.ts';
 import type { NewEvent } from '../store/events.ts';
 import type { ModelCallRow } from '../store/journal.ts';
 import type { RunningTurn } from './running-turn.ts';
 
-/** A parked turn goes on. */
+/** A parked turn resumes. */
 export function turnResumed({ park }: RunningTurn): NewEvent {
   return { type: 'turn.resumed', data: { code: park?.code ?? null, waitedMs: park?.waitedMs ?? 0 } };
 }

@@ -55,7 +55,7 @@ export class ProviderGate {
     return admitCall(trouble, { session: '', nowMs: this.#options.clock.monotonicMs() }).kind !== 'wait';
   }
 
-  /** To be told of a turn that has begun to wait because it was not let through: what it waited for may have come meanwhile. */
+  /** Called for a turn that has begun to wait because it was not let through: the provider may be back already. */
   waitsBehindProbe(provider: string): void {
     if (!isAway(this.#troubles.get(provider) ?? null)) this.#options.onBack(provider);
   }

@@ -44,7 +44,7 @@ export async function resumeTurn(
   const lastEntry =
     open.kind === 'compaction' || isGivenUp ? (transcript.last ?? noEntry(session.entrySeq, open.id)) : transcript.last;
   if (lastEntry === null) throw new Error(`The turn ${open.id} is open but its prompt is not on the active path.`);
-  // A turn that waits is looked at again and again: its story is told by the outage, not by each look.
+  // A parked turn is claimed many times during an outage. The lines of the outage say so; a line for each claim would repeat them.
   const isTakenOver = open.park === null;
   context.logger[isTakenOver ? 'info' : 'debug'](
     {

@@ -9,7 +9,7 @@
 //
 // How it can end, and what is then true:
 //   ended     the turn is closed and its messages are settled; the rings call for what came meanwhile and for the outbox
-//   released  the turn is open and nobody holds it; `ring` calls for another worker
+//   released  the turn is open and no worker holds it; `ring` calls for another worker
 //   parked    the turn is open and waits for something outside; `ring` calls for a worker when it was stopped meanwhile
 //   lost      somebody else holds the session, or nobody knows: nothing more was written; the lease or the reconciler decides
 //   busy, idle, early   there was nothing to do here

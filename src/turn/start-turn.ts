@@ -187,7 +187,7 @@ function hideOrphans(
 ): void {
   const seqs = orphans.map(({ seq }) => seq);
   transcript.hide(new Set(seqs), session.transcriptVersion + 1);
-  context.logger.warn({ sessionKey: session.key, seqs }, 'Prompts that nobody answered are hidden');
+  context.logger.warn({ sessionKey: session.key, seqs }, 'Prompts without an answer are hidden');
 }
 
 /** A claimed session, with the transcript of it that this worker had kept; null: none. */

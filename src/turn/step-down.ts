@@ -1,5 +1,5 @@
 // Steps down to another model in the middle of a turn. What its requests are made of from then on is stored with each of its calls, so that
-// they stay derivable, and the entries that it writes are told apart from those of the model before: thinking is signed by its model.
+// they stay derivable, and the entries that it writes can be distinguished from those of the model before: thinking is signed by its model.
 import { modelRefOf, type AgentSettings, type ThinkingLevel } from '../config.ts';
 import { withModel } from '../core/history/model-spans.ts';
 import { modelChain, modelsAfter } from '../core/model-fallback.ts';
@@ -32,7 +32,7 @@ export function stepTo(context: TurnContext, turn: RunningTurn, ref: string): vo
   askFrom(turn, fallbackOf(context, turn, { ref, models }));
 }
 
-/** Goes on with the model that an earlier attempt has stepped to; null: it has asked none but the one that it was opened with. */
+/** Continues with the model that an earlier attempt has stepped down to; null: it has asked none but the one that it was opened with. */
 export function resumeFallback(context: TurnContext, turn: RunningTurn, ref: string | null): void {
   if (ref !== null) askFrom(turn, fallbackOf(context, turn, { ref, models: modelsBefore(turn) }));
 }

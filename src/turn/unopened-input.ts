@@ -4,7 +4,7 @@ import { TurnFailed } from './turn-end.ts';
 
 /** After so many claims in a row that opened no turn, the first input is given up. */
 export const LOST_CLAIMS_MAX = 3;
-/** After so many, it is taken alone, so that what waits behind it is not given up in its place. */
+/** After so many, it is taken alone, so that the inputs after it are not given up with it. */
 export const ALONE_FROM_LOST_CLAIMS = LOST_CLAIMS_MAX - 1;
 
 /** Why such an input is given up. */

@@ -24,7 +24,7 @@ export interface UnpromptedTurn {
   /** What it settles. */
   inputs: WaitingInput[];
   agent: AgentSettings;
-  /** Why it fails as soon as it is open; null: it goes on. */
+  /** Why it fails as soon as it is open; null: it continues. */
   failure: TurnFailed | null;
 }
 

@@ -69,7 +69,7 @@ test('/reasoning stream sends what the model thinks as live events, and not in t
 test('a stranger does not change it, and PATCH clears it', async () => {
   const { rig } = holder;
   await say('reason-patch', '/reasoning on');
-  const stranger = await say('reason-patch', '/reasoning off', { sender: { id: 'somebody' } });
+  const stranger = await say('reason-patch', '/reasoning off', { sender: { id: 'stranger' } });
   expect(stranger.body).toMatchObject({ disposition: 'queued', session: { reasoning: 'on' } });
   const patch = (reasoning: unknown) => rig.ask('PATCH', '/v1/sessions/reason-patch', { payload: { reasoning } });
   expect((await patch('stream')).body.reasoning).toBe('stream');

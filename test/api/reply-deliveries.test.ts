@@ -106,7 +106,7 @@ describe('a turn that fails', () => {
 });
 
 describe('a chat command', () => {
-  test('is answered to the requester too, once for each key, behind what its session has in the outbox (G2, G21)', async () => {
+  test('is answered to the requester too, once for each key, after what its session has in the outbox (G2, G21)', async () => {
     const { rig } = holder;
     await say('commands', '[[reply: First.]]', address);
     await rig.work('commands');

@@ -191,7 +191,7 @@ describe('with --no-migrate', () => {
     }
   });
 
-  test('no role starts on a database whose layout is one migration behind', { timeout }, async () => {
+  test('no role starts on a database whose layout lacks one migration', { timeout }, async () => {
     const databaseUrl = await server.createDatabase('behind');
     await migrate(databaseUrl);
     await run(databaseUrl, `delete from holdfast.migrations where name = (select max(name) from holdfast.migrations)`);
@@ -209,7 +209,7 @@ describe('with --no-migrate', () => {
   });
 });
 
-test('readiness is 503 when the layout is gone or behind', { timeout }, async () => {
+test('readiness is 503 when the layout is missing or too old', { timeout }, async () => {
   const databaseUrl = await server.createDatabase('replaced');
   const service = await startServiceProcess({
     roles: 'api',

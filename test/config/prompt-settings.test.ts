@@ -82,7 +82,7 @@ test('a sandbox needs the statement that the worker runs in a container', async 
   expect((await load({ sandbox: { enabled: true, runtime: 'external' } })).sandbox.enabled).toBe(true);
 });
 
-test('the sections that are told again after a compaction are headings without their marks', async () => {
+test('the sections that the prompt repeats after a compaction are headings without their marks', async () => {
   const sections = async (list: string[]) =>
     agentOf(await load({ agents: { defaults: { compaction: { post_compaction_sections: list } } } }), 'main').compaction
       .postCompactionSections;

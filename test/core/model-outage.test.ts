@@ -88,7 +88,7 @@ describe('the pause of a turn', () => {
     expect(pause(0, 0.5, 120_000)).toBe(120_000);
   });
 
-  test('that was not let through is spread behind the next probe', () => {
+  test('that was not let through waits a random time after the next probe', () => {
     const pause = (random: number) => pauseBehindProbeMs({ waitMs: 1_000, random }, bounds);
     expect([pause(0), pause(0.5), pause(0.999)]).toEqual([31_000, 76_000, 120_910]);
   });

@@ -1,4 +1,4 @@
-// Goal: the queue is only a doorbell; whoever empties it costs time and no message (G22). Method: 200 messages arrive in five
+// Goal: the queue is only a doorbell; emptying it costs time and loses no message (G22). Method: 200 messages arrive in five
 // rounds, and after each round everything that BullMQ has is deleted under the running workers.
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';

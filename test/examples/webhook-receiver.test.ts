@@ -82,7 +82,7 @@ test('handles each delivery once, whatever is sent again (G21)', async () => {
 });
 
 test('refuses a delivery that was signed with another secret', async () => {
-  const stranger = channelWith(`whsec_${Buffer.from('the secret of somebody else').toString('base64')}`);
+  const stranger = channelWith(`whsec_${Buffer.from('the secret of another service').toString('base64')}`);
   expect(await stranger.send(deliveryOf({ type: 'reply', text: 'x' }), never)).toMatchObject({
     kind: 'refused',
     status: 401,

@@ -80,7 +80,7 @@ onEachQueueAtOnce((queue) => {
     expect(arrived.map(({ body }) => body.text)).toEqual(['First.', 'Second.']);
   });
 
-  test('a worker that is told to stop ends what it is sending first (G21, G26)', async () => {
+  test('a worker that receives a stop signal ends the delivery that it is sending first (G21, G26)', async () => {
     const release = receiver.hold();
     await send('stopping', 'Take your time.');
     await waitUntil('it is on its way', soonMs, () => arrivalsOf('Take your time.').length === 1);

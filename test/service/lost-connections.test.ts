@@ -64,7 +64,7 @@ onEachQueueAtOnce((queue) => {
     return row;
   }
 
-  test('an answer of the database that is lost changes nothing of what happens or is told (G23)', async () => {
+  test('a lost answer of the database changes neither what happens nor which events are sent (G23)', async () => {
     const undisturbed = await play('undisturbed');
     expect(undisturbed).toContain('model.ended 1 failed');
     const statements = [
@@ -93,7 +93,7 @@ onEachQueueAtOnce((queue) => {
     expect(await turnOf(message)).toMatchObject({ attempt: 1, deaths: 0 });
   });
 
-  test('a turn that cannot be taken up is given back at once (G10, G23)', async () => {
+  test('a turn that cannot be resumed is released immediately (G10, G23)', async () => {
     const message = await api.send('resumed', {
       text: '[[delay: 200 each]] [[repeat: 4 tool http_effect {"key": "resumed-$i"}]] [[reply: Went on.]]',
     });

@@ -1,6 +1,6 @@
 // Goal: a database that was restored into a cluster with lower transaction ids continues where the backup was taken: waiting messages
-// are answered, open turns end, and event streams go on without a gap or a repeat, also those of clients that have seen more than the
-// backup holds (G1, G11). Method: two clusters; the second is new, and far behind the first in its transaction ids.
+// are answered, open turns end, and event streams continue without a gap or a repeat, also those of clients that have seen more than the
+// backup holds (G1, G11). Method: two clusters; the second is new, and its transaction ids are far below those of the first.
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';

@@ -191,7 +191,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(leaks).toEqual([]);
   });
 
-  test('show the password in the address of a receiver to nobody (G31)', async () => {
+  test('never show the password in the address of a receiver (G31)', async () => {
     await lived();
     await misused();
     const errors = await rig.rows<{ text: string }>(

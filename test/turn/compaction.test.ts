@@ -116,7 +116,7 @@ describe('a history of 180,000 tokens', () => {
     return message;
   }
 
-  /** The message at which the session `long` was condensed: by whichever test comes first. */
+  /** The message at which the session `long` was compacted: by whichever test comes first. */
   function condensed(): Promise<MessageId> {
     return (condensing ??= condense());
   }

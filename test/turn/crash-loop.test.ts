@@ -42,7 +42,7 @@ async function openRig() {
   return {
     rig,
     gate,
-    /** What a killed process leaves behind: its leases have run out, its turns are open. */
+    /** The state after a process was killed: its leases have expired, its turns are open. */
     kill: async (worker: Worker): Promise<void> => {
       worker.stop();
       await rig.rows(

@@ -1,4 +1,4 @@
-// A turn whose model does not answer goes on with the next of its agent's fallbacks: after its last committed step, with no tool run again,
+// A turn whose model does not answer continues with the next of its agent's fallbacks: after its last committed step, with no tool run again,
 // and with requests that another model takes. The next turn begins with the first model.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { textOf } from '../../src/core/content.ts';

@@ -17,7 +17,7 @@ const SLOTS = 4;
 
 type Worker = ReturnType<TurnRig['worker']>;
 
-/** A provider that is away until it is told otherwise, and notes who asked it when. */
+/** A provider that is away until a test switches it on, and notes who asked it when. */
 function movableProvider(nowS: () => number) {
   const state = { isAway: true };
   const calls: { atS: number; workerNo: number; session: string; text: string; isAway: boolean }[] = [];

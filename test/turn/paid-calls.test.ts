@@ -1,4 +1,4 @@
-// No model call is paid for without end: what cannot be stored ends the turn, and calls whose end nobody knows are counted.
+// No model call is paid for without end: what cannot be stored ends the turn, and calls whose end is not known are counted.
 import { describe, expect, test } from 'vitest';
 import { textOf } from '../../src/core/content.ts';
 import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
@@ -81,7 +81,7 @@ describe('a provider that writes no figures', () => {
 });
 
 describe('a commit that the database refuses for good', () => {
-  test('ends the turn as failed after one call, and the session goes on with the next message', async () => {
+  test('ends the turn as failed after one call, and the session continues with the next message', async () => {
     const worker = rig.worker();
     const sessionId = await rig.sessionOf('refused');
     await refuse('answers', 'entries', `new.session_id = '${sessionId}' and new.kind = 'answer'`, '22003');

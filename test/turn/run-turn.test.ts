@@ -311,7 +311,7 @@ describe('a message that keeps workers from opening its turn', () => {
     await letLeaseRunOut(name);
   }
 
-  test('is given up with a dead letter after three claims, and the session goes on with the rest (G17)', async () => {
+  test('is given up with a dead letter after three claims, and the session continues with the rest (G17)', async () => {
     const message = await rig.send('unopened', 'a message that no worker survives', { mode: 'followup' });
     const rest = await rig.send('unopened', 'are you there?', { mode: 'followup' });
     for (let claim = 1; claim <= 3; claim += 1) await loseClaim('unopened');

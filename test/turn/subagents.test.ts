@@ -626,7 +626,7 @@ describe('steering', () => {
     gate.resolve();
     await running;
     expect(rig.lastRequest(runs[0]!.child_key)).toMatch(/held.*look left/);
-    // It is nobody's to take for the words of a person.
+    // The model must not take it for the words of a person.
     expect(rig.lastRequest(runs[0]!.child_key)).toContain(
       '[Inter-session message] sourceSession=agent:main:steered sourceTool=subagents\\nlook left',
     );

@@ -25,7 +25,7 @@ export function inboundMetaBlock({ chatId, channel, provider, surface, chatType 
   ].join('\n');
 }
 
-// What is no identifier was chosen by somebody else, and stands among the untrusted metadata of the message.
+// A value that is not an identifier may be the words of a sender, so it is part of the untrusted metadata of the message.
 function known(value: string | undefined): string | undefined {
   return identifierOf(value) ?? undefined;
 }

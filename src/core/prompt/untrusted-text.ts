@@ -103,7 +103,7 @@ function openTags(folded: FoldedText): Edit[] {
   return findEdits(folded, OPEN_TAG, (_match, start) => [edit(folded, start, start + 1, '(')]);
 }
 
-/** How far behind its words a label is looked for the end of. Bounded: a text may repeat the words without ever ending one. */
+/** How many characters after its words the end of a label is searched. Bounded: a text may repeat the words without ever ending a label. */
 const LABEL_END_CHARS_MAX = 200;
 
 // What marks `Sender (untrusted metadata):` and its kin, wherever it stands: what is in front may be a line of its own to a reader.

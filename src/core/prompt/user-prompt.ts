@@ -32,7 +32,7 @@ export interface UserPromptInput {
   /** The level set on the session or inline, not the configured default; null: the first word may set it. */
   thinking: ThinkingLevel | null;
   resetTriggers: readonly string[];
-  /** Who may command; where nobody is named, everybody may. The first word of others sets no level. */
+  /** Who may give commands; empty: every sender. The first word of other senders sets no level. */
   ownerIds: readonly string[];
   /** When it is built, and the IANA zone of the user. */
   now: ResetRules['now'];

@@ -1,5 +1,5 @@
 // Ranges of cron expressions that begin after their end. The parser reads `5-1` as all minutes but 2, 3 and 4, most other crons refuse it,
-// and whoever writes it has often meant 1-5.
+// and the author has often meant 1-5.
 
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
 const WEEKDAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];

@@ -1,5 +1,5 @@
 // `park-turn`: an open turn waits for something outside. Its reason is stored with it, its lock and its slot are free, and its session's
-// doorbell says when somebody has to look. A model call that has failed goes along, so that nothing is known of it twice. See journal.ts.
+// doorbell says when a worker has to look. The same statement stores the model call that has failed, so it is counted once. See journal.ts.
 import { storableText } from '../../core/storable-text.ts';
 import { coalesce, type Coalesced } from '../coalescer.ts';
 import type { Database } from '../database.ts';

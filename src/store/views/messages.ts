@@ -21,7 +21,7 @@ export interface MessageView {
   text: string;
   status: MessageStatus;
   turnId: string | null;
-  /** The failed message that it repeats, after the retry of a turn that its session had left behind. */
+  /** The failed message that it repeats: its turn was retried after its session had moved on. */
   retryOf: string | null;
   reply: string | null;
   /** Why it failed, was cancelled or was dropped. */
@@ -32,7 +32,7 @@ export interface MessageView {
   settledAt: string | null;
 }
 
-// What waits behind a parked turn waits for the same.
+// Messages that wait for the end of a parked turn wait for the same reason.
 const OPEN_TURN_WHY = whySql('"holdfast"."sessions"."turn_id"');
 
 /** Absent fields do not filter. */

@@ -14,7 +14,7 @@ export interface ScenarioReport {
 }
 
 const overMsMax = 240_000;
-/** Who comes to a round trip, and whether anybody does, is raced for. */
+/** Which process comes to a round trip, and whether one does, depends on a race. */
 const triesMax = 6;
 let plays = 0;
 

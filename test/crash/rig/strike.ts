@@ -19,7 +19,7 @@ export interface StrikeReport {
 /** What conversation the fault strikes. */
 type TalkKind = Parameters<typeof newConversation>[0];
 
-/** Who comes to a round trip, and whether anybody does, is raced for. */
+/** Which process comes to a round trip, and whether one does, depends on a race. */
 const triesMax = 6;
 
 /** For people: `kill before commit-step 2`. */
