@@ -1,4 +1,4 @@
-// What the service answers, as far as the command line shows it (CONTRACT section 4). Types of a client: kept apart from the service's
+// What the service answers, as far as the command line shows it. Types of a client: kept apart from the service's
 // own, which the command line must not import.
 
 export interface MessageAnswer {

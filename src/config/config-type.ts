@@ -1,5 +1,5 @@
 // The configuration as the rest of Holdfast sees it: complete, frozen, every default filled in. Durations are milliseconds unless
-// the name ends in its unit. The file's keys and these fields have the same names (CONTRACT section 3); `runtime` is the environment.
+// the name ends in its unit. The file's keys and these fields have the same names; `runtime` is the environment.
 import type { ArgumentEncoding, ProviderFamily } from '../core/history/provider-family.ts';
 import type { CronDelivery, CronPayload, CronTarget } from '../core/schedule/cron.ts';
 import type { AgentDefaults, AgentEntry, ToolPolicy } from './agent-type.ts';

@@ -1,4 +1,4 @@
-// The defaults of every configuration key (CONTRACT section 3), as data: `holdfast config show` prints them, the merge starts from them.
+// The defaults of every configuration key, as data: `holdfast config show` prints them, the merge starts from them.
 import { join } from 'node:path';
 import { CURRENT_MODEL } from '../core/models.ts';
 import { IDLE_LIMITS_DEFAULT } from '../core/stream/idle-timeout.ts';

@@ -1,7 +1,7 @@
 // What the environment says, as the rest of Holdfast sees it.
 import type { Lane, LogFormat, LogLevel } from './choices.ts';
 
-/** What the environment says (CONTRACT section 2). An empty variable counts as unset. */
+/** What the environment says. An empty variable counts as unset. */
 export interface RuntimeSettings {
   /** Absent: embedded PostgreSQL in the data directory. */
   databaseUrl?: string;

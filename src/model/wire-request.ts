@@ -26,7 +26,7 @@ export interface WireRequest {
 }
 
 /**
- * The body for a request, with cache breakpoints in its messages (CONTRACT.md section 5). The request stays untouched; all of its
+ * The body for a request, with cache breakpoints in its messages (docs/decisions/0012). The request stays untouched; all of its
  * blocks but the marked ones are shared with the result.
  */
 export function toWireRequest(

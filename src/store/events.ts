@@ -3,7 +3,7 @@
 // (event-ids.ts), and a position in it, so there is one insert of events per statement.
 import { EVENT_XID_SQL } from './event-ids.ts';
 
-/** The types of the contract, section 4. */
+/** The types of events; they are part of the HTTP API. */
 export type EventType =
   | 'message.accepted'
   | 'message.settled'
