@@ -68,7 +68,7 @@ interface SendOptions {
 
 function addTurns(program: Command, run: RunCommand): void {
   const turns = program.command('turns').helpGroup('Look:').description('runs of sessions');
-  paged(turns.command('list').description('turns, the newest first'))
+  paged(turns.command('list').description('turns, newest first'))
     .option('--session <key>', 'only of this session')
     .option('--status <status>', 'only with this status, such as failed')
     .option('--kind <kind>', 'only of this kind, such as cron')
@@ -88,7 +88,7 @@ function addTurns(program: Command, run: RunCommand): void {
     );
   for (const [verb, description] of [
     ['abort', 'stop it; what waits in its session stays'],
-    ['retry', 'let the messages of a turn that ended badly wait again'],
+    ['retry', 'repeat the messages of a turn that ended badly'],
   ] as const) {
     turns
       .command(verb)
@@ -114,7 +114,7 @@ function addTurns(program: Command, run: RunCommand): void {
 function addMessages(program: Command, run: RunCommand): void {
   const messages = program.command('messages').helpGroup('Look:').description('what sessions were sent');
   const load = () => import('./commands/messages.ts');
-  paged(messages.command('list').description('messages, the newest first'))
+  paged(messages.command('list').description('messages, newest first'))
     .option('--status <statuses>', 'only with these, such as waiting,failed')
     .option('--ids <ids>', 'only these, separated by commas')
     .action((options: PageOptions & { status?: string; ids?: string }, command: Command) =>
@@ -132,7 +132,7 @@ function addMessages(program: Command, run: RunCommand): void {
 function addDeliveries(program: Command, run: RunCommand): void {
   const deliveries = program.command('deliveries').helpGroup('Look:').description('replies on their way out');
   const load = () => import('./commands/deliveries.ts');
-  paged(deliveries.command('list').description('deliveries, the newest first'))
+  paged(deliveries.command('list').description('deliveries, newest first'))
     .option('--session <key>', 'only of this session')
     .option('--status <status>', 'only with this status, such as failed')
     .action((options: PageOptions & { session?: string; status?: string }, command: Command) =>

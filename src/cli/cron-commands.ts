@@ -34,7 +34,7 @@ export interface CronOptions {
 export function addCronCommands(program: Command, run: RunCommand): void {
   const cron = program.command('cron').helpGroup('Schedule:').description('what happens by the clock');
   const load = () => import('./commands/cron.ts');
-  paged(cron.command('list').description('crons, the newest first'))
+  paged(cron.command('list').description('crons, newest first'))
     .option('--agent <id>', 'only of this agent')
     .action((options: PageOptions & { agent?: string }, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runCronList(options, flags, terminal)),
@@ -50,10 +50,10 @@ export function addCronCommands(program: Command, run: RunCommand): void {
       run(command, async (terminal, flags) => (await load()).runCronEdit(id, options, flags, terminal)),
   );
   for (const [verb, description] of [
-    ['rm', 'forget a cron and its fires'],
+    ['rm', 'delete a cron and its fires'],
     ['pause', 'let it not fire any more'],
     ['resume', 'let it fire again, from now on'],
-    ['run', 'run it now; its schedule goes on as if nothing had happened'],
+    ['run', 'run it now; its schedule does not change'],
   ] as const) {
     cron
       .command(verb)
@@ -74,7 +74,7 @@ export function addCronCommands(program: Command, run: RunCommand): void {
   paged(
     cron
       .command('fires')
-      .description('what became of its slots, the newest first')
+      .description('what became of its slots, newest first')
       .argument('<cron>', 'its id or name'),
   ).action((id: string, options: PageOptions, command: Command) =>
     run(command, async (terminal, flags) => (await load()).runCronFires(id, options, flags, terminal)),
@@ -85,7 +85,7 @@ export function addCronCommands(program: Command, run: RunCommand): void {
 function addHeartbeats(program: Command, run: RunCommand): void {
   const heartbeats = program.command('heartbeats').helpGroup('Schedule:').description('polls of agents');
   const load = () => import('./commands/heartbeats.ts');
-  paged(heartbeats.command('list').description('polls, the newest first'))
+  paged(heartbeats.command('list').description('polls, newest first'))
     .option('--agent <id>', 'only of this agent')
     .addOption(new Option('--status <status>', 'only with this status').choices(['claimed', 'fired', 'skipped']))
     .action((options: PageOptions & { agent?: string; status?: string }, command: Command) =>
@@ -102,8 +102,8 @@ function addHeartbeats(program: Command, run: RunCommand): void {
 
 function settings(command: Command): Command {
   return command
-    .option('--name <name>', 'what it is called')
-    .option('--agent <id>', 'whose it is')
+    .option('--name <name>', 'its name')
+    .option('--agent <id>', 'the agent that it belongs to')
     .option('--cron <expression>', 'when: 5 or 6 fields, such as "0 9 * * 1-5"')
     .option('--tz <zone>', 'with --cron: an IANA zone, such as Europe/Berlin')
     .option('--stagger <duration>', 'with --cron: spread it by up to this much; 0 for exactly')
@@ -121,7 +121,7 @@ function settings(command: Command): Command {
       new Option('--misfire <policy>', 'what becomes of missed slots').choices(['run_once', 'run_all', 'skip']),
     )
     .option('--deliver <where>', 'none, last, webhook or a URL')
-    .option('--delete-after-run', 'forget it when it has gone well');
+    .option('--delete-after-run', 'delete it after a successful run');
 }
 
 function target(text: string): string {

@@ -49,5 +49,5 @@ const PAGE_ITEMS_MAX = 1000;
 export function paged(command: Command): Command {
   return command
     .option('--limit <count>', 'at most so many', wholeNumber(1, PAGE_ITEMS_MAX), PAGE_ITEMS)
-    .option('--cursor <cursor>', 'go on after the page that named this');
+    .option('--cursor <cursor>', 'continue after the page that named this');
 }

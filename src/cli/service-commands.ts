@@ -23,7 +23,7 @@ export function addServiceCommands(program: Command, run: RunCommand): void {
   program
     .command('demo')
     .helpGroup('Run:')
-    .description('watch it work: messages, tools, a killed worker and one that goes on, in under a minute')
+    .description('watch it work: messages, tools, a killed worker and one that takes over, in under a minute')
     .action((_options: object, command: Command) =>
       run(command, async (terminal) => (await import('./commands/demo.ts')).runDemo(terminal)),
     );

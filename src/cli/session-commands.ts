@@ -54,7 +54,7 @@ function addChanges(sessions: Command, run: RunCommand): void {
     );
   sessions
     .command('compact')
-    .description('condense the transcript as soon as the session is idle')
+    .description('compact the transcript as soon as the session is idle')
     .argument('<session>', 'its key')
     .option('--instructions <text>', 'what is to be kept in mind')
     .option(

@@ -44,7 +44,7 @@ export function addSubagentCommands(program: Command, run: RunCommand): void {
     .description('the subagents of a session, the youngest first')
     .argument('<session>', 'whose')
     .option('--limit <count>', 'at most so many', wholeNumber(1, PAGE_ITEMS_MAX), PAGE_ITEMS)
-    .option('--cursor <cursor>', 'go on after the page that named this')
+    .option('--cursor <cursor>', 'continue after the page that named this')
     .action((session: string, options: PageOptions, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runSubagentsList(session, options, flags, terminal)),
     );

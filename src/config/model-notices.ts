@@ -1,5 +1,5 @@
 // What an operator should know about the models of a configuration: which of them their provider ends, and when, and whether a window is
-// set that a model does not have. Holdfast asks them all the same; the start lines and the doctor show the notices.
+// set that a model does not have. Holdfast still asks them; the start lines and the doctor show the notices.
 import { DEFAULT_PROVIDER, modelOfRef } from '../core/model-ref.ts';
 import { endOfModel, knownModel } from '../core/models.ts';
 import { agentOf, modelRefOf } from './agent-settings.ts';

@@ -1,5 +1,5 @@
 // Commands in the text of a message: `/stop`, `/status`, `/help`, `/compact`, `/think`, `/reasoning` and `/queue`, and the triggers that
-// begin a new session. Only those whom the operator trusts may give them; from anybody else they are words like any other.
+// begin a new session. Only owners may give them, or every sender where none is configured; from other senders they are ordinary text.
 //
 // A command stands alone in its message and is carried out at the door. `/queue` and `/think` may also stand within a message:
 // then they hold for that message, and are taken out of it.

@@ -7,7 +7,7 @@
 //
 // The claim statement applies these numbers, because what they are compared with is known only there.
 
-/** A process that died with so many open turns or fewer says something about each of them. */
+/** The death of a process with at most so many open turns counts against each of them. */
 export const FEW_TURNS_MAX = 2;
 
 /** After so many deaths in crowds a turn is a suspect. */

@@ -56,7 +56,7 @@ const LOST_SQL = `lost as materialized (
   ) as gone
 )`;
 
-// Of the claims that find a suspect, a worker is given one, and none while it runs another: if it dies then, that is the suspect's doing. The
+// Of the claims that find a suspect, a worker is given one, and none while it runs another: if it dies then, the suspect is the likely cause. The
 // others are looked at again soon, in any order.
 const SUSPECTS_SQL = `judged as materialized (
   select found.id, found.lost_worker, case when held.is_back then 'early' else found.verdict end as verdict,

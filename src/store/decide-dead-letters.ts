@@ -66,7 +66,7 @@ select counted.n from counted`,
   return result.rows[0].n;
 }
 
-/** Stores the key of a request whose letters were redriven one by one, with what came of it. */
+/** Stores the key of a request whose letters were redriven one by one, with the result. */
 export async function keepRedriveKey(database: Database, request: KeyedRequest | null, result: object): Promise<void> {
   if (request === null) return;
   await database.hot.query({

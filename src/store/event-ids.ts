@@ -68,7 +68,7 @@ returning judged.is_wrong as is_raised`,
   }
 }
 
-/** The server's identity and history. A server that does not tell it is known by its transaction ids alone. */
+/** The server's identity and history. A server that does not permit the function is known by its transaction ids alone. */
 async function readServer(client: ClientBase): Promise<string> {
   try {
     const { rows } = await client.query<{ server: string }>(

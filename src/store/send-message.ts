@@ -92,7 +92,7 @@ select coalesce(
     where s.key = $1 and i.kind = 'message' order by i.seq desc limit 1)) as body,
   coalesce((select json_agg(i.id order by i.seq) from holdfast.inbox i where i.turn_id = $2 and i.status <> 'dropped'), '[]') as ids`;
 
-/** What a turn speaks with: the message that tells where its chat is, and the messages that it answers. */
+/** The messages of a turn that matter for its own: the one that names its chat, and those that it answers. */
 export interface TurnChat {
   /** The last that the turn answers, else the last that was sent to its session; null: there is none. */
   message: InboundMessage | null;

@@ -7,7 +7,7 @@ import { endProcessGroup } from './process-group.ts';
 /** An escaped process may start others while it is ended. */
 const ROUNDS_MAX = 3;
 
-/** The processes of this machine now, to be told from those that come later. */
+/** The processes of this machine now, so that later ones can be recognised. */
 export async function processesNow(): Promise<ReadonlySet<string>> {
   const names = await readdir('/proc').catch(() => []);
   return new Set(names.filter((name) => /^\d+$/.test(name)));

@@ -1,4 +1,4 @@
-// Makes the folders that commands run in, and gives those who run commands access to them and to nothing beside them. Only root gives
+// Makes the folders that commands run in, and gives the users that run commands access to them and to nothing else. Only root gives
 // anything away; an ordinary user has folders with mode 0700.
 import { constants, existsSync, statSync } from 'node:fs';
 import { chmod, chown, lchown, mkdir, open, readdir, readlink } from 'node:fs/promises';
@@ -32,7 +32,7 @@ export async function openDataDir(config: Config): Promise<void> {
   await chmod(dataDir, groups.size === 1 ? 0o710 : 0o711);
 }
 
-/** Makes the workspaces and gives each to whom its commands run as. Throws `ConfigError` when that user could not write there. */
+/** Makes the workspaces and gives each to the user that its commands run as. Throws `ConfigError` when that user could not write there. */
 export async function openWorkspaces(config: Config): Promise<void> {
   for (const plan of planAllCommands(config)) await openWorkspace(config, plan);
 }

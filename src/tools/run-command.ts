@@ -76,7 +76,7 @@ export async function runCommand(command: Command): Promise<CommandEnd> {
     const ended = { exitCode: shell.exitCode, exitSignal: shell.signalCode, wasAborted };
     return { output: output.text(), ...ended, hadLeftovers, hadEscaped };
   } finally {
-    // A shell that was not told to begin finds the end of its input, and runs nothing.
+    // A shell that receives no `go` reads the end of its input, and runs nothing.
     shell.stdin.destroy();
     shell.stdout.destroy();
     releaseProcessGroup(groupId);

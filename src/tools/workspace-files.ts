@@ -39,7 +39,7 @@ export async function runToolsetTool<Input>(
   }
 }
 
-/** The same for a tool that writes a file: it belongs to the owner of the workspace afterwards, as whom commands run. */
+/** The same for a tool that writes a file: it belongs to the owner of the workspace afterwards, the user that commands run as. */
 export async function runWritingTool<Input extends { file_path: string }>(
   make: (toolset: Toolset, context: { workdir: string }) => ToolsetTool,
   input: Input,

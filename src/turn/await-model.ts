@@ -53,7 +53,7 @@ export function noteOutage(
 ): OutageMet | null {
   const code = outageOf(fault);
   if (code === null) {
-    // Whatever it has answered, it has answered; a stream that broke off or fell silent says nothing.
+    // An error with a status shows that the provider answers; a stream that broke off or fell silent shows nothing.
     if (fault.status === null) pass.left();
     else pass.answered();
     return null;

@@ -164,7 +164,7 @@ class TurnDeadline {
   }
 }
 
-/** Runs the loop and turns whatever it comes to into the end of the turn; what is not an end of the turn is thrown on. */
+/** Runs the loop and makes its result the end of the turn; an error that does not end the turn is thrown again. */
 async function endOf(context: TurnContext, turn: RunningTurn): Promise<Ending> {
   try {
     if (turn.failure !== null) throw turn.failure;

@@ -41,7 +41,7 @@ export function failureDeliveries(
   return deliveriesOf(context, turn, { type: 'failure', text: failureText(error), error });
 }
 
-/** The delivery of what came of a chat command that took its turn in the session. */
+/** The delivery of the result of a chat command that took its turn in the session. */
 export function commandDeliveries(context: TurnContext, turn: RunningTurn, text: string): NewDelivery[] {
   return isAskedByRequest(turn) ? [] : deliveriesOf(context, turn, { type: 'command', text });
 }

@@ -10,7 +10,7 @@ const recipient = z
     chatId: z.string().exactOptional(),
     id: z.string().exactOptional().describe('In a direct chat: the id of the person'),
   })
-  .describe('Whom the delivery is for');
+  .describe('The receiver of the delivery');
 
 const common = {
   sessionKey: z.string().describe('The session that it comes from'),

@@ -11,7 +11,7 @@ import type { Style, Terminal } from '../terminal.ts';
 
 const FIRE_STYLES: Record<string, Style> = { completed: 'green', failed: 'red', missed: 'yellow', skipped: 'yellow' };
 
-/** Lists crons, the newest first. */
+/** Lists crons, newest first. */
 export async function runCronList(
   options: PageOptions & { agent?: string },
   flags: ClientFlags,

@@ -14,7 +14,7 @@ const STATUS_STYLES: Record<string, Style> = {
   sending: 'cyan',
 };
 
-/** Lists deliveries, the newest first. */
+/** Lists deliveries, newest first. */
 export async function runDeliveriesList(
   options: PageOptions & { session?: string; status?: string },
   flags: ClientFlags,

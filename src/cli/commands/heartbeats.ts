@@ -8,7 +8,7 @@ import type { Style, Terminal } from '../terminal.ts';
 
 const STATUS_STYLES: Record<string, Style> = { fired: 'green', claimed: 'cyan' };
 
-/** Lists polls, the newest first. */
+/** Lists polls, newest first. */
 export async function runHeartbeatsList(
   options: PageOptions & { agent?: string; status?: string },
   flags: ClientFlags,

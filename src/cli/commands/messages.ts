@@ -14,7 +14,7 @@ const STATUS_STYLES: Record<string, Style> = {
   dropped: 'red',
 };
 
-/** Lists messages, the newest first. */
+/** Lists messages, newest first. */
 export async function runMessagesList(
   options: PageOptions & { status?: string; ids?: string },
   flags: ClientFlags,

@@ -47,7 +47,7 @@ export async function runSend(input: SendInput, flags: ClientFlags, terminal: Te
   if (result.kind === 'settled') return reportSettled(result.answer, { wasStreamed: input.isStreaming, terminal });
   if (terminal.isJson) terminal.json(result.accepted ?? {});
   else if (result.accepted !== null)
-    terminal.note(`it goes on: holdfast turns list --session ${result.accepted.message.sessionKey}`);
+    terminal.note(`it continues: holdfast turns list --session ${result.accepted.message.sessionKey}`);
   if (result.kind === 'interrupted') return EXIT.interrupted;
   terminal.note(`no answer within ${input.waitSeconds} s`);
   return EXIT.waitEnded;

@@ -68,7 +68,7 @@ async function waitForRun(api: ApiClient, runId: string, waitSeconds: number, te
     if (body.status !== 'running') return reportEnd(body, terminal);
     if (performance.now() >= deadlineMs) {
       if (terminal.isJson) terminal.json(body);
-      terminal.note(`run ${runId} has not ended within ${waitSeconds} s; it goes on`);
+      terminal.note(`run ${runId} has not ended within ${waitSeconds} s; it continues`);
       return EXIT.waitEnded;
     }
     await delay(Math.min(LOOK_EVERY_MS, Math.max(1, deadlineMs - performance.now())));

@@ -38,7 +38,7 @@ export async function runTurnsWatch(id: string, flags: ClientFlags, terminal: Te
     if (event.type === 'turn.ended') break;
   }
   if (stop.signal.aborted) {
-    terminal.note(`the turn goes on: holdfast turns watch ${id}`);
+    terminal.note(`the turn continues: holdfast turns watch ${id}`);
     return EXIT.interrupted;
   }
   const last = await readTurn(api, path);

@@ -8,7 +8,7 @@ import { noteNextPage, printFields } from '../print.ts';
 import type { Terminal } from '../terminal.ts';
 import { durationBetween, stepLines, TURN_STATUS_STYLES, usageText } from '../turn-timeline.ts';
 
-/** Lists turns, the newest first. */
+/** Lists turns, newest first. */
 export async function runTurnsList(
   options: TurnListOptions,
   flags: ClientFlags,
