@@ -72,10 +72,7 @@ export function addCronCommands(program: Command, run: RunCommand): void {
       run(command, async (terminal, flags) => (await load()).runCronNext(id, options, flags, terminal)),
     );
   paged(
-    cron
-      .command('fires')
-      .description('what became of its slots, newest first')
-      .argument('<cron>', 'its id or name'),
+    cron.command('fires').description('what became of its slots, newest first').argument('<cron>', 'its id or name'),
   ).action((id: string, options: PageOptions, command: Command) =>
     run(command, async (terminal, flags) => (await load()).runCronFires(id, options, flags, terminal)),
   );

@@ -38,7 +38,9 @@ export async function runSessionsCompact(
   else if (accepted !== null && waitSeconds === undefined) terminal.print(accepted.message.id);
   if (result.kind === 'interrupted') return EXIT.interrupted;
   if (waitSeconds === undefined) return EXIT.ok;
-  terminal.note(`not done within ${waitSeconds} s; it continues: holdfast turns list --session ${key} --kind compaction`);
+  terminal.note(
+    `not done within ${waitSeconds} s; it continues: holdfast turns list --session ${key} --kind compaction`,
+  );
   return EXIT.waitEnded;
 }
 
