@@ -121,6 +121,25 @@ describe('a turn whose model is away', () => {
     worker.stop();
   });
 
+  test('has waited since its model answered last, also when the reason changes meanwhile', async () => {
+    const worker = patientRig.worker();
+    await patientRig.send('alternating', '[[error: 529 times=3]] [[error: 429 retry-after=600 times=always]]');
+    expect(await worker.run('alternating')).toMatchObject({ kind: 'parked' });
+    const { id } = await openTurnOf(patientRig, 'alternating');
+    await patientRig.rows(`update holdfast.turns set park_since = park_since - interval '23 hours' where id = $1`, [
+      id,
+    ]);
+    await expect
+      .poll(async () => (await worker.run('alternating')).kind, { timeout: 30_000, interval: 5 })
+      .toBe('parked');
+    const [turn] = await patientRig.rows(
+      `select park_code, parks, park_since < clock_timestamp() - interval '22 hours' as is_old from holdfast.turns where id = $1`,
+      [id],
+    );
+    expect(turn).toEqual({ park_code: 'rate_limited', parks: 2, is_old: true });
+    worker.stop();
+  });
+
   test('ends at once when it is aborted (G24)', async () => {
     const worker = patientRig.worker();
     const message = await patientRig.send('aborted', '[[error: 429 retry-after=600]] [[reply: never]]');

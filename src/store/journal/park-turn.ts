@@ -25,7 +25,7 @@ export interface TurnPark extends JournalWrite {
   delayMs: number;
   /** How long it must wait whatever wakes it, in milliseconds. */
   notBeforeMs: number;
-  /** How often it has been parked for this reason, with this time; 1: the wait begins now. */
+  /** How often it has been parked since the model answered last, with this time; 1: the wait begins now. */
   parks: number;
 }
 
