@@ -90,28 +90,32 @@ async function tryOnce(
   if (plan === null) return NOTHING_TO_DO;
   const model = summaryModel(context, turn);
   const pass = enterGate(context, turn, providerOf(model));
-  const [id, callNo] = [newId<string>(), nextCallNo(turn)];
-  const { maxAttempts } = turn.agent.compaction;
-  const begun = await beginCompaction(context, turn, { id, wish, tokensBefore });
-  if (begun.kind !== 'begun') pass.left();
-  if (begun.kind === 'exhausted') return { ...EXHAUSTED, message: `All ${maxAttempts} attempts came to nothing.` };
-  if (begun.kind === 'answered') return await finish(context, turn, begun.compaction, {});
-  const compaction: Begun = { id, tokensBefore, isLast: begun.attempt >= maxAttempts };
-  const mayFlush = wish.reason === 'threshold' && begun.mayFlush && isForFlush(context, turn);
-  const called = await askForSummary(context, turn, {
-    callNo,
-    request: summaryRequest({
-      ...wish,
-      retired: plan.retired,
-      ...model,
-      contextTokens: turn.agent.contextTokens,
-      squeeze,
-      mayFlush,
-    }),
-  });
-  if (called.kind !== 'answered') return await takeFailure(context, turn, { compaction, called, wish, pass });
-  pass.answered();
-  return await takeAnswer(context, turn, { compaction, plan, called, mayFlush, wish });
+  try {
+    const [id, callNo] = [newId<string>(), nextCallNo(turn)];
+    const { maxAttempts } = turn.agent.compaction;
+    const begun = await beginCompaction(context, turn, { id, wish, tokensBefore });
+    if (begun.kind === 'exhausted') return { ...EXHAUSTED, message: `All ${maxAttempts} attempts came to nothing.` };
+    if (begun.kind === 'answered') return await finish(context, turn, begun.compaction, {});
+    const compaction: Begun = { id, tokensBefore, isLast: begun.attempt >= maxAttempts };
+    const mayFlush = wish.reason === 'threshold' && begun.mayFlush && isForFlush(context, turn);
+    const called = await askForSummary(context, turn, {
+      callNo,
+      request: summaryRequest({
+        ...wish,
+        retired: plan.retired,
+        ...model,
+        contextTokens: turn.agent.contextTokens,
+        squeeze,
+        mayFlush,
+      }),
+    });
+    if (called.kind !== 'answered') return await takeFailure(context, turn, { compaction, called, wish, pass });
+    pass.answered();
+    return await takeAnswer(context, turn, { compaction, plan, called, mayFlush, wish });
+  } finally {
+    // An attempt that was broken off before its call has ended would hold back every other session.
+    pass.left();
+  }
 }
 
 /** A compaction that was begun by this worker. */
@@ -213,7 +217,6 @@ async function takeFailure(
 ): Promise<Attempt> {
   const moment = callMoment(turn, called, wish);
   const { id } = compaction;
-  if (called.kind !== 'failed') pass.left();
   switch (called.kind) {
     case 'timedOut': {
       const error = { code: 'compaction_timeout', message: called.message };

@@ -221,6 +221,26 @@ describe('a turn whose model is away', () => {
   });
 });
 
+test('a compaction that is broken off before its call holds back no other session', async () => {
+  const worker = patientRig.worker();
+  const { gate } = worker.context;
+  await seedHistory(patientRig, 'probing', { turns: 10, tokens: 60_000 });
+  const sessionId = await patientRig.sessionOf('probing');
+  await patientRig.rows(`create function holdfast.refuse_compactions() returns trigger language plpgsql as $$
+begin raise exception 'not here' using errcode = '22003'; end $$`);
+  await patientRig.rows(`create trigger refuse_compactions before insert on holdfast.compactions for each row
+when (new.session_id = '${sessionId}') execute function holdfast.refuse_compactions()`);
+  for (const session of ['one', 'other']) {
+    const pass = gate.enter('anthropic', { session, isWoken: false });
+    if (pass.kind === 'pass') pass.failed(0);
+  }
+  await expect.poll(() => gate.isOpen('anthropic'), { timeout: 30_000, interval: 5 }).toBe(true);
+  await patientRig.send('probing', '/compact', {}, 'compaction');
+  expect(await worker.run('probing')).toMatchObject({ kind: 'ended' });
+  expect(gate.isOpen('anthropic')).toBe(true);
+  worker.stop();
+});
+
 test.each([
   [400, 'model_invalid_request'],
   [401, 'model_unauthorized'],
