@@ -41,14 +41,15 @@ export async function afterFailedCall(context: TurnContext, turn: RunningTurn, f
     if (outage.mayStay && delayMs <= WAIT_IN_SLOT_MS_MAX) {
       return await askAgain(context, turn, { row, retries: attempt, delayMs });
     }
-    const next = await askAnother(context, turn, outage.wish.reason.code, failed);
+    const next = await askAnother(context, turn, { code: outage.wish.reason.code, isRefused: false }, failed);
     if (next !== null) return next;
     stepBack(context, turn);
     throw parked(context, turn, outage.wish);
   }
   const verdict = classifyFailure(fault);
   if (verdict.kind === 'fatal') {
-    const next = mayAnotherAnswer(verdict.code) ? await askAnother(context, turn, verdict.code, failed) : null;
+    const { code } = verdict;
+    const next = mayAnotherAnswer(code) ? await askAnother(context, turn, { code, isRefused: true }, failed) : null;
     if (next !== null) return next;
     throw new TurnFailed(verdict.code, fault.message, fault);
   }
@@ -82,10 +83,10 @@ export async function afterFailedCall(context: TurnContext, turn: RunningTurn, f
 async function askAnother(
   context: TurnContext,
   turn: RunningTurn,
-  code: string,
+  why: { code: string; isRefused: boolean },
   { fault, row }: FailedCall,
 ): Promise<Pass | null> {
-  const step = stepDown(context, turn, { row, code, text: fault.message });
+  const step = stepDown(context, turn, { ...why, row, text: fault.message });
   if (step === null) return null;
   turn.callWithoutAnswer = step.row;
   const { retries } = turn.progress;

@@ -27,13 +27,17 @@ export interface StepDown {
   event: NewEvent;
 }
 
-/** Steps down after a failed call; null: there is no model left that could be asked now. */
+/**
+ * Steps down after a failed call; null: there is no model left that could be asked now. `isRefused`: the model that was asked will not answer
+ * later either, so the turn steps down to one that is away, and waits for it.
+ */
 export function stepDown(
   context: TurnContext,
   turn: RunningTurn,
-  { row, code, text }: { row: ModelCallRow; code: string; text: string },
+  { row, code, text, isRefused }: { row: ModelCallRow; code: string; text: string; isRefused: boolean },
 ): StepDown | null {
-  const ref = fallbacksLeft(turn).find((one) => context.gate.isOpen(providerOf(modelOfRef(one))));
+  const left = fallbacksLeft(turn);
+  const ref = left.find((one) => context.gate.isOpen(providerOf(modelOfRef(one)))) ?? (isRefused ? left[0] : undefined);
   if (ref === undefined) return null;
   const event = modelBlocked(turn, { code, text }, ref);
   context.logger.warn(

@@ -193,3 +193,28 @@ test('when no model of the chain answers, the turn waits, and begins with the fi
   expect(asked).toHaveLength(2);
   worker.stop();
 });
+
+test('when the first model refuses while the fallback is away, the turn waits for the fallback (G33)', async () => {
+  const worker = rig.worker();
+  const { gate } = worker.context;
+  for (const session of ['one', 'other']) {
+    const pass = gate.enter('spare', { session, isWoken: false });
+    if (pass.kind === 'pass') pass.failed(600_000);
+  }
+  await rig.send('refused-meanwhile', '[[error: 404 times=always]]');
+  expect(await worker.run('refused-meanwhile')).toMatchObject({ kind: 'parked' });
+  const [waiting] = await rig.rows('select park_code, park_by from holdfast.turns where session_id = $1', [
+    await rig.sessionOf('refused-meanwhile'),
+  ]);
+  expect(waiting).toEqual({ park_code: 'model_away', park_by: 'spare' });
+  const probe = gate.enter('spare', { session: 'one', isWoken: true });
+  if (probe.kind === 'pass') probe.answered();
+  await expect
+    .poll(async () => (await worker.run('refused-meanwhile')).kind, { timeout: 30_000, interval: 5 })
+    .toBe('ended');
+  expect(await turnOf('refused-meanwhile')).toMatchObject({ status: 'completed' });
+  // The model that has refused is not asked again (G16).
+  expect(requestsOf('refused-meanwhile')).toHaveLength(1);
+  expect(asked.map(({ model }) => model)).toEqual(['first']);
+  worker.stop();
+});
