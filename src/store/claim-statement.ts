@@ -102,7 +102,9 @@ locked as materialized (
 ),
 ${LOST_SQL},
 found as materialized (
-  select l.id, input.owner as claimant, l.turn_id, t.crowd_deaths + ${IN_CROWD_SQL} >= ${CROWD_DEATHS_MAX} as is_suspect,
+  select l.id, input.owner as claimant, l.turn_id,
+    -- One that was stopped runs nothing any more: it need not wait until it can be run alone (G24).
+    t.crowd_deaths + ${IN_CROWD_SQL} >= ${CROWD_DEATHS_MAX} and l.stop_reason is null as is_suspect,
     case when l.owner <> input.owner and l.turn_id is not null then l.owner end as lost_worker,
     case
       when seen.version <> l.version then 'stale'

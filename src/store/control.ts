@@ -71,7 +71,7 @@ with turn as materialized (select t.id, t.session_id from holdfast.turns t where
 moved as (
   update holdfast.sessions s set stop_reason = $2, updated_at = clock_timestamp()
   from turn where s.id = turn.session_id and s.turn_id = turn.id
-  returning s.id, s.owner
+  returning s.id, s.owner is null or s.lease_expires_at <= clock_timestamp() as is_free
 ),
 killed as (
   update holdfast.processes p set kill_reason = coalesce(p.kill_reason, $2) from moved
@@ -79,7 +79,7 @@ killed as (
 ),
 rung as (
   update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
-  from moved where d.session_id = moved.id and moved.owner is null
+  from moved where d.session_id = moved.id and moved.is_free
   returning d.session_id, d.lane, d.rings
 ),
 ${keyedPart(3, `select json_build_object('aborted', moved.id is not null) from turn left join moved on true`)}

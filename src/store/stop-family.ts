@@ -190,7 +190,8 @@ hushed as (
 ),
 rung as (
   update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
-  from moved where moved.is_stopping and d.session_id = moved.id and moved.turn_id is not null and moved.owner is null
+  from moved where moved.is_stopping and d.session_id = moved.id and moved.turn_id is not null
+    and (moved.owner is null or moved.lease_expires_at <= clock_timestamp())
   returning d.session_id, d.lane, d.rings
 ),
 rung_for as (

@@ -1,5 +1,6 @@
 // Processes that are killed again and again: a turn that kills its process is found and given up (G17), and turns that were only there are not.
 import { describe, expect, test } from 'vitest';
+import { abortSession } from '../../src/store/control.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -172,3 +173,30 @@ describe('a process that is killed', () => {
     },
   );
 });
+
+test(
+  'a suspect that is stopped ends at once, though another suspect is running (G24)',
+  { timeout: generousMs },
+  async () => {
+    const { rig, gate, kill, close } = await openRig();
+    const suspects = ['first', 'second'];
+    for (const name of suspects) await rig.send(name, `[[tool: gate {"key":"${name}"}]]`);
+    const dying = rig.worker();
+    for (const name of suspects) void dying.run(name);
+    await expect.poll(() => gate.entered.length, { timeout: generousMs, interval: 5 }).toBe(2);
+    await kill(dying);
+    await rig.rows('update holdfast.turns set crowd_deaths = 2');
+    const worker = rig.worker();
+    void worker.run('first');
+    await expect.poll(() => gate.entered.length, { timeout: generousMs, interval: 5 }).toBe(3);
+    expect(await worker.run('second')).toMatchObject({ kind: 'early' });
+    await abortSession(rig.database, { sessionKey: 'agent:main:second', keepQueued: true });
+    expect(await worker.run('second')).toMatchObject({ kind: 'ended' });
+    expect(await statusesOf(rig)).toEqual([
+      { status: 'cancelled', n: 1 },
+      { status: 'claimed', n: 1 },
+    ]);
+    worker.stop();
+    await close();
+  },
+);
