@@ -24,14 +24,19 @@ const NEWEST_SQL = `coalesce((select max(e.id) >> 16 from holdfast.events e), 0)
 const NEXT_XID_SQL = `pg_snapshot_xmax(pg_current_snapshot())::text::bigint`;
 const OLDEST_XID_SQL = `pg_snapshot_xmin(pg_current_snapshot())::text::bigint`;
 
-const isElsewhereSql = (server: string): string => `o.server is not null and o.server <> ${server}`;
+/** Stands for a server that does not tell what it is. */
+const UNKNOWN = 'unknown';
+
+// Users of one database may differ in what the server tells them: one that is told nothing must not look like another server.
+const isElsewhereSql = (server: string): string =>
+  `o.server is not null and o.server <> ${server} and ${server} <> '${UNKNOWN}'`;
 const IS_BEHIND_SQL = `${NEWEST_SQL} >= ${NEXT_XID_SQL} + o.xid_offset`;
 
 /** Checks the server that this connection has reached; true when the offset had to be raised. Call it before the first statement. */
 export async function checkEventIds(client: ClientBase): Promise<boolean> {
   const server = await readServer(client);
   const { rows } = await client.query<{ is_known: boolean; is_wrong: boolean }>({
-    text: `/* event-ids */ select o.server is not distinct from $1 as is_known,
+    text: `/* event-ids */ select o.server is not distinct from $1 or $1 = '${UNKNOWN}' as is_known,
       (${isElsewhereSql('$1')}) or ${IS_BEHIND_SQL} as is_wrong from holdfast.event_ids o where o.singleton`,
     values: [server],
   });
@@ -54,7 +59,7 @@ async function raiseOffset(client: ClientBase, server: string): Promise<boolean>
 with judged as materialized (
   select (${isElsewhereSql('$1')}) or ${IS_BEHIND_SQL} as is_wrong from holdfast.event_ids o where o.singleton
 )
-update holdfast.event_ids o set server = $1,
+update holdfast.event_ids o set server = case when o.server is null or $1 <> '${UNKNOWN}' then $1 else o.server end,
   xid_offset = case when judged.is_wrong then greatest(o.xid_offset, ${NEWEST_SQL} - ${OLDEST_XID_SQL}) + ${MARGIN} else o.xid_offset end
 from judged where o.singleton
 returning judged.is_wrong as is_raised`,
@@ -75,9 +80,9 @@ async function readServer(client: ClientBase): Promise<string> {
       `/* event-ids-server */ select format('%s/%s', s.system_identifier, c.timeline_id) as server
        from pg_control_system() s, pg_control_checkpoint() c`,
     );
-    return rows[0]?.server ?? 'unknown';
+    return rows[0]?.server ?? UNKNOWN;
   } catch (error) {
-    if ((error as { code?: unknown }).code === INSUFFICIENT_PRIVILEGE) return 'unknown';
+    if ((error as { code?: unknown }).code === INSUFFICIENT_PRIVILEGE) return UNKNOWN;
     throw error;
   }
 }

@@ -1,0 +1,43 @@
+// The check that each new connection makes: users who are told different things about one server must not look like two servers.
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checkEventIds } from '../../src/store/event-ids.ts';
+import { createStoreRig, type StoreRig } from './store-rig.ts';
+
+let rig: StoreRig;
+beforeAll(async () => {
+  rig = await createStoreRig();
+});
+afterAll(() => rig.drop());
+
+async function offset(): Promise<unknown> {
+  const [row] = await rig.rows('select server, xid_offset from holdfast.event_ids');
+  return row;
+}
+
+/** A connection of this database whose user is told nothing about the server. */
+async function withUntoldClient<Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  const role = `untold_${new URL(rig.url).pathname.slice(1)}`;
+  await rig.rows('revoke execute on function pg_control_system() from public');
+  await rig.rows(`create role "${role}"`);
+  await rig.rows(`grant usage on schema holdfast to "${role}"`);
+  await rig.rows(`grant all on all tables in schema holdfast to "${role}"`);
+  const client = new pg.Client({ connectionString: rig.url });
+  await client.connect();
+  try {
+    await client.query(`set role "${role}"`);
+    return await work(client);
+  } finally {
+    await client.end();
+    await rig.rows(`drop owned by "${role}"`);
+    await rig.rows(`drop role "${role}"`);
+  }
+}
+
+test('a user who is not told which server it is raises no ids, and hides the server from no other', async () => {
+  // The connections of the rig have named the server.
+  const before = await offset();
+  expect(before).toMatchObject({ server: expect.stringMatching(/^\d+\/\d+$/) });
+  expect(await withUntoldClient(checkEventIds)).toBe(false);
+  expect(await offset()).toEqual(before);
+});
