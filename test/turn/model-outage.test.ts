@@ -6,7 +6,9 @@ import { abortTurn } from '../../src/store/control.ts';
 import { viewMessage } from '../../src/store/views/messages.ts';
 import { viewSession } from '../../src/store/views/sessions.ts';
 import { viewTurn } from '../../src/store/views/turns.ts';
+import { readTransport } from '../../src/plugins/read-transport.ts';
 import type { TurnOutcome } from '../../src/turn/run-turn.ts';
+import { pluginsWith } from '../plugins/plugins-with.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { seedHistory } from './seed-history.ts';
@@ -239,6 +241,30 @@ when (new.session_id = '${sessionId}') execute function holdfast.refuse_compacti
   expect(await worker.run('probing')).toMatchObject({ kind: 'ended' });
   expect(gate.isOpen('anthropic')).toBe(true);
   worker.stop();
+});
+
+test('a compaction whose own model is away is made by the model of the turn (G33)', async () => {
+  const database = await withTestDatabase();
+  const transport = readTransport('/p.ts', {
+    name: 'spare',
+    provider: 'spare',
+    send: () => Promise.reject(new Error('The model that is away was asked.')),
+  });
+  const { plugins } = pluginsWith([], { transports: [transport] });
+  const settings = { plugins: ['/spare.ts'], agents: { defaults: { compaction: { model: 'spare/first' } } } };
+  const ownRig = await createTurnRig(database.url, { plugins, settings });
+  const worker = ownRig.worker();
+  const { gate } = worker.context;
+  for (const session of ['one', 'other']) {
+    const pass = gate.enter('spare', { session, isWoken: false });
+    if (pass.kind === 'pass') pass.failed(600_000);
+  }
+  await seedHistory(ownRig, 'full', { turns: 10, tokens: 60_000 });
+  const asked = await ownRig.send('full', '/compact', {}, 'compaction');
+  expect(await worker.run('full')).toMatchObject({ kind: 'ended' });
+  expect(await viewMessage(views(ownRig), asked)).toMatchObject({ status: 'answered' });
+  await ownRig.close();
+  await database.drop();
 });
 
 test.each([
