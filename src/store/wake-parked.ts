@@ -1,6 +1,7 @@
 // Wakes the turns that wait for a provider, when it answers again: they become due one after the other, those that have waited longest
 // first, so that what has waited together does not come back together. Never before the time that the provider asked for.
 import type { Database } from './database.ts';
+import { retryPassingFaults } from './retry-passing-faults.ts';
 
 /** Between two of them, in milliseconds. */
 const SPACING_MS = 25;
@@ -8,6 +9,11 @@ const SPACING_MS = 25;
 /** The most that are woken at once; the others wait for their own time. */
 const WOKEN_MAX = 5_000;
 
+/** A provider comes back once: a wake that is lost costs its turns minutes. */
+const RETRY_MS = 60_000;
+
+// Locking: the doorbells, in the order of their wait. Other statements lock some of them in other orders, so it may be the one that a
+// deadlock ends, and is sent again.
 const SQL = `/* wake-parked */
 with woken as materialized (
   select t.session_id, t.park_not_before, row_number() over (order by t.park_since, t.id) as place
@@ -20,5 +26,6 @@ from woken where d.session_id = woken.session_id and d.due_at > clock_timestamp(
 
 /** Makes the turns due that wait for `by` with this code. The reconciler rings for each when its time has come. */
 export async function wakeParked(database: Database, { code, by }: { code: string; by: string }): Promise<void> {
-  await database.hot.query({ name: 'wake-parked', text: SQL, values: [code, by] });
+  const run = () => database.hot.query({ name: 'wake-parked', text: SQL, values: [code, by] });
+  await retryPassingFaults(run, { retryMs: RETRY_MS });
 }

@@ -145,4 +145,31 @@ describe('when the provider answers again, parked turns', () => {
     expect(third?.getTime()).toBeLessThan(before[0]?.getTime() ?? 0);
     expect(untouched).toEqual(before[1]);
   });
+
+  test('become due also when the statement that wakes them was ended by a deadlock', async () => {
+    const by = 'contended-provider';
+    const first = await openedTurn();
+    const second = await openedTurn();
+    for (const { park } of [first, second]) await rig.parkTurn({ ...park, reason: { ...away, by } });
+    const touch = 'update holdfast.doorbells set rung_at = clock_timestamp() where session_id = $1';
+    const client = await rig.database.views.connect();
+    await client.query('begin');
+    await client.query(`set local deadlock_timeout = '10min'`);
+    await client.query(touch, [second.sessionId]);
+    const woken = wakeParked(rig.database, { code: 'model_away', by });
+    const isWaiting = async (): Promise<unknown> =>
+      (
+        await rig.rows(
+          `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%wake-parked%' and pid <> pg_backend_pid()`,
+        )
+      )[0]?.['n'];
+    await expect.poll(isWaiting, { timeout: 30_000, interval: 5 }).toBe(1);
+    // Each now waits for the other; only the waking statement looks for deadlocks.
+    await client.query(touch, [first.sessionId]);
+    await client.query('commit');
+    client.release();
+    await woken;
+    const due = await Promise.all([first, second].map(({ sessionId }) => dueAt(sessionId)));
+    for (const at of due) expect(at.getTime()).toBeLessThan(Date.now() + 30_000);
+  });
 });
