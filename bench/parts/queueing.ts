@@ -16,7 +16,7 @@ const postsAtOnce = 64;
 const lookEveryMs = 20;
 const warmUpTurns = 30;
 const stepsPerTurn = 2;
-/** Room for all that is sent here: nothing is to be dropped. */
+/** Room for all that is sent here, and a cap that lets one turn take the whole burst. */
 const settings = {
   messages: { queue: { cap: 100_000 } },
   limits: { waitingPerSession: 100_000, waitingTotal: 1_000_000 },
