@@ -114,7 +114,7 @@ function sentenceOf(config: Config, { user, closedBy, workspaceDir }: CommandPla
   const path =
     closedBy === null
       ? ''
-      : `; they know the workspace by relative paths only, because ${user.name} may not enter ${closedBy}`;
+      : `; they know the workspace by relative paths only, because "${user.name}" may not enter ${closedBy}`;
   return `run as ${user.name} and ${reach}${path}`;
 }
 
@@ -122,7 +122,7 @@ function rootReason(config: Config, workspaceDir: string): string {
   if (config.tools.exec.user !== undefined) return '';
   const { name, ...user } = defaultUser(config, workspaceDir);
   const closedBy = planFor({ name, ...user }, config, workspaceDir).closedBy;
-  return `, because ${name} may not enter ${closedBy}; set tools.exec.user, or move the data directory`;
+  return `, because "${name}" may not enter ${closedBy}; set tools.exec.user, or move the data directory`;
 }
 
 /** The first file with secrets that the user can read; null: none. */

@@ -91,7 +91,7 @@ describe.runIf(isRoot)('as root, below a folder that only root may pass', () => 
     { timeout: START_MS_MAX },
     async () => {
       const service = await startIn(0o700);
-      const says = `run as the user of the service and can read its secrets, because nobody may not enter ${service.cwd}`;
+      const says = `run as the user of the service and can read its secrets, because "nobody" may not enter ${service.cwd}`;
       expect(commandsLine(service.lines)).toContain(says);
       expect(await service.exec('id -u')).toBe('0\n');
       const data = join(service.cwd, '.holdfast');
