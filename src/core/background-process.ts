@@ -49,6 +49,12 @@ export interface ProcessStart {
   startedTicks: number | null;
 }
 
+export interface ProcessLease {
+  worker: string;
+  leaseMs: number;
+  ids: readonly string[];
+}
+
 export interface ProcessEnd {
   id: string;
   worker: string;

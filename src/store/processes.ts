@@ -5,6 +5,7 @@ import type {
   NewProcess,
   ProcessEnd,
   ProcessFacts,
+  ProcessLease,
   ProcessStart,
   ProcessWish,
 } from '../core/background-process.ts';
@@ -150,13 +151,13 @@ export function createProcessStore(database: Database) {
       await query('end-process', END_SQL, values, END_RETRY_MS);
     },
 
-    async renew(worker: string, leaseMs: number): Promise<ReadonlySet<string>> {
+    async renew({ worker, leaseMs, ids }: ProcessLease): Promise<ReadonlySet<string>> {
       const rows = await query<{ id: string }>(
         'renew-processes',
         `/* renew-processes */
 update holdfast.processes set lease_expires_at = clock_timestamp() + $2::bigint * interval '1 millisecond'
-where worker = $1 and status = 'running' returning id`,
-        [worker, leaseMs],
+where worker = $1 and id = any ($3::uuid[]) and status = 'running' returning id`,
+        [worker, leaseMs, ids],
         0,
       );
       return new Set(rows.map(({ id }) => id));

@@ -79,7 +79,7 @@ export class ProcessKeeper {
   readonly #options: ProcessKeeperOptions;
   readonly #kept = new Map<string, Kept>();
   readonly #timers: NodeJS.Timeout[] = [];
-  #starting = 0;
+  readonly #starting = new Set<string>();
   #isStopped = false;
   #looking: Promise<void> | null = null;
   #machine: string | undefined;
@@ -183,20 +183,20 @@ export class ProcessKeeper {
 
   async #begin(start: BackgroundCommand): Promise<{ kind: 'begun'; kept: Kept } | { kind: 'refused'; reason: string }> {
     if (this.#isStopped) return { kind: 'refused', reason: 'the worker is shutting down' };
-    if (this.#kept.size + this.#starting >= RUNNING_PER_WORKER_MAX) {
+    if (this.#kept.size + this.#starting.size >= RUNNING_PER_WORKER_MAX) {
       return {
         kind: 'refused',
         reason: `${RUNNING_PER_WORKER_MAX} commands run in the background of this worker already`,
       };
     }
-    this.#starting += 1;
+    const id = newId<string>();
+    this.#starting.add(id);
     try {
-      const id = newId<string>();
       const refusal = await this.#beginRow(id, start);
       if (refusal !== null) return { kind: 'refused', reason: refusal };
       return { kind: 'begun', kept: await this.#startShell(id, start) };
     } finally {
-      this.#starting -= 1;
+      this.#starting.delete(id);
     }
   }
 
@@ -314,10 +314,12 @@ export class ProcessKeeper {
 
   /** Processes whose row was closed by others are not ours any more: this worker slept for too long. */
   async #renew(): Promise<void> {
-    if (this.#kept.size === 0) return;
     const asked = [...this.#kept.values()];
+    const ids = [...asked.map(({ id }) => id), ...this.#starting];
+    if (ids.length === 0) return;
     const { store, worker, leaseMs } = this.#options;
-    const ours = await store.renew(worker, leaseMs);
+    // One that is over and whose end could not be stored is not among them: its lease runs out, and its session hears of it.
+    const ours = await store.renew({ worker, leaseMs, ids });
     for (const { id, shell } of asked) if (!ours.has(id)) void shell.end('it was given up');
   }
 

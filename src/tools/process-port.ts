@@ -5,6 +5,7 @@ import type {
   NewProcess,
   ProcessEnd,
   ProcessFacts,
+  ProcessLease,
   ProcessStart,
   ProcessWish,
 } from '../core/background-process.ts';
@@ -16,8 +17,8 @@ export interface ProcessStore {
   noteStart(start: ProcessStart): Promise<boolean>;
   /** Closes the row, unless it is closed, and tells the session. */
   end(end: ProcessEnd): Promise<void>;
-  /** Renews the leases of a worker's processes; answers with those that are still its own. */
-  renew(worker: string, leaseMs: number): Promise<ReadonlySet<string>>;
+  /** Renews the leases of these processes of a worker; answers with those that are still its own. */
+  renew(lease: ProcessLease): Promise<ReadonlySet<string>>;
   /** What others want of these processes: those whom nobody wants anything of are left out. */
   wishes(processes: readonly { id: string; lastInput: number }[]): Promise<ProcessWish[]>;
   /** Closes the rows whose worker does not renew them any more, and tells their sessions. */

@@ -403,6 +403,27 @@ describe('what ends a command from outside', () => {
     ]);
   });
 
+  test('a command whose end could not be stored is lost, though its worker lives and keeps another', async () => {
+    const { exec } = rig.worker({ leaseMs: 1_000 });
+    const session = await rig.session();
+    const line = lifeline();
+    const kept = idOf(await exec.run({ command: `${line.hold}; sleep 300`, background: true }, rig.call(session)));
+    const ended = idOf(await exec.run({ command: 'read -r x', background: true }, rig.call(session)));
+    await line.held;
+    await rig.rows(`create function holdfast.refuse_end() returns trigger language plpgsql as $$
+begin raise exception 'not here' using errcode = '22003'; end $$`);
+    await rig.rows(`create trigger refuse_end before update on holdfast.processes for each row
+when (new.id = '${ended}' and new.status in ('exited', 'killed')) execute function holdfast.refuse_end()`);
+    await rig.store.askToKill(ended, 'not wanted any more');
+    await rowOf(ended, 'lost');
+    expect((await eventsOf(session.sessionId)).map(({ text }) => text)).toEqual([
+      expect.stringContaining(`${ended} that ran in the background is lost`),
+    ]);
+    await rig.store.askToKill(kept, 'the test is over');
+    await rowOf(kept, 'killed');
+    await rig.rows('drop trigger refuse_end on holdfast.processes');
+  });
+
   test('the death of a worker makes its commands lost: ended, and told to the session (G11)', async () => {
     const session = await rig.session();
     const line = lifeline();
