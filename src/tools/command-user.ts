@@ -26,8 +26,14 @@ export function planCommands(config: Config, workspaceDir: string): CommandPlan 
   if (configured !== undefined) return planFor(configuredUser(configured, self), config, workspaceDir);
   if (self !== 0 || process.getuid === undefined) return planFor(null, config, workspaceDir);
   const plan = planFor(defaultUser(config, workspaceDir), config, workspaceDir);
-  // Most programs need the absolute path of the folder they run in: without it, commands run as they always did.
-  return plan.closedBy === null ? plan : { ...plan, user: null };
+  // Most programs need the absolute path of the folder they run in, and a folder of root elsewhere is not given away unasked: there, commands
+  // run as they always did.
+  return plan.closedBy === null && !belongsToRootElsewhere(config, workspaceDir) ? plan : { ...plan, user: null };
+}
+
+/** True for a workspace outside the data directory that is there already and belongs to root. */
+function belongsToRootElsewhere(config: Config, workspaceDir: string): boolean {
+  return !isInDataDir(config, workspaceDir) && ownerOf(workspaceDir) === 0;
 }
 
 /** The plans of all agents, one for each workspace. */
@@ -120,6 +126,9 @@ function sentenceOf(config: Config, { user, closedBy, workspaceDir }: CommandPla
 
 function rootReason(config: Config, workspaceDir: string): string {
   if (config.tools.exec.user !== undefined) return '';
+  if (belongsToRootElsewhere(config, workspaceDir)) {
+    return `, because ${workspaceDir} belongs to root; set tools.exec.user, or give the folder to another user`;
+  }
   const { name, ...user } = defaultUser(config, workspaceDir);
   const closedBy = planFor({ name, ...user }, config, workspaceDir).closedBy;
   return `, because "${name}" may not enter ${closedBy}; set tools.exec.user, or move the data directory`;

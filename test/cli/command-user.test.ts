@@ -1,7 +1,7 @@
 // Who runs the commands of agents, seen from outside: a service on a database of its own, commands that look around, and the lines that a
 // person reads. Another user can only be given commands by root, so most of it is for root; CI runs as root.
 import type { ChildProcess } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -21,11 +21,15 @@ interface Started {
 }
 
 /** A service in a fresh folder of this mode. */
-async function startIn(mode: number, exec: object = {}): Promise<Started> {
+async function startIn(mode: number, exec: object = {}, workspace?: string): Promise<Started> {
   const cwd = await mkdtemp(join(tmpdir(), 'holdfast-user-'));
   await chmod(cwd, mode);
   onTestFinished(() => rm(cwd, { recursive: true }));
-  await writeFile(join(cwd, 'holdfast.json'), JSON.stringify({ tools: { exec } }));
+  if (workspace !== undefined) await mkdir(join(cwd, workspace));
+  await writeFile(
+    join(cwd, 'holdfast.json'),
+    JSON.stringify({ tools: { exec }, ...(workspace && { workspace: { path: join(cwd, workspace) } }) }),
+  );
   const { promise: spawned, resolve } = Promise.withResolvers<ChildProcess>();
   const env = { HOLDFAST_PORT: '0', CANARY_TOKEN: 'canary-of-the-environment' };
   const ended = runCli(['start'], { cwd, env, onSpawn: resolve });
@@ -110,6 +114,17 @@ describe.runIf(isRoot)('as root, below a folder that only root may pass', () => 
     expect(Number(children.trim())).toBeGreaterThan(0);
   });
 });
+
+test.runIf(isRoot)(
+  'a workspace of root outside the data directory is not given to another user unasked',
+  { timeout: START_MS_MAX },
+  async () => {
+    const service = await startIn(0o755, {}, 'elsewhere');
+    const folder = join(service.cwd, 'elsewhere');
+    expect(commandsLine(service.lines)).toContain(`because ${folder} belongs to root`);
+    expect((await stat(folder)).uid).toBe(0);
+  },
+);
 
 test.runIf(isRoot)(
   'tools.exec.user that is no user of this machine stops the start with exit 78',
