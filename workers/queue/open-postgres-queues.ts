@@ -97,7 +97,7 @@ export async function openPostgresQueues(options: PostgresQueuesOptions): Promis
       };
     },
     async ping() {
-      await pool.query('select 1');
+      await pool.query('/* queue: ping */ select 1');
     },
     async close() {
       await shared.signal.close();

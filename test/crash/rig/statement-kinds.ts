@@ -2,7 +2,7 @@
 // A turn's own statements are told apart from what a worker does all the time whether or not there is work.
 import type { RoundTrip } from '../../servers/round-trips.ts';
 
-/** What a worker repeats by the clock: these come at no particular point of a turn. `renew` is one of a turn's own. */
+/** What a worker repeats by the clock, or for a new connection: these come at no particular point of a turn. `renew` is one of a turn's own. */
 const polls = new Set([
   'watch',
   'reconcile',
@@ -14,7 +14,11 @@ const polls = new Set([
   'process-wishes',
   'renew-processes',
   'trim-process-inputs',
+  'event-ids',
+  'event-ids-server',
+  'event-ids-raise',
   'queue: poll',
+  'queue: ping',
   'queue: extend',
   'queue: reclaim',
 ]);
