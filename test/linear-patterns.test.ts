@@ -91,7 +91,7 @@ function lastingFaultOf(found: FoundPattern): string | null {
   return fault;
 }
 
-test('the attacks find a pattern that reads a text again from each of its characters', { timeout: 60_000 }, () => {
+test('the attacks find a pattern that reads a text again from each of its characters', { timeout: 600_000 }, () => {
   const slow = [/\s+$/, /\((?:metadata,[^\n)]*)\):/g, /<!--[^]*?-->/g, /^[^\S\n]*system:/gm];
   expect(slow.filter((pattern) => faultOf({ where: 'here', pattern }) === null)).toEqual([]);
   const quick = [/(?<!\s)\s+$/, /\[system\]/g, /^[^\S\n\r\u2028\u2029]*system:/gm, /<[^<>]{0,200}>/g];
@@ -100,7 +100,7 @@ test('the attacks find a pattern that reads a text again from each of its charac
 
 test(
   'every pattern that sees foreign text searches 1 MB of its own beginnings in linear time',
-  { timeout: 300_000 },
+  { timeout: 600_000 },
   async () => {
     const patterns = [...(await builtPatterns()), ...literalPatterns(FOLDERS)];
     // The labels of the prompt code are put together; were they missed, this would prove little.

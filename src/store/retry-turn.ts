@@ -39,7 +39,7 @@ verdict as materialized (
       when seen.version <> locked.version then 'stale'
       when turn.status not in ('failed', 'aborted', 'timedOut') or locked.turn_id = turn.id or not exists (select from own)
         or exists (select from holdfast.inbox j join own on j.cause_key = 'retry:' || own.id) then 'conflict'
-      -- Whoever has claimed the session and not opened its turn yet assembles a prompt on the transcript as it is.
+      -- A worker that has claimed the session and not opened its turn yet assembles a prompt on the transcript as it is.
       when locked.turn_id is null and locked.owner is null
         and not exists (select from holdfast.turns later where later.session_id = locked.id and later.id > turn.id) then 'last'
       else 'moved-on'
