@@ -27,7 +27,7 @@ const OLDEST_XID_SQL = `pg_snapshot_xmin(pg_current_snapshot())::text::bigint`;
 /** Stands for a server that does not tell what it is. */
 const UNKNOWN = 'unknown';
 
-// Users of one database may differ in what the server tells them: one that is told nothing must not look like another server.
+// Users of one database may differ in what the server tells them: a user who may not read the server identity must not look like another server.
 const isElsewhereSql = (server: string): string =>
   `o.server is not null and o.server <> ${server} and ${server} <> '${UNKNOWN}'`;
 const IS_BEHIND_SQL = `${NEWEST_SQL} >= ${NEXT_XID_SQL} + o.xid_offset`;
