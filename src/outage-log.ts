@@ -11,6 +11,8 @@ export interface OutageLog {
   report(error: unknown, message: string, facts?: Record<string, unknown>): void;
   /** Notes a fault of the dependency. */
   failed: (error: unknown) => void;
+  /** True from the first fault of an outage until the dependency answers again. */
+  readonly isOngoing: boolean;
   /** Notes that the dependency has answered. Cheap: call it for every answer. */
   answered(): void;
 }
@@ -61,6 +63,9 @@ export function createOutageLog(options: OutageLogOptions): OutageLog {
 
   return {
     failed,
+    get isOngoing() {
+      return outage !== null;
+    },
     report(error, message, facts) {
       if (isOutage(error)) failed(error);
       else logger.warn({ err: error, ...facts }, message);

@@ -23,9 +23,11 @@ test('an outage of two minutes with a thousand faults is four lines', () => {
     outages.report(refused, 'A round of the reconciler failed; the next follows');
     clock.nowMs += 125;
   }
+  expect(outages.isOngoing).toBe(true);
   clock.nowMs += 5_000;
   outages.answered();
   outages.answered();
+  expect(outages.isOngoing).toBe(false);
   expect(messages()).toEqual([
     'The database is away; it is tried again',
     'The database is still away',

@@ -28,11 +28,12 @@ function storyOf({ lines }: LoggedProcess, from: number, until: number): string[
     if (at < from || at >= until || text === '') return [];
     const line = parse(text);
     if (line === null) return [text];
-    return line.level >= warnLevel || line.dependency !== undefined ? [line.msg ?? text] : [];
+    const isOfStory = line.level >= warnLevel || line.dependency !== undefined;
+    return isOfStory ? [[line.msg ?? text, line.code].filter(Boolean).join(': ')] : [];
   });
 }
 
-function parse(text: string): { level: number; msg?: string; dependency?: string } | null {
+function parse(text: string): { level: number; msg?: string; code?: string; dependency?: string } | null {
   if (!text.startsWith('{')) return null;
   try {
     return JSON.parse(text) as { level: number };

@@ -89,7 +89,8 @@ test('a message that comes while it is away is accepted once when it is soon bac
   expect((await rig.get('/v1/sessions/patient')).body.waitingMessages).toBe(1);
 });
 
-test('a statement that never ends is 503 in time, and says what is not known', async () => {
+/** Posts a message whose statement never ends, and resolves with the answer at the deadline of the request. */
+async function postUntilTimeout(): Promise<Awaited<ReturnType<ApiRig['post']>>> {
   const { context } = rig;
   const { accept } = context;
   onTestFinished(() => {
@@ -106,7 +107,11 @@ test('a statement that never ends is 503 in time, and says what is not known', a
   await asked;
   await vi.advanceTimersByTimeAsync(15_000);
   vi.useRealTimers();
-  const answer = await asking;
+  return asking;
+}
+
+test('a statement that never ends is 503 in time, and says what is not known', async () => {
+  const answer = await postUntilTimeout();
   expect(answer).toMatchObject({ status: 503, body: { code: 'timeout' } });
   expect(answer.body.detail).toContain('Idempotency-Key');
 });
@@ -117,4 +122,7 @@ test('an outage is one line in the log, not one per request', async () => {
   const warnings = rig.logLines.filter((line) => line.includes('The database is away'));
   expect(warnings.length).toBeGreaterThan(0);
   expect(warnings.length).toBeLessThan(5);
+  const before = rig.logLines.length;
+  expect((await postUntilTimeout()).body.code).toBe('timeout');
+  expect(rig.logLines.slice(before).filter((line) => line.includes('A request failed'))).toEqual([]);
 });
