@@ -15,7 +15,7 @@ export interface EventClient {
   events: ReceivedEvent[];
   /** What a client that reconnects would send; also moved by frames without an event. */
   lastId(): string;
-  /** Resolves when `isEnough` holds for the events so far. */
+  /** Resolves when `isEnough` holds for the events so far; rejects when the stream ends before. */
   until(isEnough: (events: ReceivedEvent[]) => boolean): Promise<ReceivedEvent[]>;
   /** Resolves when the server has ended the stream. */
   ended: Promise<void>;
@@ -46,6 +46,8 @@ export async function openEvents(url: string, lastEventId?: string): Promise<Eve
       news.emit('event');
     },
   });
+  let isOver = false;
+  let fault: unknown;
   const ended = (async () => {
     const decoder = new TextDecoder();
     try {
@@ -55,8 +57,9 @@ export async function openEvents(url: string, lastEventId?: string): Promise<Eve
         parser.feed(text);
       }
     } catch (error) {
-      if (!leaving.signal.aborted) news.emit('broken', error);
+      fault = error;
     }
+    isOver = true;
     news.emit('event');
   })();
   return {
@@ -65,7 +68,10 @@ export async function openEvents(url: string, lastEventId?: string): Promise<Eve
     lastId: () => lastId,
     ended,
     async until(isEnough) {
-      while (!isEnough(events)) await once(news, 'event', { signal: AbortSignal.timeout(120_000) });
+      while (!isEnough(events)) {
+        if (isOver) throw new Error(`the stream ended after ${events.length} events`, { cause: fault });
+        await once(news, 'event');
+      }
       return events;
     },
     leave: () => leaving.abort(),
