@@ -26,6 +26,8 @@ export interface StrikePoint {
    * what happens by the clock happens at a known point of the turn.
    */
   lastAnswerMs?: number;
+  /** How long the messages may take to settle afterwards; absent: as long as on a very busy machine. */
+  settledWithinMs?: number;
 }
 
 /** Of the first message: three answers with tool calls, and the last one. */

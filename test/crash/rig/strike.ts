@@ -43,7 +43,7 @@ async function strikeOnce(rig: CrashRig, point: StrikePoint, kind: TalkKind): Pr
   const violations: string[] = [];
   try {
     await converse(rig, talk, fault.happened, point.lastAnswerMs);
-    await untilSettled(rig, talk);
+    await untilSettled(rig, talk, point.settledWithinMs);
     await fault.wakeLate();
     violations.push(...(await judge(rig, talk)));
   } catch (error) {
