@@ -47,6 +47,7 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
+          isolate: false,
           include: ['test/*/**/*.test.ts'],
           exclude: ['test/core/**', 'test/crash/**'],
           globalSetup,

@@ -5,6 +5,7 @@ import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { isLongForm } from '../servers/test-form.ts';
 import { runCli, type CliResult } from './run-cli.ts';
 
 /** It takes a tenth of this on a quiet machine. */
@@ -48,7 +49,7 @@ test(
   },
 );
 
-test('what does not hold is named, and the exit code is 1', { timeout: DEMO_MS_MAX }, async () => {
+test.runIf(isLongForm())('what does not hold is named, and the exit code is 1', { timeout: DEMO_MS_MAX }, async () => {
   // Goal: a fault that is real. Method: the commands of the agent find no `sort`, so the list that it writes stays unsorted.
   const programs = await mkdtemp(join(tmpdir(), 'holdfast-programs-'));
   await symlink('/bin/sleep', join(programs, 'sleep'));
@@ -73,14 +74,18 @@ test('Ctrl-C ends the demo and all that it started, in plain lines', { timeout: 
   expect(leftOf(dataDir)).toEqual([]);
 });
 
-test('a demo that is killed is cleaned up after', { timeout: DEMO_MS_MAX + GONE_MS_MAX }, async () => {
-  const demo = startDemo();
-  const dataDir = await demo.reaches('charge invoice 1');
-  expect(leftOf(dataDir).length).toBeGreaterThan(3);
-  demo.child.kill('SIGKILL');
-  await demo.ended;
-  await expect.poll(() => leftOf(dataDir), { timeout: GONE_MS_MAX, interval: 100 }).toEqual([]);
-});
+test.runIf(isLongForm())(
+  'a demo that is killed is cleaned up after',
+  { timeout: DEMO_MS_MAX + GONE_MS_MAX },
+  async () => {
+    const demo = startDemo();
+    const dataDir = await demo.reaches('charge invoice 1');
+    expect(leftOf(dataDir).length).toBeGreaterThan(3);
+    demo.child.kill('SIGKILL');
+    await demo.ended;
+    await expect.poll(() => leftOf(dataDir), { timeout: GONE_MS_MAX, interval: 100 }).toEqual([]);
+  },
+);
 
 /** Starts a demo; `reaches` resolves with its directory when it has printed the text. */
 function startDemo() {

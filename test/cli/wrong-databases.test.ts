@@ -158,7 +158,7 @@ test(
       env: { HOLDFAST_DATA_DIR: join(cwd, 'hasty'), DATABASE_URL: databaseUrl },
     });
     onTestFinished(() => service.end('SIGKILL').then(() => undefined));
-    expect(service.output()).toMatch(/warning +synchronous_commit is off/);
+    await expect.poll(() => service.output()).toMatch(/warning +synchronous_commit is off/);
     expect(await examined(databaseUrl)).toMatchObject({
       status: 'warning',
       reason: expect.stringContaining('synchronous_commit'),

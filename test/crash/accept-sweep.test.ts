@@ -139,8 +139,9 @@ async function readInbox(session: string): Promise<InboxRow[]> {
 async function sweep(fault: FaultKind): Promise<{ faults: string[]; missed: string[] }> {
   const faults: string[] = [];
   const missed: string[] = [];
-  // The short form strikes on one side of each round trip, in turn; the long form on both.
-  const points = everyPoint(posts, fault).filter((_, at) => isLongForm() || at % 4 === 0 || at % 4 === 3);
+  // The long form strikes both sides of each round trip, the short form one side of every other one, each fault at other ones.
+  const struckOf4 = { kill: 0, freeze: 3, cut: 1, race: 2 }[fault];
+  const points = everyPoint(posts, fault).filter((_, at) => isLongForm() || at % 4 === struckOf4);
   for (const point of points) {
     let isStruck = false;
     for (let tries = 0; tries < triesMax && !isStruck; tries += 1) {

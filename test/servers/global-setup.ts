@@ -1,6 +1,6 @@
 // Runs once before the tests of a project and once after them: the PostgreSQL server that they share.
 import type { TestProject } from 'vitest/node';
-import { createTemplate, startTestPostgres } from './postgres.ts';
+import { createTemplate, startSharedPostgres } from './postgres.ts';
 import { isRedisWanted } from './redis.ts';
 
 /** Starts the server and tells the tests where it is; the returned function stops it. */
@@ -10,7 +10,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
       'No redis-server here: the tests of the Redis queue are left out (HOLDFAST_TEST_REDIS=on demands them).\n',
     );
   }
-  const server = await startTestPostgres();
+  const server = await startSharedPostgres();
   try {
     await createTemplate(server);
   } catch (error) {

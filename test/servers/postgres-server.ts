@@ -35,18 +35,25 @@ interface Cluster {
   port: number;
   /** Whom the server runs as; null: whoever runs the test. */
   user: OsUser | null;
+  more: readonly string[];
 }
 
 /** Settings that a managed server has by default, plus what makes many test processes fit. */
 const settings = ['max_connections=300', 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
 
-/** Creates a cluster and starts its server. `version` 15 demands Debian's, `embedded` the packaged one; absent: what there is. */
-export async function startPostgresServer(version?: 15 | 'embedded'): Promise<PostgresServer> {
+/**
+ * Creates a cluster and starts its server. `version` 15 requires Debian's, `embedded` the packaged one; absent: Debian's where it is
+ * installed. `more` settings are added to the defaults, as `name=value`.
+ */
+export async function startPostgresServer(
+  version?: 15 | 'embedded',
+  more: readonly string[] = [],
+): Promise<PostgresServer> {
   const user = chooseServerUser();
   const { initdb, postgres } = programsOf(version, user);
   const rootDir = mkdtempSync(join(tmpdir(), 'holdfast-postgres-'));
   if (user !== null) chownSync(rootDir, user.uid, user.gid);
-  const cluster: Cluster = { postgres, user, dataDir: join(rootDir, 'data'), port: await findFreePort() };
+  const cluster: Cluster = { postgres, user, dataDir: join(rootDir, 'data'), port: await findFreePort(), more };
   const flags = ['-D', cluster.dataDir, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
   await promisify(execFile)(initdb, flags, { ...user, cwd: rootDir });
   let postmaster = await startPostmaster(cluster);
@@ -95,8 +102,8 @@ function programsOf(version: 15 | 'embedded' | undefined, user: OsUser | null): 
 }
 
 /** Starts the postmaster and waits until it says that it is ready; a crash recovery is part of the wait. */
-async function startPostmaster({ postgres, dataDir, port, user }: Cluster): Promise<ChildProcess> {
-  const flags = ['-D', dataDir, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])];
+async function startPostmaster({ postgres, dataDir, port, user, more }: Cluster): Promise<ChildProcess> {
+  const flags = ['-D', dataDir, '-p', String(port), ...[...settings, ...more].flatMap((setting) => ['-c', setting])];
   // Read the readiness from its log line, so the level of messages to the log must show it.
   const child = spawn(postgres, [...flags, '-c', 'log_min_messages=log'], {
     ...user,

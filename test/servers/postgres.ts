@@ -22,15 +22,20 @@ export interface TestDatabase {
 
 const TEMPLATE = 'holdfast_template';
 
-/**
- * Starts a server of the version that `HOLDFAST_TEST_PG` names: `embedded` (the default) or `15`. For tests that stop or kill
- * it; all others use `withTestDatabase`.
- */
-export function startTestPostgres(): Promise<PostgresServer> {
+/** Starts a server of the version that `HOLDFAST_TEST_PG` names: `embedded` (the default) or `15`. */
+export function startTestPostgres(more: readonly string[] = []): Promise<PostgresServer> {
   const version = process.env['HOLDFAST_TEST_PG'] ?? 'embedded';
   if (version !== 'embedded' && version !== '15')
     throw new Error(`HOLDFAST_TEST_PG is "${version}"; allowed: embedded, 15`);
-  return startPostgresServer(version === '15' ? 15 : 'embedded');
+  return startPostgresServer(version === '15' ? 15 : 'embedded', more);
+}
+
+/**
+ * Starts the server that all tests share, except those that stop or kill their server. It is never killed, so it need not write to the
+ * disk at each commit; creating and dropping hundreds of databases would otherwise wait for the disk most of the time.
+ */
+export function startSharedPostgres(): Promise<PostgresServer> {
+  return startTestPostgres(['fsync=off', 'full_page_writes=off']);
 }
 
 /** Makes the migrated database that all others are cloned from. Nothing may stay connected to it. */

@@ -124,7 +124,9 @@ describe('it cannot', () => {
   });
 
   test('make more than it may have', async () => {
-    onTestFinished(() => void rig.database.views.query(`delete from holdfast.crons where name like 'n%'`));
+    onTestFinished(async () => {
+      await rig.database.views.query(`delete from holdfast.crons where name like 'n%'`);
+    });
     await rig.database.views.query(
       `insert into holdfast.crons (id, name, agent_id, origin, schedule, target, payload)
        select gen_random_uuid(), 'n' || n, 'main', 'agent', '{}', 'main', '{}' from generate_series(1, $1) n`,

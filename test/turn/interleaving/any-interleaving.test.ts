@@ -8,7 +8,7 @@ import { isLongForm } from '../../servers/test-form.ts';
 import { createTurnRig, type TurnRig } from '../turn-rig.ts';
 import { anyScenario, playScenario, stepTool, type Scenario } from './play-scenario.ts';
 
-const RUNS = Number(process.env['HOLDFAST_INTERLEAVINGS'] ?? (isLongForm() ? 2_000 : 300));
+const RUNS = Number(process.env['HOLDFAST_INTERLEAVINGS'] ?? (isLongForm() ? 2_000 : 100));
 const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.trunc(Math.random() * 2 ** 31));
 const AT_ONCE = 16;
 const MS_MAX = 1_200_000;

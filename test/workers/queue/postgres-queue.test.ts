@@ -86,7 +86,9 @@ test('a ring that is heard between a look and its answer is not slept through', 
   const there = await openQueueRig({ databaseUrl: proxy.urlFor(database.url) });
   const here = await openQueueRig({ databaseUrl: database.url });
   await admin.query('listen bullmq_jobs');
-  onTestFinished(() => void admin.query('unlisten bullmq_jobs'));
+  onTestFinished(async () => {
+    await admin.query('unlisten bullmq_jobs');
+  });
   const heard = Promise.withResolvers<void>();
   admin.once('notification', () => heard.resolve());
   const held = proxy.arm({
