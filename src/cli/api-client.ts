@@ -59,7 +59,7 @@ export function connectApi(flags: ClientFlags): ApiClient {
         signal: options.signal === undefined ? timeout : AbortSignal.any([timeout, options.signal]),
       });
       const text = await readText(settings, response);
-      // The service's answers are what the contract says; a client has no second truth to check them against.
+      // The service describes its answers in `/openapi.json`; the client has no second description to check them against.
       return { status: response.status, body: parseAnswer(settings, response, text) as Answer };
     },
     open: (path, options) => send('GET', path, options),

@@ -1,5 +1,5 @@
 // From a schedule as people write it to a timetable that slots are computed with. Cron expressions are read by node-cron; what their
-// fields mean is in `core/schedule/`, see docs/decisions/0012-schedule.md for why. Everything that is not one is refused here, so what
+// fields mean is in `core/schedule/`, see docs/decisions/0018-schedule.md for why. Everything that is not one is refused here, so what
 // is stored can always be computed with.
 import { createRequire } from 'node:module';
 import type { CronFields, MonthDay, WeekDay } from '../core/schedule/cron-fields.ts';

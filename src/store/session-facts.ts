@@ -27,7 +27,7 @@ export interface SessionFacts {
   updatedAt: string;
 }
 
-/** The SQL of a time as ISO 8601 in UTC with milliseconds, as the contract writes them. */
+/** The SQL of a time as ISO 8601 in UTC with milliseconds, as the API writes them. */
 export function isoSql(column: string): string {
   return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }

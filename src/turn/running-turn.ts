@@ -20,7 +20,7 @@ import { logFailedCalls } from './turn-log.ts';
 
 export interface RunningTurn {
   readonly id: TurnId;
-  /** In the contract's words; a `compaction` asks the model nothing but a summary. */
+  /** As the API shows it; a `compaction` asks the model nothing but a summary. */
   readonly kind: string;
   readonly session: ClaimedSession;
   readonly agent: AgentSettings;

@@ -221,7 +221,7 @@ function promptKindOf(inputs: WaitingInput[]): WaitingInput['kind'] {
   return inputs[0]?.kind ?? 'message';
 }
 
-/** The kind of a turn, in the contract's words. */
+/** The kind of a turn, as the API shows it. */
 function turnKindOf(inputs: WaitingInput[]): string {
   const kind = promptKindOf(inputs);
   return kind === 'announcement' ? 'announce' : kind;

@@ -1,4 +1,4 @@
-// A small HTTP server that answers as the contract says, for tests of the command line alone. It holds one session whose messages end
+// A small HTTP server that answers as the API does, for tests of the command line alone. It holds one session whose messages end
 // as their text says: `fail`, `time out`, `wait` (never), `busy` (rejected), anything else is answered with `you said: <text>`.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';

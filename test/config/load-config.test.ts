@@ -17,7 +17,7 @@ async function load(file: string, env: Record<string, string> = {}): Promise<Con
 }
 
 describe('without a file and with an empty environment', () => {
-  test('the environment has the defaults of the contract', () => {
+  test('the environment has the documented defaults', () => {
     const { runtime } = loadConfig({ env: {}, cwd, isTty: false });
     expect(runtime).toEqual({
       dataDir: join(cwd, '.holdfast'),
@@ -32,7 +32,7 @@ describe('without a file and with an empty environment', () => {
     });
   });
 
-  test('agents have the defaults of the contract', () => {
+  test('agents have the documented defaults', () => {
     const { defaults, list } = loadConfig({ env: {}, cwd }).agents;
     expect(list).toEqual([{ id: 'main' }]);
     expect(defaults).toMatchObject({
@@ -74,7 +74,7 @@ describe('without a file and with an empty environment', () => {
     });
   });
 
-  test('everything else has the defaults of the contract', () => {
+  test('everything else has the documented defaults', () => {
     const config = loadConfig({ env: {}, cwd });
     expect(config.messages.queue).toEqual({
       mode: 'collect',

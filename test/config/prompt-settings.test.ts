@@ -22,7 +22,7 @@ async function faultsOf(file: object): Promise<string[]> {
   return error instanceof ConfigError ? error.issues.map(({ path, message }) => `${path} ${message}`) : [];
 }
 
-test('the defaults are those of the contract, and say nothing that nobody asked for', async () => {
+test('the defaults add nothing to the prompt that the operator has not asked for', async () => {
   const config = await load({});
   expect(config).toMatchObject({
     owner: { ids: [], display: 'raw' },

@@ -17,7 +17,7 @@ async function load(file: object): Promise<Config> {
   return loadConfig({ env: {}, cwd, isTty: false });
 }
 
-test('the defaults are those of the contract', async () => {
+test('subagents have the documented defaults', async () => {
   const config = await load({});
   expect(config.agents.defaults.subagents).toEqual({
     maxSpawnDepth: 1,

@@ -28,7 +28,7 @@ export function pageOf<Row, Item>(
   return { items: shown.map(view.item), next: rows.length > limit && last !== undefined ? view.key(last) : null };
 }
 
-/** A time as the contract writes it. */
+/** A time as the API writes it. */
 export function isoOf(time: Date): string {
   return time.toISOString();
 }
