@@ -1,0 +1,85 @@
+// docs/internals.md stays true: the files, functions and statements that it names exist, the walk of a message is short and in one
+// direction, and every cache that is keyed by object identity is listed with its owner.
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+
+const ROOT = resolve(import.meta.dirname, '..');
+const WALK_FILES_MAX = 20;
+const page = read('docs/internals.md');
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8');
+}
+
+/** The rows of the table in a section, as cells; without its head. */
+function tableOf(heading: string): string[][] {
+  const section = page.split(/^## /m).find((part) => part.startsWith(heading)) ?? '';
+  const lines = section.split('\n').filter((line) => line.startsWith('|'));
+  return lines.slice(2).map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+function bare(cell = ''): string {
+  return cell.replaceAll('`', '');
+}
+
+/** True when the file declares a function, a class or a constant of that name, or a method. */
+function declares(path: string, name: string): boolean {
+  return new RegExp(`\\b(?:function|class|const|interface|type) ${name}\\b|^ +(?:async )?${name}\\(`, 'm').test(
+    read(path),
+  );
+}
+
+const walk = tableOf('The walk of one message').map(([step, file, name]) => ({
+  step: bare(step),
+  file: bare(file),
+  name: bare(name),
+}));
+
+test('every file that the page names exists', () => {
+  const named = [...page.matchAll(/`((?:src|jobs|workers|migrations|test|bench)\/[\w./-]+)`/g)].map(
+    (match) => match[1] ?? '',
+  );
+  expect(named.length).toBeGreaterThan(WALK_FILES_MAX);
+  expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+});
+
+test('the walk of a message has at most 20 files, each once, and its functions exist', () => {
+  expect(walk.map(({ step }) => step)).toEqual(walk.map((_, index) => String(index + 1)));
+  expect(walk.length).toBeGreaterThan(10);
+  expect(walk.length).toBeLessThanOrEqual(WALK_FILES_MAX);
+  expect(new Set(walk.map(({ file }) => file)).size).toBe(walk.length);
+  expect(walk.filter(({ file, name }) => !declares(file, name))).toEqual([]);
+});
+
+test('every function that the page places in a file is there', () => {
+  const placed = [...page.matchAll(/`(\w+)` (?:in|of)\s`([\w./-]+\.ts)`/g)].map(([, name = '', file = '']) => ({
+    name,
+    file,
+  }));
+  expect(placed.length).toBeGreaterThan(3);
+  expect(placed.filter(({ name, file }) => !declares(file, name))).toEqual([]);
+});
+
+test('every statement of a turn is in the file that the page names', () => {
+  const statements = tableOf('The statements of a turn').map(([name, file]) => ({
+    name: bare(name),
+    file: bare(file),
+  }));
+  expect(statements.length).toBeGreaterThan(5);
+  expect(
+    statements.filter(({ name, file }) => !new RegExp(`/\\* ${name} \\*/|prepared\\('${name}'`).test(read(file))),
+  ).toEqual([]);
+});
+
+test('the page lists every cache that is keyed by object identity, and no other', () => {
+  const listed = tableOf('Caches keyed by object identity').map(([file]) => bare(file));
+  const sources = globSync('{src,workers,jobs}/**/*.ts', { cwd: ROOT });
+  const keyed = sources.filter((file) => /\bWeak(?:Map|Set)\b/.test(read(file)));
+  expect(listed.toSorted()).toEqual(keyed.toSorted());
+});
