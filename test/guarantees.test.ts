@@ -19,8 +19,9 @@ const READ = [
 const OUTSIDE = [
   /\b(?:CONTRACT|GUARANTEES|DESIGN|STYLE|ENGLISH)\b(?:\.md| section)/,
   /\breference\/[a-z-]+\.md/,
-  /\bseed(?:s\/| \d{3})/,
+  /\bseed(?:s\/| \d{3}|-coverage)/,
   /\bthe (?:outside )?contract\b/i,
+  /\bsource documents?\b/,
 ];
 
 interface Row {

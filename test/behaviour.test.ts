@@ -1,5 +1,4 @@
-// Holds docs/seed-coverage.md to the tree: what it says is built names a test that exists, every path in it exists, and no row is
-// missing from the numbering.
+// Compares docs/behaviour.md with the tree: what it says is built names a test that exists, every path in it exists, and no row is missing.
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
@@ -7,8 +6,11 @@ import { expect, test } from 'vitest';
 const ROOT = resolve(import.meta.dirname, '..');
 const STATES = ['built', 'differs', 'planned'];
 
+/** How many rows each chapter has. A behaviour may get a row; none may lose its row. */
+const ROWS_MIN: Readonly<Record<string, number>> = { 1: 94, 2: 78, 3: 78, 4: 66, 5: 8 };
+
 interface Row {
-  /** `002.17`: the document and the number in it. */
+  /** `3.17`: the chapter and the number in it. */
   id: string;
   what: string;
   where: string[];
@@ -17,13 +19,13 @@ interface Row {
   status: string;
 }
 
-const rows = readFileSync(join(ROOT, 'docs/seed-coverage.md'), 'utf8').split('\n').flatMap(readRow);
+const rows = readFileSync(join(ROOT, 'docs/behaviour.md'), 'utf8').split('\n').flatMap(readRow);
 
 /** The rows of the tables: `| id | what | where | shown by | status |`; a `|` in a cell is written `\|`. */
 function readRow(line: string): Row[] {
   const cells = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
   const [, id = '', what = '', where = '', shownBy = '', status = ''] = cells;
-  if (!/^\d{3}\.\d+$/.test(id)) return [];
+  if (!/^\d\.\d+$/.test(id)) return [];
   return [{ id, what, where: namesIn(where), tests: shownBy.split('<br>').flatMap(readTest), status }];
 }
 
@@ -76,9 +78,11 @@ test('what is built is shown by a test, and what is not says why', () => {
   expect(wrong.map(({ id, status }) => `${id}: ${status}`)).toEqual([]);
 });
 
-test('the rows of each document are numbered without gaps', () => {
-  const byDocument = Map.groupBy(rows, ({ id }) => id.slice(0, 3));
-  expect([...byDocument.keys()]).toEqual(['000', '001', '002', '003', '004']);
-  for (const [document, own] of byDocument)
-    expect(own.map(({ id }) => id)).toEqual(own.map((_, index) => `${document}.${index + 1}`));
+test('the rows of each chapter are numbered without gaps, and none is missing', () => {
+  const byChapter = Map.groupBy(rows, ({ id }) => id.split('.')[0] ?? '');
+  expect([...byChapter.keys()]).toEqual(Object.keys(ROWS_MIN));
+  for (const [chapter, own] of byChapter) {
+    expect(own.map(({ id }) => id)).toEqual(own.map((_, index) => `${chapter}.${index + 1}`));
+    expect(own.length).toBeGreaterThanOrEqual(ROWS_MIN[chapter] ?? Infinity);
+  }
 });
