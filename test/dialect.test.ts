@@ -1,0 +1,140 @@
+// Texts for people are ordinary English. The words that are not, with what to write instead, are the table of docs/style.md: it is read
+// here, and searched for in the pages and in the strings of the source. Comments and test titles are not searched.
+import { globSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseSync, Visitor } from 'oxc-parser';
+import { expect, test } from 'vitest';
+
+const ROOT = resolve(import.meta.dirname, '..');
+
+/** Files with texts that have not been reworded yet. Nothing may be added here. */
+const NOT_YET: readonly string[] = [
+  'README.md',
+  'src/api/metrics.ts',
+  'src/api/routes/crons.ts',
+  'src/api/routes/deliveries.ts',
+  'src/api/routes/events.ts',
+  'src/api/routes/heartbeats.ts',
+  'src/api/routes/messages.ts',
+  'src/api/routes/sessions.ts',
+  'src/api/routes/subagents.ts',
+  'src/api/routes/transcripts.ts',
+  'src/api/routes/turns.ts',
+  'src/cli/demo/cron-ticks.ts',
+  'src/cli/demo/heartbeat.ts',
+  'src/cli/demo/steering.ts',
+  'src/cli/demo/subagent.ts',
+  'src/cli/demo/system-event.ts',
+  'src/cli/demo/take-over.ts',
+  'src/cli/subagent-commands.ts',
+  'src/config/schema-crons.ts',
+  'src/core/announcement.ts',
+  'src/core/compaction/post-compaction.ts',
+  'src/core/compaction/summary-request.ts',
+  'src/core/compaction/summary-text.ts',
+  'src/core/heartbeat-poll.ts',
+  'src/core/message-route.ts',
+  'src/core/prompt/sections/conduct.ts',
+  'src/core/session-message.ts',
+  'src/core/stream/unknown-tools.ts',
+  'src/embedded-postgres/launch-server.ts',
+  'src/embedded-postgres/server-settings.ts',
+  'src/model/scripted/summary-prompt.ts',
+  'src/plugins/plugins.ts',
+  'src/store/accept-statement.ts',
+  'src/store/stop-family.ts',
+  'src/store/subagent-ends.ts',
+  'src/tools/memory-get-tool.ts',
+  'src/tools/sessions-list-tool.ts',
+  'src/tools/sessions-yield-tool.ts',
+  'src/turn/compact-turn.ts',
+  'src/turn/compact-when-full.ts',
+  'workers/cron-port.ts',
+];
+
+interface Word {
+  instead: string;
+  write: string;
+  pattern: RegExp;
+}
+
+interface Text {
+  /** The file and the line. */
+  where: string;
+  text: string;
+}
+
+const words = read('docs/style.md').split('\n').flatMap(readWord);
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8');
+}
+
+/** The rows of the table: `| instead of | write | pattern |`, with a `|` in a pattern written `\|`. */
+function readWord(line: string): Word[] {
+  const [, instead = '', write = '', pattern = ''] = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
+  const source = /^`(.+)`$/.exec(pattern)?.[1]?.replaceAll(String.raw`\|`, '|');
+  return source === undefined ? [] : [{ instead, write, pattern: new RegExp(source, 'iu') }];
+}
+
+/** The prose of a page, line by line: without code, and without the titles of tests. */
+function textsOfPage(file: string): Text[] {
+  const blanks = (code: string): string => code.replaceAll(/[^\n]/g, '');
+  const prose = read(file)
+    .replaceAll(/^```[\s\S]*?^```/gm, blanks)
+    .replaceAll(/`[^`\n]*`/g, '')
+    .replaceAll(/ › .*?(?=<br>| \||$)/gm, '');
+  return prose.split('\n').map((text, index) => ({ where: `${file}:${index + 1}`, text }));
+}
+
+/** The strings of a source that have a space. Of SQL, only the strings in it: its names are judged elsewhere. */
+function textsOfSource(file: string): Text[] {
+  const source = read(file);
+  const texts: Text[] = [];
+  const look = (text: string, at: number): void => {
+    const where = `${file}:${source.slice(0, at).split('\n').length}`;
+    const own = isSql(text) ? (text.replaceAll(/--.*$/gm, '').match(/'[^'\n]*'/g) ?? []) : [text];
+    for (const one of own) if (/\S\s+\S/.test(one)) texts.push({ where, text: one.replaceAll(/\s+/g, ' ') });
+  };
+  const visitor = new Visitor({
+    Literal(node) {
+      if (typeof node.value === 'string') look(node.value, node.start);
+    },
+    TemplateElement(node) {
+      look(node.value.cooked ?? '', node.start);
+    },
+  });
+  visitor.visit(parseSync(file, source).program);
+  return texts;
+}
+
+function isSql(text: string): boolean {
+  return /\bas \(|\bholdfast\.|\bselect\b[\s\S]*\bfrom\b|^\/\* |\bjson_build_object\(/.test(text);
+}
+
+function faultsIn(texts: readonly Text[]): string[] {
+  return texts.flatMap(({ where, text }) =>
+    words.filter(({ pattern }) => pattern.test(text)).map(({ write }) => `${where}: "${text.trim()}": write ${write}`),
+  );
+}
+
+test('the table has a pattern for each word, which finds it', () => {
+  expect(words.length).toBeGreaterThan(10);
+  const missed = words.filter(({ instead, pattern }) =>
+    [...instead.matchAll(/`([^`]+)`/g)].some(([, word = '']) => !pattern.test(word)),
+  );
+  expect(missed).toEqual([]);
+});
+
+test('no page is written in dialect', () => {
+  const pages = ['README.md', ...globSync(['docs/*.md', 'test/*.md'], { cwd: ROOT })].filter(
+    (page) => !NOT_YET.includes(page),
+  );
+  expect(faultsIn(pages.flatMap(textsOfPage))).toEqual([]);
+});
+
+test('no error, log message or other text of the source is written in dialect', () => {
+  const files = globSync('{src,workers,jobs}/**/*.ts', { cwd: ROOT }).filter((file) => !NOT_YET.includes(file));
+  expect(files.length).toBeGreaterThan(100);
+  expect(faultsIn(files.toSorted().flatMap(textsOfSource))).toEqual([]);
+});
