@@ -1,4 +1,4 @@
-// Why something waits, as the API shows it. It is computed when it is read: the reason is data of the turn, the time is that of its
+// Why something waits, as docs/api.md describes it. It is computed when it is read: the reason is data of the turn, the time is that of its
 // session's doorbell.
 import { isoSql } from './session-facts.ts';
 

@@ -11,7 +11,7 @@ import { eventsSource, journalParts, PROGRESS_SQL, viewsSql } from './write-part
 
 /** What a turn waits for. */
 export interface ParkReason {
-  /** A code that the API shows: `model_away`, `rate_limited`, ... */
+  /** A code of docs/api.md: `model_away`, `rate_limited`, ... */
   code: string;
   /** For people. */
   text: string;
