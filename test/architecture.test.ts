@@ -52,7 +52,11 @@ const MAY_IMPORT: Record<string, string[]> = {
     'jobs/',
     ...BASE,
   ],
-  // Entry points build the context of a process, so they see all rooms.
+  // A model provider of its own: it knows Holdfast's list of models, and no other code of it.
+  'scripted-model/': ['src/core/'],
+  // Holdfast's own command line, played as a user would; its database is cleaned up with the code that started it.
+  'demo/': ['src/cli/', 'src/embedded-postgres/', ...BASE],
+  // Entry points build the context of a process, so they see all rooms, and they alone see the demo and the scripted model.
   'workers/start-service.ts': [''],
   'src/cli/': [''],
 };
@@ -81,7 +85,7 @@ interface Import {
   to: string | null;
 }
 
-const files = globSync(['src/**/*.ts', 'jobs/**/*.ts', 'workers/**/*.ts'], { cwd: ROOT }).toSorted();
+const files = globSync('{src,jobs,workers,demo,scripted-model}/**/*.ts', { cwd: ROOT }).toSorted();
 const imports = files.flatMap(importsOf);
 
 test('every relative import is allowed by the table', () => {
@@ -128,6 +132,12 @@ test('the environment is read in the configuration only', () => {
     (file) => !file.startsWith('src/config') && !file.startsWith('src/cli/') && /process\.env\b/.test(codeOf(file)),
   );
   expect(readers).toEqual([]);
+});
+
+test('every folder that a service imports from is in the image', () => {
+  const inImage = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n');
+  const folders = new Set(imports.flatMap(({ to }) => (to === null ? [] : [to.split('/')[0] ?? ''])));
+  expect([...folders].filter((folder) => !inImage.includes(`!${folder}`))).toEqual([]);
 });
 
 function importsOf(from: string): Import[] {

@@ -229,7 +229,7 @@ async function modelEndpointOf(config: Config, roles: readonly Role[], enders: E
   }
   if (anthropicBaseUrl !== undefined) return { apiKey: 'none', baseUrl: anthropicBaseUrl, isScripted: false };
   if (!roles.includes('worker')) return { apiKey: 'none', isScripted: true };
-  const { startScriptedModel } = await import('../src/model/scripted/scripted-model.ts');
+  const { startScriptedModel } = await import('../scripted-model/scripted-model.ts');
   const scripted = await startScriptedModel({ host: '127.0.0.1', port: 0 });
   enders.push(() => scripted.close());
   return { apiKey: 'scripted', baseUrl: scripted.url, isScripted: true };

@@ -3,7 +3,7 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
-import { startScriptedModel } from '../../src/model/scripted/scripted-model.ts';
+import { startScriptedModel } from '../../scripted-model/scripted-model.ts';
 
 /** A call as the model saw it, in milliseconds on its own monotonic clock. */
 export interface TimedCall {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { startScriptedModel } from '../../src/model/scripted/scripted-model.ts';
+import { startScriptedModel } from '../../scripted-model/scripted-model.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { startEffectServer, type EffectServer } from '../../test/crash/rig/effect-server.ts';
 import { startPostgresServer } from '../../test/servers/postgres-server.ts';

@@ -7,8 +7,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { classifyFailure } from '../../src/core/failure.ts';
 import { createAnthropicModel } from '../../src/model/anthropic.ts';
 import type { ModelError } from '../../src/model/model.ts';
-import type { ScriptedModel } from '../../src/model/scripted/scripted-model.ts';
-import { startScriptedModel } from '../../src/model/scripted/scripted-model.ts';
+import type { ScriptedModel } from '../../scripted-model/scripted-model.ts';
+import { startScriptedModel } from '../../scripted-model/scripted-model.ts';
 import type { Asker } from './build-request.ts';
 import { assistant, createAsker, request, results, user } from './build-request.ts';
 

@@ -9,7 +9,7 @@ import { createModel, type ModelParts } from '../../src/model/create-model.ts';
 import type { AskOptions } from '../../src/model/model.ts';
 import type { CallEnd, ModelObserver } from '../../src/model/observers/observer.ts';
 import { createCallDiagnostics } from '../../src/model/observers/diagnostics.ts';
-import { startScriptedModel, type ScriptedModel } from '../../src/model/scripted/scripted-model.ts';
+import { startScriptedModel, type ScriptedModel } from '../../scripted-model/scripted-model.ts';
 import type { Transport } from '../../src/model/transport.ts';
 import { assistant, request, user } from './build-request.ts';
 

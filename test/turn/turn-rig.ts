@@ -11,7 +11,7 @@ import { newId } from '../../src/ids.ts';
 import { createLogger, type Logger } from '../../src/logger.ts';
 import { createConfiguredModel } from '../../src/model/configured-model.ts';
 import { withoutPlugins, type Plugins } from '../../src/plugins/plugins.ts';
-import { startScriptedModel } from '../../src/model/scripted/scripted-model.ts';
+import { startScriptedModel } from '../../scripted-model/scripted-model.ts';
 import { createAccept, type NewInput } from '../../src/store/accept-messages.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { dropOverflow } from '../../src/store/drop-overflow.ts';

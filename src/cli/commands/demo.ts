@@ -2,11 +2,11 @@
 // API. Ends with 0 only if every check held; leaves nothing running and nothing on the disk, however it ends.
 import { performance } from 'node:perf_hooks';
 import { EXIT, type ExitCode } from '../cli-error.ts';
-import { CHAPTERS } from '../demo/chapters.ts';
-import type { DemoRecord, Scene } from '../demo/chapter.ts';
-import { countUp, type DemoNumbers } from '../demo/count-up.ts';
-import { formatMs, Progress } from '../demo/progress.ts';
-import { StageManager } from '../demo/stage.ts';
+import { CHAPTERS } from '../../../demo/chapters.ts';
+import type { DemoRecord, Scene } from '../../../demo/chapter.ts';
+import { countUp, type DemoNumbers } from '../../../demo/count-up.ts';
+import { formatMs, Progress } from '../../../demo/progress.ts';
+import { StageManager } from '../../../demo/stage.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** The longest that the demo may take: on a machine that is this slow something is wrong. */

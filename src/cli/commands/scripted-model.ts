@@ -6,7 +6,7 @@ import type { Terminal } from '../terminal.ts';
 
 /** Serves until SIGINT, SIGTERM or SIGHUP. */
 export async function runScriptedModel(options: { port: number; host: string }, terminal: Terminal): Promise<ExitCode> {
-  const { startScriptedModel } = await import('../../model/scripted/scripted-model.ts');
+  const { startScriptedModel } = await import('../../../scripted-model/scripted-model.ts');
   const server = await startScriptedModel(options).catch((error: unknown) => {
     throw explainStartFault(error);
   });

@@ -3,7 +3,7 @@
 // outside: the API, the tables, the requests that the model got and the effects that happened.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { RecordedRequest } from '../../../src/model/scripted/request-log.ts';
+import type { RecordedRequest } from '../../../scripted-model/request-log.ts';
 import type { TranscriptEntry } from './api-client.ts';
 import type { Conversation } from './conversation.ts';
 import type { CrashRig } from './crash-rig.ts';

@@ -11,7 +11,7 @@ import { JsonlFile } from '../../../src/model/observers/jsonl-file.ts';
 import type { ModelObserver } from '../../../src/model/observers/observer.ts';
 import { createPayloadLog } from '../../../src/model/observers/payload-log.ts';
 import { createRedaction } from '../../../src/model/observers/redact.ts';
-import { startScriptedModel, type ScriptedModel } from '../../../src/model/scripted/scripted-model.ts';
+import { startScriptedModel, type ScriptedModel } from '../../../scripted-model/scripted-model.ts';
 import { assistant, request, results, user } from '../build-request.ts';
 
 let scripted: ScriptedModel;

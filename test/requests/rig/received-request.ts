@@ -1,5 +1,5 @@
 // A model request as it reached the model server, in the words of the tests.
-import type { RecordedRequest } from '../../../src/model/scripted/request-log.ts';
+import type { RecordedRequest } from '../../../scripted-model/request-log.ts';
 
 export interface Block {
   type: string;

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { describe } from 'vitest';
-import { startScriptedModel, type ScriptedModel } from '../../../src/model/scripted/scripted-model.ts';
+import { startScriptedModel, type ScriptedModel } from '../../../scripted-model/scripted-model.ts';
 import { startEffectServer, type EffectServer } from '../../crash/rig/effect-server.ts';
 import { waitUntil } from '../../crash/rig/wait-until.ts';
 import { withTestDatabase } from '../../servers/postgres.ts';

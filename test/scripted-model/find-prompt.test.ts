@@ -1,8 +1,8 @@
 // What the scripted model takes for the current turn's prompt. Goal: a script goes on over tool results and steered messages, and
 // never leaks into the next turn.
 import { describe, expect, test } from 'vitest';
-import { findPrompt, latestPromptKey } from '../../../src/model/scripted/find-prompt.ts';
-import type { WireMessage } from '../../../src/model/scripted/wire.ts';
+import { findPrompt, latestPromptKey } from '../../scripted-model/find-prompt.ts';
+import type { WireMessage } from '../../scripted-model/wire.ts';
 
 const SCRIPT = 'go [[tool: a]]';
 

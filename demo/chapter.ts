@@ -1,6 +1,6 @@
 // What a chapter of the demo is given, and what it leaves: checks, and facts for the end. A chapter plays something for real and then
 // asks the API, the model server and the files of the workspace whether it was as it should be.
-import type { MessageAnswer, TurnStatus } from '../api-types.ts';
+import type { MessageAnswer, TurnStatus } from '../src/cli/api-types.ts';
 import type { Progress } from './progress.ts';
 import type { Stage } from './stage.ts';
 

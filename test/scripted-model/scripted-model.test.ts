@@ -1,12 +1,12 @@
 // The scripted model as a model: whole turns through the real client, and what its own HTTP surface shows.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ModelAnswer } from '../../../src/core/model-request.ts';
-import { textOf } from '../../../src/core/content.ts';
-import type { RecordedRequest } from '../../../src/model/scripted/request-log.ts';
-import type { ScriptedModel } from '../../../src/model/scripted/scripted-model.ts';
-import { startScriptedModel } from '../../../src/model/scripted/scripted-model.ts';
-import type { Asker } from '../build-request.ts';
-import { assistant, createAsker, request, results, user } from '../build-request.ts';
+import type { ModelAnswer } from '../../src/core/model-request.ts';
+import { textOf } from '../../src/core/content.ts';
+import type { RecordedRequest } from '../../scripted-model/request-log.ts';
+import type { ScriptedModel } from '../../scripted-model/scripted-model.ts';
+import { startScriptedModel } from '../../scripted-model/scripted-model.ts';
+import type { Asker } from '../model/build-request.ts';
+import { assistant, createAsker, request, results, user } from '../model/build-request.ts';
 
 let scripted: ScriptedModel;
 let asker: Asker;

@@ -1,6 +1,6 @@
 // The numbers at the end of the demo: what the service says it has, held against what the demo knows it did.
-import type { ListAnswer, MessageAnswer, TurnAnswer } from '../api-types.ts';
-import { pathWithQuery } from '../api-client.ts';
+import type { ListAnswer, MessageAnswer, TurnAnswer } from '../src/cli/api-types.ts';
+import { pathWithQuery } from '../src/cli/api-client.ts';
 import type { Scene } from './chapter.ts';
 
 export interface DemoNumbers {

@@ -4,8 +4,8 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AcceptedAnswer, MessageAnswer } from '../api-types.ts';
-import type { LiveEvent } from '../event-stream.ts';
+import type { AcceptedAnswer, MessageAnswer } from '../src/cli/api-types.ts';
+import type { LiveEvent } from '../src/cli/event-stream.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { playMessage, sendMessage, settledMessage, type LiveCall, type PlayedMessage } from './play-message.ts';
 import { formatMs } from './progress.ts';

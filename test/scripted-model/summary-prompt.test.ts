@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startScriptedModel, type ScriptedModel } from '../../../src/model/scripted/scripted-model.ts';
+import { startScriptedModel, type ScriptedModel } from '../../scripted-model/scripted-model.ts';
 
 let model: ScriptedModel;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 // Checks `thinking` and `output_config.effort` of a request as the Messages API does: which type of thinking a model takes depends on the
 // model. Models that are not known take any.
-import { knownModel, thinkingFormOf, type ThinkingForm } from '../../core/models.ts';
+import { knownModel, thinkingFormOf, type ThinkingForm } from '../src/core/models.ts';
 import { invalidRequest } from './provider-error.ts';
 import { isRecord } from './wire.ts';
 

@@ -1,7 +1,7 @@
 // Live events, one at a time, for chapters that decide by what happens: opened before the thing happens, so nothing is missed, and
 // never waiting for ever.
-import { pathWithQuery, type ApiClient } from '../api-client.ts';
-import { watchEvents, type LiveEvent } from '../event-stream.ts';
+import { pathWithQuery, type ApiClient } from '../src/cli/api-client.ts';
+import { watchEvents, type LiveEvent } from '../src/cli/event-stream.ts';
 
 /** The longest silence of a stream that is waited on. */
 const SILENCE_MS_MAX = 30_000;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Script } from '../../../src/model/scripted/parse-script.ts';
-import { answerAt, parseScript } from '../../../src/model/scripted/parse-script.ts';
+import type { Script } from '../../scripted-model/parse-script.ts';
+import { answerAt, parseScript } from '../../scripted-model/parse-script.ts';
 
 function scriptOf(...texts: string[]): Script {
   const script = parseScript(texts);

@@ -1,8 +1,8 @@
 // Chapter: a message that makes the agent use its tools, seen live, and sent again as a network would.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ListAnswer, TurnAnswer } from '../api-types.ts';
-import type { LiveEvent } from '../event-stream.ts';
+import type { ListAnswer, TurnAnswer } from '../src/cli/api-types.ts';
+import type { LiveEvent } from '../src/cli/event-stream.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { playMessage, sendMessage } from './play-message.ts';
 import { messageTextOf, type ScriptedMessage } from './script.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { PromptCache } from '../../../src/model/scripted/cache-figures.ts';
-import type { MessagesRequest, WireBlock } from '../../../src/model/scripted/wire.ts';
+import { PromptCache } from '../../scripted-model/cache-figures.ts';
+import type { MessagesRequest, WireBlock } from '../../scripted-model/wire.ts';
 
 const CACHED = { cache_control: { type: 'ephemeral' } };
 

@@ -1,8 +1,8 @@
 // What the demo shows while it runs: one line per step, with a spinner where a person looks and plain lines where nobody does. With
 // `--json` it shows nothing; the document at the end says everything.
 import { performance } from 'node:perf_hooks';
-import { terminalSettings } from '../../config/client-settings.ts';
-import type { Terminal } from '../terminal.ts';
+import { terminalSettings } from '../src/config/client-settings.ts';
+import type { Terminal } from '../src/cli/terminal.ts';
 
 /** A step that is going on. */
 export interface LiveStep {

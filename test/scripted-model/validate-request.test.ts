@@ -1,7 +1,7 @@
 // What the Messages API refuses, and in which words.
 import { describe, expect, test } from 'vitest';
-import { signatureOf } from '../../../src/model/scripted/signature.ts';
-import { validateRequest } from '../../../src/model/scripted/validate-request.ts';
+import { signatureOf } from '../../scripted-model/signature.ts';
+import { validateRequest } from '../../scripted-model/validate-request.ts';
 
 type Json = Record<string, unknown>;
 

@@ -1,9 +1,9 @@
 // Sends a message and shows, as it happens, what becomes of it: each tool call with its end, the reply as it is written. Resolves when
 // its turn has ended.
 import { randomUUID } from 'node:crypto';
-import type { AcceptedAnswer, MessageAnswer, TurnAnswer } from '../api-types.ts';
-import type { LiveEvent } from '../event-stream.ts';
-import { isOpen } from '../wait-until-settled.ts';
+import type { AcceptedAnswer, MessageAnswer, TurnAnswer } from '../src/cli/api-types.ts';
+import type { LiveEvent } from '../src/cli/event-stream.ts';
+import { isOpen } from '../src/cli/wait-until-settled.ts';
 import type { Scene } from './chapter.ts';
 import { EventWatch } from './event-watch.ts';
 import type { LiveStep } from './progress.ts';

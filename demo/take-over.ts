@@ -5,8 +5,8 @@
 // What decides the moment is what happens, never the clock: the event that the third call began, and its line in the file. So the
 // charge is booked and Holdfast cannot know it: the worst moment there is.
 import { performance } from 'node:perf_hooks';
-import type { TurnAnswer } from '../api-types.ts';
-import type { LiveEvent } from '../event-stream.ts';
+import type { TurnAnswer } from '../src/cli/api-types.ts';
+import type { LiveEvent } from '../src/cli/event-stream.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import type { DemoProcess } from './demo-process.ts';
 import { playMessage, type LiveCall } from './play-message.ts';

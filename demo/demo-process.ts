@@ -15,7 +15,7 @@ export interface DemoProcessOptions {
   guard: Guard;
 }
 
-const BIN = fileURLToPath(new URL('../bin.mjs', import.meta.url));
+const BIN = fileURLToPath(new URL('../src/cli/bin.mjs', import.meta.url));
 const LOG_LINES_MAX = 40;
 const READY_MS_MAX = 60_000;
 /** A drain that takes longer than this is ended by force. */

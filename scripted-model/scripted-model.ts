@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import { KNOWN_MODELS } from '../../core/models.ts';
+import { KNOWN_MODELS } from '../src/core/models.ts';
 import { PromptCache } from './cache-figures.ts';
 import { composeAnswer } from './compose-answer.ts';
 import { errorBody, invalidRequest, ProviderError } from './provider-error.ts';

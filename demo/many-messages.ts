@@ -1,7 +1,7 @@
 // Chapter: many messages to several sessions in the same moment, each sent twice as a bad network would. Each makes a tool write its
 // number into a file: the file says whether a message was lost or answered twice.
 import { randomUUID } from 'node:crypto';
-import type { AcceptedAnswer, MessageAnswer } from '../api-types.ts';
+import type { AcceptedAnswer, MessageAnswer } from '../src/cli/api-types.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { EventWatch } from './event-watch.ts';
 import { sendMessage } from './play-message.ts';

@@ -1,5 +1,5 @@
 // What was said in a session, as chapters look at it.
-import type { EntryAnswer, ListAnswer } from '../api-types.ts';
+import type { EntryAnswer, ListAnswer } from '../src/cli/api-types.ts';
 import type { Scene } from './chapter.ts';
 
 /** The entries of a session, oldest first; with `all`, also those that no request shows. */

@@ -1,6 +1,6 @@
 // Chapter: a cron that ticks every second, while three processes look at the clock. Each tick is a turn of its own that adds a line to
 // a file: the file says whether a tick was lost or came twice.
-import type { CronAnswer, CronFireAnswer, ListAnswer } from '../api-types.ts';
+import type { CronAnswer, CronFireAnswer, ListAnswer } from '../src/cli/api-types.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { EventWatch } from './event-watch.ts';
 import { linesOf } from './workspace-lines.ts';
