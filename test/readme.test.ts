@@ -10,8 +10,8 @@ const ROOT = resolve(import.meta.dirname, '..');
 const readme = read('README.md');
 const commandLines = [...readme.matchAll(/npx holdfast ([^\n`]+)/g)].map((match) => match[1] ?? '');
 
-test('every link of the README and of the decisions leads to something', () => {
-  const pages = ['README.md', 'CHANGELOG.md', ...globSync('docs/**/*.md', { cwd: ROOT })];
+test('every link in a page of the repository leads to something', () => {
+  const pages = globSync(['*.md', '{docs,scripted-model,examples,test}/**/*.md'], { cwd: ROOT });
   const dead = pages.flatMap((page) =>
     [...read(page).matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)]
       .map((match) => match[1] ?? '')
