@@ -1,4 +1,4 @@
-// The exit codes of the command line (docs/operations.md) and the error that carries one. Every error says how to go on.
+// The exit codes of the command line (docs/cli.md) and the error that carries one. Every error says what to do next.
 
 export const EXIT = {
   ok: 0,

@@ -8,26 +8,26 @@ const PAGE_ITEMS_MAX = 200;
 /** Adds `dead`. */
 export function addDeadCommands(program: Command, run: RunCommand): void {
   const load = () => import('./commands/dead.ts');
-  const dead = program.command('dead').helpGroup('Look:').description('dead letters: what could not be finished');
+  const dead = program.command('dead').helpGroup('Look:').description('dead letters: failed turns and deliveries');
   dead
     .command('list')
-    .description('open dead letters, grouped by their error')
-    .option('--state <state>', 'redriven or discarded ones')
-    .option('--limit <count>', 'at most so many groups', wholeNumber(1, PAGE_ITEMS_MAX), PAGE_ITEMS)
-    .option('--cursor <cursor>', 'continue after the page that named this')
+    .description('list open dead letters, grouped by error code')
+    .option('--state <state>', 'list redriven or discarded letters instead')
+    .option('--limit <count>', 'the size of the page', wholeNumber(1, PAGE_ITEMS_MAX), PAGE_ITEMS)
+    .option('--cursor <cursor>', 'continue after the page that printed this cursor')
     .action((options: PageOptions & { state?: string }, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runDeadList(options, flags, terminal)),
     );
   dead
     .command('show')
-    .description('the newest letters of a code, or one letter')
+    .description('print the newest letters of a code, or one letter')
     .argument('<which>', 'a code such as turn_timeout, or the id of a letter')
     .action((which: string, _options: object, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runDeadShow(which, flags, terminal)),
     );
   for (const [verb, description] of [
-    ['redrive', 'retry turns and send deliveries again; exit 9 when some letters stay open'],
-    ['discard', 'give letters up'],
+    ['redrive', 'retry turns and send deliveries again; exit 9 if some letters stay open'],
+    ['discard', 'give up letters'],
   ] as const) {
     dead
       .command(verb)

@@ -48,6 +48,6 @@ const PAGE_ITEMS_MAX = 1000;
 /** The options of a list. */
 export function paged(command: Command): Command {
   return command
-    .option('--limit <count>', 'at most so many', wholeNumber(1, PAGE_ITEMS_MAX), PAGE_ITEMS)
-    .option('--cursor <cursor>', 'continue after the page that named this');
+    .option('--limit <count>', 'the size of the page', wholeNumber(1, PAGE_ITEMS_MAX), PAGE_ITEMS)
+    .option('--cursor <cursor>', 'continue after the page that printed this cursor');
 }

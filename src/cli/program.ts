@@ -13,15 +13,15 @@ import { openTerminal } from './terminal.ts';
 /** The whole command line. `onEnd` is given the exit code of the command that ran. */
 export function buildProgram(onEnd: (exitCode: ExitCode) => void): Command {
   const program = new Command('holdfast')
-    .description('Durable worker service for agents: run it, talk to it, look at what it does.')
+    .description('Runs LLM agents as a service: start it, send messages, inspect what it does.')
     .version(readVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
-    .option('--json', 'data as JSON on stdout, errors as problem+json on stderr')
-    .option('--no-color', 'no colour (as NO_COLOR does)')
-    .option('--url <url>', 'the service to talk to (else HOLDFAST_URL, host and port, the data directory)')
+    .option('--json', 'print data as JSON on stdout, errors as problem+json on stderr')
+    .option('--no-color', 'print without colour, like NO_COLOR')
+    .option('--url <url>', 'the service to use (default: HOLDFAST_URL, host and port, or the data directory)')
     .option(
       '--api-key <key>',
-      'its key (else HOLDFAST_API_KEY, the data directory); others can see it in the process list',
+      'its API key (default: HOLDFAST_API_KEY or the data directory); visible in the process list',
     )
     .addHelpText('after', `\n${EXIT_CODES_HELP}`)
     .configureHelp({ showGlobalOptions: true })

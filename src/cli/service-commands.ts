@@ -7,32 +7,32 @@ export function addServiceCommands(program: Command, run: RunCommand): void {
   program
     .command('start')
     .helpGroup('Run:')
-    .description('run the service until SIGTERM, SIGHUP or Ctrl-C, which drain it')
-    .option('--roles <roles>', 'which parts: api, worker, scheduler', 'api,worker,scheduler')
-    .option('--no-migrate', 'do not bring the database to the newest layout first')
+    .description('run the service; SIGTERM, SIGHUP and Ctrl-C drain it')
+    .option('--roles <roles>', 'the roles of this process: api, worker, scheduler', 'api,worker,scheduler')
+    .option('--no-migrate', 'do not migrate the database first; refuse one whose layout is too old')
     .action((options: { roles: string; migrate: boolean }, command: Command) =>
       run(command, async (terminal) => (await import('./commands/start.ts')).runStart(options, terminal)),
     );
   program
     .command('migrate')
     .helpGroup('Run:')
-    .description('bring the database to the newest layout')
+    .description('migrate the database to the newest layout')
     .action((_options: object, command: Command) =>
       run(command, async (terminal) => (await import('./commands/migrate.ts')).runMigrate(terminal)),
     );
   program
     .command('demo')
     .helpGroup('Run:')
-    .description('watch it work: messages, tools, a killed worker and one that takes over, in under a minute')
+    .description('show and check messages, tools, crons, subagents and a killed worker, in under a minute')
     .action((_options: object, command: Command) =>
       run(command, async (terminal) => (await import('./commands/demo.ts')).runDemo(terminal)),
     );
   program
     .command('scripted-model')
     .helpGroup('Run:')
-    .description('run the scripted model server by itself')
-    .option('--port <port>', 'where to listen; 0: any free port', wholeNumber(0, 65_535), 0)
-    .option('--host <host>', 'on which address', '127.0.0.1')
+    .description('run the scripted model server')
+    .option('--port <port>', 'the port; 0: any free port', wholeNumber(0, 65_535), 0)
+    .option('--host <host>', 'the address to listen on', '127.0.0.1')
     .action((options: { port: number; host: string }, command: Command) =>
       run(command, async (terminal) =>
         (await import('./commands/scripted-model.ts')).runScriptedModel(options, terminal),
@@ -41,7 +41,7 @@ export function addServiceCommands(program: Command, run: RunCommand): void {
   program
     .command('doctor')
     .helpGroup('Inspect:')
-    .description('check everything that Holdfast needs; exit 1 when something is wrong')
+    .description('check everything that Holdfast needs; exit 1 if a check fails')
     .action((_options: object, command: Command) =>
       run(command, async (terminal) => (await import('./commands/doctor.ts')).runDoctor(terminal)),
     );
@@ -49,7 +49,7 @@ export function addServiceCommands(program: Command, run: RunCommand): void {
   program
     .command('version')
     .helpGroup('Inspect:')
-    .description('versions of Holdfast, Node and this machine')
+    .description('print the versions of Holdfast, Node and the platform')
     .action((_options: object, command: Command) =>
       run(command, async (terminal) => (await import('./commands/version.ts')).runVersion(terminal)),
     );
@@ -59,14 +59,14 @@ function addConfigCommands(program: Command, run: RunCommand): void {
   const config = program.command('config').helpGroup('Inspect:').description('the configuration of this machine');
   config
     .command('show')
-    .description('every setting in use; secrets are not shown')
-    .option('--sources', 'where each comes from')
+    .description('print every setting in use, without secrets')
+    .option('--sources', 'print where each setting comes from')
     .action((options: { sources?: boolean }, command: Command) =>
       run(command, async (terminal) => (await import('./commands/config.ts')).runConfigShow(options, terminal)),
     );
   config
     .command('validate')
-    .description('list every fault; exit 3 when there is one')
+    .description('list every fault of the configuration; exit 3 if there is one')
     .action((_options: object, command: Command) =>
       run(command, async (terminal) => (await import('./commands/config.ts')).runConfigValidate(terminal)),
     );
