@@ -10,7 +10,7 @@ export interface Chapter {
   title: string;
   /** What it has shown when all of its checks held; short, for the table at the end. */
   proves: string;
-  /** Plays it. A check that does not hold is noted and the demo goes on; a rejection ends it. */
+  /** Plays it. A failed check is noted and the demo continues; a rejection ends it. */
   play: (scene: Scene) => Promise<void>;
 }
 

@@ -11,7 +11,7 @@ export interface DemoNumbers {
   toolCalls: number;
   /** Inputs that have not come to the end that they were to have: most of them, to be answered. */
   lost: number;
-  /** Inputs that the service has and nobody brought about, tool calls that ran twice, effects that happened twice. */
+  /** Inputs that the demo did not cause, tool calls that ran twice, effects that happened twice. */
   doubled: number;
   recoveryMs: number | null;
 }
@@ -38,13 +38,13 @@ export async function countUp(scene: Scene): Promise<DemoNumbers> {
   };
   check(
     numbers.lost === 0 && numbers.doubled === 0,
-    'the service has every message, tick, poll, task and announcement, each with its right end, and not one more',
+    'every message, tick, poll, task and announcement is stored with its expected end, and no others',
     { stats, numbers, messages },
   );
   const astray = turns.filter(({ id, status }) => status !== (record.turnEnds.get(id) ?? 'completed'));
   check(
     astray.length === 0 && stats.deadLetters === 0,
-    'every turn has the end that it was to have, nothing was given up',
+    'every turn ended as expected, and there is no dead letter',
     astray,
   );
   return numbers;

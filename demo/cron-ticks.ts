@@ -11,8 +11,8 @@ const SECOND_MS = 1000;
 
 export const cronTicks: Chapter = {
   id: 'cron',
-  title: 'A cron ticks every second',
-  proves: `${TICKS} schedulers, each tick once, each a turn that was run`,
+  title: 'A cron fires every second',
+  proves: `${TICKS} schedulers: each slot fires once, and each fire is a turn`,
   play: playCronTicks,
 };
 
@@ -21,7 +21,7 @@ async function playCronTicks(scene: Scene): Promise<void> {
   await progress.step(
     'worker B',
     () => stage.workerB,
-    ({ pid }) => `worker B: process ${pid}, the third that looks at the clock`,
+    ({ pid }) => `worker B: process ${pid}, the third scheduler`,
   );
   const watch = await EventWatch.open(stage.api, { types: 'cron.fired,message.settled' }, stage.signal);
   const settled = new Set<string>();
@@ -35,14 +35,14 @@ async function playCronTicks(scene: Scene): Promise<void> {
     },
     signal: stage.signal,
   });
-  progress.tell('made over HTTP: "* * * * * *" in Europe/Berlin, in a session of its own');
+  progress.tell('created over HTTP: "* * * * * *" in Europe/Berlin, with a session of its own');
   const step = progress.begin('waiting for the next second');
   while (fired < TICKS) {
     const { type, data } = await watch.next();
     if (type === 'message.settled') settled.add(String(data['messageId']));
     if (type !== 'cron.fired') continue;
     fired += 1;
-    step.update(`${fired} of ${TICKS}: the tick of ${String(data['scheduledFor'])}`);
+    step.update(`${fired} of ${TICKS}: slot ${String(data['scheduledFor'])}`);
   }
   const paused = await pause(scene, cron.id);
   const fires = await firesOf(scene, cron.id);
@@ -53,8 +53,8 @@ async function playCronTicks(scene: Scene): Promise<void> {
     while (!settled.has(messageId)) settled.add(String((await watch.next()).data['messageId']));
   }
   watch.close();
-  step.done(`${fires.length} slots, the last at ${fires[0]?.scheduledFor}; then it was paused`);
-  check(!paused.enabled && paused.nextRunAt === null, 'paused, it has no next slot', paused);
+  step.done(`${fires.length} slots, the last at ${fires[0]?.scheduledFor}; then the cron is paused`);
+  check(!paused.enabled && paused.nextRunAt === null, 'the paused cron has no next slot', paused);
   await checkFires(scene, cron.id);
 }
 
@@ -63,23 +63,23 @@ async function checkFires(scene: Scene, cronId: string): Promise<void> {
   const fires = (await firesOf(scene, cronId)).toReversed();
   const run = fires.filter(({ status }) => status !== 'missed');
   // On a machine that stalls for longer than a second, a later slot stands for earlier ones: their rows say so.
-  if (run.length < fires.length) progress.tell('this machine stalled: slots that nobody looked at in time are missed');
+  if (run.length < fires.length) progress.tell('this machine stalled: slots that no scheduler saw in time are missed');
   const isUnbroken = fires.every(({ scheduledFor }, at) => {
     const before = fires[at - 1];
     return before === undefined || slotMs(scheduledFor) === slotMs(before.scheduledFor) + before.slots * SECOND_MS;
   });
-  check(run.length >= TICKS && isUnbroken, 'each second from the first to the last has its slot, and only one', fires);
+  check(run.length >= TICKS && isUnbroken, 'each second from the first to the last has exactly one slot', fires);
   const turnIds = new Set(run.map(({ turnId }) => turnId));
   check(
     run.every(({ status }) => status === 'completed') && turnIds.size === run.length && !turnIds.has(null),
-    'each is completed, by a turn of its own',
+    'each fire is completed by a turn of its own',
     fires,
   );
   const lines = await linesOf(scene, FILE);
   scene.record.doubledEffects += Math.max(0, lines.length - run.length);
   check(
     lines.length === run.length && lines.every((line) => line === 'watered'),
-    `${FILE} has a line for each of them`,
+    `${FILE} has one line per fire`,
     lines,
   );
 }

@@ -8,7 +8,7 @@ import type { Guard } from './guard.ts';
 export interface DemoProcessOptions {
   /** For people: `worker A`. */
   name: string;
-  /** What stands behind `holdfast` on the command line. */
+  /** The arguments after `holdfast` on the command line. */
   args: readonly string[];
   env: Record<string, string | undefined>;
   cwd: string;
@@ -83,13 +83,13 @@ export class DemoProcess {
     }
   }
 
-  /** SIGKILL: it gets no chance to say goodbye. Resolves when it is gone. */
+  /** Sends SIGKILL. Resolves when the process has ended. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.ended;
   }
 
-  /** SIGTERM, which drains; SIGKILL when that takes too long. Resolves when it is gone. */
+  /** Sends SIGTERM, which drains, and SIGKILL when that takes too long. Resolves when the process has ended. */
   async stop(): Promise<void> {
     if (this.isAlive) this.#child.kill('SIGTERM');
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), STOP_MS_MAX);

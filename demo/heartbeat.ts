@@ -1,5 +1,5 @@
 // Chapter: an agent is asked whether anything needs attention, and nothing does. The poll costs its model call and leaves no trace:
-// nobody is told, and no later request shows it. That replies of this session do reach somebody is shown first.
+// it is not delivered, and no later request shows it. First the chapter shows that replies of this session are delivered.
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,19 +17,19 @@ const FILE = 'HEARTBEAT.md';
 /** How a poll begins, and how it is acknowledged. */
 const POLL = 'Read HEARTBEAT.md if it exists';
 const ACKNOWLEDGEMENT = 'HEARTBEAT_OK';
-const TASK = '- Say so when the stove is on and nobody is at home.\n';
+const TASK = '- Report when the stove is on and the house is empty.\n';
 
 const WATCH: ScriptedMessage = {
-  text: 'Keep an eye on the stove, and tell me here.',
+  text: 'Watch the stove, and report here.',
   steps: [],
-  reply: 'I look after it with every heartbeat.',
+  reply: 'I check it at every heartbeat.',
 };
-const DONE: ScriptedMessage = { text: 'Is anything the matter?', steps: [], reply: 'No, all is well.' };
+const DONE: ScriptedMessage = { text: 'Is everything in order?', steps: [], reply: 'Yes, everything is in order.' };
 
 export const heartbeat: Chapter = {
   id: 'heartbeat',
   title: 'A heartbeat that finds nothing',
-  proves: 'acknowledged, told to nobody, and in no later request',
+  proves: 'acknowledged, not delivered, and in no later request',
   async play(scene) {
     const receiver = await startWebhookReceiver();
     try {
@@ -59,13 +59,13 @@ async function playHeartbeat(scene: Scene, receiver: WebhookReceiver): Promise<v
   const { items: polls } = await stage.read<ListAnswer<HeartbeatAnswer>>('/v1/heartbeats');
   check(
     polls.length === 1 && polls[0]?.result === 'acknowledged' && polls[0].turnId === asked.turnId,
-    'the model was asked once, and has acknowledged: HEARTBEAT_OK',
+    'the model was asked once and acknowledged: HEARTBEAT_OK',
     polls,
   );
   const { request } = await stage.read<ModelRequest>(`/v1/turns/${asked.turnId}/requests/1`);
   check(
     JSON.stringify(request.system[1] ?? null).includes(TASK.trim()),
-    `its request has ${FILE}, below the cache boundary`,
+    `its request contains ${FILE}, below the cache boundary`,
     request.system,
   );
   const nextTurnId = await ask(scene, DONE, receiver);
@@ -73,7 +73,7 @@ async function playHeartbeat(scene: Scene, receiver: WebhookReceiver): Promise<v
   await checkDeliveries(scene, receiver);
 }
 
-/** A message whose reply somebody receives; resolves when it is delivered, with the turn that answered. */
+/** A message whose reply is delivered; resolves when it is delivered, with the turn that answered. */
 async function ask(scene: Scene, script: ScriptedMessage, receiver: WebhookReceiver): Promise<string> {
   const { stage, progress, record } = scene;
   const watch = await EventWatch.open(stage.api, { session: SESSION, types: 'delivery.sent' }, stage.signal);
@@ -105,18 +105,18 @@ async function checkTrace(scene: Scene, pollTurnId: string, nextTurnId: string):
   const sent = JSON.stringify(request.messages);
   check(
     sent.includes(WATCH.text) && sent.includes(DONE.text) && !sent.includes(POLL) && !sent.includes(ACKNOWLEDGEMENT),
-    'the next request has what was said before and after it, and nothing of the poll',
+    'the next request contains the messages before and after the poll, and nothing of the poll',
     request.messages,
   );
 }
 
-/** Replies go out in the order in which they were given: what the poll had told would be between the two. */
+/** Replies are delivered in order: an alert of the poll would be between the two. */
 async function checkDeliveries({ stage, check }: Scene, { received }: WebhookReceiver): Promise<void> {
   const { items } = await stage.read<ListAnswer<DeliveryAnswer>>(`/v1/deliveries?session=${SESSION}`);
   const bodies = received.map(({ body }) => JSON.stringify(body));
   check(
     items.length === 2 && bodies.length === 2 && [WATCH, DONE].every(({ reply }, at) => bodies[at]?.includes(reply)),
-    'who receives the replies of this session got the two to the messages, and nothing of the poll',
+    'the receiver of this session got the two replies, and nothing of the poll',
     { items, received },
   );
 }

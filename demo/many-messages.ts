@@ -15,7 +15,7 @@ const FILE = 'numbers.log';
 export const manyMessages: Chapter = {
   id: 'many-messages',
   title: `${MESSAGES} messages to ${SESSIONS} sessions at once, each sent twice`,
-  proves: 'accepted once, answered once, in order, however often sent',
+  proves: 'accepted once, answered once, in order, although sent twice',
   play: playManyMessages,
 };
 
@@ -41,19 +41,19 @@ async function playManyMessages(scene: Scene): Promise<void> {
   const messages = await Promise.all(sent.map((each) => stage.read<MessageAnswer>(`/v1/messages/${idOf(each)}`)));
   check(
     sent.every(({ answers }) => new Set(answers.map(({ message }) => message.id)).size === 1),
-    `${2 * MESSAGES} requests are ${MESSAGES} messages`,
+    `${2 * MESSAGES} requests create ${MESSAGES} messages`,
     sent,
   );
   check(
     messages.every((message) => message.status === 'answered'),
-    'each is answered',
+    'each message is answered',
     messages,
   );
   const numbers = (await linesOf(scene, FILE)).map(Number);
   record.doubledEffects += numbers.length - new Set(numbers).size;
   check(
     numbers.toSorted((a, b) => a - b).join() === sent.map(({ n }) => n).join(),
-    `their tools have written the numbers 1 to ${MESSAGES}, each of them once`,
+    `their tools wrote each number from 1 to ${MESSAGES} once`,
     numbers,
   );
   await checkTranscripts(scene, sent);
@@ -89,7 +89,7 @@ async function checkTranscripts(scene: Scene, sent: readonly Sent[]): Promise<vo
   for (const { said } of comparisons) record.doubledEffects += said.length - new Set(said).size;
   check(
     comparisons.every(({ said, inOrder }) => said.join() === inOrder.join()),
-    'each stands in one prompt of its session, in the order in which they were accepted',
+    'each is in exactly one prompt of its session, in the order of acceptance',
     comparisons,
   );
 }

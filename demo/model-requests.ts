@@ -49,7 +49,7 @@ async function playModelRequests(scene: Scene): Promise<void> {
         derived,
         received.map(({ body }) => body),
       ),
-    `each of the ${received.length} requests of that turn can be read from the service, and is what the model server received`,
+    `the service shows each of the ${received.length} requests of that turn as the model server received it`,
     { received: received.length },
   );
   const epochs = received.map(({ headers }) => Number(headers['x-holdfast-epoch']));
@@ -57,12 +57,12 @@ async function playModelRequests(scene: Scene): Promise<void> {
   check(
     epochs.slice(0, FIRST_OF_FOLLOWER).every((epoch) => epoch === first) &&
       epochs.slice(FIRST_OF_FOLLOWER).every((epoch) => epoch > first),
-    `calls 1 to ${FIRST_OF_FOLLOWER} came from the worker that died, the others under a higher fencing number`,
+    `calls 1 to ${FIRST_OF_FOLLOWER} came from the killed worker, the others under a higher fencing number`,
     epochs,
   );
 }
 
-/** The index of the first call that the second worker made: the first of three was for the step in which the first one died. */
+/** The index of the first call that the second worker made: the first of three was for the step in which the first one was killed. */
 const FIRST_OF_FOLLOWER = 3;
 
 async function readReceived({ stage }: Scene, turnId: string | null): Promise<Received[]> {

@@ -1,4 +1,4 @@
-// What the demo shows while it runs: one line per step, with a spinner where a person looks and plain lines where nobody does. With
+// What the demo shows while it runs: one line per step, with a spinner on a terminal and plain lines elsewhere. With
 // `--json` it shows nothing; the document at the end says everything.
 import { performance } from 'node:perf_hooks';
 import { terminalSettings } from '../src/config/client-settings.ts';
@@ -6,11 +6,11 @@ import type { Terminal } from '../src/cli/terminal.ts';
 
 /** A step that is going on. */
 export interface LiveStep {
-  /** Replaces the text while it goes on. */
+  /** Replaces the text while the step runs. */
   update(text: string): void;
   /** It has ended well; its text may be another by now. */
   done(text?: string): void;
-  /** It has not ended as it should, or nobody knows how: `mark` says which. */
+  /** It failed, or its outcome is unknown: `mark` says which. */
   end(mark: 'failed' | 'unknown', text?: string): void;
 }
 
@@ -102,7 +102,7 @@ export class Progress {
     }
   }
 
-  /** Takes the spinner away, whatever happened. */
+  /** Removes the spinner in every case. */
   close(): void {
     this.#stopSpinner();
     if (this.#isMidReply) this.#terminal.write('\n');

@@ -1,5 +1,5 @@
 // The stage of the demo: a directory of its own, the processes that play in it, and the way to talk to them. What is put up here is
-// taken down by `strike`, whatever happened in between; what the demo cannot take down itself, its guard does.
+// removed by `strike`, also after a failure; what the demo cannot remove itself, its guard removes.
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { DemoProcess } from './demo-process.ts';
 import { startGuard, type Guard } from './guard.ts';
 import type { Progress } from './progress.ts';
 
-/** A worker that died is followed by another within this, plus a second. Short, so that nobody has to wait in a demo. */
+/** Another worker takes over from a killed one within this time plus a second. Short, so that the demo is short. */
 export const LEASE_MS = 1500;
 
 export interface Stage {
@@ -32,7 +32,7 @@ export interface Stage {
   read<Answer>(path: string): Promise<Answer>;
 }
 
-/** What the agent is told of its work, as a user would: a file of the workspace, which becomes a part of the prompt. */
+/** The agent's instructions: a file of the workspace, which becomes a part of the prompt. */
 const AGENTS_MD = `# How we work
 
 Keep accounts in plain text files. Never book anything twice: when in doubt, look first.
@@ -41,7 +41,7 @@ Keep accounts in plain text files. Never book anything twice: when in doubt, loo
 /** A demo that is stopped in the middle of a long tool call does not wait for it. */
 const CONFIG = {
   shutdown: { graceMs: 3000 },
-  // What a heartbeat finds is told where the last message of the session wanted its answer.
+  // An alert of a heartbeat goes where the reply to the last message of the session goes.
   agents: { defaults: { heartbeat: { target: 'last' } } },
 };
 
@@ -83,9 +83,9 @@ export class StageManager {
     const model = this.#start('model', ['scripted-model']);
     const gateway = this.#start('api and scheduler', ['start', '--roles', 'api,scheduler']);
     const modelUrl = await progress.step(
-      'a model that plays from a script, in the place of a provider',
+      'scripted model in place of a provider',
       async () => (await model.says(/^http:\S+$/))[0],
-      (url) => `a model that plays from a script, in the place of a provider: ${url}`,
+      (url) => `scripted model in place of a provider: ${url}`,
     );
     const url = await progress.step(
       'PostgreSQL (new, in the directory above), API and scheduler',
@@ -98,7 +98,7 @@ export class StageManager {
       ({ pid }) => `worker A: process ${pid}`,
     );
     const workerB = this.#startWorker('worker B', modelUrl);
-    // Whoever needs it awaits it; until then a failure is nobody's.
+    // The chapter that needs it awaits it; an earlier failure must not end the process.
     workerB.catch(() => {});
     const api = connectApi({ url, apiKey: this.#apiKey });
     const read = async <Answer>(path: string): Promise<Answer> =>
@@ -116,7 +116,7 @@ export class StageManager {
     const [model, ...others] = this.#processes;
     await Promise.all(others.map((each) => each.stop()));
     await model?.stop();
-    // Usually gone: the last process that used it has stopped it. A process that was killed has not.
+    // Usually stopped by the last process that used it, but not when that process was killed.
     const isServing = (): boolean => readPostmasterFile(clusterDirOf(this.dataDir)) !== null;
     if (isServing()) await startEmbeddedPostgres({ dataDir: this.dataDir }).then((server) => server.stop());
     const left = this.#processes.filter((each) => each.isAlive).map((each) => each.name);
@@ -139,7 +139,7 @@ export class StageManager {
     return started;
   }
 
-  /** Each is a scheduler, too: whoever looks at the clock, a tick comes once. */
+  /** Each is also a scheduler: several schedulers run, and a slot fires once. */
   async #startWorker(name: string, modelUrl: string): Promise<DemoProcess> {
     const env = { ANTHROPIC_BASE_URL: modelUrl, ANTHROPIC_API_KEY: 'scripted' };
     const worker = this.#start(name, ['start', '--roles', 'worker,scheduler'], env);

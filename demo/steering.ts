@@ -1,6 +1,6 @@
 // Chapter: words that reach an agent while it works. A message in mode `steer` joins the running turn between two steps; one in mode
 // `interrupt` ends the turn, with the command that runs in it, and is next. What decides the moment is what happens: the first
-// command waits for a file that appears when the message was accepted, the second would go on for long.
+// command waits for a file that appears when the message was accepted, the second would run for long.
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ const ACCEPTED = 'message-accepted';
 const WAIT_SECONDS_MAX = 20;
 /** An interrupted turn is over within this. */
 const INTERRUPT_MS_MAX = 1000;
-/** The command of the turn that is interrupted would go on for so long. */
+/** How long the interrupted command would run. */
 const LONG_COMMAND_SECONDS = 30;
 const ABORT_NOTE = 'The previous agent run was aborted by the user.';
 
@@ -42,7 +42,7 @@ const GREEN: ScriptedMessage = {
 const BLUE: ScriptedMessage = {
   text: 'Wait: blue from the second board on, please.',
   steps: [paint(2, 'blue'), paint(3, 'blue')],
-  reply: 'The first board is green, the others are blue, as you said on the way.',
+  reply: 'The first board is green, the others are blue, as you asked.',
 };
 
 const WATER: ScriptedMessage = {
@@ -64,8 +64,8 @@ const THANKS: ScriptedMessage = { text: 'Thank you.', steps: [], reply: 'You are
 
 export const steering: Chapter = {
   id: 'steering',
-  title: 'Words that reach an agent while it works',
-  proves: 'a message joins the running turn; another one ends it at once',
+  title: 'Messages that reach an agent while it works',
+  proves: 'one message joins the running turn, another one ends it',
   async play(scene) {
     await playSteer(scene);
     await playInterrupt(scene);
@@ -77,7 +77,7 @@ async function playSteer(scene: Scene): Promise<void> {
   const sent: Sent = { accepted: null };
   const show = async ({ type, data }: LiveEvent, live: LiveCall): Promise<boolean> => {
     if (type === 'steer.injected')
-      progress.tell('it stands behind the result of the call that ran, before the next answer');
+      progress.tell('the message follows the result of the running call, before the next answer');
     if (type !== 'tool.started') return false;
     const step = Number(data['step']);
     const { label = '' } = (step === 1 ? GREEN.steps[0] : BLUE.steps[step - 2]) ?? {};
@@ -107,7 +107,7 @@ async function checkSteer(scene: Scene, { turn, message, events }: PlayedMessage
       [message, steered].every(({ turnId, status, reply }) => {
         return turnId === turn.id && status === 'answered' && reply === BLUE.reply;
       }),
-    'both messages are answered, by one and the same turn',
+    'both messages are answered by the same turn',
     { accepted, message, steered },
   );
   const entries = (await entriesOf(scene, SESSION)).filter(({ turnId }) => turnId === turn.id);
@@ -115,11 +115,11 @@ async function checkSteer(scene: Scene, { turn, message, events }: PlayedMessage
   const injected = events.filter(({ type }) => type === 'steer.injected');
   check(
     kinds === 'prompt,answer,results,steer,answer,results,answer,results,answer' && injected.length === 1,
-    'the second stands in the transcript once, as an entry of its own between two steps',
+    'the second message is in the transcript once, as an entry between two steps',
     { kinds, injected },
   );
   const lines = await linesOf(scene, FENCE);
-  check(lines.join() === 'board 1 green,board 2 blue,board 3 blue', `${FENCE} says that it was heeded`, lines);
+  check(lines.join() === 'board 1 green,board 2 blue,board 3 blue', `${FENCE} shows that the agent followed it`, lines);
 }
 
 async function playInterrupt(scene: Scene): Promise<void> {
@@ -154,16 +154,16 @@ async function playInterrupt(scene: Scene): Promise<void> {
   const tookMs = Date.parse(turn.endedAt ?? '') - Date.parse(next.receivedAt);
   check(
     tookMs <= INTERRUPT_MS_MAX && next.status === 'answered' && next.reply === COME_IN.reply,
-    `it was over ${formatMs(tookMs)} after the message came, which was answered next`,
+    `it ended ${formatMs(tookMs)} after the message arrived, which was answered next`,
     { tookMs, next },
   );
   const lines = await linesOf(scene, TREES);
-  check(lines.join() === 'tree 1 watered', 'its command was ended with it: no second tree', lines);
+  check(lines.join() === 'tree 1 watered', 'its command was stopped too: no second tree', lines);
   const thanks = await playMessage(scene, { sessionKey: SESSION, script: THANKS });
   const entries = await entriesOf(scene, SESSION);
   check(
     promptOf(entries, next.turnId).includes(ABORT_NOTE) && !promptOf(entries, thanks.turn.id).includes(ABORT_NOTE),
-    'the model is told that its work was interrupted: in the next prompt, and in no other',
+    'the next prompt, and no other, says that the work was interrupted',
     entries,
   );
 }

@@ -1,4 +1,4 @@
-// Chapter: an agent gives a task away and goes on; the subagent works in a session of its own, and its end is told to its parent exactly
+// Chapter: an agent gives a task away and continues; the subagent works in a session of its own, and its parent receives its end exactly
 // once. The subagent's command waits for a file that appears when the parent's turn is over: so it surely works in the background.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -41,13 +41,13 @@ const ASK: ScriptedMessage = {
       label: `sessions_spawn  "${LABEL}"`,
     },
   ],
-  reply: 'Somebody counts the words. I shall tell you.',
+  reply: 'A subagent is counting the words. I will report the result.',
 };
 
 export const subagent: Chapter = {
   id: 'subagent',
   title: 'A subagent works in the background and is announced',
-  proves: 'the parent goes on meanwhile, and is told the end exactly once',
+  proves: 'the parent continues, and receives the end exactly once',
   play: playSubagent,
 };
 
@@ -68,7 +68,7 @@ async function playSubagent(scene: Scene): Promise<void> {
   await checkRun(scene, run, events);
 }
 
-/** Shows what the subagent does and how its parent is told; resolves when the turn in which that happens is over, with all events. */
+/** Shows what the subagent does and how its parent receives the end; resolves with all events when the parent's turn has ended. */
 async function showUntilTold(
   scene: Scene,
   watch: EventWatch,
@@ -84,7 +84,7 @@ async function showUntilTold(
     if (turnId === askedTurnId) continue;
     if (type === 'tool.started') step = progress.begin(`subagent: ${TASK.steps[0]?.label}`);
     if (type === 'tool.ended') step?.done();
-    if (type === 'announce.queued') progress.tell('its end and the announcement of it are one commit');
+    if (type === 'announce.queued') progress.tell('the end of the run and its announcement are one commit');
     if (type === 'model.delta' && sessionKey === parentKey) progress.replying(String(data['text']));
     if (type !== 'turn.ended') continue;
     if (sessionKey === parentKey) {
@@ -107,14 +107,14 @@ async function checkRun(scene: Scene, { runId, childSessionKey }: SubagentAnswer
   record.inputs.set(announcementId, 'answered');
   check(
     run.status === 'ok' && run.result === TASK.reply && accepted.length === 1,
-    'the subagent has done its one task in a session of its own',
+    'the subagent did its task in a session of its own',
     { run, accepted },
   );
   const announcement = await stage.read<MessageAnswer>(`/v1/messages/${announcementId}`);
   const prompts = (await entriesOf(scene, SESSION)).filter(({ kind }) => kind === 'prompt').map(textOf);
   const telling = prompts.filter((text) => text.includes('[System Message]'));
   const [first = ''] = telling;
-  if (first !== '') scene.progress.tell(`the parent was told: ${first.split('\n')[0]}`);
+  if (first !== '') scene.progress.tell(`the parent received: ${first.split('\n')[0]}`);
   check(
     queued.length === 1 &&
       queued[0]?.data['runId'] === runId &&

@@ -10,7 +10,7 @@ const FACT = 'The nightly backup has finished: 412 files, no errors.';
 export const systemEvent: Chapter = {
   id: 'system-event',
   title: 'A system event waits for the next prompt',
-  proves: 'a fact from outside stands in exactly one prompt',
+  proves: 'a fact from outside is in exactly one prompt',
   play: playSystemEvent,
 };
 
@@ -31,7 +31,7 @@ async function playSystemEvent(scene: Scene): Promise<void> {
   const { items: waiting } = await stage.read<ListAnswer<SystemEventAnswer>>(path);
   check(
     dispositions.join() === 'queued,duplicate' && waiting.length === 1,
-    'it waits, though nobody runs; told twice in a row, it waits once',
+    'it waits without a turn; posted twice in a row, it waits once',
     { dispositions, waiting },
   );
   const first = await ask(scene, 'Did the backup run?', 'Yes: it has finished, with 412 files and no errors.');
@@ -42,12 +42,12 @@ async function playSystemEvent(scene: Scene): Promise<void> {
   if (line !== undefined) progress.tell(`in the prompt: ${line}`);
   check(
     line?.startsWith('System: ') === true && !second.prompt.includes(FACT),
-    'it stands in front of the next prompt, and not in the one after',
+    'the next prompt begins with it, the one after does not contain it',
     { first, second },
   );
   check(
     event?.state === 'consumed' && event.turnId === first.turnId,
-    'the service says which turn has taken it',
+    'the service names the turn that consumed it',
     items,
   );
 }

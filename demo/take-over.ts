@@ -18,7 +18,7 @@ import { awaitLine, linesOf } from './workspace-lines.ts';
 
 const SESSION = 'demo:accounts';
 const FILE = 'charges.log';
-/** The step in which the worker dies. Its command would go on for long, so that it surely is in the middle of it. */
+/** The step in which the worker is killed. Its command would run for long, so the kill surely interrupts it. */
 const FATAL_STEP = 3;
 const FATAL_COMMAND_SECONDS = 30;
 
@@ -45,7 +45,7 @@ const SCRIPT: ScriptedMessage = {
 export const takeOver: Chapter = {
   id: 'take-over',
   title: 'A worker is killed in the middle of a tool loop; another finishes the turn',
-  proves: 'SIGKILL in mid-call: the turn is finished, nothing done twice',
+  proves: 'SIGKILL during a call: the turn finishes, no call runs twice',
   play: playTakeOver,
 };
 
@@ -65,7 +65,7 @@ async function playTakeOver(scene: Scene): Promise<void> {
   const { check } = scene;
   check(
     message.status === 'answered' && turn.status === 'completed' && turn.attempt === 2,
-    'the same turn went on, attempt 2, and the message is answered',
+    'the same turn continued as attempt 2, and the message is answered',
     turn,
   );
   await checkFile(scene, workers, kill);
@@ -105,15 +105,13 @@ async function showKill(
       'unknown',
       `${SCRIPT.steps[FATAL_STEP - 1]?.label}: ${name} (process ${pid}) is killed in the middle of it`,
     );
-    live.step = progress.begin('nobody may touch the session until the lease of the dead is over');
+    live.step = progress.begin('the session is locked until the lease of the killed worker expires');
     return true;
   }
   if (kill.recoveryMs !== null) return false;
   kill.recoveryMs = performance.now() - kill.atMs;
   const follower = workers.find((worker) => worker !== kill.victim);
-  live.step?.done(
-    `${follower?.name} takes over: calls 1 and 2 are done and stay done, call 3 is unknown and is not run again`,
-  );
+  live.step?.done(`${follower?.name} takes over: calls 1 and 2 stay done, call 3 is unknown and does not run again`);
   live.step = null;
   return event.type === 'tool.ended';
 }
@@ -131,11 +129,7 @@ async function checkFile(scene: Scene, workers: DemoProcess[], { victim }: Kill)
   const lines = await linesOf(scene, FILE);
   const charges = lines.map((line) => /^invoice (\d) charged by process (\d+)$/.exec(line)?.slice(1).map(Number) ?? []);
   record.doubledEffects += lines.length - new Set(charges.map(([invoice]) => invoice)).size;
-  check(
-    charges.map(([invoice]) => invoice).join() === '1,2,3,4,5',
-    `${FILE} has five charges, each of them once`,
-    lines,
-  );
+  check(charges.map(([invoice]) => invoice).join() === '1,2,3,4,5', `${FILE} has each of the five charges once`, lines);
   const byVictim = charges.filter(([, pid]) => pid === victim?.pid).map(([invoice]) => invoice);
   const follower = workers.find((worker) => worker !== victim);
   const byFollower = charges.filter(([, pid]) => pid === follower?.pid).map(([invoice]) => invoice);
@@ -156,7 +150,7 @@ function checkLedger({ check }: Scene, turn: TurnAnswer): void {
   );
 }
 
-/** The model was told, in the place of a result, that nobody knows. */
+/** The model received, in place of a result, that the outcome is unknown. */
 async function checkUnknown(scene: Scene, turn: TurnAnswer): Promise<void> {
   const { check, progress } = scene;
   const results = (await entriesOf(scene, SESSION)).flatMap((entry) =>
@@ -166,10 +160,10 @@ async function checkUnknown(scene: Scene, turn: TurnAnswer): Promise<void> {
     (block) => block.type === 'tool_result' && String(block.content).startsWith('outcome unknown'),
   );
   const [told] = unknown;
-  if (told !== undefined) progress.tell(`the model was told: "${String(told.content)}"`);
+  if (told !== undefined) progress.tell(`the model received: "${String(told.content)}"`);
   check(
     unknown.length === 1 && told?.is_error === true,
-    'the model was told once, and looked before it went on',
+    'the model received that once, and looked before it continued',
     unknown,
   );
 }

@@ -25,13 +25,13 @@ const SCRIPT: ScriptedMessage = {
     },
     { name: 'read', input: { file_path: 'shopping.txt' }, label: 'read   shopping.txt' },
   ],
-  reply: 'Your list is in shopping.txt and it is sorted: apples come first, then milk, and the oats are last.',
+  reply: 'Your list is in shopping.txt, sorted: apples first, then milk, then oats.',
 };
 
 export const toolLoop: Chapter = {
   id: 'tool-loop',
-  title: 'A message, a loop of three tools, a reply while it is written',
-  proves: 'real tools, a live reply; sent again, still one message',
+  title: 'A message, three tool calls, a streamed reply',
+  proves: 'real tools, a streamed reply; sent twice, still one message',
   play: playToolLoop,
 };
 
@@ -40,20 +40,16 @@ async function playToolLoop(scene: Scene): Promise<void> {
   const played = await playMessage(scene, { sessionKey: HOME_SESSION, script: SCRIPT });
   const { message, turn, events } = played;
   check(message.status === 'answered' && message.reply === SCRIPT.reply, 'the message is answered', message);
-  check(
-    streamedText(events) === SCRIPT.reply,
-    'the pieces that were streamed are the reply, whole and in order',
-    events,
-  );
+  check(streamedText(events) === SCRIPT.reply, 'the streamed pieces are the whole reply, in order', events);
   const tools = turn.steps.flatMap((step) => step.tools);
   const asScripted = tools.map((tool) => tool.name).join() === SCRIPT.steps.map((step) => step.name).join();
   check(
     asScripted && tools.every((tool) => tool.status === 'done' && tool.runs === 1),
-    'three tool calls, each written to the ledger before it ran, each ran once',
+    'three tool calls, each in the ledger before it ran, each ran once',
     tools,
   );
   const file = await readFile(join(stage.workspaceDir, 'shopping.txt'), 'utf8');
-  check(file === 'apples\nmilk\noats\n', 'the tools are real: the file is there, and sorted', file);
+  check(file === 'apples\nmilk\noats\n', 'the tools are real: the file exists and is sorted', file);
   await sendAgain(scene, played.idempotencyKey, message.id);
 }
 
@@ -63,7 +59,7 @@ async function sendAgain(scene: Scene, idempotencyKey: string, messageId: string
   const turns = await scene.stage.read<ListAnswer<TurnAnswer>>(`/v1/turns?session=${HOME_SESSION}`);
   scene.check(
     again.message.id === messageId && turns.items.length === 1,
-    'sent again with the same Idempotency-Key, it is the same message: no second turn',
+    'sent again with the same Idempotency-Key: the same message, no second turn',
     { again, turns: turns.items.length },
   );
 }

@@ -124,7 +124,7 @@ function unreachable(settings: ClientSettings, error: unknown): unknown {
     code: isRefused(error) ? 'service_not_running' : 'service_unreachable',
     exitCode: EXIT.cannotReach,
     message: `cannot reach ${settings.url} (from ${settings.urlSource}): ${reason}`,
-    fix: 'start the service with "npm start", or pass --url; "holdfast doctor" says more',
+    fix: 'start the service with "npm start", or pass --url; "holdfast doctor" gives details',
     cause: error,
   });
 }

@@ -220,7 +220,7 @@ export interface ListAnswer<Item> {
   nextCursor: string | null;
 }
 
-/** The message of an error in an answer, whatever form it has; null when there is none. */
+/** The message of an error in an answer, in any of its forms; null when there is none. */
 export function errorText(error: unknown): string | null {
   if (error === null || error === undefined) return null;
   if (typeof error === 'string') return error;

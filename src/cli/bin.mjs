@@ -57,7 +57,7 @@ function runOnNewerNode() {
   });
 }
 
-/** Whoever kills the process that handed over means this one: it must not live on unseen. */
+/** Ends this process when the one that started it is killed: it must not continue without its parent. */
 function dieWithParent() {
   if (process.env['HOLDFAST_HANDED_OVER'] !== '1') return;
   delete process.env['HOLDFAST_HANDED_OVER'];

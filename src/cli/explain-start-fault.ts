@@ -14,7 +14,7 @@ interface Explanation {
 const EXPLANATIONS: Record<string, Explanation> = {
   EADDRINUSE: {
     exitCode: EXIT.failed,
-    message: (reason) => `the port is taken: ${reason}`,
+    message: (reason) => `the port is in use: ${reason}`,
     fix: 'stop the other process, or set HOLDFAST_PORT to another port (0: any free one)',
   },
   EACCES: {
@@ -85,7 +85,7 @@ const EXPLANATIONS: Record<string, Explanation> = {
   plugin_error: {
     exitCode: EXIT.badConfiguration,
     message: (reason) => reason,
-    fix: 'correct the plugin, or take it out of "plugins" in the configuration file',
+    fix: 'correct the plugin, or remove it from "plugins" in the configuration file',
   },
   queue_unreachable: {
     exitCode: EXIT.cannotReach,
@@ -115,7 +115,7 @@ export function explainConfigError(error: ConfigError, exitCode: ExitCode): CliE
     code: error.code,
     exitCode,
     message: error.message,
-    fix: 'correct what is listed, in the file or in the environment, then check with "holdfast config validate"',
+    fix: 'correct the listed faults in the file or the environment, then check with "holdfast config validate"',
     problem: { errors: error.issues.map(({ path, message }) => ({ path, message })) },
     cause: error,
   });

@@ -7,7 +7,7 @@ import { buildProgram } from './program.ts';
 /** Runs a command line (without node and script) and sets the exit code of the process. */
 export async function main(argv: string[]): Promise<void> {
   process.exitCode = await runCommandLine(argv);
-  // A command that has ended has ended, whatever connection it left open. Output that is still on its way gets this long.
+  // An open connection must not keep a finished command alive. Pending output gets this long.
   setTimeout(() => process.exit(), EXIT_WITHIN_MS).unref();
 }
 

@@ -87,7 +87,7 @@ test('cron edit, pause, resume, next, run, fires and rm', async () => {
   expect((await run('cron', 'run', id)).stdout).toMatch(/runs as message [0-9a-f-]{36}\n$/);
   const fires = await run('cron', 'fires', id);
   expect(fires.stdout).toMatch(/claimed.+asked for/);
-  expect((await run('cron', 'rm', id)).stdout).toBe(`${id} is gone\n`);
+  expect((await run('cron', 'rm', id)).stdout).toBe(`${id} is deleted\n`);
   expect((await run('cron', 'rm', id)).code).toBe(5);
 });
 

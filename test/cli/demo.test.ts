@@ -56,10 +56,10 @@ test.runIf(isLongForm())('what does not hold is named, and the exit code is 1', 
   const { code, stdout } = await runCli(['demo'], { env: { PATH: programs } });
   await rm(programs, { recursive: true });
   expect(code).toBe(1);
-  expect(stdout).toContain('✘ the tools are real: the file is there, and sorted');
+  expect(stdout).toContain('✘ the tools are real: the file exists and is sorted');
   expect(stdout).toMatch(/✔ taken over .* after the kill/);
-  expect(stdout).toMatch(/^✘ tool-loop +not so: three tool calls/m);
-  expect(stdout).toMatch(/^✔ subagent +the parent goes on/m);
+  expect(stdout).toMatch(/^✘ tool-loop +failed: three tool calls/m);
+  expect(stdout).toMatch(/^✔ subagent +the parent continues/m);
   expect(stdout).not.toContain('npm start');
   expect(leftOf(/everything is in (\S+),/.exec(stdout)?.[1] ?? '')).toEqual([]);
 });

@@ -88,7 +88,7 @@ test('for a person it is numbered lines with fixes', async () => {
   const { stdout, stderr } = await runCli(['doctor'], { cwd, env: { HOLDFAST_PORT: '0' } });
   expect(stdout).toMatch(/^ 1 {2}ok {7}node: Node version: \d/m);
   expect(stdout).toMatch(/^10 {2}warning {2}model: .*\n +Fix: set ANTHROPIC_API_KEY/m);
-  expect(stderr).toBe('0 wrong, 2 to look at\n');
+  expect(stderr).toBe('0 errors, 2 warnings\n');
 });
 
 test.each([

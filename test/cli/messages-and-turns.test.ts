@@ -37,7 +37,7 @@ test('a turn that failed is retried, and one that has ended is not stopped', asy
   await holder.rig.work('failed');
   const [turn] = (await holder.rig.get('/v1/turns?session=failed')).body.items;
   expect(turn.status).toBe('failed');
-  expect(await run('turns', 'abort', turn.id)).toMatchObject({ code: 0, stdout: `${turn.id} had ended\n` });
+  expect(await run('turns', 'abort', turn.id)).toMatchObject({ code: 0, stdout: `${turn.id} had already ended\n` });
   expect(await run('turns', 'retry', turn.id)).toMatchObject({
     code: 0,
     stdout: `the messages of ${turn.id} wait again\n`,

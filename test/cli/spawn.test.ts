@@ -38,7 +38,7 @@ test('a run is spoken to and stopped; what cannot be done has its exit code', as
   const runId = (await run('spawn', 'other', 'waits')).stdout.trim();
   expect(await run('subagents', 'steer', runId, 'look left')).toMatchObject({ code: 0, stdout: 'waits\n' });
   expect(await run('subagents', 'kill', runId)).toMatchObject({ code: 0, stdout: '1 stopped\n' });
-  expect(await run('subagents', 'kill', runId)).toMatchObject({ code: 0, stdout: 'it had ended already\n' });
+  expect(await run('subagents', 'kill', runId)).toMatchObject({ code: 0, stdout: 'the run had already ended\n' });
   expect((await run('subagents', 'steer', runId, 'too late')).code).toBe(6);
   expect((await run('subagents', 'list', 'nobody')).code).toBe(5);
   expect((await run('spawn', 'other', ' ')).code).toBe(2);

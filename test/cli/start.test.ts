@@ -116,7 +116,7 @@ describe('on a fresh data directory', () => {
     const second = await runCli(['start'], { cwd, env: { HOLDFAST_PORT: new URL(service.url).port } });
     service.child.kill('SIGTERM');
     expect(second).toMatchObject({ code: 1, stdout: '' });
-    expect(second.stderr).toMatch(/the port is taken: .*\nFix: .*HOLDFAST_PORT/);
+    expect(second.stderr).toMatch(/the port is in use: .*\nFix: .*HOLDFAST_PORT/);
     expect((await service.ended).code).toBe(0);
   });
 });

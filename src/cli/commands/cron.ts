@@ -84,7 +84,7 @@ export async function runCronAction(
   if (verb === 'rm') {
     const { body } = await api.request<unknown>('DELETE', cronPath(id));
     if (terminal.isJson) terminal.json(body);
-    else terminal.print(`${id} is gone`);
+    else terminal.print(`${id} is deleted`);
     return EXIT.ok;
   }
   const { body } = await api.request<CronFireAnswer>('POST', `${cronPath(id)}/run`, {

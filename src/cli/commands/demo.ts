@@ -1,4 +1,4 @@
-// `holdfast demo`: plays the main job with real processes on a database of its own, shows what happens, and checks all of it by the
+// `holdfast demo`: plays the main job with real processes on a database of its own, shows what happens, and checks it through the
 // API. Ends with 0 only if every check held; leaves nothing running and nothing on the disk, however it ends.
 import { performance } from 'node:perf_hooks';
 import { EXIT, type ExitCode } from '../cli-error.ts';
@@ -15,7 +15,7 @@ const DEMO_MS_MAX = 180_000;
 const NEXT = [
   { command: 'npm start', does: 'the service, with its own database, until Ctrl-C' },
   { command: 'npx holdfast send main "Hello" --stream', does: 'talk to it, in another terminal' },
-  { command: 'npx holdfast turns list', does: 'see what it did; then: npx holdfast turns show <turn>' },
+  { command: 'npx holdfast turns list', does: 'list its turns; then: npx holdfast turns show <turn>' },
 ];
 
 /** What `--json` prints. */
@@ -61,7 +61,7 @@ export async function runDemo(terminal: Terminal): Promise<ExitCode> {
   try {
     document.numbers = await Promise.race([playAll(manager, progress, document), stop.stopped]);
   } catch (error) {
-    // What was being played may go on for a moment, unseen, until it finds that its stage is gone.
+    // The chapter may continue briefly, without output, until its processes have ended.
     progress.mute();
     if (stop.exitCode() === null) fail(document, manager, terminal, error);
     else document.failures.push('it was stopped');
@@ -113,7 +113,7 @@ async function playAll(manager: StageManager, progress: Progress, document: Demo
   return play({
     id: 'numbers',
     title: 'In the end',
-    proves: 'nothing is missing, nothing is there twice',
+    proves: 'nothing is lost, nothing is doubled',
     work: countUp,
   });
 }
@@ -146,8 +146,10 @@ function report({ ok, ms, chapters, numbers, failures }: DemoDocument, terminal:
     );
   }
   for (const failure of failures) terminal.print(`  ${terminal.paint('red', '✘')} ${failure}`);
-  const verdict = ok ? 'all of it held' : 'not all of it was played and held';
-  terminal.print(`  ${terminal.paint('dim', `${verdict}, ${formatMs(ms)}; everything is ended and removed`)}`);
+  const verdict = ok ? 'every check passed' : 'some checks failed or were not reached';
+  terminal.print(
+    `  ${terminal.paint('dim', `${verdict}, ${formatMs(ms)}; every process has ended and every file is removed`)}`,
+  );
   if (!ok) return;
   terminal.print('');
   terminal.print(terminal.paint('bold', 'Next'));
@@ -165,7 +167,7 @@ function reportChapters(chapters: readonly PlayedChapter[], terminal: Terminal):
         value: ({ id, proven }) => `${proven === null ? '✘' : '✔'} ${id}`,
         style: ({ proven }) => (proven === null ? 'red' : 'green'),
       },
-      { title: 'PROVEN', value: ({ proven, checks }) => proven ?? missing(checks) },
+      { title: 'RESULT', value: ({ proven, checks }) => proven ?? missing(checks) },
       { title: 'CHECKS', value: ({ checks }) => String(checks.length), align: 'right', dropOrder: 2 },
       { title: 'TOOK', value: ({ ms }) => formatMs(ms), align: 'right', dropOrder: 1 },
     ],
@@ -175,14 +177,14 @@ function reportChapters(chapters: readonly PlayedChapter[], terminal: Terminal):
 
 function missing(checks: PlayedChapter['checks']): string {
   const fallen = checks.find(({ ok }) => !ok);
-  return fallen === undefined ? 'not played to its end' : `not so: ${fallen.text}`;
+  return fallen === undefined ? 'not completed' : `failed: ${fallen.text}`;
 }
 
 /** Ctrl-C and its likes, and the limit of time, stop the demo; what it has started is still ended in order. */
 function stopSignals() {
   const controller = new AbortController();
   const stopped = Promise.withResolvers<never>();
-  // Nobody may be waiting.
+  // The promise may have no awaiter.
   stopped.promise.catch(() => {});
   let exitCode: ExitCode | null = null;
   const halt = (why: string): void => {

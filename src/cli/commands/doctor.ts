@@ -34,7 +34,7 @@ export async function runDoctor(terminal: Terminal): Promise<ExitCode> {
   const errors = findings.filter((finding) => finding.status === 'error').length;
   const warnings = findings.filter((finding) => finding.status === 'warning').length;
   if (terminal.isJson) terminal.json({ ok: errors === 0, errors, warnings, checks: findings });
-  else terminal.note(errors + warnings === 0 ? 'all is well' : `${errors} wrong, ${warnings} to look at`);
+  else terminal.note(errors + warnings === 0 ? 'all checks passed' : `${errors} errors, ${warnings} warnings`);
   return errors === 0 ? EXIT.ok : EXIT.failed;
 }
 

@@ -16,7 +16,7 @@ export async function runEvents(
   const watching = watchEvents(connectApi(flags), path, {
     signal: stop.signal,
     onOpen: () => terminal.note('listening; Ctrl-C ends'),
-    onReconnect: () => terminal.note('the stream broke off: connecting again'),
+    onReconnect: () => terminal.note('the connection was lost: reconnecting'),
   });
   for await (const event of watching) {
     if (terminal.isJson) terminal.jsonLine(event);

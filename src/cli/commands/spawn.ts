@@ -103,7 +103,7 @@ export async function runSubagentsList(
       { title: 'RUN', value: (row) => row.runId },
       { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
       { title: 'LABEL', value: (row) => row.label ?? row.task, dropOrder: 3 },
-      { title: 'TOLD', value: (row) => row.announcement?.status ?? '', dropOrder: 2 },
+      { title: 'ANNOUNCED', value: (row) => row.announcement?.status ?? '', dropOrder: 2 },
       { title: 'TOKENS', value: (row) => String(row.tokens.input + row.tokens.output), align: 'right', dropOrder: 4 },
       { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 5 },
       { title: 'ERROR', value: (row) => row.error ?? '', dropOrder: 1 },
@@ -114,12 +114,12 @@ export async function runSubagentsList(
   return EXIT.ok;
 }
 
-/** Stops a run with everybody below it. */
+/** Stops a run and all runs below it. */
 export async function runSubagentsKill(runId: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const path = `/v1/subagents/${encodeURIComponent(runId)}/kill`;
   const { body } = await connectApi(flags).request<{ killed: number }>('POST', path, { body: {} });
   if (terminal.isJson) terminal.json(body);
-  else terminal.print(body.killed === 0 ? 'it had ended already' : `${body.killed} stopped`);
+  else terminal.print(body.killed === 0 ? 'the run had already ended' : `${body.killed} stopped`);
   return EXIT.ok;
 }
 

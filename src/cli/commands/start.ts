@@ -15,7 +15,7 @@ import { loadOrRefuse } from './config.ts';
 
 const ROLES: readonly Role[] = ['api', 'worker', 'scheduler'];
 
-/** npm passes Ctrl-C on to a process that the terminal has told already: what comes this soon is the same signal. */
+/** npm forwards Ctrl-C to a process that the terminal has already signalled: a second signal within this time is the same one. */
 const SAME_SIGNAL_MS = 500;
 
 const SIGNAL_EXITS = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated, SIGHUP: EXIT.terminated } as const;
@@ -27,7 +27,7 @@ export async function runStart(options: { roles: string; migrate: boolean }, ter
   const { config } = loadOrRefuse(EXIT.badConfiguration);
   const logger = await openLog(config, roles);
   const stop = stopSignal(logger);
-  // A service goes on when nobody reads its lines any more.
+  // The service keeps running when the reader of its output has ended.
   process.stdout.removeAllListeners('error').on('error', () => undefined);
   const service = await startOrExplain({ config, roles, migrate: options.migrate, logger });
   const urlFile = join(config.runtime.dataDir, API_URL_FILE);
@@ -40,7 +40,7 @@ export async function runStart(options: { roles: string; migrate: boolean }, ter
   const isDrained = await drainInTime(service, { graceMs: config.shutdown.graceMs, logger });
   if (service.url !== null) await rm(urlFile, { force: true });
   if (isDrained) logger.info({ signal }, 'Drained');
-  // Whatever is still open, a socket of a watcher or a timer, must not keep a drained process alive.
+  // An open socket or timer must not keep a drained process alive.
   process.exit(isDrained ? EXIT.ok : EXIT.failed);
 }
 

@@ -60,7 +60,7 @@ export async function runTurnsAction(
   });
   if (terminal.isJson) terminal.json(body);
   else if (verb === 'retry') terminal.print(`the messages of ${id} wait again`);
-  else terminal.print(body.aborted === true ? `${id} is being stopped` : `${id} had ended`);
+  else terminal.print(body.aborted === true ? `${id} is being stopped` : `${id} had already ended`);
   return EXIT.ok;
 }
 

@@ -58,7 +58,7 @@ async function reach(url: string, name: string, seen: { url: string | null; skew
     return {
       status: 'error',
       reason: `${name} cannot be reached: ${reasonOf(error)}`,
-      fix: 'start it, or correct DATABASE_URL; without DATABASE_URL Holdfast brings its own',
+      fix: 'start it, or correct DATABASE_URL; without DATABASE_URL Holdfast starts its own',
     };
   }
 }
@@ -83,7 +83,7 @@ async function migrationsFinding(url: string): Promise<Finding> {
     return {
       status: 'warning',
       reason: `missing: ${pending.join(', ')}`,
-      fix: 'run "holdfast migrate" (a start does it, too)',
+      fix: 'run "holdfast migrate" or start the service',
     };
   } catch (error) {
     return {

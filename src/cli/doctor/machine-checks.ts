@@ -30,7 +30,7 @@ export function nodeFinding(version: string): Finding {
   return {
     status: 'error',
     reason: `${version} is too old`,
-    fix: 'run "npm ci", which brings the right one on Linux, or install Node 24',
+    fix: 'run "npm ci", which installs the right one on Linux, or install Node 24',
   };
 }
 
@@ -79,7 +79,7 @@ async function keyFinding(config: Config): Promise<Finding> {
   try {
     const { mode } = await stat(path);
     if ((mode & 0o077) === 0) return { status: 'ok', reason: path };
-    return { status: 'warning', reason: `${path} can be read by others`, fix: `chmod 600 ${path}` };
+    return { status: 'warning', reason: `${path} can be read by other users`, fix: `chmod 600 ${path}` };
   } catch {
     return { status: 'ok', reason: `${path} (not there yet; made at the first start)` };
   }
