@@ -17,6 +17,12 @@ test('the image starts Node with --disable-sigusr1', () => {
   ]);
 });
 
+test('the image starts Node with the flags of npm start', () => {
+  const flagsOf = (text: string): string[] => text.match(/--(?:disable|max|heap)[a-z0-9=-]+/g) ?? [];
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  expect(flagsOf(/^ENTRYPOINT .*$/m.exec(read('Dockerfile'))?.[0] ?? '')).toEqual(flagsOf(scripts['start'] ?? ''));
+});
+
 test('no service of the compose file starts Node past the entry point of the image', () => {
   expect(read('docker-compose.yml')).not.toMatch(/entrypoint:|'node'|"node"/);
 });

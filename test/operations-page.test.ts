@@ -1,0 +1,68 @@
+// docs/operations.md stays true: its table of time limits, its metrics and its flags are those of the code.
+import { expect, test } from 'vitest';
+import { createMetrics } from '../src/api/metrics.ts';
+import { formatDuration, parseDuration } from '../src/config/durations.ts';
+import { configKeys } from './docs/config-keys.ts';
+import { readPage, tableRows } from './docs/read-page.ts';
+
+const page = readPage('docs/operations.md');
+const limits = tableRows(page, ['what', 'default', 'set by']).map(([, value = '', setBy = '']) => ({ value, setBy }));
+
+test('every duration of the configuration is a time limit with its default', () => {
+  const expected = configKeys()
+    .filter(({ type }) => type === 'duration')
+    .map(({ key, default: value }) => ({ setBy: `\`${key}\``, value: limitOf(key, value) }));
+  expect(limits.filter(({ setBy }) => /^`[a-z]/.test(setBy)).toSorted(bySetting)).toEqual(expected.toSorted(bySetting));
+});
+
+test('every variable that is a duration is a time limit', () => {
+  const named = readPage('docs/configuration.md').match(/`HOLDFAST_[A-Z]+_MS`/g) ?? [];
+  expect(limits.filter(({ setBy }) => setBy.startsWith('`HOLDFAST_')).map(({ setBy }) => setBy)).toEqual([...named]);
+});
+
+test.each(limits.filter(({ setBy }) => setBy.startsWith('fixed')))('$setBy is $value', ({ value, setBy }) => {
+  const [, name, file] = /^fixed: `([A-Z_]+)` in `([^`]+)`$/.exec(setBy) ?? [];
+  const source = new RegExp(`const ${name} = ([0-9_* ]+);`).exec(readPage(file ?? ''))?.[1] ?? '';
+  const factors = source.split('*').map((factor) => Number(factor.replaceAll('_', '')));
+  expect(formatDuration(factors.reduce((product, factor) => product * factor, 1))).toBe(value);
+});
+
+test('every metric of Holdfast is on the page, and no other', () => {
+  const { registry } = createMetrics(undefined, {
+    requestsInside: () => 0,
+    eventStreams: () => 0,
+    waitingRequests: () => 0,
+  });
+  const names = registry
+    .getMetricsAsArray()
+    .map(({ name }) => name)
+    .filter((name) => name.startsWith('holdfast_'));
+  const rows = tableRows(page, ['metric', '']).flatMap(([cell = '']) => cell.match(/holdfast_[a-z_]+/g) ?? []);
+  expect(rows.toSorted()).toEqual(names.toSorted());
+});
+
+test('every flag of npm start is explained', () => {
+  const flags =
+    readPage('package.json')
+      .match(/"start": ".*"/)?.[0]
+      .match(/--[a-z0-9=-]+/g) ?? [];
+  expect(tableRows(page, ['flag', 'why']).map(([flag]) => flag)).toEqual(flags.map((flag) => `\`${flag}\``));
+});
+
+/** How the table writes a default: `2m` for 120 of `timeoutSeconds`. */
+function limitOf(key: string, value: string): string {
+  const parsed: unknown = JSON.parse(value);
+  if (typeof parsed === 'string') return formatDuration(parseDuration(parsed) ?? Number.NaN);
+  const unitMs = key.endsWith('Seconds')
+    ? 1000
+    : key.endsWith('Minutes')
+      ? 60_000
+      : key.endsWith('Hours')
+        ? 3_600_000
+        : 1;
+  return parsed === 0 ? 'off' : formatDuration(Number(parsed) * unitMs);
+}
+
+function bySetting(a: { setBy: string }, b: { setBy: string }): number {
+  return a.setBy.localeCompare(b.setBy);
+}
