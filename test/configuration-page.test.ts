@@ -49,7 +49,7 @@ test('the defaults of the variables are those of an empty environment', () => {
   expect(defaults.get('`HOLDFAST_LOG_LEVEL`')).toBe(`\`${runtime.logLevel}\``);
 });
 
-test.each(['docs/configuration.md'])('the configuration that %s shows is accepted', (path) => {
+test.each(['docs/configuration.md', 'README.md'])('the configuration that %s shows is accepted', (path) => {
   const blocks = codeBlocks(readPage(path)).filter(({ language }) => language === 'json5');
   expect(blocks.length).toBeGreaterThan(0);
   for (const { code } of blocks) {

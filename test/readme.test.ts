@@ -1,19 +1,56 @@
-// The README stays true: what it links to exists, what it tells people to type exists, and so do the variables and keys that it names.
-import { existsSync, globSync, readFileSync } from 'node:fs';
+// The README is short and true, and so are the pages of docs/: what they link to exists, and so do the commands, scripts, variables and
+// files that they name.
+import { existsSync, globSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { CHAPTERS } from '../demo/chapters.ts';
 import { buildProgram } from '../src/cli/program.ts';
-import { defaultSettings } from '../src/config/defaults.ts';
+import { codeBlocks, readPage } from './docs/read-page.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
-const readme = read('README.md');
-const commandLines = [...readme.matchAll(/npx holdfast ([^\n`]+)/g)].map((match) => match[1] ?? '');
+const LINES_MAX = 170;
+const LINE_CHARS_MAX = 160;
+/** What fits on a screen before anything is scrolled. */
+const FIRST_SCREEN_LINES = 32;
+
+const readme = readPage('README.md');
+const pages = globSync(['*.md', '{docs,scripted-model,examples,test}/**/*.md'], { cwd: ROOT });
+const instructions = globSync(['README.md', 'docs/*.md', 'scripted-model/README.md'], { cwd: ROOT });
+const instructionText = instructions.map(readPage).join('\n');
+
+describe('the README', () => {
+  test(`has at most ${LINES_MAX} lines`, () => {
+    expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(LINES_MAX);
+  });
+
+  test(`has no line over ${LINE_CHARS_MAX} characters`, () => {
+    expect(readme.split('\n').filter((line) => [...line].length > LINE_CHARS_MAX)).toEqual([]);
+  });
+
+  test('says on its first screen what it does, how it is installed and how a first message is sent', () => {
+    const screen = readme.split('\n').slice(0, FIRST_SCREEN_LINES).join('\n');
+    expect(screen).toMatch(/^# Holdfast\n\nHoldfast runs LLM agents as a service: you send messages over HTTP/);
+    expect(codeBlocks(screen).map(({ code }) => code)).toEqual([
+      'npm ci\nnpm start\n',
+      expect.stringMatching(/^npx holdfast send main "Hello"/),
+    ]);
+    expect(screen).toContain('## What you get');
+  });
+
+  test.each(['Temporal', 'DBOS', 'BullMQ'])('says when to use %s instead', (peer) => {
+    expect(sectionOf(readme, 'When to use something else')).toContain(`[${peer}](https://`);
+  });
+
+  test('names every page of the documentation', () => {
+    const topics = globSync('docs/*.md', { cwd: ROOT });
+    expect(topics.filter((page) => !readme.includes(`](${page})`))).toEqual([]);
+  });
+});
 
 test('every link in a page of the repository leads to something', () => {
-  const pages = globSync(['*.md', '{docs,scripted-model,examples,test}/**/*.md'], { cwd: ROOT });
   const dead = pages.flatMap((page) =>
-    [...read(page).matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)]
+    [...readPage(page).matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)]
       .map((match) => match[1] ?? '')
       .filter((target) => !/^https?:/.test(target) && !existsSync(join(ROOT, page, '..', target)))
       .map((target) => `${page} -> ${target}`),
@@ -21,80 +58,91 @@ test('every link in a page of the repository leads to something', () => {
   expect(dead).toEqual([]);
 });
 
-test('every npm script that the README names exists', () => {
-  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-  const named = [...readme.matchAll(/npm (?:run )?(start|test|[a-z]+:?[a-z]*)\b/g)].map((match) => match[1] ?? '');
-  const npmsOwn = ['ci'];
-  expect(named.filter((name) => scripts[name] === undefined && !npmsOwn.includes(name))).toEqual([]);
+test('every link to a heading leads to a heading', () => {
+  const dead = pages.flatMap((page) =>
+    [...readPage(page).matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)]
+      .filter(
+        ([, target = '', anchor = '']) =>
+          !anchorsOf(join(page, '..', target === '' ? page.replace(/^.*\//, '') : target)).includes(anchor),
+      )
+      .map((match) => `${page} -> ${match[0]}`),
+  );
+  expect(dead).toEqual([]);
 });
 
-test('every command line of the README is one', () => {
+test('every npm script that a page names exists', () => {
+  const { scripts } = JSON.parse(readPage('package.json')) as { scripts: Record<string, string> };
+  const named = [...instructionText.matchAll(/npm (?:run )?(start|test|[a-z]+:?[a-z-]*)\b/g)].map(
+    (match) => match[1] ?? '',
+  );
+  // Of npm itself, and "npm then prints".
+  const others = ['ci', 'then'];
+  expect(named.filter((name) => scripts[name] === undefined && !others.includes(name))).toEqual([]);
+});
+
+test('every command line on a page is one', () => {
   const program = buildProgram(() => {});
-  expect(commandLines.length).toBeGreaterThan(5);
-  expect(commandLines.filter((line) => !isCommandLine(program, line))).toEqual([]);
+  const typed = [...instructionText.matchAll(/npx holdfast ([^\n`]+)/g)].map((match) => match[1] ?? '');
+  expect(typed.length).toBeGreaterThan(20);
+  expect(typed.filter((line) => !isCommandLine(program, line))).toEqual([]);
 });
 
-test('every command has its line in the README', () => {
-  const missing = buildProgram(() => {})
-    .commands.map((command) => command.name())
-    .filter((name) => !new RegExp(`^\\| \`${name}[ \`]`, 'm').test(readme));
-  expect(missing).toEqual([]);
-});
-
-test('every variable that the README names is read somewhere', () => {
-  const sources = globSync(['src/**/*.ts', 'test/**/*.ts'], { cwd: ROOT, exclude: ['test/readme.test.ts'] })
-    .map(read)
+test('every variable that a page names is read somewhere', () => {
+  const sources = globSync(['src/**/*.ts', 'test/**/*.ts', 'examples/**/*.mjs'], {
+    cwd: ROOT,
+    exclude: ['test/readme.test.ts'],
+  })
+    .map(readPage)
     .join('\n');
-  const named = new Set(readme.match(/\b(?:HOLDFAST|ANTHROPIC)_[A-Z_]+\b/g));
+  const named = new Set(instructionText.match(/\b(?:HOLDFAST|ANTHROPIC)_[A-Z_]+\b/g));
   expect([...named].filter((name) => !sources.includes(name))).toEqual([]);
 });
 
-test('every key of the table of the configuration is one', () => {
-  const section = /### Configuration file\n([\s\S]*?)\n## /.exec(readme)?.[1] ?? '';
-  const firstCells = [...section.matchAll(/^\| (`[^|]+) \|/gm)].map((match) => match[1] ?? '');
-  expect(firstCells.length).toBeGreaterThan(10);
-  const settings = { ...defaultSettings('/workspace'), workspace: { path: '/workspace', bootstrapFiles: [] } };
-  const unknown = firstCells.flatMap((cell) => {
-    const [first = '', ...siblings] = [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? '');
-    const parent = first.slice(0, first.lastIndexOf('.'));
-    return [first, ...siblings.map((sibling) => parent + sibling)].filter((key) => !hasKey(settings, key));
+describe('the picture of the demo', () => {
+  const picture = readPage('docs/demo.svg');
+  const chapter = CHAPTERS.findIndex(({ id }) => id === 'take-over');
+
+  test('shows a chapter as the demo prints it', () => {
+    expect(picture).toContain(`${chapter + 1}. ${CHAPTERS[chapter]?.title}`);
+    const checks =
+      readPage('demo/take-over.ts')
+        .match(/^ +'([a-z][^']{20,})',$/gm)
+        ?.map((line) => line.trim().slice(1, -2)) ?? [];
+    expect(checks.length).toBeGreaterThan(2);
+    for (const check of checks) expect(picture).toContain(check);
   });
-  expect(unknown).toEqual([]);
+
+  test('is readable in light and in dark mode, and loads nothing', () => {
+    expect(picture).toContain('@media (prefers-color-scheme: dark)');
+    expect(picture.replace('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:|url\(|<image|<script|href/);
+  });
 });
 
-/** Keys without a default, which only the schema knows. */
-const WITHOUT_DEFAULT = [
-  'tools.allow',
-  'agents.defaults.systemPromptOverride',
-  'channels.<name>',
-  'owner.phone',
-  'owner.displaySecret',
-];
+function sectionOf(page: string, title: string): string {
+  return page.split(/^## /m).find((section) => section.startsWith(`${title}\n`)) ?? '';
+}
 
-function hasKey(settings: unknown, key: string): boolean {
-  if (WITHOUT_DEFAULT.includes(key)) return true;
-  let value = settings;
-  for (const name of key.split('.')) {
-    if (typeof value !== 'object' || value === null || !(name in value)) return false;
-    value = (value as Record<string, unknown>)[name];
-  }
-  return true;
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(path: string): string[] {
+  return [...readPage(path).matchAll(/^#+ (.+)$/gm)].map((match) =>
+    (match[1] ?? '')
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
 }
 
 /** True when the line names a command, not only a group of them, and options that it has; all else is for the command itself. */
 function isCommandLine(program: Command, line: string): boolean {
   let command = program;
   for (const word of line.split(/\s+/)) {
-    if (word.startsWith('<')) return true;
+    if (word.startsWith('<') || word === '||') return true;
     if (word.startsWith('--')) {
-      if (!command.options.some((option) => option.long === word)) return false;
+      const options = [...command.options, ...program.options];
+      if (!options.some((option) => option.long === word)) return false;
       continue;
     }
     command = command.commands.find((child) => child.name() === word) ?? command;
   }
   return command.commands.length === 0;
-}
-
-function read(path: string): string {
-  return readFileSync(join(ROOT, path), 'utf8');
 }

@@ -1,67 +1,133 @@
-// The examples that the README gives of what reaches a session, typed as they are printed, at a service that was started as it says.
-import { spawn, type ChildProcess } from 'node:child_process';
+// Every shell example of the README and of the pages in docs/, typed as it is printed, at one service that was started as the README says.
+// A comment below a command is what it prints: a line that its output contains, or JSON that its output matches, with "..." for anything.
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { codeBlocks, readPage } from '../docs/read-page.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { BIN, runCli } from './run-cli.ts';
 
 const START_MS_MAX = 240_000;
 const BLOCK_MS_MAX = 240_000;
+/** Stands between the outputs of two commands. */
+const SEPARATOR = '\u001e';
 
-const readme = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8');
-const section = /\n## What reaches a session\n([\s\S]*?)\n## /.exec(readme)?.[1] ?? '';
-/** Each with the title that it stands under. */
-const blocks = section.split(/^### /m).flatMap((part) => {
-  const title = part.split('\n', 1)[0] ?? '';
-  return [...part.matchAll(/```sh\n([\s\S]*?)```/g)].map((match): [string, string] => [title, match[1] ?? '']);
-});
+/** Commands that are started once for all examples, on a free port, as processes that stay. */
+const STARTED = { 'npm start': ['start'], 'npx holdfast scripted-model --port 4010': ['scripted-model'] };
 
-/** What a reader sees when it works, by the title. */
-const SEEN: Record<string, string[]> = {
-  'Messages while it works': ['I am in.'],
-  'Chat commands': ['Set. Queue: steer · debounce 2000 ms', 'Session: agent:main:garden', 'transcript 2 begins'],
-  'Crons and heartbeats': ['0 16 * * 1-5 Europe/Berlin', 'main is polled with message'],
-  Replies: [],
-  Subagents: ['There are a few.'],
-  'Tools and memory': ['Noted.', 'Tea.', 'memory/people.md', 'Ada drinks tea.'],
+/** Examples that another test runs, by page and title: a file, and a text in it. */
+const ELSEWHERE: Record<string, [file: string, found: string]> = {
+  'docs/operations.md › Running it': ['test/service/rig/service-rig.ts', "'start', '--roles', options.roles"],
+  'docs/deliveries.md › A receiver': [
+    'test/examples/webhook-receiver.test.ts',
+    'examples/webhook-receiver/receiver.mjs',
+  ],
 };
 
+const pages = globSync(['README.md', 'docs/*.md', 'scripted-model/README.md'], {
+  cwd: resolve(import.meta.dirname, '../..'),
+}).toSorted();
+const blocks = pages.flatMap((page) =>
+  codeBlocks(readPage(page))
+    .filter(({ language }) => language === 'sh')
+    .map(({ title, code }, at) => ({ page, title, at, code: withoutStarted(code) })),
+);
+const hasCurl = spawnSync('curl', ['--version']).status === 0;
+
 let cwd: string;
+let serviceUrl: string;
+let modelUrl: string;
 
 shareAmongTests(async (onEnd) => {
-  const folder = await mkdtemp(join(tmpdir(), 'holdfast-readme-'));
-  onEnd(() => rm(folder, { recursive: true }));
-  cwd = folder;
-  const { promise: spawned, resolve: isSpawned } = Promise.withResolvers<ChildProcess>();
-  const ended = runCli(['start'], { cwd, env: { HOLDFAST_PORT: '0' }, onSpawn: isSpawned });
-  const service = await spawned;
-  onEnd(async () => {
-    service.kill('SIGTERM');
-    await ended;
-  });
-  for await (const line of createInterface({ input: service.stdout! })) if (/^holdfast +http/.test(line)) return;
-  throw new Error(`the service did not start: ${(await ended).stderr}`);
+  cwd = await mkdtemp(join(tmpdir(), 'holdfast-readme-'));
+  onEnd(() => rm(cwd, { recursive: true }));
+  const start = async (args: string[], env: Record<string, string>, printed: RegExp): Promise<string> => {
+    const { promise: spawned, resolve: isSpawned } = Promise.withResolvers<ChildProcess>();
+    const ended = runCli(args, { cwd, env, onSpawn: isSpawned });
+    const child = await spawned;
+    onEnd(async () => {
+      child.kill('SIGTERM');
+      await ended;
+    });
+    for await (const line of createInterface({ input: child.stdout! })) {
+      const url = printed.exec(line)?.[1];
+      if (url !== undefined) return url;
+    }
+    throw new Error(`${args.join(' ')} did not start: ${(await ended).stderr}`);
+  };
+  [serviceUrl, modelUrl] = await Promise.all([
+    start(STARTED['npm start'], { HOLDFAST_PORT: '0' }, /^holdfast +(http\S+)$/),
+    start(STARTED['npx holdfast scripted-model --port 4010'], {}, /^(http\S+)$/),
+  ]);
 }, START_MS_MAX);
 
-test('every part of the section has an example', () => {
-  expect(blocks.map(([title]) => title)).toEqual(Object.keys(SEEN));
+test('examples that are not run here are run by the named test', () => {
+  for (const [example, [file, found]] of Object.entries(ELSEWHERE)) {
+    expect(blocks.map(({ page, title }) => `${page} › ${title}`)).toContain(example);
+    expect(readPage(file)).toContain(found);
+  }
 });
 
-test.each(blocks)('%s', { timeout: BLOCK_MS_MAX }, async (title, block) => {
+describe('the example', () => {
+  const run = blocks.filter(({ page, title, code }) => ELSEWHERE[`${page} › ${title}`] === undefined && code !== '');
+  for (const { page, title, at, code } of run) {
+    const canRun = hasCurl || !/^curl /m.test(code);
+    test.skipIf(!canRun)(`${page} › ${title} (${at + 1})`, { timeout: BLOCK_MS_MAX }, () => play(code));
+  }
+});
+
+/** Runs the commands in one shell, and compares what each prints with the comments below it. */
+async function play(code: string): Promise<void> {
+  const parts = code.trim().split(/\n{2,}/);
   // npx finds the command in the checkout; here it is called there.
-  const script = `set -e\nnpx() { shift; "${process.execPath}" "${BIN}" "$@"; }\n${block}`;
-  const shell = spawn('bash', ['-c', script], {
+  const prelude = `set -e\nnpx() { shift; "${process.execPath}" "${BIN}" "$@"; }\n`;
+  const script = parts.join(`\nprintf '\\036'\n`);
+  const shell = spawn('bash', ['-c', prelude + atHand(script)], {
     cwd,
     env: { PATH: process.env['PATH'] },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [stdout, stderr] = await Promise.all([text(shell.stdout), text(shell.stderr), once(shell, 'close')]);
   expect({ code: shell.exitCode, stderr: shell.exitCode === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
-  for (const seen of SEEN[title] ?? []) expect(stdout).toContain(seen);
-});
+  const outputs = stdout.split(SEPARATOR);
+  for (const [at, part] of parts.entries()) {
+    for (const line of expectedLines(part)) {
+      if (line.startsWith('{')) expect(JSON.parse(outputs[at] ?? '')).toMatchObject(patternOf(line));
+      else expect(outputs[at]).toContain(line);
+    }
+  }
+}
+
+/** The comments after the last command of a part; comments before it explain it. */
+function expectedLines(part: string): string[] {
+  const lines = part.split('\n');
+  return lines.slice(lines.findLastIndex((line) => !line.startsWith('#')) + 1).map((line) => line.replace(/^# ?/, ''));
+}
+
+function patternOf(json: string): Record<string, unknown> {
+  return JSON.parse(json, (_key, value: unknown) => (value === '...' ? expect.anything() : value)) as Record<
+    string,
+    unknown
+  >;
+}
+
+/** The command with the addresses of the running processes. */
+function atHand(script: string): string {
+  return script.replaceAll('http://127.0.0.1:7420', serviceUrl).replaceAll('http://127.0.0.1:4010', modelUrl);
+}
+
+/** Without what was started already; and without `npm ci`, which has brought the tests themselves. */
+function withoutStarted(code: string): string {
+  const known = ['npm ci', ...Object.keys(STARTED)];
+  return code
+    .split('\n')
+    .filter((line) => !known.includes(line))
+    .join('\n')
+    .trim();
+}
