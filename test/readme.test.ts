@@ -98,6 +98,11 @@ test('every variable that a page names is read somewhere', () => {
   expect([...named].filter((name) => !sources.includes(name))).toEqual([]);
 });
 
+test('the changelog has a section for the version of the package, with its date', () => {
+  const { version } = JSON.parse(readPage('package.json')) as { version: string };
+  expect(readPage('CHANGELOG.md')).toMatch(new RegExp(`^## \\[${version}\\] - \\d{4}-\\d{2}-\\d{2}$`, 'm'));
+});
+
 describe('the picture of the demo', () => {
   const picture = readPage('docs/demo.svg');
   const chapter = CHAPTERS.findIndex(({ id }) => id === 'take-over');
