@@ -223,6 +223,6 @@ async function firstAnswer(views: ViewDatabase, id: string): Promise<Duplicate> 
 async function duplicateAnswer(views: ViewDatabase, id: string): Promise<Duplicate> {
   const message = await viewMessage(views, id);
   const session = message === null ? null : await viewSession(views, message.sessionKey);
-  if (message === null || session === null) throw new Error(`the message ${id} that was met has vanished`);
+  if (message === null || session === null) throw new Error(`the stored message ${id} no longer exists`);
   return { kind: 'duplicate', by: 'platform', sessionId: session.id, message, session, disposition: 'duplicate' };
 }

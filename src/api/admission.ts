@@ -30,9 +30,13 @@ export class Admission {
   enter(request: FastifyRequest): void {
     const bytes = this.#bytesOf(request);
     if (this.#inside.size >= this.#bounds.requestsMax || this.#bodyBytes + bytes > this.#bounds.bodyBytesMax) {
-      throw new Problem('overloaded', 'Too many requests are being answered; nothing of this one was read.', {
-        retryAfterMs: RETRY_AFTER_MS,
-      });
+      throw new Problem(
+        'overloaded',
+        'Too many requests are in flight, and this one was not read. Send it again later.',
+        {
+          retryAfterMs: RETRY_AFTER_MS,
+        },
+      );
     }
     this.#inside.set(request, bytes);
     this.#bodyBytes += bytes;

@@ -46,9 +46,9 @@ export function createCommands(parts: CommandParts): CarryOut {
 
 /** What a level of reasoning does, for people. */
 const MEANING: Readonly<Record<ReasoningLevel, string>> = {
-  off: 'what the model thinks is hidden',
-  on: 'replies begin with what the model thought',
-  stream: 'what the model thinks is sent as live events, and not in replies',
+  off: "the model's thinking is hidden",
+  on: "replies begin with the model's thinking",
+  stream: "the model's thinking is sent as live events, and not in replies",
 };
 
 async function carryOut(parts: CommandParts, given: GivenCommand): Promise<CommandOutcome> {

@@ -19,7 +19,7 @@ export function createCheckHost({ runtime, api }: Pick<Config, 'runtime' | 'api'
     if (!isChecking || named.has(host) || named.has(nameOf(host)) || isLoopbackHost(nameOf(host))) return;
     throw new Problem(
       'misdirected',
-      `This service is not called ${JSON.stringify(host.slice(0, 200))}. Use localhost or 127.0.0.1, or add the name to api.hosts in the configuration.`,
+      `The host ${JSON.stringify(host.slice(0, 200))} is not allowed. Use localhost or 127.0.0.1, or add the name to api.hosts in the configuration.`,
     );
   };
 }

@@ -166,7 +166,7 @@ function unknownRoute(request: FastifyRequest, reply: FastifyReply): Problem {
   if (allowed.length === 0) return notFound(`${request.method} ${path}`);
   const allow = [...new Set(allowed)].join(', ');
   reply.header('allow', allow);
-  return new Problem('method_not_allowed', `${path} does not take ${request.method}. It takes ${allow}.`);
+  return new Problem('method_not_allowed', `${path} does not support ${request.method}. It supports ${allow}.`);
 }
 
 /** The answer to a request without a right key, which may try again after so many milliseconds. */
@@ -176,7 +176,7 @@ function refusal(retryAfterMs: number): Problem {
   }
   return new Problem(
     'too_many_attempts',
-    'Too many wrong API keys came from this address. Wait, then send a right one.',
+    'Too many requests with a wrong API key came from this address. Wait, then send a valid key.',
     {
       retryAfterMs,
     },
@@ -210,16 +210,12 @@ function createHandler(route: Route, context: ApiContext, services: ApiServices)
   };
 }
 
-const LATE = 'The request was not answered in time. What it asked for may still happen.';
+const LATE = 'The request timed out. It may still take effect.';
 
 /** Answers bytes that are not HTTP, or headers that are too long; there is no request yet. */
 function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const body = problemBody(
-    new Problem('invalid_request', 'This is not an HTTP request that can be read.'),
-    '',
-    newId<string>(),
-  );
+  const body = problemBody(new Problem('invalid_request', 'The HTTP request is malformed.'), '', newId<string>());
   socket.end(
     `HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\nconnection: close\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

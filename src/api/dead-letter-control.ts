@@ -64,10 +64,10 @@ async function redriveOne(
   if (deliveryId !== null) {
     const decision = await control.redriveDelivery(deliveryId, null);
     if (decision === 'done') return { id, result: 'redriven', reason: null, messageIds: [] };
-    return skipped('The delivery does not exist or is not failed any more.');
+    return skipped('The delivery does not exist or no longer has the status failed.');
   }
-  if (turnId === null) return skipped('There is no session left to receive it. Discard it.');
+  if (turnId === null) return skipped('The session that should receive it no longer exists. Discard the letter.');
   const retried = await control.retryTurn(turnId, null);
   if (retried.kind === 'ok') return { id, result: 'redriven', reason: null, messageIds: retried.messageIds };
-  return skipped('The turn has no failed message any more. Discard the letter.');
+  return skipped('The turn no longer has a failed message. Discard the letter.');
 }

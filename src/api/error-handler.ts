@@ -12,9 +12,9 @@ export function createErrorHandler({ config, logger, outages }: Pick<ApiContext,
     const facts = { code, status, requestId: request.id, method: request.method, route: request.routeOptions.url };
     // While the database is away, a request that waits for it too long is part of the outage too.
     if (code === 'timeout' && outages.isOngoing) outages.failed(problem);
-    else if (code === 'database_unavailable') outages.report(cause, 'A request was answered 503', facts);
-    else if (status >= 500) logger.error({ ...facts, err: cause }, 'A request failed');
-    else logger.info(facts, 'A request was refused');
+    else if (code === 'database_unavailable') outages.report(cause, 'Request answered with status 503', facts);
+    else if (status >= 500) logger.error({ ...facts, err: cause }, 'Request failed');
+    else logger.info(facts, 'Request refused');
   }
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const problem = toProblem(error, config.limits.bodyBytes);

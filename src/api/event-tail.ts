@@ -140,7 +140,7 @@ export class EventTail {
         this.#handOut(page.events);
       }
     } catch (error) {
-      this.#options.outages.report(error, 'Live events could not be read; they are read again');
+      this.#options.outages.report(error, 'Live events could not be read; the read is retried');
     } finally {
       this.#isReading = false;
     }

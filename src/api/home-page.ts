@@ -17,8 +17,8 @@ export function renderHome(): string {
 <h1>Holdfast</h1>
 <p>A durable worker service for agents. This process answers its HTTP API.</p>
 <ul>
-<li><a href="/readyz">/readyz</a>: whether everything is there, and which model answers</li>
-<li><a href="/healthz">/healthz</a>: whether this process lives</li>
+<li><a href="/readyz">/readyz</a>: the state of each dependency, and the model in use</li>
+<li><a href="/healthz">/healthz</a>: whether this process is alive</li>
 <li><code>/openapi.json</code>, <code>/metrics</code> and <code>/v1/…</code>: with <code>Authorization: Bearer &lt;key&gt;</code></li>
 </ul>
 </body>

@@ -28,12 +28,12 @@ export function createMetrics(
   });
   const durations = new Histogram({
     name: 'holdfast_http_request_duration_seconds',
-    help: 'From the first byte of a request to the last of its answer; event streams and waits are not in it',
+    help: 'Time from the first byte of a request to the last byte of its answer, without event streams and waits',
     labelNames: ['method', 'route'],
     buckets: SECONDS,
     registers: [registry],
   });
-  gaugeOf(registry, 'holdfast_http_requests_inside', 'Requests that are being answered', now.requestsInside);
+  gaugeOf(registry, 'holdfast_http_requests_inside', 'Requests in flight', now.requestsInside);
   gaugeOf(registry, 'holdfast_event_streams', 'Open event streams', now.eventStreams);
   gaugeOf(registry, 'holdfast_waiting_requests', 'Requests that wait for a message to be settled', now.waitingRequests);
   const stats = new StatsGauges(registry);
@@ -78,7 +78,7 @@ class StatsGauges {
       sessions: gauge('sessions', 'Sessions'),
       liveLocks: gauge('live_locks', 'Sessions that a worker holds'),
       oldestWait: gauge('oldest_wait_seconds', 'Age of the message that waits longest'),
-      deadLetters: gauge('dead_letters_open', 'Dead letters that wait for a person'),
+      deadLetters: gauge('dead_letters_open', 'Open dead letters'),
       systemEvents: gauge('system_events_waiting', 'System events that wait for a prompt'),
     };
     this.#byStatus = {
@@ -88,7 +88,7 @@ class StatsGauges {
     };
     this.#queueDepth = new Gauge({
       name: 'holdfast_queue_depth',
-      help: 'Sessions that have work and that nobody holds',
+      help: 'Sessions that have work and that no worker holds',
       labelNames: ['lane'] as const,
       registers,
     });

@@ -184,7 +184,7 @@ export class SettlementWaiter<Settlement> {
       const settled = await this.#options.readSettled(ids);
       this.#end(settled);
     } catch (error) {
-      this.#options.outages.report(error, 'Settled messages could not be read; they are read again');
+      this.#options.outages.report(error, 'Settled messages could not be read; the read is retried');
     } finally {
       this.#isLooking = false;
       this.#lookedAt = performance.now();

@@ -12,9 +12,13 @@ export function toProblem(error: unknown, bodyBytesMax: number): Problem {
 }
 
 function internal(error: unknown): Problem {
-  return new Problem('internal', 'Something went wrong inside. It was logged with the id of this request.', {
-    cause: error,
-  });
+  return new Problem(
+    'internal',
+    'The service failed for a reason that it did not expect. The error is in its log, with the id of this request.',
+    {
+      cause: error,
+    },
+  );
 }
 
 /** What the HTTP server itself refuses. */
@@ -44,10 +48,14 @@ function fromDatabase(error: unknown): Problem | null {
   let cause = error;
   for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth += 1) {
     if (isPassingFault(cause)) {
-      return new Problem('database_unavailable', 'The database does not answer or cannot do it now.', {
-        retryAfterMs: RETRY_AFTER_MS,
-        cause: error,
-      });
+      return new Problem(
+        'database_unavailable',
+        'The database does not answer or cannot run the statement now. Try again later.',
+        {
+          retryAfterMs: RETRY_AFTER_MS,
+          cause: error,
+        },
+      );
     }
     cause = cause.cause;
   }

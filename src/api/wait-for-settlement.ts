@@ -5,7 +5,7 @@ import type { ApiRequest } from './route.ts';
 import type { ApiServices } from './services.ts';
 import type { AwaitedMessage } from './settlement-waiter.ts';
 
-const GONE = 'the client has gone';
+const GONE = 'the client has disconnected';
 
 /** How the input ended, or null when the wait ended first. */
 export async function waitForSettlement(

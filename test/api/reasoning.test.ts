@@ -42,7 +42,7 @@ test('/reasoning on puts what the model thought in front of replies, and /status
   const set = await say('reason-on', '/reasoning on');
   expect(set.body).toMatchObject({
     disposition: 'command',
-    message: { reply: 'Reasoning is set to on: replies begin with what the model thought.' },
+    message: { reply: "Reasoning is set to on: replies begin with the model's thinking." },
     session: { reasoning: 'on' },
   });
   const turn = await think('reason-on');
@@ -76,7 +76,7 @@ test('a stranger does not change it, and PATCH clears it', async () => {
   expect((await patch('loud')).body.errors).toMatchObject([{ path: 'reasoning' }]);
   expect((await patch(null)).body.reasoning).toBeNull();
   expect((await say('reason-patch', '/reasoning')).body.message.reply).toBe(
-    'Reasoning: off (what the model thinks is hidden).',
+    "Reasoning: off (the model's thinking is hidden).",
   );
 });
 

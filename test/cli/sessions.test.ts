@@ -69,7 +69,7 @@ test('reset begins a new transcript and keeps the old one; while a turn runs it 
   await rig.rows(`update holdfast.sessions set turn_id = gen_random_uuid() where key = 'agent:main:past'`);
   const refused = await run('reset', 'past');
   expect(refused).toMatchObject({ code: 6, stdout: '' });
-  expect(refused.stderr).toContain('A turn of the session runs');
+  expect(refused.stderr).toContain('A turn of the session is running');
   await rig.rows(`update holdfast.sessions set turn_id = null where key = 'agent:main:past'`);
 });
 

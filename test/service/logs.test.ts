@@ -105,7 +105,7 @@ test('ticks that are not fired are one line', async () => {
 test('a request that is refused is one line with its code and the id of the request', async () => {
   const { status, headers } = await api.ask('GET', '/v1/turns/00000000-0000-7000-8000-000000000000');
   expect(status).toBe(404);
-  const line = await lineWith('A request was refused', { route: '/v1/turns/:id' });
+  const line = await lineWith('Request refused', { route: '/v1/turns/:id' });
   expect(line).toMatchObject({ status: 404, code: 'not_found', method: 'GET', requestId: expect.any(String) });
   expect(headers.get('x-request-id') ?? line['requestId']).toBe(line['requestId']);
 });

@@ -24,7 +24,7 @@ const conflictDoc = { description: 'Its origin or state does not allow it' };
 const getCrons = defineRoute({
   method: 'GET',
   path: '/v1/crons',
-  summary: 'Crons, the youngest first',
+  summary: 'Crons, newest first',
   query: z.strictObject({
     ...pageQuery,
     agent: z.string().max(100).optional(),
@@ -43,10 +43,14 @@ const postCron = defineEffect({
   path: '/v1/crons',
   summary: 'Make a cron',
   body: cronInput,
-  answers: { 201: { description: 'The cron', schema: cron }, 409: { description: 'Its agent has too many' } },
+  answers: { 201: { description: 'The cron', schema: cron }, 409: { description: 'The agent has too many crons' } },
   async perform({ body, idempotency }, { context }) {
     const made = await refusing(() => context.schedule.addCron(body, idempotency));
-    if (made === null) throw new Problem('conflict', 'The agent has as many crons as it may have.');
+    if (made === null)
+      throw new Problem(
+        'conflict',
+        'The agent has the largest number of crons that it may have. Delete one, then try again.',
+      );
     return made;
   },
   answer: async (made) => ({ status: 201, body: cronViewOf(cronOfRow(made)) }),
@@ -65,7 +69,7 @@ const getCron = defineRoute({
 const patchCron = defineRoute({
   method: 'PATCH',
   path: '/v1/crons/{id}',
-  summary: 'Change a cron; a new schedule begins now, and what it failed at before is forgotten',
+  summary: 'Change a cron; a new schedule begins now and resets the count of failed runs',
   body: cronPatch,
   answers: { 200: { description: 'The cron as it is now', schema: cron }, 409: conflictDoc },
   async handle({ params, body }, { context }) {
@@ -78,7 +82,10 @@ const patchCron = defineRoute({
       case 'fixed':
         throw new Problem('conflict', FIXED);
       case 'busy':
-        throw new Problem('conflict', 'The cron is being changed by others; look at it and try again.');
+        throw new Problem(
+          'conflict',
+          'Another request changed the cron at the same time. Read the cron and try again.',
+        );
       default:
         return changed satisfies never;
     }
@@ -88,9 +95,9 @@ const patchCron = defineRoute({
 const deleteCron = defineRoute({
   method: 'DELETE',
   path: '/v1/crons/{id}',
-  summary: 'Forget a cron and its fires; what its runs said stays in their transcripts',
+  summary: 'Delete a cron and its fires; the transcripts of its runs stay',
   answers: {
-    200: { description: 'It is gone', schema: z.strictObject({ deleted: z.literal(true) }) },
+    200: { description: 'Deleted', schema: z.strictObject({ deleted: z.literal(true) }) },
     409: conflictDoc,
   },
   async handle({ params }, { context }) {
@@ -103,7 +110,7 @@ const deleteCron = defineRoute({
 
 const runCron = defineEffect({
   path: '/v1/crons/{id}/run',
-  summary: 'Run a cron now; its schedule goes on as if nothing had happened',
+  summary: 'Run a cron now; its schedule does not change',
   answers: { 202: { description: 'The fire', schema: cronFire }, 429: { description: 'Too many messages wait' } },
   async perform({ params: { id }, idempotency }, { context }) {
     const result = await context.schedule.runCron(id, idempotency);
@@ -121,7 +128,7 @@ const runCron = defineEffect({
 const getFires = defineRoute({
   method: 'GET',
   path: '/v1/crons/{id}/fires',
-  summary: 'What became of the slots of a cron, the youngest first',
+  summary: 'The fires of a cron, newest first',
   query: z.strictObject(pageQuery),
   answers: { 200: { description: 'A page of fires', schema: listOf(cronFire) } },
   async handle({ params, query, list }, { context }) {
@@ -135,9 +142,9 @@ const getFires = defineRoute({
 const getNext = defineRoute({
   method: 'GET',
   path: '/v1/crons/{id}/next',
-  summary: 'The next slots of a cron as if it were enabled; looking moves none',
+  summary: 'The next slots of a cron as if it were enabled; the request changes nothing',
   query: z.strictObject({ count: countText.optional() }),
-  answers: { 200: { description: 'The slots, the next first', schema: cronSlots } },
+  answers: { 200: { description: 'The slots, earliest first', schema: cronSlots } },
   async handle({ params, query }, { context }) {
     const kept = await cronOf(context, params.id);
     const slots = nextSlots(kept, await context.schedule.readTime(), Math.min(query.count ?? SLOTS_DEFAULT, SLOTS_MAX));

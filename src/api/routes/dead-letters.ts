@@ -39,16 +39,16 @@ const redrive = defineEffect({
   path: '/v1/dead-letters/redrive',
   summary: 'Retry the turns and send the deliveries of open dead letters again, at most 500 in one request',
   body: letterFilter,
-  answers: { 200: { description: 'What became of each letter', schema: redrivenLetters } },
+  answers: { 200: { description: 'The result for each letter', schema: redrivenLetters } },
   perform: async ({ body, idempotency }, { context }) => context.deadLetters.redrive(body, idempotency),
   answer: async (redriven) => ({ status: 200, body: redriven }),
 });
 
 const discard = defineEffect({
   path: '/v1/dead-letters/discard',
-  summary: 'Give open dead letters up',
+  summary: 'Discard open dead letters',
   body: letterFilter,
-  answers: { 200: { description: 'How many letters were open', schema: discardedLetters } },
+  answers: { 200: { description: 'How many letters were discarded', schema: discardedLetters } },
   perform: async ({ body, idempotency }, { context }) => ({
     discarded: await context.deadLetters.discard(body, idempotency),
   }),

@@ -17,7 +17,7 @@ const conflictDoc = { description: 'Its status does not allow it' };
 const getDeliveries = defineRoute({
   method: 'GET',
   path: '/v1/deliveries',
-  summary: 'Deliveries, the youngest first',
+  summary: 'Deliveries, newest first',
   query: z.strictObject({
     ...pageQuery,
     session: sessionKeyText.optional(),
@@ -40,7 +40,7 @@ const getDeliveries = defineRoute({
 
 const redrive = defineEffect({
   path: '/v1/deliveries/{id}/redrive',
-  summary: 'Send a delivery again that failed, expired, was discarded or whose end is unknown',
+  summary: 'Send a delivery again that failed, expired, was discarded or has an unknown result',
   answers: { 200: { description: 'The delivery as it is now', schema: delivery }, 409: conflictDoc },
   perform: async ({ params, idempotency }, { context }) =>
     decided(context, params.id, await context.control.redriveDelivery(params.id, idempotency)),
@@ -49,7 +49,7 @@ const redrive = defineEffect({
 
 const discard = defineEffect({
   path: '/v1/deliveries/{id}/discard',
-  summary: 'Give a delivery up',
+  summary: 'Discard a delivery',
   answers: { 200: { description: 'The delivery as it is now', schema: delivery }, 409: conflictDoc },
   perform: async ({ params, idempotency }, { context }) =>
     decided(context, params.id, await context.control.discardDelivery(params.id, idempotency)),

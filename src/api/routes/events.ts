@@ -35,7 +35,7 @@ const getTurnEvents = defineRoute({
   isLong: true,
   query: z.strictObject({ after: afterText }),
   headers: lastIdHeader,
-  answers: { 200: streamDoc, 204: { description: 'The turn has ended and there is nothing after the last id' } },
+  answers: { 200: streamDoc, 204: { description: 'The turn has ended, and it has no event after the last id' } },
   async handle(request, { context, services }) {
     const plan = await withDeadline(planOfTurn(request, context), READ_MS_MAX, 'The turn could not be read in time.');
     if (plan === null) return { status: 204, body: undefined };
@@ -117,7 +117,11 @@ async function stream(
 ): Promise<Answer | typeof ANSWERED> {
   const { reply } = request;
   if (services.streams.isFull) {
-    throw new Problem('overloaded', 'As many event streams are open as may.', { retryAfterMs: 1000 });
+    throw new Problem(
+      'overloaded',
+      'The service has its largest number of open event streams. Close one, or try again later.',
+      { retryAfterMs: 1000 },
+    );
   }
   services.admission.leave(reply.request);
   reply.hijack();

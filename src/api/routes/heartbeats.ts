@@ -15,7 +15,7 @@ const ITEMS_DEFAULT = 50;
 const getHeartbeats = defineRoute({
   method: 'GET',
   path: '/v1/heartbeats',
-  summary: 'Polls, the youngest first: made or left out, and what came of them',
+  summary: 'Polls, newest first: made or skipped, with their results',
   query: z.strictObject({
     ...pageQuery,
     agent: z.string().max(100).optional(),
@@ -32,7 +32,7 @@ const getHeartbeats = defineRoute({
 
 const postHeartbeat = defineEffect({
   path: '/v1/agents/{agent}/heartbeat',
-  summary: 'Poll an agent now, whatever the hour and whether or not anything has changed',
+  summary: 'Poll an agent now, at any hour and also when nothing has changed',
   answers: { 202: { description: 'The poll', schema: heartbeat } },
   async perform({ params, idempotency }, { context }) {
     if (!isAgent(context.config, params.agent)) {

@@ -50,7 +50,7 @@ const postMessage = defineRoute({
       await withDeadline(
         context.accept({ sessionKey: key, body: request.body, idempotency: request.idempotency }),
         ACCEPT_MS_MAX,
-        'It is not known whether the message was accepted. Send it again with the same Idempotency-Key.',
+        'The request timed out, and the message may have been accepted. Send it again with the same Idempotency-Key.',
       ),
     );
     const waitSeconds = waitSecondsOf(request.headers['prefer'], context.config.limits.waitSeconds);
@@ -75,9 +75,13 @@ function takenOf(result: Accepted): TakenMessage {
     case 'mismatch':
       throw idempotencyMismatch();
     case 'full':
-      throw new Problem('inbox_full', 'As many messages wait as may; nothing was written.', {
-        retryAfterMs: result.retryAfterMs,
-      });
+      throw new Problem(
+        'inbox_full',
+        'The inbox of the session is full; nothing was written. Wait for a reply, or raise limits.waitingPerSession.',
+        {
+          retryAfterMs: result.retryAfterMs,
+        },
+      );
     default:
       return result satisfies never;
   }
@@ -123,7 +127,7 @@ const getMessages = defineRoute({
 const getMessage = defineRoute({
   method: 'GET',
   path: '/v1/messages/{id}',
-  summary: 'One message and what became of it',
+  summary: 'One message and its outcome',
   answers: { 200: { description: 'The message', schema: message } },
   async handle({ params }, { context }) {
     const found = await viewMessage(context.views, params.id);

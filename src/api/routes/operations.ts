@@ -11,7 +11,7 @@ const SCRAPE_MS_MAX = 3_000;
 const getStats = defineRoute({
   method: 'GET',
   path: '/v1/stats',
-  summary: 'How much of everything there is',
+  summary: 'Counts of sessions, messages, turns and deliveries',
   answers: { 200: { description: 'Counts', schema: stats } },
   async handle(_request, { services }) {
     return { status: 200, body: await services.readStats() };
@@ -21,7 +21,7 @@ const getStats = defineRoute({
 const getHealth = defineRoute({
   method: 'GET',
   path: '/healthz',
-  summary: 'Whether this process lives',
+  summary: 'Whether this process is alive',
   isPublic: true,
   answers: { 200: { description: 'It does', schema: liveness } },
   async handle() {
@@ -32,11 +32,11 @@ const getHealth = defineRoute({
 const getReadiness = defineRoute({
   method: 'GET',
   path: '/readyz',
-  summary: 'Whether everything that it needs is there, and which model answers',
+  summary: 'Whether each dependency is available, and which model is in use',
   isPublic: true,
   answers: {
     200: { description: 'Ready, or degraded: messages are accepted and wait', schema: readiness },
-    503: { description: 'Something is missing', schema: readiness },
+    503: { description: 'A dependency is missing', schema: readiness },
   },
   async handle(_request, { services }) {
     const found = await services.readReadiness();
@@ -47,7 +47,7 @@ const getReadiness = defineRoute({
 const getMetrics = defineRoute({
   method: 'GET',
   path: '/metrics',
-  summary: 'Everything that is measured, for Prometheus',
+  summary: 'All metrics, for Prometheus',
   answers: { 200: { description: 'Prometheus text', contentType: 'text/plain' } },
   async handle(_request, { services }) {
     const view = await withDeadline(services.readStats(), SCRAPE_MS_MAX, '').catch(() => null);

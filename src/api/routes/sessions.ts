@@ -17,7 +17,7 @@ const ENTRIES_DEFAULT = 100;
 const getSessions = defineRoute({
   method: 'GET',
   path: '/v1/sessions',
-  summary: 'Sessions, the youngest first',
+  summary: 'Sessions, newest first',
   query: z.strictObject(pageQuery),
   answers: { 200: { description: 'A page of sessions', schema: listOf(session) } },
   async handle({ query, list }, { context }) {
@@ -90,9 +90,9 @@ function isSeq(text: string): boolean {
 
 const abort = defineEffect({
   path: '/v1/sessions/{key}/abort',
-  summary: 'Stop the running turn and cancel what waits; queued: keep leaves what waits',
+  summary: 'Stop the running turn and cancel the waiting messages; queued: keep keeps them',
   body: abortRequest,
-  answers: { 200: { description: 'What was stopped and cancelled', schema: abortion } },
+  answers: { 200: { description: 'The stopped turn and the number of cancelled messages', schema: abortion } },
   async perform({ params, body, idempotency }, { context }) {
     const wish = { sessionKey: params.key, keepQueued: body.queued === 'keep', idempotency };
     const done = await context.control.abortSession(wish);

@@ -24,8 +24,8 @@ const postSpawn = defineEffect({
   body: spawnRequest,
   answers: {
     202: { description: 'Committed', schema: spawned },
-    409: { description: 'The session stands too deep in its family, or its own run has ended' },
-    429: { description: 'As many subagents as may be have not ended; nothing was written' },
+    409: { description: 'The session is too deep in its family, or its own run has ended' },
+    429: { description: 'Too many subagents are active; nothing was written' },
   },
   async perform({ params: { key }, body, idempotency }, { context }) {
     if (!isAgent(context.config, agentIdOf(key))) {
@@ -66,7 +66,7 @@ function spawnedOf(answer: SpawnAnswer, key: string): SpawnedRun {
 const getSubagents = defineRoute({
   method: 'GET',
   path: '/v1/sessions/{key}/subagents',
-  summary: 'The subagents that a session has spawned, the youngest first',
+  summary: 'The subagents that a session has spawned, newest first',
   query: z.strictObject(pageQuery),
   answers: { 200: { description: 'A page of runs', schema: listOf(subagent) } },
   async handle({ params, query, list }, { context }) {
@@ -92,8 +92,8 @@ const getSubagent = defineRoute({
 
 const postKill = defineEffect({
   path: '/v1/subagents/{runId}/kill',
-  summary: 'Stop a subagent and everybody below it; its end is announced',
-  answers: { 200: { description: 'How many runs have ended by it', schema: killed } },
+  summary: 'Stop a subagent and all runs below it; its end is announced',
+  answers: { 200: { description: 'How many runs were ended', schema: killed } },
   async perform({ params, idempotency }, { context }) {
     const runs = await context.subagents.kill(params.runId, KILLED, idempotency);
     if (runs === null) throw notFound(`run ${params.runId}`);
@@ -104,12 +104,12 @@ const postKill = defineEffect({
 
 const postSteer = defineEffect({
   path: '/v1/subagents/{runId}/steer',
-  summary: 'Say something to a subagent: it joins its running turn, or is its next',
+  summary: 'Send a message to a subagent: it joins the running turn, or is the next turn',
   body: steerRequest,
   answers: {
     202: { description: 'Committed', schema: steered },
-    409: { description: 'The subagent has ended and takes no further tasks' },
-    429: { description: 'As many subagents as may be have not ended; nothing was written' },
+    409: { description: 'The subagent has ended and accepts no further tasks' },
+    429: { description: 'Too many subagents are active; nothing was written' },
   },
   async perform({ params: { runId }, body, idempotency }, { context }) {
     const text = body.text ?? body.message ?? '';
@@ -135,7 +135,7 @@ function steeredOf(
     case 'limit':
       throw new Problem('spawn_limit', sentence(answer.message), { retryAfterMs: FULL_RETRY_MS });
     case 'ended':
-      throw new Problem('conflict', `The run ${runId} has ended and takes no further tasks.`);
+      throw new Problem('conflict', `The run ${runId} has ended and accepts no further tasks.`);
     case 'unknown':
       throw notFound(`run ${runId}`);
     default:

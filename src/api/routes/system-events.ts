@@ -39,7 +39,7 @@ function factOf(body: z.output<typeof systemEventRequest>) {
 const getSystemEvents = defineRoute({
   method: 'GET',
   path: '/v1/sessions/{key}/system-events',
-  summary: 'The events that wait, oldest first; with state=all also what became of the others',
+  summary: 'The waiting events, oldest first; with state=all also the consumed and the dropped ones',
   query: z.strictObject({ ...pageQuery, state: z.enum(['queued', 'all']).optional() }),
   answers: { 200: { description: 'A page of events', schema: listOf(systemEvent) } },
   async handle({ params, query, list }, { context }) {

@@ -39,13 +39,13 @@ const ITEMS_DEFAULT = 50;
 const compact = defineRoute({
   method: 'POST',
   path: '/v1/sessions/{key}/compact',
-  summary: 'Condense the session as soon as it is idle; with Prefer: wait, answer when that is done',
+  summary: 'Compact the session as soon as it is idle; with Prefer: wait, answer when that is done',
   isLong: true,
   body: compactRequest,
   headers: { Prefer: 'wait=<seconds>', 'Idempotency-Key': '1 to 200 visible ASCII characters' },
   answers: {
     200: {
-      description: 'Done within the wait; compaction is null when there was nothing to condense',
+      description: 'Done within the wait; compaction is null when there was nothing to compact',
       schema: compacted,
     },
     202: { description: 'Committed', schema: compactionRequested },
@@ -60,7 +60,10 @@ const compact = defineRoute({
     const { acceptance, sessionId } = asked;
     if (acceptance.kind === 'mismatch') throw idempotencyMismatch();
     if (acceptance.kind === 'full')
-      throw new Problem('inbox_full', 'As many messages wait as may; nothing was written.');
+      throw new Problem(
+        'inbox_full',
+        'The inbox of the session is full; nothing was written. Wait for a reply, or raise limits.waitingPerSession.',
+      );
     const isReplay = acceptance.kind === 'duplicate';
     const messageId = acceptance.kind === 'duplicate' ? acceptance.id : acceptance.message.id;
     const waitSeconds = waitSecondsOf(request.headers['prefer'], context.config.limits.waitSeconds);
@@ -103,7 +106,7 @@ async function requested(context: ApiContext, key: string, messageId: string): P
 const getCompactions = defineRoute({
   method: 'GET',
   path: '/v1/sessions/{key}/compactions',
-  summary: 'What was condensed in a session, the youngest first',
+  summary: 'The compactions of a session, newest first',
   query: z.strictObject(pageQuery),
   answers: { 200: { description: 'A page of compactions', schema: listOf(compaction) } },
   async handle({ params, query, list }, { context }) {
@@ -118,10 +121,10 @@ const getCompactions = defineRoute({
 const restore = defineEffect({
   path: '/v1/sessions/{key}/compactions/{id}/restore',
   summary:
-    'Bring back what a compaction took out of view; what was said since stays, later compactions are undone with it',
+    'Undo a compaction: its entries are active again, newer entries stay, and later compactions are undone with it',
   answers: {
-    200: { description: 'It is undone', schema: restored },
-    409: { description: 'A turn runs, it did not succeed, or its transcript was ended by a reset' },
+    200: { description: 'The compaction is undone', schema: restored },
+    409: { description: 'A turn runs, the compaction did not succeed, or a reset has ended its transcript' },
   },
   async perform({ params, idempotency }, { context }) {
     const wish = { sessionKey: params.key, compactionId: params.id, idempotency };
@@ -130,7 +133,7 @@ const restore = defineEffect({
       case 'ok':
         return {};
       case 'running':
-        throw new Problem('conflict', 'A turn of the session runs; abort it or wait for its end.');
+        throw new Problem('conflict', 'A turn of the session is running. Abort it or wait for its end.');
       case 'conflict':
         throw new Problem('conflict', 'Only a compaction that succeeded, of the current transcript, can be undone.');
       case 'unknown':
@@ -150,8 +153,7 @@ const restore = defineEffect({
 
 const resetRoute = defineEffect({
   path: '/v1/sessions/{key}/reset',
-  summary:
-    'Go on with a new transcript under the same key; the old one is kept. abort: true stops a running turn first',
+  summary: 'Start a new transcript under the same key; the old one is kept. abort: true stops a running turn first',
   body: resetRequest,
   answers: {
     200: { description: 'The session with its new transcript', schema: reset },
@@ -162,7 +164,7 @@ const resetRoute = defineEffect({
     const done = await context.lifecycle.reset({ sessionKey: params.key, isAborting, idempotency });
     if (done.kind === 'unknown') throw notFound(`session ${params.key}`);
     if (done.kind === 'running') {
-      throw new Problem('conflict', 'A turn of the session runs; wait for its end, or ask with {"abort": true}.');
+      throw new Problem('conflict', 'A turn of the session is running. Wait for its end, or send {"abort": true}.');
     }
     return { transcriptNo: done.transcriptNo, previousNo: done.previousNo };
   },
@@ -190,11 +192,11 @@ const getTranscripts = defineRoute({
 
 const fork = defineEffect({
   path: '/v1/sessions/{key}/fork',
-  summary: 'Begin a new session with a copy of this one, up to an entry or to its end',
+  summary: 'Create a session with a copy of this one, up to an entry or to its end',
   body: forkRequest,
   answers: {
     201: { description: 'The new session', schema: forked },
-    409: { description: 'There is a session of that key' },
+    409: { description: 'A session with that key exists' },
   },
   async perform({ params, body, idempotency }, { context }) {
     const targetKey = parseSessionKey(body.key, 'key');
@@ -207,7 +209,7 @@ const fork = defineEffect({
       case 'ok':
         return { entries: made.entries };
       case 'exists':
-        throw new Problem('conflict', `There is a session ${targetKey} already.`);
+        throw new Problem('conflict', `The session ${targetKey} already exists. Choose another key.`);
       case 'unknown':
         throw notFound(`session ${params.key}`);
       case 'unknown-entry':

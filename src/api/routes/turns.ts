@@ -17,7 +17,7 @@ const ITEMS_DEFAULT = 50;
 const getTurns = defineRoute({
   method: 'GET',
   path: '/v1/turns',
-  summary: 'Turns, the youngest first, each with its last steps',
+  summary: 'Turns, newest first, each with its last steps',
   query: z.strictObject({
     ...pageQuery,
     session: sessionKeyText.optional(),
@@ -71,8 +71,8 @@ const getRequest = defineRoute({
 
 const abort = defineEffect({
   path: '/v1/turns/{id}/abort',
-  summary: 'Stop one turn; what waits in its session stays',
-  answers: { 200: { description: 'Whether it still ran', schema: turnAborted } },
+  summary: 'Stop one turn; the waiting messages of its session stay',
+  answers: { 200: { description: 'Whether it was running', schema: turnAborted } },
   async perform({ params, idempotency }, { context }) {
     const outcome = await context.control.abortTurn(params.id, idempotency);
     if (outcome === 'unknown') throw notFound(`turn ${params.id}`);
@@ -83,10 +83,11 @@ const abort = defineEffect({
 
 const retry = defineEffect({
   path: '/v1/turns/{id}/retry',
-  summary: 'Let the messages of a turn that ended badly wait again',
+  summary: 'Retry a turn that ended badly: its messages wait again',
   answers: {
     202: {
-      description: 'They wait again; when the session has moved on, as new messages whose retryOf cites the old ones',
+      description:
+        'The messages wait again; when the session has newer turns, as new messages whose retryOf names the old ones',
       schema: z.strictObject({ retried: z.uuid(), messageIds: z.array(z.uuid()) }),
     },
     409: { description: 'The turn ended well, still runs, or was retried before' },

@@ -41,7 +41,7 @@ export const letterFilter = z
 export const redrivenLetters = z.strictObject({
   redriven: count,
   skipped: count,
-  remaining: count.describe('Open letters that this request names and has not reached; send it again for them'),
+  remaining: count.describe('Open letters that match this request and were not processed; send it again for them'),
   letters: z.array(
     z.strictObject({
       id: uuid,

@@ -35,7 +35,7 @@ export const modelRequest = z.strictObject({
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .nullable()
-    .describe('Of the bytes that were sent; null: nothing was'),
+    .describe('Of the bytes that were sent; null: nothing was sent'),
   matches: z.boolean().nullable().describe('Whether the body that is given here has the same hash'),
   parts: z.array(requestPart).describe("In the order of the provider's cache: tools, system prompt, messages"),
 });

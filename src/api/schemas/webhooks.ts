@@ -16,7 +16,7 @@ const common = {
   sessionKey: z.string().describe('The session that it comes from'),
   turnId: z.uuid().nullable().describe('The turn that it comes from; null for a chat command without a turn'),
   messageIds: z.array(z.uuid()).describe('Ids of the messages that it answers, as the API returned them'),
-  text: z.string().describe('What is to be said'),
+  text: z.string().describe('The text to send'),
   channel: z.string().exactOptional().describe('The channel that the message named'),
   accountId: z.string().exactOptional().describe('The account of the agent that the message named'),
   chatId: z.string().exactOptional().describe('The chat that the message named'),
@@ -61,7 +61,7 @@ export const webhookPayloads = {
 
 const SUMMARIES: Record<DeliveryType, string> = {
   reply: 'The answer of a turn',
-  message: 'What an agent says before its turn ends',
+  message: 'A message that an agent sends before its turn ends',
   failure: 'A turn has ended without an answer',
   command: 'The answer to a chat command',
 };
@@ -94,7 +94,7 @@ function operationOf(type: DeliveryType): object {
     requestBody: { required: true, content: { 'application/json': { schema } } },
     responses: {
       '2XX': { description: 'Received: it is not sent again' },
-      '4XX': { description: 'Refused for good, apart from 408, 409, 425 and 429, which ask for another attempt' },
+      '4XX': { description: 'Refused permanently, apart from 408, 409, 425 and 429, which request another attempt' },
       '5XX': { description: 'Another attempt follows' },
     },
   };
