@@ -81,7 +81,7 @@ class Bell {
   ring(jobs: QueuedRing[]): Promise<void> {
     const batch = this.#next;
     if (batch.jobs.size + jobs.length > WAITING_MAX) {
-      this.#outages.failed(new Error(`more than ${WAITING_MAX} rings wait`));
+      this.#outages.failed(new Error(`more than ${WAITING_MAX} jobs wait to be enqueued`));
       return Promise.resolve();
     }
     for (const job of jobs) batch.jobs.set(job.opts.jobId, job);
@@ -123,7 +123,7 @@ class Bell {
   }
 
   async #add(jobs: QueuedRing[]): Promise<void> {
-    if (this.#abandoned >= ABANDONED_MAX) throw new Error('the queue has not answered for a while');
+    if (this.#abandoned >= ABANDONED_MAX) throw new Error('the queue has not answered since its last failure');
     this.#abandoned += 1;
     const added = this.#queue.addBulk(jobs.map(({ name, data, opts }) => ({ name, data, opts })));
     const isOver = (): void => void (this.#abandoned -= 1);

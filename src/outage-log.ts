@@ -49,7 +49,7 @@ export function createOutageLog(options: OutageLogOptions): OutageLog {
     const nowMs = monotonicMs();
     if (outage === null) {
       outage = { startedAtMs: nowMs, loggedAtMs: nowMs, failedAtMs: nowMs, faults: 1 };
-      logger.warn({ dependency, ...reasonOf(error) }, `The ${dependency} is away; it is tried again`);
+      logger.warn({ dependency, ...reasonOf(error) }, `The ${dependency} is unavailable; calls to it are retried`);
       return;
     }
     outage.failedAtMs = nowMs;
@@ -58,7 +58,7 @@ export function createOutageLog(options: OutageLogOptions): OutageLog {
     outage.loggedAtMs = nowMs;
     const { faults, startedAtMs } = outage;
     const facts = { dependency, ...reasonOf(error), faults, durationMs: Math.round(nowMs - startedAtMs) };
-    logger.warn(facts, `The ${dependency} is still away`);
+    logger.warn(facts, `The ${dependency} is still unavailable`);
   }
 
   return {
@@ -77,7 +77,7 @@ export function createOutageLog(options: OutageLogOptions): OutageLog {
       const { faults, startedAtMs } = outage;
       outage = null;
       const durationMs = Math.round(nowMs - startedAtMs);
-      logger.info({ dependency, faults, durationMs }, `The ${dependency} is back`);
+      logger.info({ dependency, faults, durationMs }, `The ${dependency} is available again`);
     },
   };
 }

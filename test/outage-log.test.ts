@@ -20,7 +20,7 @@ function startLog() {
 test('an outage of two minutes with a thousand faults is four lines', () => {
   const { outages, clock, messages, lines } = startLog();
   for (let fault = 0; fault < 1_000; fault += 1) {
-    outages.report(refused, 'A round of the reconciler failed; the next follows');
+    outages.report(refused, 'Reconciler round failed; the next round retries');
     clock.nowMs += 125;
   }
   expect(outages.isOngoing).toBe(true);
@@ -29,10 +29,10 @@ test('an outage of two minutes with a thousand faults is four lines', () => {
   outages.answered();
   expect(outages.isOngoing).toBe(false);
   expect(messages()).toEqual([
-    'The database is away; it is tried again',
-    'The database is still away',
-    'The database is still away',
-    'The database is back',
+    'The database is unavailable; calls to it are retried',
+    'The database is still unavailable',
+    'The database is still unavailable',
+    'The database is available again',
   ]);
   expect(lines[0]).toMatchObject({ dependency: 'database', code: 'ECONNREFUSED', reason: refused.message });
   expect(lines.at(-1)).toMatchObject({ faults: 1_000, durationMs: 130_000 });
@@ -45,12 +45,12 @@ test('an answer between faults does not end an outage', () => {
     clock.nowMs += 500;
     outages.answered();
   }
-  expect(messages()).toEqual(['The database is away; it is tried again']);
+  expect(messages()).toEqual(['The database is unavailable; calls to it are retried']);
 });
 
 test('an error that is not an outage is a line of its own', () => {
   const { outages, messages } = startLog();
-  outages.report(new Error('column "x" does not exist'), 'A round of the reconciler failed; the next follows');
+  outages.report(new Error('column "x" does not exist'), 'Reconciler round failed; the next round retries');
   outages.answered();
-  expect(messages()).toEqual(['A round of the reconciler failed; the next follows']);
+  expect(messages()).toEqual(['Reconciler round failed; the next round retries']);
 });

@@ -10,7 +10,7 @@ import type { CronParts } from './schedule-crons.ts';
 
 type CronJob = CronParts['config']['cron']['jobs'][number];
 
-const GONE = 'not in the configuration any more';
+const GONE = 'no longer in the configuration';
 
 /** Makes the crons of origin `config` what the file says. Safe when several schedulers start at once. */
 export async function reconcileConfigCrons({ config, database, logger }: CronParts, nowMs: number): Promise<void> {
@@ -28,10 +28,7 @@ export async function reconcileConfigCrons({ config, database, logger }: CronPar
   }
   for (const cron of kept) {
     if (named.has(cron.id) || cron.disabledReason === GONE) continue;
-    logger.info(
-      { cronId: cron.id, name: cron.name },
-      'A cron is not in the configuration any more; it is switched off',
-    );
+    logger.info({ cronId: cron.id, name: cron.name }, 'Cron is no longer in the configuration and was disabled');
     await disableCron(database, { ...cron, reason: GONE, noticeId: null });
   }
 }

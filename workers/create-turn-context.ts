@@ -84,14 +84,14 @@ function createGate({ config, clock, database, logger }: WorkerParts): ProviderG
     random: Math.random,
     bounds: config.models.outage.probeMs,
     onAway(provider) {
-      logger.warn({ provider }, 'The provider is away: turns that need it wait, and one call at a time tries it again');
+      logger.warn({ provider }, 'Provider is unavailable; turns that need it wait, and one call at a time tests it');
     },
     onBack(provider) {
-      logger.info({ provider }, 'The provider answers again; the turns that waited for it resume');
+      logger.info({ provider }, 'Provider answers again; the turns that wait for it resume');
       wakeParked(database, { code: 'model_away', by: provider }).catch((error: unknown) =>
         logger.warn(
           { err: error, provider },
-          'The turns that wait for the provider could not be woken; each resumes at its own time',
+          'Turns that wait for the provider could not be woken; each resumes when its wait ends',
         ),
       );
     },

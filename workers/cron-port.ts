@@ -35,7 +35,8 @@ export function createCronPort({ config, database, doorbell }: CronPortParts): C
   async function made(agentId: string, id: string): Promise<CronAnswer<Cron>> {
     const cron = await own(agentId, id);
     if (cron === null) return unknown(id);
-    if (cron.origin !== 'agent') return refused('it was set up by a person, who alone changes it; ask for it');
+    if (cron.origin !== 'agent')
+      return refused('a person created it, and only a person can change it; ask for the change');
     return { kind: 'ok', value: cron };
   }
 
@@ -51,7 +52,8 @@ export function createCronPort({ config, database, doorbell }: CronPortParts): C
           origin: 'agent',
           causeKey: `tool:${cause}`,
         });
-        if (result.kind === 'full') return refused('you have as many crons as you may have; remove some');
+        if (result.kind === 'full')
+          return refused('you have the largest number of crons that an agent may have; remove one first');
         return { kind: 'ok', value: summaryOf(result.cron) };
       }),
     update: (agentId, id, patch) =>
@@ -60,7 +62,8 @@ export function createCronPort({ config, database, doorbell }: CronPortParts): C
         if (found.kind === 'refused') return found;
         const { agentId: _agentId, ...change } = patch;
         const result = await editCron(book, found.value.id, change);
-        if (result.kind !== 'done') return refused('it is being changed by somebody else; look at it and try again');
+        if (result.kind !== 'done')
+          return refused('another request changed it at the same time; read it and try again');
         return { kind: 'ok', value: summaryOf(result.cron) };
       }),
     async remove(agentId, id) {

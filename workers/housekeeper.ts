@@ -17,9 +17,9 @@ export function startHousekeeper(options: { database: Database; config: Config; 
     try {
       while (!isStopped && (await trimEvents(database, config.events.retention)));
       const stalled = await endStalled(database, config.messages.queue);
-      if (stalled > 0) logger.error({ runs: stalled }, 'Subagents had stopped without an end, and were ended');
+      if (stalled > 0) logger.error({ runs: stalled }, 'Subagents that had stopped without a result were ended');
     } catch (error) {
-      database.outages.report(error, 'A round of the housekeeper failed; the next follows');
+      database.outages.report(error, 'Housekeeper round failed; the next round retries');
     }
   }
 

@@ -58,7 +58,7 @@ function logGivenUp(logger: Logger, { delivery, lastStatus }: DeliverySettlement
   const { id, sessionId, turnId, channel, attempts } = delivery;
   logger.warn(
     { deliveryId: id, sessionId, turnId, channel, attempts, code: 'delivery_failed', httpStatus: lastStatus },
-    'Delivery given up',
+    'Delivery failed permanently',
   );
 }
 
@@ -81,7 +81,7 @@ function settlementOf(relay: OutboxRelay, delivery: ClaimedDelivery, result: Del
         return {
           ...base,
           status: 'failed',
-          lastError: `Given up after ${delivery.attempts} attempts: ${result.error}`,
+          lastError: `The delivery failed after ${delivery.attempts} attempts: ${result.error}`,
         };
       }
       const { attempts } = delivery;

@@ -95,7 +95,7 @@ export function createPluginInbox({ config, database, doorbell, wake }: PluginIn
         case 'mismatch':
         case 'full':
           throw new Error(
-            `${sessionKey} has ${config.limits.waitingPerSession} waiting messages, the most it may. Try again later.`,
+            `${sessionKey} has ${config.limits.waitingPerSession} waiting messages, the limit (limits.waitingPerSession). Try again later.`,
           );
         default:
           return acceptance satisfies never;

@@ -101,7 +101,7 @@ export class Reconciler {
     for (const part of parts) {
       if (part.status === 'rejected') {
         hasFailed = true;
-        database.outages.report(part.reason, 'A part of a round of the reconciler failed; the next round follows');
+        database.outages.report(part.reason, 'Part of a reconciler round failed; the next round retries');
       } else if (part.value !== null) nextMs = Math.min(nextMs, part.value + AFTER_MOMENT_MS);
     }
     if (!hasFailed) this.#succeededAtMs = performance.now();
@@ -135,7 +135,7 @@ export class Reconciler {
       faded.filter((ring) => !alive.has(`${ring.sessionId}.${ring.ringNo}`)),
     );
     if (needed.length > 0) {
-      logger.debug({ rings: needed.length }, 'Ringing again');
+      logger.debug({ rings: needed.length }, 'Jobs are enqueued again');
       await doorbell.ring(needed.map((ring): Ring => ({ kind: 'inbound', ...ring, lane: ring.lane as Lane })));
     }
     return nextInMs;

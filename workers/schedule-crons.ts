@@ -31,7 +31,7 @@ export interface CronParts {
 }
 
 /** Why something is switched off whose only time was over when somebody looked. */
-const TOO_LATE = 'its time was over';
+const TOO_LATE = 'its time has passed';
 
 /** Fires the crons that are due; true when there may be more to fire at once. */
 export async function fireDueCrons(parts: CronParts, due: readonly Cron[], nowMs: number): Promise<boolean> {
@@ -104,7 +104,7 @@ async function understand({ database, logger }: CronParts, cron: Cron): Promise<
     return timetableOf(cron.schedule);
   } catch (error) {
     // It was checked when it was made: the zones of this machine may be others.
-    logger.error({ err: error, cronId: cron.id }, 'A cron cannot be computed with; it is switched off');
+    logger.error({ err: error, cronId: cron.id }, 'Next slot of a cron could not be computed; the cron was disabled');
     await disableCron(database, { ...cron, reason: (error as Error).message, noticeId: newId<SystemEventId>() });
     return null;
   }
@@ -165,7 +165,7 @@ export async function settleEndedFires(parts: CronParts, nowMs: number): Promise
     const aftermath = aftermathOf(fire.end, fire.cron, nowMs);
     await settleFire(database, fire, aftermath, aftermath.isNoticeOwed ? newId<SystemEventId>() : null);
     if (aftermath.disabledReason !== null && aftermath.isNoticeOwed) {
-      logger.warn({ cronId: fire.cronId, reason: aftermath.disabledReason }, 'A cron was switched off');
+      logger.warn({ cronId: fire.cronId, reason: aftermath.disabledReason }, 'Cron was disabled');
     }
   }
 }

@@ -71,7 +71,7 @@ export async function makeDuePolls(parts: HeartbeatParts): Promise<void> {
   const { leaseMs } = config.runtime;
   const renew = (): void =>
     void renewPolls(database, { owner, leaseMs }).catch((error: unknown) =>
-      database.outages.report(error, 'The polls that are looked at could not be kept'),
+      database.outages.report(error, 'Leases of polls could not be renewed'),
     );
   for (let round = 1; round <= ROUNDS_MAX && !signal.aborted; round += 1) {
     const ids = Array.from({ length: POLLS_MAX }, () => newId<string>());
@@ -117,7 +117,7 @@ async function judgePoll(parts: HeartbeatParts, poll: ClaimedPoll): Promise<Poll
   // Something has happened that somebody waits to hear of.
   if (occasion !== 'interval') return made(agent, poll, owner, { occasion, tasks: [], hasMore: true });
   const file = await readFile(agent, (error) =>
-    logger.warn({ err: error, agentId: agent.id }, 'HEARTBEAT.md cannot be read'),
+    logger.warn({ err: error, agentId: agent.id }, 'HEARTBEAT.md could not be read'),
   );
   if (file?.isEmpty === true) return left('empty-heartbeat-file');
   const tasks = dueTasks(file?.tasks ?? [], poll.tasks, poll.nowMs);

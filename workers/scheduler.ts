@@ -63,7 +63,7 @@ export class Scheduler {
   start(): void {
     this.#look();
     this.#beating = this.#beatEverySecond().catch((error: unknown) =>
-      this.#parts.logger.error({ err: error }, 'The scheduler has no beat'),
+      this.#parts.logger.error({ err: error }, 'Scheduler timer could not be started'),
     );
   }
 
@@ -78,7 +78,7 @@ export class Scheduler {
       logger: {
         info: (message) => logger.debug(message),
         warn: (message) => logger.debug(message),
-        error: (message) => logger.warn({ message: String(message) }, 'The beat of the scheduler has failed'),
+        error: (message) => logger.warn({ err: message }, 'Scheduler timer failed'),
         debug: (message) => logger.trace(String(message)),
       },
     });
@@ -93,7 +93,7 @@ export class Scheduler {
     await this.#round;
     const { database, owner, logger } = this.#parts;
     await renewPolls(database, { owner, leaseMs: 0 }).catch((error: unknown) =>
-      logger.debug({ err: error }, 'Polls that were not looked at any more could not be given back'),
+      logger.debug({ err: error }, 'Leases of polls could not be released'),
     );
   }
 
@@ -110,7 +110,7 @@ export class Scheduler {
       try {
         this.#lookAgainIn(await this.#doRound());
       } catch (error) {
-        this.#parts.database.outages.report(error, 'A round of the scheduler failed; the next follows');
+        this.#parts.database.outages.report(error, 'Scheduler round failed; the next round retries');
       }
     }
   }

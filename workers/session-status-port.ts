@@ -38,7 +38,7 @@ export function createSessionStatusPort(parts: {
     async setModel({ sessionKey, agentId }, model) {
       const fault = model === null ? null : modelFault(config, agentId, model);
       if (fault !== null) return fault;
-      return (await patchSession(views, sessionKey, { model })) ? null : 'this session is not known any more';
+      return (await patchSession(views, sessionKey, { model })) ? null : 'this session no longer exists';
     },
   };
 }

@@ -91,7 +91,7 @@ async function spawn({ family }: Parts, call: ToolCall, request: Parameters<Sess
     case 'limit':
       return refused(spawned.message);
     case 'unknown':
-      return refused('this session is not known any more');
+      return refused('this session no longer exists');
     default:
       return spawned satisfies never;
   }
@@ -132,7 +132,7 @@ function steerResult(steered: SteerAnswer): Awaited<ReturnType<SessionsPort['ste
     case 'limit':
       return refused(steered.message);
     case 'ended':
-      return refused('this subagent has ended and takes no further tasks');
+      return refused('this subagent has ended and accepts no further tasks');
     case 'unknown':
       return refused('there is no such subagent');
     default:
@@ -165,10 +165,10 @@ async function send(
   if (target === null) return notVisible('key' in to ? to.key : to.label);
   if (target.id === viewer.id) return refused('this is your own session');
   if (target.runId !== null) {
-    return refused(`${target.key} is a subagent at work: speak to it with subagents(action=steer)`);
+    return refused(`${target.key} is a working subagent: send to it with subagents(action=steer)`);
   }
   const exchange = await newExchange(parts, call, { viewer, target });
-  if (exchange === null) return refused('too many exchanges, one inside the other: answer your user, or end your turn');
+  if (exchange === null) return refused('too many nested exchanges: answer your user, or end your turn');
   const body: SessionMessage = {
     text: storableText(text),
     provenance: { kind: 'inter_session', sourceSession: viewer.key, sourceTool: 'sessions_send' },
@@ -197,7 +197,7 @@ async function send(
       return { kind: 'ok', sessionKey: target.key, messageId: acceptance.id };
     case 'full':
     case 'mismatch':
-      return refused(`as many messages wait in ${target.key} as may`);
+      return refused(`the inbox of ${target.key} is full; try again later`);
     default:
       return acceptance satisfies never;
   }
@@ -275,7 +275,7 @@ function seen({ key, agentId, kind, label, status, contextTokens, updatedAt }: L
 }
 
 function notVisible(name: string): Refusal {
-  return refused(`${JSON.stringify(name.slice(0, 220))} is not among the sessions that you may see`);
+  return refused(`${JSON.stringify(name.slice(0, 220))} is not a session that you may see`);
 }
 
 function refused(text: string): Refusal {

@@ -251,6 +251,6 @@ function dayOf(date: Date): string {
 /** Ends everything in the reverse order; what fails to end is logged and does not keep the rest. */
 async function endAll(enders: Ender[], logger: Logger): Promise<void> {
   for (let ender = enders.pop(); ender !== undefined; ender = enders.pop()) {
-    await ender().catch((error: unknown) => logger.warn({ err: error }, 'Something did not end as it should'));
+    await ender().catch((error: unknown) => logger.warn({ err: error }, 'Part of the service did not stop cleanly'));
   }
 }

@@ -118,7 +118,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
         lane === 'deliver'
           ? deliver(relay, job)
           : untilToldToLeave(context, doorbell, job, () => runTurn(context, job.sessionId)),
-      onError: (error, job) => logger.error({ err: error, ...job }, 'A job failed; the reconciler rings again'),
+      onError: (error, job) => logger.error({ err: error, ...job }, 'Job failed; the reconciler enqueues it again'),
     }),
   );
   return {

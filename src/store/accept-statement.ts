@@ -98,8 +98,8 @@ stored as (
   select judged.id, session_id, seq, judged.kind, body, route, mode, platform_key, disposition, command_reply,
     case when disposition = 'rejected' then 'dropped' when command_reply is not null then 'answered' else 'waiting' end,
     case when disposition <> 'rejected' then null
-      when is_over then json_build_object('code', 'overflow', 'message', 'As many messages wait as may.')
-      else json_build_object('code', 'busy', 'message', 'The session was busy, and the message asked to be rejected then.') end,
+      when is_over then json_build_object('code', 'overflow', 'message', 'The inbox is full.')
+      else json_build_object('code', 'busy', 'message', 'The session was busy, and the queue mode of the message is reject.') end,
     case when disposition = 'rejected' or command_reply is not null then clock_timestamp() end,
     ${isKeyed ? `case when judged.key is not null then ${sessionFactsSql('s', WAITING_SQL)} end` : 'null::json'}
   from judged join locked s on s.id = judged.session_id

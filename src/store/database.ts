@@ -53,12 +53,12 @@ export function openDatabase(options: DatabaseOptions): Database {
   const listeners = {
     // A connection that is being closed may still report that its server is shutting down.
     onError: (error: Error): void => {
-      if (!isClosing) outages.report(error, 'A database connection failed');
+      if (!isClosing) outages.report(error, 'Database connection failed');
     },
     onAnswer: () => outages.answered(),
     async onConnect(client: pg.ClientBase): Promise<void> {
       if (await checkEventIds(client))
-        logger.warn({}, 'The database is on another server than before; event ids continue after its newest');
+        logger.warn({}, 'Database server has changed; event ids continue after the newest stored event');
     },
   };
   const hot = openPool({ ...options, ...listeners }, 'hot', options.hotConnections ?? 8, HOT_PLANNER);

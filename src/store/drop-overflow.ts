@@ -21,7 +21,7 @@ oldest as materialized (
 dropped as (
   update holdfast.inbox i
   set status = 'dropped', settled_at = clock_timestamp(), is_summarized = locked.policy = 'summarize',
-    error = json_build_object('code', 'overflow', 'message', 'More messages waited than may; this was the oldest.')
+    error = json_build_object('code', 'overflow', 'message', 'The inbox was over its cap, and this was the oldest message.')
   from oldest, locked
   -- Announcements and ticks that wait with them are not counted: nobody would drop them.
   where i.id = oldest.id and oldest.place <= least(locked.waiting, oldest.messages) - locked.cap and locked.policy in ('summarize', 'old') and i.status = 'waiting'

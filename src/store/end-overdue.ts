@@ -14,13 +14,13 @@ const RUNS_MAX = 100;
 const STALLED_AFTER = '60 seconds';
 
 const DUE_SQL = `/* due-runs */
-select r.id, r.child_id, 'timedOut' as status, 'It took longer than ' ||
+select r.id, r.child_id, 'timedOut' as status, 'The run took longer than ' ||
   round(extract(epoch from r.deadline_at - r.created_at)) || ' s.' as reason
 from holdfast.subagent_runs r
 where r.status = 'running' and r.deadline_at is not null and r.deadline_at <= clock_timestamp() order by r.deadline_at limit ${RUNS_MAX}`;
 
 const STALLED_SQL = `/* stalled-runs */
-select r.id, r.child_id, 'failed' as status, 'It stopped without an end.' as reason
+select r.id, r.child_id, 'failed' as status, 'The run stopped without a result.' as reason
 from holdfast.subagent_runs r join holdfast.sessions s on s.id = r.child_id
 where r.status = 'running' and s.waiting = 0 and s.turn_id is null and s.owner is null and s.live_children = 0
   and s.updated_at < clock_timestamp() - interval '${STALLED_AFTER}'

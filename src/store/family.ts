@@ -166,15 +166,15 @@ function limitText(code: SpawnRefusal, count: number, settings: SpawnSettings): 
     case 'depth':
       return `maxSpawnDepth is ${settings.maxSpawnDepth}, and this session is at depth ${count}`;
     case 'children':
-      return `maxChildrenPerSession is ${settings.maxChildrenPerSession}, and ${count} subagents of this session have not ended`;
+      return `maxChildrenPerSession is ${settings.maxChildrenPerSession}, and ${count} subagents of this session are active`;
     case 'descendants':
-      return `maxDescendants is ${settings.maxDescendants}, and ${count} subagents of this family have not ended`;
+      return `maxDescendants is ${settings.maxDescendants}, and ${count} subagents of this family are active`;
     case 'ended':
-      return 'this session takes no part any more: its own run has ended';
+      return 'the run of this session has ended, so it cannot spawn or steer subagents';
     case 'stopped':
-      return 'the turn that asked for it is being stopped';
+      return 'the turn that requested it is being stopped';
     case 'working':
-      return 'the subagent is at work already';
+      return 'the subagent is already working';
     default:
       return code satisfies never;
   }

@@ -63,7 +63,7 @@ async function look(client: pg.Client): Promise<InspectedDatabase> {
   if (version < MAJOR_VERSION_MIN * 10_000) {
     throw new UnusableDatabaseError(
       'database_too_old',
-      `${name} is too old: version ${MAJOR_VERSION_MIN} is the oldest that will do.`,
+      `${name} is too old: version ${MAJOR_VERSION_MIN} or newer is needed.`,
     );
   }
   const before = { wallMs: Date.now(), monotonicMs: performance.now() };
@@ -115,7 +115,7 @@ function refuse(facts: Facts): void {
 
 function warningsOf({ synchronous_commit: synchronousCommit, fsync }: Facts): string[] {
   return [...(synchronousCommit === 'off' ? ['synchronous_commit'] : []), ...(fsync === 'off' ? ['fsync'] : [])].map(
-    (setting) => `${setting} is off: messages that were accepted are lost when the database server crashes; turn it on`,
+    (setting) => `${setting} is off: a crash of the database server loses accepted messages; turn it on`,
   );
 }
 
@@ -124,7 +124,7 @@ function explain(error: unknown, address: string): unknown {
   if (!(error instanceof Error) || error instanceof UnusableDatabaseError || 'code' in error) return error;
   if (error instanceof AggregateError) return error;
   if (/timeout|timed out/i.test(error.message)) {
-    const message = `The server at ${address} accepts connections and has not answered within ${ANSWER_MS_MAX / 1000} s.`;
+    const message = `The server at ${address} accepts connections but has not answered within ${ANSWER_MS_MAX / 1000} s.`;
     return new UnusableDatabaseError('database_silent', message, error);
   }
   return new UnusableDatabaseError(

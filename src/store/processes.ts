@@ -19,7 +19,7 @@ const RETRY_MS = 10_000;
 /** The end of a process is tried for longer: until then only its worker knows. */
 const END_RETRY_MS = 60_000;
 const LOST_PER_LOOK_MAX = 20;
-const LOST_REASON = 'its worker is gone';
+const LOST_REASON = 'its worker has crashed or stopped';
 
 // Purpose: a row before there is a process. Locking: the session row, whose open turn and epoch are the right to write (G7). A stop that
 // waits for the row at this moment does not see what is written here, so the start asks once more.
@@ -90,7 +90,7 @@ lost as (
 told as materialized (
   select id, session_id, row_number() over (order by id) as n,
     'The command ' || id || ' that ran in the background is lost: ' || '${LOST_REASON}'
-      || ', and the command was ended with it. How far it came is not known.' as text
+      || ', and the command was ended with it. It is not known how much of it had run.' as text
   from lost
 ),
 ${dropOldestEventsSql('told').join(',\n')},

@@ -115,7 +115,9 @@ export async function retryTurn(
     const ringNo = row.rings === null ? null : Number(row.rings);
     return { kind: 'ok', sessionId: row.session_id, lane: row.lane, ringNo, messageIds: row.ids ?? [] };
   }
-  throw new Error(`The session of the turn ${turnId} changes faster than the turn can be retried. Try again later.`);
+  throw new Error(
+    `The session of the turn ${turnId} was changed by other requests at each attempt to retry the turn. Try again later.`,
+  );
 }
 
 interface RetryRow {

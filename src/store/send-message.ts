@@ -74,7 +74,9 @@ export async function sendMessage(database: Database, message: OutgoingMessage):
     if (row?.is_open !== true) return { kind: 'closed' };
     if (row.is_full) return { kind: 'too-many', max: MESSAGES_PER_TURN_MAX };
   }
-  throw new Error(`The message of ${causeKey} was refused ${LOOKS_MAX} times for an equal one that is not there.`);
+  throw new Error(
+    `The message of ${causeKey} conflicted ${LOOKS_MAX} times with an equal message that does not exist.`,
+  );
 }
 
 interface PostedRow {

@@ -62,7 +62,7 @@ function endOf({ status, error }: { status: string; error: { code?: unknown; mes
   return {
     kind: 'failed',
     code: typeof code === 'string' ? code : 'unknown',
-    message: typeof message === 'string' ? message : 'no reason is known',
+    message: typeof message === 'string' ? message : 'no reason was recorded',
   };
 }
 
@@ -136,7 +136,7 @@ select id, notice_id, agent_id, name, disabled_reason from holdfast.crons where 
     noticeId: row.notice_id,
     agentId: row.agent_id,
     name: row.name,
-    reason: row.disabled_reason ?? 'no reason is known',
+    reason: row.disabled_reason ?? 'no reason was recorded',
   }));
 }
 

@@ -114,7 +114,7 @@ stopping as materialized (
 ),
 cancelled as (
   update holdfast.inbox i set status = 'cancelled', settled_at = clock_timestamp(),
-    error = json_build_object('code', 'aborted', 'message', 'Cancelled before it was taken: ' || input.reason)
+    error = json_build_object('code', 'aborted', 'message', 'Cancelled before a turn claimed it: ' || input.reason)
   from stopping cross join input
   where i.session_id = stopping.id and i.status = 'waiting' and not (stopping.is_self and input.keeps_queued)
   returning i.id, i.seq, i.session_id, i.status
@@ -148,7 +148,7 @@ ${endRunParts({
     `select announcement_id, told_id, 'announcement', json_build_object('announcement', json_build_object('kind', 'subagent', 'runId', id,
       'sessionId', child_id, 'sessionKey', key, 'label', label, 'status', 'killed', 'runtimeMs', 0, 'inputTokens', 0, 'outputTokens', 0,
       'isForUser', false, 'active', 0)), '', null, 'announce:' || id, 'cancelled', 'queued',
-      json_build_object('code', 'aborted', 'message', 'Whoever it is for was stopped, and the subagent with it.') from below_ending`,
+      json_build_object('code', 'aborted', 'message', 'The parent session was stopped, and the subagent with it.') from below_ending`,
   ],
 }).join(',\n')},
 ${PUT_PARTS.join(',\n')},
@@ -250,7 +250,9 @@ export async function stopFamily(database: Database, stop: FamilyStop): Promise<
       return { kind: 'stopped', aborted, cancelled, runs, rings: rings ?? [], reached: reached ?? [] };
     }
   }
-  throw new Error(`The family of the session ${sessionId} changes faster than it can be stopped.`);
+  throw new Error(
+    `The family of the session ${sessionId} was changed by other requests at each attempt to stop it. Try again later.`,
+  );
 }
 
 interface StopRow {

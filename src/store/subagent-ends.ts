@@ -73,8 +73,8 @@ export function endRunParts({
     ${announcementBodySql('facts', 'deliver')} as body,
     route, case when steers then 'steer' end as mode, 'announce:' || id as cause_key,
     case when is_silent then 'silent' else 'waiting' end as status, case when steers then 'steered' else 'queued' end as disposition,
-    case when is_told then json_build_object('code', 'told', 'message', 'Whoever would hear of it has ended the run itself.')
-      when is_silent then json_build_object('code', 'announce_skip', 'message', 'The subagent asked not to tell.') end as error
+    case when is_told then json_build_object('code', 'told', 'message', 'The recipient of the announcement ended the run itself.')
+      when is_silent then json_build_object('code', 'announce_skip', 'message', 'The subagent requested no announcement.') end as error
   from judged_end where session_id is not null${more.map((source) => `\n  union all ${source}`).join('')}
 )`,
     `ended_run as (
@@ -85,7 +85,7 @@ export function endRunParts({
 )`,
     `lettered_run as (
   insert into holdfast.dead_letters (id, kind, session_id, code, reason)
-  select ${NEW_ID_SQL}, 'announcement', child_id, 'parent_gone', 'Nobody is left to be told that the run ' || id || ' has ended.'
+  select ${NEW_ID_SQL}, 'announcement', child_id, 'parent_gone', 'The run ' || id || ' has ended, and no session is left to receive its announcement.'
   from judged_end where session_id is null and not is_silent
 )`,
     `kin_change as materialized (

@@ -56,11 +56,15 @@ export async function afterFailedCall(context: TurnContext, turn: RunningTurn, f
   const isTooLong = verdict.kind === 'overflow';
   if (isTooLong && !canCompact(turn)) throw blocked(fault);
   if (fault.type === 'idle_timeout' && ++turn.idleTimeoutsInARow >= IDLE_TIMEOUTS_IN_A_ROW_MAX) {
-    const message = `Given up after ${turn.idleTimeoutsInARow} model calls in a row that ended in silence: ${fault.message}`;
+    const message = `The turn ended after ${turn.idleTimeoutsInARow} model calls in a row timed out without output: ${fault.message}`;
     throw new TurnFailed(verdict.code, message, fault);
   }
   if (attempt > context.config.models.providers.anthropic.maxRetries) {
-    throw new TurnFailed(verdict.code, `Given up after ${turn.progress.calls} model calls: ${fault.message}`, fault);
+    throw new TurnFailed(
+      verdict.code,
+      `The turn ended after ${turn.progress.calls} model calls: ${fault.message}`,
+      fault,
+    );
   }
   if (isTooLong) {
     await chargeNext(context, turn, { row, retries: attempt, delayMs: 0 });
@@ -71,7 +75,7 @@ export async function afterFailedCall(context: TurnContext, turn: RunningTurn, f
     turn.progress = { ...turn.progress, retries: attempt };
     const reason = {
       code: 'retry_wait',
-      text: `The next model call is made later: ${fault.message}`,
+      text: `The model call is retried later: ${fault.message}`,
       by: pass.provider,
     };
     throw parked(context, turn, { reason, hasCalled: true, delayMs, notBeforeMs: fault.retryAfterMs ?? 0 });

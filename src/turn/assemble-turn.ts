@@ -205,7 +205,7 @@ function groupIntroOf(config: Config, message: InboundMessage | null, view: Sess
 }
 
 function failed(context: TurnContext, { claim, inputs, agent }: TurnMaterial, error: unknown): Assembly {
-  context.logger.error({ err: error, sessionKey: claim.session.key }, 'A prompt could not be assembled');
+  context.logger.error({ err: error, sessionKey: claim.session.key }, 'Prompt could not be assembled');
   const request: RequestBase = { model: agent.model, maxTokens: 1, system: [], tools: [] };
   const texts = inputs.map(({ body }) => {
     const announcement = announcementOf(body);

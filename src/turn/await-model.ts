@@ -109,10 +109,10 @@ function givenUp(
   const expiresAt = lastExpiry(turn.inputs);
   if (expiresAt !== null && expiresAt <= context.clock.now().getTime()) {
     const at = new Date(expiresAt).toISOString();
-    return new TurnFailed('expired', `It waited until its messages expired at ${at} (expiresAt).${why}`);
+    return new TurnFailed('expired', `The turn waited until its messages expired at ${at} (expiresAt).${why}`);
   }
   const hours = Math.round(context.config.models.outage.giveUpAfter / 36_000) / 100;
-  return new TurnFailed(code, `Given up after waiting for ${hours} h (models.outage.giveUpAfter).${why}`);
+  return new TurnFailed(code, `The turn ended after waiting for ${hours} h (models.outage.giveUpAfter).${why}`);
 }
 
 /** Parks a turn, with the failed call that is the reason for it, if there is one. Null: the session is not ours any more. */

@@ -40,7 +40,7 @@ export async function aftermathOf(context: TurnContext, turn: RunningTurn): Prom
     };
   } catch (error) {
     if (!(error instanceof WorkspaceFileError)) throw error;
-    context.logger.warn({ err: error, sessionKey: session.key }, 'The workspace cannot be read after a compaction');
+    context.logger.warn({ err: error, sessionKey: session.key }, 'Workspace cannot be read after a compaction');
     return NOTHING;
   }
 }

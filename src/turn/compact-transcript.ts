@@ -94,7 +94,7 @@ async function tryOnce(
     const [id, callNo] = [newId<string>(), nextCallNo(turn)];
     const { maxAttempts } = turn.agent.compaction;
     const begun = await beginCompaction(context, turn, { id, wish, tokensBefore });
-    if (begun.kind === 'exhausted') return { ...EXHAUSTED, message: `All ${maxAttempts} attempts came to nothing.` };
+    if (begun.kind === 'exhausted') return { ...EXHAUSTED, message: `All ${maxAttempts} attempts failed.` };
     if (begun.kind === 'answered') return await finish(context, turn, begun.compaction, {});
     const compaction: Begun = { id, tokensBefore, isLast: begun.attempt >= maxAttempts };
     const mayFlush = wish.reason === 'threshold' && begun.mayFlush && isForFlush(context, turn);
@@ -173,10 +173,7 @@ async function finish(
     // The write before it may have come back after a long sleep; the file is not fenced.
     turn.held.assertHeld();
     await appendMemory(turn.agent.workspaceDir, ready.memory, ready.id).catch((error: unknown) => {
-      context.logger.warn(
-        { err: error, sessionKey: turn.session.key },
-        'The memory before a compaction was not written',
-      );
+      context.logger.warn({ err: error, sessionKey: turn.session.key }, 'Memory before a compaction was not written');
     });
   }
   const cut = { firstKeptSeq: ready.firstKeptSeq, pinnedSeqs: ready.pinnedSeqs };
@@ -272,7 +269,7 @@ export const NOTHING_TO_COMPACT = 'nothing_to_compact';
 const NOTHING_TO_DO: CompactionOutcome = {
   kind: 'unchanged',
   code: NOTHING_TO_COMPACT,
-  message: 'There is nothing in the conversation that a summary would shorten.',
+  message: 'A summary would not shorten the conversation.',
 };
 const EXHAUSTED = { kind: 'unchanged', code: 'compaction_exhausted' } as const;
 const DID_NOT_SHRINK = 'did_not_shrink';
@@ -295,7 +292,7 @@ function faultOf(summary: string | null, plan: CompactionPlan): { code: string; 
   if (tokens <= plan.retiredTokens * SHRUNK_SHARE_MAX) return null;
   return {
     code: DID_NOT_SHRINK,
-    message: `The summary has ${tokens} tokens for ${plan.retiredTokens} tokens of conversation.`,
+    message: `The summary has ${tokens} tokens, too many for ${plan.retiredTokens} tokens of conversation.`,
   };
 }
 

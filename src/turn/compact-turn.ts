@@ -25,7 +25,7 @@ export async function runCompactionTurn(context: TurnContext, turn: RunningTurn)
     return await finishCompacted(
       context,
       turn,
-      `Condensed: about ${outcome.tokensBefore} tokens became ${outcome.tokensAfter}.`,
+      `Compacted: about ${outcome.tokensBefore} tokens became ${outcome.tokensAfter}.`,
     );
   }
   if (outcome.code === NOTHING_TO_COMPACT) return await finishCompacted(context, turn, outcome.message);

@@ -22,7 +22,7 @@ export async function compactWhenFull(context: TurnContext, turn: RunningTurn): 
   const { code, message } = outcome;
   context.logger.warn(
     { turnId: turn.id, sessionKey: turn.session.key, code },
-    `The turn continues without a compaction: ${message}`,
+    `Turn continues without a compaction: ${message}`,
   );
 }
 
@@ -42,9 +42,9 @@ export function canCompact(turn: RunningTurn): boolean {
 }
 
 /** The end of a turn whose request cannot be sent. */
-export function blocked(refusal: ModelError, why = 'nothing in it can be condensed.'): TurnFailed {
+export function blocked(refusal: ModelError, why = 'nothing in it can be compacted.'): TurnFailed {
   const message =
-    `The conversation does not fit the context of the model (${refusal.message}), and it could not be made shorter: ${why} ` +
-    'Say less at once, reset the session, or choose a model with a larger context.';
+    `The conversation does not fit the context of the model (${refusal.message}), and it could not be compacted: ${why} ` +
+    'Send a shorter message, reset the session, or choose a model with a larger context.';
   return new TurnFailed('blocked', message, refusal);
 }

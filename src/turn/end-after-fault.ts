@@ -40,7 +40,7 @@ async function endFor(context: TurnContext, turn: RunningTurn, error: unknown): 
 function unforeseen(context: TurnContext, turn: RunningTurn, error: unknown): TurnFailed {
   context.logger.error(
     { err: error, turnId: turn.id, sessionKey: turn.session.key },
-    'A turn failed for an unforeseen reason',
+    'Turn failed with an unexpected error',
   );
   const refusal = refusalOf(error);
   if (refusal === null) return new TurnFailed('internal_error', String(error), error);

@@ -42,7 +42,7 @@ export function stepDown(
   const event = modelBlocked(turn, { code, text }, ref);
   context.logger.warn(
     { turnId: turn.id, sessionKey: turn.session.key, code, fallback: ref },
-    'The turn steps down to another model',
+    'Turn falls back to another model',
   );
   stepTo(context, turn, ref);
   return { row: withFallback(row, ref), event };

@@ -123,6 +123,6 @@ function targetOf({ provider, model }: RequestBase): { provider: string; model: 
 function missing(id: string): TurnFailed {
   return new TurnFailed(
     'harness_missing',
-    `The harness "${id}" answers this turn, and no plugin of this worker brings it.`,
+    `The harness "${id}" answers this turn, and no plugin of this worker provides it.`,
   );
 }

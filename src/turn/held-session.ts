@@ -162,7 +162,7 @@ export class LockKeeper {
       }
     } catch (error) {
       // The leases run on; when they run out before a renewal succeeds, `assertHeld` says so.
-      this.#options.database.outages.report(error, 'The leases could not be renewed', { sessions: held.length });
+      this.#options.database.outages.report(error, 'Leases could not be renewed', { sessions: held.length });
       this.#renewAgainSoon();
     }
   }
@@ -187,7 +187,7 @@ export class LockKeeper {
         if (message !== undefined) one.stop({ kind: 'stopped', message });
       }
     } catch (error) {
-      this.#options.logger.debug({ err: error }, 'The stop signals could not be read');
+      this.#options.logger.debug({ err: error }, 'Stop signals could not be read');
     }
   }
 }

@@ -6,7 +6,7 @@ import type { RunningTurn } from './running-turn.ts';
 export class ModelSilent extends Error {
   readonly code = 'model_idle_timeout';
   constructor(timeoutMs: number) {
-    super(`The model was silent for ${timeoutMs / 1000} s.`);
+    super(`The model sent nothing for ${timeoutMs / 1000} s.`);
     this.name = 'ModelSilent';
   }
 }

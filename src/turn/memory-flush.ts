@@ -22,7 +22,7 @@ const APPEND_FLAGS =
 class MemoryPlaceError extends Error {
   readonly code = 'memory_place_refused';
   constructor(path: string) {
-    super(`The memory ${JSON.stringify(path)} is no regular file inside the workspace.`);
+    super(`The memory ${JSON.stringify(path)} is not a regular file inside the workspace.`);
     this.name = 'MemoryPlaceError';
   }
 }

@@ -54,7 +54,7 @@ export function planResumed(turn: RunningTurn, calls: ToolUseBlock[]): Plan[] {
       call,
       ordinal,
       'unknown',
-      'outcome unknown: the worker died while this call ran. It may have taken effect or not, and was not run again. ' +
+      'outcome unknown: the worker crashed while this call ran. It may or may not have taken effect, and was not run again. ' +
         'Check before repeating it.',
     );
   });

@@ -114,10 +114,10 @@ export async function resumeTurn(
 
 /** Why an open turn is given up instead of being resumed; null: it is resumed. */
 function failureOf({ deaths, lostCalls }: OpenTurn): TurnFailed | null {
-  if (deaths >= DEATHS_MAX) return new TurnFailed('poison', `${deaths} workers died while they ran this turn.`);
+  if (deaths >= DEATHS_MAX) return new TurnFailed('poison', `${deaths} workers crashed while they ran this turn.`);
   if (lostCalls < LOST_CALLS_MAX) return null;
   const message =
-    `${lostCalls} model calls in a row were begun, and the end of none could be stored: each time the worker stopped, or the ` +
-    'database refused. No further call is made; retry the turn when the cause is gone.';
+    `${lostCalls} model calls in a row were started, and none of their results could be stored: each time the worker stopped, or the ` +
+    'database refused. No further call is made. Fix the cause, then retry the turn.';
   return new TurnFailed('calls_lost', message);
 }

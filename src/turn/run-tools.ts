@@ -136,7 +136,7 @@ export function stoppedMoment(turn: RunningTurn, calls: ToolUseBlock[], message:
   const results = calls.map((call): ToolResultBlock => ({
     type: 'tool_result',
     tool_use_id: call.id,
-    content: `Stopped: ${message} The call may have taken effect or not.`,
+    content: `Stopped: ${message} The call may or may not have taken effect.`,
     is_error: true,
   }));
   const step = turn.progress.steps;

@@ -127,7 +127,7 @@ async function look(context: TurnContext, workspaceDir: string, names: readonly 
     loadSkills(workspaceDir),
     repositoryOf(workspaceDir),
   ]);
-  for (const error of faults) context.logger.warn({ err: error }, 'A skill cannot be read and is left out');
+  for (const error of faults) context.logger.warn({ err: error }, 'Skill cannot be read and is left out');
   return { files, skills: skillsPrompt(skills), repo };
 }
 

@@ -20,6 +20,6 @@ export function summaryModel(
     const named = modelOfRef(ref);
     return context.gate.isOpen(providerOf(named)) ? named : own;
   }
-  context.logger.warn({ sessionKey: session.key, model: wanted }, 'There is no such model for compactions');
+  context.logger.warn({ sessionKey: session.key, model: wanted }, 'Model for compactions is not configured');
   return own;
 }

@@ -27,7 +27,7 @@ export async function runToolLoop(context: TurnContext, turn: RunningTurn): Prom
     await takeSteering(context, turn);
     stopAtBoundary(context, turn);
     if (turn.progress.steps >= turn.agent.maxSteps) {
-      throw new TurnFailed('max_steps', `The turn took ${turn.agent.maxSteps} steps without coming to an end.`);
+      throw new TurnFailed('max_steps', `The turn did not end within ${turn.agent.maxSteps} steps (maxSteps).`);
     }
     const answered = await nextAnswer(context, turn);
     const { answer } = answered;

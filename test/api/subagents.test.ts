@@ -87,7 +87,7 @@ describe('POST /v1/sessions/{key}/spawn', () => {
       status: 429,
       body: {
         code: 'spawn_limit',
-        detail: 'MaxChildrenPerSession is 5, and 5 subagents of this session have not ended.',
+        detail: 'MaxChildrenPerSession is 5, and 5 subagents of this session are active.',
       },
     });
     expect(over.headers['retry-after']).toBe('5');

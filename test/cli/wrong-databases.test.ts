@@ -123,7 +123,7 @@ const wrong: Wrong[] = [
     what: 'a server that accepts and never answers',
     make: () => standIn(() => undefined),
     code: 4,
-    says: /accepts connections and has not answered within 5 s/,
+    says: /accepts connections but has not answered within 5 s/,
   },
 ];
 

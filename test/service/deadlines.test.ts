@@ -84,7 +84,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   test.concurrent('a model that falls silent is given up (G25)', async ({ expect }) => {
     const { turn, ms } = await turnOf('agent:impatient:x', '[[stall: after=3]] [[reply: Never heard.]]');
     expect(turn).toMatchObject({ status: 'failed', error: { code: 'model_timeout' } });
-    expect(turn.error.message).toContain('The model was silent for 1 s.');
+    expect(turn.error.message).toContain('The model sent nothing for 1 s.');
     expect(ms).toBeLessThan(lateMs);
     const calls = await rig.rows(
       `select c.status, c.error from holdfast.model_calls c where c.turn_id = $1 order by c.call_no`,

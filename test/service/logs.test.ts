@@ -75,7 +75,7 @@ test('a delivery that is given up is one line', async () => {
     text: '[[reply: Hello.]]',
     deliver: { url: 'http://127.0.0.1:9/replies' },
   });
-  expect(await lineWith('Delivery given up', { turnId })).toMatchObject({
+  expect(await lineWith('Delivery failed permanently', { turnId })).toMatchObject({
     code: 'delivery_failed',
     attempts: 1,
     deliveryId: expect.any(String),

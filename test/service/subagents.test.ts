@@ -59,7 +59,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     const runs = [await spawn('hurry', body), await spawn('hurry', body)];
     for (const { runId } of runs) {
       const run = await ended(runId);
-      expect(run).toMatchObject({ status: 'timedOut', error: 'It took longer than 1 s.' });
+      expect(run).toMatchObject({ status: 'timedOut', error: 'The run took longer than 1 s.' });
       const lateMs = Date.parse(run.endedAt) - Date.parse(run.deadlineAt);
       expect(lateMs).toBeLessThan(marginMs + busyMachineMs);
     }

@@ -396,7 +396,7 @@ describe('what ends a command from outside', () => {
     const events = await eventsOf(session.sessionId);
     expect(events).toEqual([
       {
-        text: `The command ${id} that ran in the background is lost: its worker is gone, and the command was ended with it. How far it came is not known.`,
+        text: `The command ${id} that ran in the background is lost: its worker is gone, and the command was ended with it. It is not known how much of it had run.`,
         context_key: `exec:${id}`,
         is_trusted: true,
       },

@@ -137,9 +137,9 @@ describe('a message to another session', () => {
     await worker.run('boss');
     const said = results('boss');
     expect(said).toContain('this is your own session');
-    expect(said).toMatch(/agent:helper:subagent:[\w-]+ is a subagent at work: speak to it with subagents/);
-    expect(said).toMatch(/agent:helper:far\\+"? is not among the sessions that you may see/);
-    expect(said).toMatch(/nowhere\\+"? is not among the sessions that you may see/);
+    expect(said).toMatch(/agent:helper:subagent:[\w-]+ is a working subagent: send to it with subagents/);
+    expect(said).toMatch(/agent:helper:far\\+"? is not a session that you may see/);
+    expect(said).toMatch(/nowhere\\+"? is not a session that you may see/);
     expect(said).toContain('sessions_send: give sessionKey or label, one of them');
   });
 });

@@ -239,7 +239,7 @@ test('a model that falls silent again and again is given up after five calls, wh
   });
   const calls = await callsOf('silent');
   expect(calls).toHaveLength(5);
-  expect(calls[0]?.['error']).toMatchObject({ type: 'idle_timeout', message: 'The model was silent for 1 s.' });
+  expect(calls[0]?.['error']).toMatchObject({ type: 'idle_timeout', message: 'The model sent nothing for 1 s.' });
 });
 
 describe('what is told of a call', () => {

@@ -156,7 +156,7 @@ describe('spawning', () => {
     expect(spawned.filter(({ kind }) => kind === 'ok')).toHaveLength(3);
     expect(spawned.find(({ kind }) => kind === 'error')).toEqual({
       kind: 'error',
-      text: 'maxChildrenPerSession is 3, and 3 subagents of this session have not ended',
+      text: 'maxChildrenPerSession is 3, and 3 subagents of this session are active',
     });
     await turn.goOn();
     worker.stop();
@@ -170,7 +170,7 @@ describe('spawning', () => {
     for (const run of runs) await worker.runSession(run.child_id);
     // Two below the top, and two of the four below those: more than four live at once may not be.
     expect(rig.lastRequest(runs[1]!.child_key)).toContain(
-      'maxDescendants is 4, and 4 subagents of this family have not ended',
+      'maxDescendants is 4, and 4 subagents of this family are active',
     );
     const leaf = (await rig.runs()).find(({ parent_id: parentId }) => parentId === runs[0]!.child_id);
     const call = { ...(await callIn('deep')), sessionKey: leaf!.child_key };
@@ -213,7 +213,7 @@ describe('spawning', () => {
       await rig.sessionOf('stopping'),
     ]);
     expect(await rig.port.spawn(call, { task: 'late' })).toMatchObject({
-      text: 'the turn that asked for it is being stopped',
+      text: 'the turn that requested it is being stopped',
     });
     await turn.goOn();
     expect(await rig.port.spawn(call, { task: 'later' })).toMatchObject({ kind: 'error' });
@@ -594,7 +594,7 @@ describe('stopping', () => {
     const id = await rig.sessionOf('slow');
     expect(await endOverdue(rig.database, MODES)).toMatchObject({ rings: [{ sessionId: id }] });
     expect(await endOverdue(rig.database, MODES)).toMatchObject({ rings: [] });
-    expect(await rig.runsOf('slow')).toMatchObject([{ status: 'timedOut', error: 'It took longer than 1 s.' }]);
+    expect(await rig.runsOf('slow')).toMatchObject([{ status: 'timedOut', error: 'The run took longer than 1 s.' }]);
     await worker.run('slow');
     expect(rig.lastPrompt('agent:main:slow')).toContain('A subagent task "slow" just timed out.');
     worker.stop();
@@ -606,7 +606,7 @@ describe('stopping', () => {
     const past = "waiting = 0, updated_at = now() - interval '10 minutes'";
     await rig.rows(`update holdfast.sessions set ${past} where id = $1`, [runs[0]!.child_id]);
     expect(await endStalled(rig.database, MODES)).toBe(1);
-    expect(await rig.runsOf('stuck')).toMatchObject([{ status: 'failed', error: 'It stopped without an end.' }]);
+    expect(await rig.runsOf('stuck')).toMatchObject([{ status: 'failed', error: 'The run stopped without a result.' }]);
     expect(await rig.announcements(id)).toMatchObject([{ status: 'waiting' }]);
     worker.stop();
   });
@@ -651,7 +651,7 @@ describe('steering', () => {
       `[[tool: subagents {"action":"steer","target":"${target}","message":"[[reply: three]]"}]]`;
     await rig.send('again', `${steer('gone')} & ${steer('kept')} [[reply: said it]]`);
     await worker.run('again');
-    expect(rig.lastRequest('agent:main:again')).toContain('this subagent has ended and takes no further tasks');
+    expect(rig.lastRequest('agent:main:again')).toContain('this subagent has ended and accepts no further tasks');
     const runs = await rig.runsOf('again');
     expect(runs).toHaveLength(3);
     expect(runs[2]).toMatchObject({ child_id: kept!.child_id, status: 'running' });

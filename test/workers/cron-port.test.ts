@@ -98,7 +98,7 @@ describe('it cannot', () => {
     expect((await call({ action: 'list' })).value.crons).toContainEqual(
       expect.objectContaining({ id: persons.id, madeBy: 'a person' }),
     );
-    expect((await call({ action: 'remove', id: persons.id })).text).toContain('set up by a person');
+    expect((await call({ action: 'remove', id: persons.id })).text).toContain('only a person can change it');
     expect((await call({ action: 'update', id: persons.id, job: { enabled: false } })).isError).toBe(true);
     await rig.database.views.query(`update holdfast.crons set agent_id = 'other', origin = 'agent' where id = $1`, [
       persons.id,
@@ -132,7 +132,7 @@ describe('it cannot', () => {
        select gen_random_uuid(), 'n' || n, 'main', 'agent', '{}', 'main', '{}' from generate_series(1, $1) n`,
       [CRONS_PER_AGENT_MAX],
     );
-    expect((await call({ action: 'add', job: reminder })).text).toContain('as many crons as you may have');
+    expect((await call({ action: 'add', job: reminder })).text).toContain('the largest number of crons');
   });
 });
 

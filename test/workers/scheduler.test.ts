@@ -126,7 +126,7 @@ describe('crons of the configuration file', () => {
     await reconcile(withJobs());
     expect(await again(rig.database, cron!)).toMatchObject({
       isEnabled: false,
-      disabledReason: 'not in the configuration any more',
+      disabledReason: 'no longer in the configuration',
     });
     await reconcile(withJobs({ ...job, payload: { kind: 'agentTurn', message: 'y' } }));
     expect(await again(rig.database, cron!)).toMatchObject({ isEnabled: true, disabledReason: null });

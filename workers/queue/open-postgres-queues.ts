@@ -112,7 +112,7 @@ export async function openPostgresQueues(options: PostgresQueuesOptions): Promis
 class QueueLayoutMissingError extends Error {
   readonly code = 'layout_missing';
   constructor(cause: Error) {
-    super('The tables of the queue (schema "bullmq") are missing, or of another version than this one needs.', {
+    super('The tables of the queue (schema "bullmq") are missing or have another version than this one needs.', {
       cause,
     });
     this.name = 'QueueLayoutMissingError';

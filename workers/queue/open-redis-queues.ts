@@ -159,6 +159,6 @@ async function warnOfEviction(redis: Redis, logger: RedisQueuesOptions['logger']
   const answer = await redis.config('GET', 'maxmemory-policy').catch(() => null);
   const policy = Array.isArray(answer) ? String(answer[1]) : 'unknown';
   if (policy !== 'noeviction' && policy !== 'unknown') {
-    logger.warn({ policy }, 'Redis evicts keys when its memory is full; set maxmemory-policy to noeviction');
+    logger.warn({ policy }, 'Redis evicts keys when its memory is full; set its maxmemory-policy to noeviction');
   }
 }

@@ -107,7 +107,7 @@ begun as (
 ),
 given_up as (
   update holdfast.compactions c set status = 'failed', ended_at = clock_timestamp(),
-    error = json_build_object('code', 'interrupted', 'message', 'Its worker went away before it was done.')
+    error = json_build_object('code', 'interrupted', 'message', 'Its worker stopped before the compaction was done.')
   from judged
   where c.session_id = judged.session_id and c.status = 'running' and c.id <> judged.id and judged.verdict <> 'answered'
 ),

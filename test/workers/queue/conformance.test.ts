@@ -232,7 +232,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     const startedAtMs = performance.now();
     await Promise.all(Array.from({ length: 50 }, () => rig.doorbell.ring([ring()])));
     expect(performance.now() - startedAtMs).toBeLessThan(1_000 * SLOWNESS_MAX);
-    expect(rig.warnings).toContain('The queue is away; it is tried again');
+    expect(rig.warnings).toContain('The queue is unavailable; calls to it are retried');
     await expect(rig.doorbell.depth()).rejects.toThrow();
     await server.restart();
     const seen = new Seen();
@@ -256,7 +256,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     const startedAtMs = performance.now();
     await Promise.all(Array.from({ length: 50 }, () => rig.doorbell.ring([ring()])));
     expect(performance.now() - startedAtMs).toBeLessThan(500 * SLOWNESS_MAX);
-    expect(rig.warnings).toContain('The queue is away; it is tried again');
+    expect(rig.warnings).toContain('The queue is unavailable; calls to it are retried');
     await release();
   });
 
