@@ -104,7 +104,7 @@ function thinkCommand(rest: string[]): ChatCommand | null {
   if (rest.length > 1) return null;
   const level = parseThinkingLevel(word);
   if (level !== null) return { kind: 'think', level };
-  return { kind: 'mistaken', reply: `There is no thinking level "${word}". ${THINK_USAGE}` };
+  return { kind: 'mistaken', reply: `The thinking level "${word}" does not exist. ${THINK_USAGE}` };
 }
 
 function reasoningCommand(rest: string[]): ChatCommand | null {
@@ -113,7 +113,7 @@ function reasoningCommand(rest: string[]): ChatCommand | null {
   if (rest.length > 1) return null;
   const level = parseReasoningLevel(word);
   if (level !== null) return { kind: 'reasoning', level };
-  return { kind: 'mistaken', reply: `There is no reasoning level "${word}". ${REASONING_USAGE}` };
+  return { kind: 'mistaken', reply: `The reasoning level "${word}" does not exist. ${REASONING_USAGE}` };
 }
 
 function queueCommand(rest: string[]): ChatCommand | null {
@@ -130,7 +130,7 @@ function queueCommand(rest: string[]): ChatCommand | null {
     if (set === null) {
       // Something else follows a mode: a message with a directive in it.
       if (index > 0 && change.queueMode !== undefined && !isOption(word)) return null;
-      return { kind: 'mistaken', reply: `"${word}" is not understood. ${QUEUE_USAGE}` };
+      return { kind: 'mistaken', reply: `"${word}" is not valid here. ${QUEUE_USAGE}` };
     }
     Object.assign(change, set);
   }

@@ -12,13 +12,13 @@ export function chatHelp(resetTriggers: readonly string[]): string {
   const resets = resetTriggers.map((trigger) => `${trigger} [text]`).join(', ');
   return [
     'Commands:',
-    '/help: this list',
-    '/status: the model, the settings and the tokens of this session',
+    '/help: shows this list',
+    '/status: shows the model, the settings and the tokens of this session',
     '/stop: ends the running turn and cancels the waiting messages',
     ...(resets === '' ? [] : [`${resets}: begins a new transcript`]),
     '/compact [what to keep in mind]: summarizes the transcript now',
-    `${THINK_USAGE}: how much the model thinks; within a message, for that message only`,
-    `${REASONING_USAGE}: whether what it thinks is hidden, stands in front of replies, or is sent as live events`,
-    `${QUEUE_USAGE}: what a message does that finds the session busy; the mode within a message, for that message only`,
+    `${THINK_USAGE}: sets how much the model thinks; within a message, for that message only`,
+    `${REASONING_USAGE}: sets whether the model's thinking is hidden, precedes replies, or is sent as live events`,
+    `${QUEUE_USAGE}: sets what a message does when the session is busy; the mode within a message, for that message only`,
   ].join('\n');
 }

@@ -89,14 +89,18 @@ function toOwnChat({ url, channel, address }: ChatRoute): MessageTarget {
 function notOpen({ channel, to }: MessageAddress, own: ChatRoute | null, open: readonly string[]): MessageTarget {
   const others = open.length === 0 ? '' : ` Open channels: ${open.join(', ')}.`;
   if (own === null) {
-    const given = channel === undefined ? 'is missing' : `${JSON.stringify(channel)} may not be written to`;
-    return { kind: 'refused', field: 'channel', reason: `${given}: nobody has written to this session yet.${others}` };
+    const given = channel === undefined ? 'is missing' : `${JSON.stringify(channel)} is not an open channel`;
+    return {
+      kind: 'refused',
+      field: 'channel',
+      reason: `${given}: this session has not received a message yet.${others}`,
+    };
   }
   const isOtherChannel = channel !== own.channel;
   return {
     kind: 'refused',
     field: isOtherChannel ? 'channel' : 'to',
-    reason: `${JSON.stringify(isOtherChannel ? channel : to)} may not be written to. Without channel and to, the message goes to this chat.${others}`,
+    reason: `${JSON.stringify(isOtherChannel ? channel : to)} is not open to messages. Without channel and to, the message goes to this chat.${others}`,
   };
 }
 
@@ -104,7 +108,7 @@ function nowhere(): MessageTarget {
   return {
     kind: 'refused',
     field: 'message',
-    reason: 'cannot leave: no place is configured that takes messages out. Say it in your reply instead.',
+    reason: 'cannot be sent: no webhook is configured for messages. Put the text into your reply instead.',
   };
 }
 

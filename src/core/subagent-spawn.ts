@@ -64,10 +64,10 @@ export function planSpawn(
   { requesterId, agent, settings }: { requesterId: string; agent: SpawnedAgent | null; settings: SpawnSettings },
 ): Planned {
   const agentId = request.agentId ?? requesterId;
-  if (agent === null) return refused('agentId', `there is no agent ${JSON.stringify(agentId)} in the configuration`);
+  if (agent === null) return refused('agentId', `the agent ${JSON.stringify(agentId)} is not in the configuration`);
   if (!mayBeSpawned(agentId, requesterId, settings)) {
     const allowed = [requesterId, ...settings.allowAgents].join(', ');
-    return refused('agentId', `${JSON.stringify(agentId)} may not be spawned from here; allowed: ${allowed}`);
+    return refused('agentId', `${JSON.stringify(agentId)} must not be spawned from this agent; allowed: ${allowed}`);
   }
   const model = request.model ?? agent.model ?? null;
   const fault = model === null ? null : agent.modelFault(model);

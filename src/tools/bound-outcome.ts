@@ -21,7 +21,7 @@ export function boundOutcome(outcome: ToolOutcome, charsMax: number = RESULT_CHA
     const text = cutText(content, charsMax);
     return { content: text.trim() === '' ? NOTHING : text, ...flags };
   }
-  if (!Array.isArray(content)) return errorOutcome('The tool answered with nothing that can be shown.');
+  if (!Array.isArray(content)) return errorOutcome('The tool returned nothing that can be shown.');
   return { content: boundBlocks(content, charsMax), ...flags };
 }
 

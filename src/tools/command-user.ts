@@ -58,7 +58,7 @@ function planFor(user: Account | null, config: Config, workspaceDir: string): Co
 
 function configuredUser(nameOrUid: string | number, self: number): Account | null {
   const account = accountOf(nameOrUid);
-  if (account === null) throw refusal(nameOrUid, 'the name or the number of a user of this machine');
+  if (account === null) throw refusal(nameOrUid, 'the name or the numeric id of a user of this machine');
   if (account.uid === self) return null;
   if (self === 0) return account;
   throw refusal(
@@ -120,7 +120,7 @@ function sentenceOf(config: Config, { user, closedBy, workspaceDir }: CommandPla
   const path =
     closedBy === null
       ? ''
-      : `; they know the workspace by relative paths only, because "${user.name}" may not enter ${closedBy}`;
+      : `; they can use only relative paths in the workspace, because "${user.name}" has no access to ${closedBy}`;
   return `run as ${user.name} and ${reach}${path}`;
 }
 
@@ -131,7 +131,7 @@ function rootReason(config: Config, workspaceDir: string): string {
   }
   const { name, ...user } = defaultUser(config, workspaceDir);
   const closedBy = planFor({ name, ...user }, config, workspaceDir).closedBy;
-  return `, because "${name}" may not enter ${closedBy}; set tools.exec.user, or move the data directory`;
+  return `, because "${name}" has no access to ${closedBy}; set tools.exec.user, or move the data directory`;
 }
 
 /** The first file with secrets that the user can read; null: none. */

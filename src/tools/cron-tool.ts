@@ -90,7 +90,7 @@ export function createCronTool(port: CronPort): Tool {
     async run(asked, call) {
       const kind = sessionKindOf(call.sessionKey as SessionKey);
       if (kind === 'subagent')
-        return errorOutcome('cron: a subagent schedules nothing; tell your parent what is to be scheduled');
+        return errorOutcome('cron: a subagent cannot schedule anything; tell your parent what to schedule');
       return act(port, asked, call);
     },
   });

@@ -27,12 +27,12 @@ export const editTool: Tool = defineTool({
     const { old_string, new_string, replace_all } = input;
     if (old_string === new_string) {
       return errorOutcome(
-        'edit: old_string and new_string are the same, so nothing would change; say what it is to become',
+        'edit: old_string and new_string are the same, so nothing would change; give a different new_string',
       );
     }
     if (replace_all && (FILE_CHARS_MAX / old_string.length) * new_string.length > RESULT_CHARS_MAX) {
       return errorOutcome(
-        `edit: new_string: ${new_string.length} characters for each of an unknown number of occurrences of ${old_string.length} may become too much; use a longer old_string, or edit the places one by one`,
+        `edit: new_string: ${new_string.length} characters for each of an unknown number of occurrences of ${old_string.length} may exceed the size limit; use a longer old_string, or edit the places one by one`,
       );
     }
     return runWritingTool((toolset, context) => toolset.betaEditTool(context), input, call);

@@ -71,7 +71,7 @@ async function read(page: PageToRead, signal: AbortSignal, readMsMax: number): P
   const { promise, resolve, reject } = Promise.withResolvers<ReadPage>();
   thread.on('message', resolve);
   thread.on('error', (error) => reject(new PageUnreadableError(error.message, error)));
-  thread.on('exit', () => reject(new PageUnreadableError('its reader ended without an answer')));
+  thread.on('exit', () => reject(new PageUnreadableError('its reader process ended without an answer')));
   const timer = setTimeout(
     () => reject(new PageUnreadableError(`it takes longer than ${readMsMax / 1000} s`)),
     readMsMax,

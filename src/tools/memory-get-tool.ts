@@ -18,7 +18,8 @@ export const memoryGetTool: Tool = defineTool({
       .max(300)
       .overwrite((path) => path.replace(/^\.\//, ''))
       .refine((path) => MEMORY_PATH.test(path), {
-        error: ({ input }) => `${JSON.stringify(input)} is no memory file; allowed: "MEMORY.md" or "memory/<name>.md"`,
+        error: ({ input }) =>
+          `${JSON.stringify(input)} is not a memory file; allowed: "MEMORY.md" or "memory/<name>.md"`,
       })
       .describe('MEMORY.md or memory/<name>.md'),
     from: z.int().min(1).optional().describe('First line, beginning with 1'),
@@ -28,14 +29,14 @@ export const memoryGetTool: Tool = defineTool({
   isReadOnly: true,
   async run({ path, from = 1, lines = LINES_DEFAULT }, call) {
     const file = await readMemoryFile(call.workspaceDir, path);
-    if (file === null) return errorOutcome(`memory_get: path: there is no file ${path} in the workspace`);
+    if (file === null) return errorOutcome(`memory_get: path: the file ${path} does not exist in the workspace`);
     const all = file.content.replace(/\r?\n$/, '').split('\n');
     if (from > all.length)
-      return errorOutcome(`memory_get: from: ${path} has ${all.length} lines, and ${from} is behind its end`);
+      return errorOutcome(`memory_get: from: ${path} has ${all.length} lines, and ${from} is after its end`);
     const shown = fitting(all.slice(from - 1, from - 1 + lines));
     const last = from - 1 + shown.lines.length;
     const total = file.isCut ? `more than ${all.length}` : `${all.length}`;
-    const rest = last < all.length ? `; go on with from: ${last + 1}` : '';
+    const rest = last < all.length ? `; continue with from: ${last + 1}` : '';
     const cut = shown.isCut ? ' The last of them is cut.' : '';
     return {
       content: `[${path}, lines ${from}-${last} of ${total}${rest}.${cut}]\n${shown.lines.join('\n')}`,

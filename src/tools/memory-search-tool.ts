@@ -80,7 +80,7 @@ function chunked({ path, sha256, content }: MemoryFile): ChunkedFile {
 
 /** Each passage behind the line that names its place: `memory/2026-01-31.md#L4-L9 (score 0.82) under Work > Plans`. */
 function describe(hits: readonly MemoryHit[], query: string, { files, leftOut }: MemoryListing): ToolOutcome {
-  const notes = leftOut > 0 ? [`[${leftOut} files were not searched: there are too many.]`] : [];
+  const notes = leftOut > 0 ? [`[${leftOut} files were not searched, because there are too many.]`] : [];
   if (hits.length === 0) {
     const nothing = `Nothing about ${JSON.stringify(query)} in ${files.length} ${files.length === 1 ? 'file' : 'files'} of memory.`;
     return { content: [nothing, ...notes].join('\n'), isError: false };

@@ -200,9 +200,9 @@ function outcomeOf(posted: Awaited<ReturnType<MessageToolOptions['post']>>, reci
     case 'posted':
       return { content: `Queued for ${nameOf(recipient)} as delivery ${posted.id}.`, isError: false };
     case 'closed':
-      return errorOutcome('message: the turn is over; nothing was sent');
+      return errorOutcome('message: the turn has ended; nothing was sent');
     case 'too-many':
-      return errorOutcome(`message: this turn has sent ${posted.max} messages, which is the most it may`);
+      return errorOutcome(`message: this turn has sent ${posted.max} messages, the limit of one turn`);
   }
 }
 

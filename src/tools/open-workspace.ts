@@ -45,8 +45,8 @@ async function openWorkspace(config: Config, { workspaceDir, user }: CommandPlan
   if (statSync(folder).uid === 0 && !SYSTEM_FOLDERS.has(folder)) await giveFolder(folder, user).catch(() => undefined);
   if (canWrite(folder, user)) return;
   const value = config.tools.exec.user ?? user.name;
-  const allowed = `a user who can write to the workspace ${folder}`;
-  const message = `is ${JSON.stringify(value)}; allowed: ${allowed}; give it to that user (chown -R ${user.uid}:${user.gid} ${folder}), or name another one`;
+  const allowed = `a user with write access to the workspace ${folder}`;
+  const message = `is ${JSON.stringify(value)}; allowed: ${allowed}; make that user its owner (chown -R ${user.uid}:${user.gid} ${folder}), or name another one`;
   throw new ConfigError([{ path: 'tools.exec.user', value, allowed, message }]);
 }
 

@@ -17,7 +17,7 @@ export async function chooseMedia(
   const isAllowed = path !== null && (await isInside(path, [workspaceDir, ...roots]));
   // A file outside looks like one that does not exist.
   if (!isAllowed || !(await stat(path)).isFile()) {
-    return refused(`${JSON.stringify(named)} is no file of the workspace; give a path inside it or an http(s) URL`);
+    return refused(`${JSON.stringify(named)} is not a file of the workspace; give a path inside it or an http(s) URL`);
   }
   return { kind: 'media', media: { path, name: basename(path) } };
 }

@@ -186,7 +186,7 @@ export class ProcessKeeper {
     if (this.#kept.size + this.#starting.size >= RUNNING_PER_WORKER_MAX) {
       return {
         kind: 'refused',
-        reason: `${RUNNING_PER_WORKER_MAX} commands run in the background of this worker already`,
+        reason: `${RUNNING_PER_WORKER_MAX} background commands already run in this worker, the limit; try again later`,
       };
     }
     const id = newId<string>();
@@ -220,11 +220,11 @@ export class ProcessKeeper {
       case 'begun':
         return null;
       case 'known':
-        return 'this call has started its command before';
+        return 'this call has already started its command';
       case 'closed':
-        return 'the turn is over';
+        return 'the turn has ended';
       case 'too-many':
-        return `${RUNNING_PER_SESSION_MAX} commands of this session run in the background already; end one with process kill`;
+        return `${RUNNING_PER_SESSION_MAX} background commands of this session already run, the limit; end one with process kill`;
     }
   }
 
@@ -247,7 +247,7 @@ export class ProcessKeeper {
     kept.closed = this.#close(kept, start.timeoutMs);
     const isWanted = await this.#noteStart(kept, start.call.lease);
     if (isWanted && !this.#isStopped) shell.go();
-    else void shell.end(isWanted ? 'the worker was shut down' : 'it was stopped before it began');
+    else void shell.end(isWanted ? 'the worker was shut down' : 'it was stopped before it started');
     return kept;
   }
 
@@ -266,7 +266,7 @@ export class ProcessKeeper {
       return isWanted;
     } catch (error) {
       kept.waiters += 1;
-      await shell.end('it was ended before it began');
+      await shell.end('it was ended before it started');
       throw error;
     }
   }
@@ -320,13 +320,10 @@ export class ProcessKeeper {
     const { store, worker, leaseMs } = this.#options;
     // One that is over and whose end could not be stored is not among them: its lease runs out, and its session hears of it.
     const ours = await store.renew({ worker, leaseMs, ids });
-    for (const { id, shell } of asked) if (!ours.has(id)) void shell.end('it was given up');
+    for (const { id, shell } of asked) if (!ours.has(id)) void shell.end('its lease expired');
   }
 
   #warn(error: unknown): void {
-    this.#options.logger.warn(
-      { err: error },
-      'Commands in the background could not be looked after; the next look follows',
-    );
+    this.#options.logger.warn({ err: error }, 'Background commands could not be checked; the next check retries');
   }
 }

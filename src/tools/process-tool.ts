@@ -76,7 +76,7 @@ async function list({ store }: ProcessToolOptions, { sessionKey }: ToolCall): Pr
   const all = await store.list(sessionKey, LISTED_MAX);
   const lines = all.map((facts) => `${facts.id} ${statusOf(facts)}: ${oneLine(facts.command)}`);
   return {
-    content: lines.length === 0 ? 'No command runs or ran in the background.' : lines.join('\n'),
+    content: lines.length === 0 ? 'This session has no background commands.' : lines.join('\n'),
     isError: false,
   };
 }
@@ -145,7 +145,7 @@ async function log(
   const { limit = LINES_DEFAULT } = input;
   const start = Math.min(input.offset ?? Math.max(0, lines.length - limit), lines.length);
   const part = lines.slice(start, start + limit);
-  const dropped = logged.from === 0 ? '' : `; the first ${logged.from} bytes are not kept`;
+  const dropped = logged.from === 0 ? '' : `; the first ${logged.from} bytes were deleted`;
   const place = part.length === 0 ? 'no lines' : `lines ${start + 1}-${start + part.length}`;
   return {
     content: withStatus(`[${place} of ${text === '' ? 0 : lines.length}${dropped}]\n${part.join('\n')}`, facts),
@@ -161,7 +161,7 @@ async function write(
 ): Promise<ToolOutcome> {
   if (data === '' && !eof) return errorOutcome('process: data: is needed for write, or eof');
   if (facts.status !== 'running')
-    return errorOutcome(`process: sessionId: the command does not run any more (${statusOf(facts)})`);
+    return errorOutcome(`process: sessionId: the command is no longer running (${statusOf(facts)})`);
   await store.addInput({ processId: facts.id, causeKey: call.idempotencyKey, data, isLast: eof });
   await keeper.look().catch(() => undefined);
   return {
@@ -171,7 +171,7 @@ async function write(
 }
 
 async function kill(options: ProcessToolOptions, call: ToolCall, facts: ProcessFacts): Promise<ToolOutcome> {
-  if (facts.status !== 'running') return { content: `It does not run any more: ${statusOf(facts)}.`, isError: false };
+  if (facts.status !== 'running') return { content: `It is no longer running: ${statusOf(facts)}.`, isError: false };
   await options.store.askToKill(facts.id, 'killed by the agent');
   const untilMs = performance.now() + KILL_MS_MAX;
   const over = options.keeper.wait(facts.id, {
@@ -185,7 +185,7 @@ async function kill(options: ProcessToolOptions, call: ToolCall, facts: ProcessF
   const now = (await options.store.find(call.sessionKey, facts.id)) ?? facts;
   const last = await untilChanged(options, call, now, { untilMs, isEnough: () => false });
   return {
-    content: last.status === 'running' ? 'It is being ended.' : `It is over: ${statusOf(last)}.`,
+    content: last.status === 'running' ? 'It is being killed.' : `It has ended: ${statusOf(last)}.`,
     isError: false,
   };
 }
@@ -194,7 +194,7 @@ async function kill(options: ProcessToolOptions, call: ToolCall, facts: ProcessF
 function elsewhere(facts: ProcessFacts): ToolOutcome {
   const tail = facts.outputTail ?? '';
   return {
-    content: withStatus(tail === '' ? '[its output is on another machine, or is not kept any more]' : tail, facts),
+    content: withStatus(tail === '' ? '[its output is on another machine or was deleted]' : tail, facts),
     isError: false,
   };
 }

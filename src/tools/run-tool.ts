@@ -74,7 +74,7 @@ async function settledOrAbandoned(running: Promise<Settled>, signal: AbortSignal
 }
 
 function timeoutOutcome(timeout: ToolTimeoutError): ToolOutcome {
-  return errorOutcome(`${timeout.message} and was stopped. What it had done by then stays done.`);
+  return errorOutcome(`${timeout.message} and was stopped. Its effects until then remain.`);
 }
 
 function thrownOutcome(tool: Tool, settled: Settled): ToolOutcome {

@@ -57,14 +57,14 @@ export async function fetchWeb(request: WebRequest): Promise<WebAnswer> {
       return await read(url, response, request);
     response.destroy();
     if (!URL.canParse(location, url.href))
-      throw new WebFetchError(`${url.host} redirects to ${quoted(location)}, which is no URL`);
+      throw new WebFetchError(`${url.host} redirects to ${quoted(location)}, which is not a URL`);
     url = checkedUrl(new URL(location, url.href).href);
   }
   throw new WebFetchError(`${quoted(request.url)} redirects more than ${REDIRECTS_MAX} times`);
 }
 
 function checkedUrl(text: string): URL {
-  if (!URL.canParse(text)) throw new WebFetchError(`${quoted(text)} is no URL`);
+  if (!URL.canParse(text)) throw new WebFetchError(`${quoted(text)} is not a URL`);
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new WebFetchError(`${quoted(text)} cannot be fetched: only http and https can`);
@@ -138,7 +138,7 @@ function unpackerOf(encoding: string) {
     case 'br':
       return createBrotliDecompress();
     default:
-      throw new WebFetchError(`the answer is packed as ${quoted(encoding)}, which was not asked for`);
+      throw new WebFetchError(`the answer has the encoding ${quoted(encoding)}, which was not requested`);
   }
 }
 

@@ -73,7 +73,7 @@ async function contentOf(answer: WebAnswer, mode: 'markdown' | 'text', signal: A
   const type = answer.contentType ?? sniffed(answer.body);
   if (HTML_TYPES.has(type)) return await extractPage({ html: decoded(answer, true), url: answer.url, mode }, signal);
   if (!TEXT_TYPE.test(type) || answer.body.includes(0)) {
-    throw new WebFetchError(`it answers with ${JSON.stringify(type.slice(0, 100))}, which is no text`);
+    throw new WebFetchError(`it answers with ${JSON.stringify(type.slice(0, 100))}, which is not text`);
   }
   return { title: '', text: decoded(answer, false) };
 }

@@ -64,7 +64,7 @@ describe('a chat command', () => {
     expect((await rig.get('/v1/sessions/settings')).body).toMatchObject(set);
     await say('settings', '/queue default');
     expect((await rig.get('/v1/sessions/settings')).body).toMatchObject({ queueMode: null, queueCap: null });
-    expect((await say('settings', '/queue sideways')).body.message.reply).toContain('"sideways" is not understood');
+    expect((await say('settings', '/queue sideways')).body.message.reply).toContain('"sideways" is not valid here');
   });
 
   test('from somebody who may not give one is a message like any other', async () => {

@@ -95,7 +95,7 @@ describe.runIf(isRoot)('as root, below a folder that only root may pass', () => 
     { timeout: START_MS_MAX },
     async () => {
       const service = await startIn(0o700);
-      const says = `run as the user of the service and can read its secrets, because "nobody" may not enter ${service.cwd}`;
+      const says = `run as the user of the service and can read its secrets, because "nobody" has no access to ${service.cwd}`;
       expect(commandsLine(service.lines)).toContain(says);
       expect(await service.exec('id -u')).toBe('0\n');
       const data = join(service.cwd, '.holdfast');
@@ -131,7 +131,7 @@ test.runIf(isRoot)(
   { timeout: START_MS_MAX },
   async () => {
     await expect(startIn(0o700, { user: 'no-such-user' })).rejects.toThrow(
-      'tools.exec.user is "no-such-user"; allowed: the name or the number of a user of this machine',
+      'tools.exec.user is "no-such-user"; allowed: the name or the numeric id of a user of this machine',
     );
   },
 );

@@ -249,7 +249,7 @@ describe('the end of a run', () => {
     const notices = await rig.rows('select text from holdfast.system_events where context_key = $1', [
       `notice:${cron.id}`,
     ]);
-    expect(notices).toEqual([{ text: expect.stringContaining('"broken" was switched off') }]);
+    expect(notices).toEqual([{ text: expect.stringContaining('"broken" was disabled') }]);
   });
 
   test('of something that happens once is retried when its failure may pass, and else switched off', async () => {

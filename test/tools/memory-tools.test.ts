@@ -164,7 +164,7 @@ describe('memory_get', () => {
   test('gives lines with their numbers and says where to go on', async () => {
     await write('memory/a.md', ['one', 'two', 'three', 'four']);
     expect(await get({ path: 'memory/a.md', from: 2, lines: 2 })).toEqual({
-      content: '[memory/a.md, lines 2-3 of 4; go on with from: 4.]\ntwo\nthree',
+      content: '[memory/a.md, lines 2-3 of 4; continue with from: 4.]\ntwo\nthree',
       isError: false,
     });
     expect(contentOf(await get({ path: './memory/a.md' }))).toBe(
@@ -179,7 +179,7 @@ describe('memory_get', () => {
     );
     const text = contentOf(await get({ path: 'MEMORY.md', lines: 2000 }));
     expect(text.length).toBeLessThan(50_200);
-    expect(text).toMatch(/^\[MEMORY\.md, lines 1-495 of 3000; go on with from: 496\.\]/);
+    expect(text).toMatch(/^\[MEMORY\.md, lines 1-495 of 3000; continue with from: 496\.\]/);
     await write('MEMORY.md', ['y'.repeat(3_000_000)]);
     const long = contentOf(await get({ path: 'MEMORY.md' }));
     expect(long.length).toBeLessThan(50_200);
@@ -197,7 +197,7 @@ describe('memory_get', () => {
   ])('refuses %s (G30)', async (path) => {
     const outcome = await get({ path });
     expect(outcome).toEqual({
-      content: `memory_get: path: ${JSON.stringify(path)} is no memory file; allowed: "MEMORY.md" or "memory/<name>.md"`,
+      content: `memory_get: path: ${JSON.stringify(path)} is not a memory file; allowed: "MEMORY.md" or "memory/<name>.md"`,
       isError: true,
     });
   });
@@ -205,10 +205,10 @@ describe('memory_get', () => {
   test('says what is not there', async () => {
     await write('memory/a.md', ['one']);
     await symlink(join(workspace.outsideDir, 'secret.txt'), join(workspace.dir, 'memory', 'link.md'));
-    expect(contentOf(await get({ path: 'memory/b.md' }))).toContain('there is no file memory/b.md');
-    expect(contentOf(await get({ path: 'memory/link.md' }))).toContain('there is no file memory/link.md');
+    expect(contentOf(await get({ path: 'memory/b.md' }))).toContain('the file memory/b.md does not exist');
+    expect(contentOf(await get({ path: 'memory/link.md' }))).toContain('the file memory/link.md does not exist');
     expect(contentOf(await get({ path: 'memory/a.md', from: 2 }))).toBe(
-      'memory_get: from: memory/a.md has 1 lines, and 2 is behind its end',
+      'memory_get: from: memory/a.md has 1 lines, and 2 is after its end',
     );
   });
 });

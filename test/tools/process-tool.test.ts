@@ -85,7 +85,7 @@ describe('exec', () => {
     const rows = await rig.rows<{ id: string }>('select id from holdfast.processes where session_id = $1', [
       session.sessionId,
     ]);
-    expect(await rowOf(rows[0]?.id ?? '', 'killed')).toMatchObject({ reason: 'it was ended before it began' });
+    expect(await rowOf(rows[0]?.id ?? '', 'killed')).toMatchObject({ reason: 'it was ended before it started' });
     expect(existsSync(join(rig.workspace.dir, 'ran-late'))).toBe(false);
   });
 
@@ -94,7 +94,7 @@ describe('exec', () => {
     const session = await rig.session();
     await rig.rows('update holdfast.sessions set epoch = epoch + 1 where id = $1', [session.sessionId]);
     const outcome = await exec.run({ command: 'echo ran > ran-old', background: true }, rig.call(session));
-    expect(outcome).toEqual({ content: 'exec: background: the turn is over', isError: true });
+    expect(outcome).toEqual({ content: 'exec: background: the turn has ended', isError: true });
     const rows = await rig.rows('select * from holdfast.processes where session_id = $1', [session.sessionId]);
     expect(rows).toEqual([]);
   });
@@ -172,11 +172,11 @@ describe('exec', () => {
     const session = await rig.session();
     const other = await rig.session();
     const stale = await exec.run({ command: 'true', background: true }, rig.call({ ...session, turnId: other.turnId }));
-    expect(stale).toEqual({ content: 'exec: background: the turn is over', isError: true });
+    expect(stale).toEqual({ content: 'exec: background: the turn has ended', isError: true });
     for (let count = 0; count < 8; count += 1)
       await exec.run({ command: 'sleep 300', background: true }, rig.call(session));
     const ninth = await exec.run({ command: 'sleep 300', background: true }, rig.call(session));
-    expect(contentOf(ninth)).toContain('8 commands of this session run in the background already');
+    expect(contentOf(ninth)).toContain('8 background commands of this session already run');
     const listed = contentOf(await process.run({ action: 'list' }, rig.call(session))).split('\n');
     expect(listed).toHaveLength(8);
     expect(listed[0]).toMatch(/^[0-9a-f-]{36} running for [\d.]+ s: sleep 300$/);
@@ -223,7 +223,7 @@ describe('process', () => {
       /^\[lines 1-1 of 1\]\nab\n\[exit code 0/,
     );
     const late = await process.run({ action: 'write', sessionId: id, data: 'c' }, rig.call(session));
-    expect(contentOf(late)).toContain('process: sessionId: the command does not run any more (exit code 0');
+    expect(contentOf(late)).toContain('process: sessionId: the command is no longer running (exit code 0');
   });
 
   test('kills the whole group, and says so to the model alone', async () => {
@@ -238,11 +238,11 @@ describe('process', () => {
     );
     await line.held;
     expect(contentOf(await process.run({ action: 'kill', sessionId: id }, rig.call(session)))).toMatch(
-      /^It is over: killed after [\d.]+ s: killed by the agent\.$/,
+      /^It has ended: killed after [\d.]+ s: killed by the agent\.$/,
     );
     await line.gone;
     expect(contentOf(await process.run({ action: 'kill', sessionId: id }, rig.call(session)))).toContain(
-      'It does not run any more',
+      'It is no longer running',
     );
     expect(await eventsOf(session.sessionId)).toEqual([]);
   });
@@ -280,7 +280,7 @@ describe('process', () => {
       });
     }
     expect(contentOf(await process.run({ action: 'list' }, rig.call(other)))).toBe(
-      'No command runs or ran in the background.',
+      'This session has no background commands.',
     );
     expect(contentOf(await process.run({ action: 'poll', sessionId: "x' or true" }, rig.call(session)))).toContain(
       'has no command',
@@ -396,7 +396,7 @@ describe('what ends a command from outside', () => {
     const events = await eventsOf(session.sessionId);
     expect(events).toEqual([
       {
-        text: `The command ${id} that ran in the background is lost: its worker is gone, and the command was ended with it. It is not known how much of it had run.`,
+        text: `The command ${id} that ran in the background is lost: its worker has crashed or stopped, and the command was ended with it. It is not known how much of it had run.`,
         context_key: `exec:${id}`,
         is_trusted: true,
       },

@@ -157,7 +157,7 @@ describe('what it cannot bring', () => {
     serve(type, body);
     const outcome = await fetchPage();
     expect(outcome.isError).toBe(true);
-    expect(outcome.content).toContain('which is no text');
+    expect(outcome.content).toContain('which is not text');
   });
 
   test('a server that is not there, or ends in the middle', async () => {
@@ -197,7 +197,7 @@ describe('where it may go (G30)', () => {
     ['file:///etc/passwd', 'only http and https can'],
     ['ftp://example.com/', 'only http and https can'],
     ['data:text/plain,x', 'only http and https can'],
-    ['nonsense', 'is no URL'],
+    ['nonsense', 'is not a URL'],
     ['http://user:secret@example.com/', 'a user or password in it is not fetched (example.com)'],
   ])('not to %s', async (url, text) => {
     const outcome = await fetchPage({ url });
@@ -250,7 +250,7 @@ describe('its bounds', () => {
       '[the first 1000 of 1000000 characters; the page is longer than the 1000000 bytes that were read]',
     );
     serve('text/plain', gzipSync(Buffer.alloc(200_000_000)), { headers: { 'content-encoding': 'gzip' } });
-    expect(contentOf(await fetchPage())).toContain('which is no text');
+    expect(contentOf(await fetchPage())).toContain('which is not text');
   });
 
   test('show what is asked for, and never more than a result holds', async () => {

@@ -123,7 +123,7 @@ describe('a message', () => {
     await play('over', [{ action: 'send', message: 'In time.' }], 'ok');
     const late = aToolCall({ ...calls.at(-1)!, idempotencyKey: 'late' });
     expect(await messageTool().run({ action: 'send', message: 'Late.' }, late)).toEqual({
-      content: 'message: the turn is over; nothing was sent',
+      content: 'message: the turn has ended; nothing was sent',
       isError: true,
     });
   });
@@ -218,11 +218,11 @@ describe('where it may go (G30)', () => {
   test.each([
     [
       { channel: 'telegram', to: '43' },
-      'message: to: "43" may not be written to. Without channel and to, the message goes to this chat. Open channels: signal.',
+      'message: to: "43" is not open to messages. Without channel and to, the message goes to this chat. Open channels: signal.',
     ],
-    [{ to: '43' }, 'message: to: "43" may not be written to.'],
-    [{ channel: 'discord', to: '1' }, 'message: channel: "discord" may not be written to.'],
-    [{ channel: 'matrix', to: '1' }, 'message: channel: "matrix" may not be written to.'],
+    [{ to: '43' }, 'message: to: "43" is not open to messages.'],
+    [{ channel: 'discord', to: '1' }, 'message: channel: "discord" is not open to messages.'],
+    [{ channel: 'matrix', to: '1' }, 'message: channel: "matrix" is not open to messages.'],
     [{ channel: 'signal' }, 'message: to: is needed to write to signal'],
   ])('not to %j', async (address, text) => {
     const { deliveries, results } = await play(

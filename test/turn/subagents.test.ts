@@ -188,10 +188,10 @@ describe('spawning', () => {
     const turn = await busy(worker, 'choosy');
     const call = await callIn('choosy');
     expect(await rig.port.spawn(call, { task: 'x', agentId: 'other' })).toMatchObject({
-      text: 'agentId: "other" may not be spawned from here; allowed: main',
+      text: 'agentId: "other" must not be spawned from this agent; allowed: main',
     });
     expect(await rig.port.spawn(call, { task: 'x', agentId: 'nobody' })).toMatchObject({
-      text: 'agentId: there is no agent "nobody" in the configuration',
+      text: 'agentId: the agent "nobody" is not in the configuration',
     });
     expect(await rig.port.spawn(call, { task: 'x', model: 'gpt' })).toMatchObject({
       text: 'model: no provider serves the model "gpt"; use "anthropic/<model>", or an alias: quick',

@@ -94,16 +94,14 @@ describe('what is not shown is said', () => {
     await say('missing', 'look', { media: [{ path: join(media, 'gone.png'), type: 'image/png' }] });
     const [[text = ''] = []] = userBlocks('missing');
     expect(text).toMatch(
-      /^\[media attached: .*gone\.png \(image\/png\)\]\n\n\[image not shown: .*gone\.png: not found in the folders that images are read from\]\n\nlook$/,
+      /^\[media attached: .*gone\.png \(image\/png\)\]\n\n\[image not shown: .*gone\.png: not found in the folders for images\]\n\nlook$/,
     );
   });
 
   test('at the end, when only the text names it', async () => {
     await say('outside', 'what is on /etc/secret.png?');
     expect(userBlocks('outside')).toEqual([
-      [
-        'what is on /etc/secret.png?\n\n[image not shown: /etc/secret.png: not found in the folders that images are read from]',
-      ],
+      ['what is on /etc/secret.png?\n\n[image not shown: /etc/secret.png: not found in the folders for images]'],
     ]);
   });
 

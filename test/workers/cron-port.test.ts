@@ -120,7 +120,7 @@ describe('it cannot', () => {
 
   test('schedule anything as a subagent', async () => {
     const refused = await call({ action: 'add', job: reminder }, { sessionKey: 'agent:main:subagent:1' });
-    expect(refused.text).toContain('a subagent schedules nothing');
+    expect(refused.text).toContain('a subagent cannot schedule anything');
   });
 
   test('make more than it may have', async () => {

@@ -131,6 +131,6 @@ function readInput(value: unknown, path: string): unknown {
       typeof part === 'string' ? part.replaceAll('\0', '').toWellFormed() : part,
     );
   } catch {
-    throw new PluginValueError(`${path}.input`, `must be JSON, not ${kindOf(input)} that cannot be written as it`);
+    throw new PluginValueError(`${path}.input`, `must be JSON, not ${kindOf(input)} that cannot be written as JSON`);
   }
 }

@@ -73,7 +73,7 @@ export function tickText({ id, name, message }: { id: string; name: string; mess
 
 /** The notice that a cron was switched off. */
 export function noticeText({ name, reason }: { name: string; reason: string }): string {
-  return `Cron job "${oneLine(name)}" was switched off: ${oneLine(reason)}`;
+  return `Cron job "${oneLine(name)}" was disabled: ${oneLine(reason)}`;
 }
 
 /** The context key of a cron's system events. */

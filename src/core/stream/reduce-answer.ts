@@ -125,7 +125,7 @@ class Draft {
 
   #begin({ message }: StreamEvent): string {
     if (typeof message?.id !== 'string' || this.#id !== null) {
-      throw malformed('A message_start without a message, or a second one.');
+      throw malformed('The stream sent a message_start without a message, or a second one.');
     }
     this.#id = message.id;
     this.#model = message.model;
@@ -134,7 +134,8 @@ class Draft {
   }
 
   #start({ content_block: start, index }: StreamEvent): string {
-    if (!start || this.#id === null || index !== this.#blocks.length) throw malformed('A block starts out of order.');
+    if (!start || this.#id === null || index !== this.#blocks.length)
+      throw malformed('The stream started a block out of order.');
     const { replacements } = this.#rules;
     const isReplaced = start.type === 'text' && replacements.length > 0;
     const block: GrowingBlock = {
@@ -150,11 +151,11 @@ class Draft {
 
   #grow({ delta, index = -1 }: StreamEvent): string {
     const block = this.#blocks[index];
-    if (!block || !delta) throw malformed('A delta without its block.');
+    if (!block || !delta) throw malformed('The stream sent a delta without its block.');
     switch (delta.type ?? '') {
       case 'text_delta':
         // The text of the reply is told as it comes: it cannot go back to an earlier block.
-        if (index !== this.#blocks.length - 1) throw malformed('Text for a block that has ended.');
+        if (index !== this.#blocks.length - 1) throw malformed('The stream sent text for a block that has ended.');
         return this.#addText(block, delta.text ?? '');
       case 'input_json_delta':
         block.text += delta.partial_json ?? '';
@@ -221,7 +222,7 @@ class Draft {
 
 function stopReasonOf({ delta }: StreamEvent): string | null {
   const reason: unknown = delta?.stop_reason ?? null;
-  if (reason !== null && typeof reason !== 'string') throw malformed('A stop reason that is no text.');
+  if (reason !== null && typeof reason !== 'string') throw malformed('The stop reason is not a text.');
   return reason;
 }
 

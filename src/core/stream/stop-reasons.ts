@@ -59,5 +59,5 @@ export function stopMessage(stopReason: 'sensitive' | 'unhandled', wire: string)
   const reason = JSON.stringify(wire.slice(0, 100));
   return stopReason === 'sensitive'
     ? `The provider stopped this answer because of its content (stop reason ${reason}).`
-    : `The provider stopped this answer for a reason that is not known here (stop reason ${reason}).`;
+    : `The provider stopped this answer for a reason that Holdfast does not know (stop reason ${reason}).`;
 }

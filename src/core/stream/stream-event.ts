@@ -56,17 +56,17 @@ export function parseStreamEvent(data: string): StreamEvent {
   try {
     event = JSON.parse(data);
   } catch (cause) {
-    throw malformed(`An event is no JSON: ${data.slice(0, 200)}`, cause);
+    throw malformed(`An event of the stream is not JSON: ${data.slice(0, 200)}`, cause);
   }
   if (typeof event !== 'object' || event === null || !('type' in event) || typeof event.type !== 'string') {
-    throw malformed(`An event has no type: ${data.slice(0, 200)}`);
+    throw malformed(`An event of the stream has no type: ${data.slice(0, 200)}`);
   }
   return event as StreamEvent;
 }
 
 /** The events of an answer that came as one body: the same as if it had been streamed, each block in its start. */
 export function eventsOfBody(body: unknown): StreamEvent[] {
-  if (!isBody(body)) throw malformed(`The answer is no message: ${JSON.stringify(body)?.slice(0, 200)}`);
+  if (!isBody(body)) throw malformed(`The answer is not a message: ${JSON.stringify(body)?.slice(0, 200)}`);
   const { id, model, content, stop_reason: stopReason, usage } = body;
   const blocks = content.flatMap((block, index): StreamEvent[] => [
     { type: 'content_block_start', index, content_block: block },

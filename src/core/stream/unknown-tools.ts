@@ -15,8 +15,8 @@ export function endUnknownTools(answer: DraftAnswer, rules: AnswerRules): DraftA
   const name = tried.find((each) => 1 + strikesOf(messages, each, known) >= threshold);
   if (name === undefined) return answer;
   const note =
-    `The tool "${name}" is not available here, and calling it again does not help. ` +
-    'I stop at this point; please tell me how to go on without it.';
+    `The tool "${name}" is not available here, so calling it again has no effect. ` +
+    'I stop here. Please tell me how to continue without it.';
   return noteRepair(endWithNote(answer, note, 'end_turn'), { step: 'unknown-tools', callId: null, was: name });
 }
 
