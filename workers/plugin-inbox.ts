@@ -31,7 +31,7 @@ export function createPluginInbox({ config, database, doorbell, wake }: PluginIn
   function sessionOf(named: string): Promise<SessionId> {
     const key = canonicalSessionKey(named);
     const agentId = agentIdOf(key);
-    if (!isAgent(config, agentId)) throw new Error(`sessionKey: there is no agent ${JSON.stringify(agentId)}`);
+    if (!isAgent(config, agentId)) throw new Error(`sessionKey: the agent ${JSON.stringify(agentId)} does not exist`);
     const kind = sessionKindOf(key);
     return ensureSession({ key, candidateId: newId<SessionId>(), agentId, kind, lane: laneOf(kind), channel: null });
   }

@@ -12,7 +12,7 @@ export class UnknownAgentError extends Error {
   readonly agentId: string;
 
   constructor(agentId: string, known: readonly string[]) {
-    super(`there is no agent ${JSON.stringify(agentId)}; known: ${known.join(', ')}`);
+    super(`the agent ${JSON.stringify(agentId)} does not exist; known: ${known.join(', ')}`);
     this.name = 'UnknownAgentError';
     this.agentId = agentId;
   }

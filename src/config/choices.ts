@@ -12,4 +12,4 @@ export type LogFormat = 'pretty' | 'json';
 
 /** A key of the API: long enough that it cannot be guessed. */
 export const API_KEY = /^[\x21-\x7e]{16,512}$/;
-export const API_KEY_TEXT = '16 to 512 visible ASCII characters without blanks';
+export const API_KEY_TEXT = '16 to 512 visible ASCII characters without spaces';

@@ -97,7 +97,7 @@ function checkAgent(
     refuse(
       `${path}.heartbeat.when`,
       agent.heartbeat.when,
-      'exactly one of command, url and file, those of the defaults included',
+      'exactly one of command, url and file, including those of the defaults',
     );
   }
   const { softTrim, softTrimRatio, hardClearRatio } = agent.contextPruning;

@@ -27,7 +27,7 @@ const notBlank = (max: number) =>
     .string()
     .max(max)
     .refine((text) => text.trim() !== '', 'must not be blank')
-    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'a text without NUL characters and lone surrogates');
+    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'a text without NUL characters or lone surrogates');
 
 const instant = z.iso.datetime({ offset: true, error: 'an ISO 8601 time such as "2026-01-31T09:00:00Z"' });
 
@@ -116,7 +116,7 @@ export function faultBetween(cron: {
   wake: 'now' | 'next-heartbeat';
 }): { path: string; message: string } | null {
   if (cron.target === 'isolated' && cron.payload.kind === 'systemEvent' && cron.wake === 'next-heartbeat') {
-    return { path: 'wake', message: 'nobody polls an isolated session: its events are read only with wake "now"' };
+    return { path: 'wake', message: 'an isolated session has no heartbeat: its events are read only with wake "now"' };
   }
   return null;
 }

@@ -36,7 +36,7 @@ export const word = z
   .string()
   .min(1)
   .max(200)
-  .regex(/^[^\s\p{Cc}]+$/u, 'a text without blanks or control characters');
+  .regex(/^[^\s\p{Cc}]+$/u, 'a text without spaces or control characters');
 export const names = z.array(word).max(LIST_MAX);
 export const path = z
   .string()

@@ -66,7 +66,7 @@ class SecretFileError extends Error {
   readonly code = 'secret_file';
 
   constructor(path: string, fault: string, cause?: unknown) {
-    super(`${path} ${fault}: delete it to have a new one made`, { cause });
+    super(`${path} ${fault}: delete it, and the next start creates a new one`, { cause });
     this.name = 'SecretFileError';
   }
 }

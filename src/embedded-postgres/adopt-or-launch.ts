@@ -46,11 +46,12 @@ export async function adoptOrLaunch(request: AdoptOrLaunchRequest): Promise<Serv
     const found = await findServer(cluster, begin + SETTLE_MS_MAX);
     if (found.kind === 'serving') {
       const wasAdopted = found.pid !== launchedPid;
-      const event = wasAdopted ? 'using the embedded PostgreSQL that already runs' : 'embedded PostgreSQL started';
+      const event = wasAdopted ? 'Embedded PostgreSQL already runs and is used' : 'Embedded PostgreSQL started';
       logger.info({ postgresPid: found.pid, port: found.port }, event);
       return { pid: found.pid, port: found.port, wasAdopted };
     }
-    if (launchedPid !== null) throw startFailed(`PostgreSQL (process ${launchedPid}) ended as soon as it had started.`);
+    if (launchedPid !== null)
+      throw startFailed(`PostgreSQL (process ${launchedPid}) ended immediately after it had started.`);
     if (attempts === 0) announceLaunch(request, found.stalePid);
     attempts += 1;
     const outcome = await launchServer({
@@ -66,7 +67,7 @@ export async function adoptOrLaunch(request: AdoptOrLaunchRequest): Promise<Serv
       case 'port-taken':
         portAttempts += 1;
         if (portAttempts >= PORT_ATTEMPTS_MAX)
-          throw startFailed('Others took every free port before PostgreSQL could.');
+          throw startFailed('Other processes took each free port before PostgreSQL could listen on it.');
         break;
       case 'cluster-busy':
         await waitForLeftBackends(cluster, begin, outcome.log);
@@ -89,16 +90,19 @@ async function findServer(cluster: Cluster, deadline: number): Promise<Found> {
     if (answer.kind === 'ours' && port !== null) return { kind: 'serving', pid, port };
     if (!isPostmasterAlive(pid, cluster.dir)) return { kind: 'none', stalePid: pid };
     if (answer.kind === 'foreign')
-      throw unresponsive(pid, 'does not know the password or does not see the directory', answer.cause);
+      throw unresponsive(pid, 'refuses the password or cannot read the directory', answer.cause);
     if (performance.now() > deadline) throw unresponsive(pid, `has been ${file.status} for ${SETTLE_MS_MAX} ms`);
     await delay(SETTLE_POLL_MS);
   }
 }
 
 function announceLaunch({ cluster: { dir, user }, logger }: AdoptOrLaunchRequest, stalePid: number | null): void {
-  if (stalePid !== null) logger.info({ dir, stalePid }, 'the embedded PostgreSQL was killed, starting it again');
+  if (stalePid !== null) logger.info({ dir, stalePid }, 'Embedded PostgreSQL was killed; starting it again');
   if (pathForServer(dir, user) === dir) return;
-  logger.info({ dir, ...user }, 'the user of PostgreSQL cannot pass the directories above its own, starting it inside');
+  logger.info(
+    { dir, ...user },
+    'PostgreSQL starts inside its data directory, because its user cannot enter the directories above it',
+  );
 }
 
 /** A killed server's processes notice within a moment, unless they are busy with a statement. */

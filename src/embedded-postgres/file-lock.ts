@@ -46,7 +46,7 @@ async function waitForLock(path: string, waitMs: number, tryIt: typeof tryLockAl
       throw new EmbeddedPostgresError({
         code: 'embedded_postgres_lock_timeout',
         problem: `Another process has been starting or stopping the embedded PostgreSQL for ${waitMs} ms (lock ${path}).`,
-        remedy: 'See what that Holdfast process does, or end it.',
+        remedy: 'Wait for that Holdfast process, or end it.',
       });
     }
     await delay(POLL_MS);

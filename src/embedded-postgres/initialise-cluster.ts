@@ -101,7 +101,7 @@ async function runInitdb(run: {
     throw new EmbeddedPostgresError({
       code: 'embedded_postgres_initdb_failed',
       problem: `initdb ended with ${status}: ${error?.message ?? output.trim()}`,
-      remedy: 'Remove what it complains about, or set DATABASE_URL to a PostgreSQL server of version 15 or newer.',
+      remedy: 'Correct what its output names, or set DATABASE_URL to a PostgreSQL server of version 15 or newer.',
       cause: error,
     });
   } finally {

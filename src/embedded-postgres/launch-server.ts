@@ -76,7 +76,7 @@ async function findFreePort(preferred: number | null): Promise<number> {
   throw new EmbeddedPostgresError({
     code: 'embedded_postgres_no_port',
     problem: 'No port of 127.0.0.1 is free for PostgreSQL.',
-    remedy: 'See what holds them all (`ss -ltn`), or set DATABASE_URL.',
+    remedy: 'List the processes that use them (`ss -ltn`), or set DATABASE_URL.',
   });
 }
 
@@ -108,7 +108,7 @@ async function readyOrEnded(server: ChildProcess, cluster: Cluster): Promise<'re
     code: 'embedded_postgres_start_failed',
     problem: `PostgreSQL (process ${server.pid}) was not ready after ${READY_MS_MAX} ms.`,
     remedy:
-      'It may still be recovering from a crash: see postgres.log in the data directory and start again; the server is left to go on.',
+      'It may still be recovering from a crash: see postgres.log in the data directory and start again; the server keeps running.',
   });
 }
 
@@ -120,7 +120,7 @@ function explainEnd(end: Error, log: string): LaunchOutcome {
   throw new EmbeddedPostgresError({
     code: 'embedded_postgres_start_failed',
     problem: `${end.message}. The end of its log:\n${log.trim()}\n`,
-    remedy: 'Remove what it complains about (the log is postgres.log in the data directory), or set DATABASE_URL.',
+    remedy: 'Correct what its log names (postgres.log in the data directory), or set DATABASE_URL.',
     cause: end,
   });
 }

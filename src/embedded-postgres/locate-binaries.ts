@@ -80,7 +80,7 @@ export function makeUsable(request: {
   onCopy: (target: string) => void;
 }): string {
   const { packageDir, user, copyParents, onCopy } = request;
-  if (!existsSync(toBinaries(packageDir).postgres)) throw binariesMissing(`${packageDir} holds no PostgreSQL.`);
+  if (!existsSync(toBinaries(packageDir).postgres)) throw binariesMissing(`${packageDir} contains no PostgreSQL.`);
   if (createLibraryLinks(packageDir) && (user === null || isUsableBy(packageDir, user))) return packageDir;
 
   const name = `postgres-${packageVersion(packageDir)}-${process.platform}-${process.arch}`;

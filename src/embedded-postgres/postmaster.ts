@@ -73,7 +73,7 @@ export async function stopPostmaster(clusterDir: string, locatePgCtl: () => stri
   throw new EmbeddedPostgresError({
     code: 'embedded_postgres_stop_failed',
     problem: `The embedded PostgreSQL (process ${pid}) did not stop.`,
-    remedy: 'Its data is safe. See its log, postgres.log in the data directory, and end the process.',
+    remedy: 'Its data is safe. Read its log, postgres.log in the data directory, and end the process.',
   });
 }
 

@@ -11,14 +11,14 @@ const SETTINGS: Setting[] = [
   {
     name: 'listen_addresses',
     value: '127.0.0.1',
-    why: 'Nobody but this machine, and no surprise from a localhost that is ::1.',
+    why: 'Only this machine can connect, also where localhost is ::1.',
   },
   {
     name: 'unix_socket_directories',
     value: '',
-    why: 'TCP serves everybody; socket paths end at 107 bytes and Windows has none.',
+    why: 'TCP works everywhere; socket paths end at 107 bytes and Windows has none.',
   },
-  { name: 'password_encryption', value: 'scram-sha-256', why: 'The only method that pg_hba.conf lets in.' },
+  { name: 'password_encryption', value: 'scram-sha-256', why: 'The only method that pg_hba.conf allows.' },
   {
     name: 'max_connections',
     value: 200,
@@ -32,7 +32,7 @@ const SETTINGS: Setting[] = [
   {
     name: 'huge_pages',
     value: 'off',
-    why: '128 MB gain nothing, and containers that promise huge pages they lack kill the server.',
+    why: 'Huge pages gain nothing at 128 MB, and a container that reports huge pages it does not have kills the server.',
   },
   {
     name: 'io_method',
@@ -45,7 +45,7 @@ const SETTINGS: Setting[] = [
     why: 'Short queries only; parallel ones take /dev/shm, which is small in containers.',
   },
   { name: 'jit', value: 'off', why: 'Compiling costs more than any query here runs.' },
-  { name: 'fsync', value: 'on', why: 'What was answered is on disk: that is the product.' },
+  { name: 'fsync', value: 'on', why: 'The API answers only for what is on disk.' },
   { name: 'synchronous_commit', value: 'on', why: 'The same: a commit returns after its WAL is on disk.' },
   { name: 'full_page_writes', value: 'on', why: 'A power cut in the middle of a page write is repaired from the WAL.' },
   {
@@ -53,7 +53,7 @@ const SETTINGS: Setting[] = [
     value: '1GB',
     why: 'Bounds the disk and the recovery after a crash; less means checkpoints under load.',
   },
-  { name: 'min_wal_size', value: '80MB', why: 'Gives the disk back when it is quiet.' },
+  { name: 'min_wal_size', value: '80MB', why: 'Frees disk space when there is little load.' },
   {
     name: 'autovacuum_naptime',
     value: '15s',
@@ -67,7 +67,7 @@ const SETTINGS: Setting[] = [
     why: 'Failed statements go to the client, which logs them without the row data in their details.',
   },
   { name: 'log_checkpoints', value: 'off', why: 'The log stays small; it is rotated only at a launch.' },
-  { name: 'cluster_name', value: 'holdfast', why: 'Tells in `ps` whose server this is.' },
+  { name: 'cluster_name', value: 'holdfast', why: 'Shows in `ps` which installation this server belongs to.' },
 ];
 
 // Without it macOS only hands data to the drive, which may keep it in its cache through a power cut.
@@ -85,10 +85,10 @@ export function renderSettings(port: number): string {
   const settings = [
     ...SETTINGS,
     ...(process.platform === 'darwin' ? [DARWIN_SETTING] : []),
-    { name: 'port', value: port, why: 'A free one; the next launch takes it again if it is still free.' },
+    { name: 'port', value: port, why: 'A free port; the next launch uses it again if it is still free.' },
   ];
   return [
-    '# Written by Holdfast at every launch. Use ALTER SYSTEM for changes that should stay.',
+    '# Written by Holdfast at every launch. Use ALTER SYSTEM for permanent changes.',
     ...settings.map(({ name, value, why }) => `${name} = '${value}'  # ${why}`),
     '',
   ].join('\n');

@@ -23,8 +23,8 @@ export function pathForServer(dir: string, user: OsUser | null): string {
   if (user === null || canReach(dir, user)) return dir;
   if (process.platform === 'linux') return '/proc/self/cwd';
   throw dataDirUnusable(
-    `User ${user.uid}, who runs PostgreSQL because root may not, cannot enter the directories above ${dir}.`,
-    'Set HOLDFAST_DATA_DIR to a directory that everybody can pass, start Holdfast as an ordinary user, or set DATABASE_URL.',
+    `User ${user.uid}, which runs PostgreSQL because root must not, cannot enter the directories above ${dir}.`,
+    'Set HOLDFAST_DATA_DIR to a directory that every user can enter, start Holdfast as an ordinary user, or set DATABASE_URL.',
   );
 }
 

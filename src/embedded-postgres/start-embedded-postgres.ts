@@ -95,7 +95,7 @@ async function openLauncher({ dataDir, logger, user }: EmbeddedPostgresOptions):
   } catch (error) {
     throw dataDirUnusable(
       `${path} cannot be created: ${String(error)}.`,
-      'Set HOLDFAST_DATA_DIR to a directory that can.',
+      'Set HOLDFAST_DATA_DIR to a directory that can be created.',
       error,
     );
   }
@@ -113,13 +113,13 @@ async function openLauncher({ dataDir, logger, user }: EmbeddedPostgresOptions):
 async function initialise(launcher: Launcher): Promise<Cluster> {
   const { dataDir, logger, user } = launcher;
   const binaries = locate(logger, user);
-  logger.info({ dataDir, ...user }, 'creating the embedded PostgreSQL');
+  logger.info({ dataDir, ...user }, 'Embedded PostgreSQL is being created');
   return initialiseCluster(dataDir, binaries, user);
 }
 
 function locate(logger: LaunchLogger, user: OsUser | null): PostgresBinaries {
   return locateBinaries(user, (target) =>
-    logger.info({ target, ...user }, 'copying PostgreSQL to where its user can reach it'),
+    logger.info({ target, ...user }, 'PostgreSQL is being copied to a directory that its user can read'),
   );
 }
 
@@ -131,11 +131,11 @@ async function signOff(launcher: Launcher, cluster: Cluster, registration: FileL
     registration.release();
     const lastOut = await tryLockAlone(usersLockPath);
     if (lastOut === null) {
-      logger.info({}, 'leaving the embedded PostgreSQL to the other processes that use it');
+      logger.info({}, 'Embedded PostgreSQL keeps running for the other processes that use it');
       return;
     }
     await stopPostmaster(cluster.dir, () => locate(logger, cluster.user).pgCtl).finally(() => lastOut.release());
-    logger.info({}, 'embedded PostgreSQL stopped');
+    logger.info({}, 'Embedded PostgreSQL stopped');
   } finally {
     registration.release();
     startLock?.release();

@@ -71,7 +71,7 @@ async function writeAnew(
     if (base64Chars(written.length) > BASE64_CHARS_MAX) continue;
     return { mediaType: quality === null ? 'image/png' : 'image/jpeg', base64: written.toString('base64') };
   }
-  throw new ImageFault('too large however it is written');
+  throw new ImageFault('too large in every format');
 }
 
 async function decoderOf(bytes: Buffer): Promise<() => Sharp> {

@@ -59,7 +59,7 @@ export class ImageLoader {
   /** The block, the reason why there is none, or null for a file that was looked at already. */
   async #loadOne(path: string, at: { workspaceDir: string; isFull: boolean; isLate: boolean; seen: Set<string> }) {
     if (at.isFull) return `only ${IMAGES_MAX} images are shown at once`;
-    if (at.isLate) return 'the images before it took too long';
+    if (at.isLate) return 'loading the images before it took too long';
     const { dataDir, roots, logger } = this.#options;
     try {
       return await this.#gate.run(async () => {
@@ -68,7 +68,7 @@ export class ImageLoader {
           roots: [at.workspaceDir, join(dataDir, 'media'), ...roots],
           bytesMax: FILE_BYTES_MAX,
         });
-        if (reading.kind === 'not-found') return 'not found in the folders that images are read from';
+        if (reading.kind === 'not-found') return 'not found in the folders for images';
         if (reading.kind === 'too-large') return `larger than ${FILE_BYTES_MAX / 1024 / 1024} MiB`;
         if (at.seen.has(reading.realPath)) return null;
         at.seen.add(reading.realPath);
@@ -77,7 +77,7 @@ export class ImageLoader {
       });
     } catch (error) {
       if (error instanceof ImageFault) return error.message;
-      logger.warn({ err: error, path }, 'An image file could not be read');
+      logger.warn({ err: error, path }, 'Image file could not be read');
       return 'cannot be read';
     }
   }

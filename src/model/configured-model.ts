@@ -43,7 +43,7 @@ export function createConfiguredModel({
     ...wireFormsOf(config, all),
     observers: observersOf(config, clock, logger),
     redact: createRedact([...secretsOf(config), endpoint.apiKey]),
-    onObserverFault: (name, error) => logger.warn({ err: error, observer: name }, 'An observer of the model failed'),
+    onObserverFault: (name, error) => logger.warn({ err: error, observer: name }, 'Observer of the model failed'),
   });
 }
 
@@ -69,12 +69,12 @@ function observersOf(config: Config, clock: Clock, logger: Logger): ModelObserve
   const observers: ModelObserver[] = [];
   if (payloadLog.enabled) {
     const path = payloadLog.path ?? join(dataDir, 'payloads.jsonl');
-    const onFault = (error: unknown) => logger.warn({ err: error, path }, 'The payload log cannot be written');
+    const onFault = (error: unknown) => logger.warn({ err: error, path }, 'Payload log cannot be written');
     observers.push(createPayloadLog({ path, onFault, secrets: secretsOf(config), now }));
   }
   if (cacheTrace.enabled) {
     const path = cacheTrace.path ?? join(dataDir, 'cache-trace.jsonl');
-    const onFault = (error: unknown) => logger.warn({ err: error, path }, 'The cache trace cannot be written');
+    const onFault = (error: unknown) => logger.warn({ err: error, path }, 'Cache trace cannot be written');
     observers.push(createCacheTrace({ path, onFault, now }));
   }
   return observers;

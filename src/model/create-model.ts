@@ -90,7 +90,7 @@ async function receive({ transport, request, options, reducer, watch }: Receptio
     onBytes(count) {
       bytes += count;
       if (bytes > bytesMax) {
-        const text = `The answer is longer than ${bytesMax} bytes, the most that ${request.maxTokens} tokens may take.`;
+        const text = `The answer is longer than ${bytesMax} bytes, the limit for ${request.maxTokens} tokens.`;
         throw new StreamFault('malformed_stream', text);
       }
       watch.bytes?.(count);

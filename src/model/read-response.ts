@@ -74,7 +74,9 @@ function readTexts(incoming: Incoming, { onBytes, onText, onEnd }: TextReader): 
         releaseConnection(incoming);
       }),
     );
-    incoming.on('error', (cause) => reject(streamError('cut_stream', 'The stream broke off before its end.', cause)));
+    incoming.on('error', (cause) =>
+      reject(streamError('cut_stream', 'The connection closed before the stream ended.', cause)),
+    );
     incoming.on('close', () =>
       attempt(() => {
         if (onEnd()) resolve();
@@ -91,7 +93,7 @@ function checkType(incoming: Incoming, type: string): void {
     incoming.destroy();
     throw streamError('malformed_stream', `The answer is not ${type} but "${contentType}".`);
   }
-  if (incoming.destroyed) throw streamError('cut_stream', 'The stream broke off at its start.');
+  if (incoming.destroyed) throw streamError('cut_stream', 'The connection closed before the stream began.');
 }
 
 /** Lets the connection go back to the pool when the provider ends the response, and ends it when the provider does not. */
@@ -106,7 +108,7 @@ function parseBody(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw streamError('malformed_stream', `The answer is no JSON: ${text.slice(0, 200)}`, cause);
+    throw streamError('malformed_stream', `The answer is not JSON: ${text.slice(0, 200)}`, cause);
   }
 }
 

@@ -48,7 +48,7 @@ export function createPluginApi(options: PluginApiOptions): { api: PluginApi; cl
   let isClosed = false;
 
   const register = (what: string, add: () => void): void => {
-    if (isClosed) throw new PluginError(path, `${what} came after register() was over`);
+    if (isClosed) throw new PluginError(path, `${what} was called after register() had returned`);
     try {
       add();
     } catch (error) {
@@ -56,7 +56,10 @@ export function createPluginApi(options: PluginApiOptions): { api: PluginApi; cl
     }
   };
   const leaveOut = (what: string): void => {
-    options.logger.warn({ plugin: id, what }, 'Left out: the configuration forbids this plugin to change prompts');
+    options.logger.warn(
+      { plugin: id, what },
+      'Plugin registration ignored: the configuration does not allow this plugin to change prompts',
+    );
   };
 
   const api: PluginApi = {
@@ -98,7 +101,7 @@ export function createPluginApi(options: PluginApiOptions): { api: PluginApi; cl
         // What a model is sent and what it answers goes through a transport: it could say anything.
         if (!mayChangePrompts) return leaveOut('registerTransport');
         if (registrations.transports.some(({ provider }) => provider === read.provider)) {
-          throw new PluginError(path, `another plugin serves the provider ${JSON.stringify(read.provider)}, too`);
+          throw new PluginError(path, `another plugin already serves the provider ${JSON.stringify(read.provider)}`);
         }
         registrations.transports.push(read);
       }),
@@ -108,7 +111,7 @@ export function createPluginApi(options: PluginApiOptions): { api: PluginApi; cl
         // What a turn says is what a harness says.
         if (!mayChangePrompts) return leaveOut('registerHarness');
         if (registrations.harnesses.some((other) => other.id === read.id)) {
-          throw new PluginError(path, `another harness is called ${JSON.stringify(read.id)}, too`);
+          throw new PluginError(path, `another harness already has the id ${JSON.stringify(read.id)}`);
         }
         registrations.harnesses.push(read);
       }),

@@ -43,7 +43,7 @@ export async function loadPlugins(settings: PluginSettings, options: LoadOptions
     const path = resolve(options.cwd, module);
     const exported = await exportsOf(path);
     const id = idOf(path, exported.id);
-    if (ids.includes(id)) throw new PluginError(path, `another plugin is called ${JSON.stringify(id)}, too`);
+    if (ids.includes(id)) throw new PluginError(path, `another plugin already has the id ${JSON.stringify(id)}`);
     ids.push(id);
     if (settings.entries[id]?.enabled === false) continue;
     await registerOne({ path, id, exported, settings, registrations, options });
@@ -146,5 +146,5 @@ function idOf(path: string, exported: unknown): string {
 function refuseUnknownEntries({ entries }: PluginSettings, ids: readonly string[]): void {
   const unknown = Object.keys(entries).find((id) => !ids.includes(id));
   if (unknown === undefined) return;
-  throw new PluginError(unknown, `plugins.entries speaks of it, but the plugins are: ${ids.join(', ') || 'none'}`);
+  throw new PluginError(unknown, `plugins.entries names it, but the plugins are: ${ids.join(', ') || 'none'}`);
 }

@@ -91,7 +91,7 @@ export class Plugins {
       await this.#runInTurn(hook, facts, async ({ plugin, handler }, context) => {
         const { changes, unknownFields } = readPromptChanges(plugin, await handler(frozen, context));
         if (unknownFields.length > 0) {
-          this.#logger.warn({ plugin, hook, fields: unknownFields }, 'A plugin returned fields that mean nothing');
+          this.#logger.warn({ plugin, hook, fields: unknownFields }, 'Plugin returned unknown fields');
         }
         // What comes after the deadline must not be added to what others merge already.
         if (!context.signal.aborted) results.push(changes);
@@ -113,7 +113,10 @@ export class Plugins {
       await handler(event, context);
       const read = readBootstrapFiles(event.bootstrapFiles);
       if (read.dropped.length > 0) {
-        this.#logger.warn({ plugin, dropped: read.dropped }, 'A plugin left bootstrap files without a path: dropped');
+        this.#logger.warn(
+          { plugin, dropped: read.dropped },
+          'Bootstrap files without a path were dropped from the answer of a plugin',
+        );
       }
       if (!context.signal.aborted) current = read.files;
     });
@@ -130,7 +133,10 @@ export class Plugins {
     const frozen = freezeDeep({ ...event, historyMessages: [...event.historyMessages] });
     for (const registered of this.#hooks.of('llm_input')) {
       if (this.#unawaited >= UNAWAITED_MAX) {
-        this.#logger.warn({ plugin: registered.plugin, waiting: UNAWAITED_MAX }, 'A plugin is behind and was not told');
+        this.#logger.warn(
+          { plugin: registered.plugin, waiting: UNAWAITED_MAX },
+          'Plugin is too slow; a notification to it was dropped',
+        );
         continue;
       }
       this.#unawaited += 1;
@@ -150,7 +156,7 @@ export class Plugins {
       if (leftMs <= 0) {
         this.#logger.error(
           { plugin: registered.plugin, hook, session: facts.sessionKey },
-          'No time is left for a hook',
+          'Hook was skipped: no time is left',
         );
         continue;
       }
@@ -168,7 +174,7 @@ export class Plugins {
     try {
       await withDeadline(timeoutMs, (signal) => run({ ...facts, signal }));
     } catch (error) {
-      this.#logger.error({ err: error, plugin, hook, session: facts.sessionKey }, 'A hook of a plugin failed');
+      this.#logger.error({ err: error, plugin, hook, session: facts.sessionKey }, 'Hook of a plugin failed');
     }
   }
 }

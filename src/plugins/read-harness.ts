@@ -109,7 +109,7 @@ function readAnswer(id: string, value: unknown): HarnessReading {
   const read = answerShape.safeParse(typeof value === 'string' ? { content: value } : value);
   if (!read.success) {
     const [fault] = read.error.issues;
-    throw new HarnessError(id, `gave no answer: ${fault?.path.join('.') || 'value'}: ${fault?.message}`);
+    throw new HarnessError(id, `gave no valid answer: ${fault?.path.join('.') || 'value'}: ${fault?.message}`);
   }
   const { content, usage = {} } = read.data;
   const given = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content;

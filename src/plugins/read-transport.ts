@@ -54,7 +54,7 @@ async function send(transport: Transport, name: string, call: TransportCall): Pr
     if (isOver) return true;
     // Plain JavaScript may break the promise of the types.
     const { type } = (event as unknown as { type?: unknown } | null) ?? {};
-    if (typeof type !== 'string') throw malformed(`The transport ${name} brought an event without a type.`);
+    if (typeof type !== 'string') throw malformed(`The transport ${name} sent an event without a type.`);
     return (isOver = call.onEvent(event));
   };
   const sending = async (): Promise<void> => await transport.send({ ...call, onEvent });

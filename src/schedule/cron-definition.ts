@@ -95,7 +95,10 @@ function resolved(
 function checked(config: Config, definition: CronDefinition, { hasNewModel = true } = {}): CronDefinition {
   if (!isAgent(config, definition.agentId)) {
     const known = config.agents.list.map(({ id }) => id).join(', ');
-    throw new InvalidCronError('agentId', `there is no agent ${JSON.stringify(definition.agentId)}; known: ${known}`);
+    throw new InvalidCronError(
+      'agentId',
+      `the agent ${JSON.stringify(definition.agentId)} does not exist; known: ${known}`,
+    );
   }
   const { payload } = definition;
   const model = hasNewModel && payload.kind === 'agentTurn' ? payload.model : undefined;

@@ -74,7 +74,8 @@ function cronTimetable({ expr, tz, staggerMs }: Extract<Schedule, { kind: 'cron'
     staggerMs: staggerMs ?? null,
   };
   // Any instant will do: what has no slot within decades has none.
-  if (nextSlot(timetable, 0) === null) throw new InvalidScheduleError('expr', `${JSON.stringify(expr)} never comes`);
+  if (nextSlot(timetable, 0) === null)
+    throw new InvalidScheduleError('expr', `${JSON.stringify(expr)} matches no time`);
   return timetable;
 }
 

@@ -8,7 +8,7 @@ import type { ImageBlock } from '../../src/core/content.ts';
 import { ImageLoader, type LoadedImages } from '../../src/images/load-images.ts';
 import { createLogger } from '../../src/logger.ts';
 
-const NOT_FOUND = 'not found in the folders that images are read from';
+const NOT_FOUND = 'not found in the folders for images';
 
 let base: string;
 let workspaceDir: string;

@@ -79,7 +79,7 @@ describe('an answer', () => {
       const asked = model.ask(request(['x'], { maxTokens: 100 }), options);
       await expect(asked).rejects.toMatchObject({
         type: 'malformed_stream',
-        message: 'The answer is longer than 1150976 bytes, the most that 100 tokens may take.',
+        message: 'The answer is longer than 1150976 bytes, the limit for 100 tokens.',
       });
       expect(sent).toBeLessThan(32 * 1024 * 1024);
     },

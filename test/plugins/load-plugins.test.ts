@@ -84,7 +84,7 @@ describe('a plugin is known', () => {
 
   test('once', async () => {
     const name = await aModule('export const tools = [];');
-    await expect(load([name, name])).rejects.toThrow('another plugin is called "plugin-');
+    await expect(load([name, name])).rejects.toThrow('another plugin already has the id "plugin-');
   });
 });
 
@@ -133,7 +133,7 @@ describe('the configuration speaks of a plugin', () => {
 
   test('that is not there: the start stops', async () => {
     await expect(load([await aModule(REGISTER)], { chaty: {} })).rejects.toThrow(
-      'plugin chaty: plugins.entries speaks of it, but the plugins are: chatty',
+      'plugin chaty: plugins.entries names it, but the plugins are: chatty',
     );
   });
 });
@@ -229,7 +229,9 @@ describe('an error names the plugin and what is wrong', () => {
     const name = await aModule('export function register(api) { globalThis.lateApi = api; }');
     await load([name]);
     const { lateApi } = globalThis as unknown as { lateApi: { on: (hook: string, handler: () => void) => void } };
-    expect(() => lateApi.on('llm_input', () => undefined)).toThrow('on("llm_input") came after register() was over');
+    expect(() => lateApi.on('llm_input', () => undefined)).toThrow(
+      'on("llm_input") was called after register() had returned',
+    );
   });
 });
 
@@ -255,7 +257,7 @@ describe('a transport', () => {
 
   test('is the only one of its provider', async () => {
     const names = [await aModule(transport('local')), await aModule(transport('local'))];
-    await expect(load(names)).rejects.toThrow('another plugin serves the provider "local", too');
+    await expect(load(names)).rejects.toThrow('another plugin already serves the provider "local"');
   });
 
   test('is left out for a plugin that may not put words into prompts', async () => {

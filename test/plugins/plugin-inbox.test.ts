@@ -93,7 +93,7 @@ describe('what is not queued', () => {
   test.each([
     [{ sessionKey: 'x', text: ' ', key: 'k' }, 'text is not a text'],
     [{ sessionKey: 'x', text: 'y' }, 'key is not a text'],
-    [{ sessionKey: 'agent:stranger:x', text: 'y', key: 'k' }, 'there is no agent "stranger"'],
+    [{ sessionKey: 'agent:stranger:x', text: 'y', key: 'k' }, 'the agent "stranger" does not exist'],
     [{ sessionKey: 'x', text: 'y', key: 'k', deliver: { url: 'ftp://x' } }, 'deliver.url'],
   ])('%j is refused with the field', async (message, text) => {
     await writeFile(
