@@ -108,7 +108,7 @@ function parseAnswer(settings: ClientSettings, response: Response, text: string)
     throw new CliError({
       code: 'not_holdfast',
       exitCode: EXIT.cannotReach,
-      message: `${settings.url} answered ${response.status} with something that is not JSON`,
+      message: `${settings.url} answered ${response.status} with an answer that is not JSON`,
       fix: `check that a Holdfast service listens there (the address is from ${settings.urlSource})`,
       cause: error,
     });
@@ -172,7 +172,7 @@ function meaningOf(response: Response, settings: ClientSettings): { exitCode: Ex
     case 400:
     case 413:
     case 415:
-      return { exitCode: EXIT.usage, fix: 'correct what is named above; --help shows what is allowed' };
+      return { exitCode: EXIT.usage, fix: 'correct the fields named above; --help shows the allowed values' };
     case 401:
     case 403:
       return {
@@ -185,13 +185,13 @@ function meaningOf(response: Response, settings: ClientSettings): { exitCode: Ex
     case 404:
       return {
         exitCode: EXIT.notFound,
-        fix: 'check the name; "holdfast sessions list" and "holdfast turns list" show what there is',
+        fix: 'check the name; "holdfast sessions list" and "holdfast turns list" show the existing ones',
       };
     case 409:
     case 422:
       return {
         exitCode: EXIT.conflict,
-        fix: 'look at its present state and try again, with a new --idempotency-key if the text changed',
+        fix: 'check its current state and try again, with a new --idempotency-key if the text changed',
       };
     case 429:
       return { exitCode: EXIT.failed, fix: `try again${wait === null ? ' later' : ` in ${wait} s`}` };
@@ -203,7 +203,7 @@ function meaningOf(response: Response, settings: ClientSettings): { exitCode: Ex
         fix: `try again${wait === null ? '' : ` in ${wait} s`}; "holdfast doctor" says what is missing`,
       };
     default:
-      return { exitCode: EXIT.failed, fix: 'see the log of the service' };
+      return { exitCode: EXIT.failed, fix: 'read the log of the service' };
   }
 }
 

@@ -101,7 +101,7 @@ function settings(command: Command): Command {
   return command
     .option('--name <name>', 'the name')
     .option('--agent <id>', 'the agent that it belongs to')
-    .option('--cron <expression>', 'when: 5 or 6 fields, such as "0 9 * * 1-5"')
+    .option('--cron <expression>', 'schedule: 5 or 6 fields, such as "0 9 * * 1-5"')
     .option('--tz <zone>', 'with --cron: an IANA zone, such as Europe/Berlin')
     .option('--stagger <duration>', 'with --cron: delay by up to this much; 0: exactly on time')
     .option('--every <duration>', 'when: at intervals, such as 10m')

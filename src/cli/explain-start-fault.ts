@@ -90,7 +90,7 @@ const EXPLANATIONS: Record<string, Explanation> = {
   queue_unreachable: {
     exitCode: EXIT.cannotReach,
     message: (reason) => reason,
-    fix: 'start it, or correct REDIS_URL; without REDIS_URL the queue lives in PostgreSQL',
+    fix: 'start it, or correct REDIS_URL; without REDIS_URL the queue is in PostgreSQL',
   },
   migration_refused: {
     exitCode: EXIT.failed,
@@ -138,8 +138,8 @@ export function explainStartFault(error: unknown, badConfiguration: ExitCode = E
     return new CliError({
       code: 'unreachable',
       exitCode: EXIT.cannotReach,
-      message: `cannot reach what Holdfast needs: ${reason}`,
-      fix: 'start it, or correct DATABASE_URL and REDIS_URL; "holdfast doctor" says which',
+      message: `a dependency of Holdfast cannot be reached: ${reason}`,
+      fix: 'start it, or correct DATABASE_URL and REDIS_URL; "holdfast doctor" shows which one',
       cause: error,
     });
   }

@@ -59,7 +59,7 @@ function faultOf(error: unknown): CliError {
       code: 'usage',
       exitCode: EXIT.usage,
       message: error.message.replace(/^error: /, ''),
-      fix: 'add --help to see what is allowed',
+      fix: 'add --help to see the allowed options',
     });
   }
   return new CliError({

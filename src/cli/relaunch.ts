@@ -57,7 +57,7 @@ function leaveOnStdin(secret: Variables): void {
     closeSync(STDIN);
     const file = openSync(path, 'wx+', 0o600);
     rmSync(folder, { recursive: true });
-    if (file !== STDIN) throw new Error(`the secrets were to be standard input, but their file is number ${file}`);
+    if (file !== STDIN) throw new Error(`the secrets must be standard input, but their file has number ${file}`);
     writeSync(file, JSON.stringify(secret));
   } finally {
     rmSync(folder, { recursive: true, force: true });

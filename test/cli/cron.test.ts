@@ -92,14 +92,14 @@ test('cron edit, pause, resume, next, run, fires and rm', async () => {
 });
 
 test.each([
-  [['add', '--every', '10m'], 'what it does is missing'],
-  [['add', '--message', 'x'], 'when it fires is missing'],
-  [['add', '--every', '10m', '--at', '5m', '--message', 'x'], 'more than one way'],
+  [['add', '--every', '10m'], 'the payload is missing'],
+  [['add', '--message', 'x'], 'the schedule is missing'],
+  [['add', '--every', '10m', '--at', '5m', '--message', 'x'], 'more than one schedule'],
   [['add', '--every', 'often', '--message', 'x'], 'is not a duration'],
   [['add', '--at', 'soon', '--message', 'x'], 'is not a time'],
   [['add', '--tz', 'UTC', '--every', '1m', '--message', 'x'], 'belong to --cron'],
   [['add', '--cron', '61 * * * *', '--message', 'x'], 'is not a cron expression'],
-  [['edit', '0198f000-0000-7000-8000-000000000000'], 'nothing to change'],
+  [['edit', '0198f000-0000-7000-8000-000000000000'], 'no option says what to change'],
 ])('cron %j says what is wrong and exits 2', async (args, message) => {
   const result = await run('cron', ...args);
   expect(result.code).toBe(2);

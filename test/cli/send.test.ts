@@ -86,7 +86,7 @@ test.each([
   ['time out', 8, 'the turn timedOut'],
   ['abort', 8, 'cancelled'],
   ['drop', 1, 'dropped'],
-  ['hush', 0, 'no reply, on purpose'],
+  ['hush', 0, 'no reply, by decision of the agent'],
   ['busy', 6, 'is busy and its queue mode is reject'],
   ['conflict', 6, 'the key was used for another body'],
 ])('a message that ends like %j exits %d', async (said, code, words) => {

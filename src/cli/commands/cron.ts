@@ -44,8 +44,8 @@ export async function runCronList(
 /** Makes a cron and prints its id. */
 export async function runCronAdd(options: CronOptions, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const fields = fieldsOf(options);
-  if (fields['schedule'] === undefined) throw usage('when it fires is missing', 'pass --cron, --every or --at');
-  if (fields['payload'] === undefined) throw usage('what it does is missing', 'pass --message or --event');
+  if (fields['schedule'] === undefined) throw usage('the schedule is missing', 'pass --cron, --every or --at');
+  if (fields['payload'] === undefined) throw usage('the payload is missing', 'pass --message or --event');
   const { body } = await connectApi(flags).request<CronAnswer>('POST', '/v1/crons', {
     body: { ...fields, ...(options.disabled === true ? { enabled: false } : {}) },
     headers: { 'idempotency-key': options.idempotencyKey ?? crypto.randomUUID() },
@@ -67,7 +67,7 @@ export async function runCronEdit(
 ): Promise<ExitCode> {
   const fields = fieldsOf(options);
   if (Object.keys(fields).length === 0)
-    throw usage('there is nothing to change', 'name what is to change; --help shows it');
+    throw usage('no option says what to change', 'pass at least one option; --help shows them');
   return change(await cronIdOf(connectApi(flags), id), fields, flags, terminal);
 }
 
@@ -164,7 +164,7 @@ function fieldsOf(options: CronOptions): Record<string, unknown> {
 
 function scheduleOf({ cron, tz, stagger, every, anchor, at }: CronOptions): object | undefined {
   const named = [cron, every, at].filter((one) => one !== undefined).length;
-  if (named > 1) throw usage('it cannot fire in more than one way', 'pass one of --cron, --every and --at');
+  if (named > 1) throw usage('it cannot have more than one schedule', 'pass one of --cron, --every and --at');
   if (cron === undefined && (tz ?? stagger) !== undefined)
     throw usage('--tz and --stagger belong to --cron', 'pass --cron with them');
   if (every === undefined && anchor !== undefined) throw usage('--anchor belongs to --every', 'pass --every with it');
@@ -184,7 +184,8 @@ function scheduleOf({ cron, tz, stagger, every, anchor, at }: CronOptions): obje
 }
 
 function payloadOf({ message, event, model, thinking, timeout }: CronOptions): object | undefined {
-  if (message !== undefined && event !== undefined) throw usage('it cannot do both', 'pass --message or --event');
+  if (message !== undefined && event !== undefined)
+    throw usage('it cannot have both --message and --event', 'pass --message or --event');
   if (event !== undefined) return { kind: 'systemEvent', text: event };
   if (message === undefined) {
     if ((model ?? thinking ?? timeout) === undefined) return undefined;
@@ -208,7 +209,7 @@ function deliveryOf(where: string): object {
 function durationOf(option: string, text: string): number {
   const ms = text === '0' ? 0 : parseDuration(text);
   if (ms === undefined)
-    throw usage(`${option}: ${JSON.stringify(text)} is not a duration`, 'write one such as 30s, 10m or 1h30m');
+    throw usage(`${option}: ${JSON.stringify(text)} is not a duration`, 'pass a duration such as 30s, 10m or 1h30m');
   return ms;
 }
 
@@ -217,7 +218,7 @@ function timeOf(text: string): string {
   if (ms !== undefined) return new Date(Date.now() + ms).toISOString();
   const at = Date.parse(text);
   if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(at)) {
-    throw usage(`--at: ${JSON.stringify(text)} is not a time`, 'write ISO 8601, or a duration from now such as 20m');
+    throw usage(`--at: ${JSON.stringify(text)} is not a time`, 'pass ISO 8601, or a duration from now such as 20m');
   }
   return new Date(at).toISOString();
 }

@@ -53,7 +53,7 @@ function readConfig(): { config: Config | null; finding: Finding } {
     return { config, finding: { status: 'ok', reason: file === null ? 'no file: defaults and environment' : file } };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const fix = 'correct what is listed; "holdfast config validate" checks again';
+    const fix = 'correct the values listed; "holdfast config validate" checks again';
     return { config: null, finding: { status: 'error', reason: error.message, fix } };
   }
 }

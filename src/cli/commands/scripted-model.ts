@@ -13,7 +13,7 @@ export async function runScriptedModel(options: { port: number; host: string }, 
   const stopped = Promise.race(['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal)));
   if (terminal.isJson) terminal.jsonLine({ url: server.url });
   else terminal.print(server.url);
-  terminal.note('set ANTHROPIC_BASE_URL to this and ANTHROPIC_API_KEY to anything; Ctrl-C ends it');
+  terminal.note('set ANTHROPIC_BASE_URL to this URL and ANTHROPIC_API_KEY to any value; Ctrl-C stops the server');
   await stopped;
   await server.close();
   return EXIT.ok;

@@ -60,7 +60,7 @@ async function bodyOf(input: SendInput): Promise<Record<string, unknown>> {
       code: 'empty_message',
       exitCode: EXIT.usage,
       message: 'the message is empty',
-      fix: 'give a text, or pipe one in and give "-"',
+      fix: 'pass a text, or pass "-" and pipe one in',
     });
   }
   const { mode, model, thinking, deliver } = input;
@@ -99,12 +99,12 @@ function reportSettled(answer: SettledAnswer, how: { wasStreamed: boolean; termi
 /** Notes an end that is no answer, with its reason; answers with the exit code that says the same. */
 export function reportEnd(message: MessageAnswer, turn: TurnAnswer | null, terminal: Terminal): ExitCode {
   const reason = errorText(message.error) ?? errorText(turn?.error) ?? 'no reason given';
-  const look = message.turnId === null ? '' : `\nFix: see what happened with "holdfast turns show ${message.turnId}"`;
+  const look = message.turnId === null ? '' : `\nFix: run "holdfast turns show ${message.turnId}" to see what happened`;
   switch (message.status) {
     case 'answered':
       return EXIT.ok;
     case 'silent':
-      terminal.note('no reply, on purpose (silent)');
+      terminal.note('no reply, by decision of the agent (silent)');
       return EXIT.ok;
     case 'cancelled':
       terminal.note(`cancelled: ${reason}${look}`);

@@ -136,6 +136,6 @@ export async function runSubagentsSteer(
     headers: { 'idempotency-key': randomUUID() },
   });
   if (terminal.isJson) terminal.json(body);
-  else terminal.print(body.how === 'again' ? `it begins anew: ${body.runId}` : body.how);
+  else terminal.print(body.how === 'again' ? `it starts again: ${body.runId}` : body.how);
   return EXIT.ok;
 }

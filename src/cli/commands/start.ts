@@ -63,7 +63,7 @@ async function publishUrl(file: string, url: string, logger: Logger): Promise<vo
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, `${url}\n`);
   } catch (error) {
-    logger.warn({ err: error, file }, 'The address could not be stored; pass --url to the command line');
+    logger.warn({ err: error, file }, 'Address of the service could not be stored; pass --url to the command line');
   }
 }
 
@@ -97,10 +97,10 @@ function stopSignal(logger: Logger): Promise<StopSignal> {
     const nowMs = performance.now();
     if (firstAtMs === undefined) {
       firstAtMs = nowMs;
-      logger.info({ signal }, 'Draining; a second signal ends the process at once');
+      logger.info({ signal }, 'Draining; a second signal ends the process immediately');
       resolve(signal);
     } else if (nowMs - firstAtMs > SAME_SIGNAL_MS) {
-      logger.warn({ signal }, 'Ended without draining');
+      logger.warn({ signal }, 'Process ended without draining');
       process.exit(SIGNAL_EXITS[signal]);
     }
   };
@@ -120,13 +120,13 @@ async function drainInTime(
 ): Promise<boolean> {
   const { promise: isLate, resolve } = Promise.withResolvers<false>();
   const timer = setTimeout(() => {
-    logger.error({ graceMs }, 'The drain did not end in time; the next process resumes what is open');
+    logger.error({ graceMs }, 'Drain did not end in time; the next process resumes the open turns');
     resolve(false);
   }, graceMs);
   const isDrained = service.drain().then(
     () => true,
     (error: unknown) => {
-      logger.error({ err: error }, 'The drain failed; the next process resumes what is open');
+      logger.error({ err: error }, 'Drain failed; the next process resumes the open turns');
       return false;
     },
   );

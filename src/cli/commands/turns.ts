@@ -102,6 +102,6 @@ function timeOf(text: string): string {
     code: 'bad_time',
     exitCode: EXIT.usage,
     message: `${JSON.stringify(text)} is not a time`,
-    fix: 'give a duration such as 30m, or a time such as 2026-01-31T12:00:00Z',
+    fix: 'pass a duration such as 30m, or a time such as 2026-01-31T12:00:00Z',
   });
 }

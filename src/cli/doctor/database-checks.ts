@@ -14,7 +14,7 @@ const SKEW_MS_MAX = 5000;
 export function databaseChecks(config: Config): Check[] {
   const seen: { url: string | null; skewMs: number } = { url: null, skewMs: 0 };
   const whenReached = (run: (url: string) => Promise<Finding>) => async (): Promise<Finding> =>
-    seen.url === null ? { status: 'skipped', reason: 'the database was not reached' } : run(seen.url);
+    seen.url === null ? { status: 'skipped', reason: 'the database could not be reached' } : run(seen.url);
   return [
     {
       code: 'database',
@@ -96,12 +96,12 @@ async function migrationsFinding(url: string): Promise<Finding> {
 
 /** Positive: this machine is ahead. */
 export function skewFinding(skewMs: number): Finding {
-  const reason = `${Math.abs(Math.round(skewMs))} ms ${skewMs < 0 ? 'behind' : 'ahead'}`;
+  const reason = `${Math.abs(Math.round(skewMs))} ms ${skewMs < 0 ? 'slow' : 'fast'}`;
   if (Math.abs(skewMs) <= SKEW_MS_MAX) return { status: 'ok', reason };
   return {
     status: 'warning',
     reason,
-    fix: 'synchronise the clocks (NTP): times in logs and prompts mislead; locks are not affected',
+    fix: 'synchronise the clocks (NTP): times in logs and prompts are wrong; locks are not affected',
   };
 }
 

@@ -38,7 +38,7 @@ async function dataDirFinding(dataDir: string): Promise<Finding> {
   const existing = await nearestExisting(dataDir);
   try {
     await access(existing, constants.W_OK | constants.X_OK);
-    if (existing !== dataDir) return { status: 'ok', reason: `${dataDir} (not there yet; will be made)` };
+    if (existing !== dataDir) return { status: 'ok', reason: `${dataDir} (does not exist yet; will be created)` };
     // A start tightens it, unless it belongs to another user or the file system has no modes.
     if (((await stat(dataDir)).mode & 0o007) === 0) return { status: 'ok', reason: dataDir };
     return { status: 'warning', reason: `${dataDir} is open to every user`, fix: `chmod 700 ${dataDir}` };
@@ -46,7 +46,7 @@ async function dataDirFinding(dataDir: string): Promise<Finding> {
     return {
       status: 'error',
       reason: `${existing} cannot be written: ${reasonOf(error)}`,
-      fix: 'give this user the right to it, or set HOLDFAST_DATA_DIR',
+      fix: 'give this user write access to it, or set HOLDFAST_DATA_DIR',
     };
   }
 }
@@ -81,6 +81,6 @@ async function keyFinding(config: Config): Promise<Finding> {
     if ((mode & 0o077) === 0) return { status: 'ok', reason: path };
     return { status: 'warning', reason: `${path} can be read by other users`, fix: `chmod 600 ${path}` };
   } catch {
-    return { status: 'ok', reason: `${path} (not there yet; made at the first start)` };
+    return { status: 'ok', reason: `${path} (does not exist yet; created at the first start)` };
   }
 }

@@ -11,7 +11,7 @@ export function redisChecks(config: Config): Check[] {
   const check: Check = {
     code: 'redis',
     title: 'Redis',
-    run: async () => ({ status: 'skipped', reason: 'not configured: the queue lives in PostgreSQL' }),
+    run: async () => ({ status: 'skipped', reason: 'not configured: the queue is in PostgreSQL' }),
   };
   return [redisUrl === undefined ? check : { ...check, run: () => redisFinding(redisUrl) }];
 }
@@ -32,7 +32,7 @@ async function redisFinding(url: string): Promise<Finding> {
     return {
       status: 'error',
       reason: `cannot be reached: ${reasonOf(error)}`,
-      fix: 'start it, or correct REDIS_URL; without REDIS_URL the queue lives in PostgreSQL',
+      fix: 'start it, or correct REDIS_URL; without REDIS_URL the queue is in PostgreSQL',
     };
   } finally {
     redis.disconnect();
@@ -56,14 +56,14 @@ export function keepingFinding(info: string): Finding {
   if (policy !== undefined && policy !== 'noeviction') {
     return {
       status: 'warning',
-      reason: `${reason}; maxmemory-policy ${policy} throws jobs away when memory is short`,
+      reason: `${reason}; maxmemory-policy ${policy} discards jobs when memory is short`,
       fix: 'redis-cli config set maxmemory-policy noeviction',
     };
   }
   if (fields.get('aof_enabled') === '0') {
     return {
       status: 'warning',
-      reason: `${reason}; appendonly is off: after a restart of Redis waiting jobs are rung again, some seconds later`,
+      reason: `${reason}; appendonly is off: after a restart of Redis waiting jobs are enqueued again, some seconds later`,
       fix: 'redis-cli config set appendonly yes',
     };
   }

@@ -18,11 +18,11 @@ async function portFinding({ host, port }: { host: string; port: number }): Prom
   if (port === 0) return { status: 'ok', reason: 'any free port; no service runs' };
   const fault = await listenFault(host, port);
   if (fault === null) return { status: 'ok', reason: `${host}:${port} is free; no service runs there` };
-  const fix = 'stop what listens there, or set HOLDFAST_PORT';
+  const fix = 'stop the process that listens there, or set HOLDFAST_PORT';
   if (fault.code !== 'EADDRINUSE') return { status: 'error', reason: `${host}:${port}: ${fault.message}`, fix };
   if (await isHoldfast(`http://${reachableHost(host)}:${port}`))
     return { status: 'ok', reason: `a service runs on ${host}:${port}` };
-  return { status: 'error', reason: `something that is not Holdfast listens on ${host}:${port}`, fix };
+  return { status: 'error', reason: `a process that is not Holdfast listens on ${host}:${port}`, fix };
 }
 
 /** Why a server could not listen there; null when it could. */
@@ -52,11 +52,11 @@ export function modelFinding(config: Config, today = new Date().toISOString().sl
   const isScripted = anthropicApiKey === undefined;
   const reason = isScripted
     ? 'no key: the scripted model answers'
-    : `${config.agents.defaults.model} at ${anthropicBaseUrl ?? "the provider's own address"}`;
+    : `${config.agents.defaults.model} at ${anthropicBaseUrl ?? "the provider's default address"}`;
   if (!isScripted && notices.length === 0) return { status: 'ok', reason };
   const fixes = [
-    ...(isScripted ? ['set ANTHROPIC_API_KEY to talk to a real one'] : []),
-    ...(notices.length === 0 ? [] : ['change the models that are named, in the configuration file']),
+    ...(isScripted ? ['set ANTHROPIC_API_KEY to use a real model'] : []),
+    ...(notices.length === 0 ? [] : ['change the models named above in the configuration file']),
   ];
   return { status: 'warning', reason: [reason, ...notices].join('; '), fix: fixes.join('; ') };
 }
