@@ -453,7 +453,7 @@ when (new.id = '${ended}' and new.status in ('exited', 'killed')) execute functi
     ]);
     const { process: tool } = rig.worker();
     expect(contentOf(await tool.run({ action: 'poll', sessionId: id }, rig.call(session)))).toMatch(
-      /^\[lost after [\d.]+ s: its worker is gone\]$/,
+      /^\[lost after [\d.]+ s: its worker has crashed or stopped\]$/,
     );
   });
 });
