@@ -2,19 +2,19 @@
 // at its next poll. A commit may bring along how messages ended, if somebody waits for that. Nothing depends on any of it.
 
 /** What was committed: a moment of a turn, or something by which messages are settled. */
-export type Committed = 'progress' | 'settlement';
+export type CommitKind = 'progress' | 'settlement';
 
 /**
  * How the messages ended that a commit has settled, by their ids: all of them, or none when it is not known. In the form of whoever
  * waits for it; here it is only handed on.
  */
-export type Settled = ReadonlyMap<string, unknown>;
+export type MessageSettlements = ReadonlyMap<string, unknown>;
 
-export type CommitListener = (sessionId: string, what: Committed, settled: Settled) => void;
+export type CommitListener = (sessionId: string, what: CommitKind, settled: MessageSettlements) => void;
 
 export interface Wake {
   /** Tells every listener. */
-  committed(sessionId: string, what: Committed, settled?: Settled): void;
+  committed(sessionId: string, what: CommitKind, settled?: MessageSettlements): void;
   /** Adds a listener and returns the function that removes it. A listener must not throw. */
   onCommit(listener: CommitListener): () => void;
   /** True when somebody waits for how messages of the session end. */
@@ -23,7 +23,7 @@ export interface Wake {
   addWaiter(waitsFor: (sessionId: string) => boolean): () => void;
 }
 
-const NONE: Settled = new Map();
+const NONE: MessageSettlements = new Map();
 
 /** Makes the wake of a process. */
 export function createWake(): Wake {

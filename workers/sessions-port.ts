@@ -12,7 +12,7 @@ import { storableText } from '../src/core/storable-text.ts';
 import { mayBeSpawned } from '../src/core/subagent-spawn.ts';
 import { newId } from '../src/ids.ts';
 import { createAccept } from '../src/store/accept-messages.ts';
-import type { Coalesced } from '../src/store/coalescer.ts';
+import type { RowSubmitter } from '../src/store/coalescer.ts';
 import type { Acceptance, NewInput } from '../src/store/accept-messages.ts';
 import type { Database } from '../src/store/database.ts';
 import { createFamily, spawnSettingsOf, type Family, type SteerAnswer } from '../src/store/family.ts';
@@ -40,7 +40,7 @@ export interface SessionsPortParts {
 
 interface Parts extends SessionsPortParts {
   family: Family;
-  accept: Coalesced<NewInput, Acceptance>;
+  accept: RowSubmitter<NewInput, Acceptance>;
 }
 
 const KILLED_BY_PARENT = 'It was killed by the session that spawned it.';

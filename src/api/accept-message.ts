@@ -9,7 +9,7 @@ import { addressOf } from '../core/reply-address.ts';
 import { agentIdOf, laneOf, sessionKindOf } from '../core/session-key.ts';
 import { newId } from '../ids.ts';
 import { createAccept, type Acceptance, type NewInput, type StoredMessage } from '../store/accept-messages.ts';
-import type { Claimed } from '../store/claim-session.ts';
+import type { SessionClaim } from '../store/claim-session.ts';
 import { readDeliveryRing, type CommandDelivery } from '../store/commands.ts';
 import type { Database } from '../store/database.ts';
 import { dropOverflow } from '../store/drop-overflow.ts';
@@ -47,7 +47,7 @@ export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
 
   async function acceptWith(offer: Offer | null, input: NewInput): Promise<Acceptance> {
     if (offer === null) return await accept(input);
-    let taken: Claimed | 'unknown' | null = null;
+    let taken: SessionClaim | 'unknown' | null = null;
     try {
       const acceptance = await accept({ ...input, taker: offer.taker });
       if (acceptance.kind === 'accepted') ({ taken } = acceptance);

@@ -16,10 +16,10 @@ import type { Cron, CronRow } from '../store/crons.ts';
 import type { CronChange } from '../store/manage-crons.ts';
 import type { SessionPatch } from '../store/patch-session.ts';
 import type { StopCommand } from '../store/stop-family.ts';
-import type { Enqueued } from '../store/system-events.ts';
+import type { QueuedEvent } from '../store/system-events.ts';
 import type { Acceptance } from '../store/accept-messages.ts';
 import type { SpawnAnswer, SteerAnswer } from '../store/family.ts';
-import type { Forked } from '../store/fork-session.ts';
+import type { ForkResult } from '../store/fork-session.ts';
 import type { Reset } from '../store/reset-session.ts';
 import type { Restoration } from '../store/restore-compaction.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
@@ -90,7 +90,7 @@ export type EnqueueSystemEvent = (input: {
   contextKey: string | null;
   trusted: boolean;
   idempotency: KeyedRequest | null;
-}) => Promise<Enqueued>;
+}) => Promise<QueuedEvent>;
 
 /**
  * What people and programs do to what is already there. With a key, each stores it in the statement of its effect, and rejects as
@@ -135,7 +135,7 @@ export interface SessionLifecycle {
     entryId: string | null;
     targetKey: SessionKey;
     idempotency: KeyedRequest | null;
-  }): Promise<Forked>;
+  }): Promise<ForkResult>;
   restoreCompaction(input: {
     sessionKey: SessionKey;
     compactionId: string;

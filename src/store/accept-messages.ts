@@ -10,10 +10,10 @@
 import type { Entry } from '../core/entry.ts';
 import type { MessageId, SessionId } from '../core/ids.ts';
 import type { QueueDrop, QueueMode } from '../core/queue-mode.ts';
-import type { Claimed, WaitingEvent } from './claim-session.ts';
+import type { SessionClaim, WaitingEvent } from './claim-session.ts';
 import { claimedSessionOf, type ClaimedSessionRow } from './claim-statement.ts';
 import { acceptSql, type AcceptParts } from './accept-statement.ts';
-import { coalesce, type Coalesced } from './coalescer.ts';
+import { coalesce, type RowSubmitter } from './coalescer.ts';
 import type { Database } from './database.ts';
 import { isoSql, sessionFactsSql, type SessionFacts } from './session-facts.ts';
 import { prepared, Values, type Column } from './statement.ts';
@@ -79,7 +79,7 @@ export type Acceptance =
       ringNo: number | null;
       lane: string;
       isOverCap: boolean;
-      taken: Claimed | 'unknown' | null;
+      taken: SessionClaim | 'unknown' | null;
     }
   | { kind: 'duplicate'; id: MessageId; by: 'idempotency' | 'platform' }
   | { kind: 'mismatch' }
@@ -89,7 +89,7 @@ export type Acceptance =
 export type StoredDisposition = 'queued' | 'steered' | 'interrupting' | 'command' | 'rejected';
 
 /** Makes the accepting function of a process; calls that overlap share statements. */
-export function createAccept(database: Database): Coalesced<NewInput, Acceptance> {
+export function createAccept(database: Database): RowSubmitter<NewInput, Acceptance> {
   return coalesce({ run: (inputs) => acceptAll(database, inputs) });
 }
 
@@ -129,7 +129,7 @@ async function acceptAll(database: Database, inputs: NewInput[]): Promise<Accept
 }
 
 /** The claim that a message was accepted with: the session has nothing else to do. */
-function claimedOf(input: NewInput, row: AcceptedRow, taken: TakenRow): Claimed {
+function claimedOf(input: NewInput, row: AcceptedRow, taken: TakenRow): SessionClaim {
   const { isWhole, events, entries, receivedAt, session } = taken;
   const { messageId: id, kind, route, mode } = input;
   return {

@@ -5,7 +5,7 @@ import type { Entry } from '../core/entry.ts';
 import type { MessageId, SessionId, SystemEventId, TurnId } from '../core/ids.ts';
 import type { SessionView, TurnView } from '../core/view.ts';
 import { CLAIM_SQL, claimedSessionOf, type ClaimedSessionRow } from './claim-statement.ts';
-import { coalesce, type Coalesced } from './coalescer.ts';
+import { coalesce, type RowSubmitter } from './coalescer.ts';
 import type { Database } from './database.ts';
 import type { LaterRing } from './session-locks.ts';
 
@@ -133,7 +133,7 @@ export interface LedgerRow {
   result: { content: unknown; isError: boolean } | null;
 }
 
-export interface Claimed {
+export interface SessionClaim {
   kind: 'claimed';
   session: ClaimedSession;
   inputs: WaitingInput[];
@@ -151,13 +151,13 @@ export interface Claimed {
  * `idle`: nothing waits. `early`: what waits is not due yet; the reconciler rings when it is.
  */
 export type Claim =
-  | Claimed
+  | SessionClaim
   | { kind: 'busy' | 'idle' }
   /** `ring` is due in `dueInMs`; null when the reconciler rings. */
   | { kind: 'early'; ring: LaterRing | null };
 
 /** Makes the claiming function of a worker; claims that overlap share statements. */
-export function createClaim(database: Database): Coalesced<ClaimRequest, Claim> {
+export function createClaim(database: Database): RowSubmitter<ClaimRequest, Claim> {
   return coalesce({ run: (requests) => claimAll(database, requests) });
 }
 

@@ -16,7 +16,7 @@ export interface CoalescerOptions<Row, Result> {
 }
 
 /** Submits a row and resolves with its result; rejects when its statement failed for good. */
-export type Coalesced<Row, Result> = (row: Row) => Promise<Result>;
+export type RowSubmitter<Row, Result> = (row: Row) => Promise<Result>;
 
 /**
  * Statements join what they are given in nested loops, so their time grows faster than their rows: beyond this, two statements are
@@ -24,16 +24,16 @@ export type Coalesced<Row, Result> = (row: Row) => Promise<Result>;
  */
 const ROWS_MAX = 32;
 
-interface Waiting<Row, Result> {
+interface QueuedRow<Row, Result> {
   row: Row;
   resolve: (result: Result) => void;
   reject: (error: unknown) => void;
 }
 
 /** Makes a function that shares statements among its callers. */
-export function coalesce<Row, Result>(options: CoalescerOptions<Row, Result>): Coalesced<Row, Result> {
+export function coalesce<Row, Result>(options: CoalescerOptions<Row, Result>): RowSubmitter<Row, Result> {
   const { rowsMax = ROWS_MAX, retryMs = 10_000 } = options;
-  let waiting: Waiting<Row, Result>[] = [];
+  let waiting: QueuedRow<Row, Result>[] = [];
   let isRunning = false;
 
   async function work(): Promise<void> {
@@ -48,7 +48,7 @@ export function coalesce<Row, Result>(options: CoalescerOptions<Row, Result>): C
     isRunning = false;
   }
 
-  async function settle(batch: Waiting<Row, Result>[]): Promise<void> {
+  async function settle(batch: QueuedRow<Row, Result>[]): Promise<void> {
     try {
       const rows = batch.map((one) => one.row);
       const results = await retryPassingFaults(() => options.run(rows), { retryMs, onRetry: options.onRetry });

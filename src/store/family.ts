@@ -16,8 +16,15 @@ import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
 import type { KeyedRequest } from './idempotency.ts';
 import type { NeededRing } from './session-locks.ts';
-import { findSpawner, spawnSubagent, type NewSpawn, type Spawned, type Spawner, type SpawnRefusal } from './spawn.ts';
-import type { FamilyStopped } from './stop-family.ts';
+import {
+  findSpawner,
+  spawnSubagent,
+  type NewSpawn,
+  type SpawnResult,
+  type Spawner,
+  type SpawnRefusal,
+} from './spawn.ts';
+import type { FamilyStopResult } from './stop-family.ts';
 import { findRun, killRun, steerRun, type RunFacts } from './subagents.ts';
 
 export interface FamilyParts {
@@ -71,7 +78,7 @@ export interface Family {
   kill(
     runId: string,
     why: { reason: string; isTold: boolean; idempotency?: KeyedRequest | null },
-  ): Promise<FamilyStopped | null>;
+  ): Promise<FamilyStopResult | null>;
   steer(runId: string, word: SteerWord): Promise<SteerAnswer>;
 }
 
@@ -148,7 +155,7 @@ function newSpawn(
 
 function settle(
   { ring, committed }: FamilyParts,
-  spawned: Spawned,
+  spawned: SpawnResult,
   { parent, settings }: { parent: Spawner; settings: SpawnSettings },
 ): Extract<SpawnAnswer, { kind: 'spawned' | 'limit' }> {
   if (spawned.kind === 'refused') {

@@ -18,7 +18,7 @@ export interface Fork {
  * `ok`: made, with so many entries. `exists`: there is a session of that key. `unknown`: no such session. `unknown-entry`: the
  * entry is not on its active path.
  */
-export type Forked =
+export type ForkResult =
   | { kind: 'ok'; sessionId: SessionId; entries: number }
   | { kind: 'exists' | 'unknown' | 'unknown-entry' };
 
@@ -70,7 +70,7 @@ select source.id as source_id, target.place, made.id as made_id, (select count(*
 from source cross join target left join made on true`;
 
 /** Copies a session. Sent again after an unknown outcome it finds its own copy. */
-export async function forkSession(database: Database, fork: Fork): Promise<Forked> {
+export async function forkSession(database: Database, fork: Fork): Promise<ForkResult> {
   const sessionId = newId<SessionId>();
   const { target } = fork;
   const values = [

@@ -120,7 +120,7 @@ export function createProcessStore(database: Database) {
       const { id, sessionKey, epoch, turnId, causeKey, command, workdir, worker, machine, leaseMs, runningMax } =
         process;
       const values = [id, sessionKey, turnId, causeKey, command, workdir, worker, machine, leaseMs, runningMax, epoch];
-      const [row] = await query<BegunRow>('begin-process', BEGIN_SQL, values);
+      const [row] = await query<ProcessStartRow>('begin-process', BEGIN_SQL, values);
       // The second: an earlier sending that was committed though nobody heard so.
       if (row?.is_begun === true || row?.is_again === true) return 'begun';
       if (row?.is_open !== true) return 'closed';
@@ -255,7 +255,7 @@ where id = $1 returning poll_from, poll_until`,
   };
 }
 
-interface BegunRow {
+interface ProcessStartRow {
   is_open: boolean | null;
   is_full: boolean;
   is_begun: boolean;

@@ -16,7 +16,7 @@ export function retryOfSql(causeKey: string): string {
  * `ok`: these messages wait now. `conflict`: the turn ended well or still runs, or its messages were retried before. `unknown`: there is no
  * such turn.
  */
-export type Retried =
+export type RetryResult =
   | { kind: 'ok'; sessionId: string; lane: string; ringNo: number | null; messageIds: string[] }
   | { kind: 'conflict' | 'unknown' };
 
@@ -104,7 +104,7 @@ export async function retryTurn(
   database: Database,
   turnId: string,
   idempotency?: KeyedRequest | null,
-): Promise<Retried> {
+): Promise<RetryResult> {
   const values = [turnId, ...keyValues(idempotency)];
   for (let look = 1; look <= STALE_LOOKS_MAX; look += 1) {
     const result = await database.hot.query({ name: 'retry-turn', text: RETRY_SQL, values });

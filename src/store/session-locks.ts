@@ -11,7 +11,7 @@
 // That it starts nothing either is its own duty: it measures the lease with its monotonic clock, from before the claim was
 // sent, and stops trusting it a margin earlier than the row does.
 import type { SessionId } from '../core/ids.ts';
-import { coalesce, type Coalesced } from './coalescer.ts';
+import { coalesce, type RowSubmitter } from './coalescer.ts';
 import type { Database } from './database.ts';
 
 export interface HeldLock {
@@ -76,7 +76,7 @@ export function firstRingSql(alias: string): string {
  * Gives up the lock and leaves the turn open for whoever claims next. Resolves with the ring that calls for it, or null when
  * the lock was not ours any more.
  */
-export function createRelease(database: Database): Coalesced<HeldLock, NeededRing | null> {
+export function createRelease(database: Database): RowSubmitter<HeldLock, NeededRing | null> {
   return coalesce({ run: (releases) => releaseAll(database, releases) });
 }
 

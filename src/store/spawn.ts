@@ -48,7 +48,7 @@ export interface NewSpawn {
  */
 export type SpawnRefusal = 'depth' | 'children' | 'descendants' | 'ended' | 'stopped' | 'working';
 
-export type Spawned =
+export type SpawnResult =
   | { kind: 'spawned'; runId: string; childId: SessionId; childKey: SessionKey; ring: NeededRing | null }
   | { kind: 'refused'; code: SpawnRefusal; count: number };
 
@@ -152,7 +152,7 @@ select judged.verdict, coalesce(earlier.id, input.run_id) as run_id, coalesce(ea
 from judged cross join input left join earlier on true left join rung on true`;
 
 /** Spawns, or says what the same cause has made before. Throws when there is no such parent. */
-export async function spawnSubagent(database: Database, spawn: NewSpawn): Promise<Spawned> {
+export async function spawnSubagent(database: Database, spawn: NewSpawn): Promise<SpawnResult> {
   const values = columnsOf(spawn);
   const run = () => database.hot.query({ name: 'spawn', text: SPAWN_SQL, values });
   const once = () => retryPassingFaults(run, { retryMs: RETRY_MS });

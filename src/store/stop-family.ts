@@ -40,7 +40,7 @@ export interface FamilyStop {
 export type StopCommand = Omit<NewCommand, 'reply'>;
 
 /** `stopped`: `runs` counts the runs that ended, the session's own among them. `ended`: it was not working on that run any more. */
-export type FamilyStopped =
+export type FamilyStopResult =
   | {
       kind: 'stopped';
       aborted: TurnId | null;
@@ -225,7 +225,7 @@ const STOP_SQL = {
 };
 
 /** Stops it; resolves once that is committed. Workers notice within a moment. Throws when there is no such session. */
-export async function stopFamily(database: Database, stop: FamilyStop): Promise<FamilyStopped> {
+export async function stopFamily(database: Database, stop: FamilyStop): Promise<FamilyStopResult> {
   const { sessionId, keepsQueued, reason, runId, status, result, isTold, modes, idempotency, command } = stop;
   const values = [
     sessionId,

@@ -9,7 +9,7 @@ import { ARRIVED_SQL, PUT_PARTS, putEventsSql, rungForPart } from './put-inputs.
 import { readRows } from './read-rows.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';
 import type { NeededRing } from './session-locks.ts';
-import { stopFamily, type FamilyStopped } from './stop-family.ts';
+import { stopFamily, type FamilyStopResult } from './stop-family.ts';
 import type { QueueModes } from './subagent-ends.ts';
 
 /** A run as whoever spawned it sees it. */
@@ -67,7 +67,7 @@ select * from (
 export async function killRun(
   database: Database,
   kill: { runId: string; reason: string; isTold: boolean; modes: QueueModes; idempotency?: KeyedRequest | null },
-): Promise<FamilyStopped | null> {
+): Promise<FamilyStopResult | null> {
   const { runId, reason, isTold, modes, idempotency = null } = kill;
   const run = await findRun(database, runId);
   if (run === null) return null;
@@ -100,7 +100,7 @@ export interface Steer {
 }
 
 /** `ended`: the run is over, and nothing was written. */
-export type Steered =
+export type SteerResult =
   | { kind: 'steered'; sessionId: SessionId; isBusy: boolean; ring: NeededRing | null }
   | { kind: 'ended' };
 
@@ -131,7 +131,7 @@ select l.id as session_id, l.is_busy, exists (select from put) or exists (select
 from locked l left join rung_for on true`;
 
 /** Says one more thing to a subagent that works: it joins its turn, or wakes it. Idempotent on its cause. */
-export async function steerRun(database: Database, steer: Steer): Promise<Steered> {
+export async function steerRun(database: Database, steer: Steer): Promise<SteerResult> {
   const values = [
     steer.runId,
     steer.messageId,

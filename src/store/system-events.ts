@@ -38,7 +38,7 @@ export interface NewSystemEvent {
 }
 
 /** A duplicate may equal an event that is no longer kept; then the id names the one that was not stored. */
-export interface Enqueued {
+export interface QueuedEvent {
   disposition: 'queued' | 'duplicate';
   id: SystemEventId;
   createdAt: string;
@@ -91,7 +91,7 @@ ${keyedPart(6, 'select to_json(enqueued) from enqueued')}
 select * from enqueued`;
 
 /** Queues an event for the session's next prompt. Idempotent on its id, and fails with `isKeyTaken` on its key. */
-export async function enqueueSystemEvent(database: Database, event: NewSystemEvent): Promise<Enqueued> {
+export async function enqueueSystemEvent(database: Database, event: NewSystemEvent): Promise<QueuedEvent> {
   for (;;) {
     const result = await database.hot.query({
       name: 'enqueue-event',
@@ -105,7 +105,7 @@ export async function enqueueSystemEvent(database: Database, event: NewSystemEve
         ...keyValues(event.idempotency),
       ],
     });
-    const enqueued = result.rows[0] as Enqueued | undefined;
+    const enqueued = result.rows[0] as QueuedEvent | undefined;
     if (enqueued !== undefined) return enqueued;
   }
 }

@@ -1,6 +1,6 @@
 // A turn that only condenses its session: somebody asked for it. It is claimed, recorded, stopped and resumed like any other turn,
 // but it says nothing to the model and puts nothing into the transcript besides the summary.
-import type { Ending } from '../store/journal/finish-turn.ts';
+import type { FinishResult } from '../store/journal/finish-turn.ts';
 import { compactTranscript, NOTHING_TO_COMPACT } from './compact-transcript.ts';
 import type { TurnContext } from './context.ts';
 import { finishCompacted } from './finish-turn.ts';
@@ -8,7 +8,7 @@ import type { RunningTurn } from './running-turn.ts';
 import { TurnFailed } from './turn-end.ts';
 
 /** Condenses and ends the turn. Throws `TurnFailed` when it came to nothing, `TurnStopped` when it stops. */
-export async function runCompactionTurn(context: TurnContext, turn: RunningTurn): Promise<Ending> {
+export async function runCompactionTurn(context: TurnContext, turn: RunningTurn): Promise<FinishResult> {
   const { text } = (turn.inputs[0]?.body ?? {}) as { text?: unknown };
   // A chat command comes as it was written.
   const wanted =

@@ -1,7 +1,7 @@
 // The writes of a compaction: its begin, which charges the call, and its moments. Like `commit` (running-turn.ts) they alone move the
 // turn on, and only after the database has said yes.
 import type { CompactionReason } from '../core/compaction/compaction-bounds.ts';
-import type { CompactionBegun } from '../store/journal/begin-compaction.ts';
+import type { CompactionStart } from '../store/journal/begin-compaction.ts';
 import type { CompactionStep } from '../store/journal/write-compaction.ts';
 import type { SummaryCall } from './compact-ask.ts';
 import type { TurnContext } from './context.ts';
@@ -19,7 +19,7 @@ export async function beginCompaction(
   context: TurnContext,
   turn: RunningTurn,
   { id, wish, tokensBefore }: { id: string; wish: CompactionWish; tokensBefore: number },
-): Promise<Exclude<CompactionBegun, { kind: 'fenced' }>> {
+): Promise<Exclude<CompactionStart, { kind: 'fenced' }>> {
   turn.held.assertHeld();
   const journal = writeOf(turn, { progress: { calls: chargedCalls(turn, wish) } });
   const begun = await context.store.beginCompaction({

@@ -7,18 +7,18 @@ import type { ImageLoader } from '../images/load-images.ts';
 import type { Logger } from '../logger.ts';
 import type { Model } from '../model/model.ts';
 import type { Plugins } from '../plugins/plugins.ts';
-import type { Coalesced } from '../store/coalescer.ts';
+import type { RowSubmitter } from '../store/coalescer.ts';
 import type { Database } from '../store/database.ts';
 import type { JournalWrite, Verdict } from '../store/journal.ts';
-import type { CompactionBegin, CompactionBegun } from '../store/journal/begin-compaction.ts';
-import type { Ending, TurnEnd } from '../store/journal/finish-turn.ts';
+import type { CompactionBegin, CompactionStart } from '../store/journal/begin-compaction.ts';
+import type { FinishResult, TurnEnd } from '../store/journal/finish-turn.ts';
 import type { NewTurn, Opening } from '../store/journal/open-turn.ts';
 import type { Parking, TurnPark } from '../store/journal/park-turn.ts';
 import type { CompactionVerdict, CompactionWrite } from '../store/journal/write-compaction.ts';
 import type { Claim, ClaimRequest } from '../store/claim-session.ts';
 import type { HeldLock, NeededRing } from '../store/session-locks.ts';
 import type { Toolset } from '../tools/toolset.ts';
-import type { Committed, Settled } from '../wake.ts';
+import type { CommitKind, MessageSettlements } from '../wake.ts';
 import type { DeltaWriter } from './delta-writer.ts';
 import type { LockKeeper } from './held-session.ts';
 import type { ProviderGate } from './provider-gate.ts';
@@ -31,14 +31,14 @@ export interface TurnContext {
   logger: Logger;
   database: Database;
   store: {
-    claim: Coalesced<ClaimRequest, Claim>;
-    release: Coalesced<HeldLock, NeededRing | null>;
-    openTurn: Coalesced<NewTurn, Opening>;
-    commitStep: Coalesced<JournalWrite, Verdict>;
-    parkTurn: Coalesced<TurnPark, Parking>;
-    finishTurn: Coalesced<TurnEnd, Ending>;
-    beginCompaction: Coalesced<CompactionBegin, CompactionBegun>;
-    writeCompaction: Coalesced<CompactionWrite, CompactionVerdict>;
+    claim: RowSubmitter<ClaimRequest, Claim>;
+    release: RowSubmitter<HeldLock, NeededRing | null>;
+    openTurn: RowSubmitter<NewTurn, Opening>;
+    commitStep: RowSubmitter<JournalWrite, Verdict>;
+    parkTurn: RowSubmitter<TurnPark, Parking>;
+    finishTurn: RowSubmitter<TurnEnd, FinishResult>;
+    beginCompaction: RowSubmitter<CompactionBegin, CompactionStart>;
+    writeCompaction: RowSubmitter<CompactionWrite, CompactionVerdict>;
   };
   locks: LockKeeper;
   deltas: DeltaWriter;
@@ -59,7 +59,7 @@ export interface TurnContext {
   /** True while the worker drains: a turn stops at its next step boundary and is left resumable. */
   isDraining: () => boolean;
   /** Told after each commit of a session; must not throw. `settled`: how messages ended by it, where that is known. */
-  onCommit: (sessionId: string, what: Committed, settled?: Settled) => void;
+  onCommit: (sessionId: string, what: CommitKind, settled?: MessageSettlements) => void;
   /** True when somebody in this process waits for how messages of the session end. */
   isAwaited: (sessionId: string) => boolean;
 }

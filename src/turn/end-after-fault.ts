@@ -1,14 +1,14 @@
 // Turns an error into the end of its turn, or throws it on when it is none. A fault of the database that passes leaves the turn open;
 // one that does not pass would meet every attempt, each with a model call of its own, so it ends the turn.
 import { isPassingFault, refusalOf } from '../store/database.ts';
-import type { Ending } from '../store/journal/finish-turn.ts';
+import type { FinishResult } from '../store/journal/finish-turn.ts';
 import type { TurnContext } from './context.ts';
 import { finishFailed, finishStopped, finishUnstored } from './finish-turn.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { TurnFailed, TurnStopped } from './turn-end.ts';
 
 /** Ends a turn after `error`. Throws what is not an end of the turn: a lost lock, a shutdown, a fault of the database that passes. */
-export async function endAfterFault(context: TurnContext, turn: RunningTurn, error: unknown): Promise<Ending> {
+export async function endAfterFault(context: TurnContext, turn: RunningTurn, error: unknown): Promise<FinishResult> {
   try {
     return await endFor(context, turn, error);
   } catch (refusal) {
@@ -18,7 +18,7 @@ export async function endAfterFault(context: TurnContext, turn: RunningTurn, err
   }
 }
 
-async function endFor(context: TurnContext, turn: RunningTurn, error: unknown): Promise<Ending> {
+async function endFor(context: TurnContext, turn: RunningTurn, error: unknown): Promise<FinishResult> {
   if (error instanceof TurnFailed) return await finishFailed(context, turn, error);
   if (!(error instanceof TurnStopped)) {
     // The database's passing faults are not the turn's: it stays open. Anything else would meet every attempt.

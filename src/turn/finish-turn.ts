@@ -8,7 +8,7 @@ import { stopMessage } from '../core/stream/stop-reasons.ts';
 import { decideOutcome } from '../core/next-steps.ts';
 import { newId } from '../ids.ts';
 import { INTERRUPTED, ROLLED_BACK } from '../core/stop-words.ts';
-import type { Ending, TurnEnd } from '../store/journal/finish-turn.ts';
+import type { FinishResult, TurnEnd } from '../store/journal/finish-turn.ts';
 import type { Answered } from './ask-model.ts';
 import type { TurnContext } from './context.ts';
 import { modelEnded } from './model-events.ts';
@@ -49,7 +49,11 @@ const FAULTS_OF_PROMPT = new Set([
 ]);
 
 /** Ends a turn with its last answer. */
-export async function finishAnswered(context: TurnContext, turn: RunningTurn, answered: Answered): Promise<Ending> {
+export async function finishAnswered(
+  context: TurnContext,
+  turn: RunningTurn,
+  answered: Answered,
+): Promise<FinishResult> {
   const moment = await answerMoment(context, turn, answered);
   const { answer } = answered;
   const error = errorOf(answer);
@@ -114,12 +118,12 @@ function errorOf({ stopReason, wireStopReason, content }: ModelAnswer): { code: 
  * Ends a turn whose tools have asked for it: the session now waits for something that will wake it. The results of the batch are in
  * `moment`, so the model knows of them when it is asked the next time.
  */
-export function finishYielded(context: TurnContext, turn: RunningTurn, moment: Moment): Promise<Ending> {
+export function finishYielded(context: TurnContext, turn: RunningTurn, moment: Moment): Promise<FinishResult> {
   return end(context, turn, moment, { status: 'silent', messageStatus: 'silent', reply: null, error: null });
 }
 
 /** Ends a turn that only condensed its session: what it says goes to whoever asked for it, not to a channel. */
-export async function finishCompacted(context: TurnContext, turn: RunningTurn, reply: string): Promise<Ending> {
+export async function finishCompacted(context: TurnContext, turn: RunningTurn, reply: string): Promise<FinishResult> {
   // The hint that an earlier turn was stopped is for the next prompt.
   const { wasAborted } = turn.session;
   const outreach = settleCompacted(context, turn);
@@ -140,7 +144,11 @@ export async function finishCompacted(context: TurnContext, turn: RunningTurn, r
 }
 
 /** Ends a turn that cannot succeed. */
-export async function finishFailed(context: TurnContext, turn: RunningTurn, failure: TurnFailed): Promise<Ending> {
+export async function finishFailed(
+  context: TurnContext,
+  turn: RunningTurn,
+  failure: TurnFailed,
+): Promise<FinishResult> {
   const error = { code: failure.code, message: failure.message };
   return end(context, turn, await closingMoment(context, turn, failure.message), {
     status: 'failed',
@@ -160,7 +168,7 @@ export async function finishFailed(context: TurnContext, turn: RunningTurn, fail
  * Ends a turn whose end the database has refused: with nothing but its error, so that nothing of what was refused is sent again. Tool
  * calls without results still get one each.
  */
-export function finishUnstored(context: TurnContext, turn: RunningTurn, failure: TurnFailed): Promise<Ending> {
+export function finishUnstored(context: TurnContext, turn: RunningTurn, failure: TurnFailed): Promise<FinishResult> {
   turn.callWithoutAnswer = null;
   turn.isSessionViewChanged = false;
   turn.contextTokens = 0;
@@ -172,7 +180,7 @@ export async function finishStopped(
   context: TurnContext,
   turn: RunningTurn,
   reason: Extract<StopReason, { kind: 'stopped' | 'turn-timeout' }>,
-): Promise<Ending> {
+): Promise<FinishResult> {
   const isStop = reason.kind === 'stopped';
   const isRolledBack = isStop && reason.message === ROLLED_BACK;
   const isInterrupted = isStop && (isRolledBack || reason.message === INTERRUPTED);
@@ -208,7 +216,7 @@ async function closingMoment(context: TurnContext, turn: RunningTurn, message: s
   return { ...moment, modelCalls: [broken], events: [modelEnded(turn.id, broken)] };
 }
 
-async function end(context: TurnContext, turn: RunningTurn, moment: Moment, outcome: Outcome): Promise<Ending> {
+async function end(context: TurnContext, turn: RunningTurn, moment: Moment, outcome: Outcome): Promise<FinishResult> {
   const write = writeOf(turn, moment);
   const { status, reply, error, hides = null } = outcome;
   const { queue } = context.config.messages;

@@ -9,7 +9,7 @@ import type { SessionMessage } from '../core/session-message.ts';
 import { storableText } from '../core/storable-text.ts';
 import { newId } from '../ids.ts';
 import type { TurnEnd } from '../store/journal/finish-turn.ts';
-import type { Notice, RunEnd } from '../store/journal/reach-out.ts';
+import type { Notice, SubagentRunEnd } from '../store/journal/reach-out.ts';
 import type { TurnContext } from './context.ts';
 import type { RunningTurn } from './running-turn.ts';
 
@@ -78,7 +78,7 @@ function worksOnRun({ session }: RunningTurn): boolean {
 function runEndOf(
   { config }: TurnContext,
   turn: RunningTurn,
-  { result, error, ...end }: Omit<RunEnd, 'modes'>,
+  { result, error, ...end }: Omit<SubagentRunEnd, 'modes'>,
 ): Outreach {
   if (!worksOnRun(turn)) return {};
   const { mode, byChannel } = config.messages.queue;

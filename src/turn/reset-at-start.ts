@@ -5,7 +5,7 @@ import { isReset, mayCommand } from '../core/chat-command.ts';
 import type { InboundMessage } from '../core/inbound.ts';
 import { resetDue } from '../core/reset-policy.ts';
 import { isFromSession } from '../core/session-message.ts';
-import type { Claimed, ClaimedSession, WaitingInput } from '../store/claim-session.ts';
+import type { SessionClaim, ClaimedSession, WaitingInput } from '../store/claim-session.ts';
 import { readLastTalk } from '../store/last-talk.ts';
 import { resetClaimed } from '../store/reset-claimed.ts';
 import type { TurnContext } from './context.ts';
@@ -37,7 +37,7 @@ export async function staleReason(
 }
 
 /** The claim as it is once its transcript has ended. Throws `TurnStopped` when the lock is gone. */
-export async function resetTranscript<Found extends Claimed>(
+export async function resetTranscript<Found extends SessionClaim>(
   context: TurnContext,
   claim: Found,
   held: HeldSession,

@@ -18,8 +18,8 @@
 import type { SessionId } from '../core/ids.ts';
 import { isPassingFault } from '../store/database.ts';
 import type { Taker } from '../store/accept-messages.ts';
-import type { Claimed } from '../store/claim-session.ts';
-import type { Ending } from '../store/journal/finish-turn.ts';
+import type { SessionClaim } from '../store/claim-session.ts';
+import type { FinishResult } from '../store/journal/finish-turn.ts';
 import type { LaterRing, NeededRing } from '../store/session-locks.ts';
 import { runCompactionTurn } from './compact-turn.ts';
 import type { TurnContext } from './context.ts';
@@ -73,7 +73,7 @@ export interface Reservation {
   /** What the accepting statement is told. */
   taker: Taker;
   /** The message is the session's only work and its lock is ours; or it is not known whose it is, and the session is claimed. */
-  run(taken: Claimed | 'unknown'): Promise<TurnOutcome>;
+  run(taken: SessionClaim | 'unknown'): Promise<TurnOutcome>;
   /** Nothing was taken. True when a job of the session was turned away meanwhile: then the session is to be looked at. */
   giveUp(): boolean;
 }
@@ -165,7 +165,7 @@ class TurnDeadline {
 }
 
 /** Runs the loop and makes its result the end of the turn; an error that does not end the turn is thrown again. */
-async function endOf(context: TurnContext, turn: RunningTurn): Promise<Ending> {
+async function endOf(context: TurnContext, turn: RunningTurn): Promise<FinishResult> {
   try {
     if (turn.failure !== null) throw turn.failure;
     if (turn.kind === 'compaction') return await runCompactionTurn(context, turn);

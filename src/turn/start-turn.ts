@@ -9,7 +9,7 @@ import { selectInputs } from '../core/queue-mode.ts';
 import { roleAt } from '../core/subagent-role.ts';
 import { estimateTokens } from '../core/token-estimate.ts';
 import { newId } from '../ids.ts';
-import type { Claimed, ClaimedSession, WaitingInput } from '../store/claim-session.ts';
+import type { SessionClaim, ClaimedSession, WaitingInput } from '../store/claim-session.ts';
 import { assembleTurn } from './assemble-turn.ts';
 import { tellsOverflow } from './write-prompt.ts';
 import type { TurnContext } from './context.ts';
@@ -181,7 +181,7 @@ async function giveUpFirst(context: TurnContext, found: Found, held: HeldSession
 // The rows stay; the model sees the transcript without them from now on.
 function hideOrphans(
   context: TurnContext,
-  { session }: Claimed,
+  { session }: SessionClaim,
   transcript: Transcript,
   orphans: readonly { seq: number }[],
 ): void {
@@ -191,7 +191,7 @@ function hideOrphans(
 }
 
 /** A claimed session, with the transcript of it that this worker had kept; null: none. */
-export type Found = Claimed & { kept: Transcript | null };
+export type Found = SessionClaim & { kept: Transcript | null };
 
 /** The transcript of a claimed session: what the worker kept, with what the claim brought. */
 export function transcriptOf(claim: Found): Transcript {
@@ -207,7 +207,7 @@ export function settingsOf(context: TurnContext, session: ClaimedSession): Agent
   return agentOf(config, isAgent(config, session.agentId) ? session.agentId : (config.agents.list[0]?.id ?? 'main'));
 }
 
-function chooseInputs(context: TurnContext, claim: Claimed): WaitingInput[] {
+function chooseInputs(context: TurnContext, claim: SessionClaim): WaitingInput[] {
   const waiting = claim.session.lostClaims < ALONE_FROM_LOST_CLAIMS ? claim.inputs : claim.inputs.slice(0, 1);
   const inputs = waiting.map((input) => ({ ...input, mode: input.mode as QueueMode | null }));
   const selected = selectInputs(inputs, {

@@ -1,7 +1,7 @@
 // `begin-compaction`: before a summary is asked for. Charges its model call, counts the attempts of its turn, and looks what an
 // earlier worker left: an answer that is there is taken up instead of asking again, anything else is given up. See journal.ts.
 import type { CompactionReason } from '../../core/compaction/compaction-bounds.ts';
-import { coalesce, type Coalesced } from '../coalescer.ts';
+import { coalesce, type RowSubmitter } from '../coalescer.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
@@ -40,7 +40,7 @@ export interface AnsweredCompaction {
  * as far as the answer; nothing was charged. `exhausted`: no attempt is left; nothing was charged. `fenced`: the session is not
  * ours any more.
  */
-export type CompactionBegun = { stopReason: string | null } & (
+export type CompactionStart = { stopReason: string | null } & (
   | { kind: 'begun'; attempt: number; mayFlush: boolean }
   | { kind: 'answered'; compaction: AnsweredCompaction }
   | { kind: 'exhausted' }
@@ -48,7 +48,7 @@ export type CompactionBegun = { stopReason: string | null } & (
 );
 
 /** Makes the function that begins compactions. */
-export function createBeginCompaction(database: Database): Coalesced<CompactionBegin, CompactionBegun> {
+export function createBeginCompaction(database: Database): RowSubmitter<CompactionBegin, CompactionStart> {
   // Rare, so each goes by itself; the coalescer is here for its retries.
   return coalesce({ run: (begins) => Promise.all(begins.map((begin) => beginOne(database, begin))), rowsMax: 1 });
 }
@@ -85,7 +85,7 @@ judged as materialized (
   from fence, wish, counted
 )`;
 
-async function beginOne(database: Database, begin: CompactionBegin): Promise<CompactionBegun> {
+async function beginOne(database: Database, begin: CompactionBegin): Promise<CompactionStart> {
   const values = new Values();
   const parts = journalParts(values, [begin]);
   const wish = values.table('wish', [begin.compaction], {
@@ -129,7 +129,7 @@ from verdict left join judged on true left join own on true left join answered o
   return begunOf(result.rows[0]);
 }
 
-function begunOf(row: BegunRow | undefined): CompactionBegun {
+function begunOf(row: CompactionStartRow | undefined): CompactionStart {
   const stopReason = row?.stop_reason ?? null;
   if (row === undefined || !row.is_ok) return { kind: 'fenced', stopReason };
   if (row.verdict === 'answered' && row.compaction !== null) {
@@ -140,7 +140,7 @@ function begunOf(row: BegunRow | undefined): CompactionBegun {
   return { kind: row.verdict === 'exhausted' ? 'exhausted' : 'fenced', stopReason };
 }
 
-interface BegunRow {
+interface CompactionStartRow {
   is_ok: boolean;
   stop_reason: string | null;
   verdict: 'begun' | 'answered' | 'exhausted' | null;

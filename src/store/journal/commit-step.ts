@@ -1,5 +1,5 @@
 // `commit-step`: one moment in the middle of a turn. See journal.ts.
-import { coalesce, type Coalesced } from '../coalescer.ts';
+import { coalesce, type RowSubmitter } from '../coalescer.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
 import type { JournalWrite, Verdict } from '../journal.ts';
@@ -7,7 +7,7 @@ import { prepared, Values } from '../statement.ts';
 import { eventsSource, journalParts, PROGRESS_SQL, STEERED_SQL, steerParts, viewsSql } from './write-parts.ts';
 
 /** Makes the function that commits a step; steps of different turns share statements. */
-export function createCommitStep(database: Database): Coalesced<JournalWrite, Verdict> {
+export function createCommitStep(database: Database): RowSubmitter<JournalWrite, Verdict> {
   return coalesce({ run: (writes) => commitSteps(database, writes) });
 }
 

@@ -3,14 +3,21 @@
 // row, so a message that came meanwhile is seen: then the doorbell stays, with its next ring (G4). See journal.ts.
 import type { DeliveryId } from '../../core/ids.ts';
 import { storableText } from '../../core/storable-text.ts';
-import { coalesce, type Coalesced } from '../coalescer.ts';
+import { coalesce, type RowSubmitter } from '../coalescer.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql, type NewEvent } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
 import type { LaterRing } from '../session-locks.ts';
 import { prepared, Values } from '../statement.ts';
 import { endParts } from './end-parts.ts';
-import { outreachOf, reachedOf, reachesOut, type Notice, type Reached, type RunEnd } from './reach-out.ts';
+import {
+  outreachOf,
+  reachedOf,
+  reachesOut,
+  type Notice,
+  type NotifiedSessions,
+  type SubagentRunEnd,
+} from './reach-out.ts';
 import { settlementsOf, toldTurnSql, type Settlements } from './tell-settlements.ts';
 import { eventsSource, journalParts, PROGRESS_SQL, viewsSql } from './write-parts.ts';
 
@@ -54,7 +61,7 @@ export interface TurnEnd extends JournalWrite {
   steerSeen: number;
   ended: NewEvent;
   /** The end of the run that it was part of. Absent: its session works on none, or is not done. */
-  run?: RunEnd;
+  run?: SubagentRunEnd;
   /** Messages that it leaves for other sessions. */
   notices?: Notice[];
   /** True when somebody in this process waits for how messages of the session end: the ending then says it. */
@@ -66,12 +73,12 @@ export interface TurnEnd extends JournalWrite {
  * tells of other sessions, `settlements` is how its messages ended, empty when nobody waits or it cannot be told (then it has to be
  * read). `fenced`: the session is not ours any more.
  */
-export type Ending =
+export type FinishResult =
   | {
       kind: 'ok';
       ring: LaterRing | null;
       deliveryRingNo: number | null;
-      reached: Reached;
+      reached: NotifiedSessions;
       settlements: Settlements;
       figures: TurnFigures;
     }
@@ -88,18 +95,18 @@ export interface TurnFigures {
 }
 
 /** Makes the function that ends a turn; ends of different turns share statements. */
-export function createFinishTurn(database: Database): Coalesced<TurnEnd, Ending> {
+export function createFinishTurn(database: Database): RowSubmitter<TurnEnd, FinishResult> {
   return coalesce({ run: (ends) => finishAll(database, ends) });
 }
 
 /** Ends that reach into other sessions go by themselves, see `reach-out.ts`; all others together. */
-async function finishAll(database: Database, ends: TurnEnd[]): Promise<Ending[]> {
+async function finishAll(database: Database, ends: TurnEnd[]): Promise<FinishResult[]> {
   const inside = ends.filter((end) => !reachesOut(end));
   if (inside.length === ends.length) return finishTurns(database, ends);
   const groups = [...(inside.length > 0 ? [inside] : []), ...ends.filter(reachesOut).map((end) => [end])];
   const endings = await Promise.all(groups.map((group) => finishTurns(database, group)));
   const byEnd = new Map(groups.flatMap((group, index) => group.map((end, at) => [end, endings[index]?.[at]] as const)));
-  return ends.map((end) => byEnd.get(end) as Ending);
+  return ends.map((end) => byEnd.get(end) as FinishResult);
 }
 
 // How long to wait for more, by what waits first: only what may share its turn is worth waiting for. Null when it is too new to be seen.
@@ -110,7 +117,7 @@ const GATHERS_SQL = `select case when i.kind = 'announcement' then moved.announc
 
 const SETTLED_AT_END = 1_000_000;
 
-async function finishTurns(database: Database, ends: TurnEnd[]): Promise<Ending[]> {
+async function finishTurns(database: Database, ends: TurnEnd[]): Promise<FinishResult[]> {
   const values = new Values();
   const [only] = ends;
   const outreach = only !== undefined && reachesOut(only) ? outreachOf(values, only) : null;

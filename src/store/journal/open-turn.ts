@@ -4,7 +4,7 @@ import type { EntryId, MessageId, SystemEventId } from '../../core/ids.ts';
 import type { ContentBlock } from '../../core/content.ts';
 import type { EntryProvenance } from '../../core/entry.ts';
 import type { SessionView, TurnView } from '../../core/view.ts';
-import { coalesce, type Coalesced } from '../coalescer.ts';
+import { coalesce, type RowSubmitter } from '../coalescer.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql, type NewEvent } from '../events.ts';
 import type { Fence } from '../journal.ts';
@@ -51,7 +51,7 @@ export interface NewTurn {
 export type Opening = { kind: 'ok' } | { kind: 'fenced' } | { kind: 'stopped' };
 
 /** Makes the function that opens a turn; openings of different sessions share statements. */
-export function createOpenTurn(database: Database): Coalesced<NewTurn, Opening> {
+export function createOpenTurn(database: Database): RowSubmitter<NewTurn, Opening> {
   return coalesce({ run: (turns) => openTurns(database, turns) });
 }
 
@@ -172,13 +172,13 @@ function headTable(values: Values, turns: NewTurn[]): string {
   });
 }
 
-interface Drained {
+interface DrainedEvent {
   n: number;
   id: SystemEventId;
 }
 
 // An event that was dropped for the cap after it had been read is in the prompt all the same: it is consumed, not dropped.
-function drainedPart(values: Values, rows: Drained[]): string[] {
+function drainedPart(values: Values, rows: DrainedEvent[]): string[] {
   if (rows.length === 0) return [];
   const table = values.table('taken', rows, { n: ['int', (row) => row.n], id: ['uuid', (row) => row.id] });
   return [

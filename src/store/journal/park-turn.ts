@@ -1,7 +1,7 @@
 // `park-turn`: an open turn waits for something outside. Its reason is stored with it, its lock and its slot are free, and its session's
 // doorbell says when a worker has to look. The same statement stores the model call that has failed, so it is counted once. See journal.ts.
 import { storableText } from '../../core/storable-text.ts';
-import { coalesce, type Coalesced } from '../coalescer.ts';
+import { coalesce, type RowSubmitter } from '../coalescer.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
@@ -33,7 +33,7 @@ export interface TurnPark extends JournalWrite {
 export type Parking = { kind: 'parked'; ring: LaterRing } | { kind: 'fenced' };
 
 /** Makes the function that parks turns; turns of different sessions share statements. */
-export function createParkTurn(database: Database): Coalesced<TurnPark, Parking> {
+export function createParkTurn(database: Database): RowSubmitter<TurnPark, Parking> {
   return coalesce({ run: (parks) => parkTurns(database, parks) });
 }
 

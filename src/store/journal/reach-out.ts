@@ -11,7 +11,7 @@ import { announcedEventsSql, endingColumnsSql, endRunParts, type QueueModes } fr
 import type { TurnEnd } from './finish-turn.ts';
 
 /** How the run ends that a turn was part of. It does not end while inputs wait, nor while runs below it go on, unless `isAnswer`. */
-export interface RunEnd {
+export interface SubagentRunEnd {
   status: RunStatus;
   /** What the subagent said last; null: nothing. */
   result: string | null;
@@ -36,7 +36,7 @@ export interface Notice {
 }
 
 /** The rings that other sessions need, and the sessions that something has come to. */
-export interface Reached {
+export interface NotifiedSessions {
   rings: NeededRing[];
   sessions: SessionId[];
 }
@@ -49,7 +49,7 @@ export function reachesOut(end: TurnEnd): boolean {
 const OUTREACH_EVENTS = 2_000_000;
 
 /** What a statement needs to reach out: it ends one turn. */
-export interface Outreach {
+export interface OutreachParts {
   /** SQL of the further sessions that it locks. */
   also: string;
   /** CTEs in front of `moved`, and behind it. */
@@ -64,7 +64,7 @@ export interface Outreach {
 }
 
 /** The parts for one end that reaches out. */
-export function outreachOf(values: Values, end: TurnEnd): Outreach {
+export function outreachOf(values: Values, end: TurnEnd): OutreachParts {
   const { run, notices = [] } = end;
   const own = values.array('uuid', [end], ({ fence }) => fence.sessionId);
   const noticedSessions = values.array('uuid', notices, (notice) => notice.sessionId);
@@ -105,13 +105,13 @@ export function outreachOf(values: Values, end: TurnEnd): Outreach {
 }
 
 /** The answer's part about other sessions. */
-export function reachedOf(row: { rings_for?: NeededRing[] | null; reached?: SessionId[] | null }): Reached {
+export function reachedOf(row: { rings_for?: NeededRing[] | null; reached?: SessionId[] | null }): NotifiedSessions {
   return { rings: row.rings_for ?? [], sessions: row.reached ?? [] };
 }
 
-type Ended = Pick<Outreach, 'before' | 'parts' | 'own' | 'events'>;
+type RunEndParts = Pick<OutreachParts, 'before' | 'parts' | 'own' | 'events'>;
 
-function noEnding(noticed: string): Ended {
+function noEnding(noticed: string): RunEndParts {
   return {
     before: [],
     parts: [
@@ -123,7 +123,7 @@ function noEnding(noticed: string): Ended {
   };
 }
 
-function endingOf(values: Values, run: RunEnd, noticed: string): Ended {
+function endingOf(values: Values, run: SubagentRunEnd, noticed: string): RunEndParts {
   const rows = [run];
   const table = values.table('run_end', rows, {
     status: ['text', (one) => one.status],

@@ -7,7 +7,7 @@
 // A summary is never in a transcript twice: `completed` moves the session's entry number, and a row that was moved already by this
 // very write counts as done. A reader sees the entries as before or the summary in their place, nothing in between.
 import type { SystemEventId } from '../../core/ids.ts';
-import { coalesce, type Coalesced } from '../coalescer.ts';
+import { coalesce, type RowSubmitter } from '../coalescer.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
@@ -46,7 +46,7 @@ export interface CompactionWrite extends JournalWrite {
 export type CompactionVerdict = { kind: 'ok'; stopReason: string | null; version: number } | { kind: 'fenced' };
 
 /** Makes the function that writes the moments of compactions. */
-export function createWriteCompaction(database: Database): Coalesced<CompactionWrite, CompactionVerdict> {
+export function createWriteCompaction(database: Database): RowSubmitter<CompactionWrite, CompactionVerdict> {
   return coalesce({ run: (writes) => Promise.all(writes.map((write) => writeOne(database, write))), rowsMax: 1 });
 }
 

@@ -5,7 +5,7 @@ import { callsSql, MESSAGE_SQL, toolsSql, TURN_SQL } from '../settlement-sql.ts'
 import type { MessageView } from './messages.ts';
 import type { ViewDatabase } from './page.ts';
 import { StepCollection, type ModelCallView, type ToolCallView } from './turn-steps.ts';
-import { withSteps, type TurnFacts, type TurnView } from './turns.ts';
+import { withSteps, type TurnSummary, type TurnView } from './turns.ts';
 
 /** `turn` is null when no turn ever took the message. */
 export interface SettlementView {
@@ -22,14 +22,14 @@ where i.id = any ($1::uuid[]) and i.status not in ('waiting', 'claimed')`;
 
 /** A turn and its steps as the SQL makes them. */
 export interface TurnRow {
-  turn: TurnFacts;
+  turn: TurnSummary;
   calls: { step: number; call: ModelCallView }[] | null;
   tools: { step: number; tool: ToolCallView }[] | null;
 }
 
 interface SettlementRow extends Omit<TurnRow, 'turn'> {
   message: MessageView;
-  turn: TurnFacts | null;
+  turn: TurnSummary | null;
 }
 
 /** How these messages ended, by their ids; a message that is not settled, or does not exist, is absent. */

@@ -145,7 +145,7 @@ function turnViewOf(
   steps: StepView[],
 ): TurnView {
   const { turn } = row;
-  const facts: TurnFacts = {
+  const facts: TurnSummary = {
     id: turn.id,
     sessionKey: row.sessionKey,
     kind: turn.kind,
@@ -176,14 +176,14 @@ function turnViewOf(
 }
 
 /** A turn without its steps; `stepCount` is what its row says. */
-export type TurnFacts = Omit<TurnView, 'steps' | 'spans'>;
+export type TurnSummary = Omit<TurnView, 'steps' | 'spans'>;
 
 /** A turn with its steps, and the spans of its time that follow from them. */
-export function withSteps(facts: TurnFacts, steps: StepView[]): TurnView {
+export function withSteps(facts: TurnSummary, steps: StepView[]): TurnView {
   return { ...facts, stepCount: Math.max(facts.stepCount, steps.length), steps, spans: spansOf(facts, steps) };
 }
 
-function spansOf(turn: TurnFacts, steps: StepView[]): SpanView[] {
+function spansOf(turn: TurnSummary, steps: StepView[]): SpanView[] {
   const { queuedAt, claimedAt, startedAt } = turn;
   const spans: SpanView[] = [
     { kind: 'queue.wait', name: 'waiting', n: null, startedAt: queuedAt, endedAt: claimedAt },
