@@ -31,7 +31,7 @@ export type ChatCommand =
   | { kind: 'mistaken'; reply: string };
 
 /** A message as it is to be taken: what its directives set, and its text without them. */
-export interface Directed {
+export interface DirectedMessage {
   text: string;
   mode?: QueueMode;
   thinking?: ThinkingLevel;
@@ -82,7 +82,7 @@ export function readChatCommand(text: string): ChatCommand | null {
 }
 
 /** Takes `/queue <mode>` and `/think <level>` out of a message that says something besides. */
-export function takeDirectives(text: string): Directed {
+export function takeDirectives(text: string): DirectedMessage {
   const queued = takeDirective(text, /(?<=^|\s)\/queue[:\s]+(\S+)(?=\s|$)/i, parseQueueMode);
   const thought = takeDirective(queued.text, /(?<=^|\s)\/(?:think|thinking|t)[:\s]+(\S+)(?=\s|$)/i, parseThinkingLevel);
   return {

@@ -29,7 +29,7 @@ interface ReplyTo {
   isQuote?: boolean;
 }
 
-interface Forwarded {
+interface ForwardedMessage {
   from?: string;
   type?: string;
   username?: string;
@@ -89,7 +89,7 @@ export interface InboundMessage {
   conversationLabel?: string;
   wasMentioned?: boolean;
   replyTo?: ReplyTo;
-  forwarded?: Forwarded;
+  forwarded?: ForwardedMessage;
   history?: HistoryMessage[];
   thread?: Thread;
   media?: Media[];

@@ -25,7 +25,7 @@ export interface ProviderTrouble {
 }
 
 /** `wait`: no call; after `ms` the next probe may be made. */
-export type Admission = { kind: 'call' } | { kind: 'probe' } | { kind: 'wait'; ms: number };
+export type CallPermit = { kind: 'call' } | { kind: 'probe' } | { kind: 'wait'; ms: number };
 
 /** So many sessions must have failed before calls are held back. */
 const SESSIONS_MIN = 2;
@@ -39,7 +39,7 @@ export function isAway(trouble: ProviderTrouble | null): boolean {
 export function admitCall(
   trouble: ProviderTrouble | null,
   { session, nowMs, isWoken = false }: { session: string; nowMs: number; isWoken?: boolean },
-): Admission {
+): CallPermit {
   if (trouble === null || !isAway(trouble)) return { kind: 'call' };
   if (trouble.probing === session) return { kind: 'probe' };
   if (trouble.probing === null && (isWoken || nowMs >= trouble.probeAtMs)) return { kind: 'probe' };

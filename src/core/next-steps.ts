@@ -5,7 +5,7 @@ import { withoutReasoning } from './reasoning-tags.ts';
 import { interpretReply } from './silent-reply.ts';
 
 /** How an input is settled: `answered` with a reply, or `silent` on purpose. */
-export interface Outcome {
+export interface AnswerOutcome {
   status: 'completed' | 'silent';
   messageStatus: 'answered' | 'silent';
   /** The text that leaves; null when nothing does. */
@@ -21,10 +21,10 @@ export interface ReplyRules {
   heartbeatAckCharsMax: number | null;
 }
 
-const SILENT: Outcome = { status: 'silent', messageStatus: 'silent', reply: null, replyTarget: null };
+const SILENT: AnswerOutcome = { status: 'silent', messageStatus: 'silent', reply: null, replyTarget: null };
 
 /** Decides from the text of the last answer: a reply, or silence when the model asked for it or said nothing. */
-export function decideOutcome(answer: string, rules: ReplyRules): Outcome {
+export function decideOutcome(answer: string, rules: ReplyRules): AnswerOutcome {
   const said = rules.hasReasoningTags ? withoutReasoning(answer) : answer;
   const { text, target } = takeReplyTags(said);
   const reply = withoutTokens(text, rules.heartbeatAckCharsMax);

@@ -57,7 +57,7 @@ export function parseQueueMode(word: string): QueueMode | null {
 const STEERS_MAX = 50;
 
 /** What selecting needs to know of an input that waits. */
-export interface WaitingInput {
+export interface QueuedInput {
   id: string;
   seq: number;
   /** message, announcement, cron, heartbeat, followup, batch */
@@ -77,7 +77,7 @@ const SHARING: ReadonlySet<QueueMode> = new Set(['collect', 'steer', 'steer-back
  * interrupted and found no turn any more is like a collected one. A turn takes at most `cap` messages; the rest wait for the next turn.
  * The inputs may come in any order and are not changed.
  */
-export function selectInputs<Input extends WaitingInput>(
+export function selectInputs<Input extends QueuedInput>(
   waiting: readonly Input[],
   { cap, isReset }: { cap: number; isReset: (input: Input) => boolean },
 ): Input[] {
@@ -105,7 +105,7 @@ export interface SelectedSteers<Input> {
  * What joins a running turn: the first of what waits, as long as it is said to steer and comes from where the turn came from; at most `cap`
  * at once. What is cut off joins at the next step.
  */
-export function selectSteers<Input extends WaitingInput>(
+export function selectSteers<Input extends QueuedInput>(
   waiting: readonly Input[],
   { route, cap }: { route: string; cap: number },
 ): SelectedSteers<Input> {

@@ -3,7 +3,7 @@
 /** `self`: only its own; `tree`: those below it, too; `agent`: all of its agent; `all`: those of agents that it may speak with. */
 export type Visibility = 'self' | 'tree' | 'agent' | 'all';
 
-export interface SeenSession {
+export interface VisibleSession {
   id: string;
   agentId: string;
   ancestors: readonly string[];
@@ -17,8 +17,8 @@ export interface VisibilityRules {
 
 /** True when `viewer` may see `target`. A subagent never sees more than what is below it. */
 export function maySee(
-  viewer: SeenSession,
-  target: SeenSession,
+  viewer: VisibleSession,
+  target: VisibleSession,
   { visibility, agentToAgent }: VisibilityRules,
 ): boolean {
   if (target.id === viewer.id) return true;

@@ -56,13 +56,15 @@ export interface SpawnPlan {
 }
 
 /** `field` names what is refused; the message says its value and what is allowed. */
-export type Planned = { kind: 'planned'; plan: SpawnPlan } | { kind: 'refused'; field: string; message: string };
+export type SpawnPlanResult =
+  | { kind: 'planned'; plan: SpawnPlan }
+  | { kind: 'refused'; field: string; message: string };
 
 /** Decides a wish. `agent` null: the configuration does not know the agent that was asked for. */
 export function planSpawn(
   request: SpawnRequest,
   { requesterId, agent, settings }: { requesterId: string; agent: SpawnedAgent | null; settings: SpawnSettings },
-): Planned {
+): SpawnPlanResult {
   const agentId = request.agentId ?? requesterId;
   if (agent === null) return refused('agentId', `the agent ${JSON.stringify(agentId)} is not in the configuration`);
   if (!mayBeSpawned(agentId, requesterId, settings)) {
@@ -113,6 +115,6 @@ export function spawnMessage(about: {
   };
 }
 
-function refused(field: string, message: string): Planned {
+function refused(field: string, message: string): SpawnPlanResult {
   return { kind: 'refused', field, message };
 }

@@ -61,11 +61,11 @@ export function thinkingRequest(choice: ThinkingChoice): ThinkingRequest {
   return { maxTokens: Math.min(answerTokensMax + thinkingTokens, outputTokensMax), ...asked };
 }
 
-interface Asked extends Pick<ThinkingRequest, 'thinking' | 'effort'> {
+interface ThinkingFields extends Pick<ThinkingRequest, 'thinking' | 'effort'> {
   thinkingTokens: number;
 }
 
-function withBudget(level: ThinkingLevel): Asked {
+function withBudget(level: ThinkingLevel): ThinkingFields {
   if (level === 'off') return { thinkingTokens: 0 };
   const budget = BUDGETS[level];
   return { thinkingTokens: budget, thinking: { type: 'enabled', budget_tokens: budget } };
@@ -74,7 +74,7 @@ function withBudget(level: ThinkingLevel): Asked {
 function withEffort(
   { level, isShown = false }: ThinkingChoice,
   form: Extract<ThinkingForm, { kind: 'adaptive' }>,
-): Asked {
+): ThinkingFields {
   const { whenOff, takesXhigh } = form;
   if (level === 'off' && whenOff !== 'least_effort') {
     return { thinkingTokens: 0, ...(whenOff === 'absent' ? undefined : { thinking: { type: whenOff } }) };

@@ -34,7 +34,7 @@ export interface SessionView {
 }
 
 /** What the opening of a turn fixed for all its requests. */
-export interface TurnView {
+export interface TurnRequestSettings {
   /** Who serves its model; absent: the default provider. */
   provider?: string;
   /** Of which family its provider is, as far as histories are concerned; absent: anthropic. */

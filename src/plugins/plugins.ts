@@ -3,7 +3,7 @@
 import { readBootstrapFiles } from '../core/plugins/bootstrap-files.ts';
 import { mergeChanges, NO_CHANGES, readPromptChanges, type PromptChanges } from '../core/plugins/prompt-changes.ts';
 import { NO_TRANSFORMS } from '../core/plugins/text-transforms.ts';
-import type { Contributed, WorkspaceFile } from '../core/prompt/system-input.ts';
+import type { AttributedContribution, WorkspaceFile } from '../core/prompt/system-input.ts';
 import type { TextTransforms } from '../core/stream/replace-text.ts';
 import type { Logger } from '../logger.ts';
 import type { Transport } from '../model/transport.ts';
@@ -26,7 +26,7 @@ export type TurnFacts = Omit<HookContext, 'signal'>;
 /** A contribution and the provider that it is for; null: for all. */
 export interface RegisteredContribution {
   provider: string | null;
-  contribution: Contributed;
+  contribution: AttributedContribution;
 }
 
 export interface PluginParts {
@@ -71,7 +71,7 @@ export class Plugins {
   }
 
   /** What plugins add to the system prompt for a provider, in the order of registration. */
-  contributionsFor(provider: string): readonly Contributed[] {
+  contributionsFor(provider: string): readonly AttributedContribution[] {
     return this.#contributions
       .filter((one) => one.provider === null || one.provider === provider)
       .map(({ contribution }) => contribution);

@@ -3,7 +3,7 @@
 import type { CompactionReason } from '../core/compaction/compaction-bounds.ts';
 import type { Entry } from '../core/entry.ts';
 import type { MessageId, SessionId, SystemEventId, TurnId } from '../core/ids.ts';
-import type { SessionView, TurnView } from '../core/view.ts';
+import type { SessionView, TurnRequestSettings } from '../core/view.ts';
 import { CLAIM_SQL, claimedSessionOf, type ClaimedSessionRow } from './claim-statement.ts';
 import { coalesce, type RowSubmitter } from './coalescer.ts';
 import type { Database } from './database.ts';
@@ -99,7 +99,7 @@ export interface OpenTurn {
   outputTokens: number;
   cacheReadTokens: number;
   cacheWriteTokens: number;
-  view: TurnView;
+  view: TurnRequestSettings;
   /** The model that its last call has stepped down to, as `provider/model`; null: none. */
   fallback: string | null;
   /** Null: it was not parked since the model answered last. */

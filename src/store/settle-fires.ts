@@ -1,7 +1,7 @@
 // What becomes of fires: a fire is over when its input is settled, by a turn or by whatever else settles inputs. Nobody has to tell the
 // cron: the schedulers look, and what they decide follows from the rows alone.
 import type { SystemEventId } from '../core/ids.ts';
-import { DONE, type Aftermath, type RunCron, type RunEnd } from '../core/schedule/error-backoff.ts';
+import { DONE, type CronRunEffect, type RunCron, type CronRunResult } from '../core/schedule/error-backoff.ts';
 import type { Database } from './database.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';
 
@@ -9,7 +9,7 @@ import { retryPassingFaults } from './retry-passing-faults.ts';
 export interface EndedFire {
   cronId: string;
   scheduledFor: Date;
-  end: RunEnd;
+  end: CronRunResult;
   cron: RunCron;
 }
 
@@ -55,7 +55,13 @@ export async function settleFires(database: Database): Promise<EndedFire[]> {
   }));
 }
 
-function endOf({ status, error }: { status: string; error: { code?: unknown; message?: unknown } | null }): RunEnd {
+function endOf({
+  status,
+  error,
+}: {
+  status: string;
+  error: { code?: unknown; message?: unknown } | null;
+}): CronRunResult {
   if (status === 'answered' || status === 'silent') return { kind: 'ok' };
   if (status !== 'failed') return { kind: 'cancelled' };
   const { code, message } = error ?? {};
@@ -90,7 +96,7 @@ from settled where c.id = settled.cron_id`;
 export async function settleFire(
   database: Database,
   { cronId, scheduledFor, end, cron }: EndedFire,
-  aftermath: Aftermath,
+  aftermath: CronRunEffect,
   noticeId: SystemEventId | null,
 ): Promise<void> {
   const reason = end.kind === 'ok' ? null : end.kind === 'cancelled' ? 'cancelled' : end.code;

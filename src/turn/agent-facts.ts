@@ -4,7 +4,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import os from 'node:os';
 import type { AgentSettings, Config } from '../config.ts';
-import type { Contributed, RuntimeFacts, SystemPromptInput } from '../core/prompt/system-input.ts';
+import type { AttributedContribution, RuntimeFacts, SystemPromptInput } from '../core/prompt/system-input.ts';
 
 /** The part of a system prompt's input that the configuration decides. */
 export type AgentFacts = Pick<
@@ -101,7 +101,7 @@ function hashOf(id: string, secret: string | undefined): string {
   return hash.update(id).digest('hex').slice(0, HASH_CHARS);
 }
 
-function contributionsOf({ promptContribution }: AgentSettings): Contributed[] {
+function contributionsOf({ promptContribution }: AgentSettings): AttributedContribution[] {
   const { interactionStyle, toolCallStyle, executionBias } = promptContribution.sectionOverrides;
   const { stablePrefix, dynamicSuffix } = promptContribution;
   return [

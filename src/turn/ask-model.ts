@@ -22,13 +22,13 @@ import { callViewOf } from './step-down.ts';
 import { TurnFailed, TurnStopped } from './turn-end.ts';
 
 /** An answer with what is known of its call, to be committed together. */
-export interface Answered {
+export interface AnsweredCall {
   answer: ModelAnswer;
   call: ModelCallRow;
 }
 
 /** Resolves with a complete answer. Throws `TurnFailed` when there will be none, `TurnStopped` when the turn stops. */
-export async function askModel(context: TurnContext, turn: RunningTurn): Promise<Answered> {
+export async function askModel(context: TurnContext, turn: RunningTurn): Promise<AnsweredCall> {
   let pass = enterSomeGate(context, turn);
   try {
     if (turn.mustCharge) await chargeAgain(context, turn);
@@ -65,7 +65,7 @@ async function chargeAgain(context: TurnContext, turn: RunningTurn): Promise<voi
 /** What is known of a call before it has an answer. */
 type SentCall = Pick<ModelCallRow, 'startedAt' | 'view' | 'requestSha256' | 'notes'>;
 
-async function askOnce(context: TurnContext, turn: RunningTurn, sent: SentCall): Promise<Answered> {
+async function askOnce(context: TurnContext, turn: RunningTurn, sent: SentCall): Promise<AnsweredCall> {
   turn.held.assertHeld();
   pruneWhenCold(turn, sent.startedAt);
   const { messages, callView, violations } = turn.requests.next();

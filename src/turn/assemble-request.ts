@@ -6,7 +6,7 @@ import type { PromptMode } from '../core/prompt/prompt-mode.ts';
 import { modelOfRef } from '../core/model-ref.ts';
 import type { SystemBlock } from '../core/model-request.ts';
 import { systemBlocks } from '../core/prompt/system-blocks.ts';
-import type { Contributed, GroupActivation, SystemPromptInput } from '../core/prompt/system-input.ts';
+import type { AttributedContribution, GroupActivation, SystemPromptInput } from '../core/prompt/system-input.ts';
 import { joinSections, writeSections, type SectionSpan, type WrittenSection } from '../core/prompt/system-prompt.ts';
 import type { ReasoningLevel } from '../core/reasoning.ts';
 import { thinkingRequest } from '../core/thinking-request.ts';
@@ -32,7 +32,7 @@ export interface SystemChoices {
   thinking: ThinkingLevel;
   reasoning: ReasoningLevel;
   /** What plugins contribute, behind what the configuration does. */
-  contributions: readonly Contributed[];
+  contributions: readonly AttributedContribution[];
 }
 
 /** The last prompt of a chat in a workspace: turns for which nothing has changed share its objects and what is made of them. */
@@ -95,14 +95,14 @@ export function assembleRequest(
   return { request, spans };
 }
 
-interface Joined {
+interface JoinedSystem {
   system: SystemBlock[];
   spans: SectionSpan[];
 }
 
-const joined = new WeakMap<readonly WrittenSection[], Joined>();
+const joined = new WeakMap<readonly WrittenSection[], JoinedSystem>();
 
-function join(sections: readonly WrittenSection[]): Joined {
+function join(sections: readonly WrittenSection[]): JoinedSystem {
   const known = joined.get(sections);
   if (known !== undefined) return known;
   const { prompt, spans } = joinSections(sections);

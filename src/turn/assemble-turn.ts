@@ -13,7 +13,7 @@ import type { WrittenSection } from '../core/prompt/system-prompt.ts';
 import type { UserPrompt } from '../core/prompt/user-prompt.ts';
 import { reasoningOf, type ReasoningLevel } from '../core/reasoning.ts';
 import { roleAt } from '../core/subagent-role.ts';
-import type { SessionView, TurnView } from '../core/view.ts';
+import type { SessionView, TurnRequestSettings } from '../core/view.ts';
 import { isPassingFault } from '../store/database.ts';
 import type { Toolset } from '../tools/toolset.ts';
 import { assembleRequest, modelFor, systemSections } from './assemble-request.ts';
@@ -24,7 +24,7 @@ import { snapshotOf, type Snapshot } from './snapshot-cache.ts';
 import { TurnFailed } from './turn-end.ts';
 import { changesOfPlugins, turnFactsOf } from './turn-hooks.ts';
 import { imagesOfTurn, type TurnImages } from './turn-images.ts';
-import { factsOf, type TurnFacts, type TurnMaterial } from './turn-material.ts';
+import { factsOf, type PromptFacts, type TurnMaterial } from './turn-material.ts';
 import { writePrompt } from './write-prompt.ts';
 
 /** What the opening of a turn commits. */
@@ -36,7 +36,7 @@ export interface Assembly {
     parts: readonly (PartSpan | CleanBody)[] | null;
   };
   request: RequestBase;
-  view: TurnView;
+  view: TurnRequestSettings;
   /** The session's view when the turn changes it, else null. */
   sessionView: SessionView | null;
   /** Everything that the view and the request name by its hash. */
@@ -110,7 +110,7 @@ function writeSystem(
   { config, plugins, model: port }: TurnContext,
   { agent, claim }: TurnMaterial,
   written: {
-    facts: TurnFacts;
+    facts: PromptFacts;
     mode: PromptMode;
     toolset: Toolset;
     session: SessionContext;
@@ -143,7 +143,7 @@ function closeAssembly(
   context: TurnContext,
   drafts: {
     material: TurnMaterial;
-    facts: TurnFacts;
+    facts: PromptFacts;
     session: SessionContext;
     prompt: UserPrompt;
     system: WrittenSystem;

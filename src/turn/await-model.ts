@@ -38,7 +38,7 @@ export function enterGate(context: TurnContext, turn: RunningTurn, provider = pr
 const RETRIES_IN_SLOT_MAX = 2;
 
 /** What a turn does about an outage that one of its calls has met. */
-interface OutageMet {
+interface OutageDecision {
   /** True: it may ask again from its slot, after a short wait. */
   mayStay: boolean;
   /** How it is parked otherwise. */
@@ -50,7 +50,7 @@ export function noteOutage(
   context: TurnContext,
   turn: RunningTurn,
   { fault, pass }: { fault: ModelError; pass: Pass },
-): OutageMet | null {
+): OutageDecision | null {
   const code = outageOf(fault);
   if (code === null) {
     // An error with a status shows that the provider answers; a stream that broke off or fell silent shows nothing.

@@ -13,16 +13,16 @@ import { WorkspaceFileError } from './read-inside.ts';
 import type { RunningTurn } from './running-turn.ts';
 import type { SessionWorkspace } from './session-context.ts';
 
-export interface Aftermath {
+export interface PostCompactionContext {
   audit: BootstrapAudit | null;
   refresh: { id: SystemEventId; text: string } | null;
 }
 
 const RULES_FILE = 'agents.md';
-const NOTHING: Aftermath = { audit: null, refresh: null };
+const NOTHING: PostCompactionContext = { audit: null, refresh: null };
 
 /** Looks at the workspace of a turn that was condensed. A file that cannot be read is no reason to lose the summary. */
-export async function aftermathOf(context: TurnContext, turn: RunningTurn): Promise<Aftermath> {
+export async function aftermathOf(context: TurnContext, turn: RunningTurn): Promise<PostCompactionContext> {
   const { agent, session } = turn;
   // The store writes only kinds of `sessionKindOf`.
   const mode = promptModeOf(session.kind as SessionKind, agent.promptMode);

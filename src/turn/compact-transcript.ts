@@ -96,7 +96,7 @@ async function tryOnce(
     const begun = await beginCompaction(context, turn, { id, wish, tokensBefore });
     if (begun.kind === 'exhausted') return { ...EXHAUSTED, message: `All ${maxAttempts} attempts failed.` };
     if (begun.kind === 'answered') return await finish(context, turn, begun.compaction, {});
-    const compaction: Begun = { id, tokensBefore, isLast: begun.attempt >= maxAttempts };
+    const compaction: CompactionAttempt = { id, tokensBefore, isLast: begun.attempt >= maxAttempts };
     const mayFlush = wish.reason === 'threshold' && begun.mayFlush && isForFlush(context, turn);
     const called = await askForSummary(context, turn, {
       callNo,
@@ -119,22 +119,22 @@ async function tryOnce(
 }
 
 /** A compaction that was begun by this worker. */
-interface Begun {
+interface CompactionAttempt {
   id: string;
   tokensBefore: number;
   /** True when the turn has no other attempt. */
   isLast: boolean;
 }
 
-interface Answer {
-  compaction: Begun;
+interface SummaryAnswer {
+  compaction: CompactionAttempt;
   plan: CompactionPlan;
   called: Extract<SummaryCall, { kind: 'answered' }>;
   mayFlush: boolean;
   wish: CompactionWish;
 }
 
-async function takeAnswer(context: TurnContext, turn: RunningTurn, given: Answer): Promise<Attempt> {
+async function takeAnswer(context: TurnContext, turn: RunningTurn, given: SummaryAnswer): Promise<Attempt> {
   const { compaction, plan, called, mayFlush, wish } = given;
   const { answer } = called;
   const summary = summaryText(textOf(answer.content), identifiersOf(plan.retired));
@@ -205,12 +205,17 @@ async function finish(
   return { kind: 'compacted', tokensBefore: ready.tokensBefore, tokensAfter };
 }
 
-type Unanswered = Exclude<SummaryCall, { kind: 'answered' }>;
+type FailedSummaryCall = Exclude<SummaryCall, { kind: 'answered' }>;
 
 async function takeFailure(
   context: TurnContext,
   turn: RunningTurn,
-  { compaction, called, wish, pass }: { compaction: Begun; called: Unanswered; wish: CompactionWish; pass: Pass },
+  {
+    compaction,
+    called,
+    wish,
+    pass,
+  }: { compaction: CompactionAttempt; called: FailedSummaryCall; wish: CompactionWish; pass: Pass },
 ): Promise<Attempt> {
   const moment = callMoment(turn, called, wish);
   const { id } = compaction;

@@ -24,7 +24,7 @@ export interface DeltaEvent {
 }
 
 /** What is gathered of a turn, in the order in which it came. */
-interface Gathered extends DeltaTarget {
+interface DeltaBatch extends DeltaTarget {
   deltas: DeltaEvent[];
 }
 
@@ -32,9 +32,9 @@ export class DeltaWriter {
   readonly #database: Database;
   readonly #logger: Logger;
   readonly #onWritten: (sessionId: SessionId) => void;
-  #gathered = new Map<SessionId, Gathered>();
+  #gathered = new Map<SessionId, DeltaBatch>();
   /** What is being written; empty when nothing is. */
-  #leaving: ReadonlyMap<SessionId, Gathered> = new Map();
+  #leaving: ReadonlyMap<SessionId, DeltaBatch> = new Map();
   #written: Promise<void> = Promise.resolve();
   #isDue = false;
 

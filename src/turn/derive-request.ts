@@ -9,7 +9,7 @@ import type { ModelRequest, SystemBlock, ToolSpec } from '../core/model-request.
 import type { SectionSpan } from '../core/prompt/system-prompt.ts';
 import { describeRequest, type PartedEntry, type RequestPart } from '../core/request-parts.ts';
 import { thinkingRequest } from '../core/thinking-request.ts';
-import type { CallView, TurnView } from '../core/view.ts';
+import type { CallView, TurnRequestSettings } from '../core/view.ts';
 import type { ThinkingLevel } from '../config.ts';
 import { toWireRequest, type WireRequest } from '../model/wire-request.ts';
 import type { Database } from '../store/database.ts';
@@ -120,7 +120,7 @@ interface CallRow {
   untilSeq: number;
   systemSha256: string;
   toolsSha256: string;
-  turnView: TurnView;
+  turnView: TurnRequestSettings;
   view: CallView | null;
   step: number;
   purpose: string;

@@ -9,10 +9,10 @@ import { decideOutcome } from '../core/next-steps.ts';
 import { newId } from '../ids.ts';
 import { INTERRUPTED, ROLLED_BACK } from '../core/stop-words.ts';
 import type { FinishResult, TurnEnd } from '../store/journal/finish-turn.ts';
-import type { Answered } from './ask-model.ts';
+import type { AnsweredCall } from './ask-model.ts';
 import type { TurnContext } from './context.ts';
 import { modelEnded } from './model-events.ts';
-import { settleAnswer, settleCompacted, settleFault, type Outreach } from './reach-out.ts';
+import { settleAnswer, settleCompacted, settleFault, type TurnNotices } from './reach-out.ts';
 import { capOf } from './queue-cap.ts';
 import { answersOnlyPoll, repliesWithReasoning, replyRulesOf } from './reply-rules.ts';
 import { stoppedMoment } from './run-tools.ts';
@@ -23,8 +23,8 @@ import { commandDeliveries, failureDeliveries, replyDeliveries } from './turn-de
 import type { StopReason, TurnFailed } from './turn-end.ts';
 import { logFailedCalls, logTurnEnd } from './turn-log.ts';
 
-type Outcome = Pick<TurnEnd, 'status' | 'messageStatus' | 'reply' | 'error'> &
-  Outreach &
+type TurnResult = Pick<TurnEnd, 'status' | 'messageStatus' | 'reply' | 'error'> &
+  TurnNotices &
   Partial<Pick<TurnEnd, 'wasAborted' | 'deliveries' | 'hides' | 'pollResult'>> & {
     /** True when a message that wants to be next has ended the turn. */
     isInterrupted?: boolean;
@@ -52,7 +52,7 @@ const FAULTS_OF_PROMPT = new Set([
 export async function finishAnswered(
   context: TurnContext,
   turn: RunningTurn,
-  answered: Answered,
+  answered: AnsweredCall,
 ): Promise<FinishResult> {
   const moment = await answerMoment(context, turn, answered);
   const { answer } = answered;
@@ -216,7 +216,12 @@ async function closingMoment(context: TurnContext, turn: RunningTurn, message: s
   return { ...moment, modelCalls: [broken], events: [modelEnded(turn.id, broken)] };
 }
 
-async function end(context: TurnContext, turn: RunningTurn, moment: Moment, outcome: Outcome): Promise<FinishResult> {
+async function end(
+  context: TurnContext,
+  turn: RunningTurn,
+  moment: Moment,
+  outcome: TurnResult,
+): Promise<FinishResult> {
   const write = writeOf(turn, moment);
   const { status, reply, error, hides = null } = outcome;
   const { queue } = context.config.messages;

@@ -5,10 +5,10 @@ import type { AgentSettings } from '../config.ts';
 import { BUILT_IN_HARNESS, selectHarness } from '../core/harness-selection.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { ModelAnswer } from '../core/model-request.ts';
-import type { TurnView } from '../core/view.ts';
+import type { TurnRequestSettings } from '../core/view.ts';
 import { HarnessError, type CheckedHarness, type HarnessReading } from '../plugins/harness.ts';
 import type { ModelCallRow } from '../store/journal.ts';
-import { askModel, type Answered } from './ask-model.ts';
+import { askModel, type AnsweredCall } from './ask-model.ts';
 import { compactWhenFull } from './compact-when-full.ts';
 import type { RequestBase, TurnContext } from './context.ts';
 import { inputTransformOf } from './input-transform.ts';
@@ -21,7 +21,7 @@ export function chooseHarness(
   context: TurnContext,
   agent: AgentSettings,
   request: RequestBase,
-): { view: Pick<TurnView, 'harness'>; failure: TurnFailed | null } {
+): { view: Pick<TurnRequestSettings, 'harness'>; failure: TurnFailed | null } {
   const target = targetOf(request);
   const candidates = context.plugins.harnesses.map((harness) => ({
     id: harness.id,
@@ -35,7 +35,7 @@ export function chooseHarness(
 }
 
 /** The next answer of a turn, from its harness. Throws as `askModel` does. */
-export async function nextAnswer(context: TurnContext, turn: RunningTurn): Promise<Answered> {
+export async function nextAnswer(context: TurnContext, turn: RunningTurn): Promise<AnsweredCall> {
   const id = turn.requests.rules.view.harness?.id ?? BUILT_IN_HARNESS;
   if (id === BUILT_IN_HARNESS) return await askModel(context, turn);
   const harness = context.plugins.harnesses.find((one) => one.id === id);
@@ -43,7 +43,7 @@ export async function nextAnswer(context: TurnContext, turn: RunningTurn): Promi
   return await askHarness(context, turn, harness);
 }
 
-async function askHarness(context: TurnContext, turn: RunningTurn, harness: CheckedHarness): Promise<Answered> {
+async function askHarness(context: TurnContext, turn: RunningTurn, harness: CheckedHarness): Promise<AnsweredCall> {
   if (turn.mustCharge) {
     turn.mustCharge = false;
     const calls = turn.progress.calls + 1;
@@ -90,15 +90,18 @@ function answerOf(turn: RunningTurn, { content, stopReason, usage }: HarnessRead
   return { id: `harness_${turn.id}_${turn.progress.calls}`, model: turn.request.model, content, stopReason, usage };
 }
 
-type CallEnd = Pick<ModelCallRow, 'status' | 'stopReason' | 'responseId' | 'error' | 'requestSha256' | 'firstChunkAt'> &
+type HarnessCallResult = Pick<
+  ModelCallRow,
+  'status' | 'stopReason' | 'responseId' | 'error' | 'requestSha256' | 'firstChunkAt'
+> &
   ModelAnswer['usage'];
 
-function okPart({ id, stopReason, usage }: ModelAnswer): CallEnd {
+function okPart({ id, stopReason, usage }: ModelAnswer): HarnessCallResult {
   return { status: 'ok', stopReason, responseId: id, error: null, requestSha256: null, firstChunkAt: null, ...usage };
 }
 
 /** The row of a run without an answer; what it cost is not known. */
-function brokenPart(error: unknown): CallEnd {
+function brokenPart(error: unknown): HarnessCallResult {
   const isStopped = error instanceof TurnStopped;
   const code = isStopped ? error.reason.kind : 'harness_failed';
   const message = error instanceof Error ? error.message : String(error);

@@ -3,10 +3,10 @@
 import type { Replacement } from '../core/stream/replace-text.ts';
 import { createRequestTransform, type RequestTexts } from '../core/stream/transform-request.ts';
 import { createResultGuard, shownCharsMax } from '../core/tool-result-size.ts';
-import type { TurnView } from '../core/view.ts';
+import type { TurnRequestSettings } from '../core/view.ts';
 
 type Transform = (texts: RequestTexts) => RequestTexts;
-type Fixed = Pick<TurnView, 'inputReplacements' | 'resultCharsMax'>;
+type InputSettings = Pick<TurnRequestSettings, 'inputReplacements' | 'resultCharsMax'>;
 
 const NOTHING: readonly Replacement[] = [];
 
@@ -15,7 +15,7 @@ const replacing = new WeakMap<readonly Replacement[], Transform>();
 const guards = new Map<number, ReturnType<typeof createResultGuard>>();
 
 /** The transform of a turn's requests; texts with nothing to change stay the same objects. */
-export function inputTransformOf({ inputReplacements = NOTHING, resultCharsMax }: Fixed): Transform {
+export function inputTransformOf({ inputReplacements = NOTHING, resultCharsMax }: InputSettings): Transform {
   let transform = replacing.get(inputReplacements);
   if (transform === undefined)
     replacing.set(inputReplacements, (transform = createRequestTransform(inputReplacements)));
@@ -26,7 +26,7 @@ export function inputTransformOf({ inputReplacements = NOTHING, resultCharsMax }
 }
 
 /** What the opening of a turn fixes; empty when nothing has to be changed. */
-export function viewOfTransform(replacements: readonly Replacement[], contextTokens: number): Fixed {
+export function viewOfTransform(replacements: readonly Replacement[], contextTokens: number): InputSettings {
   const resultCharsMax = shownCharsMax(contextTokens);
   return {
     ...(replacements.length === 0 ? undefined : { inputReplacements: replacements }),

@@ -6,13 +6,13 @@ import type { TurnEnd } from '../store/journal/finish-turn.ts';
 import type { TurnContext } from './context.ts';
 import { changeSessionView, type Moment, type RunningTurn } from './running-turn.ts';
 
-export interface PollEnd {
+export interface PollVerdict {
   pollResult: 'acknowledged' | 'alert' | 'duplicate';
   hides: Extract<TurnEnd['hides'], 'poll'> | null;
 }
 
 /** Judges by the text that would leave; null: it was acknowledged. An alert that is told is remembered with the session. */
-export function judgePoll(context: TurnContext, turn: RunningTurn, text: string | null): PollEnd {
+export function judgePoll(context: TurnContext, turn: RunningTurn, text: string | null): PollVerdict {
   const hides = isOnlyPoll(turn) ? 'poll' : null;
   if (text === null) return { pollResult: 'acknowledged', hides };
   const sha256 = createHash('sha256').update(text).digest('hex');
@@ -25,7 +25,7 @@ export function judgePoll(context: TurnContext, turn: RunningTurn, text: string 
 }
 
 /** The last moment of a poll that tells nothing: nobody is shown its text, and what is pruned is stored where no request shows it. */
-export function silentMoment(moment: Moment, { hides }: PollEnd): Moment {
+export function silentMoment(moment: Moment, { hides }: PollVerdict): Moment {
   const { entries = [], events = [] } = moment;
   return {
     ...moment,

@@ -15,7 +15,7 @@ import type { ModelMessage, ThinkingSetting } from '../core/model-request.ts';
 import type { InjectedMessage } from '../core/plugins/injected-messages.ts';
 import type { SessionKind } from '../core/session-key.ts';
 import type { ThinkingRequest } from '../core/thinking-request.ts';
-import type { FallbackView, ModelSpan, SessionView, TurnView } from '../core/view.ts';
+import type { FallbackView, ModelSpan, SessionView, TurnRequestSettings } from '../core/view.ts';
 import type { ClaimedSession, WaitingInput } from '../store/claim-session.ts';
 import type { RequestBase, TurnContext } from './context.ts';
 import type { Transcript } from './transcript-cache.ts';
@@ -23,7 +23,7 @@ import type { Transcript } from './transcript-cache.ts';
 /** The past of a turn that is about to be opened. */
 export interface Past {
   /** What it decides of the turn's view. */
-  view: Pick<TurnView, 'historyLimit' | 'heartbeatAckCharsMax'>;
+  view: Pick<TurnRequestSettings, 'historyLimit' | 'heartbeatAckCharsMax'>;
   /** Prompts at its end that nobody answered and that leave the active path, oldest first; empty when they stay. */
   orphans: readonly ViewEntry[];
   isGroup: boolean;
@@ -64,7 +64,7 @@ export interface OpeningMaterial {
 /** What the assembly of a turn has decided, as far as views are concerned. */
 export interface AssembledViews {
   request: RequestBase;
-  view: TurnView;
+  view: TurnRequestSettings;
   sessionView: SessionView | null;
   failure: object | null;
 }
@@ -74,7 +74,7 @@ export function completeViews(
   session: ClaimedSession,
   past: Past,
   { request, view, sessionView, failure }: AssembledViews,
-): { view: TurnView; sessionView: SessionView | null } {
+): { view: TurnRequestSettings; sessionView: SessionView | null } {
   const before = sessionView ?? session.view;
   // A turn that cannot be run asks no model.
   const models = failure === null ? withModel(before.models, session.entrySeq + 1, modelName(request)) : before.models;
@@ -97,7 +97,7 @@ export function completeViews(
 }
 
 /** What a view says of the provider of a request. */
-export function providerView({ provider }: Pick<RequestBase, 'provider'>): Pick<TurnView, 'provider'> {
+export function providerView({ provider }: Pick<RequestBase, 'provider'>): Pick<TurnRequestSettings, 'provider'> {
   return provider === undefined ? {} : { provider };
 }
 
@@ -105,13 +105,16 @@ export function providerView({ provider }: Pick<RequestBase, 'provider'>): Pick<
 export function familyView(
   { model }: Pick<TurnContext, 'model'>,
   { provider }: Pick<RequestBase, 'provider'>,
-): Pick<TurnView, 'family'> {
+): Pick<TurnRequestSettings, 'family'> {
   const family = model.familyOf(provider);
   return family === 'anthropic' ? {} : { family };
 }
 
 /** The view of a turn from the call on with which it has stepped down to another model. */
-export function viewWith({ family: _family, ...view }: TurnView, { family, models }: FallbackView): TurnView {
+export function viewWith(
+  { family: _family, ...view }: TurnRequestSettings,
+  { family, models }: FallbackView,
+): TurnRequestSettings {
   return { ...view, ...(family === undefined ? undefined : { family }), models };
 }
 
@@ -133,7 +136,10 @@ export async function viewRules(
 }
 
 /** What a view names, out of the snapshots that were read for it. What is kept under these hashes was kept by an opening. */
-export function blobsOf(view: TurnView, blobs: ReadonlyMap<string, unknown>): Pick<ViewRules, 'injected' | 'imageOf'> {
+export function blobsOf(
+  view: TurnRequestSettings,
+  blobs: ReadonlyMap<string, unknown>,
+): Pick<ViewRules, 'injected' | 'imageOf'> {
   return {
     injected: view.injectedSha256 === undefined ? [] : ((blobs.get(view.injectedSha256) ?? []) as InjectedMessage[]),
     imageOf: (sha256) => blobs.get(sha256) as ImageBlock | undefined,
@@ -141,7 +147,12 @@ export function blobsOf(view: TurnView, blobs: ReadonlyMap<string, unknown>): Pi
 }
 
 /** The limits and the thinking that a turn was opened with; undefined when its view does not say. */
-export function limitsOf({ maxTokens, thinking, effort, thinkingBudgetTokens }: TurnView): ThinkingRequest | undefined {
+export function limitsOf({
+  maxTokens,
+  thinking,
+  effort,
+  thinkingBudgetTokens,
+}: TurnRequestSettings): ThinkingRequest | undefined {
   if (maxTokens === undefined) return undefined;
   const budget: ThinkingSetting | undefined =
     thinkingBudgetTokens === undefined ? undefined : { type: 'enabled', budget_tokens: thinkingBudgetTokens };

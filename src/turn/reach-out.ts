@@ -4,7 +4,7 @@ import { boundedResult, isAnnounceSkip, type RunStatus } from '../core/announcem
 import { answerExchange, exchangeOf, exchangeRoute, failExchange, type ExchangeAnswer } from '../core/exchange.ts';
 import type { MessageId, SessionId } from '../core/ids.ts';
 import { lastAnswerOf, lastOutputOf, type OutputEntry } from '../core/last-output.ts';
-import type { Outcome } from '../core/next-steps.ts';
+import type { AnswerOutcome } from '../core/next-steps.ts';
 import type { SessionMessage } from '../core/session-message.ts';
 import { storableText } from '../core/storable-text.ts';
 import { newId } from '../ids.ts';
@@ -14,22 +14,22 @@ import type { TurnContext } from './context.ts';
 import type { RunningTurn } from './running-turn.ts';
 
 /** The part of a turn's end that other sessions are concerned with. */
-export type Outreach = Pick<TurnEnd, 'run' | 'notices'>;
+export type TurnNotices = Pick<TurnEnd, 'run' | 'notices'>;
 
 /** A decided answer, and what of it leaves for the session's own user. */
-export interface SettledAnswer {
-  outcome: Outcome;
+export interface DecidedAnswer {
+  outcome: AnswerOutcome;
   /** The text that is delivered; null: none. */
   delivered: string | null;
-  outreach: Outreach;
+  outreach: TurnNotices;
 }
 
 /** Settles an answer that was given, or withheld on purpose. */
 export function settleAnswer(
   context: TurnContext,
   turn: RunningTurn,
-  { outcome: decided, entries }: { outcome: Outcome; entries: readonly OutputEntry[] },
-): SettledAnswer {
+  { outcome: decided, entries }: { outcome: AnswerOutcome; entries: readonly OutputEntry[] },
+): DecidedAnswer {
   const isSuppressed = worksOnRun(turn) && decided.reply !== null && isAnnounceSkip(decided.reply);
   const outcome = isSuppressed ? silenced(decided) : decided;
   const said =
@@ -56,7 +56,7 @@ export function settleFault(
   context: TurnContext,
   turn: RunningTurn,
   { status, message }: { status: Exclude<RunStatus, 'ok'>; message: string },
-): Outreach {
+): TurnNotices {
   if (turn.kind === 'compaction') return settleCompacted(context, turn);
   const result = lastOutputOf(turn.transcript.entries);
   const run = runEndOf(context, turn, { status, result, error: message, isAnswer: false, isSuppressed: false });
@@ -65,7 +65,7 @@ export function settleFault(
 }
 
 /** What others are told of a turn that only condensed its session: if it kept a run from its end, that has ended as it would have. */
-export function settleCompacted(context: TurnContext, turn: RunningTurn): Outreach {
+export function settleCompacted(context: TurnContext, turn: RunningTurn): TurnNotices {
   const result = lastAnswerOf(turn.transcript.entries);
   return runEndOf(context, turn, { status: 'ok', result, error: null, isAnswer: false, isSuppressed: false });
 }
@@ -79,7 +79,7 @@ function runEndOf(
   { config }: TurnContext,
   turn: RunningTurn,
   { result, error, ...end }: Omit<SubagentRunEnd, 'modes'>,
-): Outreach {
+): TurnNotices {
   if (!worksOnRun(turn)) return {};
   const { mode, byChannel } = config.messages.queue;
   return {
@@ -109,7 +109,7 @@ function noticesOf(turn: RunningTurn, next: ExchangeAnswer['next']): Notice[] {
   ];
 }
 
-function silenced(outcome: Outcome): Outcome {
+function silenced(outcome: AnswerOutcome): AnswerOutcome {
   return { ...outcome, status: 'silent', messageStatus: 'silent', reply: null };
 }
 

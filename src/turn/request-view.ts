@@ -35,7 +35,7 @@ export interface NextRequest {
 }
 
 /** What was decided for the next calls. */
-export interface Decided {
+export interface ViewDecision {
   /** What of the session's view changes with it; undefined: nothing. */
   sessionView: SessionView | undefined;
   /** True when more is pruned than before. */
@@ -79,7 +79,7 @@ export class RequestView {
   }
 
   /** Decides how far tool results are pruned from now on. To be asked before every call; warm caches change nothing. */
-  decide(circumstances: CallCircumstances): Decided {
+  decide(circumstances: CallCircumstances): ViewDecision {
     const before = circumstances.sessionView.pruning;
     const sessionView = sessionViewAt(this.history, circumstances);
     this.#pruning = sessionView?.pruning;

@@ -37,12 +37,12 @@ export async function staleReason(
 }
 
 /** The claim as it is once its transcript has ended. Throws `TurnStopped` when the lock is gone. */
-export async function resetTranscript<Found extends SessionClaim>(
+export async function resetTranscript<Claim extends SessionClaim>(
   context: TurnContext,
-  claim: Found,
+  claim: Claim,
   held: HeldSession,
   reason: 'message' | 'daily' | 'idle' | 'cron',
-): Promise<Found> {
+): Promise<Claim> {
   const { session } = claim;
   held.assertHeld();
   const { id: sessionId, epoch, transcriptNo, transcriptVersion } = session;

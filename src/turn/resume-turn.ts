@@ -15,7 +15,7 @@ import { limitsOf, providerView, viewRules } from './open-view.ts';
 import { settingsFor } from './own-inputs.ts';
 import { RequestView } from './request-view.ts';
 import type { RunningTurn } from './running-turn.ts';
-import { settingsOf, transcriptOf, type Found } from './start-turn.ts';
+import { settingsOf, transcriptOf, type ClaimWithTranscript } from './start-turn.ts';
 import { chainOf, resumeFallback } from './step-down.ts';
 import { TurnFailed } from './turn-end.ts';
 import { notOpened } from './unopened-input.ts';
@@ -30,7 +30,7 @@ const LOST_CALLS_MAX = 10;
 /** Takes up an open turn. */
 export async function resumeTurn(
   context: TurnContext,
-  claim: Found,
+  claim: ClaimWithTranscript,
   open: OpenTurn,
   held: HeldSession,
 ): Promise<RunningTurn> {

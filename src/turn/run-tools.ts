@@ -25,17 +25,17 @@ type ResultsMoment = Pick<Moment, 'entries' | 'toolSettlements' | 'progress' | '
 type BatchMoment = ResultsMoment & Pick<Moment, 'toolIntents'>;
 
 /** A batch on its way: what is known, and what still runs. */
-export interface Batch {
+export interface ToolBatch {
   plans: Plan[];
   step: number;
-  settled: Settled[];
-  running: Map<Plan, Promise<Settled>>;
+  settled: SettledCall[];
+  running: Map<Plan, Promise<SettledCall>>;
 }
 
 /** How long the answer of a batch that only looks waits for its results, in milliseconds. */
 const MOMENT_MS = 5;
 
-interface Settled {
+interface SettledCall {
   plan: Plan;
   outcome: ToolOutcome;
   status: ToolSettlement['status'] | null;
@@ -52,11 +52,11 @@ export function intentsOf(turn: RunningTurn, answer: ModelAnswer, calls: ToolUse
 }
 
 /** Starts the calls of a batch. Their intents are committed already, or they only look. */
-export function beginTools(context: TurnContext, turn: RunningTurn, plans: Plan[], step: number): Batch {
-  const settled: Settled[] = plans.flatMap((plan) =>
+export function beginTools(context: TurnContext, turn: RunningTurn, plans: Plan[], step: number): ToolBatch {
+  const settled: SettledCall[] = plans.flatMap((plan) =>
     plan.kind === 'known' ? [{ plan, outcome: plan.outcome, status: plan.status }] : [],
   );
-  const running = new Map<Plan, Promise<Settled>>();
+  const running = new Map<Plan, Promise<SettledCall>>();
   for (const plan of plans) {
     if (plan.kind !== 'run') continue;
     const run = runOne(context, turn, plan);
@@ -68,13 +68,16 @@ export function beginTools(context: TurnContext, turn: RunningTurn, plans: Plan[
 }
 
 /** The end of a batch: the write that stores its results, and whether a tool asked for the end of the turn, too. */
-export interface BatchEnd<Write> {
+export interface BatchResult<Write> {
   moment: Write;
   endsTurn: boolean;
 }
 
 /** The end of a batch that only looked, when it is over in a moment: calls and results at once. Null: it takes longer. */
-export async function endOfLook(turn: RunningTurn, batch: Batch): Promise<BatchEnd<Required<BatchMoment>> | null> {
+export async function endOfLook(
+  turn: RunningTurn,
+  batch: ToolBatch,
+): Promise<BatchResult<Required<BatchMoment>> | null> {
   const all = Promise.all(batch.running.values());
   // One that fails is not over: it is met again by `endTools`.
   const isOver = all.then(
@@ -106,8 +109,8 @@ export async function endOfLook(turn: RunningTurn, batch: Batch): Promise<BatchE
 export async function endTools(
   context: TurnContext,
   turn: RunningTurn,
-  batch: Batch,
-): Promise<BatchEnd<Required<ResultsMoment>>> {
+  batch: ToolBatch,
+): Promise<BatchResult<Required<ResultsMoment>>> {
   const { plans, step, settled, running } = batch;
   let reported = settled.length;
   try {
@@ -148,7 +151,7 @@ export function stoppedMoment(turn: RunningTurn, calls: ToolUseBlock[], message:
 
 /** The results of a batch that gives way to a message: none of its calls has run. */
 export function skippedMoment(turn: RunningTurn, plans: readonly Plan[], step: number): Required<ResultsMoment> {
-  const settled = plans.map((plan): Settled => {
+  const settled = plans.map((plan): SettledCall => {
     if (plan.kind === 'known') return { plan, outcome: plan.outcome, status: plan.status };
     return { plan, outcome: { content: SKIPPED, isError: true }, status: 'skipped' };
   });
@@ -157,17 +160,21 @@ export function skippedMoment(turn: RunningTurn, plans: readonly Plan[], step: n
 
 const SKIPPED = 'Skipped due to queued user message.';
 
-async function takeFinished(running: Map<Plan, Promise<Settled>>, settled: Settled[]): Promise<void> {
+async function takeFinished(running: Map<Plan, Promise<SettledCall>>, settled: SettledCall[]): Promise<void> {
   const pending = Symbol('pending');
   for (const [plan, promise] of running) {
     const outcome = await Promise.race([promise, Promise.resolve(pending)]);
     if (outcome === pending) continue;
     running.delete(plan);
-    settled.push(outcome as Settled);
+    settled.push(outcome as SettledCall);
   }
 }
 
-async function runOne(context: TurnContext, turn: RunningTurn, plan: Extract<Plan, { kind: 'run' }>): Promise<Settled> {
+async function runOne(
+  context: TurnContext,
+  turn: RunningTurn,
+  plan: Extract<Plan, { kind: 'run' }>,
+): Promise<SettledCall> {
   turn.held.assertHeld();
   const call = {
     sessionKey: turn.session.key,
@@ -213,11 +220,11 @@ function signalForTool(turn: RunningTurn, tool: Tool): { signal: AbortSignal; re
 function batchEnd(
   turn: RunningTurn,
   plans: Plan[],
-  settled: Settled[],
+  settled: SettledCall[],
   step: number,
-): BatchEnd<Required<ResultsMoment>> {
+): BatchResult<Required<ResultsMoment>> {
   const outcomes = new Map(settled.map((one) => [one.plan, one]));
-  const inOrder = plans.map((plan) => outcomes.get(plan) as Settled);
+  const inOrder = plans.map((plan) => outcomes.get(plan) as SettledCall);
   const endsTurn = inOrder.some(({ outcome }) => outcome.endsTurn === true && !outcome.isError);
   const calls = turn.progress.calls + 1;
   const moment = {
@@ -229,16 +236,16 @@ function batchEnd(
   return { moment, endsTurn };
 }
 
-function resultBlock({ plan, outcome }: Settled): ToolResultBlock {
+function resultBlock({ plan, outcome }: SettledCall): ToolResultBlock {
   const block: ToolResultBlock = { type: 'tool_result', tool_use_id: plan.call.id, content: outcome.content };
   return outcome.isError ? { ...block, is_error: true } : block;
 }
 
-function settlementOf({ plan, outcome, status }: Settled, step: number, withResult: boolean): ToolSettlement {
+function settlementOf({ plan, outcome, status }: SettledCall, step: number, withResult: boolean): ToolSettlement {
   return { step, ordinal: plan.ordinal, status: status ?? 'failed', result: withResult ? outcome : null };
 }
 
-function endedEvent({ plan, outcome, status }: Settled): NewEvent {
+function endedEvent({ plan, outcome, status }: SettledCall): NewEvent {
   return {
     type: 'tool.ended',
     data: { callId: plan.call.id, name: plan.call.name, status: status ?? 'failed', isError: outcome.isError },

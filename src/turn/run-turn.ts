@@ -28,7 +28,7 @@ import { finishAnswered, finishYielded } from './finish-turn.ts';
 import type { HeldSession } from './held-session.ts';
 import { resumeTurn } from './resume-turn.ts';
 import type { RunningTurn } from './running-turn.ts';
-import { startTurn, type Found } from './start-turn.ts';
+import { startTurn, type ClaimWithTranscript } from './start-turn.ts';
 import { runToolLoop } from './tool-loop.ts';
 import { knownOf } from './transcript-cache.ts';
 import { parkTurn } from './await-model.ts';
@@ -105,7 +105,7 @@ export function reserveSession(context: TurnContext, sessionId: SessionId): Rese
   };
 }
 
-async function runHeld(context: TurnContext, found: Found, askedAtMs: number): Promise<TurnOutcome> {
+async function runHeld(context: TurnContext, found: ClaimWithTranscript, askedAtMs: number): Promise<TurnOutcome> {
   const held = context.locks.hold(found.session.id, found.session.epoch, askedAtMs);
   try {
     return await runClaimed(context, found, held);
@@ -114,7 +114,7 @@ async function runHeld(context: TurnContext, found: Found, askedAtMs: number): P
   }
 }
 
-async function runClaimed(context: TurnContext, claim: Found, held: HeldSession): Promise<TurnOutcome> {
+async function runClaimed(context: TurnContext, claim: ClaimWithTranscript, held: HeldSession): Promise<TurnOutcome> {
   let turn: RunningTurn | null = null;
   try {
     turn =

@@ -14,7 +14,7 @@ import type { SessionView } from '../core/view.ts';
 import type { TurnContext } from './context.ts';
 import { loadSkills } from './load-skills.ts';
 import { loadWorkspaceFiles } from './load-workspace.ts';
-import type { Kept } from './snapshot-cache.ts';
+import type { ValueSnapshot } from './snapshot-cache.ts';
 
 /** The workspace as a session sees it. */
 export interface SessionWorkspace {
@@ -36,8 +36,8 @@ export interface ChatFacts {
 }
 
 export interface SessionContext {
-  workspace: Kept<SessionWorkspace>;
-  chat: Kept<ChatFacts>;
+  workspace: ValueSnapshot<SessionWorkspace>;
+  chat: ValueSnapshot<ChatFacts>;
 }
 
 export interface SessionContextInput {
@@ -92,25 +92,25 @@ async function withChecklist(workspace: SessionWorkspace, { workspaceDir }: Agen
   return { ...workspace, files: workspace.files.toSpliced(at, 1, ...fitWorkspaceFiles(files, workspace.limits)) };
 }
 
-interface Seen {
+interface WorkspaceContent {
   files: readonly WorkspaceFile[];
   skills: string;
   repo: string | null;
 }
 
 interface UnderWay {
-  running: Promise<Seen>;
+  running: Promise<WorkspaceContent>;
   /** Begins when that one has ended. */
-  next: Promise<Seen> | null;
+  next: Promise<WorkspaceContent> | null;
 }
 
 const looks = new Map<string, UnderWay>();
 
 // Sessions begin in crowds: those that begin while somebody looks share the next look, which sees every edit that was made before them.
-function lookAt(context: TurnContext, { workspaceDir }: AgentSettings): Promise<Seen> {
+function lookAt(context: TurnContext, { workspaceDir }: AgentSettings): Promise<WorkspaceContent> {
   const names = context.config.workspace.bootstrapFiles;
   const key = JSON.stringify([workspaceDir, ...names]);
-  const begin = (): Promise<Seen> => {
+  const begin = (): Promise<WorkspaceContent> => {
     const own: UnderWay = { running: look(context, workspaceDir, names), next: null };
     const end = (): void => void (own.next === null && looks.delete(key));
     looks.set(key, own);
@@ -121,7 +121,7 @@ function lookAt(context: TurnContext, { workspaceDir }: AgentSettings): Promise<
   return underWay === undefined ? begin() : (underWay.next ??= underWay.running.then(begin, begin));
 }
 
-async function look(context: TurnContext, workspaceDir: string, names: readonly string[]): Promise<Seen> {
+async function look(context: TurnContext, workspaceDir: string, names: readonly string[]): Promise<WorkspaceContent> {
   const [files, { skills, faults }, repo] = await Promise.all([
     loadWorkspaceFiles(workspaceDir, names, { freshForMs: 0 }),
     loadSkills(workspaceDir),

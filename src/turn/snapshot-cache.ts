@@ -12,7 +12,7 @@ export interface Snapshot {
 }
 
 /** A value with the snapshot that it is kept as. */
-export interface Kept<Value> {
+export interface ValueSnapshot<Value> {
   value: Value;
   snapshot: Snapshot;
 }
@@ -36,7 +36,7 @@ export class SnapshotCache {
   readonly #kept = new LRUCache<string, object>({ maxSize: KEPT_CHARS_MAX });
 
   /** Keeps a value under its hash. Equal values become one object, so that what is made of it is made once. */
-  keep<Value extends object>(value: Value): Kept<Value> {
+  keep<Value extends object>(value: Value): ValueSnapshot<Value> {
     const snapshot = snapshotOf(value);
     const known = this.#kept.get(snapshot.sha256);
     if (known !== undefined) return { value: known as Value, snapshot: snapshotOf(known) };

@@ -32,7 +32,11 @@ import { ALONE_FROM_LOST_CLAIMS, LOST_CLAIMS_MAX, notOpened } from './unopened-i
 import { openUnpromptedTurn } from './unprompted-turn.ts';
 
 /** Opens the next turn of a claimed session; null when there is nothing to take. Throws `TurnStopped` when the lock is gone. */
-export async function startTurn(context: TurnContext, found: Found, held: HeldSession): Promise<RunningTurn | null> {
+export async function startTurn(
+  context: TurnContext,
+  found: ClaimWithTranscript,
+  held: HeldSession,
+): Promise<RunningTurn | null> {
   if (found.inputs.length === 0 || found.session.stopReason !== null) return null;
   if (found.session.lostClaims >= LOST_CLAIMS_MAX) return await giveUpFirst(context, found, held);
   const inputs = chooseInputs(context, found);
@@ -166,7 +170,11 @@ export async function startTurn(context: TurnContext, found: Found, held: HeldSe
 }
 
 /** Opens a turn that settles the first input as failed, with a dead letter (G17). Nothing of its text is read. */
-async function giveUpFirst(context: TurnContext, found: Found, held: HeldSession): Promise<RunningTurn | null> {
+async function giveUpFirst(
+  context: TurnContext,
+  found: ClaimWithTranscript,
+  held: HeldSession,
+): Promise<RunningTurn | null> {
   const inputs = found.inputs.slice(0, 1);
   return await openUnpromptedTurn(context, found, {
     kind: turnKindOf(inputs),
@@ -191,10 +199,10 @@ function hideOrphans(
 }
 
 /** A claimed session, with the transcript of it that this worker had kept; null: none. */
-export type Found = SessionClaim & { kept: Transcript | null };
+export type ClaimWithTranscript = SessionClaim & { kept: Transcript | null };
 
 /** The transcript of a claimed session: what the worker kept, with what the claim brought. */
-export function transcriptOf(claim: Found): Transcript {
+export function transcriptOf(claim: ClaimWithTranscript): Transcript {
   const { kept } = claim;
   const transcript = claim.isWhole || kept === null ? new Transcript(claim.session.transcriptVersion) : kept;
   for (const entry of claim.entries) transcript.push(entry);

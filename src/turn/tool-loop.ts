@@ -3,12 +3,12 @@
 // have no results yet.
 import { toolUsesOf, type ToolUseBlock } from '../core/content.ts';
 import type { NewEvent } from '../store/events.ts';
-import type { Answered } from './ask-model.ts';
+import type { AnsweredCall } from './ask-model.ts';
 import type { TurnContext } from './context.ts';
 import { nextAnswer } from './harness.ts';
 import { modelEnded } from './model-events.ts';
 import { isReadOnly, planFresh, planResumed } from './plan-calls.ts';
-import { beginTools, endOfLook, endTools, intentsOf, skippedMoment, type BatchEnd } from './run-tools.ts';
+import { beginTools, endOfLook, endTools, intentsOf, skippedMoment, type BatchResult } from './run-tools.ts';
 import { commit, newEntry, type Moment, type RunningTurn } from './running-turn.ts';
 import { commitSteering, findSteering, takeSteering } from './steer-turn.ts';
 import { TurnFailed, TurnStopped } from './turn-end.ts';
@@ -17,10 +17,10 @@ import { TurnFailed, TurnStopped } from './turn-end.ts';
  * How the loop ends. Nothing of it is committed yet: that is the end of the turn, one statement with all of it. `answered`: with an
  * answer that calls no tool. `yielded`: a tool asked for the end; the moment has the results of its batch.
  */
-export type LoopEnd = { kind: 'answered'; answered: Answered } | { kind: 'yielded'; moment: Moment };
+export type LoopResult = { kind: 'answered'; answered: AnsweredCall } | { kind: 'yielded'; moment: Moment };
 
 /** Runs a turn to its end. */
-export async function runToolLoop(context: TurnContext, turn: RunningTurn): Promise<LoopEnd> {
+export async function runToolLoop(context: TurnContext, turn: RunningTurn): Promise<LoopResult> {
   let yielded = await finishOpenCalls(context, turn);
   for (;;) {
     if (yielded !== null) return { kind: 'yielded', moment: yielded };
@@ -44,7 +44,7 @@ export async function runToolLoop(context: TurnContext, turn: RunningTurn): Prom
 async function takeStep(
   context: TurnContext,
   turn: RunningTurn,
-  answered: Answered,
+  answered: AnsweredCall,
   calls: ToolUseBlock[],
 ): Promise<Moment | null> {
   const { answer } = answered;
@@ -81,7 +81,7 @@ async function takeStep(
 async function commitUnlessLast(
   context: TurnContext,
   turn: RunningTurn,
-  { moment, endsTurn }: BatchEnd<Moment>,
+  { moment, endsTurn }: BatchResult<Moment>,
 ): Promise<Moment | null> {
   if (endsTurn) return moment;
   await commit(context, turn, moment);
@@ -94,7 +94,7 @@ type AnswerMoment = Required<Pick<Moment, 'entries' | 'modelCalls' | 'progress' 
 export async function answerMoment(
   context: TurnContext,
   turn: RunningTurn,
-  { answer, call }: Answered,
+  { answer, call }: AnsweredCall,
 ): Promise<AnswerMoment> {
   const target = { sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id };
   const deltas = await context.deltas.take(target);

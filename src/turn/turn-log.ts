@@ -8,12 +8,16 @@ import type { ModelCallRow } from '../store/journal.ts';
 import type { TurnEnd, TurnFigures } from '../store/journal/finish-turn.ts';
 import type { RunningTurn } from './running-turn.ts';
 
-interface LoggedEnd extends Pick<TurnEnd, 'status' | 'error' | 'deadLetter'> {
+interface LoggedTurn extends Pick<TurnEnd, 'status' | 'error' | 'deadLetter'> {
   figures: TurnFigures;
 }
 
 /** Logs a turn that has ended; one that failed is a warning. */
-export function logTurnEnd(logger: Logger, turn: RunningTurn, { status, error, deadLetter, figures }: LoggedEnd): void {
+export function logTurnEnd(
+  logger: Logger,
+  turn: RunningTurn,
+  { status, error, deadLetter, figures }: LoggedTurn,
+): void {
   const { progress, session } = turn;
   const facts = {
     turnId: turn.id,

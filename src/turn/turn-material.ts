@@ -21,7 +21,7 @@ export interface TurnMaterial {
 }
 
 /** What the steps ask of the claim. */
-export interface TurnFacts {
+export interface PromptFacts {
   kind: PromptedKind;
   sessionKind: SessionKind;
   /** The bodies of the inputs. */
@@ -34,7 +34,7 @@ export interface TurnFacts {
 }
 
 /** Reads the facts out of the material. */
-export function factsOf({ claim, inputs }: TurnMaterial): TurnFacts {
+export function factsOf({ claim, inputs }: TurnMaterial): PromptFacts {
   const { session } = claim;
   const kind = promptedKindOf(inputs);
   const messages = inputs.map((input) => input.body as InboundMessage);

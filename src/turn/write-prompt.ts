@@ -10,7 +10,7 @@ import type { WaitingInput } from '../store/claim-session.ts';
 import { MESSAGE_TOOL } from '../tools/message-tool.ts';
 import type { Toolset } from '../tools/toolset.ts';
 import type { TurnContext } from './context.ts';
-import type { TurnFacts, TurnMaterial } from './turn-material.ts';
+import type { PromptFacts, TurnMaterial } from './turn-material.ts';
 
 /** True when the prompt of these inputs tells of messages that were dropped over the cap: somebody speaks. */
 export function tellsOverflow(inputs: readonly WaitingInput[]): boolean {
@@ -21,7 +21,7 @@ export function tellsOverflow(inputs: readonly WaitingInput[]): boolean {
 export function writePrompt(
   { config, clock }: Pick<TurnContext, 'config' | 'clock'>,
   { claim, inputs, agent }: TurnMaterial,
-  facts: TurnFacts,
+  facts: PromptFacts,
   toolset: Toolset,
 ): UserPrompt {
   const { session } = claim;

@@ -7,7 +7,7 @@ import {
   selectInputs,
   selectSteers,
   type QueueMode,
-  type WaitingInput,
+  type QueuedInput,
 } from '../../src/core/queue-mode.ts';
 
 test.each([
@@ -23,7 +23,7 @@ test.each([
   expect(parseQueueMode(word)).toBe(mode);
 });
 
-const input = (seq: number, change: Partial<WaitingInput> = {}): WaitingInput => ({
+const input = (seq: number, change: Partial<QueuedInput> = {}): QueuedInput => ({
   id: `m${seq}`,
   seq,
   kind: 'message',
@@ -32,7 +32,7 @@ const input = (seq: number, change: Partial<WaitingInput> = {}): WaitingInput =>
   ...change,
 });
 const never = (): boolean => false;
-const taken = (waiting: WaitingInput[], isReset: (one: WaitingInput) => boolean = never, cap = 100_000): number[] =>
+const taken = (waiting: QueuedInput[], isReset: (one: QueuedInput) => boolean = never, cap = 100_000): number[] =>
   selectInputs(waiting, { cap, isReset }).map(({ seq }) => seq);
 
 describe('selectInputs', () => {
@@ -107,9 +107,9 @@ describe('selectInputs', () => {
 });
 
 describe('selectSteers', () => {
-  const joining = (waiting: WaitingInput[], cap = 100_000): number[] =>
+  const joining = (waiting: QueuedInput[], cap = 100_000): number[] =>
     selectSteers(waiting, { route: 'r', cap }).inputs.map(({ seq }) => seq);
-  const steer = (seq: number, change: Partial<WaitingInput> = {}): WaitingInput =>
+  const steer = (seq: number, change: Partial<QueuedInput> = {}): QueuedInput =>
     input(seq, { mode: 'steer', ...change });
 
   test('messages join a turn in their order, as long as they steer and have its route (G3, G6)', () => {

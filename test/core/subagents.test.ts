@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { joinParts } from '../../src/core/prompt/prompt-parts.ts';
 import { shownHistory } from '../../src/core/session-history.ts';
 import { isFromSession, sessionMessageParts } from '../../src/core/session-message.ts';
-import { maySee, type SeenSession, type Visibility } from '../../src/core/session-visibility.ts';
+import { maySee, type VisibleSession, type Visibility } from '../../src/core/session-visibility.ts';
 import { DENIED_TOOLS, roleAt } from '../../src/core/subagent-role.ts';
 import { planSpawn, spawnMessage } from '../../src/core/subagent-spawn.ts';
 
@@ -82,11 +82,11 @@ test('a role follows from the place in the family, and takes tools away', () => 
 });
 
 describe('visibility', () => {
-  const own: SeenSession = { id: 'me', agentId: 'main', ancestors: [] };
-  const child: SeenSession = { id: 'child', agentId: 'helper', ancestors: ['me'] };
-  const mate: SeenSession = { id: 'mate', agentId: 'main', ancestors: [] };
-  const stranger: SeenSession = { id: 'stranger', agentId: 'other', ancestors: [] };
-  const seenBy = (viewer: SeenSession, visibility: Visibility, allow: string[] = [], enabled = true) =>
+  const own: VisibleSession = { id: 'me', agentId: 'main', ancestors: [] };
+  const child: VisibleSession = { id: 'child', agentId: 'helper', ancestors: ['me'] };
+  const mate: VisibleSession = { id: 'mate', agentId: 'main', ancestors: [] };
+  const stranger: VisibleSession = { id: 'stranger', agentId: 'other', ancestors: [] };
+  const seenBy = (viewer: VisibleSession, visibility: Visibility, allow: string[] = [], enabled = true) =>
     [own, child, mate, stranger]
       .filter((target) => maySee(viewer, target, { visibility, agentToAgent: { enabled, allow } }))
       .map(({ id }) => id);

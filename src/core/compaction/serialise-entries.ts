@@ -34,7 +34,7 @@ type Item =
   | { kind: 'call'; tool: string; input: string }
   | { kind: 'result'; tool: string; hasFailed: boolean; text: string };
 
-export interface Serialised {
+export interface SerialisedEntries {
   /** Lines joined by a line break. */
   text: string;
   /** How many of the oldest items did not fit. */
@@ -42,7 +42,7 @@ export interface Serialised {
 }
 
 /** The entries as lines of at most `charsMax` characters in all. */
-export function serialiseEntries(entries: readonly PathEntry[], charsMax: number): Serialised {
+export function serialiseEntries(entries: readonly PathEntry[], charsMax: number): SerialisedEntries {
   const items = itemsOf(entries);
   for (const caps of LEVELS) {
     const lines = linesOf(items, caps, charsMax);
@@ -64,7 +64,7 @@ function linesOf(items: readonly Item[], caps: ItemCaps, charsMax: number): stri
   return lines;
 }
 
-function newestLines(items: readonly Item[], charsMax: number): Serialised {
+function newestLines(items: readonly Item[], charsMax: number): SerialisedEntries {
   const lines: string[] = [];
   let chars = NOTE_CHARS;
   for (const item of items.toReversed()) {

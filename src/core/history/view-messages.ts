@@ -15,7 +15,7 @@ import { imagesBehind } from '../images/show-images.ts';
 import type { ModelMessage } from '../model-request.ts';
 import type { InjectedMessage } from '../plugins/injected-messages.ts';
 import { applyPruning } from '../pruning/prune-tool-results.ts';
-import type { CallView, TurnView } from '../view.ts';
+import type { CallView, TurnRequestSettings } from '../view.ts';
 import { dropHeartbeatPairs } from './heartbeat-pairs.ts';
 import { limitTurns } from './limit-turns.ts';
 import { modelAt } from './model-spans.ts';
@@ -26,7 +26,7 @@ export type ViewEntry = Pick<Entry, 'seq' | 'kind' | 'role' | 'content' | 'prove
 
 /** A turn's view with everything that it only names. */
 export interface ViewRules {
-  view: TurnView;
+  view: TurnRequestSettings;
   /** The entry of the turn's prompt: everything before it is the past. */
   promptSeq: number;
   /** The model that is asked, by its own name. */

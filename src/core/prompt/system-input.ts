@@ -125,13 +125,13 @@ export interface SystemPromptInput {
   /** The channels that messages can be sent to. */
   channelNames?: readonly string[];
   /** Provider's first, then the plugins'; where two speak of the same, the first does. */
-  contributions?: readonly Contributed[];
+  contributions?: readonly AttributedContribution[];
   /** True moves the chat's context below the cache boundary: it is then free to differ from turn to turn. */
   isExtraContextDynamic?: boolean;
 }
 
 /** A contribution with who made it. */
-export interface Contributed extends PromptContribution {
+export interface AttributedContribution extends PromptContribution {
   origin: 'configuration' | `plugin:${string}`;
 }
 

@@ -28,7 +28,7 @@ export function restAfter(failures: number): number {
 export const DONE = 'done';
 
 /** What becomes of a cron after a run of it. Null values leave what is there. */
-export interface Aftermath {
+export interface CronRunEffect {
   failures: number;
   /** Slots before it are passed over. */
   notBeforeMs: number | null;
@@ -41,7 +41,7 @@ export interface Aftermath {
 }
 
 /** `cancelled`: somebody stopped it; that says nothing about the cron. */
-export type RunEnd = { kind: 'ok' } | { kind: 'cancelled' } | { kind: 'failed'; code: string; message: string };
+export type CronRunResult = { kind: 'ok' } | { kind: 'cancelled' } | { kind: 'failed'; code: string; message: string };
 
 export interface RunCron {
   isOneShot: boolean;
@@ -54,8 +54,8 @@ export interface RunCron {
 }
 
 /** Decides what follows from the end of a run. */
-export function aftermathOf(end: RunEnd, cron: RunCron, nowMs: number): Aftermath {
-  const quiet: Aftermath = {
+export function aftermathOf(end: CronRunResult, cron: RunCron, nowMs: number): CronRunEffect {
+  const quiet: CronRunEffect = {
     failures: cron.failures,
     notBeforeMs: null,
     retrySlotMs: null,

@@ -3,7 +3,7 @@
 import type { EntryId, MessageId, SystemEventId } from '../../core/ids.ts';
 import type { ContentBlock } from '../../core/content.ts';
 import type { EntryProvenance } from '../../core/entry.ts';
-import type { SessionView, TurnView } from '../../core/view.ts';
+import type { SessionView, TurnRequestSettings } from '../../core/view.ts';
 import { coalesce, type RowSubmitter } from '../coalescer.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql, type NewEvent } from '../events.ts';
@@ -28,7 +28,7 @@ export interface NewTurn {
   } | null;
   /** The first of the entries at the end of the active path that leave it: prompts that nobody answered. Absent: none does. */
   hiddenFromSeq?: number;
-  view: TurnView;
+  view: TurnRequestSettings;
   /** The session's view when this turn changes it; null leaves it as it is. */
   sessionView: SessionView | null;
   inputIds: MessageId[];

@@ -1,7 +1,13 @@
 // What a provider or a plugin says to the prompt. It may put a text at two fixed places and say three sections in other words;
 // nothing else of the prompt is theirs, and the safety section is nobody's.
 import { FULL_AND_MINIMAL } from '../prompt-mode.ts';
-import type { Contributed, OverridableSection, Section, SectionOrigin, SystemPromptInput } from '../system-input.ts';
+import type {
+  AttributedContribution,
+  OverridableSection,
+  Section,
+  SectionOrigin,
+  SystemPromptInput,
+} from '../system-input.ts';
 
 export const interactionStyle: Section = {
   name: 'interaction-style',
@@ -59,7 +65,7 @@ function originOf(input: SystemPromptInput, place: Place): SectionOrigin {
   return speakersOf(input, place)[0]?.origin ?? 'configuration';
 }
 
-function speakersOf({ contributions = [] }: SystemPromptInput, place: Place): Contributed[] {
+function speakersOf({ contributions = [] }: SystemPromptInput, place: Place): AttributedContribution[] {
   return contributions.filter((contributed) => normalised(contributed[place]) !== '');
 }
 
