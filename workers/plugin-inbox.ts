@@ -7,7 +7,7 @@ import type { MessageId, SessionId, SystemEventId } from '../src/core/ids.ts';
 import { agentIdOf, canonicalSessionKey, laneOf, sessionKindOf } from '../src/core/session-key.ts';
 import { storableText } from '../src/core/storable-text.ts';
 import { newId } from '../src/ids.ts';
-import { fingerprintOf, type PluginInbox, type PluginQueued } from '../src/plugins/plugin-inbox.ts';
+import { fingerprintOf, type PluginInbox, type PluginQueueResult } from '../src/plugins/plugin-inbox.ts';
 import { createAccept } from '../src/store/accept-messages.ts';
 import type { Database } from '../src/store/database.ts';
 import { dropOverflow } from '../src/store/drop-overflow.ts';
@@ -59,7 +59,7 @@ export function createPluginInbox({ config, database, doorbell, wake }: PluginIn
       }
     },
 
-    async sendMessage(plugin, { sessionKey, text, key, deliver }): Promise<PluginQueued> {
+    async sendMessage(plugin, { sessionKey, text, key, deliver }): Promise<PluginQueueResult> {
       if (deliver !== undefined && !deliveryUrl.safeParse(deliver.url).success) {
         throw new Error('deliver.url: expected an http or https URL without user and password');
       }

@@ -4,7 +4,7 @@ import type { Doorbell, TurnRing } from '../jobs/index.ts';
 import { isAgent, type Config, type Lane } from '../src/config.ts';
 import type { MessageId, SessionId, SystemEventId } from '../src/core/ids.ts';
 import { noticeText, sessionKeyOf } from '../src/core/schedule/cron.ts';
-import { aftermathOf } from '../src/core/schedule/error-backoff.ts';
+import { decideCronRunEffect } from '../src/core/schedule/error-backoff.ts';
 import { planTicks, type TickPlan } from '../src/core/schedule/plan-ticks.ts';
 import { staggerOf, type Timetable } from '../src/core/schedule/timetable.ts';
 import { agentIdOf, canonicalSessionKey, laneOf, sessionKindOf } from '../src/core/session-key.ts';
@@ -70,13 +70,13 @@ function logPassedTicks(logger: Logger, { cronId, ticks }: Firing): void {
   );
 }
 
-interface Planned {
+interface PlannedFiring {
   firing: Firing | EventFiring;
   isBehind: boolean;
 }
 
 /** What is to be done about a cron; null when it cannot be computed with (it is switched off) or nothing is due. */
-async function planFiring(parts: CronParts, cron: Cron, nowMs: number): Promise<Planned | null> {
+async function planFiring(parts: CronParts, cron: Cron, nowMs: number): Promise<PlannedFiring | null> {
   const { config } = parts;
   if (cron.nextSlotMs === null || cron.dueMs === null) return null;
   const timetable = await understand(parts, cron);
@@ -162,7 +162,7 @@ function lastSessionOf(parts: CronParts, cron: Cron): Promise<SessionId> {
 export async function settleEndedFires(parts: CronParts, nowMs: number): Promise<void> {
   const { database, logger } = parts;
   for (const fire of await settleFires(database)) {
-    const aftermath = aftermathOf(fire.end, fire.cron, nowMs);
+    const aftermath = decideCronRunEffect(fire.end, fire.cron, nowMs);
     await settleFire(database, fire, aftermath, aftermath.isNoticeOwed ? newId<SystemEventId>() : null);
     if (aftermath.disabledReason !== null && aftermath.isNoticeOwed) {
       logger.warn({ cronId: fire.cronId, reason: aftermath.disabledReason }, 'Cron was disabled');

@@ -117,7 +117,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       process: (job) =>
         lane === 'deliver'
           ? deliver(relay, job)
-          : untilToldToLeave(context, doorbell, job, () => runTurn(context, job.sessionId)),
+          : runUntilShutdown(context, doorbell, job, () => runTurn(context, job.sessionId)),
       onError: (error, job) => logger.error({ err: error, ...job }, 'Job failed; the reconciler enqueues it again'),
     }),
   );
@@ -133,10 +133,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       return {
         taker: reservation.taker,
         take: (taken) =>
-          seat.run(sessionId, (job) => untilToldToLeave(context, doorbell, job, () => reservation.run(taken))),
+          seat.run(sessionId, (job) => runUntilShutdown(context, doorbell, job, () => reservation.run(taken))),
         withdraw() {
           if (!reservation.giveUp()) return seat.leave();
-          seat.run(sessionId, (job) => untilToldToLeave(context, doorbell, job, () => runTurn(context, sessionId)));
+          seat.run(sessionId, (job) => runUntilShutdown(context, doorbell, job, () => runTurn(context, sessionId)));
         },
       };
     },
@@ -162,7 +162,7 @@ function concurrencyOf({ runtime, agents }: Config, lane: QueueName): number {
 }
 
 /** Runs a turn, which stops when its worker leaves, and rings for what follows from it. */
-async function untilToldToLeave(
+async function runUntilShutdown(
   context: TurnContext,
   doorbell: Doorbell,
   job: LaneJob,

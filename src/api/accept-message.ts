@@ -19,7 +19,7 @@ import type { ViewDatabase } from '../store/views/page.ts';
 import { viewSession } from '../store/views/sessions.ts';
 import type { Wake } from '../wake.ts';
 import { createCommands } from './chat-commands.ts';
-import type { Accepted, AcceptMessage, Control } from './context.ts';
+import type { AcceptResult, AcceptMessage, Control } from './context.ts';
 import type { Offer, OfferWorker } from '../store/offer.ts';
 import { createWaitingTotal } from './waiting-total.ts';
 
@@ -172,7 +172,7 @@ async function answerOf(
   views: ViewDatabase,
   acceptance: Acceptance,
   sent: { sessionKey: SessionKey; sessionId: SessionId; text: string },
-): Promise<Accepted> {
+): Promise<AcceptResult> {
   switch (acceptance.kind) {
     case 'accepted': {
       const message = newMessageView(acceptance.message, sent);
@@ -210,7 +210,7 @@ function newMessageView(stored: StoredMessage, sent: { sessionKey: SessionKey; t
   };
 }
 
-type Duplicate = Extract<Accepted, { kind: 'duplicate' }>;
+type Duplicate = Extract<AcceptResult, { kind: 'duplicate' }>;
 
 /** The answer that the first request with the key was given. */
 async function firstAnswer(views: ViewDatabase, id: string): Promise<Duplicate> {

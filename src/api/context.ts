@@ -70,7 +70,7 @@ export interface AcceptedAnswer {
  * the first one when the Idempotency-Key says so, else it shows the message as it is now. `mismatch`: the key was used with another
  * body. `full`: nothing was written.
  */
-export type Accepted =
+export type AcceptResult =
   | ({ kind: 'accepted'; sessionId: string; isTaken: boolean } & AcceptedAnswer)
   | ({ kind: 'duplicate'; by: 'idempotency' | 'platform'; sessionId: string } & AcceptedAnswer)
   | { kind: 'mismatch' }
@@ -81,7 +81,7 @@ export type AcceptMessage = (input: {
   sessionKey: SessionKey;
   body: InboundMessage;
   idempotency: KeyedRequest | null;
-}) => Promise<Accepted>;
+}) => Promise<AcceptResult>;
 
 /** Creates the session if need be. Resolves after the commit. */
 export type EnqueueSystemEvent = (input: {

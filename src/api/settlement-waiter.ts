@@ -22,7 +22,7 @@ export interface AwaitedMessage {
   isHere?: boolean;
 }
 
-interface Waiting<Settlement> {
+interface Waiter<Settlement> {
   sessionId: string;
   isHere: boolean;
   end: (settlement: Settlement | null) => void;
@@ -41,7 +41,7 @@ const WOKEN_DISTANCE_MS_MAX = 50;
 export class SettlementWaiter<Settlement> {
   readonly #options: SettlementWaiterOptions<Settlement>;
   /** By message; several requests may wait for the same one. */
-  readonly #waiting = new Map<string, Set<Waiting<Settlement>>>();
+  readonly #waiting = new Map<string, Set<Waiter<Settlement>>>();
   /** How many of them wait per session, and the sessions that were committed to since the last look. */
   readonly #sessions = new Map<string, number>();
   readonly #woken = new Set<string>();
@@ -88,7 +88,7 @@ export class SettlementWaiter<Settlement> {
     if (this.#isClosed || signal.aborted || this.#size >= this.#options.waitingMax) return null;
     return new Promise<Settlement | null>((resolve) => {
       const { sessionId, isHere = false } = message;
-      const waiting: Waiting<Settlement> = { sessionId, isHere, end };
+      const waiting: Waiter<Settlement> = { sessionId, isHere, end };
       const timer = setTimeout(() => end(null), timeoutMs);
       const giveUp = () => end(null);
       const remove = () => this.#remove(message.id, waiting);
@@ -112,7 +112,7 @@ export class SettlementWaiter<Settlement> {
     for (const group of this.#waiting.values()) for (const one of group) one.end(null);
   }
 
-  #add(messageId: string, waiting: Waiting<Settlement>): void {
+  #add(messageId: string, waiting: Waiter<Settlement>): void {
     const group = this.#waiting.get(messageId);
     if (group === undefined) this.#waiting.set(messageId, new Set([waiting]));
     else group.add(waiting);
@@ -125,7 +125,7 @@ export class SettlementWaiter<Settlement> {
     this.#lookLater();
   }
 
-  #remove(messageId: string, waiting: Waiting<Settlement>): void {
+  #remove(messageId: string, waiting: Waiter<Settlement>): void {
     const group = this.#waiting.get(messageId);
     if (group === undefined || !group.delete(waiting)) return;
     if (group.size === 0) this.#waiting.delete(messageId);
@@ -168,7 +168,7 @@ export class SettlementWaiter<Settlement> {
     if (this.#elsewhere > 0) this.#intervalMs = Math.min(this.#intervalMs * INTERVAL_GROWTH, INTERVAL_MS_MAX);
   }
 
-  async #look(isWanted: (waiting: Waiting<Settlement>) => boolean): Promise<void> {
+  async #look(isWanted: (waiting: Waiter<Settlement>) => boolean): Promise<void> {
     if (this.#isLooking || this.#isClosed) return;
     const ids = [...this.#waiting].filter(([, group]) => [...group].some(isWanted)).map(([id]) => id);
     this.#woken.clear();

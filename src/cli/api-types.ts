@@ -44,7 +44,7 @@ export interface AcceptedAnswer {
 }
 
 /** 200 of `POST .../messages` with `Prefer: wait`. */
-export interface SettledAnswer {
+export interface SettledMessageAnswer {
   message: MessageAnswer;
   turn: TurnAnswer | null;
   reply: string | null;

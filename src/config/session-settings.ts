@@ -18,17 +18,17 @@ export interface SessionOverrides {
   queueDrop: string | null;
 }
 
-export interface Sourced<Value> {
+export interface SourcedValue<Value> {
   value: Value;
   source: 'session' | 'channel' | 'default';
 }
 
 export interface SessionSettings {
   /** `provider/model`, or the name as it is when it is no longer an alias. */
-  model: Sourced<string>;
-  thinking: Sourced<string>;
+  model: SourcedValue<string>;
+  thinking: SourcedValue<string>;
   reasoning: ReasoningLevel;
-  queueMode: Sourced<string>;
+  queueMode: SourcedValue<string>;
   queueDebounceMs: number;
   queueCap: number;
   queueDrop: string;
@@ -60,6 +60,6 @@ export function sessionSettings(config: Config, session: SessionOverrides): Sess
   };
 }
 
-function sourced(own: string | null, byDefault: string): Sourced<string> {
+function sourced(own: string | null, byDefault: string): SourcedValue<string> {
   return own === null ? { value: byDefault, source: 'default' } : { value: own, source: 'session' };
 }

@@ -78,10 +78,10 @@ export async function adoptOrLaunch(request: AdoptOrLaunchRequest): Promise<Serv
   }
 }
 
-type Found = { kind: 'serving'; pid: number; port: number } | { kind: 'none'; stalePid: number | null };
+type ServerState = { kind: 'serving'; pid: number; port: number } | { kind: 'none'; stalePid: number | null };
 
 /** Waits while a living server of the cluster is starting or stopping. */
-async function findServer(cluster: Cluster, deadline: number): Promise<Found> {
+async function findServer(cluster: Cluster, deadline: number): Promise<ServerState> {
   for (;;) {
     const file = readPostmasterFile(cluster.dir);
     if (file === null) return { kind: 'none', stalePid: null };

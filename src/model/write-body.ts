@@ -13,7 +13,7 @@ export interface WrittenBody {
 }
 
 /** The messages that a conversation began with when it was written last. */
-interface Settled {
+interface WrittenPrefix {
   messages: WireRequest['messages'];
   /** Their bytes. */
   chunks: Buffer[];
@@ -26,7 +26,7 @@ interface Settled {
 const CHUNKS_MAX = 32;
 
 /** By the first message. An entry goes with it, when nobody holds the conversation any more. */
-const conversations = new WeakMap<object, Settled>();
+const conversations = new WeakMap<object, WrittenPrefix>();
 
 /** System prompts and lists of tools, which many requests share. */
 const shared = new WeakMap<object, Buffer>();
@@ -65,7 +65,7 @@ function writeShared(value: object): Buffer {
 }
 
 /** Writes down the messages that will come again as they are; null when the request has none of them. */
-function settle(head: Buffer[], own: readonly ModelMessage[], wire: WireRequest['messages']): Settled | null {
+function settle(head: Buffer[], own: readonly ModelMessage[], wire: WireRequest['messages']): WrittenPrefix | null {
   const [first] = own;
   // Messages with a cache marker are copies, made for this request alone: what comes before the first of them will come again.
   const markedAt = wire.findIndex((message, at) => message !== own[at]);

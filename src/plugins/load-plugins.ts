@@ -65,7 +65,7 @@ export async function loadPlugins(settings: PluginSettings, options: LoadOptions
 interface Loading {
   path: string;
   id: string;
-  exported: Exported;
+  exported: PluginExports;
   settings: PluginSettings;
   registrations: Registrations;
   options: LoadOptions;
@@ -101,11 +101,11 @@ async function registerOne({ path, id, exported, settings, registrations, option
 }
 
 /** What a module exports; nothing of it is checked yet. */
-type Exported = Partial<Record<keyof PluginModule, unknown>>;
+type PluginExports = Partial<Record<keyof PluginModule, unknown>>;
 
-async function exportsOf(path: string): Promise<Exported> {
+async function exportsOf(path: string): Promise<PluginExports> {
   try {
-    return (await import(pathToFileURL(path).href)) as Exported;
+    return (await import(pathToFileURL(path).href)) as PluginExports;
   } catch (error) {
     throw new PluginError(path, `cannot be loaded: ${messageOf(error)}`, error);
   }

@@ -7,7 +7,7 @@ import type { Replacement } from '../core/stream/replace-text.ts';
 import type { Transport } from '../model/transport.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { Harness } from './harness.ts';
-import type { PluginMessage, PluginQueued, PluginSystemEvent } from './plugin-inbox.ts';
+import type { PluginMessage, PluginQueueResult, PluginSystemEvent } from './plugin-inbox.ts';
 
 /** The module of a plugin. One of `register`, `createTools` and `tools` must be there. */
 export interface PluginModule {
@@ -40,9 +40,9 @@ export interface PluginApi {
    * Queues a line for the next prompt of a session, marked as untrusted, once for its key. To be called by tools, by handlers and at any later time. Begins
    * no turn. Resolves after the commit; when it rejects, call it again with the same key.
    */
-  queueSystemEvent(event: PluginSystemEvent): Promise<PluginQueued>;
+  queueSystemEvent(event: PluginSystemEvent): Promise<PluginQueueResult>;
   /** Sends a message to a session, which answers it in a turn, once for its key. The same applies as to `queueSystemEvent`. */
-  sendMessage(message: PluginMessage): Promise<PluginQueued>;
+  sendMessage(message: PluginMessage): Promise<PluginQueueResult>;
   /** Makes a text of others harmless: what only Holdfast may say is changed where it imitates that. For what a plugin did not write itself. */
   neutralise(text: string): string;
 }

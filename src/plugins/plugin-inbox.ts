@@ -22,15 +22,15 @@ export interface PluginMessage {
 }
 
 /** `isNew` false: it was queued before under its key, or equals the event before it. */
-export interface PluginQueued {
+export interface PluginQueueResult {
   id: string;
   isNew: boolean;
 }
 
 /** Puts inputs into sessions for plugins. Resolves after the commit; rejects when nothing is known to be written. */
 export interface PluginInbox {
-  queueSystemEvent(plugin: string, event: PluginSystemEvent): Promise<PluginQueued>;
-  sendMessage(plugin: string, message: PluginMessage): Promise<PluginQueued>;
+  queueSystemEvent(plugin: string, event: PluginSystemEvent): Promise<PluginQueueResult>;
+  sendMessage(plugin: string, message: PluginMessage): Promise<PluginQueueResult>;
 }
 
 const TEXT_CHARS_MAX = 100_000;

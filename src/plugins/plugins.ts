@@ -21,7 +21,7 @@ const HOOK_MS_MAX = 30_000;
 const UNAWAITED_MAX = 100;
 
 /** What a turn knows of itself; the signal is made for each handler. */
-export type TurnFacts = Omit<HookContext, 'signal'>;
+export type HookFacts = Omit<HookContext, 'signal'>;
 
 /** A contribution and the provider that it is for; null: for all. */
 export interface RegisteredContribution {
@@ -83,7 +83,7 @@ export class Plugins {
   }
 
   /** Runs both prompt hooks, one handler after the other, with the same event; what they want is merged. Never throws. */
-  async changePrompt(event: PromptHookEvent, facts: TurnFacts): Promise<PromptChanges> {
+  async changePrompt(event: PromptHookEvent, facts: HookFacts): Promise<PromptChanges> {
     if (!this.changesPrompts) return NO_CHANGES;
     const frozen = freezeDeep({ prompt: event.prompt, messages: [...event.messages] });
     const results: PromptChanges[] = [];
@@ -106,7 +106,7 @@ export class Plugins {
   }
 
   /** Lets plugins change the workspace files, one after the other. A handler that fails leaves them as they were before it. Never throws. */
-  async changeBootstrapFiles(files: readonly WorkspaceFile[], facts: TurnFacts): Promise<readonly WorkspaceFile[]> {
+  async changeBootstrapFiles(files: readonly WorkspaceFile[], facts: HookFacts): Promise<readonly WorkspaceFile[]> {
     let current = files;
     await this.#runInTurn('agent:bootstrap', facts, async ({ plugin, handler }, context) => {
       const event: BootstrapEvent = { bootstrapFiles: current.map((file) => ({ ...file })) };
@@ -129,7 +129,7 @@ export class Plugins {
   }
 
   /** Tells all who want to know, at once; nobody waits for them. Never throws. */
-  tellLlmInput(event: LlmInputEvent, facts: TurnFacts): void {
+  tellLlmInput(event: LlmInputEvent, facts: HookFacts): void {
     const frozen = freezeDeep({ ...event, historyMessages: [...event.historyMessages] });
     for (const registered of this.#hooks.of('llm_input')) {
       if (this.#unawaited >= UNAWAITED_MAX) {
@@ -147,7 +147,7 @@ export class Plugins {
 
   async #runInTurn<Name extends HookName>(
     hook: Name,
-    facts: TurnFacts,
+    facts: HookFacts,
     run: (registered: RegisteredHandler<Name>, context: HookContext) => Promise<void>,
   ): Promise<void> {
     const startedAtMs = performance.now();
@@ -167,7 +167,7 @@ export class Plugins {
   async #runOne<Name extends HookName>(
     hook: Name,
     { plugin }: RegisteredHandler<Name>,
-    facts: TurnFacts,
+    facts: HookFacts,
     run: (context: HookContext) => Promise<void>,
     timeoutMs: number,
   ): Promise<void> {

@@ -42,10 +42,10 @@ export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition
   };
 }
 
-type Renamed = { kind: 'ok'; input: unknown } | { kind: 'twice'; field: string; alias: string };
+type AliasResult = { kind: 'ok'; input: unknown } | { kind: 'twice'; field: string; alias: string };
 
 /** The input with its fields under their own names. */
-function renamed(input: unknown, aliases: Readonly<Record<string, string>>): Renamed {
+function renamed(input: unknown, aliases: Readonly<Record<string, string>>): AliasResult {
   if (typeof input !== 'object' || input === null) return { kind: 'ok', input };
   const fields: Record<string, unknown> = { ...input };
   for (const [alias, field] of Object.entries(aliases)) {

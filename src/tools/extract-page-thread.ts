@@ -6,7 +6,7 @@ import { parseHTML } from 'linkedom';
 import { domText, type TextMode } from './dom-text.ts';
 
 /** What the thread is given. */
-export interface PageToRead {
+export interface PageExtraction {
   html: string;
   url: string;
   mode: TextMode;
@@ -36,9 +36,9 @@ const ARTICLE_CHARS_MIN = 200;
 /** What a page has beside its content. */
 const CLUTTER = 'nav, footer, [role="navigation"], [aria-hidden="true"], [hidden]';
 
-parentPort?.postMessage(readPage(workerData as PageToRead));
+parentPort?.postMessage(readPage(workerData as PageExtraction));
 
-function readPage({ html, url, mode }: PageToRead): ReadPage {
+function readPage({ html, url, mode }: PageExtraction): ReadPage {
   const document = parse(html);
   const baseUrl = URL.parse(document.querySelector('base')?.getAttribute('href') ?? '', url)?.href ?? url;
   const title = (document.querySelector('title')?.textContent ?? '').replaceAll(/\s+/g, ' ').trim();

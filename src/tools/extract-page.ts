@@ -1,6 +1,6 @@
 // Reads the content of a web page in a thread of its own, bounded in time, memory and number: see extract-page-thread.ts.
 import { Worker } from 'node:worker_threads';
-import type { PageToRead, ReadPage } from './extract-page-thread.ts';
+import type { PageExtraction, ReadPage } from './extract-page-thread.ts';
 
 /** A page is too large or too strange to be read. */
 export class PageUnreadableError extends Error {
@@ -20,7 +20,11 @@ let running = 0;
 const waiting: (() => void)[] = [];
 
 /** The title and the content of a page. Throws `PageUnreadableError`, or the signal's reason. */
-export async function extractPage(page: PageToRead, signal: AbortSignal, readMsMax = READ_MS_MAX): Promise<ReadPage> {
+export async function extractPage(
+  page: PageExtraction,
+  signal: AbortSignal,
+  readMsMax = READ_MS_MAX,
+): Promise<ReadPage> {
   await enter(signal);
   try {
     return await read(page, signal, readMsMax);
@@ -58,7 +62,7 @@ function leave(): void {
   else next();
 }
 
-async function read(page: PageToRead, signal: AbortSignal, readMsMax: number): Promise<ReadPage> {
+async function read(page: PageExtraction, signal: AbortSignal, readMsMax: number): Promise<ReadPage> {
   const thread = new Worker(new URL('./extract-page-thread.ts', import.meta.url), {
     workerData: page,
     // Nothing of this process is any of its business.

@@ -45,13 +45,21 @@ export const globTool: Tool = defineTool({
   },
 });
 
-interface Found {
+interface GlobMatches {
   paths: string[];
   /** False when the walk ended at its limit. */
   isComplete: boolean;
 }
 
-async function walk({ root, pattern, signal }: { root: string; pattern: string; signal: AbortSignal }): Promise<Found> {
+async function walk({
+  root,
+  pattern,
+  signal,
+}: {
+  root: string;
+  pattern: string;
+  signal: AbortSignal;
+}): Promise<GlobMatches> {
   const paths: string[] = [];
   const start = literalPrefixOf(pattern);
   const waiting: { relative: string; depth: number }[] = [{ relative: start, depth: 0 }];
@@ -74,7 +82,7 @@ async function walk({ root, pattern, signal }: { root: string; pattern: string; 
   return { paths, isComplete: true };
 }
 
-async function describeMatches({ paths, isComplete }: Found): Promise<string> {
+async function describeMatches({ paths, isComplete }: GlobMatches): Promise<string> {
   const dated = await Promise.all(
     paths.map(async (path) => ({ path, modifiedMs: (await stat(path).catch(() => undefined))?.mtimeMs ?? 0 })),
   );

@@ -51,7 +51,7 @@ export type BackgroundStart =
   | { kind: 'over'; id: string; end: Pick<ProcessFacts, 'exitCode' | 'exitSignal' | 'reason'> }
   | { kind: 'refused'; reason: string };
 
-interface Kept {
+interface RunningCommand {
   id: string;
   shell: BackgroundShell;
   /** The last input that was written. */
@@ -77,7 +77,7 @@ const STOP_MS = 5_000;
 
 export class ProcessKeeper {
   readonly #options: ProcessKeeperOptions;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, RunningCommand>();
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #starting = new Set<string>();
   #isStopped = false;
@@ -181,7 +181,9 @@ export class ProcessKeeper {
     return this.#looking;
   }
 
-  async #begin(start: BackgroundCommand): Promise<{ kind: 'begun'; kept: Kept } | { kind: 'refused'; reason: string }> {
+  async #begin(
+    start: BackgroundCommand,
+  ): Promise<{ kind: 'begun'; kept: RunningCommand } | { kind: 'refused'; reason: string }> {
     if (this.#isStopped) return { kind: 'refused', reason: 'the worker is shutting down' };
     if (this.#kept.size + this.#starting.size >= RUNNING_PER_WORKER_MAX) {
       return {
@@ -228,7 +230,7 @@ export class ProcessKeeper {
     }
   }
 
-  async #startShell(id: string, start: BackgroundCommand): Promise<Kept> {
+  async #startShell(id: string, start: BackgroundCommand): Promise<RunningCommand> {
     const { store, dataDir, worker } = this.#options;
     const listeners = new Set<() => void>();
     const notify = (): void => listeners.forEach((listener) => listener());
@@ -242,7 +244,7 @@ export class ProcessKeeper {
       await store.end({ id, worker, status: 'killed', reason, ...none });
       throw error;
     }
-    const kept: Kept = { id, shell, lastInput: 0, waiters: 0, listeners, closed: Promise.resolve() };
+    const kept: RunningCommand = { id, shell, lastInput: 0, waiters: 0, listeners, closed: Promise.resolve() };
     this.#kept.set(id, kept);
     kept.closed = this.#close(kept, start.timeoutMs);
     const isWanted = await this.#noteStart(kept, start.call.lease);
@@ -252,7 +254,7 @@ export class ProcessKeeper {
   }
 
   /** Writes down which process it is, before it begins; answers whether it may. Throws when the lease has run out meanwhile. */
-  async #noteStart(kept: Kept, lease: CallLease): Promise<boolean> {
+  async #noteStart(kept: RunningCommand, lease: CallLease): Promise<boolean> {
     const { id, shell } = kept;
     try {
       const startedTicks = await startedTicksOf(shell.groupId);
@@ -272,7 +274,7 @@ export class ProcessKeeper {
   }
 
   /** Waits for the end of a process and closes its row. */
-  async #close(kept: Kept, timeoutMs: number): Promise<void> {
+  async #close(kept: RunningCommand, timeoutMs: number): Promise<void> {
     const { id, shell, listeners } = kept;
     const { store, worker, dataDir } = this.#options;
     const timer = setTimeout(() => void shell.end(`it ran longer than ${timeoutMs / 1000} s`), timeoutMs);

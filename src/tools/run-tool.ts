@@ -43,10 +43,13 @@ export async function runTool(
   }
 }
 
-type Settled = { kind: 'answered'; outcome: ToolOutcome } | { kind: 'threw'; error: unknown } | { kind: 'abandoned' };
+type ToolExecution =
+  | { kind: 'answered'; outcome: ToolOutcome }
+  | { kind: 'threw'; error: unknown }
+  | { kind: 'abandoned' };
 
 /** The tool's end as a value, so that a tool that is abandoned and throws later disturbs nobody. */
-async function settle(tool: Tool, input: unknown, call: ToolCall): Promise<Settled> {
+async function settle(tool: Tool, input: unknown, call: ToolCall): Promise<ToolExecution> {
   try {
     return { kind: 'answered', outcome: await tool.run(input, call) };
   } catch (error) {
@@ -55,8 +58,8 @@ async function settle(tool: Tool, input: unknown, call: ToolCall): Promise<Settl
 }
 
 /** Waits for the tool; after an abort only for a while longer. */
-async function settledOrAbandoned(running: Promise<Settled>, signal: AbortSignal): Promise<Settled> {
-  const abandoned = Promise.withResolvers<Settled>();
+async function settledOrAbandoned(running: Promise<ToolExecution>, signal: AbortSignal): Promise<ToolExecution> {
+  const abandoned = Promise.withResolvers<ToolExecution>();
   let timer: NodeJS.Timeout | undefined;
   const onAbort = () => {
     const settleMs = signal.reason instanceof ToolTimeoutError ? TIMEOUT_SETTLE_MS : ABORT_SETTLE_MS;
@@ -77,7 +80,7 @@ function timeoutOutcome(timeout: ToolTimeoutError): ToolOutcome {
   return errorOutcome(`${timeout.message} and was stopped. Its effects until then remain.`);
 }
 
-function thrownOutcome(tool: Tool, settled: Settled): ToolOutcome {
+function thrownOutcome(tool: Tool, settled: ToolExecution): ToolOutcome {
   const error = settled.kind === 'threw' ? settled.error : undefined;
   const message = error instanceof Error ? error.message : String(error);
   return errorOutcome(`${tool.spec.name} failed: ${message}`);

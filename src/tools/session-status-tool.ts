@@ -1,7 +1,7 @@
 // The `session_status` tool: what the session is, what it has used and what holds for it, and the only place where the model can read
 // the time. The system prompt does not say the time, so that its bytes stay the same. With `model` it changes the session's model.
 import { z } from 'zod';
-import type { Sourced, SessionSettings } from '../config/session-settings.ts';
+import type { SourcedValue, SessionSettings } from '../config/session-settings.ts';
 import { defineTool } from './define-tool.ts';
 import { errorOutcome, type Tool, type ToolCall } from './tool.ts';
 
@@ -78,7 +78,7 @@ function linesOf({ session, now, timezone }: SessionStatus, call: ToolCall): str
 }
 
 /** What this turn uses and where it comes from; and what the next turn uses when that is something else. */
-function inUse(value: string, next: Sourced<string> | undefined): string {
+function inUse(value: string, next: SourcedValue<string> | undefined): string {
   if (next === undefined) return value;
   return value === next.value
     ? `${value} (${next.source})`

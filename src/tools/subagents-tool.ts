@@ -53,10 +53,10 @@ function listed({ task, runtimeMs, ...subagent }: SeenSubagent, index: number): 
   return { number: index + 1, ...subagent, task: shown, runtimeSeconds: Math.round(runtimeMs / 1000) };
 }
 
-type Found = { kind: 'found'; subagent: SeenSubagent } | { kind: 'none'; why: string };
+type SubagentMatch = { kind: 'found'; subagent: SeenSubagent } | { kind: 'none'; why: string };
 
 /** By number, run id, key or label, in this order; a label that several have is refused. */
-function findTarget(all: SeenSubagent[], target: string): Found {
+function findTarget(all: SeenSubagent[], target: string): SubagentMatch {
   const byNumber = /^[1-9]\d{0,3}$/.test(target) ? all[Number(target) - 1] : undefined;
   const exact = byNumber ?? all.find(({ runId, sessionKey }) => runId === target || sessionKey === target);
   if (exact !== undefined) return { kind: 'found', subagent: exact };

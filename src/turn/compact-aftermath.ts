@@ -22,7 +22,10 @@ const RULES_FILE = 'agents.md';
 const NOTHING: PostCompactionContext = { audit: null, refresh: null };
 
 /** Looks at the workspace of a turn that was condensed. A file that cannot be read is no reason to lose the summary. */
-export async function aftermathOf(context: TurnContext, turn: RunningTurn): Promise<PostCompactionContext> {
+export async function readPostCompactionContext(
+  context: TurnContext,
+  turn: RunningTurn,
+): Promise<PostCompactionContext> {
   const { agent, session } = turn;
   // The store writes only kinds of `sessionKindOf`.
   const mode = promptModeOf(session.kind as SessionKind, agent.promptMode);

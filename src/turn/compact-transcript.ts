@@ -22,7 +22,7 @@ import { estimateTextTokens, estimateTokens } from '../core/token-estimate.ts';
 import { newId } from '../ids.ts';
 import type { AnsweredCompaction } from '../store/journal/begin-compaction.ts';
 import type { CompactionStep } from '../store/journal/write-compaction.ts';
-import { aftermathOf } from './compact-aftermath.ts';
+import { readPostCompactionContext } from './compact-aftermath.ts';
 import { askForSummary, type SummaryCall } from './compact-ask.ts';
 import {
   beginCompaction,
@@ -185,7 +185,7 @@ async function finish(
       ? Math.max(0, ready.tokensBefore - estimateTokens(turn.transcript.entries))
       : overheadTokens(turn);
   const tokensAfter = overhead + estimateTokens(kept) + estimateTextTokens(ready.summary);
-  const { audit, refresh } = await aftermathOf(context, turn);
+  const { audit, refresh } = await readPostCompactionContext(context, turn);
   if (audit !== null && audit.missing.length > 0) readWorkspaceAnew(turn);
   const summary = newEntry('summary', 'user', [{ type: 'text', text: ready.summary }]);
   const version = await writeCompaction(context, turn, {

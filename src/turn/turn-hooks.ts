@@ -6,14 +6,14 @@ import type { ModelMessage } from '../core/model-request.ts';
 import { NO_CHANGES, type PromptChanges } from '../core/plugins/prompt-changes.ts';
 import { joinParts, type PromptPart } from '../core/prompt/prompt-parts.ts';
 import { isOwnKind } from '../core/prompt/user-prompt.ts';
-import type { TurnFacts } from '../plugins/plugins.ts';
+import type { HookFacts } from '../plugins/plugins.ts';
 import type { TurnMaterial } from './turn-material.ts';
 import type { RequestBase, TurnContext } from './context.ts';
 import { promptedKindOf } from './prompted-kind.ts';
 import type { RequestView } from './request-view.ts';
 
 /** What handlers are told of a turn. */
-export function turnFactsOf({ claim: { session }, inputs, agent, turnId }: TurnMaterial): TurnFacts {
+export function turnFactsOf({ claim: { session }, inputs, agent, turnId }: TurnMaterial): HookFacts {
   const kind = promptedKindOf(inputs);
   const message = isOwnKind(kind) ? undefined : (inputs.at(-1)?.body as InboundMessage | undefined);
   return {

@@ -107,7 +107,7 @@ describe.runIf(isRoot)('as root, below a folder that only root may pass', () => 
 
   test('tools.exec.user runs commands all the same, by relative paths', { timeout: START_MS_MAX }, async () => {
     const service = await startIn(0o700, { user: 'nobody' });
-    expect(commandsLine(service.lines)).toMatch(/run as nobody and cannot read the secrets.*relative paths only/);
+    expect(commandsLine(service.lines)).toMatch(/run as nobody and cannot read the secrets.*only relative paths/);
     expect(await service.exec('id -un; cat ../api-key')).toMatch(/^nobody\ncat: .*Permission denied\n$/);
     expect(await modeOf(join(service.cwd, '.holdfast'))).toBe(0o700);
     const children = await service.exec('sleep 300 & echo $!; pgrep -u nobody sleep >/dev/null; exit');

@@ -40,7 +40,7 @@ test('compact condenses when the session is idle, and with --wait says what came
   );
   expect(waited).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^Condensed: about \d+ tokens became \d+\.\n$/),
+    stdout: expect.stringMatching(/^Compacted: about \d+ tokens became \d+\.\n$/),
   });
   const json = await run(
     'compact',

@@ -7,7 +7,7 @@ import type { ModelAnswer } from '../../src/core/model-request.ts';
 import { createAnthropicTransport } from '../../src/model/anthropic.ts';
 import { createModel, type ModelParts } from '../../src/model/create-model.ts';
 import type { AskOptions } from '../../src/model/model.ts';
-import type { CallEnd, ModelObserver } from '../../src/model/observers/observer.ts';
+import type { CallResult, ModelObserver } from '../../src/model/observers/observer.ts';
 import { createCallDiagnostics } from '../../src/model/observers/diagnostics.ts';
 import { startScriptedModel, type ScriptedModel } from '../../scripted-model/scripted-model.ts';
 import type { Transport } from '../../src/model/transport.ts';
@@ -180,7 +180,7 @@ describe('those who watch', () => {
       watch: ({ transport, about }) => ({
         sent: (body) => told.push(['sent', transport, about?.callId, JSON.parse(Buffer.from(body).toString())]),
         bytes: (count) => told.push(['bytes', count > 0]),
-        ended: (end: CallEnd) => told.push(['ended', end.kind]),
+        ended: (end: CallResult) => told.push(['ended', end.kind]),
       }),
     };
     const about = { callId: 't1:model:1', sessionKey: 's', turnId: 't1' };

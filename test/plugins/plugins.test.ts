@@ -4,10 +4,10 @@ import type { ModelMessage } from '../../src/core/model-request.ts';
 import type { WorkspaceFile } from '../../src/core/prompt/system-input.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { HookContext, HookHandlers, PromptHookResult } from '../../src/plugins/plugin-api.ts';
-import { withoutPlugins, type TurnFacts } from '../../src/plugins/plugins.ts';
+import { withoutPlugins, type HookFacts } from '../../src/plugins/plugins.ts';
 import { pluginsWith } from './plugins-with.ts';
 
-const FACTS: TurnFacts = {
+const FACTS: HookFacts = {
   agentId: 'main',
   sessionKey: 'agent:main:main',
   sessionId: 'session',

@@ -73,7 +73,7 @@ const FINISH_RETRY_MS = 1_000;
 /** Finished jobs that wait while the database is away; more are left to be found stalled. */
 const FINISHED_MAX = 10_000;
 
-interface Taker {
+interface JobRequest {
   queue: string;
   token: string;
   howMany: () => number;
@@ -84,7 +84,7 @@ interface Taker {
 /** Makes the exchange of a process. `lockMs`: how long BullMQ believes that a silent worker is alive. */
 export function createPostgresExchange(pool: pg.Pool, lockMs: number): PostgresExchange {
   let finished: FinishedJob[] = [];
-  let takers: Taker[] = [];
+  let takers: JobRequest[] = [];
   let running: Promise<void> | null = null;
   let flushTimer: NodeJS.Timeout | undefined;
   let isClosed = false;
@@ -117,7 +117,7 @@ export function createPostgresExchange(pool: pg.Pool, lockMs: number): PostgresE
     takers = [];
     const leaving = takeFinished();
     try {
-      const rows = await query<TakenRow>('exchange', EXCHANGE_SQL, [
+      const rows = await query<ClaimedJobRow>('exchange', EXCHANGE_SQL, [
         ...columnsOf(leaving),
         asking.map(({ taker }) => taker.queue),
         asking.map(({ asked }) => asked),
@@ -215,7 +215,7 @@ export function createPostgresExchange(pool: pg.Pool, lockMs: number): PostgresE
   };
 }
 
-interface TakenRow {
+interface ClaimedJobRow {
   queue: string;
   id: string;
   seq: string;
@@ -231,7 +231,7 @@ function columnsOf(jobs: FinishedJob[]): unknown[] {
   return [jobs.map(({ queue }) => queue), jobs.map(({ id }) => id), jobs.map(({ token }) => token)];
 }
 
-function jobOf(row: TakenRow): TakenJob {
+function jobOf(row: ClaimedJobRow): TakenJob {
   const { queue, id, name, data } = row;
   return {
     queue,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isAgent } from '../../config.ts';
 import { agentIdOf } from '../../core/session-key.ts';
 import { listMessages, MESSAGE_STATUSES, viewMessage } from '../../store/views/messages.ts';
-import type { Accepted, AcceptedAnswer, ApiContext } from '../context.ts';
+import type { AcceptResult, AcceptedAnswer, ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { withDeadline } from '../deadline.ts';
 import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
@@ -26,7 +26,7 @@ const ACCEPT_MS_MAX = 15_000;
 const ITEMS_DEFAULT = 50;
 
 /** A 202 or a duplicate, never a refusal. */
-type TakenMessage = Extract<Accepted, AcceptedAnswer>;
+type TakenMessage = Extract<AcceptResult, AcceptedAnswer>;
 
 const postMessage = defineRoute({
   method: 'POST',
@@ -67,7 +67,7 @@ const postMessage = defineRoute({
   },
 });
 
-function takenOf(result: Accepted): TakenMessage {
+function takenOf(result: AcceptResult): TakenMessage {
   switch (result.kind) {
     case 'accepted':
     case 'duplicate':

@@ -8,7 +8,7 @@ import {
   errorText,
   type AcceptedAnswer,
   type MessageAnswer,
-  type SettledAnswer,
+  type SettledMessageAnswer,
   type TurnAnswer,
 } from '../api-types.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
@@ -84,7 +84,7 @@ async function sendOnly(
 }
 
 /** Prints how the message ended; the exit code says it, too. */
-function reportSettled(answer: SettledAnswer, how: { wasStreamed: boolean; terminal: Terminal }): ExitCode {
+function reportSettled(answer: SettledMessageAnswer, how: { wasStreamed: boolean; terminal: Terminal }): ExitCode {
   const { terminal, wasStreamed } = how;
   const reply = answer.reply ?? answer.message.reply;
   if (terminal.isJson) {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { connectApi, pathWithQuery, type ApiClient, type ClientFlags } from '../api-client.ts';
-import type { CompactionAnswer, ListAnswer, SessionAnswer, SettledAnswer } from '../api-types.ts';
+import type { CompactionAnswer, ListAnswer, SessionAnswer, SettledMessageAnswer } from '../api-types.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { Terminal } from '../terminal.ts';
 import { waitUntilSettled } from '../wait-until-settled.ts';
@@ -47,7 +47,7 @@ export async function runSessionsCompact(
 async function reportCompaction(
   api: ApiClient,
   key: string,
-  answer: SettledAnswer,
+  answer: SettledMessageAnswer,
   terminal: Terminal,
 ): Promise<ExitCode> {
   const { message, turn } = answer;

@@ -54,7 +54,7 @@ export interface RunCron {
 }
 
 /** Decides what follows from the end of a run. */
-export function aftermathOf(end: CronRunResult, cron: RunCron, nowMs: number): CronRunEffect {
+export function decideCronRunEffect(end: CronRunResult, cron: RunCron, nowMs: number): CronRunEffect {
   const quiet: CronRunEffect = {
     failures: cron.failures,
     notBeforeMs: null,

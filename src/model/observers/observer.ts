@@ -19,7 +19,7 @@ export interface CallIdentity {
 }
 
 /** How a call ended; the error of an aborted one is the reason of the abort. */
-export type CallEnd = { kind: 'answered'; answer: ModelAnswer } | { kind: 'failed'; error: unknown };
+export type CallResult = { kind: 'answered'; answer: ModelAnswer } | { kind: 'failed'; error: unknown };
 
 /** Watches one call. Each function is optional and is called in the order in which they stand here; none may block. */
 export interface CallObserver {
@@ -28,7 +28,7 @@ export interface CallObserver {
   /** Bytes of the answer came. */
   bytes?(count: number): void;
   /** Called exactly once, at the end. */
-  ended?(end: CallEnd): void;
+  ended?(end: CallResult): void;
 }
 
 /** Watches the calls of a model. */

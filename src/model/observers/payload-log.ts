@@ -1,7 +1,7 @@
 // The payload log: every request as it was sent and every answer as it was taken, for whoever has to find out what a model was told.
 // Off unless it is configured; without secrets and images (`redact.ts`); it never makes a call wait.
 import { JsonlFile, type JsonlFileOptions } from './jsonl-file.ts';
-import type { CallEnd, ModelObserver } from './observer.ts';
+import type { CallResult, ModelObserver } from './observer.ts';
 import { createRedaction } from './redact.ts';
 
 /** The size from which a new file is begun; with the one before it, twice as much is on disk (G28). */
@@ -43,7 +43,7 @@ export function createPayloadLog({ path, onFault, secrets, now }: PayloadLogOpti
   };
 }
 
-function outcomeOf(end: CallEnd): object {
+function outcomeOf(end: CallResult): object {
   if (end.kind === 'answered') return { answer: end.answer };
   const { error } = end;
   if (!(error instanceof Error)) return { error: String(error) };

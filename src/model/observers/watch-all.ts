@@ -1,5 +1,5 @@
 // Many observers as one. One that throws is reported and not asked again in this call; the call goes on.
-import type { CallEnd, CallObserver, ModelObserver, StartedCall } from './observer.ts';
+import type { CallResult, CallObserver, ModelObserver, StartedCall } from './observer.ts';
 
 interface Watchers {
   /** Those of the model, for every call. */
@@ -41,6 +41,6 @@ export function watchAll({ observers, calls, onFault }: Watchers, call: StartedC
   return {
     sent: (body, sha256) => tell((observer) => observer.sent?.(body, sha256)),
     bytes: (count) => tell((observer) => observer.bytes?.(count)),
-    ended: (end: CallEnd) => tell((observer) => observer.ended?.(end)),
+    ended: (end: CallResult) => tell((observer) => observer.ended?.(end)),
   };
 }

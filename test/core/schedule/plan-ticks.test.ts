@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { aftermathOf, restAfter } from '../../../src/core/schedule/error-backoff.ts';
+import { decideCronRunEffect, restAfter } from '../../../src/core/schedule/error-backoff.ts';
 import { planTicks, type DueCron, type MisfirePolicy, type Tick } from '../../../src/core/schedule/plan-ticks.ts';
 import type { Timetable } from '../../../src/core/schedule/timetable.ts';
 
@@ -108,22 +108,25 @@ describe('after a run', () => {
   });
 
   test('a failure makes it rest, the tenth in a row switches it off', () => {
-    expect(aftermathOf(failed, { ...cron, failures: 2 }, 1000)).toMatchObject({
+    expect(decideCronRunEffect(failed, { ...cron, failures: 2 }, 1000)).toMatchObject({
       failures: 3,
       notBeforeMs: 301_000,
       disabledReason: null,
     });
-    expect(aftermathOf(failed, { ...cron, failures: 9 }, 1000)).toMatchObject({ failures: 10, isNoticeOwed: true });
+    expect(decideCronRunEffect(failed, { ...cron, failures: 9 }, 1000)).toMatchObject({
+      failures: 10,
+      isNoticeOwed: true,
+    });
   });
 
   test('what happens once is tried again three times, if the failure may pass', () => {
     const once = { ...cron, isOneShot: true };
-    expect(aftermathOf(failed, once, 1000)).toMatchObject({ retrySlotMs: 31_000, disabledReason: null });
-    expect(aftermathOf(failed, { ...once, failures: 3 }, 1000)).toMatchObject({
+    expect(decideCronRunEffect(failed, once, 1000)).toMatchObject({ retrySlotMs: 31_000, disabledReason: null });
+    expect(decideCronRunEffect(failed, { ...once, failures: 3 }, 1000)).toMatchObject({
       retrySlotMs: null,
       isNoticeOwed: true,
     });
-    expect(aftermathOf({ ...failed, code: 'unknown_model' }, once, 1000)).toMatchObject({
+    expect(decideCronRunEffect({ ...failed, code: 'unknown_model' }, once, 1000)).toMatchObject({
       retrySlotMs: null,
       isNoticeOwed: true,
     });
@@ -131,7 +134,7 @@ describe('after a run', () => {
 
   test('a run that somebody asked for or stopped changes nothing', () => {
     const before = { failures: 4, notBeforeMs: null, retrySlotMs: null, disabledReason: null, isNoticeOwed: false };
-    expect(aftermathOf(failed, { ...cron, failures: 4, isManual: true }, 1000)).toEqual(before);
-    expect(aftermathOf({ kind: 'cancelled' }, { ...cron, failures: 4 }, 1000)).toEqual(before);
+    expect(decideCronRunEffect(failed, { ...cron, failures: 4, isManual: true }, 1000)).toEqual(before);
+    expect(decideCronRunEffect({ kind: 'cancelled' }, { ...cron, failures: 4 }, 1000)).toEqual(before);
   });
 });
