@@ -40,14 +40,14 @@ function takerSql(isReading: boolean): string {
 }
 
 // It is taken when it is the only one that arrived.
-const TAKING_SQL = `taking as materialized (
+const TAKING_SQL = `granted_claims as materialized (
   select judged.id, judged.session_id, judged.taker, judged.lease_ms, judged.is_whole,
     (extract(epoch from stored.received_at) * 1000)::bigint as received_at
   from judged join stored on stored.id = judged.id join counted on counted.session_id = judged.session_id
   where judged.taker is not null and stored.status = 'waiting' and counted.arrived = 1
 ),`;
 
-const KEYED_SQL = `keyed as (
+const KEYED_SQL = `inserted_keys as (
   insert into holdfast.idempotency_keys (scope, key, request_sha256, resource_id)
   select scope, key, sha256, id from fitting where key is not null
   on conflict do nothing
@@ -113,7 +113,7 @@ counted as materialized (
   from stored group by session_id
 ),
 ${isTaking ? TAKING_SQL : ''}
-bumped as (
+updated_sessions as (
   update holdfast.sessions s
   set inbox_seq = counted.last_seq, waiting = s.waiting + counted.arrived, updated_at = clock_timestamp(),
     last_message_at = clock_timestamp(), steer_seq = greatest(s.steer_seq, counted.steer_seq),
@@ -121,28 +121,28 @@ bumped as (
       when counted.interrupts then coalesce(s.stop_reason, '${INTERRUPTED}') else s.stop_reason end
     ${
       isTaking
-        ? `, epoch = s.epoch + (taking.id is not null)::int, owner = coalesce(taking.taker, s.owner),
-    lease_expires_at = coalesce(clock_timestamp() + taking.lease_ms * interval '1 millisecond', s.lease_expires_at)
-  from counted left join taking on taking.session_id = counted.session_id`
+        ? `, epoch = s.epoch + (granted_claims.id is not null)::int, owner = coalesce(granted_claims.taker, s.owner),
+    lease_expires_at = coalesce(clock_timestamp() + granted_claims.lease_ms * interval '1 millisecond', s.lease_expires_at)
+  from counted left join granted_claims on granted_claims.session_id = counted.session_id`
         : 'from counted'
     } where s.id = counted.session_id
   returning s.*, counted.arrived, counted.interrupts
 ),
-rung as (
+rung_doorbells as (
   insert into holdfast.doorbells (session_id, lane, rings)
-  select id, lane, ${firstRingSql('bumped')} from bumped where arrived > 0
+  select id, lane, ${firstRingSql('updated_sessions')} from updated_sessions where arrived > 0
   on conflict (session_id) do nothing
   returning session_id, rings
 ),
 -- A turn that is parked, or given back, is ended by the next worker: it must not wait for its time.
 woken as (
   update holdfast.doorbells d set rings = d.rings + 1, rung_at = clock_timestamp(), due_at = clock_timestamp()
-  from bumped
-  where bumped.interrupts and bumped.turn_id is not null and bumped.owner is null and d.session_id = bumped.id
+  from updated_sessions
+  where updated_sessions.interrupts and updated_sessions.turn_id is not null and updated_sessions.owner is null and d.session_id = updated_sessions.id
     and d.due_at > clock_timestamp()
   returning d.session_id, d.rings
 ),
-told as (
+inserted_events as (
   ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.accepted' as type,
     json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', disposition) as data, seq * 2 as n from stored
     union all
@@ -150,18 +150,18 @@ told as (
     where status <> 'waiting'`)}
 )
 select stored.id, stored.seq, stored.kind, stored.status, stored.error, stored.reply, stored.disposition,
-  ${isoSql('stored.received_at')} as received_at, ${isoSql('stored.settled_at')} as settled_at, s.lane, coalesce(rung.rings, woken.rings) as ring_no,
-  bumped.waiting > coalesce(s.queue_cap, judged.cap) and coalesce(s.queue_drop, judged.drop_policy) in ('summarize', 'old') as is_over_cap,
+  ${isoSql('stored.received_at')} as received_at, ${isoSql('stored.settled_at')} as settled_at, s.lane, coalesce(rung_doorbells.rings, woken.rings) as ring_no,
+  updated_sessions.waiting > coalesce(s.queue_cap, judged.cap) and coalesce(s.queue_drop, judged.drop_policy) in ('summarize', 'old') as is_over_cap,
   ${
     isTaking
-      ? `case when taking.id is not null then json_build_object('isWhole', taking.is_whole, 'receivedAt', taking.received_at,
-    'events', ${waitingEventsSql('stored.session_id')},${isReading ? `\n    'entries', ${unknownEntriesSql('bumped', 'judged')},` : ''}
-    'session', (select to_json(c) from (select bumped.id as session_id, ${claimedSessionSql('bumped')}) as c)) end as taken,`
+      ? `case when granted_claims.id is not null then json_build_object('isWhole', granted_claims.is_whole, 'receivedAt', granted_claims.received_at,
+    'events', ${waitingEventsSql('stored.session_id')},${isReading ? `\n    'entries', ${unknownEntriesSql('updated_sessions', 'judged')},` : ''}
+    'session', (select to_json(c) from (select updated_sessions.id as session_id, ${claimedSessionSql('updated_sessions')}) as c)) end as taken,`
       : ''
   }
   ${sessionFactsSql('s', WAITING_SQL)} as session
 from stored join judged on judged.id = stored.id join locked s on s.id = stored.session_id
-join bumped on bumped.id = stored.session_id left join rung on rung.session_id = stored.session_id
+join updated_sessions on updated_sessions.id = stored.session_id left join rung_doorbells on rung_doorbells.session_id = stored.session_id
 left join woken on woken.session_id = stored.session_id
 ${isTaking ? 'left join taking on taking.id = stored.id' : ''}
 order by stored.seq`;

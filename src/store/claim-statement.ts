@@ -46,14 +46,14 @@ export function unknownEntriesSql(session: string, known: string): string {
 // The workers that were lost, each with how many turns were open in it: counted by the first claim that notices, because every claim takes one
 // away.
 const LOST_SQL = `lost as materialized (
-  select gone.worker, coalesce(
-    (select w.open_turns from holdfast.lost_workers w where w.worker = gone.worker),
+  select lost_owner.worker, coalesce(
+    (select w.open_turns from holdfast.lost_workers w where w.worker = lost_owner.worker),
     (select count(*)::int from holdfast.turns t
-      where t.ended_at is null and t.status in ('running', 'resuming') and t.worker = gone.worker)) as open_turns
+      where t.ended_at is null and t.status in ('running', 'resuming') and t.worker = lost_owner.worker)) as open_turns
   from (
     select distinct l.owner as worker from locked l join input on input.session_id = l.id
     where l.owner <> input.owner and l.turn_id is not null and l.lease_expires_at <= clock_timestamp()
-  ) as gone
+  ) as lost_owner
 )`;
 
 // Of the claims that find a suspect, a worker is given one, and none while it runs another: if it dies then, the suspect is the likely cause. The
@@ -71,7 +71,7 @@ const SUSPECTS_SQL = `judged as materialized (
     ) else false end as is_back
   ) as held
 ),
-noticed as (
+inserted_lost_workers as (
   insert into holdfast.lost_workers (worker, open_turns)
   select worker, open_turns from lost where worker in (select lost_worker from judged where verdict = 'claimed') order by worker
   on conflict do nothing

@@ -50,38 +50,38 @@ export function commandDeliveriesSql(first: number): string {
 }
 
 /**
- * CTEs that store a command whose `commandValues` begin at placeholder `first`: `commanded`, its row, `posted`, the delivery of its reply, and
- * `keyed`, its key. `session` is a CTE with the row of its session after the change, whose last number is that of the command, and which
+ * CTEs that store a command whose `commandValues` begin at placeholder `first`: `inserted_commands`, its row, `inserted_deliveries`, the delivery of its reply, and
+ * `inserted_keys`, its key. `session` is a CTE with the row of its session after the change, whose last number is that of the command, and which
  * has counted the delivery (`commandDeliveriesSql`); `reply` is SQL of its reply.
  */
 export function commandParts({ first, session, reply }: { first: number; session: string; reply: string }): string[] {
   return [
-    `commanded as (
+    `inserted_commands as (
   insert into holdfast.inbox (id, session_id, seq, kind, body, route, platform_key, disposition, reply, status, settled_at, answer)
   select $${first}::uuid, s.id, s.inbox_seq, 'message', $${first + 1}::json, $${first + 2}::text, $${first + 3}::text, 'command', ${reply},
     'answered', clock_timestamp(), ${sessionFactsSql('s')}
   from ${session} s
   returning id, session_id, seq, kind, status, reply
 )`,
-    `posted as (
+    `inserted_deliveries as (
   insert into holdfast.deliveries (id, session_id, turn_id, seq, channel, target, payload, expires_at)
   select $${first + 7}::uuid, s.id, null, s.delivery_seq, 'webhook', $${first + 8}::json,
-    ($${first + 9}::jsonb || jsonb_build_object('text', commanded.reply))::json,
+    ($${first + 9}::jsonb || jsonb_build_object('text', inserted_commands.reply))::json,
     clock_timestamp() + $${first + 10}::bigint * interval '1 millisecond'
-  from ${session} s join commanded on commanded.session_id = s.id where $${first + 7}::uuid is not null
+  from ${session} s join inserted_commands on inserted_commands.session_id = s.id where $${first + 7}::uuid is not null
 )`,
-    `keyed as (
+    `inserted_keys as (
   insert into holdfast.idempotency_keys (scope, key, request_sha256, resource_id)
-  select $${first + 4}::text, $${first + 5}::text, $${first + 6}::text, id from commanded where $${first + 4}::text is not null
+  select $${first + 4}::text, $${first + 5}::text, $${first + 6}::text, id from inserted_commands where $${first + 4}::text is not null
 )`,
   ];
 }
 
-/** SQL of the events of `commanded`, as a source for `insertEventsSql`. */
+/** SQL of the events of `inserted_commands`, as a source for `insertEventsSql`. */
 export const COMMAND_EVENTS_SQL = `select session_id, null::uuid as turn_id, 'message.accepted' as type,
-      json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'command') as data, 3000000 as n from commanded
+      json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'command') as data, 3000000 as n from inserted_commands
     union all
-    select session_id, null, 'message.settled', json_build_object('messageId', id, 'status', status), 3000001 from commanded`;
+    select session_id, null, 'message.settled', json_build_object('messageId', id, 'status', status), 3000001 from inserted_commands`;
 
 const RETRY_MS = 10_000;
 const UNIQUE_VIOLATION = '23505';
@@ -89,16 +89,16 @@ const UNIQUE_VIOLATION = '23505';
 // Purpose: store a command, with the overrides of its session that it changes, if any. Output: a row when it was stored.
 // Locking: the session row.
 const PATCH_SQL = `/* patch-by-command */
-with moved as (
+with updated_sessions as (
   update holdfast.sessions s
   set inbox_seq = s.inbox_seq + 1, last_message_at = clock_timestamp(), updated_at = clock_timestamp(),
     delivery_seq = s.delivery_seq + ${commandDeliveriesSql(4)}, ${patchSql('$2')}
   where s.id = $1
   returning s.*
 ),
-${commandParts({ first: 4, session: 'moved', reply: '$3::text' }).join(',\n')},
-told as (${insertEventsSql(COMMAND_EVENTS_SQL)})
-select id from commanded`;
+${commandParts({ first: 4, session: 'updated_sessions', reply: '$3::text' }).join(',\n')},
+inserted_events as (${insertEventsSql(COMMAND_EVENTS_SQL)})
+select id from inserted_commands`;
 
 /** Stores a command, and changes overrides of its session. False: the command was stored before, and nothing was changed now. */
 export function patchByCommand(

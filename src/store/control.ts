@@ -68,22 +68,22 @@ export async function abortTurn(
     name: 'abort-turn',
     text: `/* abort-turn */
 with turn as materialized (select t.id, t.session_id from holdfast.turns t where t.id = $1),
-moved as (
+updated_sessions as (
   update holdfast.sessions s set stop_reason = $2, updated_at = clock_timestamp()
   from turn where s.id = turn.session_id and s.turn_id = turn.id
   returning s.id, s.owner is null or s.lease_expires_at <= clock_timestamp() as is_free
 ),
 killed as (
-  update holdfast.processes p set kill_reason = coalesce(p.kill_reason, $2) from moved
-  where p.session_id = moved.id and p.turn_id = $1 and p.status = 'running'
+  update holdfast.processes p set kill_reason = coalesce(p.kill_reason, $2) from updated_sessions
+  where p.session_id = updated_sessions.id and p.turn_id = $1 and p.status = 'running'
 ),
-rung as (
+rung_doorbells as (
   update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
-  from moved where d.session_id = moved.id and moved.is_free
+  from updated_sessions where d.session_id = updated_sessions.id and updated_sessions.is_free
   returning d.session_id, d.lane, d.rings
 ),
-${keyedPart(3, `select json_build_object('aborted', moved.id is not null) from turn left join moved on true`)}
-select moved.id, rung.lane, rung.rings from turn left join moved on true left join rung on rung.session_id = moved.id`,
+${keyedPart(3, `select json_build_object('aborted', updated_sessions.id is not null) from turn left join updated_sessions on true`)}
+select updated_sessions.id, rung_doorbells.lane, rung_doorbells.rings from turn left join updated_sessions on true left join rung_doorbells on rung_doorbells.session_id = updated_sessions.id`,
     values: [turnId, 'stopped by the user', ...keyValues(idempotency)],
   });
   const row = result.rows[0];

@@ -82,21 +82,21 @@ stored as (
   on conflict do nothing
   returning id, session_id, seq, kind
 ),
-bumped as (
+updated_sessions as (
   update holdfast.sessions s
   set last_event_text = $17, updated_at = clock_timestamp(),
     inbox_seq = s.inbox_seq + (select count(*) from stored), waiting = s.waiting + (select count(*) from stored)::int
   from waited where s.id = waited.session_id
   returning s.*
 ),
-rung as (
+rung_doorbells as (
   insert into holdfast.doorbells (session_id, lane, rings)
-  select id, lane, ${firstRingSql('bumped')} from bumped where exists (select from stored)
+  select id, lane, ${firstRingSql('updated_sessions')} from updated_sessions where exists (select from stored)
   on conflict (session_id) do nothing
   returning session_id, lane, rings
 ),
 ${ADVANCED_SQL},
-told as (
+inserted_events as (
   ${insertEventsSql(`select tick.session_id, null::uuid as turn_id, 'cron.fired' as type,
       json_build_object('cronId', tick.cron_id, 'name', tick.name,
         'scheduledFor', to_char(tick.slot at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
@@ -106,9 +106,9 @@ told as (
     select session_id, null, 'message.accepted',
       json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued'), 9e15::bigint from stored`)}
 )
-select candidate.cron_id, candidate.session_id, held.n is null as is_stale, rung.lane, rung.rings,
+select candidate.cron_id, candidate.session_id, held.n is null as is_stale, rung_doorbells.lane, rung_doorbells.rings,
   (select count(*)::int from fired where fired_at is not null) as fired
-from candidate left join held on held.n = candidate.n left join rung on rung.session_id = candidate.session_id`;
+from candidate left join held on held.n = candidate.n left join rung_doorbells on rung_doorbells.session_id = candidate.session_id`;
 
 /** Fires a plan whose ticks leave a line for the next prompt; several that fire together leave one. Null: it did not fit any more. */
 export async function fireCronEvent(database: Database, firing: EventFiring): Promise<FiringResult | null> {

@@ -108,20 +108,20 @@ stored as (
 counted as materialized (
   select session_id, max(seq) as last_seq, count(*)::int as arrived from stored group by session_id
 ),
-bumped as (
+updated_sessions as (
   update holdfast.sessions s
   set inbox_seq = counted.last_seq, waiting = s.waiting + counted.arrived, updated_at = clock_timestamp()
   from counted where s.id = counted.session_id
   returning s.*
 ),
-rung as (
+rung_doorbells as (
   insert into holdfast.doorbells (session_id, lane, rings)
-  select id, lane, ${firstRingSql('bumped')} from bumped
+  select id, lane, ${firstRingSql('updated_sessions')} from updated_sessions
   on conflict (session_id) do nothing
   returning session_id, lane, rings
 ),
 ${ADVANCED_SQL},
-told as (
+inserted_events as (
   ${insertEventsSql(`select session_id, null::uuid as turn_id, 'cron.fired' as type,
       json_build_object('cronId', cron_id, 'name', name, 'scheduledFor', to_char(slot at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
         'messageId', message_id) as data, seq * 2 as n from numbered
@@ -129,9 +129,9 @@ told as (
     select session_id, null, 'message.accepted',
       json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued'), seq * 2 + 1 from stored`)}
 )
-select held.cron_id, held.session_id, rung.lane, rung.rings,
+select held.cron_id, held.session_id, rung_doorbells.lane, rung_doorbells.rings,
   (select count(*)::int from numbered where numbered.n = held.n) as fired
-from held left join rung on rung.session_id = held.session_id`;
+from held left join rung_doorbells on rung_doorbells.session_id = held.session_id`;
 
 /** Fires plans whose ticks cause turns. What does not fit any more, or is being fired by somebody else, is left out of the answer. */
 export async function fireCrons(database: Database, firings: readonly Firing[]): Promise<FiringResult[]> {

@@ -57,9 +57,9 @@ export async function discardDelivery(
   return decisionOf(result.rows[0]);
 }
 
-/** `keyed`, as in idempotency.ts: the key of the request, when the delivery was changed. */
+/** `inserted_keys`, as in idempotency.ts: the key of the request, when the delivery was changed. */
 function keyedSql(request: KeyedRequest | null): SQL {
-  return sql`keyed as (
+  return sql`inserted_keys as (
       insert into holdfast.idempotency_keys (scope, key, request_sha256, result)
       select ${request?.scope ?? null}::text, ${request?.key ?? null}::text, ${request?.sha256 ?? null}::text, json_build_object('id', id)
       from changed where ${request?.scope ?? null}::text is not null

@@ -17,7 +17,7 @@ export async function appendDeltas(database: Database, deltas: NewDelta[]): Prom
   await database.hot.query({
     name: 'deltas',
     text: `/* deltas */
-with told as (
+with inserted_events as (
   ${insertEventsSql(`select d.session_id, d.turn_id, d.type, d.data, d.n
     from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::json[], $5::text[])
       with ordinality as d (session_id, epoch, turn_id, data, type, n)

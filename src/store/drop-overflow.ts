@@ -27,13 +27,13 @@ dropped as (
   where i.id = oldest.id and oldest.place <= least(locked.waiting, oldest.messages) - locked.cap and locked.policy in ('summarize', 'old') and i.status = 'waiting'
   returning i.id, i.seq, i.session_id, i.status, i.is_summarized
 ),
-moved as (
+updated_sessions as (
   update holdfast.sessions s
   set waiting = s.waiting - (select count(*) from dropped)::int, updated_at = clock_timestamp(),
     overflowed = s.overflowed + (select count(*) from dropped where is_summarized)::int
   from locked where s.id = locked.id and exists (select from dropped)
 ),
-told as (
+inserted_events as (
   ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.settled' as type,
     json_build_object('messageId', id, 'status', status) as data, seq as n from dropped`)}
 )

@@ -1,5 +1,5 @@
 // The Idempotency-Key of a request: stored by the same statement as the effect of the request, so that a crash leaves both or neither
-// (G2). A statement ends in `keyed`, which inserts the key with what the effect made. When another request has stored the key first,
+// (G2). A statement ends in `inserted_keys`, which inserts the key with what the effect made. When another request has stored the key first,
 // the insert violates the primary key, PostgreSQL undoes the whole statement, and the caller reads what the first request made.
 // A message is stored with its key in the same way (see `accept-messages.ts`).
 import { sql } from './drizzle.ts';
@@ -32,11 +32,11 @@ const UNIQUE_VIOLATION = '23505';
 const PRIMARY_KEY = 'idempotency_keys_pkey';
 
 /**
- * A CTE `keyed` that stores the key whose `keyValues` begin at placeholder `first`, if there is one. `results` is a select of one json
+ * A CTE `inserted_keys` that stores the key whose `keyValues` begin at placeholder `first`, if there is one. `results` is a select of one json
  * value from the CTE of the effect: no row means that nothing was done, and the key stays unused.
  */
 export function keyedPart(first: number, results: string): string {
-  return `keyed as (
+  return `inserted_keys as (
   insert into holdfast.idempotency_keys (scope, key, request_sha256, result)
   select $${first}::text, $${first + 1}::text, $${first + 2}::text, made.result from (${results}) as made (result)
   where $${first}::text is not null

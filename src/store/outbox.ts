@@ -86,11 +86,11 @@ with settled as (
   where d.id = $1 and d.owner = $2 and d.status = 'sending'
   returning d.id, d.session_id, d.turn_id, d.attempts
 ),
-lettered as (
+inserted_dead_letters as (
   insert into holdfast.dead_letters (id, kind, session_id, turn_id, delivery_id, code, reason)
   select $7, 'delivery', session_id, turn_id, id, 'delivery_failed', coalesce($5, 'refused') from settled where $3 = 'failed'
 ),
-told as (
+inserted_events as (
   ${insertEventsSql(`select session_id, turn_id, case when $3 = 'sent' then 'delivery.sent' else 'delivery.failed' end as type,
     json_build_object('deliveryId', id, 'attempt', attempts, 'status', $3::text, 'httpStatus', $4::int) as data, 1 as n from settled`)}
 )
@@ -126,7 +126,7 @@ with expired as (
     and (d.status = 'pending' or d.lease_expires_at <= clock_timestamp())
   returning d.id, d.session_id, d.turn_id, d.attempts
 ),
-told as (
+inserted_events as (
   ${insertEventsSql(`select session_id, turn_id, 'delivery.failed' as type,
     json_build_object('deliveryId', id, 'attempt', attempts, 'status', 'expired') as data, row_number() over () as n from expired`)}
 )

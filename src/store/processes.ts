@@ -64,13 +64,13 @@ ended as (
   from locked where p.id = $1 and p.session_id = locked.id and p.worker = $2 and p.status = 'running'
   returning p.id, p.session_id
 ),
-told as materialized (select id, session_id from ended where $9::text is not null),
-${dropOldestEventsSql('told').join(',\n')},
+notices as materialized (select id, session_id from ended where $9::text is not null),
+${dropOldestEventsSql('notices').join(',\n')},
 queued as (
   insert into holdfast.system_events (id, session_id, text, context_key, is_trusted)
-  select $10, session_id, $9, 'exec:' || id, $11 from told
+  select $10, session_id, $9, 'exec:' || id, $11 from notices
 )
-update holdfast.sessions s set last_event_text = $9, updated_at = clock_timestamp() from told where s.id = told.session_id`;
+update holdfast.sessions s set last_event_text = $9, updated_at = clock_timestamp() from notices where s.id = notices.session_id`;
 
 // Purpose: the same for processes that nobody renews. A session that somebody else holds is left to the next look.
 const LOST_SQL = `/* lost-processes */
@@ -87,20 +87,20 @@ lost as (
   where p.id = due.id and p.status = 'running' and p.lease_expires_at <= clock_timestamp()
   returning p.id, p.session_id, p.machine, p.pid, p.started_ticks, p.turn_id
 ),
-told as materialized (
+notices as materialized (
   select id, session_id, row_number() over (order by id) as n,
     'The command ' || id || ' that ran in the background is lost: ' || '${LOST_REASON}'
       || ', and the command was ended with it. It is not known how much of it had run.' as text
   from lost
 ),
-${dropOldestEventsSql('told').join(',\n')},
+${dropOldestEventsSql('notices').join(',\n')},
 queued as (
   insert into holdfast.system_events (id, session_id, text, context_key, is_trusted)
-  select ($1::uuid[])[n], session_id, text, 'exec:' || id, true from told
+  select ($1::uuid[])[n], session_id, text, 'exec:' || id, true from notices
 ),
-moved as (
+updated_sessions as (
   update holdfast.sessions s set last_event_text = last.text, updated_at = clock_timestamp()
-  from (select distinct on (session_id) session_id, text from told order by session_id, n desc) as last
+  from (select distinct on (session_id) session_id, text from notices order by session_id, n desc) as last
   where s.id = last.session_id
 )
 select id, machine, pid, started_ticks from lost`;

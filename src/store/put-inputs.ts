@@ -8,7 +8,7 @@ export const NEW_ID_SQL = `encode(set_bit(set_bit(overlay(uuid_send(gen_random_u
     placing substring(int8send(floor(extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6), 52, 1), 53, 1), 'hex')::uuid`;
 
 /**
- * CTEs that store `incoming` (id, session_id, kind, body, route, mode, cause_key, status, disposition, error): `put`, the rows that were
+ * CTEs that store `incoming` (id, session_id, kind, body, route, mode, cause_key, status, disposition, error): `inserted_inputs`, the rows that were
  * stored, and `arrived`, what they change in their sessions. A row whose cause is in an inbox already is left out.
  */
 export const PUT_PARTS: readonly string[] = [
@@ -16,7 +16,7 @@ export const PUT_PARTS: readonly string[] = [
   select incoming.*, l.inbox_seq + row_number() over (partition by incoming.session_id order by incoming.cause_key) as seq
   from incoming join locked l on l.id = incoming.session_id
 )`,
-  `put as (
+  `inserted_inputs as (
   insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, cause_key, status, disposition, error, settled_at)
   select id, session_id, seq, kind, body, route, mode, cause_key, status, disposition, error,
     case when status <> 'waiting' then clock_timestamp() end
@@ -27,7 +27,7 @@ export const PUT_PARTS: readonly string[] = [
   `arrived as materialized (
   select session_id, max(seq) as last_seq, count(*) filter (where status = 'waiting')::int as waiting,
     coalesce(max(seq) filter (where status = 'waiting' and disposition = 'steered'), 0) as steer_seq
-  from put group by session_id
+  from inserted_inputs group by session_id
 )`,
 ];
 
@@ -45,9 +45,9 @@ export const ARRIVED_SQL = `inbox_seq = greatest(s.inbox_seq, arrived.last_seq),
     steer_seq = greatest(s.steer_seq, arrived.steer_seq),
     last_message_at = case when arrived.waiting > 0 then clock_timestamp() else s.last_message_at end`;
 
-/** A CTE `rung_for`: doorbells of the sessions of `cte` (rows of sessions after the change) that something has arrived in. */
+/** A CTE `arrival_doorbells`: doorbells of the sessions of `cte` (rows of sessions after the change) that something has arrived in. */
 export function rungForPart(cte: string, condition: string): string {
-  return `rung_for as (
+  return `arrival_doorbells as (
   insert into holdfast.doorbells (session_id, lane, rings)
   select s.id, s.lane, ${firstRingSql('s')} from ${cte} s where ${condition}
   on conflict (session_id) do nothing
@@ -55,11 +55,11 @@ export function rungForPart(cte: string, condition: string): string {
 )`;
 }
 
-/** SQL of the events of `put`, as a source for `insertEventsSql`; they stand behind what has a smaller number than `base`. */
+/** SQL of the events of `inserted_inputs`, as a source for `insertEventsSql`; they stand behind what has a smaller number than `base`. */
 export function putEventsSql(base: number): string {
-  return `select put.session_id, null::uuid as turn_id, 'message.accepted' as type, json_build_object('messageId', put.id, 'seq', put.seq,
-      'kind', put.kind, 'disposition', put.disposition) as data, ${base} + put.seq * 2 as n from put
+  return `select inserted_inputs.session_id, null::uuid as turn_id, 'message.accepted' as type, json_build_object('messageId', inserted_inputs.id, 'seq', inserted_inputs.seq,
+      'kind', inserted_inputs.kind, 'disposition', inserted_inputs.disposition) as data, ${base} + inserted_inputs.seq * 2 as n from inserted_inputs
     union all
-    select put.session_id, null, 'message.settled', json_build_object('messageId', put.id, 'status', put.status), ${base} + put.seq * 2 + 1
-    from put where put.status <> 'waiting'`;
+    select inserted_inputs.session_id, null, 'message.settled', json_build_object('messageId', inserted_inputs.id, 'status', inserted_inputs.status), ${base} + inserted_inputs.seq * 2 + 1
+    from inserted_inputs where inserted_inputs.status <> 'waiting'`;
 }

@@ -17,16 +17,16 @@ ended as (
   insert into holdfast.ended_transcripts (session_id, transcript_no, last_seq) select id, transcript_no, entry_seq from fit
   on conflict do nothing
 ),
-moved as (
+updated_sessions as (
   update holdfast.sessions s
   set transcript_no = s.transcript_no + 1, transcript_version = s.transcript_version + 1, leaf_seq = null, view = '{}',
     context_tokens = 0, was_aborted = false, updated_at = clock_timestamp()
   from fit where s.id = fit.id
   returning s.id, s.transcript_no
 ),
-told as (${insertEventsSql(`select id as session_id, null::uuid as turn_id, 'session.reset' as type,
+inserted_events as (${insertEventsSql(`select id as session_id, null::uuid as turn_id, 'session.reset' as type,
   json_build_object('transcriptNo', transcript_no, 'previousTranscriptNo', transcript_no - 1, 'reason', $4::text) as data, 1 as n
-  from moved`)})
+  from updated_sessions`)})
 select id from locked`;
 
 /**

@@ -24,7 +24,7 @@ ended as (
   insert into holdfast.ended_transcripts (session_id, transcript_no, last_seq) select id, transcript_no, entry_seq from fit
   on conflict do nothing
 ),
-moved as (
+updated_sessions as (
   update holdfast.sessions s
   set transcript_no = s.transcript_no + 1, transcript_version = s.transcript_version + 1, leaf_seq = null, view = '{}',
     context_tokens = 0, was_aborted = false, stop_reason = null, epoch = s.epoch + 1, owner = null, lease_expires_at = null,
@@ -32,20 +32,20 @@ moved as (
   from fit where s.id = fit.id
   returning s.*
 ),
-rung as (
+rung_doorbells as (
   update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
-  from moved where d.session_id = moved.id and moved.waiting > 0
+  from updated_sessions where d.session_id = updated_sessions.id and updated_sessions.waiting > 0
   returning d.session_id, d.lane, d.rings
 ),
-told as (${insertEventsSql(`select id as session_id, null::uuid as turn_id, 'session.reset' as type,
-  json_build_object('transcriptNo', transcript_no, 'previousTranscriptNo', transcript_no - 1, 'reason', 'api') as data, 1 as n from moved`)}),
+inserted_events as (${insertEventsSql(`select id as session_id, null::uuid as turn_id, 'session.reset' as type,
+  json_build_object('transcriptNo', transcript_no, 'previousTranscriptNo', transcript_no - 1, 'reason', 'api') as data, 1 as n from updated_sessions`)}),
 ended_now as materialized (
-  select coalesce(moved.transcript_no, locked.transcript_no) as no from locked left join moved on true
-  where moved.id is not null or locked.transcript_no >= $2
+  select coalesce(updated_sessions.transcript_no, locked.transcript_no) as no from locked left join updated_sessions on true
+  where updated_sessions.id is not null or locked.transcript_no >= $2
 ),
 ${keyedPart(3, `select json_build_object('transcriptNo', no, 'previousNo', no - 1) from ended_now`)}
-select locked.id, ended_now.no, rung.lane, rung.rings
-from locked left join ended_now on true left join rung on true`;
+select locked.id, ended_now.no, rung_doorbells.lane, rung_doorbells.rings
+from locked left join ended_now on true left join rung_doorbells on true`;
 
 /** Gives the session of this canonical key a new transcript, unless a turn is open. */
 export async function resetSession(database: Database, key: string, idempotency?: KeyedRequest | null): Promise<Reset> {

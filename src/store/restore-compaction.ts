@@ -46,7 +46,7 @@ undone as (
   update holdfast.compactions c set status = 'restored' from fit
   where c.session_id = fit.id and c.transcript_no = fit.transcript_no and c.status = 'completed' and c.summary_seq >= fit.summary_seq
 ),
-moved as (
+updated_sessions as (
   update holdfast.sessions s
   set transcript_version = s.transcript_version + 1, context_tokens = 0, leaf_seq = (
       -- The summary may be the last that was written.
@@ -58,14 +58,14 @@ moved as (
   from fit where s.id = fit.id
   returning s.*
 ),
-rung as (
+rung_doorbells as (
   update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
-  from moved where d.session_id = moved.id and moved.waiting > 0
+  from updated_sessions where d.session_id = updated_sessions.id and updated_sessions.waiting > 0
   returning d.session_id, d.lane, d.rings
 ),
-${keyedPart(3, `select json_build_object('restored', wanted.id) from wanted left join moved on true where moved.id is not null or wanted.status = 'restored'`)}
-select locked.id, locked.turn_id, wanted.id as compaction_id, wanted.status, moved.id as moved_id, rung.lane, rung.rings
-from locked left join wanted on true left join moved on true left join rung on true`;
+${keyedPart(3, `select json_build_object('restored', wanted.id) from wanted left join updated_sessions on true where updated_sessions.id is not null or wanted.status = 'restored'`)}
+select locked.id, locked.turn_id, wanted.id as compaction_id, wanted.status, updated_sessions.id as moved_id, rung_doorbells.lane, rung_doorbells.rings
+from locked left join wanted on true left join updated_sessions on true left join rung_doorbells on true`;
 
 /** Undoes a compaction of the session of this canonical key. */
 export async function restoreCompaction(

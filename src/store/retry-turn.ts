@@ -67,7 +67,7 @@ hidden as (
   from fit
   where fit.verdict = 'last' and e.session_id = fit.id and e.turn_id = fit.retried_id and e.state = 'active' and e.kind <> 'summary'
 ),
-moved as (
+updated_sessions as (
   update holdfast.sessions s
   set waiting = s.waiting + (select count(*) from own)::int,
     inbox_seq = s.inbox_seq + (select count(*) from copied)::int,
@@ -79,8 +79,8 @@ moved as (
   from fit where s.id = fit.id
   returning s.*
 ),
-rung as (
-  insert into holdfast.doorbells (session_id, lane, rings) select id, lane, ${firstRingSql('moved')} from moved
+rung_doorbells as (
+  insert into holdfast.doorbells (session_id, lane, rings) select id, lane, ${firstRingSql('updated_sessions')} from updated_sessions
   on conflict (session_id) do nothing returning session_id, rings
 ),
 letters as (
@@ -90,14 +90,14 @@ letters as (
 waiting_now as materialized (
   select json_agg(id order by id) as ids from (select id from again union all select id from copied) as both_ways
 ),
-told as (
+inserted_events as (
   ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.accepted' as type,
     json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued') as data, seq as n from copied`)}
 ),
 ${keyedPart(2, `select json_build_object('retried', fit.retried_id, 'messageIds', waiting_now.ids) from fit cross join waiting_now`)}
-select verdict.verdict, turn.session_id, moved.lane, rung.rings, waiting_now.ids
+select verdict.verdict, turn.session_id, updated_sessions.lane, rung_doorbells.rings, waiting_now.ids
 from turn cross join verdict cross join waiting_now
-left join moved on moved.id = turn.session_id left join rung on rung.session_id = turn.session_id`;
+left join updated_sessions on updated_sessions.id = turn.session_id left join rung_doorbells on rung_doorbells.session_id = turn.session_id`;
 
 /** Lets the messages of a turn that ended badly wait again, once. */
 export async function retryTurn(

@@ -36,20 +36,20 @@ fired as (
   from held left join stored on true where stored.id is not null or exists (select from noted)
   returning cron_id, scheduled_for, message_id
 ),
-bumped as (
+updated_sessions as (
   update holdfast.sessions s
   set inbox_seq = s.inbox_seq + (select count(*) from stored), waiting = s.waiting + (select count(*) from stored)::int,
     last_event_text = coalesce((select text from noted), s.last_event_text), updated_at = clock_timestamp()
   from locked, fired where s.id = locked.id
   returning s.*
 ),
-rung as (
+rung_doorbells as (
   insert into holdfast.doorbells (session_id, lane, rings)
-  select id, lane, ${firstRingSql('bumped')} from bumped where exists (select from stored)
+  select id, lane, ${firstRingSql('updated_sessions')} from updated_sessions where exists (select from stored)
   on conflict (session_id) do nothing
   returning session_id, lane, rings
 ),
-told as (
+inserted_events as (
   ${insertEventsSql(`select locked.session_id, null::uuid as turn_id, 'cron.fired' as type,
       json_build_object('cronId', held.id, 'name', held.name,
         'scheduledFor', to_char(fired.scheduled_for at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
@@ -59,8 +59,8 @@ told as (
       json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued'), 2 from stored`)}
 ),
 ${keyedPart(13, `select json_build_object('scheduledFor', ${isoSql('fired.scheduled_for')}) from fired`)}
-select locked.session_id, fired.scheduled_for, rung.lane, rung.rings
-from locked left join fired on true left join rung on true`;
+select locked.session_id, fired.scheduled_for, rung_doorbells.lane, rung_doorbells.rings
+from locked left join fired on true left join rung_doorbells on true`;
 
 export interface ManualRun {
   cronId: string;

@@ -37,7 +37,7 @@ const SEND_SQL = `/* send-message */
 with locked as materialized (select s.* from holdfast.sessions s where s.key = $1 for no key update),
 known as materialized (select d.id, d.session_id, d.seq from holdfast.deliveries d where d.cause_key = $4),
 sent as materialized (select count(*) as n from holdfast.deliveries d where d.turn_id = $3 and d.cause_key is not null),
-posted as (
+inserted_deliveries as (
   insert into holdfast.deliveries (id, session_id, turn_id, seq, channel, target, payload, expires_at, cause_key)
   select $2, locked.id, $3, locked.delivery_seq + 1, $5, $6, $7, clock_timestamp() + $8::bigint * interval '1 millisecond', $4
   from locked, sent
@@ -45,13 +45,13 @@ posted as (
   on conflict do nothing
   returning id, session_id, seq
 ),
-moved as (
-  update holdfast.sessions s set delivery_seq = posted.seq, updated_at = clock_timestamp()
-  from posted where s.id = posted.session_id
+updated_sessions as (
+  update holdfast.sessions s set delivery_seq = inserted_deliveries.seq, updated_at = clock_timestamp()
+  from inserted_deliveries where s.id = inserted_deliveries.session_id
 )
 select locked.turn_id = $3 as is_open, sent.n >= ${MESSAGES_PER_TURN_MAX} as is_full, found.id, found.session_id, found.seq
 from sent left join locked on true
-left join (select * from posted union all select * from known) as found on true`;
+left join (select * from inserted_deliveries union all select * from known) as found on true`;
 
 /** Puts a message of an open turn into the outbox. */
 export async function sendMessage(database: Database, message: OutgoingMessage): Promise<Posting> {

@@ -88,15 +88,15 @@ locked as materialized (
   from holdfast.sessions s join input on input.session_id = s.id
   where s.epoch = input.epoch and s.owner is not null order by s.id for no key update of s
 ),
-freed as (
+released_sessions as (
   update holdfast.sessions s
   set owner = null, lease_expires_at = null, stop_reason = case when s.turn_id is not null then s.stop_reason end
   from locked where s.id = locked.id
 ),
-noted as (
+interrupted_turns as (
   update holdfast.turns t set status = 'interrupted' from locked where t.id = locked.turn_id
 ),
-hushed as (
+deleted_doorbells as (
   delete from holdfast.doorbells d using locked where d.session_id = locked.id and not locked.has_work
 )
 update holdfast.doorbells d

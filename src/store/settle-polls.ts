@@ -66,13 +66,13 @@ stored as (
 counted as materialized (
   select session_id, max(seq) as last_seq, count(*)::int as arrived from stored group by session_id
 ),
-bumped as (
+updated_sessions as (
   update holdfast.sessions s set inbox_seq = counted.last_seq, waiting = s.waiting + counted.arrived
   from counted where s.id = counted.session_id
   returning s.*
 ),
-rung as (
-  insert into holdfast.doorbells (session_id, lane, rings) select id, lane, ${firstRingSql('bumped')} from bumped
+rung_doorbells as (
+  insert into holdfast.doorbells (session_id, lane, rings) select id, lane, ${firstRingSql('updated_sessions')} from updated_sessions
   on conflict (session_id) do nothing
   returning session_id, lane, rings
 ),
@@ -94,7 +94,7 @@ stated as (
     order by agent_id, scheduled_for desc) as found
   where hs.agent_id = found.agent_id
 ),
-told as (
+inserted_events as (
   ${insertEventsSql(`select judged.session_id, null::uuid as turn_id, 'heartbeat.fired' as type,
       json_build_object('heartbeatId', judged.id, 'agentId', judged.agent_id, 'trigger', judged.trigger,
         'scheduledFor', to_char(judged.scheduled_for at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
@@ -104,8 +104,8 @@ told as (
     select session_id, null, 'message.accepted',
       json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued'), seq * 2 + 1 from stored`)}
 )
-select settled.id, settled.status, settled.reason, settled.session_id, rung.lane, rung.rings
-from settled left join rung on rung.session_id = settled.session_id`;
+select settled.id, settled.status, settled.reason, settled.session_id, rung_doorbells.lane, rung_doorbells.rings
+from settled left join rung_doorbells on rung_doorbells.session_id = settled.session_id`;
 
 /** Settles polls that are ours; those that somebody else has taken over are not in the answer. */
 export async function settlePolls(database: Database, settlements: readonly PollSettlement[]): Promise<SettledPoll[]> {

@@ -16,10 +16,10 @@ settled as (
   from locked where i.id = $3 and i.session_id = locked.id and i.status = 'waiting'
   returning i.id, i.seq, i.session_id
 ),
-moved as (
+updated_sessions as (
   update holdfast.sessions s set waiting = s.waiting - 1 from settled where s.id = settled.session_id
 ),
-told as (
+inserted_events as (
   ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.settled' as type,
     json_build_object('messageId', id, 'status', 'silent') as data, seq as n from settled`)}
 )

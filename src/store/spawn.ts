@@ -129,7 +129,7 @@ stored as (
   from child cross join granted
   returning id, session_id, seq, kind
 ),
-rung as (
+rung_doorbells as (
   insert into holdfast.doorbells (session_id, lane, rings) select id, lane, ${firstRingSql('child')} from child
   on conflict (session_id) do nothing
   returning session_id, lane, rings
@@ -140,16 +140,16 @@ counted as (
     live_descendants = s.live_descendants + (s.id = granted.root_id)::int, updated_at = clock_timestamp()
   from granted where s.id in (granted.parent_id, granted.root_id)
 ),
-told as (
+inserted_events as (
   ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.accepted' as type,
     json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued') as data, 1 as n from stored`)}
 ),
 ${keyedPart(22, `select json_build_object('runId', granted.run_id, 'childSessionKey', child.key) from granted cross join child`)}
 select judged.verdict, coalesce(earlier.id, input.run_id) as run_id, coalesce(earlier.child_id, input.child_id) as child_id,
-  coalesce(earlier.child_key, input.child_key) as child_key, rung.lane, rung.rings,
+  coalesce(earlier.child_key, input.child_key) as child_key, rung_doorbells.lane, rung_doorbells.rings,
   case judged.verdict when 'depth' then judged.depth when 'children' then judged.live_children
     when 'descendants' then judged.live_descendants else 0 end as count
-from judged cross join input left join earlier on true left join rung on true`;
+from judged cross join input left join earlier on true left join rung_doorbells on true`;
 
 /** Spawns, or says what the same cause has made before. Throws when there is no such parent. */
 export async function spawnSubagent(database: Database, spawn: NewSpawn): Promise<SpawnResult> {

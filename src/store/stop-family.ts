@@ -66,7 +66,7 @@ const COMMAND_FIRST = 10;
 
 const COMMAND_PARTS = commandParts({
   first: COMMAND_FIRST,
-  session: '(select moved.* from moved where moved.is_self)',
+  session: '(select updated_sessions.* from updated_sessions where updated_sessions.is_self)',
   reply: `(select ${STOP_REPLY_SQL} from stopped)`,
 }).join(',\n');
 
@@ -126,13 +126,13 @@ ending as materialized (
   where s.is_self and (not input.keeps_queued or s.turn_id is null and s.waiting = 0)
 ),
 below_ending as materialized (
-  select ${endingColumnsSql({ input: 's.input_tokens', output: 's.output_tokens' })}, s.key, kin.id as told_id, ${NEW_ID_SQL} as announcement_id
+  select ${endingColumnsSql({ input: 's.input_tokens', output: 's.output_tokens' })}, s.key, relative.id as told_id, ${NEW_ID_SQL} as announcement_id
   from stopping s join holdfast.subagent_runs run on run.id = s.run_id
   -- Who stands above it and is stopped with it keeps the row; nobody reads it any more.
   cross join lateral (
     select l.id from unnest(s.ancestors) with ordinality as above (id, place) join stopping l on l.id = above.id
     order by above.place desc limit 1
-  ) as kin
+  ) as relative
   where not s.is_self
 ),
 ended_below as (
@@ -154,14 +154,14 @@ ${endRunParts({
 ${PUT_PARTS.join(',\n')},
 changed as materialized (
   select session_id, sum(children)::int as children, sum(descendants)::int as descendants from (
-    select session_id, children, descendants from kin_change
+    select session_id, children, descendants from relative_counts
     union all select parent_id, 1, 0 from below_ending
     union all select root_id, 0, 1 from below_ending
     union all select id, 0, 0 from stopping
     union all select session_id, 0, 0 from arrived
   ) as changes group by session_id
 ),
-moved as (
+updated_sessions as (
   update holdfast.sessions s
   set stop_reason = case when stopping.id is null then s.stop_reason
       when s.turn_id is not null or s.owner is not null then input.reason end,
@@ -181,32 +181,32 @@ killed as (
   update holdfast.processes p set kill_reason = coalesce(p.kill_reason, input.reason) from stopping cross join input
   where p.session_id = stopping.id and p.status = 'running'
 ),
-unwaited as (
+deleted_yields as (
   delete from holdfast.yields y using stopping where y.session_id = stopping.id
 ),
-hushed as (
-  delete from holdfast.doorbells d using moved
-  where moved.is_stopping and d.session_id = moved.id and moved.waiting = 0 and moved.turn_id is null and moved.owner is null
+deleted_doorbells as (
+  delete from holdfast.doorbells d using updated_sessions
+  where updated_sessions.is_stopping and d.session_id = updated_sessions.id and updated_sessions.waiting = 0 and updated_sessions.turn_id is null and updated_sessions.owner is null
 ),
-rung as (
+rung_doorbells as (
   update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
-  from moved where moved.is_stopping and d.session_id = moved.id and moved.turn_id is not null
-    and (moved.owner is null or moved.lease_expires_at <= clock_timestamp())
+  from updated_sessions where updated_sessions.is_stopping and d.session_id = updated_sessions.id and updated_sessions.turn_id is not null
+    and (updated_sessions.owner is null or updated_sessions.lease_expires_at <= clock_timestamp())
   returning d.session_id, d.lane, d.rings
 ),
-rung_for as (
+arrival_doorbells as (
   insert into holdfast.doorbells (session_id, lane, rings)
-  select s.id, s.lane, ${firstRingSql('s')} from moved s where s.has_arrived > 0 and not s.is_stopping
+  select s.id, s.lane, ${firstRingSql('s')} from updated_sessions s where s.has_arrived > 0 and not s.is_stopping
   on conflict (session_id) do nothing
   returning session_id, lane, rings
 ),
 stopped as materialized (
-  select moved.turn_id as aborted, (select count(*) from cancelled where cancelled.session_id = $1::uuid)::int as cancelled,
+  select updated_sessions.turn_id as aborted, (select count(*) from cancelled where cancelled.session_id = $1::uuid)::int as cancelled,
     ((select count(*) from ending) + (select count(*) from below_ending))::int as runs
-  from verdict left join moved on moved.is_self where verdict.verdict <> 'stale'
+  from verdict left join updated_sessions on updated_sessions.is_self where verdict.verdict <> 'stale'
 ),
 ${isCommand ? COMMAND_PARTS : keyedPart(10, 'select to_json(stopped) from stopped')},
-told as (
+inserted_events as (
   ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.settled' as type,
       json_build_object('messageId', id, 'status', status) as data, seq as n from cancelled
     union all ${putEventsSql(1_000_000)}
@@ -214,8 +214,8 @@ told as (
 )
 select verdict.verdict, stopped.aborted, stopped.cancelled, stopped.runs,
   (select json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings))
-    from (select * from rung union all select * from rung_for) as all_rings) as rings,
-  (select json_agg(id) from moved) as reached
+    from (select * from rung_doorbells union all select * from arrival_doorbells) as all_rings) as rings,
+  (select json_agg(id) from updated_sessions) as reached
 from verdict left join stopped on true`;
 
 /** One statement with a command and one without. */

@@ -28,7 +28,7 @@ export function endingColumnsSql(totals: { input: string; output: string }): str
 
 /**
  * CTEs that settle `ending` (`endingColumnsSql`, status, result, error, is_suppressed, is_told): `incoming`, the announcements, for
- * `PUT_PARTS`, with what `more` selects besides; `ended_run`; `lettered_run`; and `kin_change`, what becomes of the counts of those above.
+ * `PUT_PARTS`, with what `more` selects besides; `ended_run`; `inserted_run_letters`; and `relative_counts`, what becomes of the counts of those above.
  * `mode` and `byChannel` are placeholders of `QueueModes`.
  *
  * An end is `is_told` when whoever would hear of it has brought it about, and `is_suppressed` when the subagent asked not to tell. Its row
@@ -45,7 +45,7 @@ export function endRunParts({
 }): string[] {
   return [
     `recipient as materialized (
-  select ending.id as run_id, child.key as child_key, kin.* from ending join locked child on child.id = ending.child_id
+  select ending.id as run_id, child.key as child_key, relative.* from ending join locked child on child.id = ending.child_id
   left join lateral (
     select l.id as session_id, cardinality(l.ancestors) = 0 as is_for_user,
       l.live_children - case when l.id = ending.parent_id then 1 else 0 end as active,
@@ -55,7 +55,7 @@ export function endRunParts({
     from unnest(child.ancestors) with ordinality as above (id, place) join locked l on l.id = above.id
     where l.archived_at is null and (cardinality(l.ancestors) = 0 or l.run_id is not null)
     order by above.place desc limit 1
-  ) as kin on true
+  ) as relative on true
 )`,
     `judged_end as materialized (
   select ending.*, recipient.session_id, recipient.child_key, recipient.is_for_user, recipient.active, recipient.steers,
@@ -83,12 +83,12 @@ export function endRunParts({
     output_tokens = e.output_tokens, announcement_id = e.announcement_id, announced_to = e.session_id
   from judged_end e where r.id = e.id and r.status = 'running'
 )`,
-    `lettered_run as (
+    `inserted_run_letters as (
   insert into holdfast.dead_letters (id, kind, session_id, code, reason)
   select ${NEW_ID_SQL}, 'announcement', child_id, 'parent_gone', 'The run ' || id || ' has ended, and no session is left to receive its announcement.'
   from judged_end where session_id is null and not is_silent
 )`,
-    `kin_change as materialized (
+    `relative_counts as materialized (
   select session_id, sum(children)::int as children, sum(descendants)::int as descendants from (
     select parent_id as session_id, 1 as children, 0 as descendants from ending union all select root_id, 0, 1 from ending
   ) as counts group by session_id

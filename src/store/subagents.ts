@@ -119,16 +119,16 @@ incoming as materialized (
   from locked l where l.run_id = $1::uuid
 ),
 ${PUT_PARTS.join(',\n')},
-moved as (
+updated_sessions as (
   update holdfast.sessions s set waiting = s.waiting + arrived.waiting, ${ARRIVED_SQL}, updated_at = clock_timestamp()
   from arrived where s.id = arrived.session_id
   returning s.*
 ),
-${rungForPart('moved', 'true')},
-told as (${insertEventsSql(putEventsSql(0))}),
-${keyedPart(6, `select json_build_object('messageId', put.id, 'isBusy', put.disposition = 'steered') from put`)}
-select l.id as session_id, l.is_busy, exists (select from put) or exists (select from earlier) as is_put, rung_for.lane, rung_for.rings
-from locked l left join rung_for on true`;
+${rungForPart('updated_sessions', 'true')},
+inserted_events as (${insertEventsSql(putEventsSql(0))}),
+${keyedPart(6, `select json_build_object('messageId', inserted_inputs.id, 'isBusy', inserted_inputs.disposition = 'steered') from inserted_inputs`)}
+select l.id as session_id, l.is_busy, exists (select from inserted_inputs) or exists (select from earlier) as is_put, arrival_doorbells.lane, arrival_doorbells.rings
+from locked l left join arrival_doorbells on true`;
 
 /** Says one more thing to a subagent that works: it joins its turn, or wakes it. Idempotent on its cause. */
 export async function steerRun(database: Database, steer: Steer): Promise<SteerResult> {

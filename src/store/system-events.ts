@@ -74,7 +74,7 @@ stored as (
   select $1, $2, $3, $4, $5 from judged where verdict = 'new'
   returning id, created_at
 ),
-moved as (
+updated_sessions as (
   update holdfast.sessions s set last_event_text = $3, updated_at = clock_timestamp()
   from judged where s.id = $2 and judged.verdict = 'new'
 ),

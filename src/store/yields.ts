@@ -57,14 +57,14 @@ incoming as materialized (
   where over.epoch = l.epoch and l.waiting = 0 and l.archived_at is null
 ),
 ${PUT_PARTS.join(',\n')},
-moved as (
+updated_sessions as (
   update holdfast.sessions s set waiting = s.waiting + arrived.waiting, ${ARRIVED_SQL}, updated_at = clock_timestamp()
   from arrived where s.id = arrived.session_id
   returning s.*
 ),
-${rungForPart('moved', 'true')},
-told as (${insertEventsSql(putEventsSql(0))})
-select session_id as "sessionId", lane, rings as "ringNo" from rung_for`;
+${rungForPart('updated_sessions', 'true')},
+inserted_events as (${insertEventsSql(putEventsSql(0))})
+select session_id as "sessionId", lane, rings as "ringNo" from arrival_doorbells`;
 
 /** Ends the waits whose time is over; resolves with the rings that this needs. */
 export async function wakeOverdue(database: Database): Promise<NeededRing[]> {

@@ -115,10 +115,10 @@ progressed as (
   update holdfast.turns t set status = 'running', ${PROGRESS_SQL}
   from judged as fence where t.id = fence.turn_id and fence.verdict = 'begun'
 ),
-moved as (
+updated_sessions as (
   update holdfast.sessions s set updated_at = clock_timestamp() from judged where s.id = judged.session_id
 ),
-told as (${insertEventsSql(`select session_id, turn_id, 'compaction.started' as type, json_build_object('compactionId', id,
+inserted_events as (${insertEventsSql(`select session_id, turn_id, 'compaction.started' as type, json_build_object('compactionId', id,
     'reason', reason, 'attempt', attempt, 'tokensBefore', tokens_before) as data, 1 as n from begun`)})
 select verdict.is_ok, verdict.stop_reason, judged.verdict, coalesce(own.attempt, judged.attempt) as attempt, not cycle.has_flushed as may_flush,
   case when judged.verdict = 'answered' then json_build_object('id', answered.id, 'firstKeptSeq', answered.first_kept_seq,

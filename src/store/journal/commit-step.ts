@@ -30,7 +30,7 @@ progressed as (
   set status = 'running', park_code = case when t.steps = fence.steps then t.park_code end, ${PROGRESS_SQL}
   from fence where t.id = fence.turn_id
 ),
-moved as (
+updated_sessions as (
   update holdfast.sessions s
   set entry_seq = fence.base_seq + fence.added, updated_at = clock_timestamp(),
     leaf_seq = case when fence.added > 0 then fence.base_seq + fence.added else s.leaf_seq end${views}${steers.length > 0 ? STEERED_SQL : ''}

@@ -1,5 +1,5 @@
 // What some ends of turns do and most do not: hide what was said, post deliveries, write a dead letter, note what came of a heartbeat. Parts
-// of `finish-turn`, each left out of a statement in which no end needs it. They read its CTEs `fence`, `tail`, `moved` and `settled`.
+// of `finish-turn`, each left out of a statement in which no end needs it. They read its CTEs `fence`, `tail`, `updated_sessions` and `settled`.
 import type { Values } from '../statement.ts';
 import type { TurnEnd } from './finish-turn.ts';
 
@@ -36,12 +36,12 @@ function posted(values: Values, ends: TurnEnd[]): string[] {
     expires_ms: ['bigint', (row) => row.delivery.expiresMs],
   });
   return [
-    `posted as (
+    `inserted_deliveries as (
   insert into holdfast.deliveries (id, session_id, turn_id, seq, channel, target, payload, expires_at)
-  select d.id, fence.session_id, fence.turn_id, moved.delivery_seq - moved.deliveries + d.pos, d.channel, d.target, d.payload,
+  select d.id, fence.session_id, fence.turn_id, updated_sessions.delivery_seq - updated_sessions.deliveries + d.pos, d.channel, d.target, d.payload,
     clock_timestamp() + d.expires_ms * interval '1 millisecond'
   from ${table}
-  join fence on fence.n = d.n join moved on moved.n = d.n
+  join fence on fence.n = d.n join updated_sessions on updated_sessions.n = d.n
 )`,
   ];
 }
@@ -49,7 +49,7 @@ function posted(values: Values, ends: TurnEnd[]): string[] {
 function lettered(ends: TurnEnd[]): string[] {
   if (ends.every((end) => end.deadLetter === null)) return [];
   return [
-    `lettered as (
+    `inserted_dead_letters as (
   insert into holdfast.dead_letters (id, kind, session_id, turn_id, code, reason)
   select letter_id, 'turn', session_id, turn_id, letter_code, letter_reason from tail where letter_id is not null
 )`,
@@ -63,7 +63,7 @@ function polled(values: Values, ends: TurnEnd[]): string[] {
   if (rows.length === 0) return [];
   const table = values.table('p', rows, { n: ['int', (row) => row.n], result: ['text', (row) => row.pollResult] });
   return [
-    `polled as (
+    `settled_polls as (
   update holdfast.heartbeats h set result = p.result
   from ${table} join tail on tail.n = p.n join settled on settled.turn_id = tail.turn_id
   where h.message_id = settled.id

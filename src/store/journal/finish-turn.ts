@@ -110,10 +110,10 @@ async function finishAll(database: Database, ends: TurnEnd[]): Promise<FinishRes
 }
 
 // How long to wait for more, by what waits first: only what may share its turn is worth waiting for. Null when it is too new to be seen.
-const GATHERS_SQL = `select case when i.kind = 'announcement' then moved.announce_debounce_ms
-        when i.kind = 'message' and coalesce(i.mode, 'collect') not in ('followup', 'reject') and moved.waiting < moved.cap
-          then moved.debounce_ms else 0 end
-      from holdfast.inbox i where i.session_id = moved.id and i.status = 'waiting' order by i.seq limit 1`;
+const GATHERS_SQL = `select case when i.kind = 'announcement' then updated_sessions.announce_debounce_ms
+        when i.kind = 'message' and coalesce(i.mode, 'collect') not in ('followup', 'reject') and updated_sessions.waiting < updated_sessions.cap
+          then updated_sessions.debounce_ms else 0 end
+      from holdfast.inbox i where i.session_id = updated_sessions.id and i.status = 'waiting' order by i.seq limit 1`;
 
 const SETTLED_AT_END = 1_000_000;
 
@@ -152,7 +152,7 @@ settled as (
   from tail where i.turn_id = tail.turn_id and i.status = 'claimed'
   returning ${isTelling ? 'i.*' : 'i.id, i.seq, i.session_id, i.turn_id, i.status'}
 ),
-moved as (
+updated_sessions as (
   update holdfast.sessions s
   set owner = null, lease_expires_at = null, turn_id = null, stop_reason = null,
     entry_seq = fence.base_seq + fence.added, updated_at = clock_timestamp(),
@@ -175,24 +175,24 @@ moved as (
     case when s.steer_seq <= tail.steer_seen then tail.debounce_ms else 0 end as debounce_ms,
     case when s.steer_seq <= tail.steer_seen then tail.announce_debounce_ms else 0 end as announce_debounce_ms
 ),
-next as materialized (
-  select moved.id, moved.last_message_at, moved.gather_ms_max,
-    coalesce((${GATHERS_SQL}), moved.debounce_ms) as debounce_ms
-  from moved where moved.waiting > 0
+next_inputs as materialized (
+  select updated_sessions.id, updated_sessions.last_message_at, updated_sessions.gather_ms_max,
+    coalesce((${GATHERS_SQL}), updated_sessions.debounce_ms) as debounce_ms
+  from updated_sessions where updated_sessions.waiting > 0
 ),
-rung as (
+rung_doorbells as (
   update holdfast.doorbells d
-  set rings = d.rings + 1, rung_at = clock_timestamp(), quiet_ms = nullif(next.debounce_ms, 0),
-    gather_until = clock_timestamp() + next.gather_ms_max * interval '1 millisecond',
-    due_at = least(next.last_message_at + next.debounce_ms * interval '1 millisecond',
-      clock_timestamp() + least(next.debounce_ms, next.gather_ms_max) * interval '1 millisecond')
-  from next where d.session_id = next.id
+  set rings = d.rings + 1, rung_at = clock_timestamp(), quiet_ms = nullif(next_inputs.debounce_ms, 0),
+    gather_until = clock_timestamp() + next_inputs.gather_ms_max * interval '1 millisecond',
+    due_at = least(next_inputs.last_message_at + next_inputs.debounce_ms * interval '1 millisecond',
+      clock_timestamp() + least(next_inputs.debounce_ms, next_inputs.gather_ms_max) * interval '1 millisecond')
+  from next_inputs where d.session_id = next_inputs.id
   returning d.session_id, d.lane, d.rings, extract(epoch from d.due_at - clock_timestamp()) * 1000 as due_in_ms
 ),
-hushed as (
-  delete from holdfast.doorbells d using moved where d.session_id = moved.id and moved.waiting = 0
+deleted_doorbells as (
+  delete from holdfast.doorbells d using updated_sessions where d.session_id = updated_sessions.id and updated_sessions.waiting = 0
 ),
-${optional.map((part) => `${part},\n`).join('')}told as (
+${optional.map((part) => `${part},\n`).join('')}inserted_events as (
   ${insertEventsSql(`${events === null ? '' : `${events}\n    union all`}
     select session_id, turn_id, 'message.settled' as type, json_build_object('messageId', id, 'status', status) as data,
       ${SETTLED_AT_END} + seq as n from settled${(outreach?.events ?? [])
@@ -206,14 +206,14 @@ ${optional.map((part) => `${part},\n`).join('')}told as (
     select session_id, turn_id, ended_type, ended_data, ${SETTLED_AT_END} * 1000000::bigint + n from tail`)}
 )
 select head.n, verdict.is_new, coalesce(t.ended_at is not null and t.epoch = head.epoch, false) as was_ended,
-  rung.session_id, rung.lane, rung.rings, rung.due_in_ms, t.attempt,
+  rung_doorbells.session_id, rung_doorbells.lane, rung_doorbells.rings, rung_doorbells.due_in_ms, t.attempt,
   extract(epoch from t.started_at - t.queued_at) * 1000 as waited_ms, extract(epoch from clock_timestamp() - t.started_at) * 1000 as ran_ms,
-  case when moved.deliveries > 0 then (moved.delivery_seq - moved.deliveries + 1) * 1000 end as delivery_ring_no${outreach?.answer ?? ''}${told}
+  case when updated_sessions.deliveries > 0 then (updated_sessions.delivery_seq - updated_sessions.deliveries + 1) * 1000 end as delivery_ring_no${outreach?.answer ?? ''}${told}
 from head
-left join moved on moved.n = head.n
+left join updated_sessions on updated_sessions.n = head.n
 left join verdict on verdict.n = head.n
 left join holdfast.turns t on t.id = head.turn_id
-left join rung on rung.session_id = head.session_id`;
+left join rung_doorbells on rung_doorbells.session_id = head.session_id`;
   const result = await database.hot.query(prepared('finish-turn', text, values.list));
   const rows = new Map(result.rows.map((row) => [Number(row.n), row]));
   return ends.map((_, index) => {

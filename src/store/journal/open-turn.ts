@@ -113,12 +113,12 @@ prompted as (
     'prompt', 'user', prompt, turn_id, parts, provenance
   from fence where prompt_id is not null
 ),
-stamped as (
+claimed_inputs as (
   update holdfast.inbox i set status = 'claimed', turn_id = fence.turn_id
   from ${taken} join fence on fence.n = taken.n
   where i.id = taken.id
 ),
-${optional.map((part) => `${part},\n`).join('')}moved as (
+${optional.map((part) => `${part},\n`).join('')}updated_sessions as (
   update holdfast.sessions s
   set turn_id = fence.turn_id, lost_claims = 0, waiting = s.waiting - fence.inputs, updated_at = clock_timestamp(),
     entry_seq = fence.base_seq + case when fence.prompt_id is null then 0 else 1 end,
@@ -130,7 +130,7 @@ ${optional.map((part) => `${part},\n`).join('')}moved as (
     transcript_version = s.transcript_version + case when fence.hidden_from is null then 0 else 1 end
   from fence where s.id = fence.session_id
 ),
-told as (
+inserted_events as (
   ${insertEventsSql(`select fence.session_id, fence.turn_id, e.type, e.data, e.pos as n
     from ${happened} join fence on fence.n = e.n`)}
 )
@@ -182,7 +182,7 @@ function drainedPart(values: Values, rows: DrainedEvent[]): string[] {
   if (rows.length === 0) return [];
   const table = values.table('taken', rows, { n: ['int', (row) => row.n], id: ['uuid', (row) => row.id] });
   return [
-    `drained as (
+    `consumed_events as (
   update holdfast.system_events e
   set state = 'consumed', turn_id = fence.turn_id, drop_reason = null, settled_at = clock_timestamp()
   from ${table} join fence on fence.n = taken.n
@@ -193,11 +193,11 @@ function drainedPart(values: Values, rows: DrainedEvent[]): string[] {
 
 function overflowPart(values: Values, rows: { n: number; id: MessageId }[]): string[] {
   if (rows.length === 0) return [];
-  const table = values.table('told', rows, { n: ['int', (row) => row.n], id: ['uuid', (row) => row.id] });
+  const table = values.table('overflow', rows, { n: ['int', (row) => row.n], id: ['uuid', (row) => row.id] });
   return [
-    `overflow_told as (
+    `stamped_overflow as (
   update holdfast.inbox i set turn_id = fence.turn_id
-  from ${table} join fence on fence.n = told.n where i.id = told.id
+  from ${table} join fence on fence.n = overflow.n where i.id = overflow.id
 )`,
   ];
 }
@@ -220,7 +220,7 @@ function keptPart(values: Values, rows: (readonly [sha256: string, content: stri
     content: ['json', ([, content]) => content],
   });
   return [
-    `kept as (
+    `inserted_snapshots as (
   insert into holdfast.snapshots (sha256, content)
   select * from ${table} on conflict do nothing
 )`,

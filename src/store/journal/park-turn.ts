@@ -66,21 +66,21 @@ parked as (
     park_not_before = clock_timestamp() + tail.not_before_ms * interval '1 millisecond', ${PROGRESS_SQL}
   from fence join tail on tail.n = fence.n where t.id = fence.turn_id
 ),
-freed as (
+released_sessions as (
   update holdfast.sessions s
   set owner = null, lease_expires_at = null, updated_at = clock_timestamp()${views}
   from fence join tail on tail.n = fence.n where s.id = fence.session_id
   returning s.id, case when s.stop_reason is null then tail.delay_ms else 0 end as delay_ms
 ),
-rung as (
+rung_doorbells as (
   update holdfast.doorbells d
-  set rings = d.rings + 1, rung_at = clock_timestamp(), woken_at = null, due_at = clock_timestamp() + freed.delay_ms * interval '1 millisecond'
-  from freed where d.session_id = freed.id
-  returning d.session_id, d.lane, d.rings, freed.delay_ms
+  set rings = d.rings + 1, rung_at = clock_timestamp(), woken_at = null, due_at = clock_timestamp() + released_sessions.delay_ms * interval '1 millisecond'
+  from released_sessions where d.session_id = released_sessions.id
+  returning d.session_id, d.lane, d.rings, released_sessions.delay_ms
 )${events === null ? '' : `,\ntold as (${insertEventsSql(`${events} join tail on tail.n = fence.n`)})`}
-select head.n, verdict.is_ok, head.session_id, d.lane, coalesce(rung.rings, d.rings) as rings, coalesce(rung.delay_ms, 0) as delay_ms
+select head.n, verdict.is_ok, head.session_id, d.lane, coalesce(rung_doorbells.rings, d.rings) as rings, coalesce(rung_doorbells.delay_ms, 0) as delay_ms
 from head left join verdict on verdict.n = head.n left join holdfast.doorbells d on d.session_id = head.session_id
-left join rung on rung.session_id = head.session_id`;
+left join rung_doorbells on rung_doorbells.session_id = head.session_id`;
   const result = await database.hot.query(prepared('park-turn', text, values.list));
   const rows = new Map(result.rows.map((row) => [Number(row.n), row]));
   return parks.map((_, index) => {

@@ -52,7 +52,7 @@ const OUTREACH_EVENTS = 2_000_000;
 export interface OutreachParts {
   /** SQL of the further sessions that it locks. */
   also: string;
-  /** CTEs in front of `moved`, and behind it. */
+  /** CTEs in front of `updated_sessions`, and behind it. */
   before: string[];
   parts: string[];
   /** Assignments to the row of the turn's own session. */
@@ -86,12 +86,12 @@ export function outreachOf(values: Values, end: TurnEnd): OutreachParts {
     parts: [
       ...ending.parts,
       ...PUT_PARTS,
-      `moved_kin as (
+      `updated_relatives as (
   update holdfast.sessions s
-  set live_children = s.live_children - coalesce(kin.children, 0), live_descendants = s.live_descendants - coalesce(kin.descendants, 0),
+  set live_children = s.live_children - coalesce(relative.children, 0), live_descendants = s.live_descendants - coalesce(relative.descendants, 0),
     waiting = s.waiting + coalesce(arrived.waiting, 0), ${ARRIVED_SQL}, updated_at = clock_timestamp()
-  from (select session_id from kin_change union select session_id from arrived) as touched
-  left join kin_change kin on kin.session_id = touched.session_id left join arrived on arrived.session_id = touched.session_id
+  from (select session_id from relative_counts union select session_id from arrived) as touched
+  left join relative_counts relative on relative.session_id = touched.session_id left join arrived on arrived.session_id = touched.session_id
   where s.id = touched.session_id
   returning s.*, coalesce(arrived.waiting, 0) as has_arrived
 )`,
@@ -99,7 +99,7 @@ export function outreachOf(values: Values, end: TurnEnd): OutreachParts {
     ],
     own: ending.own,
     events: [putEventsSql(OUTREACH_EVENTS), ...ending.events],
-    answer: `, (select json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)) from rung_for) as rings_for,
+    answer: `, (select json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)) from arrival_doorbells) as rings_for,
   (select json_agg(session_id) from arrived) as reached`,
   };
 }

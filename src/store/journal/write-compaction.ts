@@ -65,15 +65,15 @@ ${[...kept, ...own].join(',\n')},
 progressed as (
   update holdfast.turns t set status = 'running', ${PROGRESS_SQL} from fence where t.id = fence.turn_id
 ),
-moved as (
+updated_sessions as (
   update holdfast.sessions s
   set updated_at = clock_timestamp()${isCompleted ? COMPLETED_SESSION_SQL : ''}${views}
   from fence${isCompleted ? ', wish' : ''} where s.id = fence.session_id
   returning s.id, s.transcript_version
 ),
-told as (${insertEventsSql(toldSql(events, write.step))})
-select verdict.is_ok, verdict.stop_reason, coalesce(moved.transcript_version, s.transcript_version) as version
-from verdict left join moved on true left join holdfast.sessions s on s.id = any ($1::uuid[])`;
+inserted_events as (${insertEventsSql(toldSql(events, write.step))})
+select verdict.is_ok, verdict.stop_reason, coalesce(updated_sessions.transcript_version, s.transcript_version) as version
+from verdict left join updated_sessions on true left join holdfast.sessions s on s.id = any ($1::uuid[])`;
   const result = await database.hot.query(prepared('write-compaction', text, values.list));
   const row = result.rows[0];
   if (row === undefined || !row.is_ok) return { kind: 'fenced' };
@@ -84,7 +84,7 @@ const COMPLETED_SESSION_SQL = `,
     entry_seq = fence.base_seq + 1, leaf_seq = fence.base_seq + 1, transcript_version = s.transcript_version + 1,
     context_tokens = wish.tokens_after`;
 
-/** The CTEs of a step: `noted` is the compaction's row, when this write is what moved it. */
+/** The CTEs of a step: `updated_compactions` is the compaction's row, when this write is what moved it. */
 function ownParts(values: Values, { compactionId, step }: CompactionWrite): string[] {
   switch (step.kind) {
     case 'answered': {
@@ -143,7 +143,7 @@ function pinned(values: Values, { pinnedSeqs }: CompactionCut): string {
 }
 
 function notedSql(assignments: string): string {
-  return `noted as (
+  return `updated_compactions as (
   update holdfast.compactions c set ${assignments}
   from fence, wish where c.id = wish.id and c.status = 'running'
   returning c.id, c.session_id, c.turn_id, c.status, c.tokens_before, c.tokens_after, c.error
@@ -155,11 +155,11 @@ function refreshParts(values: Values, refresh: { id: SystemEventId; text: string
   if (refresh === null) return [];
   const table = values.table('event', [refresh], { id: ['uuid', (one) => one.id], text: ['text', (one) => one.text] });
   return [
-    ...dropOldestEventsSql('noted'),
-    `refreshed as (
+    ...dropOldestEventsSql('updated_compactions'),
+    `inserted_refresh as (
   insert into holdfast.system_events (id, session_id, text, context_key, is_trusted, cause_key)
-  select event.id, noted.session_id, event.text, 'compaction', true, 'post-compaction:' || noted.id
-  from ${table}, noted
+  select event.id, updated_compactions.session_id, event.text, 'compaction', true, 'post-compaction:' || updated_compactions.id
+  from ${table}, updated_compactions
   on conflict do nothing
 )`,
   ];
@@ -170,7 +170,7 @@ function keptPart(values: Values, { snapshots }: CompactionWrite): string {
     sha256: ['text', (one) => one.sha256],
     content: ['json', (one) => one.content],
   });
-  return `kept as (
+  return `inserted_snapshots as (
   insert into holdfast.snapshots (sha256, content)
   select snapshot.* from ${table} where exists (select from fence)
   on conflict do nothing
@@ -180,8 +180,8 @@ function keptPart(values: Values, { snapshots }: CompactionWrite): string {
 // Told once, by the write that moved the compaction's row.
 function toldSql(events: string | null, step: CompactionStep): string {
   const ended = `select session_id, turn_id, 'compaction.ended' as type, json_build_object('compactionId', id, 'status', status,
-      'tokensBefore', tokens_before, 'tokensAfter', tokens_after, 'error', error) as data, 1000000::bigint as n from noted`;
-  const own = events === null ? null : `${events} where exists (select from noted)`;
+      'tokensBefore', tokens_before, 'tokensAfter', tokens_after, 'error', error) as data, 1000000::bigint as n from updated_compactions`;
+  const own = events === null ? null : `${events} where exists (select from updated_compactions)`;
   if (step.kind !== 'answered') return own === null ? ended : `${own}\n    union all ${ended}`;
   return own ?? `${ended} where false`;
 }

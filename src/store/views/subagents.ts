@@ -50,9 +50,9 @@ interface RunRow extends Record<string, unknown> {
   told_status: string | null;
 }
 
-const SELECTION = sql`r.*, c.key as child_key, p.key as parent_key, told.key as told_key, i.status as told_status
+const SELECTION = sql`r.*, c.key as child_key, p.key as parent_key, recipient.key as told_key, i.status as told_status
   from holdfast.subagent_runs r join holdfast.sessions c on c.id = r.child_id join holdfast.sessions p on p.id = r.parent_id
-  left join holdfast.sessions told on told.id = r.announced_to left join holdfast.inbox i on i.id = r.announcement_id`;
+  left join holdfast.sessions recipient on recipient.id = r.announced_to left join holdfast.inbox i on i.id = r.announcement_id`;
 
 /** One run; null: there is none of this id. */
 export async function viewSubagent(db: ViewDatabase, runId: string): Promise<SubagentView | null> {
