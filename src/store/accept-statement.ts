@@ -80,7 +80,7 @@ numbered as materialized (
     default_mode is not null and coalesce(s.queue_drop, drop_policy) = 'new' and would_wait > coalesce(s.queue_cap, cap) as is_over
     ${isTaking ? `, ${takerSql(isReading)}` : ''}
   from fitting join locked s on s.id = fitting.session_id ${isTaking ? 'join seen on seen.id = s.id' : ''}
-  ${isKeyed ? 'where fitting.key is null or fitting.id in (select resource_id from keyed)' : ''}
+  ${isKeyed ? 'where fitting.key is null or fitting.id in (select resource_id from inserted_keys)' : ''}
 ),
 judged as materialized (
   select *, case
@@ -163,6 +163,6 @@ select stored.id, stored.seq, stored.kind, stored.status, stored.error, stored.r
 from stored join judged on judged.id = stored.id join locked s on s.id = stored.session_id
 join updated_sessions on updated_sessions.id = stored.session_id left join rung_doorbells on rung_doorbells.session_id = stored.session_id
 left join woken on woken.session_id = stored.session_id
-${isTaking ? 'left join taking on taking.id = stored.id' : ''}
+${isTaking ? 'left join granted_claims on granted_claims.id = stored.id' : ''}
 order by stored.seq`;
 }

@@ -95,7 +95,7 @@ export function outreachOf(values: Values, end: TurnEnd): OutreachParts {
   where s.id = touched.session_id
   returning s.*, coalesce(arrived.waiting, 0) as has_arrived
 )`,
-      rungForPart('moved_kin', 's.has_arrived > 0'),
+      rungForPart('updated_relatives', 's.has_arrived > 0'),
     ],
     own: ending.own,
     events: [putEventsSql(OUTREACH_EVENTS), ...ending.events],
@@ -116,7 +116,7 @@ function noEnding(noticed: string): RunEndParts {
     before: [],
     parts: [
       `incoming as materialized (${noticed})`,
-      'kin_change as materialized (select null::uuid as session_id, 0 as children, 0 as descendants where false)',
+      'relative_counts as materialized (select null::uuid as session_id, 0 as children, 0 as descendants where false)',
     ],
     own: '',
     events: [],
