@@ -1,12 +1,13 @@
-// Accepting: the only way into an inbox. One statement for all messages that arrive together takes each session's next
-// numbers, stores the rows with their uniqueness, and says whose doorbell must be rung. Answered means committed (G1).
+// Accepting: the only way into an inbox. One statement for all messages that arrive together assigns each session's next numbers, inserts
+// the rows under their unique keys, and returns the doorbells that must be rung. An answered message is committed (G1).
 //
-// A worker of the same process that stands idle may be named with a message (`taker`): when the session is free, has nothing else
-// to do, and holds no long history that this worker would have to read, the same statement gives it the session's lock, and nobody has to
-// ring. Everything else goes the usual way. The doorbell's row is written all the same: it is what calls somebody when that worker dies.
+// An idle worker of the same process may be named with a message (`taker`). When the session is free, has no other work, and has no long
+// history that this worker would have to read, the same statement grants the worker the session's lock, and no ring is needed. All other
+// messages are rung for. The doorbell's row is written in both cases: if that worker crashes, the row makes the reconciler ring for
+// another one.
 //
-// Locking: the session rows, in the order of their ids, first. A turn that ends takes the same row before it decides that
-// nothing waits, so nothing falls between a turn that ends and a message that found it busy.
+// Locking: the session rows, in the order of their ids, first. A turn that ends locks the same row before it decides that nothing waits,
+// so a message that finds the session busy is never missed.
 import type { Entry } from '../core/entry.ts';
 import type { MessageId, SessionId } from '../core/ids.ts';
 import type { QueueDrop, QueueMode } from '../core/queue-mode.ts';
@@ -32,14 +33,14 @@ export interface NewInput {
   mode: QueueMode | null;
   /** What holds where neither the message nor the session says otherwise; absent for inputs that no queue mode concerns. */
   queue?: { mode: QueueMode; cap: number; drop: QueueDrop };
-  /** The answer of a chat command that was carried out: the row is settled at once. Absent for everything else. */
+  /** The answer of a chat command that was executed: the row is inserted as settled. Absent for all other messages. */
   commandReply?: string;
-  /** Unique for ever, e.g. channel, account, chat and platform message id; null when the platform gives none. */
+  /** Unique without a time limit, e.g. channel, account, chat and platform message id; null when the platform provides none. */
   platformKey: string | null;
   idempotency: { scope: string; key: string; sha256: string } | null;
   /** The most messages that may wait in this session; over it the input is refused, and nothing is written (G27). */
   waitingMax: number;
-  /** Who would take it at once. Absent: it is rung for. */
+  /** The idle worker that can run it immediately. Absent: the doorbell is rung. */
   taker?: Taker;
 }
 
@@ -65,10 +66,10 @@ export interface StoredMessage {
 
 /**
  * `accepted`: stored now, and `ringNo` is the ring that its session needs, or null when it has one already. A message that was
- * `rejected` is stored as dropped, with its reason. `isOverCap`: more wait than may; the oldest are to be dropped. `taken`: what its
- * taker was given, or null; `unknown` when the statement was committed though nobody heard so, and may have given it the lock.
- * `duplicate`: an equal input was stored before; `id` names it. `mismatch`: the idempotency key was used with another body.
- * `full`: too many wait.
+ * `rejected` is stored as dropped, with its reason. `isOverCap`: more messages wait than the cap allows; drop the oldest. `taken`:
+ * the claim that its taker received, or null; `unknown` when the statement was committed but its answer was lost, so the lock may
+ * have been granted. `duplicate`: an equal input was stored before; `id` names it. `mismatch`: the idempotency key was used with
+ * another body. `full`: too many wait.
  */
 export type Acceptance =
   | {
@@ -85,7 +86,7 @@ export type Acceptance =
   | { kind: 'mismatch' }
   | { kind: 'full' };
 
-/** What a sender is told of a message that was stored. */
+/** What the answer says about a stored message. */
 export type StoredDisposition = 'queued' | 'steered' | 'interrupting' | 'command' | 'rejected';
 
 /** Makes the accepting function of a process; calls that overlap share statements. */
@@ -135,7 +136,7 @@ function claimedOf(input: NewInput, row: AcceptedRow, taken: TakenRow): SessionC
   return {
     kind: 'claimed',
     session: claimedSessionOf(session),
-    // The body as whoever claims later would read it.
+    // The body as a later claim would read it.
     inputs: [{ id, seq: Number(row.seq), kind, body: JSON.parse(input.body), route, mode, receivedAt }],
     events: events ?? [],
     overflow: [],
@@ -173,7 +174,7 @@ interface AcceptedRow {
   session: SessionFacts;
   lane: string;
   ring_no: string | null;
-  /** Absent where nobody would take it. */
+  /** Absent where no worker was named. */
   taken?: TakenRow | null;
 }
 

@@ -1,4 +1,5 @@
-// The statement that accepts messages (accept-messages.ts), with and without somebody who would take one at once.
+// The statement that accepts messages (accept-messages.ts), with and without an idle worker that can run one
+// immediately.
 import { INTERRUPTED, ROLLED_BACK } from '../core/stop-words.ts';
 import { claimedSessionSql, unknownEntriesSql, waitingEventsSql } from './claim-statement.ts';
 import { insertEventsSql } from './events.ts';
@@ -19,7 +20,7 @@ export interface AcceptParts {
   sessions: string;
 }
 
-// How many wait behind and with a message, as its sender is told.
+// How many messages wait, this one included, as the answer reports it.
 const WAITING_SQL = `(judged.would_wait - (judged.disposition = 'rejected' or judged.command_reply is not null)::int)`;
 
 /** A longer history is not read while others wait for the statement: its session is claimed the usual way. */

@@ -50,7 +50,7 @@ export interface ClaimedSession {
   queueCap: number | null;
   /** The number of the last message that was meant for a running turn. */
   steerSeq: number;
-  /** Messages that were dropped over the cap and that no prompt has told of. */
+  /** Messages that were dropped over the cap and that no prompt has mentioned yet. */
   overflowed: number;
   /** How often in a row the lock ran out before a turn was open. */
   lostClaims: number;
@@ -147,7 +147,7 @@ export interface SessionClaim {
 }
 
 /**
- * `claimed`: the session is ours. `busy`: somebody holds it; whoever that is will look at the inbox when done.
+ * `claimed`: this worker holds the lock. `busy`: another worker holds it and reads the inbox when its turn ends.
  * `idle`: nothing waits. `early`: what waits is not due yet; the reconciler rings when it is.
  */
 export type Claim =

@@ -56,8 +56,8 @@ const LOST_SQL = `lost as materialized (
   ) as lost_owner
 )`;
 
-// Of the claims that find a suspect, a worker is given one, and none while it runs another: if it dies then, the suspect is the likely cause. The
-// others are looked at again soon, in any order.
+// Of the claims that find a suspect, a worker is granted one, and none while it runs another: if the worker then crashes, the suspect is
+// the likely cause. The others are tried again soon, in random order.
 const SUSPECTS_SQL = `judged as materialized (
   select found.id, found.lost_worker, case when held.is_back then 'early' else found.verdict end as verdict,
     case when held.is_back then clock_timestamp() + (1 + 2 * random()) * interval '1 second' else found.gather_until end as look_at
@@ -82,13 +82,12 @@ inserted_lost_workers as (
 const COUNTS_SQL = `(lost.worker is not null and (lost.open_turns <= ${FEW_TURNS_MAX} or t.crowd_deaths >= ${CROWD_DEATHS_MAX}))::int`;
 const IN_CROWD_SQL = `(lost.worker is not null and lost.open_turns > ${FEW_TURNS_MAX} and t.crowd_deaths < ${CROWD_DEATHS_MAX})::int`;
 
-// Purpose: take the sessions that are free and have work, and read what their turns start from.
-// Locking: the session rows in the order of their ids, then what belongs to them; the notes of lost workers, in the order of their names.
-// A statement that had to wait for a row sees that row anew, but everything else as it was when the statement began: the last
-// answer of the turn that just ended would be missing. So it compares the row's version before and after the wait, and claims
-// nothing that has changed (`stale`): the next statement sees all of it. Every write that concerns a session therefore
-// updates its row. What the claiming worker holds itself it may claim again: that is how it goes on after a write whose
-// outcome it does not know. (It never asks for a session that it is running.)
+// Purpose: claim the sessions that are free and have work, and read what their turns start from. Locking: the session rows in the order
+// of their ids, then what belongs to them; the notes of lost workers, in the order of their names. A statement that had to wait for a row
+// sees the new version of that row, but everything else as it was when the statement began: the last answer of the turn that just ended
+// would be missing. So it compares the row's version before and after the wait, and claims nothing that has changed (`stale`): the next
+// statement sees all of it. Every write that concerns a session therefore updates its row. A worker may claim again what it holds itself:
+// that is how it continues after a write whose result it does not know. (It never claims a session that it is running.)
 export const CLAIM_SQL = `/* claim */
 with input as materialized (
   select * from unnest($1::uuid[], $2::text[], $3::int[], $4::bigint[], $5::bigint[])
@@ -132,7 +131,7 @@ claimed as (
   update holdfast.sessions s
   set epoch = s.epoch + 1, owner = input.owner,
     lease_expires_at = clock_timestamp() + input.lease_ms * interval '1 millisecond',
-    -- The lock ran out before a turn was open: its worker crashed, or could not go on, while it made the prompt.
+    -- The lock ran out before a turn was open: its worker crashed or stalled while it assembled the prompt.
     lost_claims = s.lost_claims + (s.turn_id is null and s.owner is not null and s.lease_expires_at <= clock_timestamp())::int
   from judged join input on input.session_id = judged.id
   where s.id = judged.id and judged.verdict = 'claimed'

@@ -11,7 +11,7 @@ import { patchSql, type SessionPatch } from './patch-session.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';
 import { sessionFactsSql } from './session-facts.ts';
 
-/** A command on its way into the inbox of its session, where it is settled at once. */
+/** A command on its way into the inbox of its session, where it is settled immediately. */
 export interface NewCommand {
   /** Made by the caller, so that a statement that is sent again has no second effect. */
   messageId: MessageId;

@@ -17,7 +17,7 @@ export interface Abortion {
   cancelled: number;
   /** How many runs of subagents were stopped with it. */
   stoppedRuns: number;
-  /** Call workers that end the turns which nobody runs right now, and those who are told of it. */
+  /** Rings for turns that no worker runs now, and the sessions that changed. */
   rings: NeededRing[];
   /** Every session that was changed. */
   changed: SessionId[];

@@ -1,4 +1,4 @@
-// Fires crons that leave a line for the next prompt of their session, and see to it that somebody looks at it. See cron-fires.ts.
+// Fires crons that leave a line for the next prompt of their session, and makes sure that a turn reads it. See cron-fires.ts.
 import type { MessageId } from '../core/ids.ts';
 import { ADVANCED_SQL, ask, planColumns, ringOf, tickColumns, type Firing, type FiringResult } from './cron-fires.ts';
 import type { Database } from './database.ts';
@@ -6,7 +6,7 @@ import { insertEventsSql } from './events.ts';
 import { firstRingSql } from './session-locks.ts';
 import { dropOldestEventsSql } from './system-events.ts';
 
-/** A firing by a system event, with the poll that makes somebody look at it. */
+/** A firing by a system event, with the poll that starts a turn for it. */
 export interface EventFiring extends Firing {
   event: { id: string; text: string; contextKey: string; isTrusted: boolean };
   /** Null: the event waits for a turn that comes anyway. */

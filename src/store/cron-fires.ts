@@ -1,9 +1,9 @@
 // The fires of crons. Firing a slot is one statement: its row, the input or the event that it causes, the doorbell, and the cron's
-// next slot. Any number of schedulers may send it: a cron that somebody else is firing is skipped, one that was fired has another
-// next slot, and a slot has one row for ever (G20).
+// next slot. Any number of schedulers may send it: a cron that another scheduler is firing is skipped, one that was fired has
+// another next slot, and a slot has at most one row (G20).
 //
-// Locking: the crons (skipping those that are locked), then the session rows in the order of their ids. Nobody locks a cron after a
-// session.
+// Locking: the crons (skipping those that are locked), then the session rows in the order of their ids. No statement locks a cron
+// after a session.
 import type { MessageId, SessionId } from '../core/ids.ts';
 import type { Tick } from '../core/schedule/plan-ticks.ts';
 import type { NextSlot } from './crons.ts';
@@ -55,7 +55,7 @@ const HELD_SQL = `held as materialized (
   for no key update of c skip locked
 )`;
 
-/** The CTE that moves the crons of `held` behind the slots of `tick`. */
+/** The CTE that moves the crons of `held` past the slots of `tick`. */
 export const ADVANCED_SQL = `advanced as (
   update holdfast.crons c
   set last_slot_at = done.last_slot, next_slot_at = held.next_slot, due_at = held.due_at,
@@ -133,7 +133,7 @@ select held.cron_id, held.session_id, rung_doorbells.lane, rung_doorbells.rings,
   (select count(*)::int from numbered where numbered.n = held.n) as fired
 from held left join rung_doorbells on rung_doorbells.session_id = held.session_id`;
 
-/** Fires plans whose ticks cause turns. What does not fit any more, or is being fired by somebody else, is left out of the answer. */
+/** Fires plans whose ticks cause turns. A plan that is outdated, or whose cron another scheduler is firing, is left out of the answer. */
 export async function fireCrons(database: Database, firings: readonly Firing[]): Promise<FiringResult[]> {
   if (firings.length === 0) return [];
   const rows = await ask(database, 'fire-crons', FIRE_SQL, [...planColumns(firings), ...tickColumns(firings)]);

@@ -1,5 +1,5 @@
-// Crons: what is to happen by the clock. Whoever changes one counts its revision, so that a plan that was made from the old one fires
-// nothing. The next slot is written with the cron; looking at it never moves it (G20).
+// Crons: scheduled work. Each change increments the revision of the cron, so that a plan made from an older revision fires nothing.
+// The next slot is stored with the cron; reading it never moves it (G20).
 import type { CronDefinition, CronOrigin, CronPayload, CronTarget, CronDelivery } from '../core/schedule/cron.ts';
 import type { MisfirePolicy } from '../core/schedule/plan-ticks.ts';
 import type { Schedule } from '../core/schedule/timetable.ts';
@@ -110,8 +110,8 @@ export async function findCron(database: Database, id: string): Promise<Cron | n
 }
 
 /**
- * Writes a cron as it is to be, unless it has changed since `revision`. What it failed at before is forgotten, and so is why it was
- * switched off. Null: it has changed, or is gone.
+ * Writes the new state of a cron, unless it has changed since `revision`. Resets its count of failed runs and the reason why it was
+ * disabled. Null: it has changed or was deleted.
  */
 export async function changeCron(
   database: Database,
@@ -146,7 +146,7 @@ returning ${COLUMNS}`,
   return result.rows[0] === undefined ? null : cronOf(result.rows[0]);
 }
 
-/** Forgets a cron and its fires; false when there is none. What its runs said stays in their transcripts. */
+/** Deletes a cron and its fires; false when it does not exist. The transcripts of its runs stay. */
 export async function deleteCron(database: Database, id: string): Promise<boolean> {
   const result = await database.views.query('/* delete-cron */ delete from holdfast.crons where id = $1', [id]);
   return result.rowCount === 1;

@@ -1,6 +1,6 @@
 // The connections to PostgreSQL. Two pools: `hot` for the few statements of a turn (coalesced, so a handful of connections
-// carries hundreds of turns; its planner is told to use indexes only, because generic plans over `unnest` guess wrongly), and
-// `views` for everything that is only looked at. No connection is ever held across a model or tool call (G9).
+// carries hundreds of turns; its planner settings allow indexes only, because generic plans over `unnest` guess wrongly), and
+// `views` for everything that is only read. No connection is ever held across a model or tool call (G9).
 import pg from 'pg';
 import { isFaultOfDatabase } from '../core/database-fault.ts';
 import type { Logger } from '../logger.ts';
@@ -25,7 +25,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** How long a caller waits for a free connection before it is told that the database is busy, in milliseconds. */
+/** How long a caller waits for a free connection before it fails because the database is busy, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /** No statement of Holdfast takes long; one that does is a fault, and ends, in milliseconds. */

@@ -1,5 +1,5 @@
-// Deltas of texts and of reasoning: events only for those who watch a turn live. The worker gathers them briefly and writes them together
-// for all its turns; a worker that lost a session writes none for it.
+// Deltas of texts and of reasoning: events only for clients that watch a turn live. The worker batches them briefly and writes them
+// together for all its turns; a worker that has lost a session's lock writes none for it.
 import type { SessionId, TurnId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';

@@ -6,8 +6,8 @@ import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 
-// The statement may have waited for the row, and then sees the inbox as it was before: a row that was taken meanwhile is looked
-// at anew by the update and left alone.
+// The statement may have waited for the row, and then sees the inbox as it was before: the update checks a row that was claimed
+// meanwhile again and leaves it unchanged.
 const DROP_SQL = `/* drop-overflow */
 with locked as materialized (
   select s.id, s.waiting, coalesce(s.queue_cap, $2) as cap, coalesce(s.queue_drop, $3) as policy
@@ -15,7 +15,7 @@ with locked as materialized (
 ),
 oldest as materialized (
   select i.id, row_number() over (order by i.seq) as place, count(*) over () as messages from holdfast.inbox i
-  -- What another session says is not dropped: somebody waits for what comes of it, and it is bounded where it is said.
+  -- Messages of other sessions are not dropped: their sender waits for an answer, and their number is bounded where they are sent.
   where i.session_id = $1 and i.status = 'waiting' and i.kind = 'message' and i.body -> 'provenance' is null
 ),
 dropped as (
@@ -23,7 +23,7 @@ dropped as (
   set status = 'dropped', settled_at = clock_timestamp(), is_summarized = locked.policy = 'summarize',
     error = json_build_object('code', 'overflow', 'message', 'The inbox was over its cap, and this was the oldest message.')
   from oldest, locked
-  -- Announcements and ticks that wait with them are not counted: nobody would drop them.
+  -- Announcements and ticks that wait with them are not counted, because they are never dropped.
   where i.id = oldest.id and oldest.place <= least(locked.waiting, oldest.messages) - locked.cap and locked.policy in ('summarize', 'old') and i.status = 'waiting'
   returning i.id, i.seq, i.session_id, i.status, i.is_summarized
 ),

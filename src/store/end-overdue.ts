@@ -1,5 +1,5 @@
-// What must end although nobody works on it: runs of subagents whose time is over, waits whose time is over, and runs that nothing will
-// bring to an end any more. Any number of processes may look; each end is one statement that finds out whether it is needed.
+// Ends what no worker would end: runs of subagents past their deadline, waits past their deadline, and runs that are stuck. Any number
+// of processes may do this; each end is one statement that checks whether it is needed.
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { readLastOutput } from './last-output.ts';
@@ -40,7 +40,7 @@ interface OverdueRun {
   reason: string;
 }
 
-/** What was ended needs these rings; the next known moment comes in so many milliseconds, null: none is known. */
+/** The rings that the ended runs need, and the milliseconds until the next deadline; null: there is none. */
 export interface Overdue {
   rings: NeededRing[];
   nextInMs: number | null;
@@ -56,7 +56,7 @@ export async function endOverdue(database: Database, modes: QueueModes): Promise
   }
   if (isOver(first.yieldMs)) rings.push(...(await wakeOverdue(database)));
   const next = isOver(first.runMs) || isOver(first.yieldMs) ? await readMoments(database) : first;
-  // What is over and still there is being ended by somebody else: it is looked at again in the next round.
+  // What is past its deadline and still open is being ended by another process: the next round checks it again.
   const coming = [next.runMs, next.yieldMs].filter((ms) => ms !== null && ms > 0) as number[];
   return { rings, nextInMs: coming.length === 0 ? null : Math.min(...coming) };
 }
@@ -72,8 +72,8 @@ function isOver(ms: number | null): boolean {
 }
 
 /**
- * Ends runs that are stuck, and resolves with how many those were: whoever waits for them shall hear of it; the reconciler rings. None is
- * known to come about: it is a net.
+ * Ends runs that are stuck, so that their parents are notified, and resolves with their number; the reconciler rings. No cause of stuck
+ * runs is known: this is a safety net.
  */
 export async function endStalled(database: Database, modes: QueueModes): Promise<number> {
   const stalled = await database.hot.query({ name: 'stalled-runs', text: STALLED_SQL });

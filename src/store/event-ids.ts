@@ -1,9 +1,9 @@
-// Keeps the ids of events growing, whichever server the database is on. An id holds the number of a transaction, and those of another
-// server (after a restore, a move or a fail-over) may be lower than what the database already holds. So a stored offset is added to
-// them, and each new connection checks, before its first statement, that it fits the server that it has reached.
+// Keeps the ids of events growing, on any server. An id holds the number of a transaction, and those of another server (after a
+// restore, a move or a fail-over) may be lower than what the database already holds. So a stored offset is added to them, and each new
+// connection checks, before its first statement, that it fits the server that it has reached.
 //
-// When it does not, the offset is raised beyond everything that the database holds, and by a margin: between the backup and its restore
-// the old server wrote events that are lost, and clients that have read them resume by ids that the new server must not use again.
+// When it does not, the offset is raised above all ids in the database, and by a margin: between the backup and its restore the old
+// server wrote events that are lost, and clients that have read them resume by ids that the new server must not use again.
 import type { ClientBase } from 'pg';
 
 /** SQL: the number that the events of this statement carry, before their position in it. */
@@ -27,7 +27,7 @@ const OLDEST_XID_SQL = `pg_snapshot_xmin(pg_current_snapshot())::text::bigint`;
 /** Stands for a server that does not tell what it is. */
 const UNKNOWN = 'unknown';
 
-// Users of one database may differ in what the server tells them: a user who may not read the server identity must not look like another server.
+// Users of one database may have different rights: a user without the right to read the server identity must not look like another server.
 const isElsewhereSql = (server: string): string =>
   `o.server is not null and o.server <> ${server} and ${server} <> '${UNKNOWN}'`;
 const IS_BEHIND_SQL = `${NEWEST_SQL} >= ${NEXT_XID_SQL} + o.xid_offset`;
@@ -46,9 +46,9 @@ export async function checkEventIds(client: ClientBase): Promise<boolean> {
 }
 
 /**
- * Purpose: names the server, and raises the offset if it still has to be.
- * Locking: waits for the statements that write events and lets none begin, so that no event with the old offset becomes visible below a
- * horizon with the new one. Of several connections that come at once, one raises.
+ * Purpose: names the server, and raises the offset if it still has to be. Locking: waits for the statements that write events and lets
+ * none begin, so that no event with the old offset becomes visible below a horizon with the new one. Of several connections at the same
+ * time, one raises it.
  */
 async function raiseOffset(client: ClientBase, server: string): Promise<boolean> {
   await client.query('begin');

@@ -1,5 +1,5 @@
-// Events: what happened, for those who watch. They are written by the statement that they describe, never in a commit of
-// their own, except for text deltas, which are gathered briefly. An id is the number of the transaction, with an offset
+// Events: what happened, for clients that watch. The statement that an event describes writes it, never a commit of its
+// own, except for text deltas, which are batched briefly. An id is the number of the transaction, with an offset
 // (event-ids.ts), and a position in it, so there is one insert of events per statement.
 import { EVENT_XID_SQL } from './event-ids.ts';
 

@@ -32,16 +32,16 @@ export interface FamilyParts {
   database: Database;
   /** Rings for sessions that have work now. Not waited for: the reconciler makes up for it. */
   ring: (rings: readonly NeededRing[]) => void;
-  /** Told of each session that was changed. Must not throw. */
+  /** Called with each session that was changed. Must not throw. */
   committed: (sessionId: SessionId) => void;
 }
 
-/** Whoever spawns. */
+/** The session that spawns. */
 export interface SpawnOrigin {
   sessionKey: string;
-  /** The turn of the tool call; null: it is a person, who may spawn any agent. */
+  /** The turn of the tool call; null: a person, who may spawn any agent. */
   turnId: string | null;
-  /** Unique for ever: the second time it spawns nothing. Null: always another one. */
+  /** Unique without a time limit: a second call with it spawns nothing. Null: each call spawns another subagent. */
   causeKey: string | null;
   /** The key of the request that spawns. */
   idempotency?: KeyedRequest | null;
@@ -65,7 +65,10 @@ export interface SteerWord {
   idempotency?: KeyedRequest | null;
 }
 
-/** `isBusy`: it joins a running turn. `again`: the subagent was done, and has begun anew. `ended`: it was done, and takes no more. */
+/**
+ * `isBusy`: it joins a running turn. `again`: the subagent had ended and has started again. `ended`: it had ended and accepts no further
+ * tasks.
+ */
 export type SteerAnswer =
   | { kind: 'steered'; messageId: MessageId; isBusy: boolean }
   | { kind: 'again'; runId: string }
@@ -116,7 +119,7 @@ async function spawn(parts: FamilyParts, origin: SpawnOrigin, request: SpawnRequ
   const planned = planSpawn(request, {
     requesterId: parent.agentId,
     agent: isAgent(config, agentId) ? spawnedAgent(config, agentOf(config, agentId)) : null,
-    // Who holds the key of the API may do what the configuration could be made to allow.
+    // A caller with the API key may do what the configuration could be changed to allow.
     settings: origin.turnId === null ? { ...settings, allowAgents: ['*'] } : settings,
   });
   if (planned.kind === 'refused') return planned;

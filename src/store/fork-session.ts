@@ -24,8 +24,8 @@ export type ForkResult =
 
 const RETRY_MS = 5_000;
 
-// Numbered anew in the order of the path, a summary first. An answer whose calls have no results behind it is left out: its results
-// will come in the source, never here. Locking: none; what is committed is copied.
+// Renumbered in the order of the path, a summary first. An answer whose calls have no results yet is left out: its results will be
+// stored in the source, never here. Locking: none; what is committed is copied.
 const FORK_SQL = `/* fork-session */
 with source as materialized (select s.* from holdfast.sessions s where s.key = $1),
 path as materialized (

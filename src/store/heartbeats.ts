@@ -1,9 +1,9 @@
-// Heartbeats: the polls of agents. A poll that is due is a row before anybody looks whether it is worth a model call; what was found
-// settles the row, and a poll that is made is an inbox row in the same statement (settle-polls.ts).
+// Heartbeats: the polls of agents. A poll that is due becomes a row before a scheduler checks whether it needs a model call; the
+// result settles the row, and a poll that is made becomes an inbox row in the same statement (settle-polls.ts).
 //
 //   due ──claim──▶ claimed ──settle──▶ fired      the session has the poll in its inbox
 //                    │  ▲       └────▶ skipped    with the reason
-//                    └──┘ its scheduler died: another one claims it when the lease has run out
+//                    └──┘ its scheduler crashed: another one claims it when the lease has expired
 import type { SessionId } from '../core/ids.ts';
 import type { TaskTimes } from '../core/heartbeat-file.ts';
 import type { Database } from './database.ts';
@@ -64,9 +64,9 @@ where hs.every_ms <> excluded.every_ms or hs.next_at is null or hs.session_id <>
   );
 }
 
-// Purpose: take the polls that are due, one row each, and those whose taker died, or took them itself and was not told so. The next
-// poll follows from the one that is due; polls that nobody looked at in time are not made up for.
-// Locking: the agents' rows, skipping those that somebody else takes; then nothing but new rows.
+// Purpose: claim the polls that are due, one row each, and those whose scheduler crashed, or claimed them itself but lost the
+// answer. The next poll follows from the one that is due; missed polls are not caught up. Locking: the agents' rows, skipping those
+// that another scheduler has locked; then only new rows.
 const CLAIM_SQL = `/* claim-heartbeats */
 with clock as materialized (select clock_timestamp() as now),
 due as materialized (
@@ -147,7 +147,7 @@ where status = 'claimed' and owner = $1`,
   });
 }
 
-/** In how many milliseconds the next poll is due or left behind; null when none will be. */
+/** Milliseconds until the next poll is due or its lease expires; null when there is none. */
 export async function nextPollInMs(database: Database): Promise<number | null> {
   const result = await database.hot.query({
     name: 'next-heartbeat',
@@ -160,7 +160,7 @@ select extract(epoch from least(
   return inMs === null ? null : Math.max(0, Number(inMs));
 }
 
-/** Opens a poll that somebody asked for; it is ours to settle, or anybody's when we die. */
+/** Opens a poll that a caller requested; this process settles it, or another one if this process crashes. */
 export async function openManualPoll(
   database: Database,
   poll: {
@@ -195,7 +195,7 @@ from (select 1) as one left join opened on true left join holdfast.heartbeats kn
 
 const TRIMMED_MAX = 5_000;
 
-/** Forgets polls older than `keptMs`; true when there may be more of them. Ids grow with time. */
+/** Deletes polls older than `keptMs`; true when there may be more of them. Ids grow with time. */
 export async function trimPolls(database: Database, keptMs: number): Promise<boolean> {
   const result = await database.hot.query({
     name: 'trim-heartbeats',

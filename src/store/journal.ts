@@ -1,17 +1,17 @@
-// The journal: how a turn becomes rows, one statement per moment, so that whoever comes after a death goes on behind the last
-// committed step.
+// The journal: how a turn becomes rows, one statement per step, so that if a worker crashes, another one resumes after the
+// last committed step.
 //
 //   open-turn     the turn, its stamped inputs, its drained events and its prompt          before the first model call
 //   commit-step   a model answer with the intents of its tool calls                        before a tool runs
 //   commit-step   the results of a batch of tool calls (or of one that finished early)     before the next model call
-//   finish-turn   the last answer, what follows from it, the lock                          the end, whatever it was
+//   finish-turn   the last answer, what follows from it, the lock                          the end, with any result
 //
 // Three things make each of them safe:
 //   - Fence: the statement locks the session row and writes nothing unless the row still has the epoch of the claim (G7).
 //   - Position: the statement says how many entries the session had (`baseSeq`). A row that is already `baseSeq + n` under
-//     our epoch has this very write in it: the first sending was committed though nobody heard so. The verdict is `ok`, and
+//     our epoch contains this write: the first sending was committed, but its answer was lost. The verdict is `ok`, and
 //     nothing is written twice. All other values are absolute, never increments.
-//   - Signals come back with the same round trip: whether to stop, and how many messages wait.
+//   - Signals return with the same round trip: whether to stop, and how many messages wait.
 //
 // Statements are shared by all turns of a worker (coalescer.ts). Nothing else in Holdfast writes entries, turns, model calls
 // or tool calls.
@@ -58,7 +58,7 @@ export interface TurnProgress {
 export interface CallNotes {
   requestBytes: number;
   responseBytes: number;
-  /** From the moment the request left to the first byte of its answer, in milliseconds; null: none came. */
+  /** From the sending of the request to the first byte of its answer, in milliseconds; null: there was no answer. */
   firstByteMs: number | null;
   durationMs: number;
   repairs?: readonly AnswerRepair[] | undefined;
@@ -107,7 +107,7 @@ export interface ToolSettlement {
   result: { content: unknown; isError: boolean } | null;
 }
 
-/** What a write of a running turn answers. `fenced`: the session is not ours any more; stop at once, write nothing. */
+/** The result of a write of a running turn. `fenced`: this worker no longer holds the session; stop immediately and write nothing. */
 export type Verdict = { kind: 'ok'; stopReason: string | null; waiting: number; steerSeq: number } | { kind: 'fenced' };
 
 /** Messages that join a running turn, and the follow-ups that some of them leave. */

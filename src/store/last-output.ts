@@ -1,4 +1,4 @@
-// What a subagent said last, for those who end its run from outside: a plain read of the newest entries that it shows.
+// The last output of a subagent, for callers that end its run from outside: a plain read of its newest visible entries.
 import { lastOutputOf, type OutputEntry } from '../core/last-output.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';

@@ -1,4 +1,5 @@
-// When somebody talked to a session last. Heartbeats, ticks and announcements are no talk: a session that only hears itself is silent.
+// When a session last received a message. Heartbeats, ticks and announcements do not count: a session that receives only those is
+// silent.
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';

@@ -1,5 +1,5 @@
-// What people and agents do with crons: make, change, forget, run now. The same for both; what differs is who may touch which, and that
-// is said by the caller. The database's time decides where a schedule begins (G8).
+// What people and agents do with crons: create, change, delete, run now. The functions are the same for both; the caller says which
+// crons may be changed. The database's time decides where a schedule begins (G8).
 import type { Config } from '../config.ts';
 import type { CronInput, CronPatch } from '../config/schema-crons.ts';
 import type { MessageId, SessionId, SystemEventId } from '../core/ids.ts';
@@ -22,7 +22,7 @@ export interface CronBook {
   ensureSession: (session: NeededSession) => Promise<SessionId>;
 }
 
-/** `foreign`: it belongs to somebody else, and the caller may not touch it. `fixed`: it is in the configuration file. */
+/** `foreign`: it has another owner, and the caller must not change it. `fixed`: it is in the configuration file. */
 export type CronChange =
   | { kind: 'done'; cron: Cron }
   | { kind: 'unknown' }
@@ -30,7 +30,7 @@ export type CronChange =
   /** It was changed at the same time, again and again. */
   | { kind: 'busy' };
 
-/** How often a change is made anew that met another one. */
+/** How often a change is tried again after a conflict with another one. */
 const TRIES_MAX = 5;
 
 /** Makes a cron; the same cause makes one, and so does the same key. Throws `InvalidCronError`. */
@@ -75,7 +75,7 @@ export async function editCron({ database, config }: CronBook, id: string, patch
   return { kind: 'busy' };
 }
 
-/** Forgets a cron and its fires. */
+/** Deletes a cron and its fires. */
 export async function removeCron({ database }: CronBook, id: string): Promise<'done' | 'unknown' | 'fixed'> {
   const before = await findCron(database, id);
   if (before === null) return 'unknown';
@@ -88,7 +88,7 @@ export type RunNow =
   | { kind: 'unknown' }
   | { kind: 'full' };
 
-/** Runs a cron now, switched on or not; its schedule goes on as if nothing had happened. The same cause runs it once. */
+/** Runs a cron now, enabled or not; its schedule does not change. The same cause runs it once. */
 export async function runCronNow(
   { database, config, ensureSession }: CronBook,
   id: string,

@@ -1,6 +1,6 @@
-// The search index over memories. A search names the files of an agent by path and content hash, as they are on disk in that moment,
-// and finds only in those: there is nothing to invalidate, and a worker that sees other files gets other answers. What is not
-// indexed yet is named in the answer; the caller adds it and searches again.
+// The search index over memories. A search names the files of an agent by path and content hash, as they are on disk at that time,
+// and finds only in those: there is nothing to invalidate, and a worker with other files gets other results. What is not indexed yet
+// is named in the answer; the caller adds it and searches again.
 import type {
   MemoryAddition,
   MemoryFileRef,
@@ -66,7 +66,8 @@ export async function searchMemory(database: Database, search: MemorySearch): Pr
   return { hits: row?.hits ?? [], missing: row?.missing ?? [] };
 }
 
-// Purpose: index files, and sweep out what is not on disk any more. Sent again, or by two workers at once, it writes nothing twice.
+// Purpose: index files, and delete what is no longer on disk. Sent again, or by two workers at the same time, it writes nothing
+// twice.
 const INDEX_SQL = `/* index-memory */
 with file as (
   insert into holdfast.memory_files (agent_id, path, sha256, chunks)

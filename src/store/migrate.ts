@@ -1,6 +1,6 @@
 // Brings a database to the newest layout: the SQL files of `migrations/`, in the order of their names, each in one
-// transaction, under an advisory lock so that any number of processes may start at once. Forward only: a file that was
-// applied must not change, and a database that is newer than this code is refused.
+// transaction, under an advisory lock so that any number of processes may start at the same time. Forward only: a file
+// that was applied must not change, and a database that is newer than this code is refused.
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';

@@ -1,5 +1,5 @@
-// How a worker of the same process takes a message in the moment in which it is accepted. Without one, or when it is busy, the
-// message is rung for, and the first free worker of any process takes it.
+// How a worker of the same process claims a message when it is accepted. Without such a worker, or when it is busy, the
+// doorbell is rung, and the first free worker of any process claims it.
 import type { Lane } from '../config.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { Taker } from './accept-messages.ts';
@@ -9,7 +9,7 @@ import type { SessionClaim } from './claim-session.ts';
 export interface Offer {
   /** To be named with the message. */
   taker: Taker;
-  /** The message was given to the taker, or nobody knows whether it was: the worker goes on from there. Not waited for. */
+  /** The taker was granted the message, or it is not known whether it was: the worker continues from there. Not awaited. */
   take(taken: SessionClaim | 'unknown'): void;
   /** The message was not given to it. */
   withdraw(): void;

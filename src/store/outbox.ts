@@ -22,7 +22,7 @@ export interface ClaimedDelivery {
   attempts: number;
 }
 
-/** Claims the oldest open delivery of a session, if it is due and nobody sends it. */
+/** Claims the oldest open delivery of a session, if it is due and no relay is sending it. */
 export async function claimDelivery(
   database: Database,
   claim: { sessionId: SessionId; owner: string; leaseMs: number },
@@ -71,7 +71,10 @@ export interface DeliverySettlement {
   delayMs: number;
 }
 
-/** Writes what became of an attempt, with its event, and a dead letter when it was given up. No effect when it is not ours. */
+/**
+ * Stores the result of an attempt, with its event, and a dead letter when it has failed permanently. No effect when another relay has
+ * claimed it.
+ */
 export async function settleDelivery(database: Database, settlement: DeliverySettlement): Promise<void> {
   const { delivery, status, lastStatus } = settlement;
   const lastError = settlement.lastError?.replaceAll('\u0000', '').toWellFormed().slice(0, 1000) ?? null;

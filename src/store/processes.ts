@@ -1,5 +1,5 @@
-// Commands in the background: their rows. A worker owns what it started for as long as it renews the lease; the end of a process and what
-// its session is told of it are one statement, whoever finds it ended.
+// Commands in the background: their rows. A worker owns what it started for as long as it renews the lease; the end of a process and the
+// notice to its session are one statement, in every worker that finds it ended.
 import type {
   LostProcess,
   NewProcess,
@@ -22,7 +22,7 @@ const LOST_PER_LOOK_MAX = 20;
 const LOST_REASON = 'its worker has crashed or stopped';
 
 // Purpose: a row before there is a process. Locking: the session row, whose open turn and epoch are the right to write (G7). A stop that
-// waits for the row at this moment does not see what is written here, so the start asks once more.
+// is waiting for the row lock does not see what is written here, so the start checks once more.
 const BEGIN_SQL = `/* begin-process */
 with locked as materialized (
   select s.id, s.turn_id is not distinct from $3 and s.epoch = $11::bigint and s.stop_reason is null as is_open
@@ -72,7 +72,7 @@ queued as (
 )
 update holdfast.sessions s set last_event_text = $9, updated_at = clock_timestamp() from notices where s.id = notices.session_id`;
 
-// Purpose: the same for processes that nobody renews. A session that somebody else holds is left to the next look.
+// Purpose: the same for processes whose lease is not renewed. A session whose row is locked is left to the next round.
 const LOST_SQL = `/* lost-processes */
 with due as materialized (
   select p.id, p.session_id from holdfast.processes p
@@ -121,7 +121,7 @@ export function createProcessStore(database: Database) {
         process;
       const values = [id, sessionKey, turnId, causeKey, command, workdir, worker, machine, leaseMs, runningMax, epoch];
       const [row] = await query<ProcessStartRow>('begin-process', BEGIN_SQL, values);
-      // The second: an earlier sending that was committed though nobody heard so.
+      // The second: an earlier sending that was committed, but whose answer was lost.
       if (row?.is_begun === true || row?.is_again === true) return 'begun';
       if (row?.is_open !== true) return 'closed';
       return row.is_full ? 'too-many' : 'known';

@@ -55,7 +55,7 @@ export function rungForPart(cte: string, condition: string): string {
 )`;
 }
 
-/** SQL of the events of `inserted_inputs`, as a source for `insertEventsSql`; they stand behind what has a smaller number than `base`. */
+/** SQL of the events of `inserted_inputs`, as a source for `insertEventsSql`; they follow events with a number smaller than `base`. */
 export function putEventsSql(base: number): string {
   return `select inserted_inputs.session_id, null::uuid as turn_id, 'message.accepted' as type, json_build_object('messageId', inserted_inputs.id, 'seq', inserted_inputs.seq,
       'kind', inserted_inputs.kind, 'disposition', inserted_inputs.disposition) as data, ${base} + inserted_inputs.seq * 2 as n from inserted_inputs

@@ -1,4 +1,5 @@
-// A read that what follows depends on: passing faults are tried again, so that nobody is refused anything because of one.
+// A read that other decisions depend on: it is retried after transient faults, so that no request is refused because of
+// one.
 import type { Pool, QueryResultRow } from 'pg';
 import { retryPassingFaults } from './retry-passing-faults.ts';
 

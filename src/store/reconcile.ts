@@ -1,5 +1,5 @@
-// Reconciling: rings again for sessions that have work, that nobody holds, and whose last ring has faded. With it, wiping the
-// queue costs time and loses nothing (G22), and a dead worker's session goes on when its lease has run out (G10).
+// Reconciling: rings again for sessions that have work, that no worker holds, and whose last ring is old. With it, wiping the
+// queue costs time and loses nothing (G22), and the session of a crashed worker resumes when its lease has expired (G10).
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import type { NeededRing } from './session-locks.ts';
@@ -19,10 +19,9 @@ export interface FadedRing extends NeededRing {
 }
 
 /**
- * Takes faded rings, for each lane the oldest and at most as many as it has room, and touches them, so that the next round sees
- * others; several reconcilers share the work.
- * `ringNo` is the last one that was rung. Also returns after how many milliseconds the next known moment comes (a lease that
- * runs out, a session that becomes due), or null.
+ * Selects old rings, for each lane the oldest and at most as many as it has free slots, and updates them, so that the next
+ * round selects others; several reconcilers share the work. `ringNo` is the last one that was rung. Also returns the
+ * milliseconds until the next known deadline (a lease that expires, a session that becomes due), or null.
  */
 export async function takeFadedRings(
   database: Database,
@@ -72,7 +71,7 @@ select null, null, null, null, extract(epoch from min(moment) - clock_timestamp(
   };
 }
 
-/** Counts the next ring of each session, unless somebody else did in the meantime; returns the rings to be rung. */
+/** Increments the ring number of each session, unless another process did so meanwhile; returns the rings to send. */
 export async function countRings(database: Database, faded: NeededRing[]): Promise<NeededRing[]> {
   const result = await database.hot.query({
     name: 'count-rings',

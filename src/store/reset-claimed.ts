@@ -1,6 +1,6 @@
-// A reset by the worker that has claimed the session, before it opens the turn of the message that asked for it. Like
-// `reset-session`, but the lock stays where it is. If the worker dies behind it, the next one finds an empty transcript and has
-// nothing to reset.
+// A reset by the worker that has claimed the session, before it opens the turn of the message that requested it. Like
+// `reset-session`, but the worker keeps the lock. If the worker crashes after it, the next one finds an empty transcript and
+// has nothing to reset.
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';

@@ -1,5 +1,5 @@
-// A reset: the session goes on with an empty transcript under the same key. The old one stays as it is, linked by its number. Only
-// ever done because somebody asked for it (G15).
+// A reset: the session continues with an empty transcript under the same key. The old one stays as it is, linked by its number.
+// Only done on request (G15).
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
@@ -15,8 +15,8 @@ export type Reset =
 
 const RETRY_MS = 5_000;
 
-// Whoever has claimed the session and not opened its turn yet assembles a prompt on the old transcript: the epoch is raised, so that
-// its opening is refused, and what waits is rung for again.
+// A worker that has claimed the session but not opened its turn yet assembles a prompt on the old transcript: the epoch is raised,
+// so that its opening is refused, and the doorbell is rung again for the waiting messages.
 const RESET_SQL = `/* reset-session */
 with locked as materialized (select s.* from holdfast.sessions s where s.key = $1 for no key update),
 fit as materialized (select * from locked where turn_id is null and transcript_no < $2),

@@ -17,7 +17,7 @@ export type Restoration =
 
 const RETRY_MS = 5_000;
 
-// The epoch is raised for whoever has claimed the session and not opened its turn yet, as in a reset.
+// The epoch is raised because of a worker that has claimed the session but not opened its turn yet, as in a reset.
 const RESTORE_SQL = `/* restore-compaction */
 with locked as materialized (select s.* from holdfast.sessions s where s.key = $1 for no key update),
 wanted as materialized (

@@ -1,4 +1,4 @@
-// A run of a cron that somebody asks for: what a tick would do, now. See cron-fires.ts.
+// A run of a cron on request: what a tick would do, now. See cron-fires.ts.
 import type { MessageId, SessionId } from '../core/ids.ts';
 import { ask, ringOf } from './cron-fires.ts';
 import type { Database } from './database.ts';
@@ -8,8 +8,8 @@ import { isoSql } from './session-facts.ts';
 import { firstRingSql, type NeededRing } from './session-locks.ts';
 import { dropOldestEventsSql } from './system-events.ts';
 
-// Purpose: a run that somebody asked for. It is no slot: it has its own moment and leaves the schedule as it is.
-// Input: $3 the input's id, null for none; $9 the event's id, null for none.
+// Purpose: a run on request. It is not a slot: it has a time of its own and does not change the schedule. Input: $3 the
+// input's id, null for none; $9 the event's id, null for none.
 const RUN_NOW_SQL = `/* run-cron */
 with held as materialized (select c.id, c.name from holdfast.crons c where c.id = $1 for share),
 locked as materialized (
@@ -75,7 +75,7 @@ export interface ManualRun {
 }
 
 /**
- * Runs a cron now. `ran`: with the moment that names the fire, and the ring that its session needs. `again`: it was asked for with this
+ * Runs a cron now. `ran`: with the time that names the fire, and the ring that its session needs. `again`: it was requested with this
  * cause before. `full`: too many messages wait. `unknown`: no such cron or session.
  */
 export async function runCron(

@@ -1,5 +1,5 @@
-// Messages of a running turn: rows of the outbox that are there before the turn ends. One tool call makes one row, whatever is sent
-// again; a turn that is not open any more sends nothing.
+// Messages of a running turn: rows of the outbox that are there before the turn ends. One tool call inserts one row, also when it
+// is sent again; a turn that is no longer open sends nothing.
 import type { DeliveryId, SessionId } from '../core/ids.ts';
 import type { InboundMessage } from '../core/inbound.ts';
 import type { Database } from './database.ts';
@@ -31,8 +31,8 @@ const MESSAGES_PER_TURN_MAX = 30;
 /** How often a statement looks again that met an equal one on its way. */
 const LOOKS_MAX = 5;
 
-// Purpose: put a message behind what the session has in its outbox. Locking: the session row. A statement that waited for it does not see
-// an equal row that was written meanwhile; the index on the cause refuses it then, and the next look finds it.
+// Purpose: append a message to the session's outbox. Locking: the session row. A statement that waited for it does not see an equal row
+// that was inserted meanwhile; the unique index on the cause then refuses it, and the next attempt finds it.
 const SEND_SQL = `/* send-message */
 with locked as materialized (select s.* from holdfast.sessions s where s.key = $1 for no key update),
 known as materialized (select d.id, d.session_id, d.seq from holdfast.deliveries d where d.cause_key = $4),

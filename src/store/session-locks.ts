@@ -1,15 +1,15 @@
-// The session lock: the exclusive, expiring right to run a session. It is a row lease with a fencing number, not a database
-// lock: nothing is held between two statements.
+// The session lock: the exclusive, expiring right to run a session. It is a lease in a row with a fencing number, not a
+// database lock: no lock is held between two statements.
 //
 //        free ──claim──▶ held(owner, epoch+1, expiry) ──finish / release──▶ free
 //                          │      ▲                                           ▲
 //                          │      └── renew, at a third of the lease          │
-//                          └── owner dies or sleeps past the expiry ──▶ claimable by anybody (epoch+1)
+//                          └── owner crashes or stalls past the expiry ──▶ claimable by any worker (epoch+1)
 //
-// Authoritative is the row, by the database's clock (G8). Every write of a turn carries the epoch of its claim and locks the
-// row in the same statement, so an owner that slept past its lease can still believe what it likes: it writes nothing (G7).
-// That it starts nothing either is its own duty: it measures the lease with its monotonic clock, from before the claim was
-// sent, and stops trusting it a margin earlier than the row does.
+// The row is authoritative, by the database's clock (G8). Every write of a turn carries the epoch of its claim and locks the
+// row in the same statement, so an owner that was paused past its lease writes nothing (G7). The owner itself must also
+// start nothing: it measures the lease with its monotonic clock, from before the claim was sent, and stops trusting it a
+// margin before the row expires.
 import type { SessionId } from '../core/ids.ts';
 import { coalesce, type RowSubmitter } from './coalescer.ts';
 import type { Database } from './database.ts';
@@ -59,7 +59,7 @@ export interface NeededRing {
   ringNo: number;
 }
 
-/** A ring that is due in so many milliseconds, 0: now. Who waits for it in vain is rung for by the reconciler. */
+/** A ring that is due in this many milliseconds, 0: now. If it is lost, the reconciler rings. */
 export interface LaterRing extends NeededRing {
   dueInMs: number;
 }
@@ -73,8 +73,8 @@ export function firstRingSql(alias: string): string {
 }
 
 /**
- * Gives up the lock and leaves the turn open for whoever claims next. Resolves with the ring that calls for it, or null when
- * the lock was not ours any more.
+ * Releases the lock and leaves the turn open for the next claim. Resolves with the ring that starts it, or null when this
+ * worker no longer held the lock.
  */
 export function createRelease(database: Database): RowSubmitter<HeldLock, NeededRing | null> {
   return coalesce({ run: (releases) => releaseAll(database, releases) });

@@ -1,5 +1,5 @@
-// What the tools of agents read of sessions: who there is, what was said, and what a turn is answering. Plain reads; who may see what is
-// decided by the caller.
+// What the tools of agents read of sessions: the list of sessions, their entries, and what a turn is answering. Plain reads; the caller
+// decides which sessions are visible.
 import type { ContentBlock } from '../core/content.ts';
 import type { Exchange } from '../core/exchange.ts';
 import type { SessionId, SessionKey } from '../core/ids.ts';
@@ -40,7 +40,7 @@ export async function findListed(database: Database, key: string): Promise<Liste
   return row ?? null;
 }
 
-/** A session and everybody below it, the youngest first. Archived ones are left out. */
+/** A session and all sessions below it, newest first. Archived ones are left out. */
 export async function listTree(database: Database, id: SessionId): Promise<ListedSession[]> {
   return readRows<ListedSession>(database.views, {
     name: 'list-tree',
@@ -53,7 +53,7 @@ select ${COLUMNS} from tree join holdfast.sessions s on s.id = tree.id where s.a
   });
 }
 
-/** The youngest sessions, of one agent or of all. Archived ones are left out. */
+/** The newest sessions, of one agent or of all. Archived ones are left out. */
 export async function listSessionsOf(database: Database, agentId: string | null): Promise<ListedSession[]> {
   return readRows<ListedSession>(database.views, {
     name: 'list-sessions',

@@ -30,7 +30,7 @@ export function createEnsureSession(database: Database): (session: NeededSession
   };
 }
 
-// A session that another process creates at the same moment is not seen by the first look, but by the second.
+// The first query does not see a session that another process creates at the same time, but the second does.
 const ENSURE_SQL = `/* ensure-session */
 with input as (
   select distinct on (key) * from unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[])

@@ -1,5 +1,5 @@
-// What becomes of fires: a fire is over when its input is settled, by a turn or by whatever else settles inputs. Nobody has to tell the
-// cron: the schedulers look, and what they decide follows from the rows alone.
+// The results of fires: a fire ends when its input is settled, by a turn or in another way. The cron is not notified: the schedulers
+// read the rows, and what they decide follows from the rows alone.
 import type { SystemEventId } from '../core/ids.ts';
 import { DONE, type CronRunEffect, type RunCron, type CronRunResult } from '../core/schedule/error-backoff.ts';
 import type { Database } from './database.ts';
@@ -72,7 +72,8 @@ function endOf({
   };
 }
 
-// The cron is held first, and must still have failed as often as the decision was made from: of two who decide, one does.
+// The cron is locked first, and its count of failures must still be the one that the decision was based on: of two
+// schedulers that decide, one applies its decision.
 const SETTLE_ONE_SQL = `/* settle-fire */
 with held as materialized (
   select c.id from holdfast.crons c where c.id = $1 and c.consecutive_errors = $3 for no key update
@@ -116,7 +117,7 @@ export async function settleFire(
   await retryPassingFaults(run, { retryMs: RETRY_MS });
 }
 
-/** Switches off the crons that have no slot left and nothing that runs, and forgets those that were to go then. */
+/** Disables the crons that have no slot left and no active run, and deletes those with `deleteAfterRun`. */
 export async function retireCrons(database: Database): Promise<void> {
   await database.views.query(`/* retire-crons */
 update holdfast.crons c
@@ -128,7 +129,7 @@ delete from holdfast.crons c
 where c.delete_after_run and not c.is_enabled and c.disabled_reason = '${DONE}' and c.origin <> 'config'`);
 }
 
-/** The notices that are owed: crons that were switched off and nobody told of it yet. */
+/** The notices that are owed: crons that were disabled and whose owner has not been notified yet. */
 export async function readOwedNotices(
   database: Database,
 ): Promise<{ cronId: string; noticeId: SystemEventId; agentId: string; name: string; reason: string }[]> {
@@ -159,7 +160,7 @@ export async function closeNotice(database: Database, noticeId: SystemEventId): 
 const FIRES_KEPT_DAYS = 30;
 const TRIMMED_MAX = 5_000;
 
-/** Forgets old fires; true when there may be more of them. */
+/** Deletes old fires; true when there may be more of them. */
 export async function trimFires(database: Database): Promise<boolean> {
   const result = await database.hot.query({
     name: 'trim-fires',

@@ -32,9 +32,9 @@ export interface SettledPoll {
 const BUSY = 'busy';
 const RETRY_MS = 5_000;
 
-// Purpose: settle polls, and put those that are made into their inboxes. A poll of the clock that finds its session with something
-// to do is left out; one that somebody asked for waits behind it. Input: one array per column. Output: a row per poll that was ours.
-// Locking: the polls (nobody else settles them), then the session rows in the order of their ids.
+// Purpose: settle polls, and put those that are made into their inboxes. A scheduled poll that finds its session with work is
+// skipped; a requested one waits after that work. Input: one array per column. Output: a row per poll that was ours. Locking: the
+// polls (no other process settles them), then the session rows in the order of their ids.
 const SETTLE_SQL = `/* settle-heartbeats */
 with input as materialized (
   select * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::json[], $5::text[], $6::text[], $7::text[], $8::text[], $9::json[])
@@ -107,7 +107,7 @@ inserted_events as (
 select settled.id, settled.status, settled.reason, settled.session_id, rung_doorbells.lane, rung_doorbells.rings
 from settled left join rung_doorbells on rung_doorbells.session_id = settled.session_id`;
 
-/** Settles polls that are ours; those that somebody else has taken over are not in the answer. */
+/** Settles the polls that this process holds; those that another one has taken over are not in the answer. */
 export async function settlePolls(database: Database, settlements: readonly PollSettlement[]): Promise<SettledPoll[]> {
   if (settlements.length === 0) return [];
   const values = [

@@ -1,9 +1,9 @@
-// Spawning a subagent is one statement: its session, its run, its first input, the doorbell and the counts above it. Whoever dies around it
-// leaves all of that or nothing (G18). It is idempotent on its cause, the tool call or the key of the request: the second time it
-// answers what the first one made.
+// Spawning a subagent is one statement: its session, its run, its first input, the doorbell and the counts above it. A crash leaves all of
+// that or nothing (G18). It is idempotent on its cause, the tool call or the key of the request: a second call returns what the first one
+// inserted.
 //
-// Locking: the rows of whoever spawns and of the top of its family (where the live runs are counted), in the order of their ids. So
-// limits hold however many are spawned at once.
+// Locking: the rows of the spawning session and of the top of its family (where the live runs are counted), in the order of their ids. So
+// the limits hold for any number of simultaneous spawns.
 import type { SpawnPlan } from '../core/subagent-spawn.ts';
 import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
 import { newId } from '../ids.ts';
@@ -14,7 +14,7 @@ import { readRows } from './read-rows.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';
 import { firstRingSql, type NeededRing } from './session-locks.ts';
 
-/** Whoever spawns, as far as it never changes. */
+/** The immutable facts of the spawning session. */
 export interface Spawner {
   id: SessionId;
   key: SessionKey;
@@ -29,7 +29,7 @@ export interface NewSpawn {
   /** The child's first input, as JSON text, and the route of its inputs. */
   body: string;
   route: string;
-  /** What it is spawned by, unique for ever; null: it is always another one. */
+  /** The cause of the spawn, unique without a time limit; null: each call spawns another subagent. */
   causeKey: string | null;
   /** The turn whose tool call it is; null: it is spawned from outside. */
   turnId: string | null;
@@ -43,8 +43,8 @@ export interface NewSpawn {
 }
 
 /**
- * Why nothing was spawned. `depth`, `children`, `descendants`: as many as may be are there. `ended`: the run of whoever spawns is over.
- * `stopped`: the turn of the call is being stopped, or is over. `working`: the subagent works already.
+ * Why nothing was spawned. `depth`, `children`, `descendants`: the limit is reached. `ended`: the run of the spawning session has
+ * ended. `stopped`: the turn of the call is being stopped or has ended. `working`: the subagent is already working.
  */
 export type SpawnRefusal = 'depth' | 'children' | 'descendants' | 'ended' | 'stopped' | 'working';
 

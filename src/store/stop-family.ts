@@ -1,10 +1,10 @@
-// Stops a session and everybody below it, in one statement: running turns are asked to end, what waits is cancelled, the runs of
-// subagents are settled, and whoever stands above the session hears of it. Behind it are the abort of a session, the kill of a subagent,
-// and the deadline of its run (G18, G24).
+// Stops a session and all sessions below it, in one statement: running turns receive a stop signal, waiting messages are cancelled, the
+// runs of subagents are settled, and the session above is notified. The abort of a session, the kill of a subagent and the deadline of its
+// run use it (G18, G24).
 //
-// Locking: the rows of the session, of everybody above it and of everybody below it that works, in the order of their ids. Who works
-// below it is read before the rows are held; if one was spawned or has ended meanwhile, the counts in the rows say so, nothing is written,
-// and the statement is sent again (`stale`).
+// Locking: the rows of the session, of all sessions above it and of all working sessions below it, in the order of their ids. The working
+// sessions below it are read before the rows are locked; if one was spawned or has ended meanwhile, the counts in the rows show it,
+// nothing is written, and the statement is sent again (`stale`).
 import type { RunStatus } from '../core/announcement.ts';
 import type { SessionId, TurnId } from '../core/ids.ts';
 import type { Database } from './database.ts';
@@ -22,12 +22,12 @@ export interface FamilyStop {
   keepsQueued: boolean;
   /** For people. */
   reason: string;
-  /** The run that is to be stopped: nothing happens when the session does not work on it any more. Absent: whatever it does. */
+  /** The run to stop: nothing happens when the session no longer works on it. Absent: any work. */
   runId?: string;
   /** How the session's own run ends, and what it had said last. */
   status: Extract<RunStatus, 'killed' | 'timedOut' | 'failed'>;
   result: string | null;
-  /** True when whoever would hear of that end has brought it about. */
+  /** True when the session that would be notified has requested the end itself. */
   isTold: boolean;
   modes: QueueModes;
   /** The key of the request that stops it. */
@@ -128,7 +128,7 @@ ending as materialized (
 below_ending as materialized (
   select ${endingColumnsSql({ input: 's.input_tokens', output: 's.output_tokens' })}, s.key, relative.id as told_id, ${NEW_ID_SQL} as announcement_id
   from stopping s join holdfast.subagent_runs run on run.id = s.run_id
-  -- Who stands above it and is stopped with it keeps the row; nobody reads it any more.
+  -- A session above it that is stopped with it keeps the row, which is no longer read.
   cross join lateral (
     select l.id from unnest(s.ancestors) with ordinality as above (id, place) join stopping l on l.id = above.id
     order by above.place desc limit 1
@@ -224,7 +224,7 @@ const STOP_SQL = {
   command: { name: 'stop-family-by-command', text: stopSql(true) },
 };
 
-/** Stops it; resolves once that is committed. Workers notice within a moment. Throws when there is no such session. */
+/** Stops it; resolves once that is committed. Workers notice within a second. Throws when there is no such session. */
 export async function stopFamily(database: Database, stop: FamilyStop): Promise<FamilyStopResult> {
   const { sessionId, keepsQueued, reason, runId, status, result, isTold, modes, idempotency, command } = stop;
   const values = [

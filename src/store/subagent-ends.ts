@@ -1,10 +1,11 @@
-// How the end of a subagent's run becomes rows: the run is settled, and whoever is to hear of it gets an announcement into its inbox, in
-// the statement that ends the run, whatever that is (G18). There is no hand-over that could be lost and nothing to be tried again.
+// How the end of a subagent's run becomes rows: the statement that ends the run settles it and puts an announcement into the inbox of the
+// session that receives its result (G18). Nothing is handed over between two statements, so nothing can be lost or needs a retry.
 //
-// Who hears of it is the nearest above it that still takes part: a run that has not ended, or the top of the family. When nobody is left,
-// a dead letter keeps it. A parent that steers and is busy hears of it in its running turn, any other in its next.
+// The recipient is the nearest session above it that is still active: one whose run has not ended, or the top of the family. When there
+// is none, a dead letter is stored. A busy parent with the queue mode steer receives it in its running turn, any other parent in its
+// next.
 //
-// The statement brings `locked`, which holds the rows of the subagent and of everybody above it, and `ending`, the runs that end.
+// The statement provides `locked`, the rows of the subagent and of all sessions above it, and `ending`, the runs that end.
 import { announcementBodySql, NEW_ID_SQL } from './put-inputs.ts';
 
 /** How messages that find their session busy are taken, where the session itself does not say. */
@@ -28,11 +29,11 @@ export function endingColumnsSql(totals: { input: string; output: string }): str
 
 /**
  * CTEs that settle `ending` (`endingColumnsSql`, status, result, error, is_suppressed, is_told): `incoming`, the announcements, for
- * `PUT_PARTS`, with what `more` selects besides; `ended_run`; `inserted_run_letters`; and `relative_counts`, what becomes of the counts of those above.
- * `mode` and `byChannel` are placeholders of `QueueModes`.
+ * `PUT_PARTS`, with what `more` selects besides; `ended_run`; `inserted_run_letters`; and `relative_counts`, the changes of the counts of
+ * the sessions above. `mode` and `byChannel` are placeholders of `QueueModes`.
  *
- * An end is `is_told` when whoever would hear of it has brought it about, and `is_suppressed` when the subagent asked not to tell. Its row
- * is then settled at once; but not if it is the last thing that a subagent above waits for, which would wait for ever.
+ * An end is `is_told` when its recipient has requested it itself, and `is_suppressed` when the subagent requested no announcement. Its row
+ * is then inserted as settled; but not if a subagent above waits for nothing else, because that subagent would wait without end.
  */
 export function endRunParts({
   mode,

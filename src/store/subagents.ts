@@ -1,4 +1,4 @@
-// Runs of subagents, for those who look after them: which there are, one more word to one of them, its end.
+// Runs of subagents for their parents: list them, steer one, end one.
 import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
 import type { RunStatus } from '../core/announcement.ts';
 import type { Database } from './database.ts';
@@ -12,7 +12,7 @@ import type { NeededRing } from './session-locks.ts';
 import { stopFamily, type FamilyStopResult } from './stop-family.ts';
 import type { QueueModes } from './subagent-ends.ts';
 
-/** A run as whoever spawned it sees it. */
+/** A run as its parent sees it. */
 export interface RunFacts {
   runId: string;
   childId: SessionId;
@@ -63,7 +63,7 @@ select * from (
   return readRows<RunFacts>(database.hot, { name: 'recent-runs', text, values: [parentKey, recentMinutes] });
 }
 
-/** Ends a run and everybody below it. `isTold`: whoever would hear of it does this. Null: there is none of this id. */
+/** Ends a run and all runs below it. `isTold`: its recipient requests this. Null: there is no run with this id. */
 export async function killRun(
   database: Database,
   kill: { runId: string; reason: string; isTold: boolean; modes: QueueModes; idempotency?: KeyedRequest | null },

@@ -6,7 +6,7 @@ import { retryPassingFaults } from './retry-passing-faults.ts';
 /** Between two of them, in milliseconds. */
 const SPACING_MS = 25;
 
-/** The most that are woken at once; the others wait for their own time. */
+/** The largest number of turns that are woken together; the others wait until they are due. */
 const WOKEN_MAX = 5_000;
 
 /** A provider comes back once: a wake that is lost costs its turns minutes. */

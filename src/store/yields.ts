@@ -1,5 +1,5 @@
 // Waiting without a slot: a session that has ended its turn to wait holds no lock and no lane, and any input wakes it. The row here
-// sees to it that every wait ends (G19): when its time is over and nobody has claimed the session since, an input says so.
+// makes sure that every wait ends (G19): when its time has passed and the session has not been claimed since, an input says so.
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { announcementBodySql, ARRIVED_SQL, NEW_ID_SQL, PUT_PARTS, putEventsSql, rungForPart } from './put-inputs.ts';
@@ -30,9 +30,9 @@ export async function noteYield(
   return (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows.length > 0;
 }
 
-// Purpose: wake those whose time is over. Locking: their session rows, in the order of their ids; the rows of this table after them, as
-// whoever yields does. A wait that has ended otherwise leaves a row of an older epoch: it is swept out here. One whose turn is still
-// ending is looked at again.
+// Purpose: wake the sessions whose time has passed. Locking: their session rows, in the order of their ids; the rows of this table
+// after them, as the yield does. A wait that has ended otherwise leaves a row of an older epoch, which is deleted here. One whose turn
+// is still ending is checked again later.
 const WAKE_SQL = `/* wake-yields */
 with due as materialized (
   select y.session_id from holdfast.yields y where y.due_at <= clock_timestamp() order by y.due_at limit ${DUE_MAX}

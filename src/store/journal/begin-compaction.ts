@@ -1,5 +1,5 @@
-// `begin-compaction`: before a summary is asked for. Charges its model call, counts the attempts of its turn, and looks what an
-// earlier worker left: an answer that is there is taken up instead of asking again, anything else is given up. See journal.ts.
+// `begin-compaction`: before a summary is requested. Charges its model call, counts the attempts of its turn, and reads what an
+// earlier worker left: a stored answer is used instead of a new request, anything else is abandoned. See journal.ts.
 import type { CompactionReason } from '../../core/compaction/compaction-bounds.ts';
 import { coalesce, type RowSubmitter } from '../coalescer.ts';
 import type { Database } from '../database.ts';
@@ -53,8 +53,8 @@ export function createBeginCompaction(database: Database): RowSubmitter<Compacti
   return coalesce({ run: (begins) => Promise.all(begins.map((begin) => beginOne(database, begin))), rowsMax: 1 });
 }
 
-// Compactions of the session that were begun, with what is asked of them. Only the holder of the lock writes these rows, and
-// whoever held it before had ended its writes when we claimed.
+// Compactions of the session that were started. Only the holder of the lock writes these rows, and an earlier holder cannot
+// write any more once we have claimed.
 const EARLIER_SQL = `own as materialized (
   select c.id, c.attempt from holdfast.compactions c join wish on wish.id = c.id
 ),

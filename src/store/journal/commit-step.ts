@@ -1,4 +1,4 @@
-// `commit-step`: one moment in the middle of a turn. See journal.ts.
+// `commit-step`: one step in the middle of a turn. See journal.ts.
 import { coalesce, type RowSubmitter } from '../coalescer.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
@@ -12,13 +12,14 @@ export function createCommitStep(database: Database): RowSubmitter<JournalWrite,
 }
 
 // A write without entries leaves the position as it was, so one that is sent again is applied again. That is harmless, since all of
-// its values are absolute; but its events would be told twice. Such a write charges a call: that tells whether it was here before.
+// its values are absolute; but its events would be inserted twice. Such a write charges a call, which shows whether it was applied
+// before.
 const WHERE_NEW = `where fence.added > 0
   or exists (select from holdfast.turns t where t.id = fence.turn_id and t.calls < fence.calls)`;
 
 async function commitSteps(database: Database, writes: JournalWrite[]): Promise<Verdict[]> {
   const values = new Values();
-  // Purpose: store a moment of each turn. Locking: the session rows in the order of their ids. Output: a verdict per write.
+  // Purpose: store one step of each turn. Locking: the session rows in the order of their ids. Output: a verdict per write.
   const parts = journalParts(values, writes);
   const events = eventsSource(values, writes);
   const views = viewsSql(values, writes);

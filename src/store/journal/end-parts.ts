@@ -1,5 +1,6 @@
-// What some ends of turns do and most do not: hide what was said, post deliveries, write a dead letter, note what came of a heartbeat. Parts
-// of `finish-turn`, each left out of a statement in which no end needs it. They read its CTEs `fence`, `tail`, `updated_sessions` and `settled`.
+// What some ends of turns do and most do not: hide entries, insert deliveries, insert a dead letter, store the result of a heartbeat. Parts
+// of `finish-turn`, each left out of a statement in which no end needs it. They read its CTEs `fence`, `tail`, `updated_sessions` and
+// `settled`.
 import type { Values } from '../statement.ts';
 import type { TurnEnd } from './finish-turn.ts';
 

@@ -1,6 +1,6 @@
-// `finish-turn`: the end of a turn, whatever it was. The last entries, the turn's outcome, what becomes of its messages, the
-// replies in the outbox, the dead letter if it was given up, and the lock's release are one statement. It holds the session
-// row, so a message that came meanwhile is seen: then the doorbell stays, with its next ring (G4). See journal.ts.
+// `finish-turn`: the end of a turn, with any result. The last entries, the turn's outcome, the status of its messages, the
+// replies in the outbox, the dead letter if it failed, and the lock's release are one statement. It holds the session row,
+// so it sees a message that arrived meanwhile: then the doorbell stays, with its next ring (G4). See journal.ts.
 import type { DeliveryId } from '../../core/ids.ts';
 import { storableText } from '../../core/storable-text.ts';
 import { coalesce, type RowSubmitter } from '../coalescer.ts';
@@ -46,12 +46,13 @@ export interface TurnEnd extends JournalWrite {
    * to remember of it. Null: nothing.
    */
   hides: 'prompt' | 'turn' | 'poll' | null;
-  /** What came of the heartbeat that it answered; absent: it answered none. */
+  /** The result of the heartbeat that it answered; absent: it answered none. */
   pollResult?: 'acknowledged' | 'alert' | 'duplicate' | 'failed';
   deadLetter: { id: string; code: string; reason: string } | null;
   /**
-   * What waits gathers until no message came for so long, in milliseconds, but no longer than `gatherMsMax`; 0: it is rung for at once, as
-   * it is for a message that was meant for this turn and came after `steerSeen`, and when as many messages wait as a turn takes (`cap`).
+   * Waiting messages are collected until none has arrived for this long, in milliseconds, but no longer than `gatherMsMax`. 0: the
+   * doorbell is rung immediately, as it is for a message that was meant for this turn and arrived after `steerSeen`, and when as many
+   * messages wait as one turn may contain (`cap`).
    */
   debounceMs: number;
   /** The same where an announcement is the first that waits; absent: as `debounceMs`. */
@@ -64,14 +65,14 @@ export interface TurnEnd extends JournalWrite {
   run?: SubagentRunEnd;
   /** Messages that it leaves for other sessions. */
   notices?: Notice[];
-  /** True when somebody in this process waits for how messages of the session end: the ending then says it. */
+  /** True when a request in this process waits for messages of the session to be settled: the result then contains how they ended. */
   isAwaited: boolean;
 }
 
 /**
  * `ok`: ended; `ring` calls for what still waits, `deliveryRingNo` is the ring for the outbox when something was put there, `reached`
- * tells of other sessions, `settlements` is how its messages ended, empty when nobody waits or it cannot be told (then it has to be
- * read). `fenced`: the session is not ours any more.
+ * names other sessions that changed, `settlements` is how its messages ended, empty when no request waits or it is not known (then it
+ * has to be read). `fenced`: this worker no longer holds the session.
  */
 export type FinishResult =
   | {
@@ -157,7 +158,7 @@ updated_sessions as (
   set owner = null, lease_expires_at = null, turn_id = null, stop_reason = null,
     entry_seq = fence.base_seq + fence.added, updated_at = clock_timestamp(),
     leaf_seq = case
-      -- Unless a compaction of the turn has put its summary behind the prompt.
+      -- Unless a compaction of the turn has put its summary after the prompt.
       when tail.hides = 'prompt' and s.leaf_seq = tail.prompt_seq
         then (select e.parent_seq from holdfast.entries e where e.session_id = s.id and e.seq = tail.prompt_seq)
       when tail.hides in ('turn', 'poll') then (select max(e.seq) from holdfast.entries e

@@ -1,5 +1,5 @@
-// `open-turn`: the moment from which a retry finds all of it again. The turn's row, the stamps on its inputs, the drained
-// system events, the consumed hints and the assembled prompt are one statement (G13, G14). See journal.ts.
+// `open-turn`: the start of a turn; from then on a retry finds all of it again. The turn's row, the claim of its inputs,
+// the consumed system events, the consumed hints and the assembled prompt are one statement (G13, G14). See journal.ts.
 import type { EntryId, MessageId, SystemEventId } from '../../core/ids.ts';
 import type { ContentBlock } from '../../core/content.ts';
 import type { EntryProvenance } from '../../core/entry.ts';
@@ -26,7 +26,7 @@ export interface NewTurn {
     parts: readonly object[] | null;
     provenance?: EntryProvenance | null;
   } | null;
-  /** The first of the entries at the end of the active path that leave it: prompts that nobody answered. Absent: none does. */
+  /** The first of the entries at the end of the active path that leave it: prompts without an answer. Absent: there are none. */
   hiddenFromSeq?: number;
   view: TurnRequestSettings;
   /** The session's view when this turn changes it; null leaves it as it is. */

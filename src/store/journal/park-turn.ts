@@ -21,15 +21,17 @@ export interface ParkReason {
 
 export interface TurnPark extends JournalWrite {
   reason: ParkReason;
-  /** How long it waits, in milliseconds; whatever stops the turn ends the wait. */
+  /** How long it waits, in milliseconds; a stop of the turn ends the wait. */
   delayMs: number;
-  /** How long it must wait whatever wakes it, in milliseconds. */
+  /** How long it waits at least, also when it is woken, in milliseconds. */
   notBeforeMs: number;
   /** How often it has been parked since the model answered last, with this time; 1: the wait begins now. */
   parks: number;
 }
 
-/** `parked`: `ring` is due at once when the turn was stopped meanwhile, else later. `fenced`: the session is not ours any more. */
+/**
+ * `parked`: `ring` is due immediately when the turn was stopped meanwhile, else later. `fenced`: this worker no longer holds the session.
+ */
 export type Parking = { kind: 'parked'; ring: LaterRing } | { kind: 'fenced' };
 
 /** Makes the function that parks turns; turns of different sessions share statements. */

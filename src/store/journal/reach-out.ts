@@ -1,5 +1,5 @@
-// What the end of a turn does to other sessions: it ends the run of a subagent and announces that to whoever stands above it, or sends an
-// answer on to another agent. A part of `finish-turn`, so a turn's end and what follows from it elsewhere are one commit (G18).
+// What the end of a turn does to other sessions: it ends the run of a subagent and announces that to the session above it, or forwards an
+// answer to another agent. A part of `finish-turn`, so a turn's end and its effects on other sessions are one commit (G18).
 //
 // The turns that do so end in statements of their own: one that ends several turns could change a session's row twice.
 import type { RunStatus } from '../../core/announcement.ts';
@@ -10,7 +10,7 @@ import type { Values } from '../statement.ts';
 import { announcedEventsSql, endingColumnsSql, endRunParts, type QueueModes } from '../subagent-ends.ts';
 import type { TurnEnd } from './finish-turn.ts';
 
-/** How the run ends that a turn was part of. It does not end while inputs wait, nor while runs below it go on, unless `isAnswer`. */
+/** How the run of this turn ends. It does not end while inputs wait or while runs below it are active, unless `isAnswer`. */
 export interface SubagentRunEnd {
   status: RunStatus;
   /** What the subagent said last; null: nothing. */
@@ -52,7 +52,7 @@ const OUTREACH_EVENTS = 2_000_000;
 export interface OutreachParts {
   /** SQL of the further sessions that it locks. */
   also: string;
-  /** CTEs in front of `updated_sessions`, and behind it. */
+  /** CTEs before `updated_sessions`, and after it. */
   before: string[];
   parts: string[];
   /** Assignments to the row of the turn's own session. */

@@ -1,9 +1,9 @@
-// How the messages of a turn ended, told by the statement that ends it, for requests that wait for them in the same process: they
-// need no statement of their own. A part of `finish-turn`.
+// How the messages of a turn ended, returned by the statement that ends it, for requests in the same process that wait for them:
+// they need no query of their own. A part of `finish-turn`.
 //
 // A statement sees in the tables what was there when it began. What it writes itself is taken from what its writes return. And when
-// it had to wait for the session's row, others may have written meanwhile what it cannot see: then it tells nothing, as it does when
-// it finds that the turn was ended before. Who waits then looks.
+// it had to wait for the session's row, other statements may have written rows that it cannot see: then it returns nothing, as it
+// does when the turn had already ended. The waiting request then queries.
 import { CALL_COLUMNS, callsSql, MESSAGE_SQL, TOOL_COLUMNS, toolsSql, TURN_SQL } from '../settlement-sql.ts';
 import type { Values } from '../statement.ts';
 import type { MessageView } from '../views/messages.ts';
@@ -36,7 +36,7 @@ export function toldTurnSql(values: Values, ends: TurnEnd[]): string {
   ) end as told_turn`;
 }
 
-/** How the messages of the turn ended; empty when nobody had asked or the statement could not tell. */
+/** How the messages of the turn ended; empty when no request waits or the statement could not know. */
 export function settlementsOf(told: ToldTurn | null | undefined): Settlements {
   if (told === null || told === undefined || told.messages === null) return new Map();
   const turn = turnOf(told);

@@ -1,11 +1,11 @@
-// The moments of a compaction after its begin, each one fenced statement. See journal.ts.
+// The steps of a compaction after its start, each one a fenced statement. See journal.ts.
 //
 //   compaction-answered    the model's answer, before anything of it has an effect (only when there is a memory to be written)
-//   compaction-completed   the summary becomes an entry and stands for those it retires: they keep their rows
-//   compaction-failed      it came to nothing; the transcript is as it was
+//   compaction-completed   the summary becomes an entry and replaces those it retires: they keep their rows
+//   compaction-failed      it did not succeed; the transcript is unchanged
 //
-// A summary is never in a transcript twice: `completed` moves the session's entry number, and a row that was moved already by this
-// very write counts as done. A reader sees the entries as before or the summary in their place, nothing in between.
+// A summary is never in a transcript twice: `completed` moves the session's entry number, and a row that this write has already
+// changed counts as done. A reader sees the entries as before or the summary in their place, nothing in between.
 import type { SystemEventId } from '../../core/ids.ts';
 import { coalesce, type RowSubmitter } from '../coalescer.ts';
 import type { Database } from '../database.ts';
@@ -30,7 +30,7 @@ export type CompactionStep =
       cut: CompactionCut;
       tokensAfter: number;
       audit: object | null;
-      /** The rules that are told again with the next prompt. */
+      /** The rules that the next prompt repeats. */
       refresh: { id: SystemEventId; text: string } | null;
     }
   | { kind: 'failed' | 'timedOut'; error: { code: string; message: string } };
@@ -58,7 +58,7 @@ async function writeOne(database: Database, write: CompactionWrite): Promise<Com
   const own = ownParts(values, write);
   const events = eventsSource(values, [write]);
   const isCompleted = write.step.kind === 'completed';
-  // Purpose: a moment of a compaction. Locking: the session row, then rows that belong to it. Output: one row.
+  // Purpose: one step of a compaction. Locking: the session row, then rows that belong to it. Output: one row.
   const text = `/* compaction-${write.step.kind === 'timedOut' ? 'failed' : write.step.kind} */
 with ${parts},
 ${[...kept, ...own].join(',\n')},
@@ -177,7 +177,7 @@ function keptPart(values: Values, { snapshots }: CompactionWrite): string {
 )`;
 }
 
-// Told once, by the write that moved the compaction's row.
+// Inserted once, by the write that changed the compaction's row.
 function toldSql(events: string | null, step: CompactionStep): string {
   const ended = `select session_id, turn_id, 'compaction.ended' as type, json_build_object('compactionId', id, 'status', status,
       'tokensBefore', tokens_before, 'tokensAfter', tokens_after, 'error', error) as data, 1000000::bigint as n from updated_compactions`;

@@ -273,7 +273,7 @@ export const PROGRESS_SQL = `calls = fence.calls, retries = fence.retries, steps
     input_tokens = fence.input_tokens, output_tokens = fence.output_tokens, cache_read_tokens = fence.cache_read_tokens,
     cache_write_tokens = fence.cache_write_tokens`;
 
-/** SQL of events to be told, as a source for `insertEventsSql`: session_id, turn_id, type, data, n; null when there are none. */
+/** SQL of events to insert, as a source for `insertEventsSql`: session_id, turn_id, type, data, n; null when there are none. */
 export function eventsSource(values: Values, writes: JournalWrite[]): string | null {
   const rows = writes.flatMap((write, index) => write.events.map((event) => ({ n: index + 1, event })));
   if (rows.length === 0) return null;

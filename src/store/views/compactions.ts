@@ -1,4 +1,5 @@
-// Compactions and ended transcripts as the outside sees them: what was condensed, and what the session had before.
+// Compactions and ended transcripts as the API shows them: what was compacted, and the earlier transcripts of the
+// session.
 import { sql } from '../drizzle.ts';
 import { isoSql } from '../session-facts.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
@@ -43,7 +44,7 @@ const COMPACTION = sql.raw(`json_build_object('id', c.id, 'sessionKey', s.key, '
   'isRestorable', c.status = 'completed' and c.transcript_no = s.transcript_no,
   'startedAt', ${isoSql('c.started_at')}, 'endedAt', ${isoSql('c.ended_at')})`);
 
-/** The compactions of a session, the youngest first; `after` is an id. */
+/** The compactions of a session, newest first; `after` is an id. */
 export async function listCompactions(
   db: ViewDatabase,
   sessionId: string,

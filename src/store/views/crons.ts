@@ -1,5 +1,5 @@
-// Crons and their fires as the outside sees them. Reads only: the next slot is the one that is kept, and what follows it is computed
-// by whoever asks (G20). The end of a fire is that of its input, whether or not a scheduler has noticed it yet.
+// Crons and their fires as the API shows them. Reads only: the next slot is the stored one, and the caller computes later slots
+// (G20). The end of a fire is that of its input, also before a scheduler has seen it.
 import { sql } from '../drizzle.ts';
 import { CRON_COLUMNS, cronOf, type Cron, type CronRow } from '../crons.ts';
 import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
@@ -14,7 +14,7 @@ export interface FireView {
   reason: string | null;
   /** Of so many slots from this one on that were passed over for the same reason. */
   slots: number;
-  /** True when somebody asked for it. */
+  /** True when a person or an agent requested it. */
   isManual: boolean;
   messageId: string | null;
   turnId: string | null;
@@ -22,7 +22,7 @@ export interface FireView {
   endedAt: string | null;
 }
 
-/** Crons, the youngest first. */
+/** Crons, newest first. */
 export async function listCrons(
   db: ViewDatabase,
   filter: { agentId?: string | undefined; enabled?: boolean | undefined },
@@ -37,7 +37,7 @@ export async function listCrons(
   return pageOf(result.rows, page.limit, { item: cronOf, key: (row) => row.id });
 }
 
-/** The fires of a cron, the youngest slot first. The key of a page is the time of a slot. */
+/** The fires of a cron, newest slot first. The key of a page is the time of a slot. */
 export async function listFires(db: ViewDatabase, cronId: string, page: PageRequest): Promise<Page<FireView>> {
   const result = await db.execute<FireRow & Record<string, unknown>>(sql`
     select f.cron_id, f.scheduled_for, f.status, f.reason, f.slots, f.is_manual, f.message_id,
@@ -48,7 +48,7 @@ export async function listFires(db: ViewDatabase, cronId: string, page: PageRequ
   return pageOf(result.rows, page.limit, { item: fireViewOf, key: (row) => new Date(row.scheduled_for).toISOString() });
 }
 
-/** The fire of a cron at a moment, or null. */
+/** The fire of a cron at a time, or null. */
 export async function viewFire(db: ViewDatabase, cronId: string, scheduledFor: Date): Promise<FireView | null> {
   const after = new Date(scheduledFor.getTime() + 1).toISOString();
   const found = (await listFires(db, cronId, { limit: 1, after })).items[0];

@@ -31,7 +31,7 @@ export interface DeliveryFilter {
   statuses?: string[] | undefined;
 }
 
-/** Deliveries, the youngest first. */
+/** Deliveries, newest first. */
 export async function listDeliveries(
   db: ViewDatabase,
   filter: DeliveryFilter,

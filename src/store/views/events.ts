@@ -1,6 +1,6 @@
 // Reading the events in an order that is final. An id holds the number of the transaction that wrote it; below the number of
-// the oldest transaction that still runs (the horizon) nothing can appear any more, so a reader that stops there and goes on
-// from its last id sees each event once and misses none.
+// the oldest transaction that still runs (the horizon) no event can appear any more, so a reader that stops there and
+// continues from its last id sees each event once and misses none.
 import { type SQL, sql } from '../drizzle.ts';
 import { EVENT_HORIZON_SQL } from '../event-ids.ts';
 import type { ViewDatabase } from './page.ts';

@@ -1,4 +1,4 @@
-// Polls as the outside sees them, the youngest first: made or left out, and what came of those that were made.
+// Polls as the API shows them, newest first: made or skipped, with the results of those that were made.
 import { sql } from '../drizzle.ts';
 import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
@@ -22,7 +22,7 @@ export interface HeartbeatView {
   settledAt: string | null;
 }
 
-/** Polls, the youngest first. */
+/** Polls, newest first. */
 export async function listHeartbeats(
   db: ViewDatabase,
   filter: { id?: string; agentId?: string | undefined; status?: string | undefined },

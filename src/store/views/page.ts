@@ -33,7 +33,7 @@ export function isoOf(time: Date): string {
   return time.toISOString();
 }
 
-/** The same for a time that may not have come yet. */
+/** The same for a time that may be null. */
 export function isoOrNull(time: Date | null): string | null {
   return time === null ? null : time.toISOString();
 }

@@ -19,7 +19,7 @@ export async function findSession(db: ViewDatabase, key: string): Promise<{ id: 
   return rows[0] ?? null;
 }
 
-/** Sessions, the youngest first. */
+/** Sessions, newest first. */
 export async function listSessions(db: ViewDatabase, page: PageRequest): Promise<Page<SessionFacts>> {
   const rows = await db
     .select({ facts })

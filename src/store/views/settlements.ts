@@ -1,6 +1,6 @@
-// How messages ended, for those who wait for them. This is on the way of every request that waits, so it is one statement for all
-// of them, and its JSON is made by the database. A message whose turn ends in this process needs none: the statement that ends the
-// turn says it (`journal/tell-settlements.ts`).
+// How messages ended, for requests that wait for them. Every waiting request uses it, so it is one statement for all of them, and
+// the database builds its JSON. A message whose turn ends in this process needs none: the statement that ends the turn returns it
+// (`journal/tell-settlements.ts`).
 import { callsSql, MESSAGE_SQL, toolsSql, TURN_SQL } from '../settlement-sql.ts';
 import type { MessageView } from './messages.ts';
 import type { ViewDatabase } from './page.ts';

@@ -13,7 +13,7 @@ export interface StatsView {
   oldestWaitMs: number | null;
   /** Sessions that a worker holds now. */
   liveLocks: number;
-  /** Sessions per lane that have work and that nobody holds. */
+  /** Sessions per lane that have work and that no worker holds. */
   queueDepth: Record<string, number>;
   systemEventsWaiting: number;
   deadLetters: number;

@@ -1,4 +1,4 @@
-// Runs of subagents as the outside sees them, the youngest first.
+// Runs of subagents as the API shows them, newest first.
 import type { RunStatus } from '../../core/announcement.ts';
 import { sql } from '../drizzle.ts';
 import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
@@ -24,7 +24,7 @@ export interface SubagentView {
   createdAt: string;
   deadlineAt: string | null;
   endedAt: string | null;
-  /** How its end was told; null: it has not ended, or nobody was left to hear of it. */
+  /** How its end was announced; null: it has not ended, or no session was left to receive it. */
   announcement: { messageId: string; sessionKey: string; status: string } | null;
 }
 

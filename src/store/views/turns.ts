@@ -96,7 +96,7 @@ export async function findTurn(
     : { sessionId: row.sessionId, startedAt: row.startedAt, isEnded: row.endedAt !== null };
 }
 
-/** Turns, the youngest first; a filter that names no session of ours finds none. */
+/** Turns, newest first; a filter that names no session of ours finds none. */
 export async function listTurns(db: ViewDatabase, filter: TurnFilter, page: PageRequest): Promise<Page<TurnView>> {
   const rows = await selectTurns(db)
     .where(
