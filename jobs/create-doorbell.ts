@@ -27,7 +27,7 @@ const RING_TIMEOUT_MS = 2_000;
 /** Rings in one addBulk. */
 const BATCH_MAX = 500;
 
-/** Rings that wait for one queue. More mean that the queue is down or far behind: those are left to the reconciler. */
+/** Rings that wait for one queue. More of them mean that the queue is down or slow: those are left to the reconciler. */
 const WAITING_MAX = 20_000;
 
 /** Commands without an answer. A queue that swallows this many is not given more until one comes back. */
@@ -77,7 +77,7 @@ class Bell {
     this.#timeoutMs = options.ringTimeoutMs ?? RING_TIMEOUT_MS;
   }
 
-  /** Takes the rings along in the next command; resolves when it was made or given up. */
+  /** Sends the rings with the next command; resolves when it was sent or has failed. */
   ring(jobs: QueuedRing[]): Promise<void> {
     const batch = this.#next;
     if (batch.jobs.size + jobs.length > WAITING_MAX) {

@@ -1,7 +1,7 @@
 // What holds for every job: it is tried once, and it leaves no trace. Attempts, failures and history are rows of PostgreSQL,
 // counted before the work, so that a killed worker counts too; the queue's own bookkeeping would count some of them twice.
 
-/** BullMQ's options of every job. Removing finished jobs frees their ids at once and keeps the queue as small as its backlog. */
+/** BullMQ's options of every job. Removing finished jobs frees their ids immediately and keeps the queue as small as its backlog. */
 export const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true } as const;
 
 /** How long BullMQ believes that a silent worker is alive. Long, because the session's lease decides, not this. */

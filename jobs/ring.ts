@@ -20,7 +20,7 @@ export interface TurnRing {
   ringNo: number;
 }
 
-/** A session has replies to deliver. Deliveries have a queue of their own, whatever the session's lane is. */
+/** A session has replies to deliver. Deliveries have a queue of their own, for sessions of all lanes. */
 export interface DeliveryRing {
   kind: 'deliver';
   lane?: Lane;
@@ -36,22 +36,22 @@ const QUEUES: Record<QueueName, true> = { main: true, subagent: true, cron: true
 /** Every queue there is. */
 export const QUEUE_NAMES: readonly QueueName[] = Object.keys(QUEUES) as QueueName[];
 
-/** How many jobs a queue holds. `active` also counts those of a worker that died, until they are found stalled. */
+/** How many jobs a queue holds. `active` also counts those of a crashed worker, until they are found stalled. */
 export interface QueueDepth {
   waiting: number;
   active: number;
   delayed: number;
 }
 
-/** Rings for sessions that have work. What rings has committed that work before: a ring may be lost, the work may not. */
+/** Rings for sessions that have work. The caller has committed that work before: a ring can be lost, the work cannot. */
 export interface Doorbell {
   /**
-   * Rings, and resolves when that was done or given up. Never rejects and never takes longer than its bound: a ring that
-   * could not be made is logged, and the reconciler makes it again. Rings that arrive together travel together.
+   * Rings, and resolves when that succeeded or failed. Never rejects and never takes longer than its bound: a failed
+   * ring is logged, and the reconciler sends it again. Rings that arrive together are sent together.
    */
   ring(rings: readonly Ring[]): Promise<void>;
   /** How many jobs each queue holds now. Rejects when the queue cannot be asked. */
   depth(): Promise<Record<QueueName, QueueDepth>>;
-  /** Makes the rings that wait, within the same bound, and lets go of the queues. Rings after it are given up. */
+  /** Sends the waiting rings, within the same bound, and closes the queues. Later rings are dropped. */
   close(): Promise<void>;
 }

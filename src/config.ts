@@ -87,7 +87,7 @@ function load({ env = process.env, cwd = process.cwd(), isTty = process.stderr.i
 
 /**
  * The admin key: HOLDFAST_API_KEY, else the one in `<dataDir>/api-key`, made once with mode 0600. `path` is null when the key comes from
- * the environment. Safe when many processes start at once: all get the same key.
+ * the environment. Safe when many processes start at the same time: all get the same key.
  */
 export async function ensureApiKey(
   config: Config,

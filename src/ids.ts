@@ -2,7 +2,7 @@
 import { randomFillSync } from 'node:crypto';
 import { v7 } from 'uuid';
 
-/** Random bytes are drawn for many ids at once: one draw costs as much as the rest of an id. */
+/** Random bytes are drawn for many ids together: one draw costs as much as the rest of an id. */
 const POOL_BYTES = 4_096;
 const ID_BYTES = 16;
 const pool = new Uint8Array(POOL_BYTES);
@@ -26,7 +26,7 @@ export function newId<Id extends string>(): Id {
   } else {
     sequence += 1;
   }
-  // A fresh id has no type of its own: what it identifies is decided by who asks for it.
+  // A fresh id has no type of its own: the caller decides what it identifies.
   return v7({ random, msecs: lastMs, seq: sequence }) as Id;
 }
 

@@ -1,12 +1,13 @@
-// The wake: says inside one process that something of a session was committed, so that whoever waits looks at once instead of
-// at its next poll. A commit may bring along how messages ended, if somebody waits for that. Nothing depends on any of it.
+// The wake: reports inside one process that something of a session was committed, so that a waiting request checks
+// immediately instead of at its next poll. A commit may also report how messages ended, if a request waits for that. Nothing
+// depends on any of it.
 
-/** What was committed: a moment of a turn, or something by which messages are settled. */
+/** What was committed: a step of a turn, or something by which messages are settled. */
 export type CommitKind = 'progress' | 'settlement';
 
 /**
- * How the messages ended that a commit has settled, by their ids: all of them, or none when it is not known. In the form of whoever
- * waits for it; here it is only handed on.
+ * How the messages ended that a commit has settled, by their ids: all of them, or none when it is not known. Passed on here without
+ * being read.
  */
 export type MessageSettlements = ReadonlyMap<string, unknown>;
 
@@ -17,9 +18,9 @@ export interface Wake {
   committed(sessionId: string, what: CommitKind, settled?: MessageSettlements): void;
   /** Adds a listener and returns the function that removes it. A listener must not throw. */
   onCommit(listener: CommitListener): () => void;
-  /** True when somebody waits for how messages of the session end. */
+  /** True when a request waits for messages of the session to be settled. */
   isAwaited(sessionId: string): boolean;
-  /** Adds one who knows for which sessions somebody waits, and returns the function that removes it. */
+  /** Adds a function that says for which sessions a request waits, and returns the function that removes it. */
   addWaiter(waitsFor: (sessionId: string) => boolean): () => void;
 }
 

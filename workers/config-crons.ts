@@ -12,7 +12,7 @@ type CronJob = CronParts['config']['cron']['jobs'][number];
 
 const GONE = 'no longer in the configuration';
 
-/** Makes the crons of origin `config` what the file says. Safe when several schedulers start at once. */
+/** Makes the crons of origin `config` equal to the file. Safe when several schedulers start at the same time. */
 export async function reconcileConfigCrons({ config, database, logger }: CronParts, nowMs: number): Promise<void> {
   const kept = await readConfigCrons(database);
   const named = new Set<string>();
@@ -45,7 +45,7 @@ async function create(
     origin: 'config',
     definition,
     isEnabled,
-    // Of two schedulers that come at once, one makes it.
+    // Of two schedulers at the same time, one creates it.
     causeKey: `config:${definition.agentId}:${definition.name}`,
     ...firstSlotOf(id, definition.schedule, nowMs),
   });
@@ -60,7 +60,7 @@ function anchored(definition: CronDefinition, job: CronJob, before: Cron): CronD
   return isSame ? { ...definition, schedule: before.schedule } : definition;
 }
 
-/** Whether somebody has paused it is kept, unless the file says so or says something else of the cron. */
+/** Whether it was disabled through the API is kept, unless the file sets it or changes the cron. */
 async function update(
   database: CronParts['database'],
   before: Cron,

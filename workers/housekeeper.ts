@@ -1,4 +1,4 @@
-// The housekeeper of the scheduler role: what keeps the tables small and nobody waiting in vain. Any number may run; each round is bounded.
+// The housekeeper of the scheduler role: deletes old rows and ends what would wait without end. Any number may run; each round is bounded.
 import type { Config } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Database } from '../src/store/database.ts';

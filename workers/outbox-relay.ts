@@ -1,8 +1,8 @@
-// The outbox relay: takes the replies of a session out, one after the other, and hands them to their channel. Nothing that was
+// The outbox relay: claims the replies of a session, one after the other, and passes them to their channel. Nothing that was
 // acknowledged is sent again; what has no answer is sent again with the same dedupe key (G21).
 //
-// A session's deliveries leave in their order because only the oldest open one can be claimed (src/store/outbox.ts). When one
-// must wait, those behind it wait with it; the relay turns to other sessions, and the reconciler rings when it is due.
+// A session's deliveries are sent in order because only the oldest open one can be claimed (src/store/outbox.ts). When one
+// must wait, the later ones wait with it; the relay continues with other sessions, and the reconciler rings when it is due.
 import type { Channel, DeliveryResult } from '../src/channels/channel.ts';
 import type { Config } from '../src/config.ts';
 import { deliveryDelayMs } from '../src/core/backoff.ts';
@@ -26,12 +26,12 @@ export interface OutboxRelay {
 /** A lease outlives the attempt that it covers by this much, in milliseconds. */
 const LEASE_MARGIN_MS = 10_000;
 
-/** The most deliveries of one session in one job; the rest gets a job of its own, behind other sessions. */
+/** The most deliveries of one session in one job; the rest gets a job of its own, after other sessions. */
 const DELIVERIES_PER_JOB_MAX = 20;
 
 /**
- * Sends what is due in a session, until something must wait. Returns how many deliveries were settled. After `draining` none is begun;
- * one that is on its way is only given up by `signal`: the receiver may have it already, and would get it again.
+ * Sends the due deliveries of a session, until one must wait. Returns how many deliveries were settled. After `draining` none is
+ * started; one in flight is abandoned only on `signal`: the receiver may have it already, and would get it again.
  */
 export async function relayDeliveries(
   relay: OutboxRelay,

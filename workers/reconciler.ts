@@ -1,16 +1,15 @@
-// The reconciler: rings again for everything that waits without a live ring. It makes up for rings that were lost (a queue that
-// was wiped, a process that died between commit and ring) and calls for sessions whose holder died (G10, G22).
+// The reconciler: rings again for everything that waits without a live ring. It replaces rings that were lost (a wiped queue, a process
+// that crashed between commit and ring) and rings for sessions whose worker crashed (G10, G22).
 //
-// The parts of a round run side by side: one that fails keeps no other from its work. Nor does a queue that cannot be asked: then every
-// ring counts as lost, and a ring too many is one look at a session too many.
+// The parts of a round run in parallel: one that fails does not stop the others. Nor does a queue that does not answer: then every ring
+// counts as lost, and a ring too many costs one extra check of a session.
 //
-// While the queue is away, the lanes of this process are given due sessions directly, as far as they have free places, so that an
+// While the queue is unavailable, the lanes of this process receive due sessions directly, as far as they have free slots, so that an
 // outage of the queue costs about an interval per message and no more.
 //
-// It looks every `reconcileMs`, and earlier when it knows of an earlier moment: a lease that runs out, a retry that becomes due, the
-// deadline of a subagent, the end of a wait.
-// A ring that still waits in the queue is not rung again: with ten thousand sessions waiting for a worker there are ten
-// thousand jobs, not more each second.
+// It runs every `reconcileMs`, and earlier when it knows an earlier deadline: a lease that expires, a retry that becomes due, the
+// deadline of a subagent, the end of a wait. A ring that still waits in the queue is not rung again: with ten thousand sessions waiting
+// for a worker there are ten thousand jobs, not more each second.
 import { QUEUE_NAMES, type Doorbell, type QueueName, type Ring } from '../jobs/index.ts';
 import type { Lane } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
@@ -122,7 +121,7 @@ export class Reconciler {
     );
   }
 
-  /** Returns after how many milliseconds the next known moment comes; null: none is known. */
+  /** Returns the milliseconds until the next known deadline; null: none is known. */
   async #ringFaded(): Promise<number | null> {
     const { database, doorbell, reconcileMs, logger } = this.#options;
     if (this.#queue.isAway) return await this.#lookDirectly();

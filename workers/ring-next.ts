@@ -1,10 +1,11 @@
-// After a turn: rings for what the turn left behind. The turn itself knows no queue; it answers what is needed, as values.
+// After a turn: rings for the work that the turn has left. The turn itself does not know the queue; it returns the needed
+// rings as values.
 import type { Doorbell, Ring } from '../jobs/index.ts';
 import type { Lane } from '../src/config.ts';
 import type { LaterRing, NeededRing } from '../src/store/session-locks.ts';
 import type { TurnOutcome } from '../src/turn/run-turn.ts';
 
-/** Rings what the outcome asks for, at once or when it is due. A ring that is lost is rung again by the reconciler. */
+/** Sends the rings that the outcome names, immediately or when they are due. The reconciler sends a lost ring again. */
 export async function ringNext(doorbell: Doorbell, outcome: TurnOutcome): Promise<void> {
   const rings = ringsOf(outcome);
   for (const { ring, dueInMs } of rings) if (dueInMs > 0) ringLater(doorbell, ring, dueInMs);
@@ -34,7 +35,7 @@ function ringsOf(outcome: TurnOutcome): Due[] {
     }
     case 'early':
       return outcome.ring === null ? [] : [dueRing('followup', outcome.ring)];
-    // Whoever holds the session looks at its inbox when done.
+    // The worker that holds the session reads its inbox when it is done.
     case 'lost':
     case 'busy':
     case 'idle':
@@ -47,7 +48,7 @@ function dueRing(kind: 'inbound' | 'followup' | 'announce', { dueInMs, ...ring }
   return { ring: { kind, ...(ring as NeededRing & { lane: Lane }) }, dueInMs };
 }
 
-// Not waited for, and forgotten with the process: the row says when it is due, and the reconciler rings.
+// Not awaited, and lost with the process: the row says when it is due, and the reconciler rings.
 function ringLater(doorbell: Doorbell, ring: Ring, dueInMs: number): void {
   setTimeout(() => void doorbell.ring([ring]), dueInMs).unref();
 }

@@ -30,10 +30,10 @@ export interface CronParts {
   ensureSession: (session: NeededSession) => Promise<SessionId>;
 }
 
-/** Why something is switched off whose only time was over when somebody looked. */
+/** Why a cron is disabled whose only slot had passed when a scheduler first saw it. */
 const TOO_LATE = 'its time has passed';
 
-/** Fires the crons that are due; true when there may be more to fire at once. */
+/** Fires the crons that are due; true when there may be more to fire immediately. */
 export async function fireDueCrons(parts: CronParts, due: readonly Cron[], nowMs: number): Promise<boolean> {
   const planned = await Promise.all(due.map((cron) => planFiring(parts, cron, nowMs)));
   const fitting = planned.filter((one) => one !== null);
@@ -153,7 +153,7 @@ function ensureSessionOf({ ensureSession }: CronParts, cron: Cron): Promise<Sess
   });
 }
 
-/** Nobody talks to an isolated session: what counts is where the agent was spoken to last. */
+/** An isolated session receives no messages: the session that last received one for the agent counts. */
 function lastSessionOf(parts: CronParts, cron: Cron): Promise<SessionId> {
   return ensureSessionOf(parts, cron.target === 'isolated' ? { ...cron, target: 'main' } : cron);
 }
@@ -170,7 +170,7 @@ export async function settleEndedFires(parts: CronParts, nowMs: number): Promise
   }
 }
 
-/** Tells the main sessions of the crons that were switched off; each notice is given once, whoever dies in between. */
+/** Notifies the main sessions of crons that were disabled; each notice is given once, also after a crash. */
 export async function giveNotices({ database, config, ensureSession }: CronParts): Promise<void> {
   for (const notice of await readOwedNotices(database)) {
     if (isAgent(config, notice.agentId)) {

@@ -23,7 +23,7 @@ import { lookAtGate } from './heartbeat-gate.ts';
 import { ringFor, type CronParts } from './schedule-crons.ts';
 
 export interface HeartbeatParts extends CronParts {
-  /** Names this scheduler among those who take polls; never used twice. */
+  /** Names this scheduler as an owner of polls; never used twice. */
   owner: string;
   signal: AbortSignal;
 }
@@ -42,7 +42,7 @@ type SkipReason =
 const FILE_NAME = 'HEARTBEAT.md';
 /** Polls that are looked at together. */
 const POLLS_MAX = 16;
-/** Rounds of polls before somebody else has a turn. */
+/** Rounds of polls before other work of the scheduler continues. */
 const ROUNDS_MAX = 100;
 const HOST_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
@@ -65,7 +65,7 @@ export function hasHeartbeats(config: Config): boolean {
   return polledAgents(config).length > 0;
 }
 
-/** Looks at the polls that are due, and makes those that are worth it. Not to be called twice at once by one scheduler. */
+/** Checks the polls that are due, and makes those that are needed. One scheduler must not call it twice at the same time. */
 export async function makeDuePolls(parts: HeartbeatParts): Promise<void> {
   const { config, database, owner, signal } = parts;
   const { leaseMs } = config.runtime;
@@ -80,7 +80,7 @@ export async function makeDuePolls(parts: HeartbeatParts): Promise<void> {
     const renewing = setInterval(renew, leaseMs / 3);
     const looks = Promise.all(polls.map((poll) => judgePoll(parts, poll)));
     const settlements = await looks.finally(() => clearInterval(renewing));
-    // What was not finished is left to whoever comes next.
+    // Unfinished polls are left to the next scheduler.
     const settled = await settlePolls(
       database,
       settlements.filter((one) => one !== null),
@@ -114,7 +114,7 @@ async function judgePoll(parts: HeartbeatParts, poll: ClaimedPoll): Promise<Poll
   if (agent.heartbeat.every === 0) return left('disabled');
   if (poll.isBusy) return left('busy');
   if (isQuiet(agent, poll.nowMs)) return left('quiet-hours');
-  // Something has happened that somebody waits to hear of.
+  // A result has arrived that a person waits for.
   if (occasion !== 'interval') return made(agent, poll, owner, { occasion, tasks: [], hasMore: true });
   const file = await readFile(agent, (error) =>
     logger.warn({ err: error, agentId: agent.id }, 'HEARTBEAT.md could not be read'),
@@ -163,7 +163,7 @@ function isQuiet({ heartbeat: { activeHours }, userTimezone }: AgentSettings, no
   return !isWithinHours(activeHours, zone, nowMs);
 }
 
-/** HEARTBEAT.md of the agent; null when there is none. One that cannot be read keeps nobody from looking. */
+/** HEARTBEAT.md of the agent; null when there is none. One that cannot be read does not stop the poll. */
 async function readFile(agent: AgentSettings, onError: (error: unknown) => void): Promise<HeartbeatFile | null> {
   try {
     const [file] = await loadWorkspaceFiles(agent.workspaceDir, [FILE_NAME]);

@@ -1,10 +1,10 @@
-// The scheduler: what happens by the clock. Any number may run against one database; each looks once a second, and at the moment when
-// something is known to become due. What is due, what time it is and who fires it is decided by the database (G8, G20): a scheduler
-// whose clock is off looks at odd moments and fires nothing that is not due.
+// The scheduler: work that starts by the clock. Any number may run against one database; each checks once a second, and when
+// something is known to become due. The database decides what is due, what time it is and which scheduler fires it (G8, G20): a
+// scheduler whose clock is wrong checks at other times and fires nothing that is not due.
 //
 //   beat ──▶ round: fire crons ▶ make polls ▶ settle fires ▶ (now and then) retire, notices, trimming ──▶ the next known moment
 //
-// node-cron gives the beat. A round that is under way when a beat comes is not disturbed; one more follows it.
+// node-cron provides the beat. A round in progress at a beat is not disturbed; one more follows it.
 import type { ScheduledTask } from 'node-cron';
 import type { Doorbell } from '../jobs/index.ts';
 import type { Config } from '../src/config.ts';
@@ -29,11 +29,11 @@ export interface SchedulerOptions {
 /** Every second, on the second: what is written to the second is fired without delay. */
 const BEAT = '* * * * * *';
 const BEAT_MS = 1_000;
-/** A moment is looked at this long after it has come, in milliseconds. */
+/** How long after a deadline the next round starts, in milliseconds. */
 const AFTER_MOMENT_MS = 2;
 /** Crons that are fired in one go. */
 const DUE_MAX = 100;
-/** Goes at crons that are far behind, before polls have their turn. */
+/** Rounds for crons with many due slots, before polls continue. */
 const GOES_MAX = 50;
 const TIDY_MS = 5_000;
 const TRIM_MS = 3_600_000;
@@ -84,7 +84,7 @@ export class Scheduler {
     });
   }
 
-  /** Takes nothing new and resolves when the round that is under way has ended; what it had only begun is anybody's. */
+  /** Claims nothing new and resolves when the round in progress has ended; any scheduler may take over what it has not finished. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#beating;
@@ -115,7 +115,7 @@ export class Scheduler {
     }
   }
 
-  /** One round; resolves with in how many milliseconds the next moment comes, or null when none is known. */
+  /** One round; resolves with the milliseconds until the next deadline, or null when none is known. */
   async #doRound(): Promise<number | null> {
     const { config, database } = this.#parts;
     if (!this.#isSynced) await this.#sync();

@@ -1,5 +1,5 @@
-// Behind the tools about sessions: rows, and rings for those that have work now. Who may see and touch what is decided here, from the
-// configuration and the family, never from what a model says (G30).
+// The database side of the tools about sessions: rows, and rings for sessions that have work now. What a session may see and change
+// is decided here, from the configuration and the family, never from what a model says (G30).
 import type { Doorbell } from '../jobs/index.ts';
 import { agentOf, type Config, type Lane } from '../src/config.ts';
 import { exchangeRoute, type Exchange } from '../src/core/exchange.ts';
@@ -231,7 +231,7 @@ async function viewerOf({ database }: Parts, call: ToolCall): Promise<ListedSess
   return viewer;
 }
 
-/** The sessions that one may see, the youngest first. */
+/** The sessions that the caller may see, newest first. */
 async function visibleTo({ config, database }: Parts, viewer: ListedSession): Promise<ListedSession[]> {
   const rules = rulesOf(config);
   const found = new Map<SessionId, ListedSession>();
@@ -245,7 +245,7 @@ async function visibleTo({ config, database }: Parts, viewer: ListedSession): Pr
     .toSorted((a, b) => (a.id < b.id ? 1 : -1));
 }
 
-/** The session of a key that the caller may see; null for one that it may not, and for one that is not there. */
+/** The session of a key that the caller may see; null for one that it must not see, and for one that does not exist. */
 async function findVisible(parts: Parts, call: ToolCall, key: string): Promise<ListedSession | null> {
   try {
     const target = await findListed(parts.database, canonicalSessionKey(key));

@@ -49,7 +49,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
 async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningService> {
   const { config, roles, logger } = options;
   await openDataDir(config);
-  // The database takes a moment to come up: the code is loaded meanwhile.
+  // The database needs some time to start: the code is loaded meanwhile.
   const [databaseUrl, modules, modelEndpoint] = await Promise.all([
     databaseUrlOf(config, logger, enders),
     loadModules(roles),

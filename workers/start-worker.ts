@@ -45,7 +45,7 @@ export interface WorkerOptions {
 }
 
 export interface RunningWorker {
-  /** Takes a message in the moment in which it is accepted, when a place is free and nobody waits for one. */
+  /** Claims a message when it is accepted, if a slot is free and no job waits for one. */
   offer: OfferWorker;
   /** The lanes, for work that comes without the queue. */
   direct: DirectLanes;
@@ -53,10 +53,10 @@ export interface RunningWorker {
   drain(graceMs: number): Promise<void>;
 }
 
-/** Jobs of the outbox at once. */
+/** Jobs of the outbox that run at the same time. */
 const DELIVERIES_CONCURRENCY = 8;
 
-/** Starts the worker role; jobs are taken at once. */
+/** Starts the worker role; jobs are fetched immediately. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { config, logger, clock, database, wake, doorbell, backend } = options;
   const owner = `${hostname()}:${process.pid}:${newId<string>()}`;
@@ -154,7 +154,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   };
 }
 
-/** Jobs of a lane at once. The turns of subagents have a bound of their own besides. */
+/** Jobs of a lane that run at the same time. The turns of subagents also have a bound of their own. */
 function concurrencyOf({ runtime, agents }: Config, lane: QueueName): number {
   if (lane === 'deliver') return DELIVERIES_CONCURRENCY;
   if (lane !== 'subagent') return runtime.concurrency[lane];

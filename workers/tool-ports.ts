@@ -1,5 +1,5 @@
 // Builds what the tools of a worker need of the database and the queue: the index of memories, the outbox, the keeper of commands in the
-// background. The keeper has a life of its own; whoever makes it starts and stops it.
+// background. The caller starts and stops the keeper.
 import type { Doorbell } from '../jobs/index.ts';
 import { join } from 'node:path';
 import { processEnvironment, type Config } from '../src/config.ts';
@@ -56,7 +56,7 @@ function commandPorts({ config, database, logger, owner }: ToolPortParts) {
   if (!exec.enabled) return { keeper: null, exec: undefined, process: undefined };
   const { dataDir, leaseMs } = config.runtime;
   const store = createProcessStore(database);
-  // Decided once: what changes on the disk later must not change who commands run as.
+  // Decided once: later changes on the disk must not change the user of commands.
   const users = new Map(planAllCommands(config).map(({ workspaceDir, user }) => [workspaceDir, user]));
   const keeper = new ProcessKeeper({
     store,

@@ -1,12 +1,12 @@
 // Brings BullMQ's schema in the database to the version of the installed BullMQ, under BullMQ's own advisory lock. The queue
-// holds no facts, so a schema that cannot be migrated is not repaired but made anew.
+// holds no facts, so a schema that cannot be migrated is not repaired but created again.
 import { LATEST_SCHEMA_VERSION, MIGRATION_ADVISORY_LOCK_KEY, runMigrations } from 'bullmq';
 import pg from 'pg';
 
 /** Where BullMQ's tables live. Its functions are bound to this name when they are created. */
 const SCHEMA = 'bullmq';
 
-/** Creates or upgrades the schema; returns whether anything was done. Any number of processes may do so at once. */
+/** Creates or upgrades the schema; returns whether anything was done. Any number of processes may do so at the same time. */
 export async function migrateQueue(databaseUrl: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'holdfast:queue:migrate' });
   client.on('error', () => undefined);
@@ -54,8 +54,8 @@ async function underLock(client: pg.Client, work: (client: pg.Client) => Promise
 }
 
 /**
- * Tables without a ledger: somebody emptied every table of the schema, the ledger too. BullMQ would create the tables again
- * and fail at the first, at this start and at every one after it.
+ * Tables without a ledger: all tables of the schema were emptied, the ledger too. BullMQ would create the tables again and
+ * fail at the first, at this start and at every later one.
  */
 async function dropWithoutLedger(client: pg.Client): Promise<void> {
   const { version, hasTables } = await readState(client);

@@ -1,5 +1,5 @@
 // The queue in PostgreSQL: at most four connections for a process, however many queues and workers it has. It may commit
-// without waiting for the disk, because a ring that a crash forgets is rung again by the reconciler.
+// without waiting for the disk, because the reconciler sends a ring again that a crash has lost.
 import {
   assertSchemaCompatibility,
   PostgresConnection,
@@ -21,7 +21,7 @@ import type { QueueBackend } from './queue-backend.ts';
 export interface PostgresQueuesOptions {
   databaseUrl: string;
   outages: OutageLog;
-  /** False: the schema is expected to be there (`--no-migrate`), and is not made again when somebody drops it. */
+  /** False: the schema is expected to be there (`--no-migrate`), and is not created again when it is dropped. */
   isMigrating: boolean;
 }
 
@@ -130,8 +130,8 @@ async function requireQueueLayout(pool: pg.Pool): Promise<void> {
 }
 
 /**
- * BullMQ's connection, which looks at its schema before its first statement and remembers for ever when that look fails. The schema was
- * looked at when the queue was opened, so each statement is sent at once and fails or succeeds by itself.
+ * BullMQ's connection, which checks its schema before its first statement and keeps a failure of that check permanently. The schema was
+ * checked when the queue was opened, so each statement is sent immediately and fails or succeeds by itself.
  */
 class ReadyConnection extends PostgresConnection {
   override waitUntilReady(): Promise<void> {
@@ -167,12 +167,12 @@ function lastPollAtMs({ exchange, signal }: SharedPostgres): number | null {
   return Math.max(polledAtMs, lastSuccessAtMs ?? 0);
 }
 
-/** True when the queue's tables, functions or schema are not there: somebody dropped them while we ran. */
+/** True when the queue's tables, functions or schema do not exist: they were dropped while this process ran. */
 function isSchemaMissing(error: Error): boolean {
   return ['42P01', '42883', '3F000', '42704'].includes((error as { code?: string }).code ?? '');
 }
 
-/** Makes a function that makes the schema again; calls while that goes on are one. */
+/** Returns a function that creates the schema again; calls during that share one creation. */
 function createHealer(databaseUrl: string, onError: (error: Error) => void): () => void {
   let isHealing = false;
   return () => {

@@ -15,7 +15,7 @@ export interface QueueBackendOptions {
 /** Opens the queue; rejects when it cannot be reached. The other backend's driver is not even loaded. */
 export async function openQueueBackend(options: QueueBackendOptions): Promise<QueueBackend> {
   const { databaseUrl, redisUrl, logger, isMigrating = true } = options;
-  // Whatever the queue's driver or BullMQ reports, the queue cannot be used meanwhile.
+  // After any error of the queue's driver or of BullMQ, the queue counts as unavailable.
   const outages = createOutageLog({ dependency: 'queue', logger, isOutage: () => true });
   if (redisUrl !== undefined) {
     const { openRedisQueues } = await import('./open-redis-queues.ts');

@@ -30,12 +30,12 @@ const SLEEP_SECONDS = 0.5;
 const RETRY_MS = 500;
 
 /**
- * BullMQ asks the server for its version before its first command, and remembers for ever when that fails. The connection was tried when
- * the queue was opened, so each command is sent at once and fails or succeeds by itself.
+ * BullMQ asks the server for its version before its first command, and keeps a failure permanently. The connection was tested when the
+ * queue was opened, so each command is sent immediately and fails or succeeds by itself.
  */
 const UNTRIED = { skipVersionCheck: true, skipWaitingForReady: true };
 
-/** Nobody reads the event streams; BullMQ cannot do without them. */
+/** The event streams are not read, but BullMQ needs them. */
 const EVENTS_MAX = 100;
 
 /** Opens the queue in Redis. Rejects when Redis cannot be reached. */
@@ -47,8 +47,8 @@ export async function openRedisQueues({ redisUrl, logger, outages }: RedisQueues
   });
   await connectOnce(ringing);
   await warnOfEviction(ringing, logger);
-  // BullMQ waits on a copy of this one, and demands that it is patient. It connects by itself: a connection that BullMQ has to ask for
-  // fails for ever when the first attempt does.
+  // BullMQ waits on a copy of this connection, which must retry without a limit. It connects by itself: a connection that BullMQ opens
+  // fails permanently when the first attempt fails.
   const working = connectionTo(redisUrl, { maxRetriesPerRequest: null, lazyConnect: false });
   for (const connection of [ringing, working]) connection.on('error', outages.failed);
   const shared = { prefix: PREFIX, streams: { events: { maxLen: EVENTS_MAX } } };
@@ -78,7 +78,7 @@ export async function openRedisQueues({ redisUrl, logger, outages }: RedisQueues
         (...of) => withPollTimes(createRedisBackend(...of), { polls, outages }),
       );
       worker.on('error', outages.failed);
-      // A job that is taken after the worker was told to stop is given back by it; nothing is held here.
+      // BullMQ's worker returns a job that it fetches after its stop; nothing is held here.
       const nothingHeld = (): Promise<void> => Promise.resolve();
       return { worker, lastPollAtMs: () => polls.lastAtMs, interrupt: nothingHeld, resume: nothingHeld };
     },

@@ -1,8 +1,8 @@
-// The places of a lane, for jobs of its queue and for work that is brought to it in the same process. What is brought must never come
-// before what waits in the queue, and nobody here knows what waits there; so it gets a place only when there are some to spare and
-// none was wanted in vain for a while (G27).
+// The slots of a lane, for jobs of its queue and for work that the same process passes to it directly. Direct work must never
+// overtake jobs that wait in the queue, and the queue's backlog is not known here; so direct work gets a slot only when some are free
+// and no request for one has failed recently (G27).
 
-/** For so long after a place was wanted in vain, all work goes through the queue. */
+/** For so long after a request for a slot failed, all work goes through the queue. */
 const JOBS_ONLY_MS = 1_000;
 
 export class Places {
@@ -24,7 +24,7 @@ export class Places {
     if (this.taken < this.#count) this.taken += 1;
     else {
       this.#wantedAtMs = this.#nowMs();
-      // Whoever leaves hands the place on: it stays taken.
+      // A leaving job passes its slot on: the slot stays taken.
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
     this.#jobs += 1;
@@ -42,7 +42,7 @@ export class Places {
     return Math.max(0, this.#count - this.taken);
   }
 
-  /** Takes a place for what is brought, unless somebody waits for one or may have lately. */
+  /** Takes a slot for direct work, unless a job waits for one or may have waited recently. */
   takeForBrought(): boolean {
     const nowMs = this.#nowMs();
     const isFull = this.taken >= this.#count;

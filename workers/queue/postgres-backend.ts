@@ -1,9 +1,9 @@
-// BullMQ's PostgreSQL backend, with the few operations that every job passes through done in another way: `postgres-exchange`
-// takes and finishes jobs in shared statements, `postgres-signal` wakes from one connection, and a job that is added where a
-// worker sleeps is handed to that worker at once, while it is added as taken. All else is inherited.
+// BullMQ's PostgreSQL backend, with other implementations of the few operations that every job passes through: `postgres-exchange` fetches
+// and finishes jobs in shared statements, `postgres-signal` wakes from one connection, and a job that is added where a worker sleeps is
+// given to that worker immediately and stored as taken. All else is inherited.
 //
-// What must stay true: a job that was taken is handed to the worker, given back, or in the database as taken by us; a row is
-// finished or given back only after it has arrived; and this backend sleeps only when it knows its queue to be empty (see `postgres-signal`).
+// What must stay true: a taken job is passed to the worker, returned, or in the database as taken by us; a row is finished or returned only
+// after it has been stored; and this backend sleeps only when it knows that its queue is empty (see `postgres-signal`).
 import { randomUUID } from 'node:crypto';
 import { PostgresQueueBackend, type JobJson, type PostgresConnection } from 'bullmq';
 import { JOB_OPTIONS } from '../../jobs/index.ts';
@@ -128,7 +128,7 @@ export class PlainJobsBackend extends PostgresQueueBackend {
     return this.#shared.exchange.reclaim(this.queueName);
   }
 
-  // A lock that could not be renewed is no error: somebody looks at the session twice.
+  // A lock that could not be renewed is no error: the session is checked twice.
   override async extendLocks(jobIds: string[]): Promise<string[]> {
     await this.#shared.exchange.extend(this.queueName, this.#token, jobIds);
     return [];
@@ -157,9 +157,9 @@ export class PlainJobsBackend extends PostgresQueueBackend {
   }
 
   /**
-   * Adds jobs, as many as there are free places already taken by this consumer: a lone ring then costs one commit in place of
-   * three, and nobody waits for it. Only while the queue is known to be empty, so that nobody is overtaken. A job that turns out
-   * to be there already, or whose row never arrives, was looked at once too often: its session's rows decide.
+   * Adds jobs, as many as this consumer has free slots for stored as taken by it: a single ring then costs one commit instead of
+   * three, and is not waited for. Only while the queue is known to be empty, so that no job is overtaken. A job that already
+   * exists, or whose row is never stored, causes one check too many: its session's rows decide.
    */
   async #addHere(jobs: NewJob[]): Promise<void> {
     const isIdle = this.#isKnownEmpty() && this.#taking === null && !this.#interruption.signal.aborted;
@@ -244,7 +244,7 @@ function assertPlain(job: JobJson): void {
   }
 }
 
-/** A job as it is in the database, or will be in a moment: taken by us. */
+/** A job as it is in the database, or will be after the next commit: taken by us. */
 function takenNow(queue: string, { id, name, data }: NewJob): TakenJob {
   return { queue, id, name, data, addedAtMs: Date.now(), attemptsStarted: 1, stalledCount: 0 };
 }

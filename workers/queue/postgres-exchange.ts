@@ -30,21 +30,21 @@ export interface TakenJob {
 interface FinishedJob {
   queue: string;
   id: string;
-  /** Who took it: a job that was taken from a silent worker by another is left alone. */
+  /** The worker that took it: a job that another worker has taken over from a silent one is left unchanged. */
   token: string;
 }
 
 export interface PostgresExchange {
   /**
-   * Adds jobs that are not there yet, and wakes who listens. The first `handOver.count` of them are added as taken by
-   * `handOver.token`.
+   * Adds jobs that do not exist yet, and wakes listening workers. The first `handOver.count` of them are added as taken
+   * by `handOver.token`.
    */
   add(queue: string, jobs: NewJob[], handOver: { token: string; count: number }): Promise<void>;
   /** Takes up to `howMany()` jobs, asked when the statement is made; fewer mean that no more were there when it began. */
   take(queue: string, token: string, howMany: () => number): Promise<{ jobs: TakenJob[]; asked: number }>;
-  /** Deletes the job with the next statement, or soon. Nobody waits for it: a job that stays is found stalled and does nothing. */
+  /** Deletes the job with the next statement, or soon. Not awaited: a job that stays is found stalled and does nothing. */
   finish(job: FinishedJob): void;
-  /** Gives jobs back untouched and wakes who listens. */
+  /** Returns jobs unchanged and wakes listening workers. */
   giveBack(queue: string, token: string, ids: string[]): Promise<void>;
   /** Says that the taker of the jobs is alive. */
   extend(queue: string, token: string, ids: string[]): Promise<void>;

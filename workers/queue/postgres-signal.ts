@@ -1,11 +1,11 @@
-// Hears PostgreSQL say that a queue has new jobs. One LISTEN connection serves every queue of the process; BullMQ's own backend
-// takes one for each worker and asks the tables again and again.
+// Listens for PostgreSQL's notifications that a queue has new jobs. One LISTEN connection serves every queue of the process;
+// BullMQ's own backend uses one for each worker and polls the tables.
 //
 //   what must stay true: a consumer may sleep only after it found its queue empty in a statement that began after the last
-//   ring it heard of. Hence rings are counted, and the count is read before the statement is sent.
+//   notification it received. Hence notifications are counted, and the count is read before the statement is sent.
 //
-// A notification can be lost with its connection. So after each connect every queue counts as rung, and a slow poll on the
-// same connection rings for what waits unseen; the poll is also what shows that the consuming path is alive.
+// A notification can be lost with its connection. So each connect counts as a notification for every queue, and a slow poll on
+// the same connection finds jobs whose notification was lost; the poll also shows that the consuming path is alive.
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 
@@ -20,7 +20,7 @@ export interface PostgresSignal {
   hear(queue: string): void;
   /** How often the queue has rung so far. */
   rings(queue: string): number;
-  /** Asks those who wait to look again, without a ring. */
+  /** Makes the waiting consumers check again, without a notification. */
   nudge(): void;
   /** Resolves with true when `isDue`, which is asked at each ring; with false when the time is over or `stop` aborts. */
   waitUntil(isDue: () => boolean, timeoutMs: number, stop: AbortSignal): Promise<boolean>;
@@ -41,7 +41,7 @@ const RETRY_MS_MAX = 500;
 const POLL_SQL = `/* queue: poll */ select queue from unnest($1::text[]) as queue
   where exists (select from bullmq.job where job.queue = queue.queue and state = 'waiting')`;
 
-/** Makes the signal of a process; it connects when the first queue is heard. */
+/** Makes the signal of a process; it connects when the first queue listens. */
 export function createPostgresSignal(options: PostgresSignalOptions): PostgresSignal {
   const counts = new Map<string, number>();
   const sleepers = new Set<() => void>();
@@ -78,7 +78,7 @@ export function createPostgresSignal(options: PostgresSignalOptions): PostgresSi
   async function listen(onConnected: () => void): Promise<void> {
     const client = connectionTo(options.databaseUrl);
     const broken = Promise.withResolvers<never>();
-    // The connection may break while nobody waits for it.
+    // The connection may break while no consumer waits on it.
     broken.promise.catch(() => undefined);
     client.on('error', broken.reject);
     client.on('end', () => broken.reject(new Error('the connection that listens to the queue ended')));
@@ -143,7 +143,7 @@ function connectionTo(databaseUrl: string): pg.Client {
   });
 }
 
-/** Resolves after the time, or at once when the signal aborts. */
+/** Resolves after the time, or immediately when the signal aborts. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await delay(ms, undefined, { signal });

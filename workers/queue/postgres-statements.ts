@@ -10,10 +10,10 @@ const FINISH_CTE = `delete from bullmq.job using unnest($1::text[], $2::text[], 
   where job.queue = finished.queue and job.id = finished.id and job.lock_token = finished.token`;
 
 // Purpose: delete finished jobs, and add new ones. Input: queue, id and token of each finished job; then a queue, and ids,
-// names and payloads of its new jobs; how many of them are taken from the start, by which token; the lock's length.
-// A job that is there already, in any state, stays as it is.
-// NOTIFY serialises the commits that make one; there is one in a statement of many jobs, and none when nothing waits.
-// Locking: by id, because whoever adds the same id waits; their places in the queue are given in the order of the input.
+// names and payloads of its new jobs; how many of them are stored as taken, and by which token; the length of the lock. A
+// job that already exists, in any state, stays as it is. NOTIFY serialises the commits that send one; a statement with
+// many jobs sends one, and none when nothing waits. Locking: by id, because another statement that adds the same id waits;
+// their positions in the queue follow the order of the input.
 export const ADD_SQL = `/* queue: add */
 with finished as (${FINISH_CTE}),
 input as materialized (
@@ -30,7 +30,7 @@ added as (
 )
 select pg_notify('bullmq_jobs', $4) from added where state = 'waiting' limit 1`;
 
-// Purpose: delete finished jobs. Input: queue, id and token of each. A job that somebody else holds by now stays.
+// Purpose: delete finished jobs. Input: queue, id and token of each. A job that another worker holds by now stays.
 export const FINISH_SQL = `/* queue: finish */ ${FINISH_CTE}`;
 
 // Purpose: delete finished jobs, and take waiting ones in their order. Input: as above; then queue, number and token of each

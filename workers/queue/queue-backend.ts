@@ -4,7 +4,7 @@ import type { Job, Queue, Worker } from 'bullmq';
 import type { QueueName } from '../../jobs/index.ts';
 import type { OutageLog } from '../../src/outage-log.ts';
 
-/** A BullMQ worker or queue whatever its backend is; only what both backends have is used. */
+/** A BullMQ worker or queue of either backend; only what both backends have is used. */
 export type AnyQueue = Pick<Queue, 'addBulk' | 'getJobCounts' | 'getJobState' | 'close'>;
 type AnyWorker = Pick<Worker, 'pause' | 'resume' | 'close'>;
 export type AnyJob = Pick<Job, 'id' | 'name' | 'data' | 'moveToWait'>;
@@ -32,7 +32,7 @@ export interface QueueBackend {
   outages: OutageLog;
   /** Opens the producing side of a queue; without a connection of its own. */
   openQueue: (name: QueueName) => AnyQueue;
-  /** Opens the consuming side of a queue, which begins to take jobs at once. */
+  /** Opens the consuming side of a queue, which starts to fetch jobs immediately. */
   openConsumer(name: QueueName, settings: WorkerSettings): QueueConsumer;
   /** Resolves when the queue answers; rejects when it does not, within some seconds. */
   ping(): Promise<void>;

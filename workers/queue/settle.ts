@@ -1,5 +1,6 @@
-// The only place that tells the queue how a job ended. There are two ends: over, whatever became of the work, because
-// attempts and failures are counted in PostgreSQL and the reconciler rings again; and given back, when it was not begun.
+// The only place that reports to the queue how a job ended. There are two ends: completed, whatever the result of the
+// work, because attempts and failures are counted in PostgreSQL and the reconciler rings again; and returned, when it
+// was not started.
 import { WaitingError } from 'bullmq';
 import type { AnyJob } from './queue-backend.ts';
 

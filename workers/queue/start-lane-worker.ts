@@ -1,11 +1,11 @@
-// Takes the jobs of one lane and hands them to a function, so many at once. Wraps a BullMQ worker so that the queue can do
-// no harm: a job ends once it was looked at, whatever came of it, and nothing that is thrown reaches the queue.
+// Fetches the jobs of one lane and passes them to a function, with a bound on how many run at the same time. Wraps a BullMQ worker so
+// that the queue cannot fail work: a job ends once its session was checked, whatever the result, and no error reaches the queue.
 //
-// A lane's places are shared by the jobs of its queue and by work that is brought to it in this process (`seat`). A seat is given only
-// while nobody has had to wait for a place lately, so that what is brought never comes before what waits in the queue (G27).
+// A lane's slots are shared by the jobs of its queue and by work that this process passes to it directly (`seat`). A seat is granted
+// only while no job has recently waited for a slot, so that direct work never overtakes the queue (G27).
 //
-// A drain has two steps, because a turn can leave in two ways: `draining` asks it to stop where it can be continued, and
-// `signal` tells it to leave at once. Jobs that arrive in between go back to the queue.
+// A drain has two steps, because a turn can leave in two ways: `draining` makes it stop where it can be resumed, and `signal` makes it
+// stop immediately. Jobs that arrive in between return to the queue.
 import { parseJob, type QueueName, type RingKind } from '../../jobs/index.ts';
 import type { SessionId } from '../../src/core/ids.ts';
 import { Places } from './places.ts';
@@ -27,12 +27,12 @@ export interface ShutdownReason {
 
 export interface LaneWorkerOptions {
   lane: QueueName;
-  /** Jobs at once in this process; at least 1. */
+  /** Jobs that run at the same time in this process; at least 1. */
   concurrency: number;
   /**
-   * Looks at the session. May be called for the same session several times at once, and again for work that is done: the
-   * session's rows decide. Returns `orphan` when there is no such session. What it throws is passed to `onError` and ends the
-   * job like any other end.
+   * Checks the session. May be called for the same session several times at the same time, and again for work that is done:
+   * the session's rows decide. Returns `orphan` when there is no such session. What it throws is passed to `onError` and ends
+   * the job like any other end.
    */
   process: (job: LaneJob) => Promise<JobOutcome | void>;
   /** Called with what `process` threw. Must not throw. */
@@ -57,7 +57,7 @@ export interface Seat {
 
 export interface LaneWorker {
   lane: QueueName;
-  /** Keeps a place free for work that is brought; null when there may be none. */
+  /** Reserves a slot for direct work; null when there may be none. */
   seat(): Seat | null;
   counts(): LaneCounts;
   /** Looks at a session as a job would, without the queue; false when no place is free. */
@@ -70,7 +70,7 @@ export interface LaneWorker {
   lastPollAtMs(): number | null;
   /** False when jobs could be taken and the queue has not answered for so long: the process had better be restarted. */
   isLive(withinMs: number): boolean;
-  /** Takes no more jobs until `resume`; those that run go on. */
+  /** Fetches no more jobs until `resume`; running jobs continue. */
   pause(): Promise<void>;
   resume(): Promise<void>;
   /**
@@ -80,11 +80,11 @@ export interface LaneWorker {
   drain(graceMs: number): Promise<{ stillActive: number }>;
 }
 
-/** The part of the grace that is kept for what has to be told to leave, at most. */
+/** The largest part of the grace that is reserved for jobs that must be stopped. */
 const ABORT_SHARE = 0.2;
 const ABORT_MS_MAX = 5_000;
 
-/** Starts to take jobs at once. */
+/** Starts to fetch jobs immediately. */
 export function startLaneWorker(backend: QueueBackend, options: LaneWorkerOptions): LaneWorker {
   const { lane, concurrency, onError } = options;
   const counts: LaneCounts = { done: 0, failed: 0, orphans: 0 };
