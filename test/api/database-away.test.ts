@@ -119,7 +119,7 @@ test('a statement that never ends is 503 in time, and says what is not known', a
 test('an outage is one line in the log, not one per request', async () => {
   await server.kill();
   for (let n = 1; n <= 5; n += 1) expect((await rig.get('/v1/stats')).status).toBe(503);
-  const warnings = rig.logLines.filter((line) => line.includes('The database is away'));
+  const warnings = rig.logLines.filter((line) => line.includes('The database is unavailable'));
   expect(warnings.length).toBeGreaterThan(0);
   expect(warnings.length).toBeLessThan(5);
   const before = rig.logLines.length;

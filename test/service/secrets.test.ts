@@ -177,7 +177,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     for (const lines of Object.values(places)) expect(lines.length).toBeGreaterThan(0);
     // The command did print its environment, and the log did tell of the connections.
     expect(rows.some((row) => row.includes('HOLDFAST_IDEMPOTENCY_KEY'))).toBe(true);
-    expect(rig.logs.some((line) => line.includes('The database is away'))).toBe(true);
+    expect(rig.logs.some((line) => line.includes('The database is unavailable'))).toBe(true);
     const forms = Object.entries({ ...secrets, webhookKey }).flatMap(([name, secret]) =>
       [secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64').replace(/=+$/, '')].map(
         (form) => [name, form] as const,

@@ -139,7 +139,7 @@ test.each([
   answer = () => value as never;
   const turn = await play(`bad ${name}`.replaceAll(' ', '-'), 'hello');
   expect(turn.error?.code).toBe('harness_failed');
-  expect(turn.error?.message).toContain('The harness helper gave no answer');
+  expect(turn.error?.message).toContain('The harness helper gave no valid answer');
 });
 
 test('a turn that it began is gone on with by it alone', async () => {
