@@ -90,7 +90,7 @@ function docsIn(path: string): string[] {
   }
 }
 
-/** The owners as prompts show them: their ids, or hashes from which nobody learns them. */
+/** The owners as prompts show them: their ids, or hashes that do not reveal them. */
 function ownersShown({ owner }: Config): string[] {
   const { ids, display } = owner;
   return display === 'raw' ? ids : ids.map((id) => hashOf(id, owner.displaySecret));

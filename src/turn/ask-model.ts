@@ -1,6 +1,6 @@
 // Asks the model for the next answer of a turn. One stored retry budget for the whole turn, charged before each call (G16):
-// what a failed call cost is committed before the next one begins, so a restart does not begin the budget anew. A cut stream
-// is a failed call, never an answer.
+// the cost of a failed call is committed before the next one starts, so a restart does not reset the budget. A cut stream is
+// a failed call, never an answer.
 import { classifyFailure } from '../core/failure.ts';
 import type { ModelAnswer } from '../core/model-request.ts';
 import { createReplyStream } from '../core/stream/reply-stream.ts';

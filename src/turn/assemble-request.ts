@@ -31,7 +31,7 @@ export interface SystemChoices {
   model: string;
   thinking: ThinkingLevel;
   reasoning: ReasoningLevel;
-  /** What plugins contribute, behind what the configuration does. */
+  /** What plugins contribute, after what the configuration contributes. */
   contributions: readonly AttributedContribution[];
 }
 

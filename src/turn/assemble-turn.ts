@@ -138,7 +138,7 @@ function writeSystem(
   return { sections, model, thinking, reasoning, toolset, groupIntro };
 }
 
-/** Puts together what the steps have brought. */
+/** Combines the results of the steps. */
 function closeAssembly(
   context: TurnContext,
   drafts: {
@@ -196,7 +196,7 @@ function checkAgent({ agent, claim }: TurnMaterial): void {
   throw new TurnFailed('unknown_agent', `The configuration has no agent "${claim.session.agentId}".`);
 }
 
-/** The role to explain in this turn: the agent's in a group, as long as the transcript has not told of it. */
+/** The role to explain in this turn: the agent's in a group, as long as the transcript does not contain it. */
 function groupIntroOf(config: Config, message: InboundMessage | null, view: SessionView): GroupActivation | null {
   if (message === null || isDirect(message)) return null;
   const { groupActivation = 'mention' } = config.channels.platforms[channelOf(message)] ?? {};

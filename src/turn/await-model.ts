@@ -130,7 +130,7 @@ export async function parkTurn(context: TurnContext, turn: RunningTurn, wish: Pa
   }
   await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
   const write = writeOf(turn, { ...(failed === null ? {} : { modelCalls: [failed] }), events });
-  // It has waited since its model answered last, whatever the reason is by now: reasons that take turns must not renew its patience.
+  // It has waited since its model answered last, whatever the current reason is: alternating reasons must not extend the wait.
   const parks = turn.park === null ? 1 : turn.park.parks + (wish.hasCalled ? 1 : 0);
   const parking = await context.store.parkTurn({ ...write, ...wish, parks });
   if (parking.kind === 'fenced') return null;

@@ -35,7 +35,7 @@ const HASH_CHARS = 12;
 
 /** The notes of a turn. Throws `WorkspaceFileError`. */
 export async function bootstrapNotes(input: NotesInput): Promise<Notes> {
-  // Whoever writes the whole system prompt shows no files, so there is nothing to say of them.
+  // A configured system prompt shows no files, so there is nothing to say about them.
   if (input.agent.systemPromptOverride !== undefined) return { parts: [], warned: input.warned };
   const warning = budgetWarning(input);
   return { parts: [...warning.parts, ...(await pendingSetup(input))], warned: warning.warned };

@@ -1,5 +1,5 @@
-// What follows a compaction: it is looked up whether the workspace's files still stand in the turn's requests, and the rules that
-// must not fade are told again with the next prompt.
+// What follows a compaction: checks whether the workspace's files are still in the turn's requests, and repeats the most
+// important rules with the next prompt.
 import { auditBootstrap, pathsShownIn, refreshText, type BootstrapAudit } from '../core/compaction/post-compaction.ts';
 import type { SystemEventId } from '../core/ids.ts';
 import { formatEventTime, resolveEnvelopeZone } from '../core/prompt/envelope-time.ts';
@@ -21,7 +21,7 @@ export interface PostCompactionContext {
 const RULES_FILE = 'agents.md';
 const NOTHING: PostCompactionContext = { audit: null, refresh: null };
 
-/** Looks at the workspace of a turn that was condensed. A file that cannot be read is no reason to lose the summary. */
+/** Reads the workspace of a turn that was compacted. A file that cannot be read must not lose the summary. */
 export async function readPostCompactionContext(
   context: TurnContext,
   turn: RunningTurn,
@@ -48,7 +48,7 @@ export async function readPostCompactionContext(
   }
 }
 
-/** What the next request shows: this turn's system prompt, or for a turn that only condenses, what the session's turns have in common. */
+/** What the next request shows: this turn's system prompt, or for a turn that only compacts, what the session's turns have in common. */
 async function shownPaths(context: TurnContext, turn: RunningTurn): Promise<ReadonlySet<string>> {
   if (turn.request.system.length > 0) return pathsShownIn(turn.request.system);
   const { workspaceSha256 } = turn.sessionView;

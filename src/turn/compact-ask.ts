@@ -1,5 +1,5 @@
 // Asks for the summary of a compaction: one model call with its own deadline, recorded with the turn's other calls and proven by the
-// hash of its body. It is not streamed to anybody: nobody is to read it but the model.
+// hash of its body. It is not streamed to clients, because only the model reads it.
 import { classifyFailure, type FailureVerdict } from '../core/failure.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
 import type { ModelError } from '../model/model.ts';

@@ -1,14 +1,14 @@
-// Compaction as a recorded step of a turn: the summary of older entries takes their place. Whatever dies when, a transcript never has
-// a summary twice, and a summary that was paid for is not asked for again:
+// Compaction as a recorded step of a turn: the summary of older entries takes their place. After a crash at any point, a transcript
+// never has a summary twice, and a summary that was paid for is not requested again:
 //
 //   begin       the call is charged and the row says `running`                      begin-compaction
 //   ask         one model call with its own deadline
 //   answered    only with a memory to be written: the answer is kept, then the memory is appended
 //   completed   the summary is an entry, the older ones keep their rows             compaction-completed
-//   failed      or it came to nothing: the transcript is as it was                  compaction-failed
+//   failed      or it did not succeed: the transcript is unchanged                  compaction-failed
 //
-// Who comes after a death finds `running`: with an answer it goes on behind the flush, without one it begins again, as one attempt
-// more. A turn has few attempts; between them it waits no longer than `aggregateWaitSeconds` in all.
+// After a crash the next worker finds `running`: with an answer it resumes after the flush, without one it starts again, as one more
+// attempt. A turn has few attempts; between them it waits no longer than `aggregateWaitSeconds` in total.
 import { setTimeout as delay } from 'node:timers/promises';
 import { identifiersOf } from '../core/compaction/identifiers.ts';
 import { planCompaction, type CompactionPlan } from '../core/compaction/plan-compaction.ts';
@@ -47,7 +47,9 @@ export type CompactionOutcome =
   | { kind: 'compacted'; tokensBefore: number; tokensAfter: number }
   | { kind: 'unchanged'; code: string; message: string };
 
-/** What one attempt came to. `again`: another may do better, not before so many milliseconds, and squeezed when this one took too much. */
+/**
+ * The result of one attempt. `again`: another may succeed, after this many milliseconds, and with less input when this one was too large.
+ */
 type Attempt =
   | CompactionOutcome
   | { kind: 'again'; delayMs: number; wasTooMuch: boolean; code: string; message: string };
@@ -55,7 +57,7 @@ type Attempt =
 /** A summary must be at most this share of what it stands for. */
 const SHRUNK_SHARE_MAX = 0.8;
 
-/** Condenses the transcript of a turn. Throws `TurnStopped` when the turn stops or the session is lost. */
+/** Compacts the transcript of a turn. Throws `TurnStopped` when the turn stops or the session is lost. */
 export async function compactTranscript(
   context: TurnContext,
   turn: RunningTurn,

@@ -1,5 +1,5 @@
-// A turn that only condenses its session: somebody asked for it. It is claimed, recorded, stopped and resumed like any other turn,
-// but it says nothing to the model and puts nothing into the transcript besides the summary.
+// A turn that only compacts its session, on request. It is claimed, recorded, stopped and resumed like any other turn, but it has
+// no prompt and adds only the summary to the transcript.
 import type { FinishResult } from '../store/journal/finish-turn.ts';
 import { compactTranscript, NOTHING_TO_COMPACT } from './compact-transcript.ts';
 import type { TurnContext } from './context.ts';
@@ -7,7 +7,7 @@ import { finishCompacted } from './finish-turn.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { TurnFailed } from './turn-end.ts';
 
-/** Condenses and ends the turn. Throws `TurnFailed` when it came to nothing, `TurnStopped` when it stops. */
+/** Compacts and ends the turn. Throws `TurnFailed` when the compaction failed, `TurnStopped` when it stops. */
 export async function runCompactionTurn(context: TurnContext, turn: RunningTurn): Promise<FinishResult> {
   const { text } = (turn.inputs[0]?.body ?? {}) as { text?: unknown };
   // A chat command comes as it was written.

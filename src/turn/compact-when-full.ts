@@ -1,6 +1,6 @@
-// Looks before every model call whether its request leaves the reserve free, and condenses the transcript when it does not: as a step
-// of the turn that is recorded like any other. What comes to nothing costs nothing but its time: the turn goes on with the
-// transcript as it was. Only a request that the provider refuses for its length, and that cannot be made shorter, ends the turn.
+// Checks before every model call whether its request leaves the reserve free, and compacts the transcript when it does not: as a step
+// of the turn that is recorded like any other. A failed compaction costs only its time: the turn continues with the unchanged
+// transcript. Only a request that the provider refuses for its length, and that cannot be made shorter, ends the turn.
 import type { ModelError } from '../model/model.ts';
 import type { TurnContext } from './context.ts';
 import { isFull } from './context-room.ts';
@@ -15,7 +15,7 @@ export async function compactWhenFull(context: TurnContext, turn: RunningTurn): 
   room.interrupted = null;
   if (reason === null) return;
   const outcome = await compactTranscript(context, turn, { reason, instructions: null });
-  // More may have come by the next step that can be condensed.
+  // By the next step there may be more to compact.
   if (outcome.kind === 'compacted' || outcome.code === NOTHING_TO_COMPACT) return;
   // Anything else that was in the way is in the way of the next step, too.
   room.hasGivenUp = true;

@@ -10,7 +10,7 @@ import { lockLost, writeOf, type Moment, type RunningTurn } from './running-turn
 
 export interface CompactionWish {
   reason: CompactionReason;
-  /** What whoever asked for it wants to be kept in mind; null: nothing. */
+  /** What the summary must keep, by request; null: nothing. */
   instructions: string | null;
 }
 
@@ -38,7 +38,7 @@ export async function beginCompaction(
   return begun;
 }
 
-/** A moment of a compaction. */
+/** A step of a compaction. */
 interface CompactionMoment {
   id: string;
   moment: Moment;
@@ -46,7 +46,7 @@ interface CompactionMoment {
   step: CompactionStep;
 }
 
-/** Commits a moment of a compaction; resolves with the version of the transcript. Throws `TurnStopped` when the session is lost. */
+/** Commits a step of a compaction; resolves with the version of the transcript. Throws `TurnStopped` when the session is lost. */
 export async function writeCompaction(
   context: TurnContext,
   turn: RunningTurn,
@@ -84,7 +84,7 @@ export function nextCallNo(turn: RunningTurn): number {
   return turn.mustCharge ? turn.progress.calls + 1 : turn.progress.calls;
 }
 
-/** How many calls are charged with the begin: this one, and where the turn goes on, the one after it. */
+/** How many calls are charged at the start: this one, and where the turn continues, the one after it. */
 function chargedCalls(turn: RunningTurn, { reason }: CompactionWish): number {
   return reason === 'manual' ? nextCallNo(turn) : nextCallNo(turn) + 1;
 }

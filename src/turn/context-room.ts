@@ -1,5 +1,5 @@
-// How full the context of a turn is: what the provider reported of the last call, and an estimate of what came since. Where nothing
-// was reported (a worker that took over, a transcript that was condensed), all of it is an estimate.
+// How full the context of a turn is: what the provider reported of the last call, and an estimate of what was added since. Where
+// nothing was reported (after a takeover or a compaction), all of it is an estimate.
 import { thresholdTokens, type CompactionReason } from '../core/compaction/compaction-bounds.ts';
 import { CHARS_PER_TOKEN, estimateTokens } from '../core/token-estimate.ts';
 import type { RunningTurn } from './running-turn.ts';
@@ -10,7 +10,7 @@ export interface ContextRoom {
   reportedTokens: number | null;
   /** An estimate of the entries since. */
   newTokens: number;
-  /** What was left after the turn was condensed; null: it was not. */
+  /** What was left after the turn was compacted; null: it was not. */
   condensedTokens: number | null;
   /** True while a compaction is under way: the turn's deadline then waits for it once. */
   isCompacting: boolean;
@@ -20,7 +20,7 @@ export interface ContextRoom {
   hasGivenUp: boolean;
 }
 
-/** The room of a turn that begins; 0 tokens: nobody has reported any. */
+/** The room of a turn that begins; 0 tokens: none were reported. */
 export function roomOf(reportedTokens: number, newTokens: number): ContextRoom {
   return {
     reportedTokens: reportedTokens > 0 ? reportedTokens : null,

@@ -58,9 +58,9 @@ export interface TurnContext {
   random: () => number;
   /** True while the worker drains: a turn stops at its next step boundary and is left resumable. */
   isDraining: () => boolean;
-  /** Told after each commit of a session; must not throw. `settled`: how messages ended by it, where that is known. */
+  /** Called after each commit of a session; must not throw. `settled`: how messages ended, where that is known. */
   onCommit: (sessionId: string, what: CommitKind, settled?: MessageSettlements) => void;
-  /** True when somebody in this process waits for how messages of the session end. */
+  /** True when a request in this process waits for messages of the session to be settled. */
   isAwaited: (sessionId: string) => boolean;
 }
 

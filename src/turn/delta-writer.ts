@@ -1,8 +1,8 @@
-// Gathers the deltas of all running turns briefly, texts and reasoning, and writes them together. Deltas that are still here when the answer is
-// committed are written by that commit instead, so a short answer costs no write of its own.
+// Batches the deltas of all running turns briefly, texts and reasoning, and writes them together. Deltas that are still batched when the
+// answer is committed are written by that commit instead, so a short answer costs no write of its own.
 //
-// Two statements that are on their way at once may be committed in either order, and readers read in the order of commits. So there
-// is one write at a time, and a commit that ends a call waits for the write that has text of it.
+// Two statements in flight may be committed in either order, and readers read in the order of commits. So there is one write at a time, and
+// a commit that ends a call waits for the write that has text of it.
 import type { SessionId, TurnId } from '../core/ids.ts';
 import type { Logger } from '../logger.ts';
 import type { Database } from '../store/database.ts';

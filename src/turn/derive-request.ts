@@ -1,6 +1,6 @@
 // Derives the request of a model call that was made: from the snapshots that its turn was opened with, the views that its turn and
-// itself were stored with, and the entries that it showed, whatever has become of them since. Nothing of it is stored twice; that
-// it is the same is proven by the hash of the body that was sent.
+// itself were stored with, and the entries that it showed, whatever their state is now. Nothing of it is stored twice; the hash of
+// the body that was sent proves that it is the same.
 import { createHash } from 'node:crypto';
 import { viewMessages } from '../core/history/view-messages.ts';
 import { hashesOfImages } from '../core/images/show-images.ts';

@@ -30,7 +30,7 @@ type TurnResult = Pick<TurnEnd, 'status' | 'messageStatus' | 'reply' | 'error'> 
     isInterrupted?: boolean;
   };
 
-/** What came of a heartbeat whose turn ended so, unless its answer says more. */
+/** The result of a heartbeat whose turn ended this way, unless its answer says more. */
 const POLL_RESULTS = {
   completed: 'alert',
   silent: 'acknowledged',
@@ -115,14 +115,14 @@ function errorOf({ stopReason, wireStopReason, content }: ModelAnswer): { code: 
 }
 
 /**
- * Ends a turn whose tools have asked for it: the session now waits for something that will wake it. The results of the batch are in
- * `moment`, so the model knows of them when it is asked the next time.
+ * Ends a turn whose tools have requested it: the session now waits for an input that wakes it. The results of the batch are in
+ * `moment`, so the next model call contains them.
  */
 export function finishYielded(context: TurnContext, turn: RunningTurn, moment: Moment): Promise<FinishResult> {
   return end(context, turn, moment, { status: 'silent', messageStatus: 'silent', reply: null, error: null });
 }
 
-/** Ends a turn that only condensed its session: what it says goes to whoever asked for it, not to a channel. */
+/** Ends a turn that only compacted its session: its reply goes to the requester, not to a channel. */
 export async function finishCompacted(context: TurnContext, turn: RunningTurn, reply: string): Promise<FinishResult> {
   // The hint that an earlier turn was stopped is for the next prompt.
   const { wasAborted } = turn.session;
@@ -192,7 +192,7 @@ export async function finishStopped(
     messageStatus: isStop ? 'cancelled' : 'failed',
     reply: null,
     error,
-    // A person who stops a turn knows that it has ended.
+    // The person who stopped the turn knows that it has ended.
     deliveries: isStop ? [] : failureDeliveries(context, turn, error),
     // What was rolled back never happened.
     wasAborted: isStop && !isRolledBack,
@@ -203,8 +203,7 @@ export async function finishStopped(
 }
 
 /**
- * Tool calls that have no results yet get one each, so that the transcript stays well-formed; a model call that brought no answer
- * gets its end.
+ * Tool calls without results get one each, so that the transcript stays well-formed; a model call without an answer is closed.
  */
 async function closingMoment(context: TurnContext, turn: RunningTurn, message: string): Promise<Moment> {
   const last = turn.lastEntry;
@@ -225,7 +224,7 @@ async function end(
   const write = writeOf(turn, moment);
   const { status, reply, error, hides = null } = outcome;
   const { queue } = context.config.messages;
-  // A failure waits for a person, who retries or discards it (G17). A turn that was stopped ended as requested.
+  // A failure waits until a person retries or discards it (G17). A turn that was stopped ended as requested.
   const hasFailed = error !== null && (status === 'failed' || status === 'timedOut');
   const deadLetter = hasFailed ? { id: newId<string>(), code: error.code, reason: error.message } : null;
   const ending = await context.store.finishTurn({

@@ -1,6 +1,6 @@
-// Who answers a turn: chosen once, when the turn is opened, and stored with it. The built-in harness asks the model; a plugin's is asked
-// instead, and its answers are committed by the same journal. What a harness has begun is never begun by another: when it fails, or is
-// not there any more, the turn fails (G11).
+// Which harness answers a turn: chosen once, when the turn is opened, and stored with it. The built-in harness calls the model; a
+// plugin's harness is called instead of it, and its answers are committed by the same journal. A turn that a harness has started is
+// never continued by another: when that harness fails, or no longer exists, the turn fails (G11).
 import type { AgentSettings } from '../config.ts';
 import { BUILT_IN_HARNESS, selectHarness } from '../core/harness-selection.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';

@@ -1,9 +1,8 @@
-// The lock in the hands of a worker. A `HeldSession` knows how long it may still trust its lease and carries the abort signal of
-// everything that is done under it; the `LockKeeper` renews the leases of all sessions of its worker together and looks
-// whether one is asked to stop.
+// The lock as a worker holds it. A `HeldSession` knows how long it may still trust its lease and carries the abort signal of all
+// work under it; the `LockKeeper` renews the leases of all sessions of its worker together and checks whether one must stop.
 //
-// The lease is measured with the monotonic clock from before the claim was sent, and trusted a margin less long than
-// the row says: a worker that slept finds out by itself before it starts anything (G7), whatever its wall clock says (G8).
+// The lease is measured with the monotonic clock from before the claim was sent, and trusted a margin shorter than the row says:
+// a worker that was paused notices it itself before it starts anything (G7), with any wall clock (G8).
 import type { Clock } from '../clock.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { Logger } from '../logger.ts';
@@ -36,7 +35,7 @@ export class HeldSession {
     return this.#abort.signal;
   }
 
-  /** Throws `TurnStopped` unless the lease can be trusted and nobody asked to stop. To be called right before anything starts. */
+  /** Throws `TurnStopped` unless the lease can be trusted and no stop was requested. Call it right before anything starts. */
   assertHeld(): void {
     if (!this.#abort.signal.aborted && this.#clock.monotonicMs() >= this.#trustedUntilMs) {
       this.stop({ kind: 'lock-lost', message: 'The lease ran out before it was renewed.' });
@@ -44,7 +43,7 @@ export class HeldSession {
     this.#abort.signal.throwIfAborted();
   }
 
-  /** False when somebody else may hold the session by now. */
+  /** False when another worker may hold the session by now. */
   get isTrusted(): boolean {
     const { reason } = this.#abort.signal as { reason: unknown };
     if (reason instanceof TurnStopped && reason.reason.kind === 'lock-lost') return false;
@@ -119,7 +118,7 @@ export class LockKeeper {
     return true;
   }
 
-  /** Ends a reservation. True when it was wanted meanwhile: who has not run the session then has to look at it. */
+  /** Ends a reservation. True when the session was requested meanwhile: a caller that has not run it must then check it. */
   unreserve(sessionId: SessionId): boolean {
     const isWanted = this.#reserved.get(sessionId)?.isWanted === true;
     this.#reserved.delete(sessionId);
@@ -134,7 +133,7 @@ export class LockKeeper {
     return held;
   }
 
-  /** Forgets a session, whether or not its lock still is ours. */
+  /** Removes a session, whether or not this worker still holds its lock. */
   drop(held: HeldSession): void {
     if (this.#held.get(held.sessionId) === held) this.#held.delete(held.sessionId);
   }

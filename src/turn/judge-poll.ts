@@ -1,5 +1,5 @@
-// What came of a heartbeat poll. A poll that found nothing leaves no trace in what the model sees: its entries are pruned in the statement
-// that ends its turn (G15: the rows stay). An alert that was told a while ago is not told again.
+// The result of a heartbeat poll. A poll that found nothing leaves no trace in what the model sees: its entries are pruned in the
+// statement that ends its turn (G15: the rows stay). A recent alert is not sent again.
 import { createHash } from 'node:crypto';
 import { isRepeated } from '../core/heartbeat-poll.ts';
 import type { TurnEnd } from '../store/journal/finish-turn.ts';
@@ -11,7 +11,7 @@ export interface PollVerdict {
   hides: Extract<TurnEnd['hides'], 'poll'> | null;
 }
 
-/** Judges by the text that would leave; null: it was acknowledged. An alert that is told is remembered with the session. */
+/** Judges by the text that would be sent; null: it was acknowledged. An alert that is sent is stored with the session. */
 export function judgePoll(context: TurnContext, turn: RunningTurn, text: string | null): PollVerdict {
   const hides = isOnlyPoll(turn) ? 'poll' : null;
   if (text === null) return { pollResult: 'acknowledged', hides };
@@ -24,7 +24,7 @@ export function judgePoll(context: TurnContext, turn: RunningTurn, text: string 
   return { pollResult: 'alert', hides: null };
 }
 
-/** The last moment of a poll that tells nothing: nobody is shown its text, and what is pruned is stored where no request shows it. */
+/** The last write of a poll without an alert: its text is not sent, and what is pruned is stored where no request shows it. */
 export function silentMoment(moment: Moment, { hides }: PollVerdict): Moment {
   const { entries = [], events = [] } = moment;
   return {
@@ -34,7 +34,7 @@ export function silentMoment(moment: Moment, { hides }: PollVerdict): Moment {
   };
 }
 
-/** False when a person's message reached the turn, or older entries were condensed in it: that must stay. */
+/** False when a person's message reached the turn, or older entries were compacted in it: that must stay. */
 function isOnlyPoll(turn: RunningTurn): boolean {
   const { promptSeq } = turn.requests.rules;
   return turn.transcript.entries.every(({ seq, kind }) => seq < promptSeq || (kind !== 'steer' && kind !== 'summary'));

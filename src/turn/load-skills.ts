@@ -1,5 +1,5 @@
-// The skills of a workspace, read from `skills/<folder>/SKILL.md`. Only what is inside the workspace is read, whatever links say; a
-// file that cannot be read or that describes nothing is no skill, and takes no other with it.
+// The skills of a workspace, read from `skills/<folder>/SKILL.md`. Only files inside the workspace are read, also through links; a
+// file that cannot be read or has no description is not a skill, and does not affect others.
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { readSkill, type Skill } from '../core/prompt/skills.ts';

@@ -1,5 +1,5 @@
-// The workspace files that a prompt shows, read from disk: those inside the workspace alone, see read-inside.ts. Sessions begin in
-// crowds, so a workspace is looked at once in a moment at most, and a file is read again only when it has changed.
+// The workspace files that a prompt shows, read from disk: those inside the workspace alone, see read-inside.ts. Many sessions may
+// begin together, so the workspace is checked at most once in a short interval, and a file is read again only when it has changed.
 import { resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { LRUCache } from 'lru-cache';
@@ -23,7 +23,7 @@ interface SeenWorkspace {
 export type WorkspaceCache = LRUCache<string, SeenWorkspace>;
 
 const FILE_BYTES_MAX = 1024 * 1024;
-/** Short: who edits a file and begins a session must see the edit. */
+/** Short: a session that begins after an edit of a file must see the edit. */
 const FRESH_FOR_MS = 25;
 const CACHE_BYTES_MAX = 64 * 1024 * 1024;
 
@@ -57,7 +57,7 @@ export function loadWorkspaceFiles(
     seen,
   };
   cache.set(key, workspace, { size: sizeOf(seen) });
-  // Whoever asked is told of a failure; here it only means that nothing is remembered.
+  // The caller receives the failure; here it only means that nothing is cached.
   workspace.files.then(
     () => cache.get(key) === workspace && cache.set(key, workspace, { size: sizeOf(seen) }),
     () => cache.get(key) === workspace && cache.delete(key),

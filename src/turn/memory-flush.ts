@@ -58,7 +58,7 @@ export async function appendMemory(workspaceDir: string, note: MemoryNote, compa
     const before = await readEnd(file);
     if (before.includes(mark)) return;
     const gap = before === '' ? '' : before.endsWith('\n') ? '\n' : '\n\n';
-    // One write, so that whoever reads finds all of it or nothing.
+    // One write, so that a reader finds all of it or nothing.
     await file.appendFile(`${gap}${mark}\n${note.text}\n`);
     await file.datasync();
   } finally {

@@ -1,5 +1,4 @@
-// What every model call of a turn has in common, whatever it is made for: the headers by which it can be told from others, and how
-// what it threw is taken.
+// What every model call of a turn has in common, for any purpose: the headers that identify it, and how its errors are classified.
 import { ModelError } from '../model/model.ts';
 import { ModelSilent } from './idle-clock.ts';
 import type { RunningTurn } from './running-turn.ts';

@@ -1,5 +1,5 @@
 // What the opening of a turn decides about the past that its requests show. Decided once, from the configuration and the transcript,
-// and stored with the turn: a retry, a later step and whoever asks for a request afterwards see the same past.
+// and stored with the turn: a retry, a later step and a later view of the request see the same past.
 import type { AgentSettings } from '../config.ts';
 import type { ImageBlock } from '../core/content.ts';
 import type { EntryProvenance } from '../core/entry.ts';
@@ -24,7 +24,7 @@ import type { Transcript } from './transcript-cache.ts';
 export interface Past {
   /** What it decides of the turn's view. */
   view: Pick<TurnRequestSettings, 'historyLimit' | 'heartbeatAckCharsMax'>;
-  /** Prompts at its end that nobody answered and that leave the active path, oldest first; empty when they stay. */
+  /** Prompts at its end that have no answer and that leave the active path, oldest first; empty when they stay. */
   orphans: readonly ViewEntry[];
   isGroup: boolean;
   /** True when it shows entries of before this number. */
@@ -118,7 +118,7 @@ export function viewWith(
   return { ...view, ...(family === undefined ? undefined : { family }), models };
 }
 
-/** True when not all of the past is known to be of one model: a fork begins with entries that nobody has told of. */
+/** True when not all of the past is known to be of one model: a fork begins with entries whose model is not recorded. */
 function isMixed(past: Past, models: readonly ModelSpan[] | undefined): models is readonly ModelSpan[] {
   const [first] = models ?? [];
   return models !== undefined && first !== undefined && (models.length > 1 || past.reachesBehind(first.seq));

@@ -14,7 +14,7 @@ export function beginsTranscript(input: Asking): boolean {
   return ownOf(input)?.isFresh === true;
 }
 
-/** True for a poll that only was to point at a system event, when an earlier prompt has told of it. */
+/** True for a poll that only announces a system event, when an earlier prompt has contained that event. */
 export function isMoot(input: Asking, events: readonly WaitingEvent[]): boolean {
   const eventId = input.kind === 'heartbeat' ? ownOf(input)?.eventId : undefined;
   return eventId !== undefined && !events.some(({ id }) => id === eventId);

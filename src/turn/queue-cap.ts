@@ -2,7 +2,7 @@
 import type { ClaimedSession } from '../store/claim-session.ts';
 import type { TurnContext } from './context.ts';
 
-/** The most messages of one turn, and the most that join it at once. */
+/** The largest number of messages of one turn, and of messages that join it together. */
 export function capOf({ config }: Pick<TurnContext, 'config'>, { queueCap }: Pick<ClaimedSession, 'queueCap'>): number {
   return queueCap ?? config.messages.queue.cap;
 }

@@ -1,5 +1,5 @@
-// What the end of a turn means for other sessions: a subagent's run ends and is announced to whoever stands above it; an answer within an
-// exchange goes on to the other side. Decided here, from values; carried out by the statement that ends the turn.
+// What the end of a turn means for other sessions: a subagent's run ends and is announced to the session above it; an answer within an
+// exchange is forwarded to the other side. Decided here, from values; executed by the statement that ends the turn.
 import { boundedResult, isAnnounceSkip, type RunStatus } from '../core/announcement.ts';
 import { answerExchange, exchangeOf, exchangeRoute, failExchange, type ExchangeAnswer } from '../core/exchange.ts';
 import type { MessageId, SessionId } from '../core/ids.ts';
@@ -51,7 +51,7 @@ export function settleAnswer(
   };
 }
 
-/** What others are told of a turn that did not end well. */
+/** What other sessions receive about a turn that did not succeed. */
 export function settleFault(
   context: TurnContext,
   turn: RunningTurn,
@@ -64,7 +64,10 @@ export function settleFault(
   return exchange === null ? run : { ...run, notices: noticesOf(turn, failExchange(exchange, message)) };
 }
 
-/** What others are told of a turn that only condensed its session: if it kept a run from its end, that has ended as it would have. */
+/**
+ * What other sessions receive about a turn that only compacted its session: a run that could not end during it ends now, as it would
+ * have.
+ */
 export function settleCompacted(context: TurnContext, turn: RunningTurn): TurnNotices {
   const result = lastAnswerOf(turn.transcript.entries);
   return runEndOf(context, turn, { status: 'ok', result, error: null, isAnswer: false, isSuppressed: false });

@@ -1,4 +1,4 @@
-// Reads files of a workspace without ever leaving it: only regular files whose real place is inside are read, whatever links say,
+// Reads files of a workspace without ever leaving it: only regular files whose real path is inside are read, also through links,
 // and of a file that is too large the beginning and the end.
 import { constants } from 'node:fs';
 import { open, realpath, stat, type FileHandle } from 'node:fs/promises';
@@ -15,7 +15,7 @@ export class WorkspaceFileError extends Error {
   }
 }
 
-/** A file as it was under its stamp; without a stamp it is read anew. Null content: there is no such file inside. */
+/** A file as it was under its stamp; without a stamp it is read again. Null content: there is no such file inside. */
 export interface SeenFile {
   stamp: string | null;
   content: string | null;

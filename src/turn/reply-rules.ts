@@ -16,7 +16,7 @@ export function replyRulesOf(
   };
 }
 
-/** True for a turn that answers a heartbeat and nobody else: a message that reached it wants an answer like any other. */
+/** True for a turn that answers only a heartbeat: a message that joined it needs an answer like any other. */
 export function answersOnlyPoll(inputs: readonly Pick<WaitingInput, 'kind'>[]): boolean {
   return inputs.length > 0 && inputs.every(({ kind }) => kind === 'heartbeat');
 }

@@ -9,7 +9,7 @@ import { applyPruning, decidePruning } from '../core/pruning/prune-tool-results.
 import type { CallView, PruningView, SessionView } from '../core/view.ts';
 import type { Transcript } from './transcript-cache.ts';
 
-/** A history, what it was made by, and how far it reaches. Kept with the transcript, for the next turn to go on with. */
+/** A history, what it was made by, and how far it reaches. Kept with the transcript, so that the next turn can extend it. */
 export interface GrowingView {
   key: string;
   history: History;

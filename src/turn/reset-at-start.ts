@@ -12,7 +12,7 @@ import type { TurnContext } from './context.ts';
 import { lockLost } from './running-turn.ts';
 import type { HeldSession } from './held-session.ts';
 
-/** True for a message with which somebody who may do so begins a new session. */
+/** True for a message of an authorised sender that begins a new session. */
 export function asksForReset({ config }: TurnContext, input: Pick<WaitingInput, 'kind' | 'body'>): boolean {
   if (input.kind !== 'message') return false;
   const message = input.body as InboundMessage;
@@ -20,7 +20,7 @@ export function asksForReset({ config }: TurnContext, input: Pick<WaitingInput, 
   return isReset(message.text, config.session.resetTriggers) && mayCommand(message, config.owner.ids);
 }
 
-/** Why the reset policy ends the transcript before this message; null: it goes on. Reads nothing where there is no policy. */
+/** Why the reset policy ends the transcript before this message; null: it continues. Reads nothing where there is no policy. */
 export async function staleReason(
   context: TurnContext,
   { id: sessionId, agentId }: Pick<ClaimedSession, 'id' | 'agentId'>,

@@ -1,5 +1,5 @@
-// Resumes a turn that an earlier worker left open. Nothing is built anew: prompt and entries are read back, system prompt and
-// tools come from the snapshots that the turn was opened with, and the journal says how far it got.
+// Resumes a turn that an earlier worker left open. Nothing is built again: prompt and entries are read back, system prompt
+// and tools come from the snapshots that the turn was opened with, and the journal says how far it got.
 import type { ThinkingLevel } from '../config.ts';
 import { modelName, refOfModel } from '../core/model-ref.ts';
 import { DEATHS_MAX } from '../core/process-deaths.ts';
@@ -22,8 +22,8 @@ import { notOpened } from './unopened-input.ts';
 import { noEntry } from './unprompted-turn.ts';
 
 /**
- * After so many model calls in a row whose end could not be stored, a turn is given up: whatever the cause, another call would be paid
- * for once more (G16).
+ * After so many model calls in a row whose end could not be stored, a turn fails: with any cause, another call would cost money again
+ * (G16).
  */
 const LOST_CALLS_MAX = 10;
 
@@ -112,7 +112,7 @@ export async function resumeTurn(
   return turn;
 }
 
-/** Why an open turn is given up instead of being resumed; null: it is resumed. */
+/** Why an open turn fails instead of being resumed; null: it is resumed. */
 function failureOf({ deaths, lostCalls }: OpenTurn): TurnFailed | null {
   if (deaths >= DEATHS_MAX) return new TurnFailed('poison', `${deaths} workers crashed while they ran this turn.`);
   if (lostCalls < LOST_CALLS_MAX) return null;

@@ -1,12 +1,11 @@
 // Runs the tool calls of one model answer. Each call that may do something has an intent in the ledger before it runs and an
 // outcome after; the results of the batch are one entry, in source order (G11).
 //
-// A batch that only looks (`isReadOnly`) has no effect to guard. It runs at once, and when it is over in a moment, answer, calls and
-// results are one write; when it is not, the answer is committed with intents as any other, while the batch goes on.
+// A read-only batch (`isReadOnly`) has no effect to guard. It starts immediately, and when it ends within milliseconds, answer,
+// calls and results are one write; otherwise the answer is committed with intents as any other, while the batch continues.
 //
-// After a death, the ledger says what became of each call: finished calls keep their result and never run again; an
-// unfinished one runs again, with the same idempotency key, only if its tool is idempotent, else the model is told that its
-// outcome is unknown.
+// After a crash, the ledger says how each call ended: finished calls keep their result and never run again; an unfinished one runs
+// again, with the same idempotency key, only if its tool is idempotent, else its result says that the outcome is unknown.
 import type { ToolResultBlock, ToolUseBlock } from '../core/content.ts';
 import { refOfModel } from '../core/model-ref.ts';
 import type { ModelAnswer } from '../core/model-request.ts';
@@ -60,7 +59,7 @@ export function beginTools(context: TurnContext, turn: RunningTurn, plans: Plan[
   for (const plan of plans) {
     if (plan.kind !== 'run') continue;
     const run = runOne(context, turn, plan);
-    // Whoever ends the batch hears of it; until then nobody may be listening.
+    // The end of the batch receives the error; until then there may be no listener.
     run.catch(() => undefined);
     running.set(plan, run);
   }
@@ -73,7 +72,7 @@ export interface BatchResult<Write> {
   endsTurn: boolean;
 }
 
-/** The end of a batch that only looked, when it is over in a moment: calls and results at once. Null: it takes longer. */
+/** The end of a read-only batch that took only milliseconds: calls and results in one write. Null: it takes longer. */
 export async function endOfLook(
   turn: RunningTurn,
   batch: ToolBatch,
@@ -118,7 +117,7 @@ export async function endTools(
       const first = await Promise.race(running.values());
       running.delete(first.plan);
       settled.push(first);
-      // Others that finished in the same moment travel together.
+      // Others that finished at the same time are written together.
       if (running.size > 0) await takeFinished(running, settled);
       if (running.size > 0) {
         await commit(context, turn, {

@@ -1,4 +1,4 @@
-// The story of a turn: claim > drain > load > assemble > loop > decide > commit. It knows no queue.
+// The steps of a turn: claim > drain > load > assemble > loop > decide > commit. It does not know the queue.
 //
 //   claim     takes the session's lock and reads, in the same round trip, what waits and what an earlier worker left; or the
 //             accepting statement has given the lock of an idle session to a worker of its own process
@@ -8,13 +8,14 @@
 //   end       the last answer, what follows from it, and the lock's release are one commit
 //
 // How it can end, and what is then true:
-//   ended     the turn is closed and its messages are settled; the rings call for what came meanwhile and for the outbox
-//   released  the turn is open and no worker holds it; `ring` calls for another worker
-//   parked    the turn is open and waits for something outside; `ring` calls for a worker when it was stopped meanwhile
-//   lost      somebody else holds the session, or nobody knows: nothing more was written; the lease or the reconciler decides
+//   ended     the turn is closed and its messages are settled; the rings are for messages that arrived meanwhile and for the outbox
+//   released  the turn is open and no worker holds it; `ring` is for another worker
+//   parked    the turn is open and waits for an external event; `ring` is for a worker when it was stopped meanwhile
+//   lost      another worker holds the session, or the holder is unknown: nothing more was written; the lease or the reconciler decides
 //   busy, idle, early   there was nothing to do here
 //
-// Who dies anywhere in here leaves the lock to run out and the journal as it is. The next claim goes on behind it (G10, G11).
+// If the worker crashes anywhere in here, its lock expires and the journal stays as it is. The next claim resumes after it
+// (G10, G11).
 import type { SessionId } from '../core/ids.ts';
 import { isPassingFault } from '../store/database.ts';
 import type { Taker } from '../store/accept-messages.ts';
@@ -48,7 +49,7 @@ export type TurnOutcome =
   | { kind: 'early'; ring: LaterRing | null }
   | { kind: 'lost' | 'busy' | 'idle' };
 
-/** Runs the next turn of a session, if it has one and nobody holds it. Rejects only for faults of the database. */
+/** Runs the next turn of a session, if it has one and no worker holds it. Rejects only for faults of the database. */
 export async function runTurn(context: TurnContext, sessionId: SessionId): Promise<TurnOutcome> {
   if (!context.locks.reserve(sessionId)) return { kind: 'busy' };
   try {
@@ -70,7 +71,7 @@ async function claimAndRun(context: TurnContext, sessionId: SessionId): Promise<
 
 /** A session that is reserved here for a message on its way in. Exactly one of its two ends is to be called. */
 export interface Reservation {
-  /** What the accepting statement is told. */
+  /** What the accepting statement receives. */
   taker: Taker;
   /** The message is the session's only work and its lock is ours; or it is not known whose it is, and the session is claimed. */
   run(taken: SessionClaim | 'unknown'): Promise<TurnOutcome>;
@@ -179,7 +180,7 @@ async function endOf(context: TurnContext, turn: RunningTurn): Promise<FinishRes
   }
 }
 
-/** After a fault of the database that nobody tries again: the turn stays open, and need not wait for the lease to run out. */
+/** After a database fault that is not retried: the turn stays open, and the next claim need not wait until the lease expires. */
 async function giveBack(context: TurnContext, held: HeldSession, error: unknown): Promise<TurnOutcome> {
   if (!isPassingFault(error)) throw error;
   if (!held.isTrusted) return { kind: 'lost' };

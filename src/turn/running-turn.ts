@@ -63,16 +63,16 @@ export interface RunningTurn {
   idleTimeoutsInARow: number;
   /** What it was parked for since the model answered last; null: it was not. */
   park: EarlierPark | null;
-  /** A model call that brought no answer and is not in the journal yet; the end of the turn takes it along. */
+  /** A model call without an answer that is not in the journal yet; the end of the turn writes it. */
   callWithoutAnswer: ModelCallRow | null;
 }
 
-/** The part of a write that differs from moment to moment. */
+/** The part of a write that differs from step to step. */
 export type Moment = Partial<Omit<JournalWrite, 'fence' | 'progress'>> & { progress?: Partial<TurnProgress> };
 
 /**
- * Commits one moment of a turn and moves the turn on. Throws `TurnStopped` when the session is not ours any more
- * (`lock-lost`), or when a person asked to stop; in the second case the moment is committed.
+ * Commits one step of a turn and advances the turn. Throws `TurnStopped` when this worker no longer holds the session
+ * (`lock-lost`), or when a person requested a stop; in the second case the step is committed.
  */
 export async function commit(context: TurnContext, turn: RunningTurn, moment: Moment): Promise<void> {
   turn.held.assertHeld();
@@ -93,7 +93,7 @@ export function changeSessionView(turn: RunningTurn, change: Partial<SessionView
   turn.isSessionViewChanged = true;
 }
 
-/** The journal write of a moment, with everything that the moment leaves open. */
+/** The journal write of a step, with the defaults for everything that the step does not set. */
 export function writeOf(turn: RunningTurn, moment: Moment): JournalWrite {
   return {
     fence: { sessionId: turn.session.id, epoch: turn.held.epoch, baseSeq: turn.baseSeq },
@@ -108,7 +108,7 @@ export function writeOf(turn: RunningTurn, moment: Moment): JournalWrite {
   };
 }
 
-/** Moves a turn behind a write that was committed. */
+/** Advances a turn past a committed write. */
 export function applied(turn: RunningTurn, write: JournalWrite): void {
   turn.progress = write.progress;
   if (write.sessionView === turn.sessionView) turn.isSessionViewChanged = false;

@@ -83,8 +83,8 @@ async function openWorkspace(context: TurnContext, input: SessionContextInput): 
 
 const CHECKLIST = 'HEARTBEAT.md';
 
-// The list stands below the cache boundary and is what agents tick off as they work, so a poll reads it anew. It is judged whether
-// there is anything to ask for by the same file.
+// The list is below the cache boundary and agents edit it as they work, so a poll reads it again. The same file decides whether a
+// poll is needed.
 async function withChecklist(workspace: SessionWorkspace, { workspaceDir }: AgentSettings): Promise<SessionWorkspace> {
   const at = workspace.files.findIndex(({ name }) => name === CHECKLIST);
   if (at < 0) return workspace;
@@ -106,7 +106,8 @@ interface UnderWay {
 
 const looks = new Map<string, UnderWay>();
 
-// Sessions begin in crowds: those that begin while somebody looks share the next look, which sees every edit that was made before them.
+// Many sessions may begin together: those that begin during a read share the next read, which sees every edit that was made before
+// them.
 function lookAt(context: TurnContext, { workspaceDir }: AgentSettings): Promise<WorkspaceContent> {
   const names = context.config.workspace.bootstrapFiles;
   const key = JSON.stringify([workspaceDir, ...names]);

@@ -1,5 +1,5 @@
-// Starts a turn: chooses its inputs, drains its events, assembles its prompt, and commits all of it at once. From here a retry
-// finds everything again (G13).
+// Starts a turn: chooses its inputs, drains its events, assembles its prompt, and commits all of it in one statement. From
+// then on a retry finds everything again (G13).
 import { agentOf, isAgent, type AgentSettings, type QueueMode } from '../config.ts';
 import type { Entry } from '../core/entry.ts';
 import type { EntryId, TurnId } from '../core/ids.ts';
@@ -201,7 +201,7 @@ function hideOrphans(
 /** A claimed session, with the transcript of it that this worker had kept; null: none. */
 export type ClaimWithTranscript = SessionClaim & { kept: Transcript | null };
 
-/** The transcript of a claimed session: what the worker kept, with what the claim brought. */
+/** The transcript of a claimed session: the worker's cached one, with the entries of the claim. */
 export function transcriptOf(claim: ClaimWithTranscript): Transcript {
   const { kept } = claim;
   const transcript = claim.isWhole || kept === null ? new Transcript(claim.session.transcriptVersion) : kept;

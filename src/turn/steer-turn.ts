@@ -1,7 +1,7 @@
-// Steering: messages that reach a turn while it runs. Each write of the turn brings back the number of the last message that is meant
-// for it; when that is news, the worker looks into the inbox. What it finds is recorded as an entry of the turn, and the rows are
-// stamped with the turn in the same write (G1): whoever dies around it leaves either both or neither. What comes too late is the
-// next turn, from the same rows.
+// Steering: messages that reach a turn while it runs. Each write of the turn returns the number of the last message that is meant for
+// it; when that is new, the worker reads the inbox. What it finds is recorded as an entry of the turn, and the rows are stamped with
+// the turn in the same write (G1): a crash leaves either both or neither. Messages that arrive too late are the next turn, from the
+// same rows.
 import type { QueueMode } from '../config.ts';
 import { announcementOf, announcementText } from '../core/announcement.ts';
 import { resolveEnvelopeZone } from '../core/prompt/envelope-time.ts';
@@ -46,7 +46,7 @@ export async function takeSteering(context: TurnContext, turn: RunningTurn): Pro
   if (steering !== null) await commitSteering(context, turn, steering, {});
 }
 
-/** Commits messages that join the turn, behind what else the moment has. */
+/** Commits messages that join the turn, after the other entries of the step. */
 export async function commitSteering(
   context: TurnContext,
   turn: RunningTurn,

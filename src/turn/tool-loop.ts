@@ -1,6 +1,6 @@
 // The tool loop: ask, commit the answer with the intents of its calls, run them, commit their results, ask again, until an
-// answer calls no tool. Begins wherever the journal ends: behind a prompt, behind results, or behind an answer whose calls
-// have no results yet.
+// answer calls no tool. Starts where the journal ends: after a prompt, after results, or after an answer whose calls have
+// no results yet.
 import { toolUsesOf, type ToolUseBlock } from '../core/content.ts';
 import type { NewEvent } from '../store/events.ts';
 import type { AnsweredCall } from './ask-model.ts';
@@ -15,7 +15,7 @@ import { TurnFailed, TurnStopped } from './turn-end.ts';
 
 /**
  * How the loop ends. Nothing of it is committed yet: that is the end of the turn, one statement with all of it. `answered`: with an
- * answer that calls no tool. `yielded`: a tool asked for the end; the moment has the results of its batch.
+ * answer that calls no tool. `yielded`: a tool requested the end; the moment has the results of its batch.
  */
 export type LoopResult = { kind: 'answered'; answered: AnsweredCall } | { kind: 'yielded'; moment: Moment };
 

@@ -1,9 +1,9 @@
 // A session's transcript as a worker holds it: the entries of the active path, how far they reach, and the history that the last
-// turn made of them. Transcripts of sessions that ran lately are kept, so that the next turn reads only what is new, and goes on
-// with the same history when it sees the past in the same way.
+// turn made of them. Transcripts of sessions that ran lately are kept, so that the next turn reads only what is new, and extends
+// the same history when it shows the same past.
 //
 // A kept transcript is valid while the session's transcript version is the same: within a version, entries are only ever
-// appended. A turn that ends in any unclear way does not give its transcript back.
+// appended. A turn that ends in any unclear way does not return its transcript.
 import { LRUCache } from 'lru-cache';
 import type { ContentBlock } from '../core/content.ts';
 import type { Entry } from '../core/entry.ts';
@@ -24,7 +24,7 @@ export class Transcript {
   untilSeq = 0;
   /** How much text it holds, about. */
   chars = 0;
-  /** What the last turn made of it; null when there is nothing to go on with. */
+  /** What the last turn built from it; null when there is nothing to extend. */
   view: GrowingView | null = null;
 
   constructor(version: number) {
@@ -45,7 +45,7 @@ export class Transcript {
     return this.#edits;
   }
 
-  /** Adds an entry behind the others; a summary is not added so (`compact`), but may come first. */
+  /** Appends an entry; a summary is not added this way (`compact`), but may be the first entry. */
   push(entry: Entry): void {
     const { seq, kind, role, content, provenance } = entry;
     this.#entries.push({ seq, kind, role, content, ...(provenance ? { provenance } : undefined) });
@@ -85,7 +85,7 @@ export class Transcript {
   }
 }
 
-/** How far a worker knows a session, as a claim is told it; version -1: not at all. */
+/** How far a worker knows a session, as passed to a claim; version -1: not at all. */
 export function knownOf(transcript: Transcript | null): { version: number; seq: number } {
   return transcript === null ? { version: -1, seq: 0 } : { version: transcript.version, seq: transcript.untilSeq };
 }
@@ -97,8 +97,8 @@ export class TranscriptCache {
   });
 
   /**
-   * Takes a transcript out, before its session is claimed: what the claim is told to be known must be there when it is answered. Null
-   * when there is none to go on with.
+   * Removes a transcript from the cache, before its session is claimed: what the claim names as known must still exist when it is
+   * answered. Null when there is none to extend.
    */
   take(sessionId: SessionId): Transcript | null {
     const transcript = this.#kept.get(sessionId);

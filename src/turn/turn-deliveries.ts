@@ -28,8 +28,8 @@ export function replyDeliveries(
 }
 
 /**
- * The delivery of a failure. None of a poll, which is tried again, and none of a turn that another session waits for: that session hears
- * of it by an announcement or by the end of the exchange.
+ * The delivery of a failure. None for a poll, which is repeated, and none for a turn that another session waits for: that session is
+ * notified by an announcement or by the end of the exchange.
  */
 export function failureDeliveries(
   context: TurnContext,

@@ -14,7 +14,7 @@ export type StopReason =
   | { kind: 'parked'; message: string; park: ParkWish }
   | { kind: 'lock-lost'; message: string };
 
-/** Why a turn is parked, and for how long in milliseconds; `notBeforeMs` holds whatever wakes it. */
+/** Why a turn is parked, and for how long in milliseconds; `notBeforeMs` holds also when it is woken. */
 export interface ParkWish {
   reason: ParkReason;
   /** True when a call of the turn itself has failed; false when none was made. */

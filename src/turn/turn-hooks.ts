@@ -1,4 +1,4 @@
-// Where plugins come into a turn: what they are told of it, and what becomes of what they want. Their results are part of what the
+// Where plugins take part in a turn: what they receive, and how their changes are applied. Their results are part of what the
 // opening of the turn commits, so a retry after a crash finds them and runs no hook again.
 import { channelOf, type InboundMessage } from '../core/inbound.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
@@ -12,7 +12,7 @@ import type { RequestBase, TurnContext } from './context.ts';
 import { promptedKindOf } from './prompted-kind.ts';
 import type { RequestView } from './request-view.ts';
 
-/** What handlers are told of a turn. */
+/** What handlers receive about a turn. */
 export function turnFactsOf({ claim: { session }, inputs, agent, turnId }: TurnMaterial): HookFacts {
   const kind = promptedKindOf(inputs);
   const message = isOwnKind(kind) ? undefined : (inputs.at(-1)?.body as InboundMessage | undefined);

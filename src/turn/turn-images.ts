@@ -61,7 +61,7 @@ async function loadWanted(context: TurnContext, input: TurnImagesInput, mayShow:
   return { blocks: [], missing: wanted.map((path) => ({ path, reason: 'the model takes no images' })) };
 }
 
-/** What came with the messages first, then what the prompt names. */
+/** First the images of the messages, then those that the prompt names. */
 function wantedPaths({ messages, parts }: TurnImagesInput): string[] {
   const attached = messages.flatMap(({ media = [] }) => media.flatMap(imagePathOf));
   return [...new Set([...attached, ...findImageRefs(joinParts(parts).text)])];

@@ -26,7 +26,7 @@ export interface PromptFacts {
   sessionKind: SessionKind;
   /** The bodies of the inputs. */
   messages: InboundMessage[];
-  /** The last of them when somebody sent it; null for what Holdfast says itself. */
+  /** The last of them when a person sent it; null for what Holdfast writes itself. */
   message: InboundMessage | null;
   isNewSession: boolean;
   /** What earlier turns of the transcript fixed. */

@@ -12,7 +12,7 @@ import type { Toolset } from '../tools/toolset.ts';
 import type { TurnContext } from './context.ts';
 import type { PromptFacts, TurnMaterial } from './turn-material.ts';
 
-/** True when the prompt of these inputs tells of messages that were dropped over the cap: somebody speaks. */
+/** True when the prompt of these inputs mentions messages that were dropped over the cap: one of them is from a sender. */
 export function tellsOverflow(inputs: readonly WaitingInput[]): boolean {
   return inputs[0]?.kind === 'message';
 }
