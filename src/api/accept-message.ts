@@ -1,5 +1,5 @@
-// From a checked message to a committed inbox row: makes sure of its session, stores it, rings, and says what became of it. The
-// ring is not waited for: the row is its own outbox, and the reconciler rings for what was not heard.
+// From a checked message to a committed inbox row: ensures that its session exists, stores it, rings, and returns the result.
+// The ring is not awaited: the row is its own outbox, and the reconciler rings again when the ring is lost.
 import type { Doorbell } from '../../jobs/ring.ts';
 import type { Config, Lane } from '../config.ts';
 import { mayCommand, readChatCommand, takeDirectives, type ChatCommand } from '../core/chat-command.ts';
@@ -107,7 +107,7 @@ export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
   };
 }
 
-/** The message as it is to be taken: a command of somebody who may give one, or words, without the directives among them. */
+/** The message as it is processed: a command of an authorised sender, or text without its directives. */
 function readMessage(
   sent: InboundMessage,
   ownerIds: readonly string[],
@@ -157,7 +157,7 @@ export function neededSession(key: SessionKey, body?: InboundMessage) {
   };
 }
 
-/** Unique for ever per channel, account and chat (G2); a message without a chat belongs to that of its session. */
+/** Unique without a time limit per channel, account and chat (G2); a message without a chat belongs to that of its session. */
 function platformKeyOf(sessionKey: SessionKey, body: InboundMessage): string | null {
   if (body.messageId === undefined) return null;
   return JSON.stringify([

@@ -1,5 +1,5 @@
-// The door: how many requests, and how many bytes of bodies, may be inside at once. Over it a request is turned away before
-// anything of it is read, with a time to come again (G27, G28). Streams and waits leave the count while they only wait.
+// Admission: how many requests, and how many bytes of bodies, may be in flight. A request over the limit is refused before
+// it is read, with a Retry-After time (G27, G28). Streams and waits do not count while they only wait.
 import type { FastifyRequest } from 'fastify';
 import { Problem } from './problem.ts';
 

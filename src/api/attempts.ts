@@ -2,15 +2,15 @@
 // other out. Only guessing is slowed down, and with it the log lines and the work that guesses cost.
 import { LRUCache } from 'lru-cache';
 
-/** So many wrong keys are answered 401 at once. */
+/** So many wrong keys are answered 401 immediately. */
 const WRONG_KEYS_MAX = 20;
 /** One wrong key is forgiven every so often, in milliseconds. */
 const FORGIVEN_EVERY_MS = 3_000;
-/** The addresses that are remembered; the one that was quiet for the longest time is forgotten first. */
+/** The addresses that are remembered; the one without requests for the longest time is removed first. */
 const ADDRESSES_MAX = 10_000;
 
 export interface Attempts {
-  /** Counts a wrong key. 0: it is answered at once; else the milliseconds after which the address may try again. */
+  /** Counts a wrong key. 0: it is answered immediately; else the milliseconds after which the address may try again. */
   countWrongKey(address: string): number;
 }
 

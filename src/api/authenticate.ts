@@ -1,5 +1,5 @@
-// Who asks. Keys are random and long, so one SHA-256 is enough; a key is compared with all that there are, each in constant time,
-// so that the time of an answer says nothing about any of them (G32).
+// Authentication. Keys are random and long, so one SHA-256 is enough; a key is compared with all known keys, each in constant
+// time, so that the time of an answer says nothing about any of them (G32).
 import { hash, timingSafeEqual } from 'node:crypto';
 
 /** Whose key it was: `admin`, or the name that the configuration gives it. Idempotency keys are kept apart by it. */

@@ -1,4 +1,4 @@
-// Many who ask for the same expensive thing at once share one answer, but never one that was begun before they asked.
+// Simultaneous callers of the same expensive read share one answer, but never one that started before they called.
 
 /** Makes `read` run once at a time; callers that come while it runs share the next run. */
 export function coalesceReads<Result>(read: () => Promise<Result>): () => Promise<Result> {

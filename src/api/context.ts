@@ -50,9 +50,9 @@ export interface ApiContext {
   modelInfo: ModelInfo;
   /** What the service needs beside the database, which is always asked for. */
   dependencies: Dependency[];
-  /** Absent: the API makes its own. Whatever else the process measures goes out with it. */
+  /** Absent: the API makes its own. Other metrics of the process are served with it. */
   metrics?: Registry;
-  /** What tokens cost in dollars; null when nobody knows a price for the model. Absent: no costs are shown. */
+  /** What tokens cost in dollars; null when no price of the model is known. Absent: no costs are shown. */
   priceOf?: (model: string, usage: Usage) => number | null;
 }
 
@@ -173,12 +173,12 @@ export interface Schedule {
 /** The model request of call `n` of a turn, as it was sent; null when there was no such call. */
 type DeriveRequest = (turnId: string, n: number) => Promise<object | null>;
 
-/** Says that something of a session was committed in this process, and hears who waits for that. Listeners must not throw. */
+/** Reports that something of a session was committed in this process, and registers waiting requests. Listeners must not throw. */
 export type CommitWake = Pick<Wake, 'onCommit' | 'addWaiter'>;
 
 export interface ModelInfo {
   provider: string;
-  /** The model that agents use unless told otherwise. */
+  /** The default model of agents. */
   name: string;
   /** True when answers come from the built-in script because there is no key. */
   isScripted: boolean;

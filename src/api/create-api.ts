@@ -1,6 +1,6 @@
-// The HTTP server: the route table on Fastify. In the order of a request: its id, the key, the door (how much may be inside at
-// once), the body, the checks of the route, the route, and one place that turns whatever was thrown into a problem. Nothing is
-// logged of a request that went well.
+// The HTTP server: the route table on Fastify. In the order of a request: its id, the key, admission (how much may be in
+// flight), the body, the checks of the route, the route, and one place that turns any error into a problem. Successful
+// requests are not logged.
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -35,7 +35,7 @@ const ARRIVAL_MS_MAX = 60_000;
 const PARAM_CHARS_MAX = 2000;
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
-/** Makes the API. It listens when it is told to; closing it ends its streams and waits first. */
+/** Makes the API. `listen` starts it; closing it ends its streams and waits first. */
 export function createApi(context: ApiContext): FastifyInstance {
   const services = createServices(context, ROUTES);
   const handleError = createErrorHandler(context);
@@ -44,7 +44,7 @@ export function createApi(context: ApiContext): FastifyInstance {
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
     exposeHeadRoutes: false,
     requestTimeout: ARRIVAL_MS_MAX,
-    // While it closes, what still comes on open connections is answered as usual: a rolling restart fails nobody (G26).
+    // While it closes, requests on open connections are answered as usual: a rolling restart fails no request (G26).
     return503OnClosing: false,
     genReqId: createRequestIdOf(),
     frameworkErrors: (error, request, reply) => {
@@ -83,8 +83,8 @@ export function createApi(context: ApiContext): FastifyInstance {
 }
 
 /**
- * The connections on which no request has come yet, as browsers open them in advance. Closing a server waits for them, though
- * nobody is answered on them.
+ * The connections without a request yet, as browsers open them in advance. Closing a server waits for them, though no answer
+ * is sent on them.
  */
 function trackSilentConnections(app: FastifyInstance): ReadonlySet<Socket> {
   const silent = new Set<Socket>();

@@ -1,4 +1,4 @@
-// The API's context, made of the store: which function of the store stands behind which thing that a route can do.
+// The API's context, built from the store: which function of the store each operation of a route uses.
 import { drizzle } from '../store/drizzle.ts';
 import type { Doorbell } from '../../jobs/ring.ts';
 import type { Lane } from '../config.ts';

@@ -23,7 +23,7 @@ interface Parts {
   wake: Wake;
 }
 
-/** How long a poll that somebody asked for is ours to put into its inbox; a scheduler does it when we die. */
+/** How long this process may take to put a requested poll into its inbox; afterwards a scheduler does it. */
 const POLL_LEASE_MS = 10_000;
 
 /** Makes what the routes are given. */

@@ -1,5 +1,5 @@
-// Cursors of lists: opaque to who holds them, bound to the list and the filters that they came from. A cursor says where to go on
-// and nothing else, so it stays valid for ever.
+// Cursors of lists: opaque to clients, bound to the list and the filters that they were made for. A cursor contains only the
+// position, so it never expires.
 import { hash } from 'node:crypto';
 import type { Page, PageRequest } from '../store/views/page.ts';
 import { Problem } from './problem.ts';

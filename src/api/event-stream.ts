@@ -49,7 +49,7 @@ export class EventStream {
         resolve();
       };
       options.response.once('close', leave);
-      // Whoever left already is not told of again; and what is written to somebody who leaves is no error of ours.
+      // A client that has disconnected is not reported again, and a write to one that disconnects is not an error.
       if (options.response.destroyed) leave();
       options.response.on('error', () => undefined);
     });
@@ -95,7 +95,7 @@ export class EventStream {
     this.#options.response.destroy();
   }
 
-  /** Ends the stream; the client will come back to whoever is there. */
+  /** Ends the stream; the client will reconnect to another process. */
   end(): void {
     this.#isDone = true;
     this.#options.tail.detach(this.#subscriber);
@@ -117,7 +117,7 @@ export class EventStream {
     }
     if (!hasRoom) await Promise.race([drained(response), this.#closed]);
     const isMore = page.events.length === PAGE_EVENTS;
-    // Everything below the horizon was read. An id from beyond it, whoever made it up, does not count: it would hide what comes.
+    // Everything below the horizon was read. An invented id above it does not count: it would hide later events.
     this.#cursor = isMore ? (page.events.at(-1)?.id ?? this.#cursor) : page.horizon - 1n;
     return isMore;
   }

@@ -1,11 +1,11 @@
-// The live end of the event log: one reader per process for all that listen, and none when nobody does. It hands each event to
-// every subscriber once, in the order of the ids, and remembers the newest ones, so that a subscriber that has just read the
-// past from the database joins without a gap and without a repeat:
+// The live end of the event log: one reader per process for all subscribers, and none when there are none. It passes each
+// event to every subscriber once, in the order of the ids, and keeps the newest ones, so that a subscriber that has just read
+// the past from the database joins without a gap and without a repeat:
 //
 //        database ── replay ──▶ floor ┐                  attach(floor) gives what is over the floor from the
 //        [ ........... | remembered | position ) ──▶     remembered events, then everything that is read
 //
-// A subscriber whose floor lies before what is remembered is told to read on first.
+// A subscriber whose floor is below the kept events must read on first.
 import type { OutageLog } from '../outage-log.ts';
 import type { EventPage, EventRow } from '../store/views/events.ts';
 import type { CommitWake } from './context.ts';
@@ -20,7 +20,7 @@ export interface LiveEvent {
 export interface Subscriber {
   /**
    * Called with events in order, at least one, and with the id up to which the subscriber now knows everything. Must not throw
-   * and not wait: who cannot take them leaves.
+   * or wait: a subscriber that cannot keep up must unsubscribe.
    */
   take: (events: LiveEvent[]) => void;
 }
@@ -36,7 +36,7 @@ const PAGE_EVENTS = 1000;
 const INTERVAL_MS_MIN = 50;
 const INTERVAL_MS_MAX = 250;
 const INTERVAL_GROWTH = 1.5;
-/** After a wake: what was committed may stand behind a transaction that is still open, so the first looks are close together. */
+/** After a wake: the commit may be above a transaction that is still open, so the first reads are close together. */
 const WOKEN_INTERVAL_MS = 10;
 /** Two looks are at least this far apart, however often it is woken. */
 const GAP_MS = 8;
@@ -71,8 +71,8 @@ export class EventTail {
   }
 
   /**
-   * Lets a subscriber in that knows every event up to `floor`, and gives it at once what is remembered over it. False when what
-   * lies between its floor and now is not remembered: then it must read on from the database and come again.
+   * Adds a subscriber that knows every event up to `floor`, and immediately passes it the kept events above that. False when
+   * the events after its floor are not all kept: then it must read on from the database and try again.
    */
   attach(subscriber: Subscriber, floor: bigint): boolean {
     if (this.#subscribers.size === 0) this.#startAfter(floor);
@@ -89,7 +89,7 @@ export class EventTail {
     if (this.#subscribers.size === 0) this.#stop();
   }
 
-  /** Begins anew: with the first subscriber, and when the database went back to an older state (a restore, a fail-over). */
+  /** Starts again: with the first subscriber, and when the database returned to an older state (a restore, a fail-over). */
   #startAfter(floor: bigint): void {
     this.#position = floor;
     this.#remembered = [];
@@ -133,7 +133,7 @@ export class EventTail {
     let isMore = false;
     try {
       const page = await this.#options.read({ after, limit: PAGE_EVENTS });
-      // Everybody may have left meanwhile, and others begun elsewhere; then this page is not the continuation of anything.
+      // All subscribers may have left meanwhile, and others started at another position; then this page continues nothing.
       if (this.#subscribers.size > 0 && this.#position === after) {
         isMore = page.events.length === PAGE_EVENTS;
         if (page.horizon <= this.#position) this.#startAfter(page.horizon - 1n);

@@ -57,7 +57,7 @@ export function openApiDocument(routes: Route[], publicUrl?: string): Json {
   };
 }
 
-/** Named schemas; a body is described by what may be sent, an answer by what comes. None of them differ in both directions. */
+/** Named schemas; a body is described by what may be sent, an answer by what is returned. None of them differ in both directions. */
 function componentSchemas(): Json {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(COMPONENTS)) registry.add(schema, { id });

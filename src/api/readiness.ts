@@ -1,5 +1,5 @@
-// Readiness: each dependency is asked at once, for a bounded time, and the answer says how long it took. What is wrong is named by
-// its code only, because a message may hold an address or a password (G31).
+// Readiness: all dependencies are checked in parallel, for a bounded time, and the answer says how long each took. A fault is
+// named by its code only, because a message may contain an address or a password (G31).
 import { pingDatabase } from '../store/views/stats.ts';
 import type { ApiContext, Dependency, ModelInfo } from './context.ts';
 

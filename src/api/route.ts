@@ -61,7 +61,7 @@ export interface RouteSpec<Path extends string, Query extends z.ZodType, Body ex
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: Path;
   summary: string;
-  /** Answers without a key: only what says nothing about anybody. */
+  /** Answers without a key: only for answers without private data. */
   isPublic?: true;
   /** May stay open longer than an ordinary request: streams, and waits. */
   isLong?: true;
@@ -125,6 +125,6 @@ export function defineEffect<
 export function defineRoute<Path extends string, Query extends z.ZodType = NoFields, Body extends z.ZodType = NoFields>(
   spec: RouteSpec<Path, Query, Body>,
 ): Route {
-  // The table forgets the types of each row; `parse-request.ts` makes the values by the same schemas before it calls `handle`.
+  // The table loses the types of each row; `parse-request.ts` makes the values by the same schemas before it calls `handle`.
   return spec as unknown as Route;
 }

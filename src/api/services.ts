@@ -21,14 +21,14 @@ export interface ApiServices {
   metrics: ApiMetrics;
   /** The statistics as they are now. */
   readStats: () => Promise<StatsView>;
-  /** Whether everything is there; anybody may ask, so many who ask at once cost one check. */
+  /** Readiness; it needs no key, so simultaneous requests share one check. */
   readReadiness: () => Promise<Readiness>;
   /** The OpenAPI document of the route table, made when it is first asked for. */
   openApi: () => object;
   close(): void;
 }
 
-/** Ordinary requests in one process at once. */
+/** Ordinary requests in flight in one process. */
 const REQUESTS_MAX = 4096;
 const BODY_BYTES_MAX = 256 * 1024 * 1024;
 

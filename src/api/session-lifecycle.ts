@@ -1,5 +1,5 @@
-// What people do to a session's transcript as a whole: condense it, undo that, begin a new one, copy it. Condensing is an input like
-// a message, because it needs the session's lock and a model; the others are one statement each.
+// Operations on a session's transcript as a whole: compact it, undo that, start a new one, copy it. A compaction is an input like a
+// message, because it needs the session's lock and a model; the others are one statement each.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Doorbell } from '../../jobs/ring.ts';
 import type { Config, Lane } from '../config.ts';

@@ -1,7 +1,7 @@
-// Waits for messages to be settled, for every request that waits (`Prefer: wait`) in one place: one query looks for all of them.
-// A turn that ends in this process brings along how its messages ended. Else it looks: at once when this process commits something of
-// their session, and at intervals because the worker may be another process. The facts are in the database; nothing is lost when
-// nobody waits any more.
+// Waits for messages to be settled, for every request that waits (`Prefer: wait`) in one place: one query serves all of them. A turn
+// that ends in this process reports how its messages ended. Otherwise the waiter queries: immediately when this process commits
+// something of their session, and at intervals because the worker may be in another process. The facts are in the database; nothing
+// is lost when a request stops waiting.
 import type { OutageLog } from '../outage-log.ts';
 import type { CommitWake } from './context.ts';
 
@@ -10,15 +10,15 @@ export interface SettlementWaiterOptions<Settlement> {
   readSettled: (messageIds: string[]) => Promise<ReadonlyMap<string, Settlement>>;
   wake: CommitWake;
   outages: Pick<OutageLog, 'report'>;
-  /** Requests that may wait at once; over it a wait ends before it begins. */
+  /** Requests that may wait at the same time; over it a wait ends before it begins. */
   waitingMax: number;
 }
 
-/** A message that somebody waits for. */
+/** A message that a request waits for. */
 export interface AwaitedMessage {
   id: string;
   sessionId: string;
-  /** True when a worker of this process has taken it: its end is told here, unless that worker loses it. */
+  /** True when a worker of this process has claimed it: its end is reported here, unless that worker loses the lock. */
   isHere?: boolean;
 }
 
@@ -28,7 +28,7 @@ interface Waiter<Settlement> {
   end: (settlement: Settlement | null) => void;
 }
 
-/** How long between two looks: the first soon after somebody begins to wait, then less often. */
+/** The time between two queries: the first soon after a wait begins, then less often. */
 const INTERVAL_MS_MIN = 50;
 const INTERVAL_MS_MAX = 250;
 const INTERVAL_GROWTH = 1.5;
@@ -152,7 +152,7 @@ export class SettlementWaiter<Settlement> {
     else look();
   }
 
-  /** Looks for all in an interval from now, unless that is due sooner already: who comes newly never puts the others off. */
+  /** Queries for all waiting requests after an interval, unless a query is already due sooner: a new request never delays the others. */
   #lookLater(): void {
     const intervalMs = this.#elsewhere > 0 ? this.#intervalMs : HERE_INTERVAL_MS;
     const dueAt = performance.now() + intervalMs;

@@ -1,4 +1,4 @@
-// From whatever was thrown to the problem that is answered. What nobody expected is `internal` and says nothing about itself.
+// Turns any error into the problem that is answered. An unexpected error is `internal` without details.
 import { isPassingFault } from '../store/database.ts';
 import { Problem } from './problem.ts';
 

@@ -18,7 +18,7 @@ export function createWaitingTotal(views: ViewDatabase): WaitingTotal {
     countedAt = performance.now();
     countWaiting(views).then(
       (count) => (total = count),
-      // The database is away: what wants to store something is told so there.
+      // The database is unavailable: the statement that stores something reports that.
       () => undefined,
     );
   }

@@ -1,4 +1,4 @@
-// Live events: streams that resume by the last id without a gap or a repeat, whichever process answers.
+// Live events: streams that resume by the last id without a gap or a repeat, in any process.
 import { z } from 'zod';
 import {
   findEventBefore,

@@ -1,4 +1,4 @@
-// What those who run the service look at: is it alive, is it ready, how much of everything is there, what can be asked.
+// Routes for operators: liveness, readiness, counts, metrics and the description of the API.
 import type { z } from 'zod';
 import { withDeadline } from '../deadline.ts';
 import { renderHome } from '../home-page.ts';

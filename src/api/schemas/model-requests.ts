@@ -1,4 +1,4 @@
-// What is told of the request of a model call: the body as it was sent, the proof that it is, and whose words it is made of.
+// The view of the request of a model call: the body as it was sent, its proof, and the origin of each part.
 import { z } from 'zod';
 import type { RequestPart } from '../../core/request-parts.ts';
 import { ENTRY_KINDS } from '../../store/views/transcript.ts';

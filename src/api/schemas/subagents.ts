@@ -62,7 +62,7 @@ export const steerRequest = z
     error: 'expected text (or message, which is the same), one of them',
   });
 
-/** `joins`: its running turn; `waits`: it is its next turn; `again`: it was done, and has begun anew under `runId`. */
+/** `joins`: its running turn; `waits`: it is its next turn; `again`: it had ended, and has started again under `runId`. */
 export const steered = z.strictObject({
   runId: uuid,
   messageId: uuid.nullable(),
