@@ -1,7 +1,7 @@
-// The transports to Anthropic's Messages API, streamed and not. The only importer of the SDK's client. The SDK says where a call goes
-// and what its headers are (key, version, who calls), once, since all calls have the same; and it makes its errors of what comes back.
-// The call itself is made here: the SDK's own way costs as much as everything else that a call costs this process, and its retries
-// belong to the turn's stored budget (G16).
+// The transports to Anthropic's Messages API, streamed and not. The only importer of the SDK's client. The SDK provides the address
+// and the headers of a call (key, version, client) once, since they are the same for all calls, and it builds the errors from failed
+// answers. The call itself is made here: the SDK's own request costs as much CPU as the rest of a call, and retries belong to the
+// turn's stored budget (G16).
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import { openConnections, type Incoming, type Outgoing, type Send } from './connections.ts';
@@ -23,7 +23,7 @@ export interface AnthropicOptions {
   isStreaming?: boolean;
 }
 
-/** A model that asks Anthropic's Messages API, or whatever speaks it at `baseUrl`. Cheap to make; holds a pool of connections. */
+/** A model behind Anthropic's Messages API, or behind a compatible server at `baseUrl`. Cheap to make; holds a pool of connections. */
 export function createAnthropicModel(options: AnthropicOptions): Model {
   return createModel({ transports: [createAnthropicTransport(options)] });
 }
@@ -66,7 +66,7 @@ async function ask(send: Send, envelope: Envelope, call: TransportCall, isStream
   await (isStreaming ? readEvents : readWhole)(incoming, call);
 }
 
-/** Sends the body; whoever waits for the answer does not hold it. */
+/** Sends the body; the code that waits for the answer does not keep it in memory. */
 function dispatch(send: Send, envelope: Envelope, call: TransportCall, isStreaming: boolean): Promise<Incoming> {
   const { bytes: body, sha256 } = writeBody(call.request, { isStreaming });
   call.onSent(body, sha256);

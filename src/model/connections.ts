@@ -1,5 +1,5 @@
 // Connections to a provider: node:http with kept-alive sockets, and the socket's own stream for the answer. Beside a web `fetch` that
-// is half the CPU of a call, which is what lets hundreds of them run at once.
+// is half the CPU of a call, so that hundreds of calls can run at the same time.
 import http from 'node:http';
 import https from 'node:https';
 
@@ -18,9 +18,8 @@ const FREE_SOCKETS_MAX = 256;
 const FREE_SOCKET_MS_MAX = 60_000;
 
 /**
- * Sends a request and resolves with the head of its answer, whatever its status; the body is for the caller to read. It follows no
- * redirects. An abort destroys the connection, until the body has come whole. Rejects with what the network said, or with the reason of
- * the abort.
+ * Sends a request and resolves with the head of its answer, of any status; the caller reads the body. It follows no redirects. An abort
+ * destroys the connection, until the whole body has arrived. Rejects with the error of the network, or with the reason of the abort.
  */
 export type Send = (outgoing: Outgoing, signal: AbortSignal) => Promise<Incoming>;
 
@@ -66,7 +65,7 @@ function headOf(request: http.ClientRequest, signal: AbortSignal): Promise<Incom
     request.on('close', () => signal.removeEventListener('abort', abort));
     request.on('error', reject);
     request.on('response', (incoming: Incoming) => {
-      // An abort may destroy it before its reader has come; an error event that nobody hears ends the process.
+      // An abort may destroy it before it has a reader; an error event without a listener ends the process.
       incoming.on('error', () => {});
       resolve(incoming);
     });

@@ -1,5 +1,5 @@
-// The model: a transport, the reducer that makes an answer of what it brings, and those who watch. All transports and providers go
-// through here, so what holds for an answer holds for all of them.
+// The model: a transport, the reducer that builds an answer from its events, and the observers. All transports and providers use
+// it, so what holds for an answer holds for all of them.
 import { hash } from 'node:crypto';
 import type { Redact } from '../config/redact-secrets.ts';
 import type { ProviderFamily } from '../core/history/provider-family.ts';
@@ -18,7 +18,7 @@ import { selectTransport, type Transport } from './transport.ts';
 export interface ModelParts {
   /** The first that serves a request's provider is taken. */
   transports: readonly Transport[];
-  /** Those who watch every call. */
+  /** The observers of every call. */
   observers?: readonly ModelObserver[];
   /** By provider, its family where that is another than its transport says. */
   families?: Readonly<Record<string, ProviderFamily>>;
@@ -26,7 +26,7 @@ export interface ModelParts {
   argumentDecoders?: Readonly<Record<string, (text: string) => string>>;
   /** Takes secrets out of what is said about a failed call; absent: nothing is taken out. */
   redact?: Redact;
-  /** Told of an observer that failed. */
+  /** Called when an observer has failed. */
   onObserverFault?: (name: string, error: unknown) => void;
 }
 
@@ -107,7 +107,10 @@ async function receive({ transport, request, options, reducer, watch }: Receptio
   return reducer.answer;
 }
 
-/** The most bytes that one answer may bring before it is given up as malformed (G28): each token in an event of its own, and what is around them. */
+/**
+ * The largest number of bytes of one answer before it fails as malformed (G28): each token in an event of its own, with the framing
+ * around them.
+ */
 function answerBytesMax(maxTokens: number): number {
   return Math.min(AROUND_BYTES + maxTokens * TOKEN_BYTES_MAX, ANSWER_BYTES_MAX);
 }

@@ -1,4 +1,4 @@
-// The model port: how a turn asks a model, whoever answers. `create-model.ts` is its implementation.
+// The model port: how a turn calls a model of any provider. `create-model.ts` is its implementation.
 import type { ProviderFamily } from '../core/history/provider-family.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
 import type { Replacement } from '../core/stream/replace-text.ts';
@@ -16,9 +16,9 @@ export interface AskOptions {
   onChunk?: (textDelta: string) => void;
   /** Called with what the model thinks, piece by piece. Must not throw; never called after an abort. */
   onReasoning?: (piece: string) => void;
-  /** Whose call it is, for those who watch all calls; absent: nobody's. */
+  /** The turn of the call, for the observers of all calls; absent: none. */
   about?: CallIdentity;
-  /** Those who watch this call alone. */
+  /** The observers of this call alone. */
   observers?: readonly CallObserver[];
   /** The number of the call in its turn, from 1: ids that are made up for its tool calls differ from those of other calls. */
   callNo?: number;

@@ -5,7 +5,7 @@ import { jsonrepair } from 'jsonrepair';
 
 /** Longer arguments are not looked into: repairing is slow, and such a text is a file that lost its end. */
 const REPAIRED_CHARS_MAX = 64_000;
-/** How much may stand in front of the object and behind it. */
+/** How much text may precede and follow the object. */
 const LEADING_CHARS_MAX = 96;
 const TRAILING_CHARS_MAX = 3;
 

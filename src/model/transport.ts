@@ -12,13 +12,13 @@ export interface TransportCall {
   headers: Record<string, string>;
   /** Aborts the call; `send` then rejects, with anything. */
   signal: AbortSignal;
-  /** To be told once, right before the request leaves: the body as it is sent, and its hash in hex where that is known. */
+  /** Call it once, right before the request is sent: the body as it is sent, and its hash in hex where that is known. */
   onSent: (body: string | Uint8Array, sha256?: string) => void;
-  /** To be told of everything that comes: how many bytes. */
+  /** Call it for each received chunk, with its number of bytes. */
   onBytes: (count: number) => void;
   /**
-   * To be told of each event, in order. Answers true when the answer is complete: the rest is not read. It throws `StreamFault` when
-   * the events make no answer; `send` then lets go of the connection and rejects with that.
+   * Call it with each event, in order. Returns true when the answer is complete: the rest is not read. It throws `StreamFault` when
+   * the events are not a valid answer; `send` then closes the connection and rejects with that error.
    */
   onEvent: (event: StreamEvent) => boolean;
 }

@@ -48,10 +48,10 @@ export function toWireRequest(
 }
 
 /**
- * The provider reads from its cache the longest prefix that ends at a breakpoint of an earlier request, but looks only so many blocks
- * back from a breakpoint of this one. So one stands at the end, and one where the request before this ended: whatever came since, a
- * batch of thirty calls or a long prompt, the prefix up to there is found. With the one behind the stable part of the system prompt
- * that makes three of the four that a request may have.
+ * The provider reads from its cache the longest prefix that ends at a breakpoint of an earlier request, but searches only so many
+ * blocks back from a breakpoint of this one. So there is one at the end, and one where the previous request ended: whatever was added
+ * since, a batch of thirty calls or a long prompt, the prefix up to there is found. With the one after the stable part of the system
+ * prompt that makes three of the four that a request may have.
  */
 function withBreakpoints(messages: readonly ModelMessage[]): WireRequest['messages'] {
   const marked: WireRequest['messages'] = [...messages];

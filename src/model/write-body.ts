@@ -1,5 +1,5 @@
-// Writes the body of a request as JSON, and hashes it. The objects of a conversation are the same from call to call, so the bytes of
-// what was written before are kept, and of a request that grew only what is new is written and hashed. What comes out is
+// Writes the body of a request as JSON, and hashes it. The objects of a conversation are the same from call to call, so the bytes
+// that were written before are kept, and of a request that grew only the new part is written and hashed. The result is
 // `JSON.stringify(toWireRequest(request))` in UTF-8, byte for byte.
 import { createHash, hash, type Hash } from 'node:crypto';
 import type { ModelMessage, ModelRequest } from '../core/model-request.ts';
@@ -25,7 +25,7 @@ interface WrittenPrefix {
 /** More chunks than this become one. */
 const CHUNKS_MAX = 32;
 
-/** By the first message. An entry goes with it, when nobody holds the conversation any more. */
+/** Keyed by the first message. An entry is collected with it, when the conversation is no longer referenced. */
 const conversations = new WeakMap<object, WrittenPrefix>();
 
 /** System prompts and lists of tools, which many requests share. */
@@ -67,7 +67,8 @@ function writeShared(value: object): Buffer {
 /** Writes down the messages that will come again as they are; null when the request has none of them. */
 function settle(head: Buffer[], own: readonly ModelMessage[], wire: WireRequest['messages']): WrittenPrefix | null {
   const [first] = own;
-  // Messages with a cache marker are copies, made for this request alone: what comes before the first of them will come again.
+  // Messages with a cache marker are copies, made for this request alone: what precedes the first of them will be the same in
+  // the next request.
   const markedAt = wire.findIndex((message, at) => message !== own[at]);
   const count = markedAt === -1 ? wire.length : markedAt;
   if (first === undefined || count === 0) return null;

@@ -4,7 +4,7 @@ import type { CallObserver } from './observer.ts';
 export interface CallFigures {
   requestBytes: number;
   responseBytes: number;
-  /** From the moment the request left to the first byte of its answer, in milliseconds; null: none came. */
+  /** From the sending of the request to the first byte of its answer, in milliseconds; null: there was no answer. */
   firstByteMs: number | null;
   /** From the beginning to now, in milliseconds. */
   durationMs: number;

@@ -1,5 +1,5 @@
-// A file of JSON lines that never gets in the way: lines are made and written one after another, apart from whoever has something to
-// log. Everything is bounded: what waits, a line, and the file, which starts anew when it is full (the full one stays as `.1`).
+// A file of JSON lines that never delays its callers: lines are built and written one after another in the background. Everything is
+// bounded: the waiting lines, the length of a line, and the file, which is rotated when it is full (the full one stays as `.1`).
 import { appendFile, mkdir, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
@@ -8,7 +8,7 @@ export interface JsonlFileOptions {
   path: string;
   /** The size in bytes from which a new file is begun. */
   bytesMax: number;
-  /** Told of the first fault of the file; lines are lost from then on until one can be written again. */
+  /** Called with the first fault of the file; lines are lost from then on until one can be written again. */
   onFault: (error: unknown) => void;
 }
 

@@ -1,4 +1,4 @@
-// Observers: whoever wants to know what goes over the wire, without a say in it. A fault of an observer never reaches a call.
+// Observers see what is sent and received, without changing it. A fault of an observer never reaches a call.
 import type { ModelAnswer, ModelRequest } from '../../core/model-request.ts';
 
 /** A call that begins. */
@@ -6,7 +6,7 @@ export interface StartedCall {
   request: ModelRequest;
   /** The transport that serves it. */
   transport: string;
-  /** Whose call it is; null: nobody's, as in tests. */
+  /** The turn of the call; null: none, as in tests. */
   about: CallIdentity | null;
 }
 

@@ -1,5 +1,5 @@
-// The payload log: every request as it was sent and every answer as it was taken, for whoever has to find out what a model was told.
-// Off unless it is configured; without secrets and images (`redact.ts`); it never makes a call wait.
+// The payload log: every request as it was sent and every answer as it was read, to find out what a model received. Off unless it is
+// configured; without secrets and images (`redact.ts`); it never makes a call wait.
 import { JsonlFile, type JsonlFileOptions } from './jsonl-file.ts';
 import type { CallResult, ModelObserver } from './observer.ts';
 import { createRedaction } from './redact.ts';

@@ -1,4 +1,4 @@
-// Many observers as one. One that throws is reported and not asked again in this call; the call goes on.
+// Many observers as one. One that throws is reported and not called again in this call; the call continues.
 import type { CallResult, CallObserver, ModelObserver, StartedCall } from './observer.ts';
 
 interface Watchers {
@@ -14,7 +14,7 @@ interface Watcher {
   observer: CallObserver;
 }
 
-/** The observers of one call, told of its start; empty when nobody watches. */
+/** The observers of one call, after its start was reported to them; empty when there are none. */
 export function watchAll({ observers, calls, onFault }: Watchers, call: StartedCall): CallObserver {
   let watchers: Watcher[] = calls.map((observer) => ({ name: 'call', observer }));
 
