@@ -1,5 +1,5 @@
-// Freezes what plugins are shown of a turn: the messages are the very objects that are sent, so a change would be one of the transcript
-// that nobody stored. Messages stay the same objects from turn to turn, and what was frozen once is not looked at again.
+// Freezes the values of a turn that plugins see: the messages are the objects that are sent, so a change to one would change the
+// transcript without being stored. Messages stay the same objects from turn to turn, and a frozen one is not visited again.
 
 const frozen = new WeakSet<object>();
 

@@ -12,8 +12,9 @@ export interface Harness {
   /** Whether it is made for a model; asked when a turn is opened. Must not take time. What it throws means no. */
   supports(target: HarnessTarget): boolean;
   /**
-   * Answers once. An answer with tool calls is called for again, with their results behind it. It is asked once for each answer and
-   * never again for the same: a throw fails the turn, whatever it had done by then. After an abort nobody looks at what it gives.
+   * Answers once. After an answer with tool calls it is called again, with their results appended. It is called once for each
+   * answer and never again for the same one: an error fails the turn, whatever it had done by then. After an abort its answer is
+   * ignored.
    */
   run(attempt: HarnessAttempt): Promise<HarnessAnswer | string>;
 }
@@ -36,12 +37,12 @@ export interface HarnessAttempt extends HarnessTarget {
   readonly workspaceDir: string;
   readonly thinking: string;
   readonly system: string;
-  /** The prompt of the turn is the last of the user, or what came after it. */
+  /** The prompt of the turn is the last user message, or what follows it. */
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolSpec[];
   /** Aborts when the turn ends early; its reason says why. */
   readonly signal: AbortSignal;
-  /** Shows text to those who watch, while it comes. */
+  /** Streams text to clients that watch the turn. */
   readonly onText: (text: string) => void;
 }
 
@@ -58,7 +59,7 @@ export interface CheckedHarness {
   priority: number;
   /** Never throws. */
   supports(target: HarnessTarget): boolean;
-  /** Rejects with the reason of the signal after an abort, at once; with `HarnessError` for what the harness did wrong. */
+  /** Rejects with the reason of the signal immediately after an abort; with `HarnessError` for a fault of the harness. */
   run(attempt: HarnessAttempt): Promise<HarnessReading>;
 }
 

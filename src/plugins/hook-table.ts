@@ -23,7 +23,7 @@ export class HookTable {
     llm_input: [],
   };
 
-  /** Adds a handler behind those of the same priority. */
+  /** Adds a handler after those of the same priority. */
   add<Name extends HookName>(hook: Name, added: RegisteredHandler<Name>): void {
     const handlers = this.#handlers[hook];
     const at = handlers.findIndex(({ priority }) => priority < added.priority);

@@ -142,7 +142,7 @@ function idOf(path: string, exported: unknown): string {
   throw new PluginError(path, `its id ${JSON.stringify(exported) ?? 'is nothing'} is not 1 to 64 of a-z 0-9 _ -`);
 }
 
-// A setting for a plugin that is not there is a mistake: a ban that bans nobody, for one.
+// A setting for a plugin that does not exist is a mistake: for example a ban without effect.
 function refuseUnknownEntries({ entries }: PluginSettings, ids: readonly string[]): void {
   const unknown = Object.keys(entries).find((id) => !ids.includes(id));
   if (unknown === undefined) return;

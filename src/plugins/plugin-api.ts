@@ -83,7 +83,7 @@ export interface PromptHookResult {
   prependContext?: string;
   /** In place of the system prompt. */
   systemPrompt?: string;
-  /** In front of the system prompt, and behind it. */
+  /** Before the system prompt, and after it. */
   prependSystemContext?: string;
   appendSystemContext?: string;
   /** In front of the history, as if they had been said before it; never stored in the transcript. */
@@ -118,9 +118,9 @@ export interface HookHandlers {
   before_prompt_build: PromptHandler;
   /** The same, run after it; what it says comes after. */
   before_agent_start: PromptHandler;
-  /** When the workspace files of a prompt have been read, and those that its session may not see are gone. */
+  /** When the workspace files of a prompt have been read, and those that its session must not see are removed. */
   'agent:bootstrap': (event: BootstrapEvent, context: HookContext) => MaybePromise<void>;
-  /** When the turn is stored and its first request is about to be sent. Nobody waits for it. */
+  /** When the turn is stored and its first request is about to be sent. Not awaited. */
   llm_input: (event: LlmInputEvent, context: HookContext) => MaybePromise<void>;
 }
 

@@ -7,7 +7,7 @@ export interface PluginSystemEvent {
   /** `main` is short for `agent:main:main`; a session that does not exist is made. */
   sessionKey: string;
   text: string;
-  /** Names the event, unique for ever within the plugin: the second time nothing is queued. */
+  /** Names the event, unique without a time limit within the plugin: a second call with it queues nothing. */
   key: string;
 }
 
@@ -15,7 +15,7 @@ export interface PluginSystemEvent {
 export interface PluginMessage {
   sessionKey: string;
   text: string;
-  /** Names the message, unique for ever within the plugin: the second time nothing is sent. */
+  /** Names the message, unique without a time limit within the plugin: a second call with it sends nothing. */
   key: string;
   /** Where the answer is delivered; absent: where the configuration says. */
   deliver?: { url: string };

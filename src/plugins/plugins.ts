@@ -1,5 +1,5 @@
-// The plugins of a process, as turns use them. Whatever a handler does, a turn goes on: an error, an answer of the wrong shape or one
-// that comes too late is logged, and changes nothing. Where no plugin asked to be told, nothing is done at all.
+// The plugins of a process, as turns use them. A turn continues whatever a handler does: an error, an answer of the wrong shape or a
+// late one is logged and changes nothing. Without a handler for a hook, nothing is done.
 import { readBootstrapFiles } from '../core/plugins/bootstrap-files.ts';
 import { mergeChanges, NO_CHANGES, readPromptChanges, type PromptChanges } from '../core/plugins/prompt-changes.ts';
 import { NO_TRANSFORMS } from '../core/plugins/text-transforms.ts';
@@ -17,7 +17,7 @@ import { withDeadline } from './with-deadline.ts';
 /** How long one handler may take, and all handlers of one hook together, in milliseconds. */
 const HANDLER_MS_MAX = 10_000;
 const HOOK_MS_MAX = 30_000;
-/** How many handlers that nobody waits for may be under way; what is over it is not told. */
+/** How many handlers that are not awaited may run; notifications over it are dropped. */
 const UNAWAITED_MAX = 100;
 
 /** What a turn knows of itself; the signal is made for each handler. */
@@ -93,7 +93,7 @@ export class Plugins {
         if (unknownFields.length > 0) {
           this.#logger.warn({ plugin, hook, fields: unknownFields }, 'Plugin returned unknown fields');
         }
-        // What comes after the deadline must not be added to what others merge already.
+        // A result after the deadline must not be added to results that are being merged.
         if (!context.signal.aborted) results.push(changes);
       });
     }
@@ -128,7 +128,7 @@ export class Plugins {
     return this.#hooks.of('llm_input').length > 0;
   }
 
-  /** Tells all who want to know, at once; nobody waits for them. Never throws. */
+  /** Calls all handlers of the hook in parallel, without awaiting them. Never throws. */
   tellLlmInput(event: LlmInputEvent, facts: HookFacts): void {
     const frozen = freezeDeep({ ...event, historyMessages: [...event.historyMessages] });
     for (const registered of this.#hooks.of('llm_input')) {

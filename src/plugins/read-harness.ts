@@ -1,5 +1,5 @@
-// Harnesses of plugins, checked when they are registered and watched when they run: a run ends when it is aborted, whatever the harness
-// does, and what it gives is read before anything is made of it.
+// Harnesses of plugins, checked when they are registered and watched when they run: a run always ends when it is aborted, and the
+// answer is validated before it is used.
 import { z } from 'zod';
 import type { ContentBlock } from '../core/content.ts';
 import { BUILT_IN_HARNESS } from '../core/harness-selection.ts';

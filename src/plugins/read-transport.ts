@@ -1,5 +1,5 @@
 // Transports of plugins, checked when they are registered and watched when they are used: a call always ends when it is aborted, and
-// whatever a transport throws is the fault of a model call, which the turn knows how to take.
+// any error of a transport becomes a fault of a model call, which the turn classifies.
 import { z } from 'zod';
 import { ARGUMENT_ENCODINGS, PROVIDER_FAMILIES } from '../core/history/provider-family.ts';
 import { malformed, StreamFault } from '../core/stream/stream-event.ts';

@@ -1,4 +1,4 @@
-// A deadline around foreign code. What it does after the deadline cannot be stopped, only disregarded: it is told by its signal.
+// A deadline around foreign code. What the code does after the deadline cannot be stopped, only ignored: its signal is aborted.
 import { HookTimeoutError } from './plugin-error.ts';
 
 /** What `run` resolves with; rejects with `HookTimeoutError` when that takes longer than `timeoutMs`. The signal aborts then. */
@@ -19,7 +19,7 @@ export async function withDeadline<Result>(
     return await Promise.race([running, timeout.promise]);
   } finally {
     clearTimeout(timer);
-    // Whatever happens to it now is nobody's business any more.
+    // Its later result is ignored.
     running.catch(() => undefined);
     timeout.promise.catch(() => undefined);
   }
