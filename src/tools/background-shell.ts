@@ -10,7 +10,7 @@ import { startShell, type ShellStart } from './start-shell.ts';
 
 /** Between TERM and KILL. */
 const KILL_GRACE_MS = 2_000;
-/** For processes that the command left behind when it ended by itself. */
+/** For processes that the command left running when it ended by itself. */
 const LEFTOVER_GRACE_MS = 500;
 /** How long to wait for the end of the output once the group is gone. */
 const DRAIN_MS = 250;
@@ -65,7 +65,7 @@ export class BackgroundShell {
     this.#shell.stdin.write('go\n');
   }
 
-  /** Why it was ended; null: nobody did. */
+  /** Why it was ended; null: it was not. */
   get endReason(): string | null {
     return this.#endReason;
   }
@@ -88,7 +88,7 @@ export class BackgroundShell {
 
   /** Ends the whole group, TERM and then KILL, and resolves when it is over. The first reason stands. */
   async end(reason: string, graceMs = KILL_GRACE_MS): Promise<void> {
-    // The number of a group that is gone may be somebody else's by now.
+    // The number of a group that has ended may belong to another group by now.
     if (this.#isOver) return;
     if (this.#shell.exitCode === null && this.#shell.signalCode === null) this.#endReason ??= reason;
     this.#ending ??= endProcessGroup(this.groupId, graceMs);
@@ -123,7 +123,7 @@ export class BackgroundShell {
         this.#onChange();
       }
     } catch {
-      // Destroyed: whoever holds the pipe open left the group.
+      // Destroyed: a process that keeps the pipe open has left the group.
     }
   }
 }

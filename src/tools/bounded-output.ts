@@ -1,10 +1,10 @@
-// Collects the output of a command in bounded memory (G28): its start and its end are kept, the middle is counted. The text that
-// comes out is valid whatever bytes went in, so that it can be stored and sent.
+// Collects the output of a command in bounded memory (G28): its start and its end are kept, the middle is counted. The resulting
+// text is valid for any bytes, so that it can be stored and sent.
 import { continuationBytesAt } from './output-text.ts';
 
 /** A collector that keeps at most `bytesMax` bytes, half of them from the start and half from the end. */
 export class BoundedOutput {
-  /** Allocated when the first byte comes, since most of many calls at once print little. */
+  /** Allocated with the first byte, since most of many simultaneous calls print little. */
   #head: Buffer | undefined;
   /** A ring: the next byte goes to `#tailNext`. Bytes are copied into it, because many small chunks weigh more than what they hold. */
   #tail: Buffer | undefined;

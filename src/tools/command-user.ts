@@ -1,6 +1,7 @@
-// Who runs the commands of agents. Commands do what a model says, so where the service runs as root they are handed to a user without
-// rights, who reaches the workspace and none of the service's secrets. An ordinary user can hand nothing over: commands run as that user,
-// can read what the service can read, and the start lines and the doctor say so. Planning only looks; `openWorkspace` changes owners.
+// The user that runs the commands of agents. Commands do what a model says, so where the service runs as root they run as a user without
+// rights, which can access the workspace and none of the service's secrets. A service that runs as an ordinary user cannot change users:
+// its commands can read what the service can read, and the start lines and the doctor say so. Planning only reads; `openWorkspace`
+// changes owners.
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { agentOf, ConfigError, type Config } from '../config.ts';
@@ -11,11 +12,11 @@ export interface CommandPlan {
   workspaceDir: string;
   /** Null: as the user of the service. */
   user: Account | null;
-  /** The nearest folder above the workspace that the user may not pass; null: none. */
+  /** The nearest folder above the workspace that the user cannot enter; null: none. */
   closedBy: string | null;
 }
 
-/** Where `nobody` is the user of the database, who can read its password: a number that no account has. */
+/** Used where `nobody` is the user of the database, which can read its password: a number that no account has. */
 const SPARE_UID = 65_533;
 const NOBODY: Account = { name: 'nobody', uid: 65_534, gid: 65_534 };
 
@@ -96,7 +97,7 @@ export function homeOf(user: Account, workspaceDir: string): Record<string, stri
   return { HOME: workspaceDir, USER: user.name, LOGNAME: user.name };
 }
 
-/** One sentence for people: who runs commands, and whether these can read the secrets of the service. */
+/** One sentence for people: which user runs commands, and whether these can read the secrets of the service. */
 export function describeCommands(config: Config): string {
   if (!config.tools.exec.enabled) return 'none (tools.exec.enabled is false)';
   return [...new Set(planAllCommands(config).map((plan) => sentenceOf(config, plan)))].join('; ');

@@ -1,5 +1,5 @@
-// The `cron` tool: an agent's own reminders and recurring tasks. It sees all crons of its agent and changes those that it made itself; what
-// people have set up stays as it is, whatever a text that the model has read may ask for (G30). The database is behind a port.
+// The `cron` tool: an agent's own reminders and recurring tasks. It sees all crons of its agent and changes those that it made itself;
+// crons that people have created cannot be changed by it, whatever text the model has read (G30). The database is behind a port.
 import { z } from 'zod';
 import { cronInput, cronPatch, type CronInput, type CronPatch } from '../config/schema-crons.ts';
 import { sessionKindOf } from '../core/session-key.ts';
@@ -24,7 +24,7 @@ export interface CronPort {
   update(agentId: string, id: string, patch: CronPatch): Promise<CronAnswer<CronSummary>>;
   remove(agentId: string, id: string): Promise<CronAnswer<null>>;
   run(agentId: string, id: string, cause: string): Promise<CronAnswer<{ scheduledFor: string }>>;
-  /** The last fires of a cron, the youngest first. */
+  /** The last fires of a cron, newest first. */
   fires(agentId: string, id: string): Promise<CronAnswer<unknown[]>>;
 }
 

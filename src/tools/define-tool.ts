@@ -6,7 +6,7 @@ import { errorOutcome, type Tool, type ToolCall, type ToolOutcome } from './tool
 
 interface ToolDefinition<Input extends z.ZodObject> {
   name: string;
-  /** What the model is told about the tool. */
+  /** The description of the tool for the model. */
   description: string;
   /** One line for the system prompt. */
   summary: string;

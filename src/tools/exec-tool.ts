@@ -27,7 +27,7 @@ export interface ExecOptions {
   timeoutSeconds: number;
   /** The environment of this process; commands see it without its secrets. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** Who runs the commands in a workspace; absent, or null: the user of this process. */
+  /** The user that runs the commands in a workspace; absent, or null: the user of this process. */
   userOf?: (workspaceDir: string) => Account | null;
   /** Where commands are left to run in the background; absent: nowhere. */
   background?: BackgroundOptions | undefined;

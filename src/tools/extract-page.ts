@@ -55,7 +55,7 @@ async function enter(signal: AbortSignal): Promise<void> {
   await promise;
 }
 
-/** Hands the place over to who has waited longest, or gives it back. */
+/** Passes the slot to the caller that has waited longest, or frees it. */
 function leave(): void {
   const next = waiting.shift();
   if (next === undefined) running -= 1;

@@ -42,7 +42,7 @@ export function literalPrefixOf(pattern: string): string {
   return segments.slice(0, firstWild === -1 ? -1 : firstWild).join('/');
 }
 
-/** At least as many as the patterns that the braces stand for. A range such as `{1..9}` counts as too many: nobody needs one. */
+/** At least as many as the patterns that the braces stand for. A range such as `{1..9}` counts as too many. */
 function alternativesOf(pattern: string): number {
   let total = 1;
   const open: number[] = [];

@@ -15,7 +15,7 @@ import { resolveInWorkspace } from './workspace-files.ts';
 const WALKED_ENTRIES_MAX = 50_000;
 const WALK_DEPTH_MAX = 40;
 const RESULTS_MAX = 200;
-/** Never entered: large, and nobody looks for anything in them. */
+/** Never entered: large, and without files of interest. */
 const SKIPPED_DIRECTORIES = new Set(['.git', 'node_modules']);
 
 export const globTool: Tool = defineTool({

@@ -1,5 +1,5 @@
 // The files of an agent's memory: MEMORY.md and memory/*.md of its workspace, and nothing else (G30). A file counts only when it is a
-// regular one in its real place; whatever a link says, nothing outside is read. Files are hashed again only when they changed.
+// regular one at its real path; nothing outside is read, also not through links. Files are hashed again only when they changed.
 import { createHash } from 'node:crypto';
 import { constants, type BigIntStats } from 'node:fs';
 import { open, readdir, realpath, type FileHandle } from 'node:fs/promises';
@@ -27,7 +27,7 @@ export interface MemoryListing {
 
 const FILE_BYTES_MAX = 1024 * 1024;
 const FILES_MAX = 1000;
-/** Files that are read at once. */
+/** Files that are read in parallel. */
 const READERS = 8;
 /** A file that changed so short a time before it was read may change again under the same stamp: it is read again. */
 const SETTLED_MS = 2_000;

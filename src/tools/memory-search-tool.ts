@@ -37,7 +37,7 @@ export function createMemorySearchTool(index: MemoryIndex): Tool {
       minScore: z.number().min(0).max(1).optional().describe('Leave out passages with less of the query in them'),
     }),
     isIdempotent: true,
-    // The index is a copy of what is on disk; filling it changes nothing that anybody could miss.
+    // The index is a copy of what is on disk; filling it changes nothing visible.
     isReadOnly: true,
     async run({ query, maxResults = HITS_DEFAULT, minScore = 0 }, call) {
       const listing = await listMemory(call.workspaceDir, call.signal);
@@ -78,7 +78,7 @@ function chunked({ path, sha256, content }: MemoryFile): ChunkedFile {
   return { path, sha256, chunks: chunkMarkdown(content, CHUNK_LIMITS) };
 }
 
-/** Each passage behind the line that names its place: `memory/2026-01-31.md#L4-L9 (score 0.82) under Work > Plans`. */
+/** Each passage after the line that names its place: `memory/2026-01-31.md#L4-L9 (score 0.82) under Work > Plans`. */
 function describe(hits: readonly MemoryHit[], query: string, { files, leftOut }: MemoryListing): ToolOutcome {
   const notes = leftOut > 0 ? [`[${leftOut} files were not searched, because there are too many.]`] : [];
   if (hits.length === 0) {

@@ -62,7 +62,7 @@ async function giveFolder(folder: string, { uid, gid }: OsUser): Promise<void> {
 
 /**
  * After a tool of this process has written a file: where the workspace belongs to another user, so does the file, with the folders that
- * were made for it. The user may exchange files at any moment, so what is given away is what was opened, and only if it is in the workspace.
+ * were made for it. The user may replace files at any time, so the owner of the opened file is changed, and only if it is in the workspace.
  */
 export async function giveToOwner(workspaceDir: string, path: string): Promise<void> {
   if (process.getuid?.() !== 0) return;

@@ -1,4 +1,4 @@
-// Output of commands as text: whatever bytes it is, what comes out is valid, and a character that a cut has torn is left out.
+// Output of commands as text: the result is valid for any bytes, and a character that a cut has split is left out.
 
 /** Text of a part of an output. `isStart`, `isEnd`: nothing is missing before it, or after it. */
 export function outputText(bytes: Uint8Array, { isStart, isEnd }: { isStart: boolean; isEnd: boolean }): string {

@@ -3,7 +3,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Between two looks at a group that is ending: often at first, since most end at once; rarely later, since a look reads all of /proc. */
+/**
+ * The time between two checks of a group that is ending: short at first, since most end immediately; longer later, since a check reads
+ * all of /proc.
+ */
 const POLL_MS_MIN = 10;
 const POLL_MS_MAX = 200;
 
@@ -23,7 +26,7 @@ export async function endProcessGroup(groupId: number, graceMs: number): Promise
 
 /**
  * True while a process of the group runs. Zombies do not count: where nothing reaps orphans, as in a container without an init, they
- * would keep the group alive for ever.
+ * would keep the group alive without end.
  */
 export async function isGroupAlive(groupId: number): Promise<boolean> {
   if (!signalGroup(groupId, 0)) return false;

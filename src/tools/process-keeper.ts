@@ -1,8 +1,9 @@
-// Keeps the commands in the background of one worker. Each has a row that says whose it is; the keeper renews the leases of its own, does
-// what others want of them (kill, input), and writes how they end. It also looks for those of workers that are gone: these are `lost`,
-// ended where that is possible, and their sessions are told. So none ends in silence, and none acts for a session that was stopped.
+// Keeps the commands in the background of one worker. Each has a row that names its owner; the keeper renews the leases of its own
+// commands, executes the requests of other processes (kill, input), and stores how they end. It also finds the commands of crashed
+// workers: these become `lost`, are ended where that is possible, and their sessions are notified. So no command ends without a notice,
+// and none acts for a session that was stopped.
 //
-//   begin row ──▶ start shell ──▶ note pid ──▶ go        (dies before `go`: nothing has run; after: the guard ends the group)
+//   begin row ──▶ start shell ──▶ note pid ──▶ go        (crash before `go`: nothing has run; after: the guard ends the group)
 //   running ──ends by itself──▶ exited
 //      │  └─ kill, /stop, too long, the worker leaves ──▶ killed
 //      └─ its worker does not renew it any more ──▶ lost
@@ -37,7 +38,7 @@ export interface BackgroundCommand {
   /** Absolute, existing. */
   workdir: string;
   environment: Record<string, string>;
-  /** Who runs it; null: the user of this process. */
+  /** The user that runs it; null: the user of this process. */
   user: OsUser | null;
   /** The longest it may run. */
   timeoutMs: number;
@@ -45,7 +46,7 @@ export interface BackgroundCommand {
   yieldMs: number;
 }
 
-/** `left`: it goes on in the background. `over`: it ended while it was waited for. `refused`: it was not started. */
+/** `left`: it continues in the background. `over`: it ended during the wait. `refused`: it was not started. */
 export type BackgroundStart =
   | { kind: 'left'; id: string }
   | { kind: 'over'; id: string; end: Pick<ProcessFacts, 'exitCode' | 'exitSignal' | 'reason'> }
@@ -56,9 +57,9 @@ interface RunningCommand {
   shell: BackgroundShell;
   /** The last input that was written. */
   lastInput: number;
-  /** How many calls wait for it: they see its end, so the session need not be told. */
+  /** How many calls wait for it: they receive its end, so the session need not be notified. */
   waiters: number;
-  /** Told of changes. */
+  /** Called after changes. */
   listeners: Set<() => void>;
   /** Resolves when the row is closed, too. */
   closed: Promise<void>;
@@ -175,7 +176,7 @@ export class ProcessKeeper {
     return this.#kept.get(id)?.shell.log.totalBytes;
   }
 
-  /** Looks at once what others want of the processes of this worker, and does it. */
+  /** Reads and executes the requests of other processes for this worker's commands immediately. */
   look(): Promise<void> {
     this.#looking ??= this.#lookOnce().finally(() => (this.#looking = null));
     return this.#looking;
@@ -320,7 +321,8 @@ export class ProcessKeeper {
     const ids = [...asked.map(({ id }) => id), ...this.#starting];
     if (ids.length === 0) return;
     const { store, worker, leaseMs } = this.#options;
-    // One that is over and whose end could not be stored is not among them: its lease runs out, and its session hears of it.
+    // A command that has ended but whose end could not be stored is not among them: its lease expires, and its session is
+    // notified.
     const ours = await store.renew({ worker, leaseMs, ids });
     for (const { id, shell } of asked) if (!ours.has(id)) void shell.end('its lease expired');
   }

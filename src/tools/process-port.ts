@@ -1,4 +1,4 @@
-// What commands in the background need of the database: a row for each, whom it belongs to, and what others want of it. Implemented by
+// What commands in the background need of the database: a row for each, its owner, and the requests of other processes. Implemented by
 // `src/store/processes.ts`.
 import type {
   LostProcess,
@@ -19,7 +19,7 @@ export interface ProcessStore {
   end(end: ProcessEnd): Promise<void>;
   /** Renews the leases of these processes of a worker; answers with those that are still its own. */
   renew(lease: ProcessLease): Promise<ReadonlySet<string>>;
-  /** What others want of these processes: those whom nobody wants anything of are left out. */
+  /** The requests of other processes for these commands; commands without a request are left out. */
   wishes(processes: readonly { id: string; lastInput: number }[]): Promise<ProcessWish[]>;
   /** Closes the rows whose worker does not renew them any more, and tells their sessions. */
   takeLost(): Promise<LostProcess[]>;
@@ -31,7 +31,7 @@ export interface ProcessStore {
   askToKill(id: string, reason: string): Promise<void>;
   /** Adds to the input of a process, once for each cause. */
   addInput(input: { processId: string; causeKey: string; data: string; isLast: boolean }): Promise<void>;
-  /** Forgets what was written to processes that are over for so long. */
+  /** Deletes the input of processes that ended this long ago. */
   trimInputs(keptMs: number): Promise<void>;
   /** Notes that a call is shown the output up to `until`; answers from where on. The same call is answered the same. */
   notePoll(poll: { id: string; key: string; until: number }): Promise<{ from: number; until: number }>;

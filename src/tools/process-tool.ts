@@ -190,7 +190,7 @@ async function kill(options: ProcessToolOptions, call: ToolCall, facts: ProcessF
   };
 }
 
-/** Workers share the folder of outputs, unless somebody set them up otherwise. */
+/** Workers share the folder of outputs, unless they are configured otherwise. */
 function elsewhere(facts: ProcessFacts): ToolOutcome {
   const tail = facts.outputTail ?? '';
   return {

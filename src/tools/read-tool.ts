@@ -7,7 +7,7 @@ import { PATH_ALIASES, resolveInWorkspace, runToolsetTool } from './workspace-fi
 
 /**
  * The largest file that lines are looked for in. Looking for a line reads the file from its start and cannot be aborted, so a sparse
- * file of a terabyte would go on being read long after the deadline.
+ * file of a terabyte would still be read long after the deadline.
  */
 const SCANNED_BYTES_MAX = 64 * 1024 * 1024;
 

@@ -19,7 +19,7 @@ export interface Command {
   /** Absolute, existing. */
   workdir: string;
   environment: Record<string, string>;
-  /** Who runs it; null: the user of this process. */
+  /** The user that runs it; null: the user of this process. */
   user: OsUser | null;
   outputBytesMax: number;
   /** Ends the command. */
@@ -63,7 +63,8 @@ export async function runCommand(command: Command): Promise<CommandEnd> {
   const groupId = shell.pid as number;
   try {
     const exited = once(shell, 'exit');
-    // Starting a shell takes long enough for this process to be paused: what it was allowed before may not be allowed now.
+    // Starting a shell takes long enough for this process to be paused: what it was allowed before may no longer be
+    // allowed.
     command.assertHeld?.();
     shell.stdin.end('go\n');
     const wasAborted = await Promise.race([exited.then(() => false), aborted(signal)]);

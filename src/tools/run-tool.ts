@@ -48,7 +48,7 @@ type ToolExecution =
   | { kind: 'threw'; error: unknown }
   | { kind: 'abandoned' };
 
-/** The tool's end as a value, so that a tool that is abandoned and throws later disturbs nobody. */
+/** The tool's end as a value, so that a late error of an abandoned tool has no effect. */
 async function settle(tool: Tool, input: unknown, call: ToolCall): Promise<ToolExecution> {
   try {
     return { kind: 'answered', outcome: await tool.run(input, call) };

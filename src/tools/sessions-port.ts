@@ -1,4 +1,4 @@
-// What the tools about sessions are given: other sessions, as far as the calling one may see and touch them. Behind it are rows; nothing
+// What the tools about sessions are given: other sessions, as far as the calling one may see and change them. It works on rows; nothing
 // here waits for another session.
 import type { SpawnRequest } from '../core/subagent-spawn.ts';
 import type { HistoryItem, HistoryOptions } from '../core/session-history.ts';
@@ -16,7 +16,7 @@ export interface SeenSession {
   updatedAt: string;
 }
 
-/** A subagent as whoever spawned it sees it. */
+/** A subagent as its parent sees it. */
 export interface SeenSubagent {
   runId: string;
   sessionKey: string;
@@ -41,13 +41,13 @@ export interface SessionsPort {
   /** Those that this session has spawned and that work, or have ended within the last minutes; the oldest first. */
   subagents(call: ToolCall, recentMinutes: number): Promise<SeenSubagent[]>;
   kill(call: ToolCall, runId: string): Promise<{ kind: 'ok'; runs: number } | Refusal>;
-  /** `again`: it was done, and has begun anew with this. */
+  /** `again`: it had ended and has started again with this. */
   steer(
     call: ToolCall,
     runId: string,
     text: string,
   ): Promise<{ kind: 'ok'; how: 'joins' | 'waits' | 'again' } | Refusal>;
-  /** The youngest sessions that may be seen. */
+  /** The newest sessions that may be seen. */
   list(call: ToolCall): Promise<SeenSession[]>;
   history(
     call: ToolCall,

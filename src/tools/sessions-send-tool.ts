@@ -1,5 +1,5 @@
-// The `sessions_send` tool: says something to another session. It never waits for the answer: that comes back as a message of its own,
-// so nobody holds a slot while somebody else thinks (G19).
+// The `sessions_send` tool: sends a message to another session. It never waits for the answer: that returns as a message of its own,
+// so no slot is held while another session works (G19).
 import { z } from 'zod';
 import { defineTool } from './define-tool.ts';
 import type { SessionsPort } from './sessions-port.ts';

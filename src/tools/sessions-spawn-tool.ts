@@ -1,4 +1,5 @@
-// The `sessions_spawn` tool: gives a task to a subagent in the background. It answers at once; the result comes as an announcement.
+// The `sessions_spawn` tool: gives a task to a subagent in the background. It returns immediately; the result arrives as an
+// announcement.
 import { z } from 'zod';
 import { THINKING_LEVELS } from '../core/prompt/thinking-directive.ts';
 import { defineTool } from './define-tool.ts';

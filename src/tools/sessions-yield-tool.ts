@@ -1,5 +1,5 @@
-// The `sessions_yield` tool: ends the turn to wait. A session that waits holds no lock and no slot; any input wakes it, and when nothing
-// comes it is told so after a while (G19).
+// The `sessions_yield` tool: ends the turn to wait. A session that waits holds no lock and no slot; any input wakes it, and when none
+// arrives, an input after the timeout says so (G19).
 import { z } from 'zod';
 import { defineTool } from './define-tool.ts';
 import type { SessionsPort } from './sessions-port.ts';

@@ -8,15 +8,15 @@ export interface ShellStart {
   /** Absolute, existing. */
   workdir: string;
   environment: Record<string, string>;
-  /** Who runs it; null: the user of this process. */
+  /** The user that runs it; null: the user of this process. */
   user: OsUser | null;
-  /** What the command finds there: nothing, or what is written to it behind the line that lets it begin. */
+  /** What the command reads there: nothing, or what is written to it after the line that starts it. */
   stdin: 'empty' | 'open';
 }
 
 /**
- * The outer sh waits for a line before it becomes the shell that runs the command: if this process dies before the group is guarded, the
- * line never comes and nothing runs. It gives the shell one pipe for both of its outputs, so that their order is kept.
+ * The outer sh waits for a line before it becomes the shell that runs the command: if this process crashes before the group is guarded,
+ * the line is never sent and nothing runs. It gives the shell one pipe for both of its outputs, so that their order is kept.
  */
 export function startShell({ command, workdir, environment, user, stdin }: ShellStart) {
   const from = stdin === 'empty' ? ' </dev/null' : '';
@@ -24,7 +24,7 @@ export function startShell({ command, workdir, environment, user, stdin }: Shell
     cwd: workdir,
     env: environment,
     detached: true,
-    // The folder is entered before the rights are given up, so it may lie below folders that the user cannot pass.
+    // The folder is entered before the rights are dropped, so it may be below folders that the user cannot enter.
     ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
     stdio: ['pipe', 'pipe', 'ignore'],
   });

@@ -1,4 +1,4 @@
-// The `subagents` tool: looks after the subagents that a session has spawned. What it stops, it stops with everybody below.
+// The `subagents` tool: manages the subagents that a session has spawned. Stopping one stops all runs below it.
 import { z } from 'zod';
 import { defineTool } from './define-tool.ts';
 import type { SeenSubagent, SessionsPort } from './sessions-port.ts';

@@ -1,5 +1,5 @@
-// Looks for commands in the background whose worker is gone: their rows are closed as `lost`, their sessions are told, and where the process
-// is one of this machine and certainly the same, its group is ended. Any worker may do it for all.
+// Finds background commands whose worker has crashed: their rows are closed as `lost`, their sessions are notified, and where the process
+// is on this machine and certainly the same, its group is ended. Any worker may do it for all.
 import type { Logger } from '../logger.ts';
 import { endProcessGroup } from './process-group.ts';
 import { machineName, startedTicksOf } from './process-identity.ts';

@@ -24,7 +24,7 @@ export interface ToolCall {
   turnId: string;
   /** The model's id of this call (`toolu_...`). */
   callId: string;
-  /** The same for every run of the same call; a tool passes it on to whatever it changes. */
+  /** The same for every run of the same call; a tool passes it on to the systems that it changes. */
   idempotencyKey: string;
   /** The agent's workspace, absolute and existing. */
   workspaceDir: string;
@@ -40,8 +40,8 @@ export interface ToolOutcome {
   content: string | (TextBlock | ImageBlock)[];
   isError: boolean;
   /**
-   * True ends the turn behind the batch, without a reply and without asking the model again: the session waits for something that
-   * will wake it. The other calls of the batch are finished first. Means nothing in an error result.
+   * True ends the turn after the batch, without a reply and without another model call: the session waits for an input that wakes
+   * it. The other calls of the batch are finished first. Means nothing in an error result.
    */
   endsTurn?: boolean;
 }
@@ -55,8 +55,8 @@ export interface Tool {
   /** True when running it twice with the same input and idempotency key does no harm: only then is it run again after a crash. */
   isIdempotent: boolean;
   /**
-   * True when a run changes nothing anywhere and only looks: there is no effect for the ledger to guard, so a run that is over in a
-   * moment is committed together with the answer that called it. Implies `isIdempotent`.
+   * True when a run only reads and changes nothing: there is no effect for the ledger to guard, so a run that takes only
+   * milliseconds is committed together with the answer that called it. Implies `isIdempotent`.
    */
   isReadOnly?: boolean;
   /** For a tool that changes something with some inputs only: true when this one only looks. Absent: as `isReadOnly` says. */

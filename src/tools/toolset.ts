@@ -74,7 +74,7 @@ function sentSpec({ name, description, input_schema }: ToolSpec): ToolSpec {
   return { name, description, input_schema };
 }
 
-/** The result of a call of a tool that does not exist: it names those that do, so that the model can go on. */
+/** The result of a call of a tool that does not exist: it names those that do, so that the model can continue. */
 export function unknownToolOutcome(name: string, toolset: Toolset): ToolOutcome {
   const names = toolset.specs.map((spec) => spec.name).join(', ') || 'none';
   return errorOutcome(`Unknown tool ${JSON.stringify(name.slice(0, 100))}. Available tools: ${names}.`);

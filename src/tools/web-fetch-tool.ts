@@ -44,7 +44,7 @@ export function createWebFetchTool({ timeoutSeconds, maxBytes, allowPrivate }: W
         .optional()
         .describe(`Characters of the content at most; default ${CHARS_DEFAULT}, never more than ${CHARS_MAX}`),
     }),
-    // A GET may be sent twice; that nobody notices the first cannot be promised.
+    // A GET may be sent twice; it cannot be promised that the first has no effect.
     isIdempotent: true,
     timeoutMs: timeoutSeconds * 1000,
     async run({ url, extractMode: mode = 'markdown', maxChars = CHARS_DEFAULT }, call) {
@@ -90,7 +90,7 @@ function decoded({ body, charset }: WebAnswer, isHtml: boolean): string {
     try {
       if (label !== null && label !== undefined) return new TextDecoder(label).decode(body);
     } catch {
-      // A name that nobody knows.
+      // An unknown name.
     }
   }
   return new TextDecoder().decode(body);

@@ -17,8 +17,8 @@ function loadToolset(): Promise<Toolset> {
 }
 
 /**
- * Runs one tool of the toolset in the call's workspace. Whatever it throws is an expected failure (a missing file, a path
- * outside), which it words without naming paths of the host. Rejects with the signal's reason when the call is aborted before it starts.
+ * Runs one tool of the toolset in the call's workspace. Its errors are expected failures (a missing file, a path outside), worded
+ * without paths of the host. Rejects with the signal's reason when the call is aborted before it starts.
  */
 export async function runToolsetTool<Input>(
   make: (toolset: Toolset, context: { workdir: string }) => ToolsetTool,
