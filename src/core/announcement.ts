@@ -1,6 +1,6 @@
-// Announcements: what a session is told without having been asked anything: that a subagent has ended, or that it has waited long
-// enough. The rows hold the facts; their words are made here, where a prompt is built. What the subagent said is somebody else's
-// text: it is bounded, made harmless, and cannot pass for the lines around it (G29).
+// Announcements: notices that a session receives: a subagent has ended, or a wait is over. The rows hold the facts; the text is
+// built here, with the prompt. The output of the subagent is untrusted text: it is bounded, neutralised, and cannot imitate the
+// lines around it (G29).
 import { isBlank } from './blank-text.ts';
 import { headOf } from './prompt/cut-text.ts';
 import { BLANKS, foldedPattern, foldText, replaceFolded } from './prompt/fold-text.ts';
@@ -28,9 +28,9 @@ export interface SubagentEnd {
   runtimeMs: number;
   inputTokens: number;
   outputTokens: number;
-  /** True when whoever is told speaks with a user; false when that is a subagent itself. */
+  /** True when the recipient talks with a user; false when it is a subagent itself. */
   isForUser: boolean;
-  /** How many other runs of whoever is told have not ended. */
+  /** How many other runs of the recipient have not ended. */
   active: number;
 }
 
@@ -166,7 +166,7 @@ function tokenCount(count: number): string {
   return `${(count / 1_000_000).toFixed(1)}m`;
 }
 
-/** Somebody's words inside one of our lines: one line, bounded, and without the quotes that end them. */
+/** Untrusted text inside one of our lines: one line, bounded, and without the quotes that end it. */
 function nameOf(label: string): string {
   return oneLine(label, LABEL_CHARS_MAX).replaceAll(/["“”]/g, "'") || 'task';
 }
@@ -183,7 +183,7 @@ const OWN_LINE = foldedPattern(
   'gm',
 );
 
-// A result that ends itself and goes on in our words would have the last say.
+// A result that contains the end mark and imitates our text would be believed.
 function withoutImitations(result: string): string {
   const text = neutralise(boundedResult(result));
   const folded = foldText(text);

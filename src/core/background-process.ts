@@ -2,7 +2,7 @@
 
 import { tailOf } from './prompt/cut-text.ts';
 
-/** `exited`: by itself. `killed`: ended by us. `lost`: its worker is gone, and nobody knows how it ended. */
+/** `exited`: by itself. `killed`: ended by us. `lost`: its worker crashed, and its end is not known. */
 export type ProcessStatus = 'running' | 'exited' | 'killed' | 'lost';
 
 /** A command in the background, as its session sees it. */
@@ -64,7 +64,7 @@ export interface ProcessEnd {
   reason: string | null;
   outputBytes: number;
   outputTail: string;
-  /** What the session is told in its next prompt; null: it knows. */
+  /** The notice in the session's next prompt; null: none is needed. */
   told: { text: string; isTrusted: boolean } | null;
 }
 
@@ -86,7 +86,7 @@ export interface ProcessWish {
 /** What the session is shown of the end of an output. */
 const TOLD_CHARS_MAX = 400;
 
-/** What a session is told of an end: the fact, and the end of the output when there is one, which makes it text of others. */
+/** The notice of an end: the fact, and the end of the output when there is one, which makes it untrusted text. */
 export function endNotice(end: Pick<ProcessFacts, 'id' | 'exitCode' | 'exitSignal' | 'reason' | 'outputTail'>): {
   text: string;
   isTrusted: boolean;

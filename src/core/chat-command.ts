@@ -51,7 +51,7 @@ const DROPS: Readonly<Record<string, QueueDrop>> = {
 };
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** True when the sender may give commands: an owner, or whoever writes where no owner is configured, or the holder of the key itself. */
+/** True when the sender may give commands: an owner, or any sender where no owner is configured, or a caller with the API key. */
 export function mayCommand(message: InboundMessage, ownerIds: readonly string[]): boolean {
   return ownerIds.length === 0 || message.sender === undefined || isOwner(message, ownerIds);
 }

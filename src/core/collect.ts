@@ -60,7 +60,7 @@ function overflowParts({ droppedCount, summaryLines }: Overflow): PromptPart[] {
 
 const SEPARATOR = foldedPattern(`^${BLANKS}*---(?=${BLANKS}*\\n${BLANKS}*queued${BLANKS}*#${BLANKS}*\\d)`, 'gm');
 
-// A message that writes the separator itself, with whatever looks like one, would look like several.
+// A message that contains the separator, or text that looks like it, would look like several messages.
 function withoutFrame(part: PromptPart): PromptPart {
   return { ...part, text: replaceFolded(foldText(part.text), SEPARATOR, () => '- - -') };
 }

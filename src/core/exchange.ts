@@ -1,6 +1,6 @@
-// Agents that speak with each other. One writes to another (turn 0); the answer comes back by itself (turn 1), the answer to that goes
-// out again, and so on, as often as is allowed. Everything that an exchange needs to go on is in the message itself, so there is
-// nothing to forget: each answer and the message that it becomes are one commit.
+// Exchanges between agents. One writes to another (turn 0); the answer is returned automatically (turn 1), the answer to that is sent
+// again, and so on, up to a limit. The message itself contains the whole state of the exchange, so nothing can be lost: each answer
+// and the message that it becomes are one commit.
 
 /** One side of an exchange. */
 interface Side {
@@ -10,7 +10,7 @@ interface Side {
 
 export interface Exchange {
   id: string;
-  /** Who began it, and who was written to. */
+  /** The session that started it, and its recipient. */
   from: Side;
   to: Side;
   /** Of this message; even ones go to `to`. */
@@ -19,7 +19,7 @@ export interface Exchange {
   turnsMax: number;
   /** How many exchanges it was begun in, one inside the other. */
   chain: number;
-  /** The way that an answer to whoever talks with `from` goes. */
+  /** The route of an answer to the user of `from`. */
   origin: { route: string; deliver?: { url: string } | null };
 }
 
@@ -53,13 +53,13 @@ export function answerExchange(exchange: Exchange, answer: string | null): Excha
   const text = isEnded ? answer.replace(SKIP_LINE, '').trim() : answer;
   const turn = exchange.turn + 1;
   if (isEnded || turn > exchange.turnsMax + 1) {
-    // Who was only written to has nobody who waits for it.
+    // No session waits for the one that was only written to.
     return { next: null, ownReply: isBeginner && text !== '' ? text : null };
   }
   return { next: { exchange: { ...exchange, turn }, target: targetOf(exchange, turn), text }, ownReply: null };
 }
 
-/** What comes back when there is no answer because the turn went wrong: the last message of the exchange. Null: nobody waits for it. */
+/** What is returned when there is no answer because the turn failed: the last message of the exchange. Null: no session waits for it. */
 export function failExchange(exchange: Exchange, reason: string): ExchangeAnswer['next'] {
   if (!isToTarget(exchange.turn)) return null;
   const turn = exchange.turn + 1;
@@ -70,7 +70,7 @@ export function failExchange(exchange: Exchange, reason: string): ExchangeAnswer
   };
 }
 
-/** What the one who reads a message is told about answering it. */
+/** The instruction to the recipient of a message about answering it. */
 export function exchangeNote(exchange: Exchange): string {
   const { turn, turnsMax, to } = exchange;
   if (isToTarget(turn)) {

@@ -98,7 +98,8 @@ const FATAL_STATUSES: ReadonlyMap<number, FailureCode> = new Map<number, Failure
 
 /**
  * Says what a failed model call means. 400, 401, 403, 404 and 413 are never retried (G16); 408, 409, 429, every 5xx, the network,
- * a cut and a malformed stream are. A 429 that names a spend limit and no time to wait is fatal: it lasts until somebody pays.
+ * a cut and a malformed stream are. A 429 that names a spend limit and no time to wait is fatal: it lasts until the limit is
+ * raised.
  */
 export function classifyFailure(fault: ModelFault): FailureVerdict {
   const status = fault.status ?? STATUS_OF_TYPE.get(fault.type) ?? null;
@@ -112,9 +113,9 @@ export function classifyFailure(fault: ModelFault): FailureVerdict {
 }
 
 /**
- * How long to wait before asking again, in milliseconds. `attempt` counts from 1 for the first retry, `random` is in [0, 1).
- * Full jitter over a ceiling that doubles from 500 ms up to 30 s, on top of what the provider asked for: never below
- * `retryAfterMs`, and those who were all told the same time do not come back in the same instant.
+ * How long to wait before the next call, in milliseconds. `attempt` counts from 1 for the first retry, `random` is in [0,
+ * 1). Full jitter over a ceiling that doubles from 500 ms up to 30 s, on top of the time that the provider requested: never
+ * below `retryAfterMs`, and callers with the same `retryAfterMs` do not return at the same time.
  */
 export function retryDelayMs(wait: { attempt: number; random: number; retryAfterMs: number | null }): number {
   // 2 ** 6 * 500 ms is past the cap already; a greater exponent would only risk Infinity.

@@ -1,5 +1,5 @@
-// Which harness answers a turn: the built-in loop, which asks the model itself, or one that a plugin brings. Decided once, when the
-// turn is opened; a turn that is taken up goes on with the harness that it began with.
+// Which harness answers a turn: the built-in loop, which calls the model itself, or one that a plugin provides. Decided once, when
+// the turn is opened; a resumed turn continues with the harness that it started with.
 
 /** The harness that is always there. */
 export const BUILT_IN_HARNESS = 'built-in';

@@ -37,7 +37,7 @@ export function withoutHeartbeatToken(reply: string): string {
   return bare !== given && withoutToken(bare) === '' ? '' : given;
 }
 
-/** The beginning of a reply that goes on with words of its own, without the tokens that it begins with. */
+/** The start of a reply that has text of its own, without its leading tokens. */
 export function withoutLeadingHeartbeats(text: string): string {
   let rest = text;
   for (let pass = 0; pass < PASSES_MAX; pass += 1) rest = rest.replace(AT_START, '').trimStart();

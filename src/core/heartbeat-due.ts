@@ -1,5 +1,5 @@
-// When an agent is polled: in steady steps from a phase of its own, so that a thousand agents are not polled in one moment, and only in
-// the hours that it is meant to be awake.
+// When an agent is polled: at a fixed interval from a phase of its own, so that a thousand agents are not polled at the same time, and
+// only in its active hours.
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './schedule/civil-time.ts';
 import { spreadOf } from './schedule/spread.ts';
 import { zoneOf } from './schedule/zone.ts';
@@ -10,7 +10,7 @@ export interface ActiveHours {
   end: string;
 }
 
-/** The first poll of an agent after an instant. Its phase follows from its name: every process comes to the same answer. */
+/** The first poll of an agent after an instant. Its phase follows from its name: every process computes the same result. */
 export function firstPoll(agentId: string, everyMs: number, nowMs: number): number {
   const phaseMs = Math.floor(spreadOf(`heartbeat:${agentId}`) * everyMs);
   return phaseMs + (Math.floor((nowMs - phaseMs) / everyMs) + 1) * everyMs;

@@ -52,7 +52,7 @@ export function dueTasks(tasks: readonly HeartbeatTask[], times: TaskTimes, nowM
   });
 }
 
-/** The times after a poll with these tasks; those of tasks that the file does not have any more are forgotten. */
+/** The times after a poll with these tasks; those of tasks that the file no longer has are removed. */
 export function timesAfter(
   file: HeartbeatFile,
   times: TaskTimes,
@@ -84,7 +84,7 @@ function asksForSomething(raw: string): boolean {
   return line !== '' && !HEADING.test(line) && !EMPTY_ITEM.test(line) && !FENCE.test(line);
 }
 
-/** The block goes on while lines are indented, items or blank. */
+/** The block continues while lines are indented, items or blank. */
 function endOfBlock(lines: readonly string[], start: number): number {
   for (let at = start + 1; at < lines.length; at += 1) if (!/^(?:\s|-\s|-$|$)/.test(lines[at] ?? '')) return at;
   return lines.length;

@@ -1,5 +1,5 @@
-// What an agent is asked by a heartbeat, and what counts as news in its answer. The prompt is the configured one; when something has
-// happened that somebody waits to hear of, the poll says that instead.
+// The prompt of a heartbeat, and what counts as news in its answer. The prompt is the configured one; when an event has arrived that
+// a person waits for, the poll says that instead.
 import { formatMessageTime, type EnvelopeZone } from './prompt/envelope-time.ts';
 import type { HeartbeatTask } from './heartbeat-file.ts';
 import { HEARTBEAT_TOKEN } from './heartbeat-ack.ts';
@@ -15,13 +15,13 @@ export interface PollInput {
   tasks: readonly HeartbeatTask[];
   /** True when the file asks for more than its tasks. */
   hasMore: boolean;
-  /** False: nobody is told what the agent answers. */
+  /** False: the agent's answer is not delivered. */
   isDelivered: boolean;
   nowMs: number;
   zone: EnvelopeZone;
 }
 
-/** The last alert that was told: what it said, as a hash, and when. */
+/** The last alert that was sent: the hash of its text, and when. */
 export interface LastAlert {
   sha256: string;
   atMs: number;

@@ -1,5 +1,5 @@
-// An inbound message as it is inside Holdfast: checked and parsed at the edge, stored as it is, never changed. Times are epoch
-// milliseconds here, whatever the edge accepted. Optional means absent; nothing is null.
+// An inbound message inside Holdfast: checked and parsed at the edge, stored as it is, never changed. Times are epoch
+// milliseconds here, in whatever form they were sent. Optional means absent; nothing is null.
 import type { QueueMode } from './queue-mode.ts';
 import type { ThinkingLevel } from './prompt/thinking-directive.ts';
 
@@ -72,7 +72,7 @@ interface DeliverTarget {
 
 export interface InboundMessage {
   text: string;
-  /** The platform's id: unique for ever per channel, account and chat. */
+  /** The platform's id: unique without a time limit per channel, account and chat. */
   messageId?: string;
   /** Absent: `api`. */
   channel?: string;
@@ -95,7 +95,10 @@ export interface InboundMessage {
   media?: Media[];
   untrustedContext?: string[];
   groupSystemPrompt?: string;
-  /** Further instructions of whoever started the session, for the system prompt. Set inside Holdfast alone: a body cannot bring it. */
+  /**
+   * Further instructions of the creator of the session, for the system prompt. Set only inside Holdfast: a request body cannot contain
+   * it.
+   */
   extraSystemPrompt?: string;
   mode?: QueueMode;
   model?: string;
@@ -131,7 +134,7 @@ export function isOwner(message: InboundMessage, ownerIds: readonly string[]): b
 
 /**
  * The route of a message as one string: equal strings mean equal channel, account, chat, thread, reply address and sender
- * authority. Only messages of equal route may share a turn (G6). Stable: it is stored and compared for ever.
+ * authority. Only messages of equal route may share a turn (G6). Stable: it is stored and compared without a time limit.
  */
 export function routeOf(message: InboundMessage, ownerIds: readonly string[]): string {
   return JSON.stringify([

@@ -1,4 +1,4 @@
-// What a subagent leaves: its last words, or what its last tool brought when it did not come to words.
+// The result of a subagent: its last text, or the result of its last tool when it wrote none.
 import { boundedResult, isAnnounceSkip } from './announcement.ts';
 import { isBlank } from './blank-text.ts';
 import { textOf } from './content.ts';

@@ -3,12 +3,12 @@
 import { channelOf, isDirect, type InboundMessage } from './inbound.ts';
 import { addressOf, type Recipient, type ReplyAddress } from './reply-address.ts';
 
-/** The chat that the session talks in, as its last message told of it. */
+/** The chat of the session, as its last message named it. */
 export interface ChatRoute {
   channel: string;
   accountId?: string;
   chatId?: string;
-  /** In a direct chat, whom it is with: platforms often name the chat by them. */
+  /** In a direct chat, the person: platforms often name the chat by them. */
   peerId?: string;
   /** The platform's id of the message that the turn answers. */
   messageId?: string;
@@ -59,7 +59,7 @@ export function isOwnChat({ channel, to }: MessageAddress, own: ChatRoute): bool
   return to === undefined || to === own.chatId || to === own.peerId;
 }
 
-/** Decides where a message goes; `own` is null when nobody has written to the session yet. */
+/** Decides where a message goes; `own` is null when the session has not received a message yet. */
 export function decideTarget(address: MessageAddress, own: ChatRoute | null, channels: OpenChannels): MessageTarget {
   if (own !== null && isOwnChat(address, own)) return toOwnChat(own);
   const { to } = address;

@@ -1,7 +1,7 @@
 // An outage of a provider, as one worker sees it: when a call may be made, and how long to wait otherwise. A breaker of three states:
 //
 //   closed       calls are made; failures are noted
-//   suspicious   calls of one session have failed and nothing has succeeded since: that may be the session's own trouble, so others go on
+//   suspicious   calls of one session have failed and nothing has succeeded since: that may be the session's own fault, so others continue
 //   open         calls of two sessions have failed in a row: no calls but one probe at a time, at growing intervals
 //
 // A success closes it. Pure: clocks and randomness are passed in; src/turn/provider-gate.ts keeps the states.

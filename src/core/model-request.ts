@@ -32,7 +32,7 @@ export type ThinkingSetting =
   | { type: 'disabled' };
 
 export interface ModelRequest {
-  /** Who serves the model; absent: `anthropic`. */
+  /** The provider of the model; absent: `anthropic`. */
   provider?: string;
   /** The provider's own model id, without the `anthropic/` prefix. */
   model: string;
@@ -56,7 +56,7 @@ export interface Usage {
   cacheWriteTokens: number;
 }
 
-/** As in the Messages API; `sensitive`: a filter of the provider ended it; `unhandled`: a reason that nobody knows. */
+/** As in the Messages API; `sensitive`: a filter of the provider ended it; `unhandled`: an unknown reason. */
 export type StopReason =
   | 'end_turn'
   | 'tool_use'

@@ -15,7 +15,7 @@ export interface AnswerOutcome {
 }
 
 export interface ReplyRules {
-  /** True when the model was told to write its reasoning in tags. */
+  /** True when the model was instructed to write its reasoning in tags. */
   hasReasoningTags: boolean;
   /** What an acknowledgement of a heartbeat poll may say beside its token, in UTF-16 units; null for turns that answer no poll. */
   heartbeatAckCharsMax: number | null;

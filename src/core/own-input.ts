@@ -1,12 +1,12 @@
-// The body of an input in Holdfast's own words: a tick, a poll. It is stored as an inbound message is, and what it may say beside its
-// text is decided here and not by whoever sends messages.
+// The body of an input that Holdfast writes: a tick, a poll. It is stored as an inbound message is, and its other fields are set
+// here, not by senders of messages.
 import type { ThinkingLevel } from './prompt/thinking-directive.ts';
 
 export interface OwnInput {
   text: string;
   /** Where the answer goes; absent: where the configuration says; null: nowhere. */
   deliver?: { url: string } | null;
-  /** The channel that the configuration names for it: told to whoever takes the answer. */
+  /** The channel that the configuration names for it: passed to the receiver of the answer. */
   channel?: string;
   /** For this turn alone. */
   model?: string;
@@ -16,6 +16,6 @@ export interface OwnInput {
   isFresh?: boolean;
   /** The cron that fired. */
   cronId?: string;
-  /** The system event that it wakes the session for: when another prompt has told of it already, nothing is asked. */
+  /** The system event that it wakes the session for: when an earlier prompt has contained it, the model is not called. */
   eventId?: string;
 }

@@ -1,5 +1,5 @@
-// Queue modes: what a message asks for that finds its session busy, and which of the waiting messages the next turn takes.
-// Whatever the modes say, the oldest is taken first (G3), and only messages of equal route share a turn (G6).
+// Queue modes: what a message does when its session is busy, and which of the waiting messages the next turn claims. In
+// every mode the oldest is claimed first (G3), and only messages of equal route share a turn (G6).
 
 export const QUEUE_MODES = [
   'steer',
@@ -24,7 +24,7 @@ export type QueueDrop = (typeof QUEUE_DROPS)[number];
 
 const DEFAULT_QUEUE_MODE: QueueMode = 'collect';
 
-/** The most inputs that one turn takes together, whatever the cap of the session. */
+/** The largest number of inputs of one turn, for any cap of the session. */
 export const COLLECTED_MESSAGES_MAX = 200;
 
 // The names and what people write instead.
@@ -53,7 +53,7 @@ export function parseQueueMode(word: string): QueueMode | null {
   return Object.hasOwn(MODES, key) ? (MODES[key] ?? null) : null;
 }
 
-/** The most messages that join a turn at once, whatever the cap of the session. */
+/** The largest number of messages that join a turn together, for any cap of the session. */
 const STEERS_MAX = 50;
 
 /** What selecting needs to know of an input that waits. */
@@ -102,8 +102,8 @@ export interface SelectedSteers<Input> {
 }
 
 /**
- * What joins a running turn: the first of what waits, as long as it is said to steer and comes from where the turn came from; at most `cap`
- * at once. What is cut off joins at the next step.
+ * What joins a running turn: the first waiting messages, as long as their mode is steer and their route is that of the turn; at most `cap`
+ * together. The rest joins at the next step.
  */
 export function selectSteers<Input extends QueuedInput>(
   waiting: readonly Input[],

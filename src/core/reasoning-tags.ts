@@ -1,10 +1,10 @@
-// Reasoning that a model was told to write in tags: of `<think>...</think><final>...</final>` only the inside of `<final>` is a reply.
-// A text is read in pieces by two filters: the first takes the reasoning out, the second finds the reply in what is left.
+// Reasoning that a model was instructed to write in tags: of `<think>...</think><final>...</final>` only the inside of `<final>` is a
+// reply. A text is read in pieces by two filters: the first removes the reasoning, the second finds the reply in the rest.
 import { chainFilters, filterWhole, type TextFilter } from './text-filter.ts';
 
 // Attributes and blanks in a tag are bounded, and hold no `<`: no stretch of a text is read twice.
 const OPEN_THINK = /<(think(?:ing)?|thought)(?:\s[^<>]{0,200})?>/gi;
-/** What may become one when the text goes on. */
+/** What may become one when the text continues. */
 const OPEN_THINK_PART =
   /<(?:t|th|thi|thin|think|thinki|thinkin|thinking|tho|thou|thoug|though|thought)?$|<(?:think(?:ing)?|thought)\s[^<>]{0,200}$/i;
 const STRAY_CLOSE = /^[^]*<\/(?:think(?:ing)?|thought)\s{0,20}>/i;
@@ -16,8 +16,8 @@ const CLOSE_FINAL = /<\/final\s{0,20}>/gi;
 const CLOSE_FINAL_PART = /<(?:\/|\/f|\/fi|\/fin|\/fina|\/final\s{0,20})?$/i;
 
 /**
- * What of an answer the user is shown: the inside of `<final>`, else what stands outside of `<think>`. A tag that is not closed goes
- * to the end. Only for models that were told to use the tags: to others they are words.
+ * What of an answer the user is shown: the inside of `<final>`, else what stands outside of `<think>`. A tag that is not closed
+ * extends to the end. Only for models that were instructed to use the tags: for others they are text.
  */
 export function withoutReasoning(text: string): string {
   return filterWhole(createReasoningFilter(), text).trim();

@@ -2,7 +2,7 @@
 // what the message named, and nothing is made up.
 import { channelOf, isDirect, threadIdOf, type ChatType, type InboundMessage } from './inbound.ts';
 
-/** Whom an answer is for. */
+/** The recipient of an answer. */
 export interface Recipient {
   channel: string;
   accountId?: string;

@@ -1,20 +1,20 @@
-// Tags by which a model says which message its reply answers: `[[reply_to_current]]`, `[[reply_to:<id>]]`. They are taken out wherever
-// they stand; nothing else of the text changes but the blanks that a tag leaves behind.
+// Tags by which a model says which message its reply answers: `[[reply_to_current]]`, `[[reply_to:<id>]]`. They are removed
+// everywhere; nothing else of the text changes except the spaces around a tag.
 import { filterWhole, type TextFilter } from './text-filter.ts';
 
 /** The message that a reply answers: the one that started the turn, or one by the platform's id. */
 export type ReplyTarget = { kind: 'current' } | { kind: 'message'; id: string };
 
 const TAG = /\[\[[^\S\n]*(?:reply_to_current[^\S\n]*|reply_to[^\S\n]*:([^\]\n]{0,1000}))\]\]/iy;
-/** What may become one when the text goes on. */
+/** What may become one when the text continues. */
 const TAG_PART =
   /\[\[[^\S\n]*(?:|r|re|rep|repl|reply|reply_|reply_t|reply_to_[a-z]{0,7}|reply_to_current[^\S\n]*\]?|reply_to[^\S\n]*(?::[^\]\n]{0,1000}\]?)?)$/iy;
 const BLANKS = /[^\S\n]*/y;
 const ID_CHARS_MAX = 200;
 
 /**
- * The text without tags, and what the tags say: the last id that is named, else the current message, else null. A tag takes the
- * blanks behind it along; at the end of a line also those before it.
+ * The text without tags, and what the tags say: the last id that is named, else the current message, else null. The spaces
+ * after a tag are removed with it; at the end of a line also those before it.
  */
 export function takeReplyTags(text: string): { text: string; target: ReplyTarget | null } {
   if (!text.includes('[[')) return { text, target: null };
@@ -29,7 +29,7 @@ export function takeReplyTags(text: string): { text: string; target: ReplyTarget
   return { text: target === null ? rest : rest.trimStart(), target };
 }
 
-/** Takes tags out of a text. `onTag` is told the id of each, empty for the current message; it must not throw. */
+/** Removes tags from a text. `onTag` is called with the id of each, empty for the current message; it must not throw. */
 export function createTagFilter(onTag: (id: string) => void = () => {}): TextFilter {
   let pending = '';
 
@@ -69,7 +69,7 @@ export function createTagFilter(onTag: (id: string) => void = () => {}): TextFil
 
 interface TagRun {
   ids: string[];
-  /** Behind the last of them and its blanks. */
+  /** The position after the last of them and its spaces. */
   end: number;
 }
 

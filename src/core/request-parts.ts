@@ -40,7 +40,7 @@ export interface RequestMaterial {
   messages: readonly ModelMessage[];
   /** Per message and block, the entry that it is of; 0: made up, below: a plugin's. */
   trace: readonly (readonly number[])[];
-  /** True when it was kept as a whole (a compaction): of its messages nobody knows more than that they tell of the transcript. */
+  /** True when it was kept as a whole (a compaction): of its messages it is only known that they describe the transcript. */
   isWhole: boolean;
   entries: readonly PartedEntry[];
   /** What plugins put in front of the history. */

@@ -1,5 +1,5 @@
-// Whether a session begins anew by itself when a message comes: only where the configuration says so (G15). Daily: the first message
-// after an hour of the day; idle: the first after so long a silence. What counts as talk is decided by the caller: heartbeats do not.
+// Whether a message starts a new transcript automatically: only where the configuration says so (G15). Daily: the first message after
+// an hour of the day; idle: the first after so long without messages. The caller decides what counts as a message: heartbeats do not.
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './schedule/civil-time.ts';
 import { zoneOf } from './schedule/zone.ts';
 
@@ -14,13 +14,13 @@ export interface ResetMoment {
   policy: ResetPolicy;
   /** IANA zone of the user. */
   timeZone: string;
-  /** When somebody talked last, epoch milliseconds; null: nobody has. */
+  /** When the last message arrived, epoch milliseconds; null: none has. */
   lastTalkMs: number | null;
   /** When the message came, epoch milliseconds. */
   nowMs: number;
 }
 
-/** Why the transcript ends before this message; null: it goes on. */
+/** Why the transcript ends before this message; null: it continues. */
 export function resetDue({ policy, timeZone, lastTalkMs, nowMs }: ResetMoment): 'daily' | 'idle' | null {
   if (lastTalkMs === null || nowMs < lastTalkMs) return null;
   switch (policy.mode) {
@@ -36,7 +36,7 @@ export function resetDue({ policy, timeZone, lastTalkMs, nowMs }: ResetMoment): 
 }
 
 /**
- * The day of a session that a moment belongs to, as days since the epoch: it begins when the clock on the wall first shows the hour. A
+ * The day of a session that a time belongs to, as days since the epoch: it begins when the clock on the wall first shows the hour. A
  * clock that is set forward past the hour, or back to before it, begins it once all the same.
  */
 function dayOf(ms: number, timeZone: string, atHour: number): number {

@@ -1,5 +1,5 @@
-// A session's past as another agent is shown it: texts, bounded each and together, the newest ones. What tools brought is left out
-// unless it is asked for: it is most of the bytes and little of the meaning.
+// A session's past as another agent sees it: the newest texts, each bounded and bounded together. Tool results are left out unless
+// requested: they are most of the bytes and little of the meaning.
 import { isBlank } from './blank-text.ts';
 import { textOf, type ContentBlock } from './content.ts';
 import { headOf } from './prompt/cut-text.ts';

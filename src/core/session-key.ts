@@ -31,8 +31,8 @@ export class InvalidSessionKeyError extends Error {
 }
 
 /**
- * The canonical form of a key as somebody wrote it: lower case, and `agent:main:` in front where no agent is named.
- * The length limit is that of the key without that implied prefix. Throws `InvalidSessionKeyError`.
+ * The canonical form of a key from a request: lower case, and `agent:main:` in front where no agent is named. The
+ * length limit is that of the key without that implied prefix. Throws `InvalidSessionKeyError`.
  */
 export function canonicalSessionKey(raw: string): SessionKey {
   if (!ALLOWED.test(raw)) throw new InvalidSessionKeyError(raw);

@@ -1,6 +1,6 @@
-// Messages that one session sends to another: the task of a subagent, what its parent adds while it works, what an agent says to
-// another and what comes back. They are stored as a person's messages are, with a mark that a person's never have: the words in
-// them are a model's, they command nothing, and nothing in them is a chat command.
+// Messages that one session sends to another: the task of a subagent, what its parent adds while it works, what an agent sends
+// to another and the answer. They are stored like a person's messages, with a mark that a person's never have: their text is a
+// model's, has no authority, and contains no chat commands.
 import type { EntryProvenance } from './entry.ts';
 import { exchangeNote, type Exchange } from './exchange.ts';
 import type { InboundMessage } from './inbound.ts';
@@ -25,7 +25,7 @@ export interface SessionMessage extends Omit<InboundMessage, 'deliver'> {
   exchange?: Exchange;
 }
 
-/** True for a message of another session. What comes from outside was checked when it was accepted: it has no such mark. */
+/** True for a message of another session. Messages from outside were checked when they were accepted: they have no such mark. */
 export function isFromSession(message: object): message is SessionMessage {
   return 'provenance' in message;
 }
@@ -50,7 +50,7 @@ function contextText({ depth, depthMax }: SpawnProvenance): string {
   );
 }
 
-/** What a subagent is told about itself in its system prompt. The same for all of a kind: nothing of the task is in it. */
+/** The description of a subagent's role in its system prompt. The same for all of a kind: it contains nothing of the task. */
 export function subagentInstructions({ maySpawn }: { maySpawn: boolean }): string {
   return [
     'You are a subagent: another session has started you for one task, which is your first message.',

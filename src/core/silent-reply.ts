@@ -22,7 +22,7 @@ export function interpretReply(text: string): Reply {
   return { kind: 'reply', text: rest };
 }
 
-/** The beginning of a reply that goes on with words of its own, without the tokens that are glued to them. */
+/** The start of a reply that has text of its own, without the tokens attached to it. */
 export function withoutLeadingTokens(text: string): string {
   let rest = text;
   for (let pass = 0; pass < PASSES_MAX; pass += 1) rest = stripLeadingToken(rest);

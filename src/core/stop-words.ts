@@ -1,5 +1,5 @@
-// Why a running turn is stopped when nobody asked for it in words of their own. They are written into the session's row by the
-// message that stops it, read back by its worker, and shown as the turn's reason.
+// Why a running turn is stopped without a person's own reason. They are written into the session's row by the message that
+// stops it, read back by its worker, and shown as the turn's reason.
 
 /** A message of mode `interrupt` came: the turn ends as it is, and the message is next. */
 export const INTERRUPTED = 'interrupted by a newer message';

@@ -1,12 +1,12 @@
-// What a session may do by its place in a family: the deeper, the less. A subagent works on a task; it neither speaks with users nor
-// with strangers, and at the bottom of its family it has nobody to look after.
+// What a session may do by its place in a family: deeper sessions may do less. A subagent works on a task; it sends messages neither
+// to users nor to other sessions, and at the bottom of its family it has no subagents.
 
-/** `main`: nobody spawned it. `orchestrator`: a subagent that may spawn. `leaf`: one that may not. */
+/** `main`: it was not spawned. `orchestrator`: a subagent that may spawn. `leaf`: one that may not. */
 export type SubagentRole = 'main' | 'orchestrator' | 'leaf';
 
 const DENIED_BELOW = ['gateway', 'agents_list', 'whatsapp_login', 'cron', 'sessions_send', 'message'] as const;
 
-/** Tools that a role does not have, whatever else its policy says. */
+/** Tools that a role does not have, regardless of the tool policy. */
 export const DENIED_TOOLS: Readonly<Record<SubagentRole, readonly string[]>> = {
   main: [],
   orchestrator: DENIED_BELOW,

@@ -1,10 +1,10 @@
-// What a wish for a subagent comes to: which agent it is of, which model it asks, how long it may take, and the message that it begins
-// with. What is not allowed is named with its value; how many there may be is for the store to say, which counts them.
+// Plans a requested subagent: its agent, its model, its time limit, and its first message. A refusal names the value; the store, which
+// counts subagents, checks their number.
 import { storableText } from './storable-text.ts';
 import { subagentInstructions, type SessionMessage } from './session-message.ts';
 import type { ThinkingLevel } from './prompt/thinking-directive.ts';
 
-/** What somebody asks for. */
+/** The requested subagent. */
 export interface SpawnRequest {
   task: string;
   label?: string | undefined;
@@ -13,7 +13,7 @@ export interface SpawnRequest {
   thinking?: ThinkingLevel | undefined;
   /** 0: as long as it takes. */
   runTimeoutSeconds?: number | undefined;
-  /** `delete`: its session is put aside once its end is told. Default: keep. */
+  /** `delete`: its session is archived once its end was announced. Default: keep. */
   cleanup?: 'keep' | 'delete' | undefined;
   /** `session`: it may be given another task when it is done. Default: run. */
   mode?: 'run' | 'session' | undefined;

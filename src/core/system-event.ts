@@ -16,7 +16,7 @@ export interface SystemEvent {
 const LINE_BREAK = new RegExp(`\r\n|[${LINE_BREAKS}]`);
 const NODE_NOISE = ' · last input ';
 
-/** The text of an event as the model is told it, or null when it is noise. */
+/** The text of an event in the prompt, or null when it is noise. */
 export function compactSystemEvent(raw: string): string | null {
   const text = raw.trim();
   const lower = text.toLowerCase();

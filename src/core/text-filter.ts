@@ -1,5 +1,4 @@
-// Something that changes a text which may come in pieces. Wherever the pieces are cut, what comes out, joined, is the same: what is not
-// certain yet is held back.
+// A filter for a text that arrives in pieces. The joined output is the same for any split: uncertain text is held back.
 
 /** Takes a text in pieces. */
 export interface TextFilter {
@@ -14,7 +13,7 @@ export function filterWhole(filter: TextFilter, text: string): string {
   return filter.push(text) + filter.end();
 }
 
-/** One filter behind the other. */
+/** One filter after the other. */
 export function chainFilters(filters: readonly TextFilter[]): TextFilter {
   return {
     push: (piece) => filters.reduce((text, filter) => filter.push(text), piece),

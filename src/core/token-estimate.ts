@@ -7,7 +7,7 @@ import type { ModelMessage } from './model-request.ts';
 export const CHARS_PER_TOKEN = 4;
 /** Tool results are dense: paths, numbers, code. */
 const RESULT_CHARS_PER_TOKEN = 2;
-/** An image counts as so many characters of prose, whatever its size. */
+/** An image counts as so many characters of prose, for any size. */
 const IMAGE_CHARS = 8_000;
 
 /** Tokens of a plain text. */

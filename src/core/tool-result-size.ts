@@ -3,7 +3,7 @@
 import type { ToolResultBlock } from './content.ts';
 import type { ModelMessage } from './model-request.ts';
 
-/** The most characters of one stored result, whatever the window. */
+/** The largest number of characters of one stored result, for any window. */
 export const RESULT_CHARS_MAX = 40_000;
 /** Even the smallest window has room for so many. */
 const RESULT_CHARS_MIN = 2_000;

@@ -25,17 +25,17 @@ export interface SessionView {
   workspaceSha256?: string;
   /** The chat that the last message came from: a snapshot of `ChatFacts`. */
   chatSha256?: string;
-  /** The role in a group that the agent has been told of. */
+  /** The role in a group that an earlier prompt has described. */
   groupIntroduced?: 'always-on' | 'trigger-only';
   /** Hashes of the states of the workspace's size that have been warned of, oldest first. */
   budgetWarnings?: string[];
-  /** The last alert that a heartbeat told: the same one is not told again soon. */
+  /** The last alert of a heartbeat: the same one is not sent again soon. */
   lastAlert?: LastAlert;
 }
 
 /** What the opening of a turn fixed for all its requests. */
 export interface TurnRequestSettings {
-  /** Who serves its model; absent: the default provider. */
+  /** The provider of its model; absent: the default provider. */
   provider?: string;
   /** Of which family its provider is, as far as histories are concerned; absent: anthropic. */
   family?: ProviderFamily;
@@ -60,7 +60,7 @@ export interface TurnRequestSettings {
   resultCharsMax?: number;
   /** The messages that plugins put in front of the history: a snapshot of `InjectedMessage[]`. */
   injectedSha256?: string;
-  /** The images that are shown behind the texts of prompts. */
+  /** The images that are shown after the texts of prompts. */
   images?: EntryImages[];
   /** Where the sections of the system prompt stand, with their origin and trust: a snapshot of `SectionSpan[]`. */
   sectionsSha256?: string;
@@ -92,7 +92,7 @@ export interface ModelSpan {
   model: string;
 }
 
-/** The images behind the text of one prompt; none: a marker says that they were shown before. */
+/** The images after the text of one prompt; none: a marker says that they were shown before. */
 export interface EntryImages {
   seq: number;
   images: ShownImage[];
@@ -110,8 +110,8 @@ export interface SessionImages extends EntryImages {
 }
 
 /**
- * How far pruning has come: the results of tool calls are trimmed when their answer's entry is not behind `trimmedUntil`, and
- * cleared when it is not behind `clearedUntil` (0: none). With the settings that it was decided by, so that a change of the
+ * How far pruning has come: the results of tool calls are trimmed when their answer's entry is not after `trimmedUntil`, and
+ * cleared when it is not after `clearedUntil` (0: none). With the settings that it was decided by, so that a change of the
  * configuration does not change what was sent.
  */
 export interface PruningView {

@@ -1,5 +1,5 @@
-// How much a context may hold before it is condensed, and how much of it stays as it is. Settings that contradict each other (a
-// reserve larger than the window) are bent to something that works rather than refused: a session must not get stuck on them.
+// How much a context may hold before it is compacted, and how much of it stays as it is. Settings that contradict each other (a
+// reserve larger than the window) are adjusted rather than refused: a session must not get stuck on them.
 
 /** The settings of an agent that a compaction is decided by, in tokens. */
 export interface CompactionBounds {
@@ -18,7 +18,7 @@ const KEEP_SHARES: Readonly<Record<CompactionReason, number>> = { manual: 0.4, t
 /** What a squeezed attempt keeps of what the one before kept. */
 const SQUEEZED_SHARE = 0.5;
 
-/** A request estimated above this is not sent before the context was condensed. */
+/** A request estimated above this is not sent before the context was compacted. */
 export function thresholdTokens({ contextTokens, reserveTokens }: CompactionBounds): number {
   return contextTokens - Math.min(reserveTokens, Math.floor(contextTokens * RESERVE_SHARE_MAX));
 }

@@ -1,5 +1,5 @@
 // Identifiers of a conversation: what a later turn must be able to name letter for letter, and what summaries tend to lose. They are
-// found by their shape in what people and the assistant wrote; what tools put out has thousands that nobody will ask for.
+// found by their shape in messages of people and the assistant; tool output has thousands that are not needed.
 import type { PathEntry } from './path-entry.ts';
 
 const IDENTIFIERS_MAX = 40;
@@ -11,8 +11,8 @@ const IDENTIFIER_CHARS_MIN = 4;
 /** The most text of one entry that is searched. */
 const SEARCHED_CHARS_MAX = 100_000;
 
-// The first that matches a stretch of text takes it: what is part of something longer is not told by itself. Every repetition is
-// bounded, so that no text can make a search slow.
+// The first pattern that matches a piece of text wins: a part of a longer identifier is not listed separately. Every repetition
+// is bounded, so that no text can make a search slow.
 const SHAPES: readonly RegExp[] = [
   // Addresses of the web.
   /\bhttps?:\/\/[^\s"'<>()[\]{}`]{1,190}(?<![.,;:!?])/g,

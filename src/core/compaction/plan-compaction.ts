@@ -1,5 +1,5 @@
-// Chooses the cut of a compaction: which entries a summary will stand for, and which stay as they are. A tool call and its results
-// go or stay together; the newest thing that the user said always stays, verbatim, even when what came after it goes.
+// Chooses the cut of a compaction: which entries a summary replaces, and which stay as they are. A tool call and its results are
+// replaced or stay together; the newest user message always stays, verbatim, even when later entries are replaced.
 import type { PathEntry } from './path-entry.ts';
 import { estimateTokens } from '../token-estimate.ts';
 import { keepTokens, thresholdTokens, type CompactionBounds, type CompactionReason } from './compaction-bounds.ts';
@@ -19,13 +19,13 @@ export interface CompactionPlan {
 export interface PlanRequest {
   bounds: CompactionBounds;
   reason: CompactionReason;
-  /** How often an attempt came to nothing because it kept or took too much; each time less stays. */
+  /** How often an attempt failed because its input or result was too large; each time less stays. */
   squeeze: number;
 }
 
 /** Less than this share of the context is not worth a model call: nothing would be won, and the next request would ask again. */
 const RETIRED_SHARE_MIN = 0.2;
-/** Less than this is not worth one whoever asks: a summary has its headings. */
+/** Less than this is not compacted, also on request: a summary has its headings. */
 const RETIRED_TOKENS_MIN = 400;
 
 /** Entries that go or stay together. */
@@ -34,7 +34,7 @@ interface Unit {
   tokens: number;
 }
 
-/** The plan for an active path, or null when condensing it would win nothing. */
+/** The plan for an active path, or null when a compaction would save nothing. */
 export function planCompaction(
   path: readonly PathEntry[],
   { bounds, reason, squeeze }: PlanRequest,
@@ -64,7 +64,7 @@ export function planCompaction(
   };
 }
 
-// An answer and the results behind it are one unit: a call is never parted from its results.
+// An answer and the results after it are one unit: a call is never separated from its results.
 function unitsOf(entries: readonly PathEntry[]): Unit[] {
   const units: Unit[] = [];
   for (const entry of entries) {

@@ -1,5 +1,5 @@
-// What follows a compaction without asking a model: the rules of the workspace that must not fade with the conversation are told
-// again with the next prompt, and it is looked up whether the workspace files still stand in the requests.
+// What follows a compaction without a model call: the next prompt repeats the rules of the workspace that must not be lost with
+// the conversation, and it is checked whether the workspace files are still in the requests.
 import { readHeading } from '../markdown-heading.ts';
 import { headOf } from '../prompt/cut-text.ts';
 import type { SystemBlock } from '../model-request.ts';

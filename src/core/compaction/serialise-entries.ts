@@ -1,6 +1,6 @@
-// Entries as text for whoever summarises them: one JSON object a line, so that no text in it can pass for another item or for the
-// end of the list. However much there is, the result fits its bound: long items are cut, more and more of them, and then the
-// oldest are left out with a note.
+// Entries as text for the model that summarises them: one JSON object a line, so that no text in it can imitate another item or
+// the end of the list. The result always fits its bound: long items are cut, shorter and shorter, and then the oldest are left
+// out with a note.
 import type { ContentBlock, ToolResultBlock } from '../content.ts';
 import type { PathEntry } from './path-entry.ts';
 import { headOf, tailOf } from '../prompt/cut-text.ts';

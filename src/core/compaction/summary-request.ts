@@ -1,5 +1,5 @@
-// The one model call of a compaction: what it asks for, and with how much input at most. The conversation goes in as data, one JSON
-// object a line; whoever summarises has no tools but, when a flush is due, one that appends to the memory of the day.
+// The one model call of a compaction: what it asks for, and with how much input at most. The conversation is passed as data, one
+// JSON object a line; the summarising model has no tools but, when a flush is due, one that appends to the memory of the day.
 import type { PathEntry } from './path-entry.ts';
 import type { ModelRequest, ToolSpec } from '../model-request.ts';
 import { CHARS_PER_TOKEN } from '../token-estimate.ts';
@@ -23,7 +23,7 @@ const INPUT_CHARS_MIN = 4_000;
 const ASKED_CHARS = 12_000;
 
 export interface SummaryWish {
-  /** Who serves the model; absent: the default provider. */
+  /** The provider of the model; absent: the default provider. */
   provider?: string;
   /** The provider's model id. */
   model: string;
@@ -31,15 +31,15 @@ export interface SummaryWish {
   retired: readonly PathEntry[];
   /** The window of the model, in tokens. */
   contextTokens: number;
-  /** How often an attempt came to nothing because it took too much; each time the input is halved. */
+  /** How often an attempt failed because its input was too large; each time the input is halved. */
   squeeze: number;
-  /** What whoever asked for it wants to be kept in mind; null: nothing. */
+  /** What the summary must keep, by request; null: nothing. */
   instructions: string | null;
   /** Whether it may write to the memory of the day. */
   mayFlush: boolean;
 }
 
-/** The request. Equal wishes give equal bytes; its input never grows beyond the window, whatever the history holds. */
+/** The request. Equal wishes give equal bytes; its input never grows beyond the window, for any history. */
 export function summaryRequest(wish: SummaryWish): ModelRequest {
   return {
     ...(wish.provider === undefined ? {} : { provider: wish.provider }),

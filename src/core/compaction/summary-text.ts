@@ -33,7 +33,7 @@ export function summaryText(written: string, identifiers: readonly string[]): st
   if (own === '') return null;
   const whole = framed(own, identifiers);
   if (whole.length <= SUMMARY_CHARS_MAX) return whole;
-  // What the cut takes away must be added behind it, so there is room for all that may be missing then.
+  // Identifiers that the cut removes are appended after it, so there is room for all that may be missing then.
   const everything = framed('', identifiers).length;
   return framed(headOf(own, SUMMARY_CHARS_MAX - everything - CUT_NOTE.length) + CUT_NOTE, identifiers);
 }

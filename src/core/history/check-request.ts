@@ -157,7 +157,7 @@ function checkBlock(block: ContentBlock, role: ModelMessage['role'], policy: Fam
   }
 }
 
-/** Who may say what; texts are anybody's. */
+/** Which role may contain which block; text is allowed in both. */
 const ROLE_OF: Readonly<Partial<Record<ContentBlock['type'], ModelMessage['role']>>> = {
   image: 'user',
   tool_result: 'user',

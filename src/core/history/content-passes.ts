@@ -14,7 +14,7 @@ export interface PassContext {
   /** True when the model that is asked wrote this entry itself. */
   isOwn: boolean;
   provenance: EntryProvenance | null;
-  /** Images that are shown behind the content. */
+  /** Images that are shown after the content. */
   images: readonly ContentBlock[];
 }
 
@@ -57,7 +57,7 @@ export function isWholeToolCall({ id, name, input }: { id: unknown; name: unknow
   return typeof input === 'object' && input !== null && !Array.isArray(input);
 }
 
-/** Says in front of a message of another session whose it is: nobody shall take it for the user's. */
+/** Marks a message of another session with its origin, so that it is not taken for the user's. */
 function markInterSession(content: readonly ContentBlock[], { provenance }: PassContext): readonly ContentBlock[] {
   if (provenance?.kind !== 'inter_session') return content;
   const { sourceSession, sourceChannel, sourceTool } = provenance;

@@ -64,7 +64,7 @@ function limitOfPerson(platform: PlatformLimits | null | undefined, id: string):
   return Object.entries(platform?.dms ?? {}).find(([known]) => known.toLowerCase() === id)?.[1].historyLimit;
 }
 
-/** The peer of `agent:<id>:<platform>:[<account>:]direct:<peer>`, without the thread behind it; null for other keys. */
+/** The peer of `agent:<id>:<platform>:[<account>:]direct:<peer>`, without the thread after it; null for other keys. */
 function peerOf(key: string): Peer | null {
   const segments = key.split(':').slice(2);
   const typeAt = segments.slice(0, 3).findIndex((segment) => PEER_SEGMENTS.has(segment));

@@ -1,5 +1,5 @@
-// Whether an image can be sent at all. Images are brought to size where they are loaded; what is judged here are blocks that came
-// another way, from a tool or an older version, and would make a provider refuse the whole conversation.
+// Whether an image can be sent at all. Images are resized where they are loaded; this checks blocks from other sources, a tool or
+// an older version, which would make a provider refuse the whole conversation.
 import type { ImageBlock } from '../content.ts';
 
 /** The most bytes of one image. */

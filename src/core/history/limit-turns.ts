@@ -3,7 +3,7 @@
 import type { Entry } from '../entry.ts';
 
 /**
- * The entries of the last `turnsMax` prompts, with everything behind them. The prompt of the current turn is not among `entries`:
+ * The entries of the last `turnsMax` prompts, with everything after them. The prompt of the current turn is not among `entries`:
  * it does not count. No limit when it is absent, zero or negative.
  */
 export function limitTurns<Item extends Pick<Entry, 'kind'>>(

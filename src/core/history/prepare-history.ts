@@ -1,14 +1,14 @@
-// The transcript as a provider accepts it, whatever the rows say: user first, roles alternating, every tool call followed by
-// exactly one result in the order of the calls, ids unique, no empty blocks (G12). Rows are never changed; what is wrong is put
-// right on the way out, always in the same way, so that the provider's cache keeps its prefix.
+// The transcript as a provider accepts it, for any rows: user first, roles alternating, every tool call followed by exactly one
+// result in the order of the calls, ids unique, no empty blocks (G12). Rows are never changed; faults are repaired in the
+// request, always in the same way, so that the provider's cache keeps its prefix.
 //
 // Content first goes through the passes of content-passes.ts, entry by entry. Here the entries are joined: tool calls get their
-// names, results go behind their calls (missing ones are made up, those of nothing are dropped), messages of one role become one,
-// block after block, and `(session bootstrap)` goes in front of an answer that would come first.
+// names, results follow their calls (missing ones are synthesised, those without a call are dropped), consecutive messages of one
+// role become one, block after block, and `(session bootstrap)` precedes an answer that would be first.
 //
 // A history grows at its end only. Adding an entry costs what the entry costs, however long the history is: only the last message
-// (the last two while an answer is continued) is ever replaced, by a new object; those before it stay the same objects for
-// ever. Calls always have results: error results stand in until their own arrive.
+// (the last two while an answer is continued) is ever replaced, by a new object; those before it always stay the same objects.
+// Calls always have results: error results are placeholders until their own arrive.
 import type { ContentBlock, ToolResultBlock } from '../content.ts';
 import type { Entry, EntryState } from '../entry.ts';
 import type { ModelMessage } from '../model-request.ts';
@@ -28,7 +28,7 @@ export interface HistoryRules {
   family?: ProviderFamily;
   /** True when the model that is asked wrote this entry; absent: it wrote all. */
   isOwn?: (seq: number) => boolean;
-  /** Blocks that are shown behind the content of an entry. */
+  /** Blocks that are shown after the content of an entry. */
   imagesOf?: (seq: number) => readonly ContentBlock[];
   /** Keeps for each block where it came from. */
   isTraced?: boolean;

@@ -1,14 +1,14 @@
 // From the entries of a transcript to the messages of a request, as the views say. The order of the steps:
 //
-//   acknowledged polls are left out            what the opening of the turn decided (TurnView): the same in all of its requests
+//   acknowledged polls are left out            decided when the turn was opened (TurnRequestSettings): the same in all of its requests
 //   the past is limited to its last turns
-//   images stand behind their prompts
-//   messages of plugins come in front
+//   images follow their prompts
+//   messages of plugins come first
 //   all of it is joined as a provider takes it (prepare-history.ts): pairs are mended again after the limit
 //   old tool results are pruned                what one call decided (CallView)
 //
-// The same function makes a request when it is sent and when somebody asks for it later. Views are cheap: a turn's history grows at
-// its end, a call that changes nothing has the same message objects as the call before.
+// The same function builds a request when it is sent and when it is shown later. Views are cheap: a turn's history grows at its
+// end, a call that changes nothing has the same message objects as the call before.
 import type { ContentBlock, ImageBlock } from '../content.ts';
 import type { Entry } from '../entry.ts';
 import { imagesBehind } from '../images/show-images.ts';
@@ -79,7 +79,7 @@ export function openHistory(shown: readonly ViewEntry[], rules: ViewRules): Hist
   });
 }
 
-/** What a history depends on beside the entries that it shows. With equal keys, that of one turn may go on in the next. */
+/** What a history depends on besides the entries that it shows. With equal keys, the next turn may extend the history of a turn. */
 export function historyKey({ view, model, promptSeq }: ViewRules): string {
   const { family, models, images, injectedSha256 } = view;
   // Where an image that several prompts show stands depends on which of them is the turn's own.
@@ -100,7 +100,7 @@ function imagesRule(
 ): { imagesOf?: (seq: number) => readonly ContentBlock[] } {
   if (view.images === undefined) return {};
   const visible = new Set(shown.map(({ seq }) => seq));
-  // The turn's own prompt may not be among the entries yet.
+  // The turn's own prompt is possibly not among the entries yet.
   visible.add(promptSeq);
   const behind = imagesBehind(view.images, { promptSeq, isVisible: (seq) => visible.has(seq), blockOf: imageOf });
   return { imagesOf: (seq) => behind.get(seq) ?? NO_BLOCKS };

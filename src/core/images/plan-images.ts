@@ -1,6 +1,6 @@
 // Which images a turn's requests show. The images of a prompt are loaded once, when its turn is opened; later turns show the same
-// bytes from where they are stored, so that the provider's cache keeps its prefix whatever became of the files. Only the newest
-// turns keep theirs: older ones have been looked at, and a marker stands for them.
+// bytes from where they are stored, so that the provider's cache keeps its prefix when the files change. Only the newest turns
+// keep their images: the model has seen older ones, and a marker replaces them.
 import type { EntryImages, SessionImages, ShownImage } from '../view.ts';
 
 /** How many turns back a prompt still shows its images. */
@@ -9,7 +9,7 @@ const TURNS_KEPT = 3;
 const IMAGES_MAX = 20;
 /** The most base64 of all images of one request: the provider takes requests of 32 MB. */
 const CHARS_MAX = 20 * 1024 * 1024;
-/** How many prompts with markers are remembered. When there are more, the older half is forgotten: those markers go, too. */
+/** How many prompts with markers are kept. When there are more, the older half is removed, with its markers. */
 const MARKERS_MAX = 400;
 
 export interface ImagePlanInput {

@@ -1,4 +1,4 @@
-// Puts the images that a turn's view names behind the texts of their prompts.
+// Puts the images that a turn's view names after the texts of their prompts.
 import type { ContentBlock, ImageBlock, TextBlock } from '../content.ts';
 import type { EntryImages } from '../view.ts';
 
@@ -11,8 +11,8 @@ export function hashesOfImages(images: readonly EntryImages[] = []): string[] {
 }
 
 /**
- * What is to stand behind the content of each prompt, by the number of its entry; prompts that are not in the map stay as they are.
- * An image that several prompts show is sent once: with the turn's own prompt when that shows it, else where it comes first.
+ * The blocks after the content of each prompt, by the number of its entry; prompts that are not in the map stay as they are. An
+ * image that several prompts show is sent once: with the turn's own prompt when that shows it, else with the first of them.
  * `isVisible` says which entries the request shows; `blockOf` gives the block of a hash (undefined: left out).
  */
 export function imagesBehind(

@@ -15,7 +15,7 @@ export interface MemoryChunk {
 export interface ChunkLimits {
   /** The most of one chunk, in UTF-16 units; a longer line is cut into several of the same number. */
   charsMax: number;
-  /** What comes after so many is left out. */
+  /** Further chunks are left out. */
   chunksMax: number;
 }
 
@@ -56,7 +56,7 @@ export function chunkMarkdown(content: string, { charsMax, chunksMax }: ChunkLim
   return chunks.slice(0, chunksMax);
 }
 
-/** The fence of code that is open behind a line; only one of the same characters, no shorter, closes it. */
+/** The code fence that is open after a line; only one of the same characters, no shorter, closes it. */
 function fenceAfter(fence: string | null, text: string): string | null {
   const mark = FENCE.exec(text)?.[1];
   if (mark === undefined) return fence;

@@ -1,5 +1,5 @@
 // Text as the search over memories compares it: without case, compatibility forms and Latin accents, and with blanks between the words
-// of scripts that write none. Memories and queries go through the same function, so that they agree whatever the database's locale is.
+// of scripts that write none. Memories and queries go through the same function, so that they agree in every locale of the database.
 
 const WITHOUT_BLANKS =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;

@@ -18,7 +18,7 @@ export interface PromptChanges {
   prependContext: readonly PluginText[];
   /** In place of the system prompt. */
   systemPrompt: PluginText | null;
-  /** In front of the system prompt, and behind it. */
+  /** Before the system prompt, and after it. */
   prependSystemContext: readonly PluginText[];
   appendSystemContext: readonly PluginText[];
   /** In front of the history. */
@@ -79,8 +79,8 @@ export function changeParts(parts: readonly PromptPart[], { prependContext }: Pr
 }
 
 /**
- * The sections of a system prompt as plugins want them: first what stands in its place (which may hold a cache boundary of its own), then
- * what they put in front of it, above the boundary, and behind it, below the boundary; a blank line between each.
+ * The sections of a system prompt with the changes of plugins: first the replacement (which may hold a cache boundary of its own), then
+ * the text before it, above the boundary, and after it, below the boundary; a blank line between each.
  */
 export function changeSections(sections: readonly WrittenSection[], changes: PromptChanges): readonly WrittenSection[] {
   const { systemPrompt, prependSystemContext, appendSystemContext } = changes;

@@ -1,5 +1,5 @@
-// Says when workspace files do not fit into a prompt, or nearly do not: the model then knows that it sees a part, and the user what
-// to shorten. The same state is described by the same text, so that it can be told once.
+// Warns when workspace files do not fit into a prompt, or nearly fill it: the model then knows that it sees a part, and the user
+// what to shorten. The same state gives the same text, so that it can be shown once.
 import { literal } from './literal.ts';
 import { ownPart, type PromptPart } from './prompt-parts.ts';
 import type { FileLimits } from './fit-workspace-files.ts';

@@ -21,7 +21,7 @@ export interface BootstrapSituation {
 
 const DELEGATED: ReadonlySet<SessionKind> = new Set(['subagent', 'cron', 'heartbeat']);
 
-/** Somebody must be there to answer, so only messages count, and only in sessions of the agent's own. */
+/** A person must be present to answer, so only messages count, and only in sessions of the agent's own. */
 export function bootstrapModeOf(situation: BootstrapSituation): BootstrapMode {
   const { isPending, kind, sessionKind, isOwnWorkspace, hasFileAccess } = situation;
   const isInteractive = kind === 'message' || kind === 'followup';

@@ -1,4 +1,4 @@
-// What a new main session is told about the channels that the agent can be reached on: one line for each, and one for each account.
+// The description of the agent's channels for a new main session: one line for each channel, and one for each account.
 import { literal } from './literal.ts';
 
 /** A channel as the configuration knows it. */

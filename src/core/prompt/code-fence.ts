@@ -1,7 +1,7 @@
-// Code fences as readers of Markdown see them. A text that leaves one open makes code of all that follows it, up to the words that
-// somebody else wrote behind it.
+// Code fences as readers of Markdown see them. A text that leaves one open turns all that follows it into code, including later
+// text of other origin.
 
-/** A line that may open or close a fence: at most three blanks, three marks or more, and what stands behind them. */
+/** A line that may open or close a fence: at most three spaces, three marks or more, and the rest of the line. */
 const FENCE_LINE = /^ {0,3}(`{3,}|~{3,})(.*)$/gm;
 
 /** The line that closes the fence which a text leaves open; null when none is open. */
@@ -10,7 +10,7 @@ export function closingFenceOf(text: string): string | null {
   let open: string | null = null;
   for (const [, marks = '', behind = ''] of text.matchAll(FENCE_LINE)) {
     if (open === null) {
-      // Backticks behind backticks are code in a line.
+      // Backticks after backticks are inline code.
       if (marks.startsWith('~') || !behind.includes('`')) open = marks;
     } else if (marks.startsWith(open) && behind.trim() === '') open = null;
   }

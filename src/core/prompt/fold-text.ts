@@ -68,7 +68,7 @@ export function foldText(original: string, reading: LetterReading = 'looks'): Fo
   };
 }
 
-/** True when something that nobody sees stands at a place of a text. */
+/** True when an invisible character is at a position of a text. */
 export function isInvisibleAt(text: string, at: number): boolean {
   const character = String.fromCodePoint(text.codePointAt(at) ?? 0x20);
   return character.replace(INVISIBLE, '') === '';

@@ -16,8 +16,8 @@ const ANY = new RegExp(EXTENSION, 'i');
 const ATTACHED_PATH = new RegExp(`^(.+?${EXTENSION})\\s*(?:\\(|\\||$)`, 'i');
 const WHOLE_PATH = new RegExp(`^.+${EXTENSION}$`, 'i');
 
-// A path without a note around it begins behind one of these (or the start of the text) and holds none of them: so no stretch of
-// text is read twice, however it is made.
+// A path without a note around it begins after one of these (or at the start of the text) and contains none of them: so no part
+// of a text is read twice.
 const START = `(?<![^\\s"'\`<>()[\\]])`;
 const REST = `[^\\s"'\`<>()[\\]]`;
 const END = '(?![\\w/-])';

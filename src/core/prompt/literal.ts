@@ -1,4 +1,4 @@
-// Values that are written into the system prompt as they are: paths, ids, names of models. They are one line, whatever they hold.
+// Values that are written into the system prompt as they are: paths, ids, names of models. They are always one line.
 
 const LITERAL_CHARS_MAX = 1024;
 

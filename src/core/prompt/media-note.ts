@@ -50,7 +50,7 @@ function describe({ path, type, url }: Media): string {
   return `${inBrackets(place)} (${inBrackets(type ?? DEFAULT_TYPE)})${link}`;
 }
 
-// Control characters, those that turn the direction of writing, and whatever closes a bracket in any script, become blanks.
+// Control characters, those that turn the direction of writing, and closing brackets of any script, become spaces.
 function inBrackets(text: string): string {
   return neutralise(text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069\]］】〕〗〛⟧⁆❳⦌⟭]+/gu, ' '))
     .replace(/\s+/g, ' ')

@@ -30,7 +30,7 @@ export interface MessageOptions {
 export interface MessagePrompt {
   /** The files that came with it, with the hint; none when there is nothing to show. */
   media: PromptPart[];
-  /** Metadata blocks in front of the body, the body, what the channel added behind it. */
+  /** Metadata blocks before the body, the body, the channel's context after it. */
   content: PromptPart[];
   /** What the sender said, made harmless: for people to read. */
   cleanBody: string;

@@ -1,8 +1,8 @@
 // A prompt as the parts that it is put together from: whose words each is, and whether they may be trusted. The text that the
-// model is sent is the parts joined; where each of them stands in it is kept with it, so that nobody has to guess afterwards.
+// model is sent is the parts joined; the position of each is kept with it, so that it need not be guessed later.
 import { closingFenceOf } from './code-fence.ts';
 
-/** `trusted`: Holdfast, the configuration or a plugin wrote it. `untrusted`: it came from outside, with whatever frame it has. */
+/** `trusted`: Holdfast, the configuration or a plugin wrote it. `untrusted`: it came from outside, including the frame around it. */
 export type Trust = 'trusted' | 'untrusted';
 
 /** Whose words a part of a prompt holds; a plugin is named. */
@@ -36,8 +36,8 @@ export interface CleanBody {
 }
 
 /**
- * The text of the parts in their order, and where each of them stands. A code fence that words from outside leave open is closed
- * behind them, so that what follows is not read as code of theirs.
+ * The text of the parts in their order, and where each of them stands. A code fence that untrusted text leaves open is closed
+ * after it, so that what follows is not read as its code.
  */
 export function joinParts(parts: readonly PromptPart[]): { text: string; spans: PartSpan[] } {
   let text = '';
@@ -58,7 +58,7 @@ export function ownPart(name: string, text: string): PromptPart {
   return { name, origin: 'holdfast', trust: 'trusted', text };
 }
 
-/** The same parts, the first of them directly under what comes before. */
+/** The same parts, the first of them directly after the preceding text. */
 export function tighten(parts: readonly PromptPart[]): PromptPart[] {
   return parts.map((part, index) => (index === 0 ? { ...part, isTight: true } : part));
 }

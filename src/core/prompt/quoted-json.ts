@@ -10,7 +10,7 @@ const ZERO_WIDTH_SPACE = '\u200b';
 /** A string fit for a block: bounded, without NUL, imitations and fences; undefined when it is absent or blank. */
 export function quoted(text: string | undefined): string | undefined {
   if (text === undefined || text.trim() === '') return undefined;
-  // Bounded before it is searched: what lies behind the cut costs nothing.
+  // Bounded before it is searched: the text after the cut costs nothing.
   const whole = text.replaceAll('\0', '');
   const bounded = whole.length > STRING_CHARS_MAX ? `${headOf(whole, CUT_CHARS).trimEnd()}${CUT_MARK}` : whole;
   return neutralise(bounded).replace(/`(?=``)/g, `\`${ZERO_WIDTH_SPACE}`);

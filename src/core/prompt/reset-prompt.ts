@@ -1,5 +1,5 @@
-// What becomes of a message that begins a new session: its trigger is taken off, and when nothing else was said the model is
-// told to greet. It is then told the time, once: the system prompt has none, so that it keeps its bytes.
+// The prompt of a message that begins a new session: its trigger is removed, and when there is no other text the model is
+// instructed to greet. The prompt then contains the time, once: the system prompt has none, so that it keeps its bytes.
 import { formatUserTime } from './envelope-time.ts';
 
 const RESET_PROMPT = [

@@ -65,7 +65,7 @@ function escapeXml(text: string): string {
 
 /**
  * The keys of the block between the two `---` lines at the top of a file, or null without one. Of YAML it knows what such heads
- * hold: plain and quoted values, and block texts (`|`, `>`) and values that go on in indented lines.
+ * hold: plain and quoted values, and block texts (`|`, `>`) and values that continue in indented lines.
  */
 function frontmatterOf(content: string): Map<string, string> | null {
   const lines = content.replace(/^\uFEFF/, '').split(/\r\n?|\n/);

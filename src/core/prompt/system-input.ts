@@ -54,7 +54,7 @@ export interface PromptContribution {
   stablePrefix?: string;
   /** Below it. */
   dynamicSuffix?: string;
-  /** Heading included. `interaction_style` has a section behind the tools only when it is said. */
+  /** Heading included. `interaction_style` has a section after the tools only when it is set. */
   sectionOverrides?: Partial<Record<OverridableSection, string>>;
 }
 
@@ -107,7 +107,7 @@ export interface SystemPromptInput {
   groupIntro?: GroupActivation;
   /** What the operator of a group says to the agent there. */
   groupSystemPrompt?: string;
-  /** Further instructions of whoever started the session: a parent's task, an API caller's own system text. */
+  /** Further instructions of the creator of the session: a parent's task, an API caller's own system text. */
   extraSystemPrompt?: string;
   /** Absent: `auto`, sources in the memory are named where that helps. */
   memoryCitations?: 'auto' | 'off';
@@ -130,7 +130,7 @@ export interface SystemPromptInput {
   isExtraContextDynamic?: boolean;
 }
 
-/** A contribution with who made it. */
+/** A contribution with its origin. */
 export interface AttributedContribution extends PromptContribution {
   origin: 'configuration' | `plugin:${string}`;
 }

@@ -1,5 +1,5 @@
 // The system prompt: the sections in their order, empty lines dropped, joined by one line break. Equal inputs give equal bytes.
-// It stays a list of sections, with whose words each holds, until everybody who may add to it has done so.
+// It stays a list of sections, each with its origin, until all contributions are added.
 import { withoutBoundary, type SystemPrompt } from './cache-boundary.ts';
 import type { Trust } from './prompt-parts.ts';
 import { DYNAMIC_SECTIONS, STABLE_SECTIONS } from './sections.ts';
@@ -50,7 +50,7 @@ export function buildSystemPrompt(input: SystemPromptInput): SystemPrompt {
   return joinSections(writeSections(input)).prompt;
 }
 
-// A marker of the boundary that stands in somebody's text is taken out: it must neither move the boundary nor be sent.
+// A boundary marker in a contributed text is removed: it must neither move the boundary nor be sent.
 function write(section: Section, input: SystemPromptInput, isStable: boolean): WrittenSection[] {
   const { name, modes, origin, lines } = section;
   if (!modes.includes(input.mode)) return [];

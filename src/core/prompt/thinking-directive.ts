@@ -14,7 +14,7 @@ export function parseThinkingLevel(word: string): ThinkingLevel | null {
 const DIRECTIVE = /^\s*(low|medium|high|xhigh)(?:[^\S\n]+\n?|\n)(?=[^])/i;
 
 /**
- * The level named by the first word of a body, and the body without that word and the blanks behind it. `level` is null, and
+ * The level named by the first word of a body, and the body without that word and the spaces after it. `level` is null, and
  * the body unchanged, when the first word is none of the four levels or when nothing follows it: a body that is only such a
  * word is an answer.
  */

@@ -1,6 +1,6 @@
-// Text that somebody else wrote, made harmless without being rewritten: what only Holdfast may say (lines that begin `System:`,
-// the bracket tags of internal messages, the labels of metadata blocks) is changed where it is imitated, in any Unicode
-// disguise, and nothing else is touched (G29). Doing it twice changes nothing.
+// Neutralises untrusted text without rewriting it: markup that only Holdfast may write (lines that begin `System:`, the bracket
+// tags of internal messages, the labels of metadata blocks) is changed where it is imitated, in any Unicode disguise, and
+// nothing else is changed (G29). Doing it twice changes nothing.
 import { BLANKS, foldedPattern, foldText, isInvisibleAt, readingsOf, type FoldedText } from './fold-text.ts';
 
 interface Edit {
@@ -15,13 +15,13 @@ type Rule = (folded: FoldedText) => Edit[];
 // Where two rules would change the same place, the first of them does.
 const RULES: readonly Rule[] = [systemLines, exactTags, openTags, contextLabels, ownNotes, ownWarnings];
 
-// Most texts are short, in ASCII, and imitate nothing. What any rule finds holds one of these, in whatever case.
+// Most texts are short, in ASCII, and imitate nothing. Every match of a rule contains one of these, in any letter case.
 const MARKS = /\[|system|note|untrusted|metadata|bootstrap/i;
 const PLAIN_ASCII = /^[\t\n\x20-\x7e]*$/;
 
 /**
- * The text with every imitation neutralised. Line breaks become `\n`, letters of the tag block (which nobody sees and models read)
- * are taken out; other characters stay as they are.
+ * The text with every imitation neutralised. Line breaks become `\n`, letters of the tag block (invisible, but read by models) are
+ * removed; other characters stay as they are.
  */
 export function neutralise(text: string): string {
   if (PLAIN_ASCII.test(text) && !MARKS.test(text)) return text;
@@ -42,8 +42,8 @@ function keptFlag(whole: string, flag: string, tags: string): string {
   return flag !== '' && letters.endsWith('\x7f') && FLAGS.has(letters.slice(0, -1)) ? whole : flag;
 }
 
-// `System:` at the start of a line, followed by a blank, a bracket or nothing: `System:nope` is somebody's own word. What nobody
-// sees counts as a blank, for some see it as one.
+// `System:` at the start of a line, followed by a blank, a bracket or nothing: `System:nope` is an ordinary word. Invisible
+// characters count as spaces, because some readers show them so.
 const SYSTEM_LINE = foldedPattern(`^(${BLANKS}*)system${BLANKS}*:(?:(\\s|\\[|$)|)`, 'gm');
 
 function systemLines(folded: FoldedText): Edit[] {

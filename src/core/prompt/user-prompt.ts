@@ -32,13 +32,13 @@ export interface UserPromptInput {
   /** The level set on the session or inline, not the configured default; null: the first word may set it. */
   thinking: ThinkingLevel | null;
   resetTriggers: readonly string[];
-  /** Who may give commands; empty: every sender. The first word of other senders sets no level. */
+  /** Who may give commands; empty: every sender. The first word of other senders does not set a level. */
   ownerIds: readonly string[];
   /** When it is built, and the IANA zone of the user. */
   now: ResetRules['now'];
   /** Messages that were dropped because too many waited. */
   overflow?: Overflow;
-  /** What a new main session is told about the channels; absent: nothing. */
+  /** The description of the channels for a new main session; absent: none. */
   channelLines?: readonly string[];
   /** True when files can be sent back with the `message` tool; absent: they cannot. */
   canSendMedia?: boolean;

@@ -1,10 +1,10 @@
-// Pruning: old tool results are most of a long context and least of its worth. This file decides how much of them a request still
-// shows, and shows it. Rows are never changed; what is pruned is the view of one request.
+// Pruning: old tool results are the largest and least useful part of a long context. This file decides how much of them a request
+// still shows, and builds that view. Rows are never changed; only the view of one request is pruned.
 //
 // When. A provider keeps the prefix of the last request for some minutes (the ttl) and takes it at a tenth of the price. Changing
-// old messages would throw that away, so nothing is decided while the cache may still be warm: the caller asks only when the
-// time since the last call is over the ttl. What was decided is kept (`PruningView`) and shown again byte for byte by
-// every later request, until the cache has gone cold once more and the context has grown enough to go further.
+// old messages would throw that away, so nothing is decided while the cache may still be warm: the caller asks only when the time
+// since the last call is over the ttl. The decision is kept (`PruningView`) and every later request shows it byte for byte, until
+// the cache has expired again and the context has grown enough to prune more.
 //
 // How far. The context is estimated in characters and held against the model's window:
 //
@@ -13,11 +13,11 @@
 //                      maxChars keep their        replaced by a placeholder,
 //                      head and their tail        until it is below again
 //
-// Clearing is worth its loss only when there is much to win: it needs `minPrunableToolChars` of prunable results.
+// Clearing is worth its loss only when it saves much: it needs `minPrunableToolChars` of prunable results.
 //
 // What stays. Everything that is no tool result. Results before the first words of a user (what a session was set up with), results
-// behind the last `keepLastAssistants` answers (what the model works with), results that hold images, results of tools that
-// the configuration keeps, and messages that are of no row (a plugin put them there).
+// after the last `keepLastAssistants` answers (what the model works with), results that hold images, results of tools that the
+// configuration keeps, and messages without a row (added by a plugin).
 //
 // How it is remembered. Both measures go from old to new and stop somewhere, so two numbers say all: results of calls in answers
 // up to `trimmedUntil` are trimmed, up to `clearedUntil` cleared. They are numbers of entries, which stay the same whatever else
@@ -160,7 +160,7 @@ function prune(message: ModelMessage, answer: ModelMessage | undefined, seq: num
   return content.every((block, index) => block === message.content[index]) ? message : { ...message, content };
 }
 
-/** Tells which blocks behind an answer may be pruned: results of tools that are not kept, without images. */
+/** Says which blocks after an answer may be pruned: results of tools that are not kept, without images. */
 function prunableIn(
   answer: ModelMessage | undefined,
   { tools }: PruningView,

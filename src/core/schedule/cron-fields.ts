@@ -59,7 +59,7 @@ export function isBeat({ hours, minutes }: CronFields, shiftMs: number): boolean
   return Math.max(...pauses) * MINUTE_MS <= shiftMs;
 }
 
-/** True when the expression means the top of every hour, where everybody's schedules meet. */
+/** True when the expression means the top of every hour, where many schedules coincide. */
 export function isTopOfHour({ hours, minutes, seconds }: CronFields): boolean {
   return hours.length === HOURS_PER_DAY && minutes.join() === '0' && seconds.join() === '0';
 }

@@ -13,7 +13,7 @@ export type CronOrigin = 'config' | 'api' | 'agent';
 export type CronTarget = 'main' | 'isolated' | `session:${string}`;
 
 /**
- * `systemEvent`: a line in the next prompt of the session; `wake` says whether somebody sees to it that there is one. `agentTurn`: a turn
+ * `systemEvent`: a line in the next prompt of the session; `wake` says whether a poll makes sure that there is one. `agentTurn`: a turn
  * of its own.
  */
 export type CronPayload =
@@ -33,14 +33,14 @@ export type CronPayload =
  */
 export type CronDelivery = { mode: 'none' } | { mode: 'last' } | { mode: 'webhook'; url?: string };
 
-/** What whoever makes a cron decides. */
+/** The settings of a cron that its creator chooses. */
 export interface CronDefinition {
   name: string;
   agentId: string;
   schedule: Schedule;
   target: CronTarget;
   payload: CronPayload;
-  /** For system events. `now`: the agent is asked at once. `next-heartbeat`: the line waits for a turn that comes anyway. */
+  /** For system events. `now`: the agent is polled immediately. `next-heartbeat`: the line waits for the next turn. */
   wake: 'now' | 'next-heartbeat';
   /** Null: as the configuration says. */
   misfire: MisfirePolicy | null;
@@ -66,7 +66,7 @@ export function sessionKeyOf({ id, agentId, target }: { id: string; agentId: str
   }
 }
 
-/** What the model is sent for a tick. The message is no more than somebody's words: what looks like Holdfast's own is neutralised. */
+/** The prompt of a tick. The message is untrusted text: imitations of Holdfast's own markup are neutralised. */
 export function tickText({ id, name, message }: { id: string; name: string; message: string }): string {
   return `[cron:${id} ${oneLine(name)}] ${neutralise(message)}`;
 }

@@ -1,4 +1,4 @@
-// How a cron rests after it failed, and when it is given up.
+// How long a cron waits after it failed, and when it is disabled.
 import { MINUTE_MS, SECOND_MS } from './civil-time.ts';
 
 const RESTS_MS = [30 * SECOND_MS, MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, 60 * MINUTE_MS];
@@ -8,7 +8,7 @@ const FAILURES_IN_A_ROW_MAX = 10;
 /** How often something that is to happen once is tried again when its failure may pass. */
 const ONE_SHOT_RETRIES_MAX = 3;
 
-/** Failures that the same try later may not meet again. */
+/** Failures that a later run may not have. */
 const PASSING_CODES: ReadonlySet<string> = new Set([
   'model_rate_limited',
   'model_overloaded',
@@ -27,20 +27,20 @@ export function restAfter(failures: number): number {
 /** Why something is switched off that has done what it was to do. */
 export const DONE = 'done';
 
-/** What becomes of a cron after a run of it. Null values leave what is there. */
+/** The changes of a cron after a run of it. Null values change nothing. */
 export interface CronRunEffect {
   failures: number;
   /** Slots before it are passed over. */
   notBeforeMs: number | null;
   /** A slot beside the schedule: the next try of something that happens once. */
   retrySlotMs: number | null;
-  /** Set: it is switched off, for this reason. */
+  /** Set: it is disabled, for this reason. */
   disabledReason: string | null;
-  /** True when somebody has to be told that it was switched off. */
+  /** True when its owner must be notified that it was disabled. */
   isNoticeOwed: boolean;
 }
 
-/** `cancelled`: somebody stopped it; that says nothing about the cron. */
+/** `cancelled`: a person stopped it, which says nothing about the cron. */
 export type CronRunResult = { kind: 'ok' } | { kind: 'cancelled' } | { kind: 'failed'; code: string; message: string };
 
 export interface RunCron {
@@ -49,7 +49,7 @@ export interface RunCron {
   isDeletedAfterRun: boolean;
   /** Failed runs in a row, before this one. */
   failures: number;
-  /** True for a run that somebody asked for: the schedule goes on as if there had been none. */
+  /** True for a run on request: it does not change the schedule. */
   isManual: boolean;
 }
 

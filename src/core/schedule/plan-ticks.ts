@@ -1,7 +1,7 @@
-// What becomes of the slots of a cron that are due: fired, or passed over by the policy, each with its reason. Every slot gets
-// exactly one fate, and the next one follows from the last, however late somebody looks (G20).
+// Decides what happens to the due slots of a cron: fired, or skipped by the policy, each with its reason. Every slot gets
+// exactly one result, and the next slot follows from the last, however late a scheduler checks (G20).
 //
-// A slot is *missed* when a later one is due, too: nobody looked in between. What the policies do about missed slots:
+// A slot is *missed* when a later one is due, too: no scheduler checked in between. What the policies do about missed slots:
 //   run_once   the latest slot fires, for all of them
 //   run_all    the latest `maxCatchUp` slots fire, in order
 //   skip       only the latest fires, and only when it is not too late for it
@@ -13,7 +13,7 @@ export type MisfirePolicy = 'run_once' | 'run_all' | 'skip';
 /** `backoff`: the cron failed and was to rest. `superseded`: a later slot fired for it. `late`: the policy makes up for nothing. */
 export type PassedReason = 'backoff' | 'superseded' | 'late';
 
-/** The fate of a slot. `count`: of so many slots from this one on, when they are told of together; else 1. */
+/** The result of a slot. `count`: the number of slots from this one on that share one row; else 1. */
 export type Tick =
   | { kind: 'fire'; slotMs: number }
   | { kind: 'missed' | 'skipped'; slotMs: number; reason: PassedReason; count: number };
@@ -23,7 +23,7 @@ export interface TickPlan {
   ticks: Tick[];
   /** The first slot without a fate; null: there will be none. */
   nextSlotMs: number | null;
-  /** True when more slots are due than one plan takes: plan again at once. */
+  /** True when more slots are due than one plan takes: plan again immediately. */
   isBehind: boolean;
 }
 
@@ -45,7 +45,7 @@ export interface DueCron {
 const LATE_MS = MINUTE_MS;
 /** The most slots that one plan looks at. */
 const SLOTS_MAX = 5_000;
-/** More slots than this that are passed over for the same reason are told of in one row, with their number. */
+/** More slots than this that are skipped for the same reason share one row, with their number. */
 const ROWS_MAX = 1_000;
 
 /** Plans the slots that are due. No tick when none is. */

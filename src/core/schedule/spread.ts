@@ -1,5 +1,5 @@
-// A number that is drawn from a name: the same for ever, and evenly spread over many names. For phases, so that what repeats does not
-// repeat in step. Not for secrets.
+// A number derived from a name: always the same, and evenly spread over many names. For phases, so that repeated work does not
+// coincide. Not for secrets.
 
 const OFFSET_BASIS = 0x811c9dc5;
 const PRIME = 0x01000193;

@@ -1,5 +1,5 @@
 // When something is due: once, in steady steps, or by a cron expression. The slot that follows is always computed from the slot
-// before it, never from the time at which somebody looks (G20).
+// before it, never from the time of the check (G20).
 import { MINUTE_MS } from './civil-time.ts';
 import type { CronFields } from './cron-fields.ts';
 import { isTopOfHour } from './cron-fields.ts';
@@ -40,14 +40,14 @@ export function nextSlot(timetable: Timetable, afterMs: number): number | null {
   }
 }
 
-/** The first slot of a schedule that is new or has changed. What is to happen at a time that is past happens at once. */
+/** The first slot of a schedule that is new or has changed. A time in the past is due immediately. */
 export function firstSlot(timetable: Timetable, nowMs: number): number | null {
   return timetable.kind === 'at' ? timetable.atMs : nextSlot(timetable, nowMs);
 }
 
 /**
  * How long after its slots something is due, in milliseconds: always the same for one id, so that what is scheduled for the top of the
- * hour does not happen all at once. The slots themselves stay where they are.
+ * hour does not start at the same time. The slots themselves stay where they are.
  */
 export function staggerOf(timetable: Timetable, id: string): number {
   if (timetable.kind !== 'cron') return 0;

@@ -29,7 +29,7 @@ export function decodeArguments(answer: DraftAnswer, { decodeText }: AnswerRules
   );
 }
 
-/** Step: arguments that are nearly JSON are put right, and what was there is noted. */
+/** Step: arguments that are nearly JSON are repaired, and what was there is noted. */
 export function repairArguments(answer: DraftAnswer, rules: AnswerRules): DraftAnswer {
   const { decodeText } = rules;
   return changeCalls(
@@ -55,7 +55,7 @@ export function markMalformed(answer: DraftAnswer): DraftAnswer {
   return { ...marked, malformedInputs: Object.fromEntries(unread.map((call) => [call.id, call.raw])) };
 }
 
-/** Deeper than this nothing is decoded: nobody writes such arguments. */
+/** Deeper than this nothing is decoded: such arguments do not occur. */
 const DECODED_DEPTH_MAX = 64;
 
 /** The value with every text in it decoded, keys too; the same object when there is nothing to decode. */

@@ -1,5 +1,5 @@
-// An answer while it is put together: what the events have brought so far, and the value that goes down the finishing steps. The
-// arguments of a call stay text until a step reads them.
+// An answer while it is put together: what the events have contained so far, and the value that passes through the finishing
+// steps. The arguments of a call stay text until a step reads them.
 import { isBlank } from '../blank-text.ts';
 import type { ContentBlock } from '../content.ts';
 import type { AnswerRepair, ModelMessage, StopReason, Usage } from '../model-request.ts';

@@ -1,9 +1,8 @@
-// Cuts a server-sent event stream into the data of its events. It knows nothing of what the data mean, and holds at most one
-// unfinished event. Each character is looked at once, however small the pieces are: what waits is kept as pieces and joined when its
-// event is complete.
+// Cuts a server-sent event stream into the data of its events. It does not interpret the data, and holds at most one unfinished
+// event. Each character is read once, however small the pieces are: pieces are kept and joined when their event is complete.
 import { malformed } from './stream-event.ts';
 
-/** The most characters that one event may have before the stream is given up as malformed (G28). */
+/** The largest number of characters of one event before the stream fails as malformed (G28). */
 const EVENT_CHARS_MAX = 32 * 1024 * 1024;
 
 /** Turns pieces of a stream, cut anywhere, into the `data` of complete events. One per stream. */

@@ -1,7 +1,7 @@
-// How long a model may be silent before a call is given up, by what started the turn. The limit restarts with everything that comes;
-// an answer that takes long but keeps coming is never cut.
+// How long a model may send nothing before a call times out, by what started the turn. Every received byte restarts the limit; a
+// long answer that keeps arriving is never cut.
 
-/** What started a turn, as far as silence is concerned: nobody waits for a cron job, but it holds one of few slots. */
+/** What started a turn, as far as this timeout is concerned: no person waits for a cron job, but it holds one of few slots. */
 export type IdleTrigger = 'message' | 'subagent' | 'heartbeat' | 'cron';
 
 /** The limits of an agent, in seconds; 0: off. */
@@ -14,7 +14,7 @@ export interface IdleLimits {
 /** Where the configuration sets none. In a cron job it is short enough that another try still fits into its time. */
 export const IDLE_LIMITS_DEFAULT: Readonly<IdleLimits> = { idleTimeoutSeconds: 120, cronIdleTimeoutSeconds: 60 };
 
-/** So many calls in a row that ended in silence, without an answer in between, end a turn, whatever its retry budget says. */
+/** So many calls in a row that timed out, without an answer in between, end a turn, even with retry budget left. */
 export const IDLE_TIMEOUTS_IN_A_ROW_MAX = 5;
 
 /** How long a model may be silent, in milliseconds; 0: as long as the turn may take. Never longer than the turn itself. */

@@ -1,20 +1,20 @@
 // The reducer: the events of one streamed answer become an answer. An answer exists only after `message_stop`; until then nothing of
-// it may be kept (G12). It knows no clock and no network, and gives the same answer however the bytes of a stream were cut.
+// it may be kept (G12). It uses no clock and no network, and returns the same answer for any split of the stream's bytes.
 //
-// Each event changes the draft and says what it adds to the reply's text; that is all that happens while an answer streams. What has
-// to be put right is put right once, when the answer is whole, by the steps in `STEPS`, read from top to bottom:
+// Each event changes the draft and says what it adds to the reply's text; that is all that happens while an answer streams. Faults
+// are repaired once, when the answer is complete, by the steps in `STEPS`, read from top to bottom:
 //
-//   drop-blank-text     blank texts go: providers send them, and refuse them when they come back
+//   drop-blank-text     blank texts are removed: providers send them, and refuse them in later requests
 //   call-ids            missing, double and unacceptable ids of calls become `call_auto_N`
 //   tool-names          `Read`, ` read `, `functions.read:3` become the tool that is meant
 //   read-arguments      arguments become objects
 //   decode-arguments    entities in them become characters, for providers that encode them
-//   repair-arguments    arguments that are nearly JSON are put right
+//   repair-arguments    arguments that are nearly JSON are repaired
 //   mark-malformed      those that are not are marked: such a call is never run
-//   stop-reason         an answer that a filter ended, or nobody knows what, ends with words instead of calls
+//   stop-reason         an answer that a filter or an unknown reason ended gets a text instead of its calls
 //   unknown-tools       a tool that does not exist, called again and again, ends the turn
 //
-// Joined, what the events added is the answer's text as `textOf` gives it: what a step adds is told with `message_stop`.
+// Joined, what the events added is the answer's text as `textOf` gives it: what a step adds is reported with `message_stop`.
 import { isBlank } from '../blank-text.ts';
 import type { ContentBlock } from '../content.ts';
 import type { ModelAnswer, Usage } from '../model-request.ts';
@@ -154,7 +154,7 @@ class Draft {
     if (!block || !delta) throw malformed('The stream sent a delta without its block.');
     switch (delta.type ?? '') {
       case 'text_delta':
-        // The text of the reply is told as it comes: it cannot go back to an earlier block.
+        // The text of the reply is streamed as it arrives: it cannot return to an earlier block.
         if (index !== this.#blocks.length - 1) throw malformed('The stream sent text for a block that has ended.');
         return this.#addText(block, delta.text ?? '');
       case 'input_json_delta':

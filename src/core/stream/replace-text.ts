@@ -8,7 +8,7 @@ export interface Replacement {
   to: string;
 }
 
-/** What plugins change in the texts of a model: before they are sent, and in what comes back. */
+/** What plugins change in the texts of a model: before they are sent, and in the answers. */
 export interface TextTransforms {
   input: readonly Replacement[];
   output: readonly Replacement[];

@@ -1,6 +1,6 @@
-// What may be shown of a reply while it comes: reasoning, reply tags and the tokens of silence are held back wherever they are cut, and
-// so is whatever may still become one. Joined, what is shown is the reply that the answer is settled with, or nothing when it is
-// silence: a reader never sees a word that is taken back.
+// What may be shown of a reply while it is streamed: reasoning, reply tags and silent tokens are held back wherever they are cut, and
+// so is text that may still become one. Joined, the shown text is the final reply, or nothing when it is silent: a reader never sees
+// text that is later removed.
 import { createReasoningFilter } from '../reasoning-tags.ts';
 import { HEARTBEAT_TOKEN, withoutLeadingHeartbeats } from '../heartbeat-ack.ts';
 import { decideOutcome, withoutTokens, type ReplyRules } from '../next-steps.ts';
@@ -45,8 +45,8 @@ function createPairFilter(): TextFilter {
 }
 
 /**
- * Takes the tokens of silence off both ends. At first everything is held back that could still be silence as a whole; behind that only
- * the end, as long as it is made of blanks, asterisks and tokens, or begins one.
+ * Removes the silent tokens from both ends. At first everything is held back that could still be a silent reply as a whole; after that
+ * only the end, as long as it consists of spaces, asterisks and tokens, or begins one.
  */
 function createTokenFilter(): TextFilter {
   /** All that came; what is shown is a part of it. */
@@ -79,7 +79,7 @@ function createTokenFilter(): TextFilter {
 const TOKENS = [SILENT_REPLY_TOKEN, HEARTBEAT_TOKEN];
 const JSON_SILENCE = ['{', '"action"', ':', `"${SILENT_REPLY_TOKEN}"`, '}'];
 const MARKUP = /[\s*`~_]|<[^<>]{0,200}(?:>|$)|&(?:nbsp;|(?:n|nb|nbs|nbsp)?$)/iy;
-/** What a token at the end takes along, and the marks that may stand behind the token of a poll. */
+/** What is removed with a token at the end, and the marks that may follow the token of a poll. */
 const ENDING = new RegExp(`[\\s*]|${SILENT_REPLY_TOKEN}|${HEARTBEAT_TOKEN}\\W{0,4}`, 'y');
 
 /** True when a text, or a longer one that begins so, may say nothing: tokens, in any case and in markup, or their beginning. */
@@ -113,7 +113,10 @@ function beginsToken(rest: string): boolean {
   return TOKENS.some((token) => token.startsWith(rest));
 }
 
-/** Behind the silence in JSON that a text begins with, or behind the text when it is the beginning of it; 0: there is none. */
+/**
+ * The position after a silent token in JSON at the start of a text, or the end of the text when it is the beginning of one; 0: there is
+ * none.
+ */
 function jsonEnd(text: string): number {
   let at = 0;
   for (const part of JSON_SILENCE) {

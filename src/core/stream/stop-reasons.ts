@@ -1,5 +1,5 @@
-// Why an answer ended. A reason that stops an answer for what it says, or one that nobody knows, ends the turn with words that a
-// person understands; nothing that such an answer calls is run.
+// Why an answer ended. A reason that stops an answer because of its content, or an unknown one, ends the turn with a text for
+// people; tool calls of such an answer are not run.
 import type { StopReason } from '../model-request.ts';
 import type { DraftAnswer } from './draft-answer.ts';
 import { endWithNote, noteRepair } from './draft-answer.ts';
@@ -49,7 +49,7 @@ export function takeStopReason(answer: DraftAnswer): DraftAnswer {
   return endWithNote(noted, `[${stopMessage(stopReason, wire)}]`, stopReason);
 }
 
-/** The reason behind a word that is none of the Messages API's. */
+/** The stop reason for a value that the Messages API does not define. */
 export function stopReasonOf(wire: string): 'sensitive' | 'unhandled' {
   return SENSITIVE.has(wire.toLowerCase().replace(/[^a-z]/g, '')) ? 'sensitive' : 'unhandled';
 }

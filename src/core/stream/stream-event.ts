@@ -1,6 +1,6 @@
-// The events of one streamed answer, in the words of the Messages API. Whatever transport brings them, the reducer sees these; an
-// answer that came as a whole is told in the same events. Only the shape of an event is the provider's promise: each field is looked
-// at again where it is used.
+// The events of one streamed answer, in the format of the Messages API. The reducer receives these from every transport; an answer
+// that was not streamed is converted into the same events. Only the shape of an event is checked here: each field is checked again
+// where it is used.
 
 /** Why a stream makes no answer. */
 export class StreamFault extends Error {

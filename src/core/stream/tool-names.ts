@@ -43,7 +43,7 @@ export function createToolFinder(names: readonly string[]): (written: string) =>
 
 /** What a name may be once its wrapping is taken off, the least changed first. */
 function candidatesOf(written: string): string[] {
-  // Some models leave their own tokens behind the name: `read<|channel|>json`.
+  // Some models leave their own tokens after the name: `read<|channel|>json`.
   const whole = (written.split('<|')[0] ?? '').trim();
   const bare = whole.replace(/^\W+|(?<!\W)\W+$/g, '');
   const withoutIndex = bare.replace(/[:.#]\d+$/, '');
@@ -56,7 +56,7 @@ function candidatesOf(written: string): string[] {
 
 const COUNTER = /(?:[_-]|(?<![\d_-]))\d+$/;
 
-/** Without `functions_`, `tool-` and the like in front and without a counter behind (`functions_read_3`). */
+/** Without `functions_`, `tool-` and similar prefixes, and without a counter after it (`functions_read_3`). */
 function unprefixed(name: string): string[] {
   const short = name.replace(/^(?:functions?|tools?|call)[._:-]?/i, '');
   return [short, short.replace(COUNTER, ''), name.replace(COUNTER, '')];

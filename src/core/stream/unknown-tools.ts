@@ -1,5 +1,5 @@
-// The guard against a model that calls a tool that does not exist, is told so, and calls it again. What was tried is read from the
-// messages, so it counts over a restart as well.
+// The guard against a model that calls a tool that does not exist, gets an error, and calls it again. The attempts are read from
+// the messages, so they are also counted after a restart.
 import type { ContentBlock } from '../content.ts';
 import type { ModelMessage } from '../model-request.ts';
 import type { AnswerRules, DraftAnswer } from './draft-answer.ts';

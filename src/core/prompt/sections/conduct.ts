@@ -1,4 +1,4 @@
-// Who the agent is, which tools it has, and how it is to behave.
+// Who the agent is, which tools it has, and how it must behave.
 import { literal } from '../literal.ts';
 import { EVERY_MODE, FULL_AND_MINIMAL, FULL_ONLY } from '../prompt-mode.ts';
 import type { Section, SystemPromptInput } from '../system-input.ts';

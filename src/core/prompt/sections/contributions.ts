@@ -1,5 +1,5 @@
-// What a provider or a plugin says to the prompt. It may put a text at two fixed places and say three sections in other words;
-// nothing else of the prompt is theirs, and the safety section is nobody's.
+// What a provider or a plugin contributes to the prompt. It may put a text at two fixed places and replace three sections; it
+// cannot change anything else of the prompt, and never the safety section.
 import { FULL_AND_MINIMAL } from '../prompt-mode.ts';
 import type {
   AttributedContribution,

@@ -1,5 +1,6 @@
-// What the turn's chat and whoever started the session add, under one heading: trusted metadata, the agent's role in a group,
-// the operator's words, further instructions. Subjects and members of groups come from the network and never stand here (G29).
+// What the turn's chat and the creator of the session add, under one heading: trusted metadata, the agent's role in a group,
+// the operator's text, further instructions. Subjects and members of groups come from the network and are never included here
+// (G29).
 import { inboundMetaBlock } from '../inbound-meta.ts';
 import { identifierOf } from '../literal.ts';
 import { FULL_AND_MINIMAL } from '../prompt-mode.ts';
