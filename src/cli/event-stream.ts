@@ -28,8 +28,8 @@ export interface WatchOptions {
 }
 
 /**
- * The events of a path, for ever, until the signal aborts (then it simply ends). Reconnects by itself, up to a bound without progress;
- * a first attempt that fails throws at once.
+ * The events of a path, until the signal aborts (then it simply ends). Reconnects by itself, up to a bound without progress; a first
+ * attempt that fails throws immediately.
  */
 export async function* watchEvents(api: ApiClient, path: string, options: WatchOptions): AsyncGenerator<LiveEvent> {
   let lastId: string | undefined;

@@ -54,7 +54,8 @@ function settingsOf(config: Config, entry: AgentEntry): AgentSettings {
     ...merged,
     model: merged.models[merged.model] ?? merged.model,
     id,
-    // Agents do not share a folder unless told to: the first keeps the workspace itself, the others have one below it.
+    // Agents share a folder only if configured to: the first uses the workspace itself, the others have a folder below
+    // it.
     workspaceDir:
       workspace ?? (id === 'main' ? config.workspace.path : join(config.workspace.path, '..', `workspace-${id}`)),
     toolPolicies: [config.tools, ...(tools === undefined ? [] : [tools])].map(toolPolicyOf),

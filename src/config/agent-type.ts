@@ -41,7 +41,7 @@ interface PromptContributionSettings {
 }
 
 interface HarnessSettings {
-  /** The harness of every turn, whatever else is said; absent: none is pinned. */
+  /** The harness of every turn, before all other settings; absent: none is pinned. */
   pinned?: string;
   /** `built-in`, `auto` (a plugin's when one is made for the model), or the id of a plugin's harness. */
   runtime: string;
@@ -76,10 +76,10 @@ export interface HeartbeatGate {
 
 interface SubagentSettings {
   maxSpawnDepth: number;
-  /** Of one session, and of everybody below the top of a family: runs that have not ended. */
+  /** The limits of active runs, of one session and of all below the top of a family. */
   maxChildrenPerSession: number;
   maxDescendants: number;
-  /** Turns of subagents at once in one worker process, as far as `lanes.subagent` allows more. */
+  /** Turns of subagents that run at the same time in one worker process, if `lanes.subagent` allows as many. */
   maxConcurrent: number;
   /** 0: no limit of its own. */
   runTimeoutSeconds: number;

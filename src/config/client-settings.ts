@@ -45,7 +45,7 @@ function urlOf(flag: string | undefined, env: Environment, dataDir: string): { u
   };
 }
 
-/** A host that can be connected to: who listens everywhere is reached on loopback; IPv6 stands in brackets. */
+/** A host to connect to: a server that listens on all addresses is reached on loopback; IPv6 addresses are in brackets. */
 export function reachableHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';

@@ -1,4 +1,4 @@
-// What is wrong with a configuration, all of it at once: path, value and what is allowed. Values of secrets are not repeated (G31).
+// All faults of a configuration: path, value and what is allowed. Values of secrets are not repeated (G31).
 
 export interface ConfigIssue {
   /** Where: `agents.defaults.maxSteps`, or the name of an environment variable. */

@@ -31,7 +31,7 @@ interface QueueSettings {
   mode: QueueMode;
   byChannel: Record<string, QueueMode>;
   debounceMs: number;
-  /** The longest that messages behind a turn gather, however many come, in milliseconds. */
+  /** The longest time that messages after a turn are collected, in milliseconds. */
   gatherMsMax: number;
   cap: number;
   drop: QueueDrop;
@@ -50,7 +50,7 @@ interface Limits {
   waitingTotal: number;
   bodyBytes: number;
   jsonDepth: number;
-  /** Longest `Prefer: wait`, and how many requests may wait at once. */
+  /** Longest `Prefer: wait`, and how many requests may wait at the same time. */
   waitSeconds: number;
   waitingRequests: number;
   /** Open event streams. */
@@ -95,7 +95,7 @@ export interface FileSettings {
     dmHistoryLimit?: number;
     historyLimit?: number;
     /**
-     * What becomes of a prompt that nobody answered (its turn failed or was stopped) when the next one comes: it is hidden, or both
+     * What happens to a prompt without an answer (its turn failed or was stopped) when the next one arrives: it is hidden, or both
      * are sent as one message. Either way its row stays.
      */
     orphanedPrompts: 'hide' | 'merge';
@@ -104,7 +104,7 @@ export interface FileSettings {
     agentToAgent: { maxPingPongTurns: number };
     reset: { mode: 'none' | 'daily' | 'idle'; atHour: number; idleMinutes: number };
   };
-  /** Turns at once in one worker process. */
+  /** Turns that run at the same time in one worker process. */
   lanes: Record<Lane, number>;
   cron: { enabled: boolean; misfire: Misfire; maxCatchUp: number; jobs: CronJob[] };
   models: {
@@ -117,8 +117,8 @@ export interface FileSettings {
   };
   tools: ToolPolicy & {
     /**
-     * `backgroundSeconds`: the longest that a command in the background may run. `user`: who runs commands, a name or a number; absent: the
-     * user of the service, unless that is root (see `tools/command-user.ts`).
+     * `backgroundSeconds`: the longest that a command in the background may run. `user`: the user that runs commands, a name or a number;
+     * absent: the user of the service, unless that is root (see `tools/command-user.ts`).
      */
     exec: {
       enabled: boolean;
@@ -136,7 +136,7 @@ export interface FileSettings {
      * all whose agent `agentToAgent` lets it speak with.
      */
     sessions: { visibility: 'self' | 'tree' | 'agent' | 'all' };
-    /** `allow`: agents (or `*`) that sessions of other agents may be shown to and hear from; absent from it, they may not. */
+    /** `allow`: agents (or `*`) that may see and exchange messages with sessions of other agents; others must not. */
     agentToAgent: { enabled: boolean; allow: string[] };
     loopDetection: { unknownToolThreshold: number };
   };

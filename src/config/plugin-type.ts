@@ -4,7 +4,7 @@
 interface PluginEntry {
   /** Absent: true. */
   enabled?: boolean;
-  /** `allowPromptInjection: false`: it may not put words into prompts. */
+  /** `allowPromptInjection: false`: it must not add text to prompts. */
   hooks?: { allowPromptInjection?: boolean };
   /** The plugin's own settings: it is given them as they are. */
   config?: Record<string, unknown>;

@@ -121,7 +121,7 @@ export function faultBetween(cron: {
   return null;
 }
 
-/** A cron as somebody writes it. */
+/** A cron as it is written in a request or the configuration. */
 export const cronInput = z.strictObject(cronFields);
 export type CronInput = z.output<typeof cronInput>;
 

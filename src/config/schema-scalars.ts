@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { API_KEY, API_KEY_TEXT } from './choices.ts';
 import { formatDuration, parseDuration } from './durations.ts';
 
-/** Node's timers cannot go further than 2^31 - 1 ms: longer ones would fire at once. */
+/** Node's timers cannot go further than 2^31 - 1 ms: longer ones would fire immediately. */
 const TIMER_MAX_MS = 24 * 86_400_000;
 export const STORED_MAX_MS = 3650 * 86_400_000;
 export const TEXT_MAX = 20_000;

@@ -1,4 +1,5 @@
-// Secrets that Holdfast makes for itself: written once, readable by the owner alone, the same for every process that starts at once.
+// Secrets that Holdfast makes for itself: written once, readable by the owner alone, the same for all processes that start at the
+// same time.
 import { randomBytes } from 'node:crypto';
 import { access, chmod, link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -10,7 +11,7 @@ export interface StoredSecret {
   wasGenerated: boolean;
 }
 
-/** Moves a secret that earlier versions kept elsewhere. Safe when many processes start at once. */
+/** Moves a secret that earlier versions kept elsewhere. Safe when many processes start at the same time. */
 export async function adoptSecretFile(from: string, to: string): Promise<void> {
   try {
     await access(from);

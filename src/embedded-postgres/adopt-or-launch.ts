@@ -1,4 +1,4 @@
-// Ends with exactly one server running on a cluster, whatever was there before: a server that serves, one that is starting or
+// Ends with exactly one server running on a cluster, from any state before: a server that serves, one that is starting or
 // stopping, one that was killed and left its pid file, or none. The caller holds the start lock.
 import { setTimeout as delay } from 'node:timers/promises';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
@@ -16,7 +16,7 @@ const LEFT_BACKENDS_GRACE_MS = 1_000;
 const LEFT_BACKENDS_POLL_MS = 100;
 const PORT_ATTEMPTS_MAX = 5;
 
-/** Told what happens, one line per event; a pino logger fits. */
+/** Receives one line per event; a pino logger fits. */
 export interface LaunchLogger {
   info(fields: object, message: string): void;
 }
@@ -105,7 +105,7 @@ function announceLaunch({ cluster: { dir, user }, logger }: AdoptOrLaunchRequest
   );
 }
 
-/** A killed server's processes notice within a moment, unless they are busy with a statement. */
+/** A killed server's processes end within a second, unless they are busy with a statement. */
 async function waitForLeftBackends(cluster: Cluster, begin: number, log: string): Promise<void> {
   const waitedMs = performance.now() - begin;
   if (waitedMs > SETTLE_MS_MAX) throw startFailed(`Processes of a killed server still use ${cluster.dir}:\n${log}\n`);

@@ -1,5 +1,5 @@
-// What a cluster of Holdfast is: the directory that PostgreSQL keeps its files in, its owner and its password. Reading one checks that it
-// is complete and ours to run, so that whoever holds a `Cluster` need not ask again.
+// A cluster of Holdfast: the directory of PostgreSQL's files, its owner and its password. Reading one checks that it is complete and may
+// be run by this process, so a `Cluster` need not be checked again.
 import { existsSync, statSync } from 'node:fs';
 import { readdir, readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ export function clusterDirOf(dataDir: string): string {
 /** A complete cluster. */
 export interface Cluster {
   dir: string;
-  /** Who owns it and runs its server; null means the current user. */
+  /** The user that owns it and runs its server; null means the current user. */
   user: OsUser | null;
   /** Of ROLE_NAME. */
   password: string;

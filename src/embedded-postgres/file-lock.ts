@@ -1,4 +1,4 @@
-// Locks between the processes of one machine. The kernel holds them and drops them when their process dies, however it dies: no
+// Locks between the processes of one machine. The kernel holds them and releases them when their process ends in any way: no
 // lock file can go stale and no recycled process id can be mistaken for a holder. Node has no call for such a lock, but its
 // SQLite takes one for every transaction, on every platform; the databases stay empty.
 import { accessSync, constants } from 'node:fs';
@@ -22,12 +22,12 @@ export function lockAlone(path: string, waitMs: number): Promise<FileLock> {
   return waitForLock(path, waitMs, tryLockAlone);
 }
 
-/** The same, together with others who share it. */
+/** The same, shared with other holders. */
 export function lockShared(path: string, waitMs: number): Promise<FileLock> {
   return waitForLock(path, waitMs, tryLockShared);
 }
 
-/** Takes the lock `path` alone if nobody holds it in any way; null otherwise. */
+/** Acquires the lock `path` exclusively if there is no holder; null otherwise. */
 export function tryLockAlone(path: string): Promise<FileLock | null> {
   return tryLock(path, 'BEGIN EXCLUSIVE');
 }
@@ -58,7 +58,7 @@ async function tryLock(path: string, statement: string): Promise<FileLock | null
   let database;
   try {
     database = new DatabaseSync(path, { timeout: 0 });
-    accessSync(path, constants.W_OK); // SQLite would be content with reading it, and with a lock that keeps nobody out.
+    accessSync(path, constants.W_OK); // SQLite would accept read-only access, and a lock that excludes no other process.
     // Nothing is ever written, and a journal file left by a killed process would only look like damage.
     database.exec('PRAGMA journal_mode = OFF');
     database.exec(statement);

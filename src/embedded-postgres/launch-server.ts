@@ -21,9 +21,9 @@ const LOG_TAIL_BYTES = 2_000;
 
 export type LaunchOutcome =
   | { kind: 'ready'; pid: number; port: number }
-  /** Somebody took the port between our look and the server's. */
+  /** Another process took the port between our check and the server's start. */
   | { kind: 'port-taken' }
-  /** PostgreSQL found the cluster in use: by a server that somebody else started, or by the last processes of a killed one. */
+  /** PostgreSQL found the cluster in use: by a server that another process started, or by the last processes of a killed one. */
   | { kind: 'cluster-busy'; log: string };
 
 export interface LaunchRequest {
@@ -50,8 +50,9 @@ export async function launchServer({ cluster, binaries, logPath, stalePid }: Lau
       ['-D', pathForServer(cluster.dir, cluster.user), ...markerArguments(cluster.dir)],
       {
         cwd: cluster.dir,
-        // Nothing of ours: PG* would mislead the server, and it outlives us with whatever secrets we hand it. With the one variable,
-        // PostgreSQL ignores a living process of that id, as pg_ctl has it do, but still checks that no server has the shared memory.
+        // Nothing of our environment: PG* would mislead the server, and it outlives this process with all secrets in its environment.
+        // With the one variable, PostgreSQL ignores a living process of that id, as pg_ctl has it do, but still checks that no server
+        // has the shared memory.
         env: { LC_ALL: 'C', ...(stalePid !== null && { PG_GRANDPARENT_PID: String(stalePid) }) },
         stdio: ['ignore', log.descriptor, log.descriptor],
         detached: true,

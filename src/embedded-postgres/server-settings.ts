@@ -1,5 +1,6 @@
-// The whole postgresql.conf of the embedded server, one reason per setting. It is written anew at every launch, so a new version
-// of Holdfast brings its settings to old clusters; what an operator sets with ALTER SYSTEM is kept apart by PostgreSQL and wins.
+// The whole postgresql.conf of the embedded server, one reason per setting. It is written again at every launch, so a new
+// version of Holdfast applies its settings to old clusters; PostgreSQL stores what an operator sets with ALTER SYSTEM
+// separately, and that takes precedence.
 
 interface Setting {
   name: string;

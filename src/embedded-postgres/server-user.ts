@@ -37,8 +37,8 @@ export interface OwnedFile {
 }
 
 /**
- * Puts a file of mode 0600 in the place of `path`, at once, and gives it to `user`. Never writes through a link that the directory's
- * owner might have put there for root to follow.
+ * Replaces `path` atomically by a file of mode 0600 owned by `user`. Never writes through a link that the directory's owner might
+ * have put there for root to follow.
  */
 export async function replaceOwned({ path, text, user, isDurable }: OwnedFile): Promise<void> {
   const fresh = `${path}.${randomBytes(4).toString('hex')}`;

@@ -1,12 +1,13 @@
 // Holdfast's own PostgreSQL for machines that have none: `<dataDir>/postgres` is its cluster, `<dataDir>/postgres.log` its log.
 //
-// Who starts it: whoever comes first. Everything that starts or stops a server happens under the lock `postgres.lock`, so of two
-// processes that come at once one initialises and launches, and the other finds a running server and adopts it. An orphan that a
-// killed Holdfast left behind is adopted in the same way. PostgreSQL's own check of shared memory is the last word on two servers.
+// Start: the first process starts it. Everything that starts or stops a server happens under the lock `postgres.lock`, so of two
+// processes that start at the same time one initialises and launches, and the other finds a running server and adopts it. An orphan
+// of a killed Holdfast is adopted in the same way. PostgreSQL's own check of shared memory finally prevents two servers.
 //
-// Who stops it: the last one out, whoever started it. Every process that uses the server shares the lock `postgres-users.lock` until
-// its `stop`; who can then take that lock alone was the last. The kernel drops the share of a process that dies, so the dead do not
-// count, and if all die the server goes on until the next one adopts it and is, in time, the last one out.
+// Stop: the last user stops it, whichever process started it. Every process that uses the server shares the lock
+// `postgres-users.lock` until its `stop`; a process that can then acquire that lock exclusively was the last. The kernel releases
+// the share of a process that crashes, so crashed processes do not count, and if all crash the server keeps running until the next
+// one adopts it and later stops it.
 import { mkdir, realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { adoptOrLaunch, type LaunchLogger } from './adopt-or-launch.ts';
@@ -25,9 +26,9 @@ const LOCK_MS_MAX = 150_000;
 export interface EmbeddedPostgresOptions {
   /** Holdfast's data directory; created if missing. */
   dataDir: string;
-  /** Told what happens, one line per event; a pino logger fits. */
+  /** Receives one line per event; a pino logger fits. */
   logger?: LaunchLogger;
-  /** As root: who runs a new cluster instead of `postgres` or `nobody`. An existing cluster runs as its owner. */
+  /** As root: the user that runs a new cluster instead of `postgres` or `nobody`. An existing cluster runs as its owner. */
   user?: OsUser;
 }
 
@@ -41,7 +42,7 @@ export interface EmbeddedPostgres {
   wasAdopted: boolean;
   /**
    * Signs off, and shuts the server down if no other process uses it. Call it last in a shutdown, after the pools have ended: it
-   * disconnects who is left. Later calls return the first one's promise. Throws `embedded_postgres_stop_failed` and
+   * disconnects the remaining clients. Later calls return the first one's promise. Throws `embedded_postgres_stop_failed` and
    * `embedded_postgres_lock_timeout`.
    */
   stop: () => Promise<void>;

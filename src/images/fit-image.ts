@@ -33,7 +33,7 @@ const PASSED_ON: Readonly<Record<string, FittedImage['mediaType']>> = {
   webp: 'image/webp',
 };
 
-/** How an image is written anew, until it is small enough. The first keeps every pixel as it is; the last is small enough in any case. */
+/** How an image is encoded again, until it is small enough. The first keeps every pixel as it is; the last is small enough in any case. */
 const ATTEMPTS: readonly { sidePx: number; quality: number | null }[] = [
   { sidePx: SIDE_PX_MAX, quality: null },
   { sidePx: SIDE_PX_MAX, quality: 85 },

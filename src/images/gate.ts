@@ -1,4 +1,4 @@
-// Lets so many through at once; the others wait in line.
+// Lets a limited number run at the same time; the others wait in a queue.
 
 export class Gate {
   #free: number;

@@ -24,7 +24,7 @@ export interface ImageLoaderOptions {
 const IMAGES_MAX = 10;
 /** The most of one file that is read. */
 const FILE_BYTES_MAX = 6 * 1024 * 1024;
-/** How many images are decoded at once in a process: each may take hundreds of megabytes for a moment. */
+/** How many images are decoded at the same time in a process: each may briefly take hundreds of megabytes. */
 const DECODED_AT_ONCE_MAX = 2;
 /** After so long, in milliseconds, no further image of a prompt is begun. */
 const BEGIN_MS_MAX = 15_000;

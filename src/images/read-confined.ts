@@ -1,5 +1,5 @@
-// Reads a file that a prompt named, if it lies inside one of the allowed folders, wherever links lead. A name in a prompt may come from
-// anybody, so nothing is told of files outside: for whoever asks, they do not exist.
+// Reads a file that a prompt named, if its real path is inside one of the allowed folders. A name in a prompt is untrusted, so nothing
+// is revealed about files outside: they are reported as missing.
 import { constants } from 'node:fs';
 import { open, readlink, realpath, type FileHandle } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -27,7 +27,8 @@ export async function readConfined(name: string, place: Place): Promise<Reading>
   if (handle === null) return { kind: 'not-found' };
   try {
     const facts = await handle.stat();
-    // What was opened may not be what was looked at: a folder on the way may have been replaced by a link in between.
+    // The opened file may differ from the checked one: a folder on the path may have been replaced by a link in
+    // between.
     const opened = await pathOfHandle(handle, realPath);
     if (!facts.isFile() || !(await isInside(opened, place.roots))) return { kind: 'not-found' };
     if (facts.size > place.bytesMax) return { kind: 'too-large' };

@@ -1,5 +1,5 @@
-// What kind of image some bytes are, by how they begin. Names and declared types are somebody's word; an SVG is a program and is not
-// among the kinds.
+// What kind of image some bytes are, by how they begin. Names and declared types are not trusted; an SVG is a program and is not
+// supported.
 
 export type ImageFormat = 'png' | 'jpeg' | 'gif' | 'webp' | 'tiff' | 'heif' | 'bmp';
 

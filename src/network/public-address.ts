@@ -1,5 +1,5 @@
-// Which addresses are the public internet. Everything else is somebody's inside: loopback, private networks, the link, the cloud's
-// metadata services, and every way to write an IPv4 address of them as an IPv6 one. What is in no list of public addresses is refused.
+// Which addresses are the public internet. Everything else is internal: loopback, private networks, the link, the cloud's metadata
+// services, and every way to write an IPv4 address of them as an IPv6 one. An address in no list of public addresses is refused.
 import { BlockList, isIP } from 'node:net';
 
 // RFC 6890 and what has been registered since, and the metadata address of Azure, which lies in a public range.

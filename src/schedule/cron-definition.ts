@@ -1,5 +1,5 @@
-// From a cron as somebody writes it to the cron that is kept: everything that was left out is filled in, so that what is kept does not
-// change with the configuration or the time of day.
+// From a cron as it is written to the cron that is stored: all defaults are filled in, so that the stored cron does not change with
+// the configuration or the time of day.
 import { agentOf, isAgent, modelFault, type Config } from '../config.ts';
 import { faultBetween, type CronInput, type CronPatch } from '../config/schema-crons.ts';
 import type { CronDefinition } from '../core/schedule/cron.ts';

@@ -1,5 +1,5 @@
-// What a tick of a cron puts into its session: a turn of its own, or a line for the next prompt with somebody who sees to it that there is
-// one. Made the same way whether the clock or a person fires it.
+// What a tick of a cron puts into its session: a turn of its own, or a line for the next prompt with a poll that makes sure that there is
+// one. Built the same way whether the clock or a person fires it.
 import { agentOf, isAgent, type AgentSettings, type Config } from '../config.ts';
 import { pollText } from '../core/heartbeat-poll.ts';
 import type { OwnInput } from '../core/own-input.ts';

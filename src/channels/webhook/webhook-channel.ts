@@ -119,7 +119,7 @@ async function resultOf(
   return { kind: 'refused', status, error };
 }
 
-/** The beginning of a body, whatever its size. */
+/** The beginning of a body of any size. */
 async function beginningOf(response: IncomingMessage): Promise<string> {
   let text = '';
   response.setEncoding('utf8');

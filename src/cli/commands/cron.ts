@@ -71,7 +71,7 @@ export async function runCronEdit(
   return change(await cronIdOf(connectApi(flags), id), fields, flags, terminal);
 }
 
-/** Forgets, pauses, resumes or runs a cron. */
+/** Deletes, disables, enables or runs a cron. */
 export async function runCronAction(
   verb: 'rm' | 'pause' | 'resume' | 'run',
   named: string,

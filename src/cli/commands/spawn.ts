@@ -37,7 +37,7 @@ const STATUS_STYLES: Record<string, Style> = {
   killed: 'yellow',
 };
 
-/** Spawns; prints the run's id, or with a wait what came of it. */
+/** Spawns; prints the run's id, or with a wait its result. */
 export async function runSpawn(input: SpawnInput, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const api = connectApi(flags);
   const path = `/v1/sessions/${encodeURIComponent(input.session)}/spawn`;

@@ -1,5 +1,6 @@
-// `holdfast start`: runs the service and ends it well. The first signal drains; a second one, after a moment, ends at once; a drain
-// that takes longer than `shutdown.graceMs` is given up, because everything it waits for can be resumed by the next process.
+// `holdfast start`: runs the service and ends it well. The first signal drains; a second one, a second or more later, ends
+// immediately; a drain that takes longer than `shutdown.graceMs` is abandoned, because the next process can resume everything that
+// it waits for.
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -106,7 +107,7 @@ function stopSignal(logger: Logger): Promise<StopSignal> {
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
-  // A terminal that is closed sends it, some shells twice: it drains, and never ends at once.
+  // A terminal that is closed sends it, some shells twice: it drains, and never ends immediately.
   process.on('SIGHUP', () => {
     if (firstAtMs === undefined) onSignal('SIGHUP');
   });

@@ -15,7 +15,7 @@ export interface CompactOptions {
   idempotencyKey?: string;
 }
 
-/** Has a session condensed as soon as it is idle; prints the id of the request, or with a wait what came of it. */
+/** Compacts a session as soon as it is idle; prints the id of the request, or with a wait its result. */
 export async function runSessionsCompact(
   key: string,
   { instructions, waitSeconds, idempotencyKey = randomUUID() }: CompactOptions,
@@ -57,7 +57,7 @@ async function reportCompaction(
   return reportEnd(message, turn, terminal);
 }
 
-/** The compaction of a turn; null when there was nothing to condense. */
+/** The compaction of a turn; null when there was nothing to compact. */
 async function compactionOf(api: ApiClient, key: string, turnId: string | undefined): Promise<CompactionAnswer | null> {
   const path = pathWithQuery(`${sessionPath(key)}/compactions`, { limit: 20 });
   const { body } = await api.request<ListAnswer<CompactionAnswer>>('GET', path);

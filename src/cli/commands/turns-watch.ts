@@ -1,4 +1,4 @@
-// `holdfast turns watch`: a turn as it happens, until it ends, whichever worker ends it. The exit code says how it ended.
+// `holdfast turns watch`: a turn as it happens, until it ends in any worker. The exit code says how it ended.
 import { connectApi, type ApiClient, type ClientFlags } from '../api-client.ts';
 import type { TurnAnswer, TurnStatus } from '../api-types.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';

@@ -18,7 +18,7 @@ export function machineChecks(config: Config | null): Check[] {
   ];
 }
 
-/** Who runs the commands of agents. */
+/** The user that runs the commands of agents. */
 export function commandsCheck(config: Config): Check {
   return { code: 'commands', title: 'commands of agents', run: async () => commandsFinding(config) };
 }

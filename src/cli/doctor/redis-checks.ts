@@ -39,7 +39,7 @@ async function redisFinding(url: string): Promise<Finding> {
   }
 }
 
-/** From the text of INFO. Losing the queue costs time and never a message (G22), so what Redis may forget is worth a warning only. */
+/** From the text of INFO. Losing the queue costs time and never a message (G22), so data that Redis may lose is worth only a warning. */
 export function keepingFinding(info: string): Finding {
   const fields = new Map(
     info.split(/\r?\n/).map((line): [string, string] => {
