@@ -1,9 +1,10 @@
 // docs/operations.md stays true: its table of time limits, its metrics and its flags are those of the code.
+import { globSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { createMetrics } from '../src/api/metrics.ts';
 import { formatDuration, parseDuration } from '../src/config/durations.ts';
 import { configKeys } from './docs/config-keys.ts';
-import { readPage, tableRows } from './docs/read-page.ts';
+import { readPage, ROOT, tableRows } from './docs/read-page.ts';
 
 const page = readPage('docs/operations.md');
 const limits = tableRows(page, ['what', 'default', 'set by']).map(([, value = '', setBy = '']) => ({ value, setBy }));
@@ -66,3 +67,16 @@ function limitOf(key: string, value: string): string {
 function bySetting(a: { setBy: string }, b: { setBy: string }): number {
   return a.setBy.localeCompare(b.setBy);
 }
+
+test('every log message that the page lists is in the source', () => {
+  const source = globSync('{src,workers,jobs}/**/*.ts', { cwd: ROOT }).map(readPage).join('\n');
+  const messages = tableRows(page, ['`msg`', 'level', 'written', 'fields']).flatMap(([cell = '']) => [
+    ...cell.matchAll(/`([^`]+)`/g),
+  ]);
+  expect(messages.length).toBeGreaterThan(20);
+  // The name of a dependency is put into the message.
+  const missing = messages
+    .map(([, message = '']) => message.replace(/^The (?:database|queue) is /, 'The ${dependency} is '))
+    .filter((message) => !source.includes(message));
+  expect(missing).toEqual([]);
+});

@@ -124,5 +124,5 @@ test('an outage is one line in the log, not one per request', async () => {
   expect(warnings.length).toBeLessThan(5);
   const before = rig.logLines.length;
   expect((await postUntilTimeout()).body.code).toBe('timeout');
-  expect(rig.logLines.slice(before).filter((line) => line.includes('A request failed'))).toEqual([]);
+  expect(rig.logLines.slice(before).filter((line) => line.includes('Request failed'))).toEqual([]);
 });
