@@ -124,18 +124,18 @@ function instructionText({ isForUser, active, status }: SubagentEnd): string {
   if (active > 0) {
     const runs = active === 1 ? 'one other subagent was' : `${active} other subagents were`;
     return (
-      `When it ended, ${runs} still at work for this session. As long as results that belong together with this one are missing, ` +
+      `When it ended, ${runs} still at work for this session. If results that belong with this one are still missing, ` +
       `wait for them: reply ONLY ${SILENT_REPLY_TOKEN}. ` +
-      (isForUser ? 'Else tell the user of it in your own voice.' : 'Else go on with it.')
+      (isForUser ? 'Otherwise tell the user about it in your own voice.' : 'Otherwise continue with it.')
     );
   }
   if (!isForUser) {
-    return 'A subagent task of yours is done. Use the result above for your own task and go on; when that is done, give your final answer.';
+    return 'A subagent task of yours is done. Use the result above and continue your own task; when that is done, give your final answer.';
   }
   const task =
     status === 'ok'
       ? 'A completed subagent task is ready for user delivery. Put the result above into your own voice and send it as your answer now.'
-      : 'A subagent task has ended without success. Tell the user in your own voice what came of it and what can be done.';
+      : 'A subagent task has ended without success. Tell the user in your own voice what happened and what can be done.';
   return (
     `${task} Keep this message itself, ids and figures to yourself. ` +
     `If you have already told the user exactly this, reply ONLY ${SILENT_REPLY_TOKEN}.`
@@ -144,7 +144,7 @@ function instructionText({ isForUser, active, status }: SubagentEnd): string {
 
 function waitOverText({ seconds }: WaitOver): string {
   return (
-    `[System Message] Nothing has come for ${seconds} s: your wait is over. Go on without what you waited for, say so, ` +
+    `[System Message] Nothing has arrived for ${seconds} s, and your wait has ended. Continue without what you waited for, say so, ` +
     'or wait once more with sessions_yield.'
   );
 }

@@ -75,15 +75,15 @@ export function exchangeNote(exchange: Exchange): string {
   const { turn, turnsMax, to } = exchange;
   if (isToTarget(turn)) {
     return turn > turnsMax
-      ? 'This ends the exchange: your answer stays here.'
-      : `Your answer goes back to that session by itself. To send nothing back, answer with ONLY: ${REPLY_SKIP_TOKEN}`;
+      ? 'This ends the exchange: your answer is not sent.'
+      : `Your answer is sent to that session automatically. To send nothing, answer with ONLY: ${REPLY_SKIP_TOKEN}`;
   }
   if (turn > turnsMax) {
-    return `This is what ${to.key} answers, and ends the exchange: your answer now is for your own user.`;
+    return `This is the answer of ${to.key} and ends the exchange: your next answer is for your own user.`;
   }
   return (
-    `This is what ${to.key} answers. Your answer goes back to it by itself (turn ${turn} of ${turnsMax}). To end the exchange, write ` +
-    `${REPLY_SKIP_TOKEN} on a line of its own; what you write beside that is for your own user.`
+    `This is the answer of ${to.key}. Your answer is sent to it automatically (turn ${turn} of ${turnsMax}). To end the exchange, write ` +
+    `${REPLY_SKIP_TOKEN} on a line of its own; any other text is for your own user.`
   );
 }
 

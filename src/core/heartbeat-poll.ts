@@ -55,14 +55,14 @@ function bodyOf({ occasion, prompt, tasks, hasMore, isDelivered }: PollInput): s
         'A reminder that was scheduled is due. It is the system line above. ' +
         (isDelivered
           ? 'Tell the user about it now, in your own words and in a helpful way.'
-          : 'Nobody is told what you answer: do what it asks for by yourself.')
+          : 'Your answer is not delivered: do what it asks for yourself.')
       );
     case 'exec':
       return (
         'A command that ran in the background has ended. Its result is in the system line above. ' +
         (isDelivered
-          ? 'Tell the user what came of it; if it failed, say so and what can be done.'
-          : 'Nobody is told what you answer: go on with what you needed it for.')
+          ? 'Tell the user the result; if it failed, say so and what can be done.'
+          : 'Your answer is not delivered: continue with what you needed it for.')
       );
     case 'interval':
     case 'manual':
@@ -78,7 +78,7 @@ function taskBody(prompt: string, tasks: readonly HeartbeatTask[], hasMore: bool
     '',
     ...tasks.map((task) => `- ${task.name}: ${task.prompt}`),
     '',
-    ...(hasMore ? [`Beside them: ${prompt.trim()}`, ''] : []),
+    ...(hasMore ? [`In addition: ${prompt.trim()}`, ''] : []),
     `When they are done and nothing needs attention, reply ${HEARTBEAT_TOKEN}.`,
   ].join('\n');
 }

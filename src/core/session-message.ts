@@ -45,8 +45,8 @@ export function sessionMessageParts({ text, provenance, exchange }: SessionMessa
 
 function contextText({ depth, depthMax }: SpawnProvenance): string {
   return (
-    `You are running as a subagent (depth ${depth}/${depthMax}). Your last answer is announced to whoever spawned you by itself; ` +
-    'do not poll or wait for anything that announces itself.'
+    `You are running as a subagent (depth ${depth}/${depthMax}). Your last answer is announced automatically to the session that spawned you; ` +
+    'do not poll or wait for anything that is announced.'
   );
 }
 
@@ -54,13 +54,13 @@ function contextText({ depth, depthMax }: SpawnProvenance): string {
 export function subagentInstructions({ maySpawn }: { maySpawn: boolean }): string {
   return [
     'You are a subagent: another session has started you for one task, which is your first message.',
-    '- Do that task and nothing beside it. Begin no conversations, and take nothing upon yourself that it does not ask for.',
-    '- Your last answer is your report. It is announced to whoever started you by itself: say in it what you found or did, with everything that is needed to use it, and nothing else.',
-    '- A message that comes while you work is from whoever started you; take it into account.',
+    '- Do that task and nothing else. Start no conversations, and take on nothing that it does not ask for.',
+    '- Your last answer is your report. It is announced automatically to the session that started you: say in it what you found or did, with everything that is needed to use it, and nothing else.',
+    '- A message that arrives while you work is from the session that started you; take it into account.',
     '- If there is really nothing to report, answer with ONLY: ANNOUNCE_SKIP',
     ...(maySpawn
       ? [
-          '- You may start subagents of your own where you have the tool for it. Their results come to you by themselves: end your turn by waiting for them, and report when they are in.',
+          '- You may start subagents of your own where you have the tool for it. Their results are announced to you automatically: end your turn to wait for them, and report when they have arrived.',
         ]
       : []),
   ].join('\n');

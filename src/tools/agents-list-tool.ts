@@ -7,7 +7,7 @@ import type { Tool } from './tool.ts';
 export function createAgentsListTool(port: Pick<SessionsPort, 'agents'>): Tool {
   return defineTool({
     name: 'agents_list',
-    description: 'List the agents that sessions_spawn may be asked for by agentId; the first is your own.',
+    description: 'List the agents that sessions_spawn accepts as agentId; the first is your own.',
     summary: 'List the agents that you may spawn',
     input: z.strictObject({}),
     isIdempotent: true,

@@ -70,7 +70,7 @@ const job = z.strictObject({
 
 const input = z.strictObject({
   action: z.enum(['list', 'add', 'update', 'remove', 'run', 'fires']),
-  id: z.string().optional().describe('Of the cron, for update, remove, run and fires'),
+  id: z.string().optional().describe('Id of the cron, for update, remove, run and fires'),
   job: job.optional().describe('For add (schedule and payload are needed) and update (what is to change)'),
 });
 type CronCall = z.output<typeof input>;
@@ -80,7 +80,7 @@ export function createCronTool(port: CronPort): Tool {
     name: 'cron',
     description:
       'Schedule reminders and recurring tasks: list, add, update, remove, run now, and see the last fires. A payload systemEvent is a line in ' +
-      'the next prompt of the main session (wake now: you are asked at once); write it so that it reads as a reminder when it comes. A payload ' +
+      'the next prompt of the main session (wake now: you are polled immediately); write it so that it reads as a reminder when it arrives. A payload ' +
       'agentTurn is a turn of its own, in an isolated session unless the target says main.',
     summary:
       'Manage cron jobs and wake events (use it for reminders; write a systemEvent so that it reads as a reminder)',

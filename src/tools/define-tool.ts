@@ -32,9 +32,7 @@ export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition
     async run(input, call) {
       const named = renamed(input, definition.aliases ?? {});
       if (named.kind === 'twice') {
-        return errorOutcome(
-          `${name}: ${named.field} and ${named.alias} say different things; give ${named.field} alone`,
-        );
+        return errorOutcome(`${name}: ${named.field} and ${named.alias} differ; give ${named.field} alone`);
       }
       const parsed = schema.safeParse(named.input);
       return parsed.success ? definition.run(parsed.data, call) : errorOutcome(`${name}: ${faultsOf(parsed.error)}`);

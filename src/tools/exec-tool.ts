@@ -57,13 +57,13 @@ const inputShape = {
 };
 
 const backgroundShape = {
-  background: z.boolean().optional().describe('Leave the command in the background at once'),
+  background: z.boolean().optional().describe('Run the command in the background from the start'),
   yieldMs: z
     .int()
     .min(0)
     .max(3_600_000)
     .optional()
-    .describe('Wait so many milliseconds for its end, then leave it in the background'),
+    .describe('Wait this many milliseconds for its end, then leave it in the background'),
 };
 
 type BackgroundInput = { [Field in keyof typeof backgroundShape]?: z.output<(typeof backgroundShape)[Field]> };
@@ -71,7 +71,7 @@ type BackgroundInput = { [Field in keyof typeof backgroundShape]?: z.output<(typ
 export function createExecTool({ timeoutSeconds, environment, userOf, background }: ExecOptions): Tool {
   return defineTool({
     name: 'exec',
-    description: `Run a shell command (bash) in the workspace. stdin is empty; stdout and stderr come back in one text with the exit code, start and end of it when it is longer than 36 kB. A command runs at most ${timeoutSeconds} s. Processes that it leaves in the background are ended with it${behindText(background)}.`,
+    description: `Run a shell command (bash) in the workspace. stdin is empty; stdout and stderr are returned as one text with the exit code, only its start and end when it is longer than 36 kB. A command runs at most ${timeoutSeconds} s. Processes that it leaves in the background are ended with it${behindText(background)}.`,
     summary: 'Run shell commands',
     input:
       background === undefined ? z.strictObject(inputShape) : z.strictObject({ ...inputShape, ...backgroundShape }),

@@ -10,7 +10,7 @@ const CHARS_MAX = 50_000;
 
 export const memoryGetTool: Tool = defineTool({
   name: 'memory_get',
-  description: `Read lines of MEMORY.md or of a file memory/<name>.md, ${LINES_DEFAULT} unless told otherwise. Use the paths and line numbers that memory_search gives.`,
+  description: `Read lines of MEMORY.md or of a file memory/<name>.md, ${LINES_DEFAULT} by default. Use the paths and line numbers that memory_search returns.`,
   summary: 'Read lines of a memory file',
   input: z.strictObject({
     path: z

@@ -50,7 +50,7 @@ export function createSessionStatusTool(port: SessionStatusPort): Tool {
   const tool = defineTool({
     name: 'session_status',
     description:
-      'Show this session: key, agent, model, thinking, reasoning and queue mode with where they come from, tokens used, cache reads, context size, ' +
+      'Show this session: key, agent, model, thinking, reasoning and queue mode with their sources, tokens used, cache reads, context size, ' +
       'and the current date and time. With model it sets the model of this session.',
     summary: 'Show session status and the current date and time; optionally set the model of this session',
     input,

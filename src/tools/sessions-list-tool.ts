@@ -18,17 +18,17 @@ export function createSessionsListTool(port: Pick<SessionsPort, 'list' | 'histor
   return defineTool({
     name: 'sessions_list',
     description:
-      'List the sessions that you may see, the youngest first, with their state and optionally their last messages.',
+      'List the sessions that you may see, newest first, with their state and optionally their last messages.',
     summary: 'List other sessions, subagents among them',
     input: z.strictObject({
       kinds: z.array(z.enum(KINDS)).max(KINDS.length).optional().describe('Only of these kinds'),
-      limit: z.int().min(1).max(LIMIT_MAX).optional().describe(`At most so many; default ${LIMIT_DEFAULT}`),
+      limit: z.int().min(1).max(LIMIT_MAX).optional().describe(`Largest number of sessions; default ${LIMIT_DEFAULT}`),
       activeMinutes: z
         .int()
         .min(1)
         .max(ACTIVE_MINUTES_MAX)
         .optional()
-        .describe('Only those with news in the last minutes'),
+        .describe('Only those that changed in the last minutes'),
       messageLimit: z
         .int()
         .min(0)

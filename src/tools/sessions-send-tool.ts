@@ -12,7 +12,7 @@ export function createSessionsSendTool(port: Pick<SessionsPort, 'send'>): Tool {
   return defineTool({
     name: 'sessions_send',
     description:
-      'Write to another session, by its key or label. Returns at once; its answer comes back to you as a message. End your turn with sessions_yield if you have nothing to do until then.',
+      'Send a message to another session, by its key or label. Returns immediately; its answer arrives as a message. End your turn with sessions_yield if you have nothing to do until then.',
     summary: 'Write to another session',
     input: z.strictObject({
       sessionKey: z.string().min(1).max(211).optional().describe('As sessions_list shows it'),
@@ -24,7 +24,7 @@ export function createSessionsSendTool(port: Pick<SessionsPort, 'send'>): Tool {
         .min(0)
         .max(TIMEOUT_SECONDS_MAX)
         .optional()
-        .describe('0: you want no answer; else it comes back whenever it is there'),
+        .describe('0: you need no answer; otherwise it arrives when it is ready'),
     }),
     isIdempotent: true,
     async run({ sessionKey, label, agentId, message: text, timeoutSeconds }, call) {
@@ -34,7 +34,7 @@ export function createSessionsSendTool(port: Pick<SessionsPort, 'send'>): Tool {
       const to = label === undefined ? { key: sessionKey ?? '' } : { label, agentId };
       const sent = await port.send(call, { to, text, wantsAnswer: timeoutSeconds !== 0 });
       if (sent.kind === 'error') return errorOutcome(JSON.stringify({ status: 'forbidden', error: sent.text }));
-      const note = timeoutSeconds === 0 ? 'No answer will come.' : 'Its answer will come to you as a message.';
+      const note = timeoutSeconds === 0 ? 'No answer will be sent.' : 'Its answer will arrive as a message.';
       const { kind: _kind, ...what } = sent;
       return { content: JSON.stringify({ status: 'accepted', ...what, note }), isError: false };
     },

@@ -13,10 +13,10 @@ export function createSessionsSpawnTool(port: Pick<SessionsPort, 'spawn'>): Tool
   return defineTool({
     name: 'sessions_spawn',
     description:
-      'Start a subagent in the background for one task. Returns at once; its result is announced to you by itself when it is done. The subagent knows nothing but the task: say in it everything that it needs.',
+      'Start a subagent in the background for one task. Returns immediately; its result is announced to you automatically when it is done. The subagent knows only the task: include everything that it needs.',
     summary: 'Start a subagent in the background for one task',
     input: z.strictObject({
-      task: z.string().trim().min(1).max(TASK_CHARS_MAX).describe('What is to be done, with everything needed for it'),
+      task: z.string().trim().min(1).max(TASK_CHARS_MAX).describe('The task, with everything needed for it'),
       label: z.string().trim().min(1).max(200).optional().describe('A short name, for its announcement and to find it'),
       agentId: z.string().min(1).max(64).optional().describe('The agent that does it; default: your own'),
       model: z.string().min(1).max(200).optional().describe('provider/model or an alias; default: as configured'),
@@ -26,12 +26,12 @@ export function createSessionsSpawnTool(port: Pick<SessionsPort, 'spawn'>): Tool
         .min(0)
         .max(TIMEOUT_SECONDS_MAX)
         .optional()
-        .describe('It is stopped after so long; 0: never'),
-      cleanup: z.enum(['keep', 'delete']).optional().describe('delete: its session is put aside when it is done'),
+        .describe('It is stopped after this time; 0: never'),
+      cleanup: z.enum(['keep', 'delete']).optional().describe('delete: its session is archived when it is done'),
       mode: z
         .enum(['run', 'session'])
         .optional()
-        .describe('session: it stays, and takes further tasks by subagents(action=steer); default: run'),
+        .describe('session: it stays, and accepts further tasks by subagents(action=steer); default: run'),
     }),
     // A call that is run again finds what it has spawned.
     isIdempotent: true,

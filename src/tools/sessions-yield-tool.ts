@@ -13,26 +13,26 @@ export function createSessionsYieldTool(port: Pick<SessionsPort, 'noteYield'>): 
   return defineTool({
     name: 'sessions_yield',
     description:
-      'End your turn now, without an answer, and wait: for the results of subagents, an answer of another session, or whatever comes. Whatever comes starts your next turn.',
-    summary: 'End your turn and wait for what comes',
+      'End your turn now, without an answer, and wait: for the results of subagents, an answer of another session, or any other message. The next message starts your next turn.',
+    summary: 'End your turn and wait for the next message',
     input: z.strictObject({
       message: z
         .string()
         .max(NOTE_CHARS_MAX)
         .optional()
-        .describe('A note to yourself: what you wait for, and what then'),
+        .describe('A note to yourself: what you wait for, and what to do then'),
       timeoutSeconds: z
         .int()
         .min(1)
         .max(SECONDS_MAX)
         .optional()
-        .describe(`You are told when nothing has come for so long; default ${SECONDS_DEFAULT}`),
+        .describe(`You get a message when nothing has arrived for this long; default ${SECONDS_DEFAULT}`),
     }),
     isIdempotent: true,
     async run({ message = '', timeoutSeconds = SECONDS_DEFAULT }, call) {
       await port.noteYield(call, timeoutSeconds);
       const note = message.trim() === '' ? '' : ` Your note: ${message.trim()}`;
-      const content = `Your turn ended here. You wait, for ${timeoutSeconds} s at most; what comes starts your next turn.${note}`;
+      const content = `Your turn ended here. You wait for at most ${timeoutSeconds} s; the next message starts your next turn.${note}`;
       return { content, isError: false, endsTurn: true };
     },
   });

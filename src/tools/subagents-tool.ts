@@ -15,7 +15,7 @@ export function createSubagentsTool(port: Port): Tool {
   return defineTool({
     name: 'subagents',
     description:
-      'Look after your subagents: list them, kill one (and everybody below it) or all, or steer one with a message that it reads at its next step. Their results come to you by themselves; do not list them over and over.',
+      'Manage your subagents: list them, kill one (and all below it) or all, or steer one with a message that it receives at its next step. Their results are announced to you automatically; do not list them repeatedly.',
     summary: 'List, steer or kill your subagents',
     input: z.strictObject({
       action: z.enum(['list', 'kill', 'steer']),

@@ -66,9 +66,9 @@ describe('the announcement of a subagent', () => {
   });
 
   test('asks for what fits its reader: a user, a subagent, one who waits for more', () => {
-    expect(announcementText(end({ isForUser: false }))).toContain('Use the result above for your own task');
+    expect(announcementText(end({ isForUser: false }))).toContain('Use the result above and continue your own task');
     expect(announcementText(end({ active: 2 }))).toContain('2 other subagents were still at work for this session');
-    expect(announcementText(end({ active: 1 }))).toContain('reply ONLY NO_REPLY. Else tell the user');
+    expect(announcementText(end({ active: 1 }))).toContain('reply ONLY NO_REPLY. Otherwise tell the user');
   });
 
   test('marks what the subagent said as untrusted, and nothing else (G29)', () => {
@@ -146,7 +146,7 @@ describe('announcements in a prompt', () => {
     expect(announcementOf({ announcement })).toBe(announcement);
     expect(announcementOf({ text: 'words' })).toBeNull();
     expect(announcementText(announcement)).toMatch(
-      /^\[System Message\] Nothing has come for 30 s: your wait is over\./,
+      /^\[System Message\] Nothing has arrived for 30 s, and your wait has ended\./,
     );
   });
 });

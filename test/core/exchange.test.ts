@@ -27,7 +27,7 @@ test('an exchange goes to and fro, and ends by itself after as many turns as may
 test('the last word of whoever began it is for its own user', () => {
   const last = { ...exchange, turn: 5, turnsMax: 4 };
   expect(answerExchange(last, 'so it is')).toEqual({ next: null, ownReply: 'so it is' });
-  expect(exchangeNote(last)).toContain('your answer now is for your own user');
+  expect(exchangeNote(last)).toContain('your next answer is for your own user');
 });
 
 test('either side ends it with a word; beside it, whoever began it may say something to its user', () => {

@@ -80,7 +80,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   test('a wait ends by itself (G19)', async ({ expect }) => {
     await api.send('waits', { text: '[[tool: sessions_yield {"timeoutSeconds":1}]] [[reply: never]]' });
     const prompts = await told('waits', 2);
-    expect(prompts[1]).toContain('Nothing has come for 1 s');
+    expect(prompts[1]).toContain('Nothing has arrived for 1 s');
     const [row] = await rig.rows<{ ms: number }>(
       `select extract(epoch from i.received_at - t.ended_at) * 1000 as ms from holdfast.inbox i
        join holdfast.sessions s on s.id = i.session_id join holdfast.turns t on t.session_id = s.id and t.status = 'silent'

@@ -41,7 +41,7 @@ describe('the path of a file', () => {
   test('is refused when the two names differ, or neither is there', async () => {
     await file('a.txt', 'one');
     expect(await run(readTool, { path: 'a.txt', file_path: 'b.txt' })).toEqual({
-      content: 'read: file_path and path say different things; give file_path alone',
+      content: 'read: file_path and path differ; give file_path alone',
       isError: true,
     });
     expect((await run(readTool, {})).content).toContain('file_path');

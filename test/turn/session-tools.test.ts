@@ -45,15 +45,15 @@ describe('a message to another session', () => {
 
     await worker.run('asked');
     expect(rig.lastPrompt('agent:main:asked')).toMatch(
-      /^\[Inter-session message\] sourceSession=agent:main:asker sourceTool=sessions_send\nHow many doors\?\n\nYour answer goes back/,
+      /^\[Inter-session message\] sourceSession=agent:main:asker sourceTool=sessions_send\nHow many doors\?\n\nYour answer is sent/,
     );
     await worker.run('asker');
     expect(rig.lastPrompt('agent:main:asker')).toMatch(
-      /sourceSession=agent:main:asked .*\nYou said: .*\n\nThis is what agent:main:asked answers\. .*turn 1 of 2/,
+      /sourceSession=agent:main:asked .*\nYou said: .*\n\nThis is the answer of agent:main:asked\. .*turn 1 of 2/,
     );
     await worker.run('asked');
     await worker.run('asker');
-    expect(rig.lastPrompt('agent:main:asker')).toContain('ends the exchange: your answer now is for your own user.');
+    expect(rig.lastPrompt('agent:main:asker')).toContain('ends the exchange: your next answer is for your own user.');
     expect(await worker.run('asked')).toMatchObject({ kind: 'idle' });
 
     expect((await inboxOf(asked)).map(({ turn }) => turn)).toEqual([0, 2]);
@@ -106,7 +106,7 @@ describe('a message to another session', () => {
     await worker.run('broken');
     await worker.run('waiter');
     expect(rig.lastPrompt('agent:main:waiter')).toMatch(
-      /\(no answer: .*odd.*\)\n\nThis is what agent:main:broken answers, and ends/,
+      /\(no answer: .*odd.*\)\n\nThis is the answer of agent:main:broken and ends/,
     );
     expect(await worker.run('broken')).toMatchObject({ kind: 'idle' });
   });

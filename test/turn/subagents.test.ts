@@ -694,7 +694,7 @@ describe('waiting', () => {
     expect(await due(id)).toMatchObject({ rings: [{ sessionId: id }] });
     await worker.run('alone');
     expect(rig.lastPrompt('agent:main:alone')).toMatch(
-      /\n\[System Message\] Nothing has come for 30 s: your wait is over\./,
+      /\n\[System Message\] Nothing has arrived for 30 s, and your wait has ended\./,
     );
     await rig.send('alone', '[[tool: sessions_yield {}]] [[reply: never]]');
     await worker.run('alone');

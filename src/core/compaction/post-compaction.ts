@@ -15,7 +15,7 @@ const FILE_HEADING = '## ';
 /** What stands in place of a file that was not there. */
 const MISSING_NOTE = '[MISSING] ';
 const INTRODUCTION =
-  'The earlier conversation was just condensed into a summary. These rules of the workspace (from AGENTS.md) still hold:';
+  'The earlier conversation was just compacted into a summary. These rules of the workspace (from AGENTS.md) still apply:';
 
 /**
  * The text of the system event after a compaction; null when AGENTS.md has none of the sections with these headings, or there is no such

@@ -22,7 +22,7 @@ export const SUMMARY_END = '[End of conversation summary]';
 export const SUMMARY_CHARS_MAX = 16_000;
 
 const INTRODUCTION =
-  'The earlier part of this conversation was condensed to save room. It is background: what comes after it is newer.';
+  'The earlier part of this conversation was compacted to save space. It is background: the messages after it are newer.';
 const CUT_NOTE = '\n[... the rest of this summary was cut ...]';
 const IDENTIFIERS_HEADING = SUMMARY_HEADINGS[4];
 const HEADING_CHARS_MAX = 200;

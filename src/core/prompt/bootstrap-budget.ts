@@ -24,13 +24,13 @@ export function reportBudget(files: readonly FittedFile[], limits: FileLimits): 
   if (cut.length === 0 && near.length === 0 && !isTotalNear) return null;
   const lines = [
     cut.length > 0
-      ? '⚠️ Bootstrap budget: some workspace files are not shown whole under Project Context.'
-      : '⚠️ Bootstrap budget: the workspace files nearly fill what Project Context may hold.',
+      ? '⚠️ Bootstrap budget: some workspace files are not shown in full under Project Context.'
+      : '⚠️ Bootstrap budget: the workspace files nearly reach the limits of Project Context.',
     ...cut.slice(0, FILES_NAMED_MAX).map(cutLine),
     ...(cut.length > FILES_NAMED_MAX ? [`+${cut.length - FILES_NAMED_MAX} more truncated file(s).`] : []),
     ...near.slice(0, FILES_NAMED_MAX).map((file) => nearLine(nameOf(file), file.rawChars, limits.charsPerFileMax)),
     ...(isTotalNear ? [nearLine('all files', shownChars, limits.charsTotalMax)] : []),
-    'Read a file itself for what is missing here. The limits are agents.defaults.bootstrapMaxChars for one file and agents.defaults.bootstrapTotalMaxChars for all.',
+    'Read the file itself for the missing part. The limits are agents.defaults.bootstrapMaxChars for one file and agents.defaults.bootstrapTotalMaxChars for all.',
   ];
   return { signature: signatureOf(files, limits), part: ownPart('bootstrap-warning', lines.join('\n')) };
 }

@@ -39,14 +39,14 @@ const FULL = [
   '[Bootstrap pending]',
   'The workspace still holds BOOTSTRAP.md: you have not been set up yet.',
   'Read BOOTSTRAP.md from the workspace and follow it now, before you answer in any other way.',
-  'If you can finish all of it in this session, do. If something stands in the way, do as much as you can and say what it is.',
-  'Neither say nor imply that setup is finished before it is, and do not pass over it with a ready-made greeting.',
+  'If you can finish all of it in this session, do. If something prevents that, do as much as you can and say what it is.',
+  'Neither say nor imply that setup is finished before it is, and do not replace it with a stock greeting.',
   'When all of it is done, remove BOOTSTRAP.md as it tells you to: its presence is what makes setup pending.',
 ];
 
 const LIMITED = [
   '[Bootstrap pending]',
   'The workspace still holds BOOTSTRAP.md, but setup cannot be carried out from this session.',
-  'Say so briefly, answer what can be answered all the same, and do not claim that setup is finished.',
+  'Say so briefly, answer what can be answered anyway, and do not claim that setup is finished.',
   'Name the simplest next step: a session in which you can read and change the files of your own workspace.',
 ];

@@ -36,7 +36,7 @@ test('text of the conversation cannot end the list of items or begin another', (
 test('an earlier summary is brought up to date', () => {
   const input = inputOf(new PathBuilder().summary('what was').prompt('what is'));
   expect(input).toContain('{"summary":"what was"}');
-  expect(input).toContain('Bring the earlier summary up to date');
+  expect(input).toContain('Update the earlier summary');
 });
 
 test('the input fits the window however long the history is', () => {

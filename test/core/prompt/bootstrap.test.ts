@@ -61,7 +61,7 @@ describe('reportBudget', () => {
 
   test('a file that is cut is named with what is left of it', () => {
     expect(report([2000])?.part.text).toMatch(
-      /^⚠️ Bootstrap budget: .*not shown whole.*\n- F0\.md: 2000 raw -> \d+ injected \(~\d\d% removed; max\/file\)\.\nRead a file itself/,
+      /^⚠️ Bootstrap budget: .*not shown in full.*\n- F0\.md: 2000 raw -> \d+ injected \(~\d\d% removed; max\/file\)\.\nRead the file itself/,
     );
   });
 

@@ -53,7 +53,7 @@ export const tooling: Section = {
       ? 'Do not poll in quick succession for something slow: give a command the time that it needs.'
       : null,
     hasTool(input, 'sessions_spawn')
-      ? 'Give long or complex work to a sub-agent. It announces its result to you by itself: do not keep asking for its state.'
+      ? 'Give long or complex work to a sub-agent. Its result is announced to you automatically: do not keep asking for its state.'
       : null,
   ],
 };
@@ -104,7 +104,7 @@ export const executionBias: Section = overridable(
     lines: () => [
       '## Execution Bias',
       'When you are asked for something that you can do, do it in this turn rather than describing a plan or promising to begin.',
-      'Go on until it is done or really blocked; then say what is done, what is not, and what you need.',
+      'Continue until it is done or really blocked; then say what is done, what is not, and what you need.',
       'Before you answer about files, systems or facts that can change, look with a tool, and check the result of what you changed.',
     ],
   },

@@ -17,7 +17,7 @@ export const skills: Section = {
           '- Exactly one clearly fits: read its SKILL.md at <location> with `read`, then follow it.',
           '- Several could fit: take the most specific one, read it, follow it.',
           '- None clearly fits: read none.',
-          'Choose first and read then; never read more than one in advance.',
+          'Choose first, then read; never read more than one in advance.',
           (input.skillsPrompt ?? '').trim(),
         ],
 };
