@@ -146,7 +146,7 @@ describe('a poll', () => {
     expect(occasionOf(['exec:7', null])).toBe('exec');
     expect(occasionOf(['node:x', null])).toBe('interval');
     expect(pollText({ ...input, occasion: 'cron' })).toMatch(/^A reminder that was scheduled is due\..*Tell the user/);
-    expect(pollText({ ...input, occasion: 'cron', isDelivered: false })).toMatch(/Nobody is told/);
+    expect(pollText({ ...input, occasion: 'cron', isDelivered: false })).toMatch(/Your answer is not delivered/);
     expect(pollText({ ...input, occasion: 'exec' })).toMatch(/^A command that ran in the background has ended\./);
   });
 });
