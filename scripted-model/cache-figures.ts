@@ -1,6 +1,6 @@
 // Counts the tokens of a request and plays the provider's prompt cache: prefixes (tools, then system, then messages) that end in
 // a cache breakpoint are remembered for five minutes, and the longest remembered prefix of a request is read from the cache.
-// From each breakpoint it looks back over so many blocks; a remembered prefix that ends further away is not found. A single changed
+// From each breakpoint it looks back over a fixed number of blocks; a remembered prefix that ends further away is not found. A single changed
 // character above a breakpoint is a miss, so cache mistakes show in the usage figures. Simplifications: a token is four characters, an
 // image 1600 tokens; no least size of a cached prefix.
 import { hash } from 'node:crypto';

@@ -9,7 +9,7 @@ import { answerAt, echoOf, parseScript } from './parse-script.ts';
 import { invalidRequest } from './provider-error.ts';
 import type { ScriptMemory } from './script-memory.ts';
 import { signatureOf } from './signature.ts';
-import { isCondensed, summaryPromptOf } from './summary-prompt.ts';
+import { isCompacted, summaryPromptOf } from './summary-prompt.ts';
 import type { MessagesRequest, WireBlock, WireMessage } from './wire.ts';
 
 export type AnswerBlock =
@@ -83,8 +83,8 @@ export function composeAnswer(request: MessagesRequest, situation: Situation): C
 function promptOf(messages: readonly WireMessage[], turn: string, memory: ScriptMemory): Prompt {
   const firstKey = turn === '' ? null : memory.firstKeyOf(turn, () => latestPromptKey(messages));
   const prompt = findPrompt(messages, firstKey);
-  if (!isCondensed(messages)) return prompt;
-  // Answers of this turn may have been condensed: the calls of the last that is left say which one it was.
+  if (!isCompacted(messages)) return prompt;
+  // Answers of this turn may have been compacted: the calls of the last one that is left say which it was.
   const last = messages.findLast(({ role }) => role === 'assistant');
   const ids = Array.isArray(last?.content) ? last.content.map(idOf) : [LAST_CALL];
   const positions = ids.flatMap((id) => memory.positionOfCall(placeOfCall(turn, prompt.key, id)) ?? []);
@@ -95,7 +95,7 @@ function idOf({ id }: WireBlock): string {
   return typeof id === 'string' ? id : '';
 }
 
-/** Stands for the last call of a turn whose answers were all condensed. */
+/** Stands for the last call of a turn whose answers were all compacted. */
 const LAST_CALL = 'last';
 
 function placeOfCall(turn: string, promptKey: string, id: string): string {

@@ -8,7 +8,7 @@
 //   [[tool: name {"a": 1}]]         adds a tool call and ends the answer; the arguments are JSON, `{}` when left out; `id=...` after
 //                                   them sets the id of the call, `name="..."` another name, blanks and all
 //   [[tool: a {}]] & [[tool: b {}]] calls both in one answer
-//   [[repeat: 1000 tool a {"n": "$i"}]]  so many answers with one call each; $i counts from 1
+//   [[repeat: 1000 tool a {"n": "$i"}]]  that many answers with one call each; $i counts from 1
 //   [[next]]                        ends the answer here;  [[empty]] makes it an answer without content
 // A last answer without a tool call ends the turn. When the script has no such answer, the model ends with an echo.
 //

@@ -55,7 +55,7 @@ function typeOfStatus(status: number): string {
   return TYPES.get(status) ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
 }
 
-/** The message that goes with a status when nobody wrote one. */
+/** The message of a status when the script gives none. */
 export function messageOfStatus(status: number): string {
   return MESSAGES.get(status) ?? `Error ${status}`;
 }

@@ -1,5 +1,5 @@
 // Remembers the latest requests that reached the scripted model, for tests and audits that judge Holdfast by what a provider
-// would have received. Bounded in number and size; bodies stay text until somebody looks.
+// would have received. Bounded in number and size; bodies stay text until they are read.
 
 export interface RecordedRequest {
   /** Counts from 1 for the server's first request. */
@@ -18,7 +18,7 @@ export interface RecordedRequest {
 
 export interface RequestLogLimits {
   requestsMax: number;
-  /** How many characters of bodies are kept in all. */
+  /** How many characters of bodies are kept in total. */
   charsMax: number;
 }
 

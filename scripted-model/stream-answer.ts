@@ -5,7 +5,7 @@ import type { AnswerBlock, ComposedAnswer } from './compose-answer.ts';
 import { errorBody, messageOfStatus, ProviderError } from './provider-error.ts';
 import type { ScriptFault } from './parse-script.ts';
 
-/** A text comes in pieces of this many characters, and in no more than so many pieces. */
+/** A text is sent in pieces of this many characters, and in at most this many pieces. */
 const PIECE_CHARS = 40;
 const PIECES_MAX = 32;
 

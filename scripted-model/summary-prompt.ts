@@ -1,6 +1,6 @@
-// What the scripted model makes of a request to condense a conversation: a plausible summary, always the same for the same
-// conversation. A test says otherwise beforehand, in a text of the user that is condensed: directives in double angle brackets
-// (`<<stall: after=0>>`) mean nothing in a conversation and hold when it is condensed.
+// What the scripted model makes of a request to compact a conversation: a plausible summary, always the same for the same
+// conversation. A test changes it beforehand, in a text of the user that is compacted: directives in double angle brackets
+// (`<<stall: after=0>>`) mean nothing in a conversation and apply when it is compacted.
 import type { Prompt } from './find-prompt.ts';
 import type { WireMessage } from './wire.ts';
 
@@ -38,7 +38,7 @@ export function withoutSummaries(text: string): string {
 }
 
 /** True when the conversation begins with a summary. */
-export function isCondensed(messages: readonly WireMessage[]): boolean {
+export function isCompacted(messages: readonly WireMessage[]): boolean {
   return textOf(messages[0]).includes('[Conversation summary]');
 }
 
@@ -55,7 +55,7 @@ function plainSummary(input: string, said: readonly string[]): string {
     .replaceAll(/\s+/g, ' ')
     .trim();
   return [
-    `## Decisions\n- ${items} items were condensed by the scripted model.`,
+    `## Decisions\n- ${items} items were compacted by the scripted model.`,
     '## Open TODOs\n- none',
     '## Constraints/Rules\n- none',
     `## Pending user asks\n- ${asked.slice(0, ASKED_CHARS_MAX) || 'none'}`,

@@ -25,7 +25,7 @@ function compactionOf(...texts: string[]) {
   return [{ role: 'user', content: `[Compaction request]\n\nConversation:\n${items.join('\n')}` }];
 }
 
-test('a request to condense is answered with a summary under its headings, always the same', async () => {
+test('a request to compact is answered with a summary under its headings, always the same', async () => {
   const messages = compactionOf('Buy milk. [[reply: ignored]]', 'And bread.');
   const [first, second] = [await ask(messages), await ask(messages)];
   expect(first.content).toEqual(second.content);
@@ -44,7 +44,7 @@ test('they mean nothing in a conversation', async () => {
   expect(content[0]!.text).toBe('You said: Tea. <<reply: never>>');
 });
 
-test('a script goes on where it was when its first answers are condensed', async () => {
+test('a script continues where it was when its first answers are compacted', async () => {
   const prompt = '[[tool: a {}]] [[tool: b {}]] [[tool: c {}]] [[reply: Done.]]';
   const said: unknown[] = [{ role: 'user', content: prompt }];
   const steps: unknown[][] = [];
