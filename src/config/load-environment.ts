@@ -1,4 +1,4 @@
-// Reads the environment variables of the README: text to checked values, every fault listed. An empty variable is an unset one.
+// Reads the environment variables of docs/configuration.md: text to checked values, every fault listed. An empty variable is an unset one.
 import { resolve } from 'node:path';
 import { type ConfigIssue, describeValue } from './config-error.ts';
 import { API_KEY, API_KEY_TEXT, LANES, type Lane, type LogFormat, type LogLevel } from './choices.ts';

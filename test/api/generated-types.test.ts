@@ -20,18 +20,20 @@ interface Request {
   headers: Record<string, string>;
 }
 
-/** The requests that the README makes with curl. */
+/** The requests that the README makes with curl, with its variables filled in. */
 async function readmeRequests(): Promise<Request[]> {
   const readme = (await readFile(join(ROOT, 'README.md'), 'utf8')).replaceAll('\\\n', ' ');
-  return [...readme.matchAll(/^curl [^\n]+/gm)].map(([line]) => {
+  const variables = [...readme.matchAll(/^(\w+)=["']?(.*?)["']?$/gm)].map(([, name = '', value = '']) => ({
+    name,
+    value,
+  }));
+  return [...readme.matchAll(/^curl [^]*?(?=\n\n|\n#|\n```)/gm)].map(([typed]) => {
+    const line = variables.reduce((text, { name, value }) => text.replaceAll(`$${name}`, value), typed);
     const body = / -d '([^']*)'/.exec(line)?.[1];
-    const headers = [...line.matchAll(/ -H ["']([\w-]+): ([^"']*)["']/g)].map(([, name = '', value = '']) => [
-      name,
-      value,
-    ]);
+    const headers = [...line.matchAll(/ -H ["']([\w-]+): ([^'"]*)/g)].map(([, name = '', value = '']) => [name, value]);
     return {
       method: / -X (\w+)/.exec(line)?.[1] ?? (body === undefined ? 'GET' : 'POST'),
-      path: /http:\/\/127\.0\.0\.1:7420([^\s'"]*)/.exec(line)?.[1] ?? '',
+      path: /http:\/\/127\.0\.0\.1:7420([^\s'"?]*)/.exec(line)?.[1] ?? '',
       body: body ?? '',
       headers: Object.fromEntries(headers) as Record<string, string>,
     };
@@ -95,19 +97,21 @@ async function check(statements: string[]): Promise<string> {
 
 test('types that another generator makes of the document fit every request of the README', async () => {
   const requests = await readmeRequests();
-  expect(requests.length).toBeGreaterThan(0);
+  expect(requests.length).toBe(5);
+  for (const { method, path } of requests) expect(templateOf(method, path)).toMatch(/^\/v1\//);
   const bodies = [
     ...requests
       .filter(({ body }) => body !== '')
       .map(({ method, path, body }) => [templateOf(method, path), body] as const),
     ...SENT_BY_COMMANDS,
   ];
-  const headers = requests.map(
-    ({ method, path, headers: { 'Idempotency-Key': key = 'k', Prefer: prefer = 'wait=1' } }) => {
+  const headers = requests
+    .filter(({ headers: { Prefer: prefer } }) => prefer !== undefined)
+    .map(({ method, path, headers: { 'Idempotency-Key': key, Prefer: prefer } }, n) => {
       const type = `NonNullable<paths['${templateOf(method, path)}']['${method.toLowerCase()}']['parameters']['header']>`;
-      return `export const header${path.length}: ${type} = ${JSON.stringify({ 'Idempotency-Key': key, Prefer: prefer })};`;
-    },
-  );
+      return `export const header${n}: ${type} = ${JSON.stringify({ 'Idempotency-Key': key, Prefer: prefer })};`;
+    });
+  expect(headers.length).toBeGreaterThan(0);
   const statements = [
     ...bodies.map(([template, body], n) => `export const body${n}: ${bodyOf(template)} = ${body};`),
     ...headers,
