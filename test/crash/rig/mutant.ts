@@ -18,7 +18,7 @@ export interface Mutant {
 }
 
 const checkout = fileURLToPath(new URL('../../..', import.meta.url));
-const parts = ['src', 'workers', 'jobs', 'migrations', 'package.json', 'tsconfig.json'];
+const parts = ['src', 'workers', 'jobs', 'scripted-model', 'demo', 'migrations', 'package.json', 'tsconfig.json'];
 
 /** Copies the product and applies the changes. Throws when one of them does not find its text exactly once. */
 export function makeMutant(changes: readonly SourceChange[]): Mutant {
