@@ -67,7 +67,7 @@ describe('a chat command', () => {
     expect((await say('settings', '/queue sideways')).body.message.reply).toContain('"sideways" is not valid here');
   });
 
-  test('from somebody who may not give one is a message like any other', async () => {
+  test('from an unauthorised sender is a message like any other', async () => {
     const stranger = await say('stranger', '/stop', { sender: { id: 'somebody' } });
     expect(stranger.body).toMatchObject({ disposition: 'queued', message: { status: 'waiting' } });
     const owner = await say('stranger', '/stop', { sender: { id: 'the-owner' } });

@@ -130,7 +130,7 @@ describe('a cron', () => {
 });
 
 describe('a run', () => {
-  test('that somebody asks for is a fire that leaves the schedule as it is', async () => {
+  test('on request is a fire that does not change the schedule', async () => {
     const { rig } = holder;
     const cron = await make({
       ...daily,

@@ -32,7 +32,7 @@ async function asAdmin(work: (admin: pg.Client) => Promise<void>): Promise<void>
 }
 
 // A request that hung would end with the code `timeout`.
-test('reads are 503 with Retry-After while it is away, and work when it is back', async () => {
+test('reads are 503 with Retry-After during the outage, and work after it', async () => {
   const { body } = await rig.post('/v1/sessions/survivor/messages', { text: 'kept' });
   await server.kill();
   for (const url of ['/v1/sessions', `/v1/messages/${body.message.id}`, '/v1/stats', '/v1/events']) {
@@ -78,7 +78,7 @@ test('readiness is 503 while it is read-only', async () => {
   await expect.poll(async () => (await rig.get('/readyz')).status).toBe(200);
 });
 
-test('a message that comes while it is away is accepted once when it is soon back (G1)', async () => {
+test('a message during a short outage is accepted once (G1)', async () => {
   await server.kill();
   const sending = rig.post('/v1/sessions/patient/messages', { text: 'x' }, { 'idempotency-key': 'away-1' });
   await server.restart();

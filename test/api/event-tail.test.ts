@@ -95,7 +95,7 @@ describe('the tail', () => {
     );
   });
 
-  test('sends who comes with an old floor back to the database once it has forgotten', async () => {
+  test('sends a subscriber with an old floor back to the database once its events are no longer kept', async () => {
     const log = new Log();
     const { tail } = createTail(log);
     const first = new Reader(0n);
@@ -109,7 +109,7 @@ describe('the tail', () => {
     expect(late.ids).toHaveLength(1_000);
   });
 
-  test('goes on when the database went back to an older state', async () => {
+  test('continues when the database returned to an older state', async () => {
     const log = new Log();
     log.write(20);
     const { tail } = createTail(log);
@@ -125,7 +125,7 @@ describe('the tail', () => {
     expect(late.ids).toEqual([10n, 11n, 12n, 13n]);
   });
 
-  test('reads nothing while nobody listens, and seldom while nothing happens', async () => {
+  test('reads nothing without subscribers, and seldom while nothing happens', async () => {
     const log = new Log();
     const { tail, wake } = createTail(log);
     wake.committed('s', 'settlement');

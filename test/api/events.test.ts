@@ -119,7 +119,7 @@ describe('the stream of a turn', () => {
     expect(client.events.map((event) => event.type)).toEqual(['turn.started', 'model.started', 'turn.ended']);
   });
 
-  test('that ended while its events are not final yet still brings the end', async () => {
+  test('that ended before its events are final still delivers its end', async () => {
     const { rig } = holder;
     const turnId = await startTurn(rig, 'late-end', '[[reply: x]]');
     // A transaction older than the end of the turn holds the horizon back.

@@ -29,7 +29,7 @@ async function answerWith(text: string): Promise<void> {
   );
 }
 
-describe('a poll that somebody asks for', () => {
+describe('a requested poll', () => {
   test('waits in the main session with the prompt and the time', async () => {
     const { rig } = holder;
     const made = await poll();
@@ -85,7 +85,7 @@ describe('a poll that somebody asks for', () => {
     expect(JSON.stringify(derived.body)).toContain('Read HEARTBEAT.md');
   });
 
-  test('with an alert is kept and told once a day', async () => {
+  test('with an alert is kept and sent once a day', async () => {
     const { rig } = holder;
     const first = await poll();
     await answerWith('The disk is full.');
@@ -107,7 +107,7 @@ describe('a poll that somebody asks for', () => {
     expect(await pollOf(third.id)).toMatchObject({ result: 'alert' });
   });
 
-  test('may say three hundred characters beside the token, and is told without it when it says more', async () => {
+  test('may add three hundred characters to the token, and is sent without it when it adds more', async () => {
     const { rig } = holder;
     const quiet = await poll();
     await answerWith(`HEARTBEAT_OK ${'x'.repeat(300)}`);

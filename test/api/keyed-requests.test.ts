@@ -43,7 +43,7 @@ describe.each(KEYED_SCENARIOS)('$name with an Idempotency-Key', ({ prepare }) =>
     expect(await request.effects()).toBe(1);
   });
 
-  test('has one effect and one answer when it is sent four times at once (G2)', async () => {
+  test('has one effect and one answer when it is sent four times simultaneously (G2)', async () => {
     const request = await prepare(ground, newSession());
     const key = randomUUID();
     const answers = await Promise.all([1, 2, 3, 4].map(() => ground.post(request.path, request.body, key)));

@@ -77,7 +77,7 @@ describe('an inbound message', () => {
     expect(answer).toMatchObject({ status: 404, body: { code: 'unknown_agent' } });
   });
 
-  test('with the platform id of an earlier one is that one, for ever (G2)', async () => {
+  test('with the platform id of an earlier one is that one, without a time limit (G2)', async () => {
     const { rig } = holder;
     const session = newSession();
     const body = { text: 'hi', channel: 'telegram', chatId: '42', messageId: '7' };
@@ -94,7 +94,7 @@ describe('an inbound message', () => {
 });
 
 describe('an Idempotency-Key', () => {
-  test('makes one message of twenty equal requests at once (G2)', async () => {
+  test('makes one message of twenty equal simultaneous requests (G2)', async () => {
     const { rig } = holder;
     const session = newSession();
     const send = () => rig.post(pathOf(session), { text: 'once' }, { 'idempotency-key': 'k-1' });

@@ -22,7 +22,7 @@ async function allPages(url: string, limit: number): Promise<{ items: Record<str
 }
 
 describe('sessions', () => {
-  test('are listed youngest first, each once over all pages', async () => {
+  test('are listed newest first, each once over all pages', async () => {
     const { rig } = holder;
     const keys = Array.from({ length: 7 }, (_, n) => `agent:main:listed-${n}`);
     for (const key of keys) await rig.post(`/v1/sessions/${key}/messages`, { text: 'x' });
@@ -165,7 +165,7 @@ describe('a transcript', () => {
 });
 
 describe('an Idempotency-Key of any POST', () => {
-  test('makes one thing of ten equal requests at once', async () => {
+  test('has one effect for ten equal simultaneous requests', async () => {
     const { rig } = holder;
     const path = '/v1/sessions/keyed/system-events';
     const answers = await Promise.all(

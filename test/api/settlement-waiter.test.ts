@@ -35,7 +35,7 @@ afterEach(() => {
 });
 
 describe('a wait', () => {
-  test('ends within 250 ms of a settlement that another process made, with one query for all who wait', async () => {
+  test('ends within 250 ms of a settlement by another process, with one query for all waiting requests', async () => {
     const { waiter } = createWaiter();
     const waits = ['a', 'b', 'c'].map((id) => waiter.wait({ id, sessionId: `s-${id}` }, 10_000, never));
     await vi.advanceTimersByTimeAsync(2_000);
@@ -49,7 +49,7 @@ describe('a wait', () => {
     expect(waiter.size).toBe(0);
   });
 
-  test('for what a worker of this process has is looked for once a second, beside whom others are not put off', async () => {
+  test('for a message of a worker of this process queries once a second, without delaying others', async () => {
     const { waiter } = createWaiter();
     const here = waiter.wait({ id: 'here', sessionId: 's-here', isHere: true }, 10_000, never);
     await vi.advanceTimersByTimeAsync(2_500);
@@ -63,7 +63,7 @@ describe('a wait', () => {
     expect(await Promise.all([here, there])).toEqual(['how here ended', 'how there ended']);
   });
 
-  test('ends at once when this process commits to its session, and only that is looked at', async () => {
+  test('ends immediately when this process commits to its session, and queries only that session', async () => {
     const { waiter, wake } = createWaiter();
     const one = waiter.wait({ id: 'a', sessionId: 's-a' }, 10_000, never);
     const other = waiter.wait({ id: 'b', sessionId: 's-b' }, 60, never);
@@ -125,7 +125,7 @@ describe('a wait', () => {
     await first;
   });
 
-  test('outlasts a database that is away', async () => {
+  test('survives an outage of the database', async () => {
     const { waiter } = createWaiter();
     isDown = true;
     const wait = waiter.wait({ id: 'a', sessionId: 's' }, 10_000, never);
@@ -136,7 +136,7 @@ describe('a wait', () => {
     expect(await wait).toBe('how a ended');
   });
 
-  test('asks nothing when nobody waits', async () => {
+  test('sends no query when no request waits', async () => {
     const { waiter, wake } = createWaiter();
     wake.committed('s', 'settlement');
     await vi.advanceTimersByTimeAsync(10_000);

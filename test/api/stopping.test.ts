@@ -73,7 +73,7 @@ async function readOn(url: string, lastId: string, count: number): Promise<strin
 /** How long the client of the next test would wait. */
 const waitSeconds = 60;
 
-test('closing ends streams, answers who waits with the 202 form, and keeps no connection', async () => {
+test('closing ends streams, answers waiting requests with the 202 form, and keeps no connection', async () => {
   const other = await openRig();
   const url = await other.listen();
   const stream = await openEvents(`${url}/v1/events`);

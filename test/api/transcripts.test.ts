@@ -39,7 +39,7 @@ async function condensed(session: string) {
   return body.items[0];
 }
 
-test('a compaction that is asked for answers with what came of it', async () => {
+test('a requested compaction answers with its result', async () => {
   await seedHistory(holder.rig.turns, 'waited', { turns: 10, tokens: 8_000 });
   const answer = holder.rig.post(
     '/v1/sessions/waited/compact',
@@ -69,7 +69,7 @@ test('the same Idempotency-Key asks once', async () => {
   expect(other.status).toBe(422);
 });
 
-test('a session that nobody has written to cannot be condensed, reset, copied or listed', async () => {
+test('a session without messages cannot be compacted, reset, copied or listed', async () => {
   for (const path of ['compact', 'reset', 'fork']) {
     const body = path === 'fork' ? { key: 'copy' } : {};
     expect((await holder.rig.post(`/v1/sessions/nobody/${path}`, body)).status, path).toBe(404);

@@ -76,7 +76,7 @@ describe('a turn', () => {
     expect(rig.rings.at(-1)).toMatchObject({ kind: 'inbound', lane: 'main' });
   });
 
-  test('that has ended is not aborted any more', async () => {
+  test('that has ended cannot be aborted', async () => {
     const { rig } = holder;
     const turn = await turnOf(rig, 'ended', '[[reply: ok]]');
     expect(await rig.post(`/v1/turns/${turn.id}/abort`)).toMatchObject({ status: 200, body: { aborted: false } });
@@ -130,7 +130,7 @@ describe('the outbox', () => {
     return id;
   }
 
-  test('is listed youngest first, by session and status, without credentials (G31)', async () => {
+  test('is listed newest first, by session and status, without credentials (G31)', async () => {
     const { rig } = holder;
     const failed = await newDelivery('failed', { url: 'https://ada:pw12345@example.org/x', secret: 'whsec_1' });
     const sent = await newDelivery('sent');
@@ -156,7 +156,7 @@ describe('the outbox', () => {
     expect((await rig.post(`/v1/deliveries/${id}/redrive`)).body.code).toBe('conflict');
   });
 
-  test('gives up what is asked to be given up, but not what was sent', async () => {
+  test('discards an open delivery on request, but not a sent one', async () => {
     const { rig } = holder;
     const pending = await newDelivery('pending');
     expect((await rig.post(`/v1/deliveries/${pending}/discard`)).body.status).toBe('discarded');
