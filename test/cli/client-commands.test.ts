@@ -98,7 +98,7 @@ describe('turns', () => {
   });
 });
 
-describe('who is asked and with which key', () => {
+describe('the address and the key of a request', () => {
   test('--url and --api-key win over the environment', async () => {
     const env = { HOLDFAST_URL: 'http://127.0.0.1:1', HOLDFAST_API_KEY: 'wrong' };
     expect((await run(['sessions', 'list', '--url', service.url, '--api-key', KEY], { env })).code).toBe(0);

@@ -116,7 +116,7 @@ test('config validate exits 3 with every fault, 0 without', async () => {
 });
 
 test(
-  'config validate and start refuse a policy that names a tool which no plugin brings (G30)',
+  'config validate and start refuse a policy that names a tool which no plugin provides (G30)',
   { timeout: START_MS_MAX },
   async () => {
     await writeFile(join(cwd, 'lamp.ts'), LAMP_PLUGIN);

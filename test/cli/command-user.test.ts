@@ -61,9 +61,9 @@ async function startIn(mode: number, exec: object = {}, workspace?: string): Pro
 const commandsLine = (lines: string[]): string | undefined => lines.find((line) => line.startsWith('commands '));
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
-describe.runIf(isRoot)('as root, in a folder that everybody may pass', () => {
+describe.runIf(isRoot)('as root, in a folder that every user can enter', () => {
   test(
-    'commands run as a user without rights, who reaches the workspace and no secret (G31)',
+    'commands run as a user without rights, which can access the workspace and no secret (G31)',
     { timeout: START_MS_MAX },
     async () => {
       const service = await startIn(0o755);

@@ -78,7 +78,7 @@ test('a key that others may read is a warning', async () => {
   expect(statusesOf((await examine({ HOLDFAST_PORT: '0' })).report)).toMatchObject({ 'api-key': 'warning' });
 });
 
-test('a port that somebody else has is an error', async () => {
+test('a port that another process uses is an error', async () => {
   await using other = await startStandIn();
   const { report } = await examine({ HOLDFAST_PORT: new URL(other.url).port });
   expect(statusesOf(report)).toMatchObject({ port: 'error' });

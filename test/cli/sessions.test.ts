@@ -21,7 +21,7 @@ async function say(session: string, text: string): Promise<void> {
   await holder.rig.work(session);
 }
 
-test('compact condenses when the session is idle, and with --wait says what came of it', async () => {
+test('compact runs when the session is idle, and with --wait prints the result', async () => {
   const { rig } = holder;
   await seedHistory(rig.turns, 'long', { turns: 10, tokens: 8_000 });
   const asked = await run('compact', 'long', '--instructions', 'Keep the names.', '--idempotency-key', 'once');

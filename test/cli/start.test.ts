@@ -39,7 +39,7 @@ async function startService(env: Record<string, string> = {}) {
 }
 
 describe('on a fresh data directory', () => {
-  test('migrate brings the database to the newest layout, once', { timeout: START_MS_MAX }, async () => {
+  test('migrate applies the missing migrations, once', { timeout: START_MS_MAX }, async () => {
     const first = await runCli(['migrate', '--json'], { cwd });
     expect(first).toMatchObject({ code: 0, stderr: '' });
     expect((JSON.parse(first.stdout) as { applied: string[] }).applied[0]).toMatch(/^0001_.*\.sql$/);

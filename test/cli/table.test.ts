@@ -25,7 +25,7 @@ test('a narrow terminal loses the least important columns first, then the widest
   expect(layOutTable(columns, rows, 10, plain)).toEqual(['ID', 'a-long-id…']);
 });
 
-test('no line is wider than the terminal, whatever the cells hold', () => {
+test('no line is wider than the terminal, for any cells', () => {
   const row = fc.tuple(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), fc.string());
   fc.assert(
     fc.property(fc.array(row, { maxLength: 5 }), fc.integer({ min: 10, max: 60 }), (rows, width) => {
