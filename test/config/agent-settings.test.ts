@@ -46,7 +46,7 @@ test('an alias of a model is resolved', async () => {
   expect(modelRefOf(agent, 'constructor')).toBeNull();
 });
 
-test('agents do not share a workspace unless told to', async () => {
+test('agents share a workspace only if configured to', async () => {
   const config = await load(
     '{workspace: {path: "w/workspace"}, agents: {list: [{id: "main"}, {id: "ops"}, {id: "dev", workspace: "d"}]}}',
   );

@@ -138,7 +138,7 @@ describe('in the environment', () => {
     expect(faults[0]).toContain(expected);
   });
 
-  test('a deeply nested file is one fault, whatever its depth', async () => {
+  test('a deeply nested file is one fault, at any depth', async () => {
     for (const depth of [65, 5_000, 100_000]) {
       const faults = await faultsOf(`{messages: ${'['.repeat(depth)}${']'.repeat(depth)}}`);
       expect(faults).toHaveLength(1);
@@ -161,7 +161,7 @@ describe('in the environment', () => {
   });
 });
 
-test('all faults of file and environment come at once', async () => {
+test('all faults of file and environment are reported together', async () => {
   const faults = await faultsOf('{lanes: {main: -1}, bogus: 1, agents: {defaults: {model: "x", thinking: "a lot"}}}', {
     HOLDFAST_PORT: 'x',
   });

@@ -23,7 +23,7 @@ test.each(['', '30', 'm', '30 min', '-5m', '5m!', '1e3s', '٣m', '1'.repeat(50) 
   },
 );
 
-test('whatever is a sum of units is read as that sum', () => {
+test('every sum of units is read as that sum', () => {
   const amount = fc.nat(999);
   fc.assert(
     fc.property(amount, amount, amount, amount, (days, hours, minutes, ms) => {

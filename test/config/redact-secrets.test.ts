@@ -22,7 +22,7 @@ describe('a known secret', () => {
     expect(redact(`invalid key ${written}!`)).toBe('invalid key [redacted]!');
   });
 
-  test('is taken out of base64 and base64url, whatever stands before and after it there', () => {
+  test('is removed from base64 and base64url, with any text before and after it', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 20 }), fc.string({ maxLength: 20 }), (before, after) => {
         for (const encoding of ['base64', 'base64url'] as const) {
@@ -35,7 +35,7 @@ describe('a known secret', () => {
     );
   });
 
-  test('that is too short to be told from a word stays', () => {
+  test('that is too short to be distinguished from a word stays', () => {
     expect(redact('a short word')).toBe('a short word');
   });
 });

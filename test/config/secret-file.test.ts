@@ -21,7 +21,7 @@ test('the admin key is made once and only its owner may read it', async () => {
   expect(await ensureApiKey(config)).toEqual({ ...made, wasGenerated: false });
 });
 
-test('processes that start at once get the same key, and leave nothing behind', async () => {
+test('processes that start simultaneously get the same key, and leave no temporary file', async () => {
   const keys = await Promise.all(Array.from({ length: 50 }, () => ensureApiKey(config)));
   expect(new Set(keys.map((each) => each.key)).size).toBe(1);
   expect(keys.filter((each) => each.wasGenerated)).toHaveLength(1);
