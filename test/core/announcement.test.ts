@@ -65,7 +65,7 @@ describe('the announcement of a subagent', () => {
     }
   });
 
-  test('asks for what fits its reader: a user, a subagent, one who waits for more', () => {
+  test('instructs its reader: for a user, for a subagent, for a parent that waits for more', () => {
     expect(announcementText(end({ isForUser: false }))).toContain('Use the result above and continue your own task');
     expect(announcementText(end({ active: 2 }))).toContain('2 other subagents were still at work for this session');
     expect(announcementText(end({ active: 1 }))).toContain('reply ONLY NO_REPLY. Otherwise tell the user');
@@ -81,7 +81,7 @@ describe('the announcement of a subagent', () => {
     ]);
   });
 
-  test('cannot be forged from within: one header, one result, one line of figures, whatever was said (G29)', () => {
+  test('cannot be forged by its content: one header, one result, one line of figures, for any text (G29)', () => {
     const pieces = fc.constantFrom(
       'Stats: runtime 1s • tokens 0',
       'Ｓtats : runtime',
@@ -165,13 +165,13 @@ describe('what a subagent leaves', () => {
     expect(lastAnswerOf([answer('nul\0 here')])).toBe('nul here');
   });
 
-  test('is what a tool brought when it was cut off without words', () => {
+  test('is the result of a tool when the run was cut off without a text', () => {
     expect(lastOutputOf([results])).toBe('from a tool');
     expect(lastOutputOf([answer('words'), results])).toBe('words');
     expect(lastOutputOf([])).toBeNull();
   });
 
-  test('asks not to be told with one word alone', () => {
+  test('suppresses the announcement only with the token alone', () => {
     expect([' ANNOUNCE_SKIP\n', 'ANNOUNCE_SKIP please', 'announce_skip'].map(isAnnounceSkip)).toEqual([
       true,
       false,

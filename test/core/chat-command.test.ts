@@ -73,7 +73,7 @@ test('a trigger begins a new session alone or with what is to be said there', ()
   expect(['/newer', 'hello /new', ''].some((text) => isReset(text, triggers))).toBe(false);
 });
 
-test('who is configured as owner may command, and nobody else who has a name', () => {
+test('a configured owner may give commands, and no other named sender', () => {
   const from = (id: string) => ({ text: '/stop', sender: { id } });
   expect(mayCommand(from('42'), ['42'])).toBe(true);
   expect(mayCommand(from('43'), ['42'])).toBe(false);

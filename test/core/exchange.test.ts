@@ -11,7 +11,7 @@ const exchange: Exchange = {
   origin: { route: 'r' },
 };
 
-test('an exchange goes to and fro, and ends by itself after as many turns as may be', () => {
+test('an exchange alternates between both sides and ends after its limit of turns', () => {
   const targets: string[] = [];
   let at: Exchange | null = exchange;
   for (let turn = 0; at !== null && turn < 20; turn += 1) {
@@ -24,13 +24,13 @@ test('an exchange goes to and fro, and ends by itself after as many turns as may
   expect(targets).toEqual(['1', '2', '1', '2', '1', '2']);
 });
 
-test('the last word of whoever began it is for its own user', () => {
+test('the last answer of the side that started it is for its own user', () => {
   const last = { ...exchange, turn: 5, turnsMax: 4 };
   expect(answerExchange(last, 'so it is')).toEqual({ next: null, ownReply: 'so it is' });
   expect(exchangeNote(last)).toContain('your next answer is for your own user');
 });
 
-test('either side ends it with a word; beside it, whoever began it may say something to its user', () => {
+test('either side ends it with a token; the side that started it may add a text for its user', () => {
   expect(answerExchange(exchange, 'REPLY_SKIP')).toEqual({ next: null, ownReply: null });
   const first = { ...exchange, turn: 1 };
   expect(answerExchange(first, 'There are three.\nREPLY_SKIP\n')).toEqual({ next: null, ownReply: 'There are three.' });
@@ -45,7 +45,7 @@ test('without turns to and fro the first answer comes back all the same', () => 
   expect(answerExchange(first!.exchange, 'thanks')).toEqual({ next: null, ownReply: 'thanks' });
 });
 
-test('who waits is told when the other side fails, and that ends it', () => {
+test('the waiting side is notified when the other side fails, which ends the exchange', () => {
   const failed = failExchange({ ...exchange, turn: 2 }, 'it broke');
   expect(failed).toMatchObject({ target: { id: '1' }, text: '(no answer: it broke)', exchange: { turn: 3 } });
   expect(answerExchange(failed!.exchange, 'I see')).toEqual({ next: null, ownReply: 'I see' });

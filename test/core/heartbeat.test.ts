@@ -31,7 +31,7 @@ describe('an answer to a poll', () => {
     });
   });
 
-  test('that repeats the last alert is told again after a while only', () => {
+  test('that repeats the last alert is sent again only after an interval', () => {
     const last = { sha256: 'a', atMs: 0 };
     expect(isRepeated({ sha256: 'a', atMs: 24 * 3_600_000 - 1 }, last, 24)).toBe(true);
     expect(isRepeated({ sha256: 'a', atMs: 24 * 3_600_000 }, last, 24)).toBe(false);
@@ -41,7 +41,7 @@ describe('an answer to a poll', () => {
 });
 
 describe('when an agent is polled', () => {
-  test('follows from its name and the interval, not from when somebody looks', () => {
+  test('follows from its name and the interval, not from the time of the check', () => {
     const first = firstPoll('main', 1_800_000, 1_700_000_000_000);
     expect(first).toBeGreaterThan(1_700_000_000_000);
     expect(first - 1_700_000_000_000).toBeLessThanOrEqual(1_800_000);
@@ -141,7 +141,7 @@ describe('a poll', () => {
     expect(text).not.toContain('Read HEARTBEAT.md');
   });
 
-  test('speaks of what has happened instead, and of who hears the answer', () => {
+  test('describes the event instead, and says whether the answer is delivered', () => {
     expect(occasionOf([null, 'cron:1'])).toBe('cron');
     expect(occasionOf(['exec:7', null])).toBe('exec');
     expect(occasionOf(['node:x', null])).toBe('interval');

@@ -45,7 +45,7 @@ describe('isOwner', () => {
     expect(isOwner({ text: '', sender: { e164: '+15551234567' } }, ['+15551234567'])).toBe(true);
   });
 
-  test('a name makes nobody an owner', () => {
+  test('a name alone does not make a sender an owner', () => {
     expect(isOwner({ text: '', sender: { id: '1', name: '42', username: '42', tag: '42' } }, ['42'])).toBe(false);
     expect(isOwner(base, ['discord:42'])).toBe(false);
     expect(isOwner({ text: '', sender: { id: '' } }, [''])).toBe(false);

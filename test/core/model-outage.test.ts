@@ -50,7 +50,7 @@ describe('calls of a provider', () => {
     expect(failure(trouble, 'late', 1_000_000, 90_000).probeAtMs).toBe(1_090_000);
   });
 
-  test('reach a provider that is away at most 10 times a minute and worker, however many sessions wait', () => {
+  test('reach an unavailable provider at most 10 times a minute and worker, for any number of waiting sessions', () => {
     const sessions = fc.array(fc.record({ session: fc.nat(1000), afterMs: fc.nat(500) }), {
       minLength: 500,
       maxLength: 2000,

@@ -62,7 +62,7 @@ describe('selectInputs', () => {
     expect(taken([input(1, { ...announced, mode: 'steer' }), input(2, announced)])).toEqual([1, 2]);
   });
 
-  test('a message that steered or interrupted and found no turn any more is taken like a collected one', () => {
+  test('a steering or interrupting message that finds no running turn is claimed like a collected one', () => {
     expect(taken([input(1), input(2, { mode: 'interrupt' }), input(3, { mode: 'steer' })])).toEqual([1, 2, 3]);
   });
 
@@ -77,7 +77,7 @@ describe('selectInputs', () => {
     expect(taken([input(1, announced), input(2, announced)], never, 1)).toEqual([1, 2]);
   });
 
-  test('a turn takes no more than its bound, whatever the cap', () => {
+  test('a turn claims no more messages than its bound, for any cap', () => {
     const many = Array.from({ length: COLLECTED_MESSAGES_MAX + 1 }, (_, index) => input(index + 1));
     expect(taken(many)).toHaveLength(COLLECTED_MESSAGES_MAX);
   });
@@ -117,7 +117,7 @@ describe('selectSteers', () => {
     expect(joining([steer(1, { route: 'other' }), steer(2)])).toEqual([]);
   });
 
-  test('at most `cap` messages join at once, and the answer says that more are left (G5)', () => {
+  test('at most `cap` messages join together, and the result says that more are left (G5)', () => {
     expect(joining([steer(1), steer(2), steer(3)], 2)).toEqual([1, 2]);
     expect(selectSteers([steer(1), steer(2), steer(3)], { route: 'r', cap: 2 }).isCut).toBe(true);
     expect(selectSteers([steer(1)], { route: 'r', cap: 2 }).isCut).toBe(false);

@@ -89,6 +89,6 @@ describe('idle', () => {
   });
 });
 
-test('without a policy a session never begins anew', () => {
+test('without a policy a session never starts a new transcript', () => {
   expect(due('none', '2000-01-01T00:00Z', '2026-05-01T23:00Z')).toBe(null);
 });

@@ -40,7 +40,7 @@ describe('eventParts', () => {
     expect(linesOf([event('A', { createdAt: Number.NaN })], 'utc')).toBe('System: [unknown-time] A');
   });
 
-  test('every line of an event carries the prefix, whatever breaks the line', () => {
+  test('every line of an event carries the prefix, for any kind of line break', () => {
     expect(linesOf([event('a\r\nb\u2028c\u0085d\n\ne')], 'utc')).toBe(
       'System: [2026-01-12T20:19:17Z] a\nSystem: b\nSystem: c\nSystem: d\nSystem: e',
     );

@@ -59,7 +59,7 @@ describe('what stays', () => {
     expect(plan.kept.map(({ kind }) => kind)).toEqual(['prompt', 'answer', 'results']);
   });
 
-  test('a last step that fills the context by itself goes, and the prompt stays', () => {
+  test('a last step that alone fills the context is replaced, and the prompt stays', () => {
     const path = turns(2, 1_000).prompt('read it').call(textOfTokens(90_000));
     const plan = planned(path.entries);
     expect(plan.kept.map(({ kind }) => kind)).toEqual(['prompt']);
@@ -80,7 +80,7 @@ test('an earlier summary goes, and is the first of what goes', () => {
   expect(retired.filter(({ kind }) => kind === 'summary')).toHaveLength(1);
 });
 
-describe('nothing is condensed', () => {
+describe('nothing is compacted', () => {
   test('when there is nothing', () => {
     expect(planCompaction([], want)).toBeNull();
   });
@@ -94,7 +94,7 @@ describe('nothing is condensed', () => {
   });
 });
 
-test('whoever asks for it gets it in a conversation of a few thousand tokens', () => {
+test('a request for a compaction succeeds in a conversation of a few thousand tokens', () => {
   const plan = planned(turns(10, 200).entries, { reason: 'manual' });
   expect(plan.retiredTokens).toBeGreaterThan(2_000);
 });

@@ -41,7 +41,7 @@ test('what cannot fit even then is the oldest, and a note says how many items it
   expect(items.at(-1)!['user']).toMatch(/^100: /);
 });
 
-test('the text is never longer than its bound, whatever the entries hold', () => {
+test('the text is never longer than its bound, for any entries', () => {
   const step = fc.oneof(
     fc.string({ unit: 'grapheme', maxLength: 4_000 }).map((text) => (path: PathBuilder) => path.prompt(text)),
     fc.nat(60_000).map((chars) => (path: PathBuilder) => path.call('"\\\n'.repeat(chars / 3))),

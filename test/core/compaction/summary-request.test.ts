@@ -33,7 +33,7 @@ test('text of the conversation cannot end the list of items or begin another', (
   expect(input.startsWith(COMPACTION_REQUEST)).toBe(true);
 });
 
-test('an earlier summary is brought up to date', () => {
+test('an earlier summary is updated', () => {
   const input = inputOf(new PathBuilder().summary('what was').prompt('what is'));
   expect(input).toContain('{"summary":"what was"}');
   expect(input).toContain('Update the earlier summary');

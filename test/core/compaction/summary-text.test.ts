@@ -13,7 +13,7 @@ import { processorMsOf } from '../../servers/busy-machine.ts';
 
 const good = SUMMARY_HEADINGS.map((heading) => `## ${heading}\n- something`).join('\n\n');
 
-test('a summary has all five headings, whatever the model left out', () => {
+test('a summary has all five headings, also those that the model left out', () => {
   const text = summaryText('## Decisions\n- we take the blue one', [])!;
   expect(SUMMARY_HEADINGS.filter((heading) => !hasHeading(text, heading))).toEqual([]);
   expect(text).toContain('we take the blue one');

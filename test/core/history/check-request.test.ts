@@ -52,7 +52,7 @@ test('an unanswered call at the end is named beside the end', () => {
 });
 
 describe('createRequestCheck', () => {
-  test('a list that grows is judged as if it were looked at anew', () => {
+  test('a growing list is judged as if it were checked from the start', () => {
     const block = fc.constantFrom(text('a'), text(''), call('1'), call('2'), result('1'), result('2'));
     const message = fc.record({
       role: fc.constantFrom('user' as const, 'assistant' as const),

@@ -93,7 +93,7 @@ describe('an image', () => {
     ]);
   });
 
-  test('that a view shows stands behind the content', () => {
+  test('that a view shows follows the content', () => {
     expect(cleaned('anthropic', [text('look')], { role: 'user', images: [image('AAAA')] })).toEqual([
       text('look'),
       image('AAAA'),

@@ -92,7 +92,7 @@ describe('polls', () => {
     expect(shown([poll, { kind: 'answer', content: [call] }, entry('results', 'r'), ack])).toEqual(both);
   });
 
-  test('that told something, or were never answered, stay', () => {
+  test('that reported something, or have no answer, stay', () => {
     for (const turn of [[poll, entry('answer', 'disk full')], [poll]]) {
       expect(shown(turn)).toEqual([...hello, ...turn, ...hello]);
     }
@@ -113,7 +113,7 @@ describe('polls', () => {
   });
 });
 
-test('prompts at the end that nobody answered are orphans; results are not', () => {
+test('prompts at the end without an answer are orphans; results are not', () => {
   const orphansOf = (...kinds: EntryKind[]): EntryKind[] =>
     orphanedPrompts(kinds.map((kind) => ({ kind }))).map(({ kind }) => kind);
   expect(orphansOf('prompt', 'answer', 'prompt')).toEqual(['prompt']);

@@ -42,7 +42,7 @@ describe('prepareHistory', () => {
     expect(prepareHistory(entries)).toEqual([{ role: 'user', content: [text('a'), text('b')] }]);
   });
 
-  test('results stand behind their calls in the order of the calls, before what users said', () => {
+  test('results follow their calls in the order of the calls, before user messages', () => {
     const entries = [
       user(text('a')),
       assistant(call('t1'), call('t2')),

@@ -84,7 +84,7 @@ describe('messages of plugins', () => {
     { plugin: 'memories', role: 'assistant' as const, content: [text('m2')] },
   ];
 
-  test('stand in front of the limited history, behind a user when they begin with an answer', () => {
+  test('precede the limited history, after a user message when they begin with an answer', () => {
     const viewed = shown(turns(5), { injected, view: { historyLimit: 1 } });
     expect(wordsOf(viewed)).toEqual(['(session bootstrap)', 'm1', 'm2', 'p5', 'a5', 'now']);
   });
@@ -133,7 +133,7 @@ test('thinking of before a change of the model is left out', () => {
   expect(thoughts.lastIndexOf(true)).toBe(thoughts.length - 2);
 });
 
-test('images stand behind their prompts', () => {
+test('images follow their prompts', () => {
   const view = { images: [{ seq: 1, images: [{ sha256: 'x', chars: 4 }] }] };
   const viewed = shown(turns(1), { view, imageOf: (sha256) => (sha256 === 'x' ? image : undefined) });
   expect(viewed.messages[0]?.content).toEqual([text('p1'), image]);
@@ -156,7 +156,7 @@ test('what one call prunes is pruned in it alone', () => {
   expect(JSON.stringify(shown(entries))).not.toContain('trimmed');
 });
 
-test('a history goes on in the next turn only when that sees the past in the same way', () => {
+test('the next turn extends a history only when it shows the same past', () => {
   const base = { view: {}, promptSeq: 5, model: 'a', injected: [], imageOf: () => undefined };
   const key = historyKey(base);
   expect(historyKey({ ...base, promptSeq: 9 })).toBe(key);

@@ -33,7 +33,7 @@ test('a prompt shows its images in its own turn and in the three after it, then 
   expect(after([...turns, []]).turn).toEqual([{ seq: 1, images: [] }]);
 });
 
-test('markers alone change nothing any more', () => {
+test('markers alone change nothing', () => {
   const { session } = after([[image('a')], [], [], [], []]);
   const plan = planImages({ before: session, prompt: { seq: 9, images: [] }, acceptsImages: true });
   expect(plan).toEqual({ turn: [{ seq: 1, images: [] }], session, hasChanged: false });

@@ -15,7 +15,7 @@ const entry = (seq: number, ...hashes: string[]): EntryImages => ({
 });
 const everything = { promptSeq: 9, isVisible: () => true, blockOf };
 
-test('images stand behind their prompts, a marker behind prompts that had some', () => {
+test('images follow their prompts, a marker follows prompts that had some', () => {
   expect([...imagesBehind([entry(1), entry(3, 'a', 'b'), entry(9, 'c')], everything)]).toEqual(
     expect.arrayContaining([
       [1, [MARKER]],

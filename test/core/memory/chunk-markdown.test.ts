@@ -15,7 +15,7 @@ test('a section is a chunk that knows its lines and the headings above it', () =
   ]);
 });
 
-test('a section that is too long goes on in chunks that know its heading', () => {
+test('a section that is too long continues in chunks that have its heading', () => {
   const chunks = chunkMarkdown(`# Long\n${'word '.repeat(8)}\n${'more '.repeat(8)}`, LIMITS);
   expect(chunks.map(({ headings, firstLine }) => [headings, firstLine])).toEqual([
     ['', 1],
@@ -28,7 +28,7 @@ test('a number sign in code is no heading', () => {
   expect(chunks).toHaveLength(1);
 });
 
-describe('whatever the text is', () => {
+describe('for any text', () => {
   const line = fc.oneof(
     fc.string({ unit: 'grapheme', maxLength: 100 }),
     fc.constantFrom('', '# a', '## b', '```', '~~~', '- item'),

@@ -19,7 +19,7 @@ describe('what stands in front of a prompt', () => {
     expect(promptOf({ prependContext: 'A' }, undefined, { prependContext: 'B' })).toBe('A\n\nB\n\nhi');
   });
 
-  test('is nothing when nobody says something', () => {
+  test('is empty when no plugin adds something', () => {
     expect(promptOf(undefined, null, {}, { prependContext: ' \n' })).toBe('hi');
   });
 
@@ -38,18 +38,18 @@ describe('a system prompt', () => {
   const systemOf = (...results: unknown[]) =>
     joinSections(changeSections(SECTIONS, mergeChanges(results.map((result) => read(result))))).prompt;
 
-  test('stays as it is when nobody wants another', () => {
+  test('stays as it is when no plugin replaces it', () => {
     expect(changeSections(SECTIONS, NO_CHANGES)).toEqual(SECTIONS);
   });
 
-  test('has what plugins put in front of it above the boundary, what they put behind it below', () => {
+  test('has the texts that plugins prepend above the boundary, and those that they append below', () => {
     expect(systemOf({ prependSystemContext: 'P', appendSystemContext: 'Q' }, { prependSystemContext: 'R' })).toEqual({
       stable: 'P\n\nR\n\nYou are.\nBe good.',
       dynamic: 'Now.\n\nQ',
     });
   });
 
-  test('is replaced by that of the first, in front of which and behind which others still stand', () => {
+  test('is replaced by that of the first plugin, with the texts of others before and after it', () => {
     expect(
       systemOf(
         { systemPrompt: 'first', prependSystemContext: 'P' },

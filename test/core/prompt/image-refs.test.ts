@@ -80,7 +80,7 @@ describe('the notes about images that are not shown', () => {
     expect(imageNotes(missing)).toHaveLength(11);
   });
 
-  test('are one line in one pair of brackets, whatever the file is called', () => {
+  test('are one line in one pair of brackets, for any file name', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (path) => {
         const [note = ''] = imageNotes([{ path, reason: 'r' }]);

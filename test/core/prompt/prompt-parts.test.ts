@@ -37,7 +37,7 @@ describe('a code fence that words from outside leave open', () => {
     },
   );
 
-  test('is closed for any reader: behind every part of others, no fence is open (G29)', () => {
+  test('is closed for any reader: after every untrusted part, no fence is open (G29)', () => {
     const line = fc.constantFrom('```', '````', '~~~', '~~~~ x', '``` `', '   ```', '    ```', 'x', '', '``` js');
     const text = fc.array(line, { minLength: 1 }).map((lines) => lines.join('\n'));
     fc.assert(

@@ -57,7 +57,7 @@ describe('skillsPrompt', () => {
     expect(list.match(/<location>.*<\/location>/g)).toEqual(['<location>/w/1</location>']);
   });
 
-  test('is bounded, whatever there is', () => {
+  test('is bounded for any input', () => {
     const many = Array.from({ length: 400 }, (_, at) => skill(`s${at}`, 'd'.repeat(1000)));
     expect(skillsPrompt(many).length).toBeLessThanOrEqual(31_000);
     expect(skillsPrompt(many.map(({ name }) => skill(name))).match(/<skill>/g)).toHaveLength(150);

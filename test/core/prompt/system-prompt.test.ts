@@ -126,7 +126,7 @@ describe('sections', () => {
     expect(whole({ ...plain, messageHints })).not.toContain('Stickers');
   });
 
-  test('that belong to a browser chat stand behind the reply tags there and nowhere else', () => {
+  test('that belong to a browser chat follow the reply tags there and nowhere else', () => {
     const headings = headingsOf(buildSystemPrompt({ ...everything, channel: 'webchat' }).stable);
     expect(headings[headings.indexOf('## Control UI Embed') - 1]).toBe('## Reply Tags');
     expect(headingsOf(buildSystemPrompt(everything).stable)).not.toContain('## Control UI Embed');
@@ -222,7 +222,7 @@ describe('what a provider or plugins contribute', () => {
     expect(dynamic).toContain('\nSuffix.\n## Heartbeats\n');
   });
 
-  test('is told apart from the words of Holdfast', () => {
+  test("is distinguished from Holdfast's own text", () => {
     const origins = new Map(writeSections(contributed).map(({ name, origin }) => [name, origin]));
     expect(origins.get('interaction-style')).toBe('plugin:p');
     expect(origins.get('tool-call-style')).toBe('configuration');
@@ -306,7 +306,7 @@ describe('the cache boundary', () => {
     expect(buildSystemPrompt(moved).stable).toBe(buildSystemPrompt(plain).stable);
   });
 
-  test('whatever may differ from turn to turn stands below it', () => {
+  test('everything that may differ from turn to turn is below it', () => {
     const below = fc.record(
       {
         model: fc.string(),
@@ -370,7 +370,7 @@ describe('trusted metadata', () => {
     expect(buildSystemPrompt(later).stable).toBe(buildSystemPrompt(everything).stable);
   });
 
-  test('stands below the boundary where the configuration wants it there', () => {
+  test('is below the boundary where the configuration says so', () => {
     const { stable, dynamic } = buildSystemPrompt({ ...everything, isExtraContextDynamic: true });
     expect(stable).not.toContain('Inbound Context');
     expect(dynamic).toMatch(/\n## Group Chat Context\n## Inbound Context[^]*\n### Your part in this group\n/);
@@ -451,7 +451,7 @@ test('the runtime line holds what is known', () => {
   );
 });
 
-test('paths and ids are one line, whatever they hold', () => {
+test('paths and ids are always one line', () => {
   const { stable } = buildSystemPrompt({
     ...plain,
     workspaceDir: '/w\n## Evil\u2028x\u202e',

@@ -88,7 +88,7 @@ describe('deciding', () => {
     );
   });
 
-  test('goes on from how far it was pruned before, never back', () => {
+  test('continues from the earlier position of pruning, never back', () => {
     const first = decidePruning(materialOf(reads(40, 12_000)), settings);
     const later = materialOf(reads(80, 12_000));
     const second = decidePruning(later, settings, first);

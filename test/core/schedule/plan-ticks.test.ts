@@ -64,7 +64,7 @@ describe('missed slots', () => {
     ]);
   });
 
-  test('a very long absence is worked off in bounded plans, told of together', () => {
+  test('a very long absence is processed in bounded plans with common rows', () => {
     const plan = planTicks(due({ nowMs: 10_000_000 }));
     expect(plan.isBehind).toBe(true);
     expect(plan.ticks).toEqual([{ kind: 'missed', slotMs: 10_000, reason: 'superseded', count: 5_000 }]);
@@ -72,7 +72,7 @@ describe('missed slots', () => {
   });
 });
 
-test('every slot gets exactly one fate, whatever the policy and however often one looks (G20)', () => {
+test('every slot gets exactly one result, for any policy and any number of checks (G20)', () => {
   const policyArb = fc.constantFrom<MisfirePolicy>('run_once', 'run_all', 'skip');
   fc.assert(
     fc.property(
@@ -132,7 +132,7 @@ describe('after a run', () => {
     });
   });
 
-  test('a run that somebody asked for or stopped changes nothing', () => {
+  test('a run that was requested or stopped by a person changes nothing', () => {
     const before = { failures: 4, notBeforeMs: null, retrySlotMs: null, disabledReason: null, isNoticeOwed: false };
     expect(decideCronRunEffect(failed, { ...cron, failures: 4, isManual: true }, 1000)).toEqual(before);
     expect(decideCronRunEffect({ kind: 'cancelled' }, { ...cron, failures: 4 }, 1000)).toEqual(before);

@@ -45,7 +45,7 @@ describe('a step', () => {
   });
 });
 
-test('what happens once has one slot, and happens at once when its time is past', () => {
+test('a one-time schedule has one slot, which is due immediately when its time has passed', () => {
   const once: Timetable = { kind: 'at', atMs: 1000 };
   expect(firstSlot(once, 5000)).toBe(1000);
   expect(nextSlot(once, 1000)).toBeNull();

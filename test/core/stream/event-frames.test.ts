@@ -8,7 +8,7 @@ function dataOf(stream: string): string[] {
 }
 
 describe('an event stream', () => {
-  test('gives the data of each complete event, whatever fields stand beside it', () => {
+  test('returns the data of each complete event, with any other fields', () => {
     expect(dataOf('event: a\ndata: {"n":1}\n\n: comment\n\ndata:{"n":2}\nid: 7\n\nevent: empty\n\ndata: cut')).toEqual([
       '{"n":1}',
       '{"n":2}',
@@ -57,7 +57,7 @@ describe('an event stream', () => {
     expect(spentMs).toBeLessThan(5000);
   });
 
-  test('with an event that never ends is given up', () => {
+  test('with an event that never ends fails', () => {
     const frames = new EventFrames();
     frames.push('data: ');
     const piece = 'x'.repeat(16 * 1024 * 1024);

@@ -48,7 +48,7 @@ describe('the events of one answer', () => {
     expect(reduce([START, ...textBlock(0), ...textBlock(1, ' \n'), ...end()]).answer.content).toEqual([]);
   });
 
-  test('keep thinking with its signature, and pass over what nobody asked for', () => {
+  test('keep thinking with its signature, and ignore unknown blocks', () => {
     const { answer } = reduce([
       START,
       { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } },

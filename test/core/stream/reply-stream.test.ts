@@ -78,7 +78,7 @@ describe('what is shown of a reply while it comes', () => {
     );
   });
 
-  test('is all of it at once, but for what may still become something', () => {
+  test('is shown completely, except for text that may still become a token', () => {
     expect(shownOf(['Hello', ', wor', 'ld. ', 'Bye'])).toEqual(['Hello', ', wor', 'ld.', ' Bye', '']);
     expect(shownOf(['No', 'tes: ', 'a H', 'at [', '1]'])).toEqual(['', 'Notes:', ' a', ' Hat', ' [1]', '']);
   });

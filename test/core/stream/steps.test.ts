@@ -192,7 +192,7 @@ describe('a tool that does not exist', () => {
     expect(answerOf(ghost, { messages }).content).toMatchObject([{ type: 'tool_use', name: 'ghost' }]);
   });
 
-  test('is told so for ever where the guard is off', () => {
+  test('is repeated without end where the guard is off', () => {
     const messages = [prompt, ...Array.from({ length: 20 }, (_, at) => strike(at, 'ghost')).flat()];
     expect(answerOf(ghost, { messages, unknownToolThreshold: 0 }).content).toMatchObject([{ type: 'tool_use' }]);
   });

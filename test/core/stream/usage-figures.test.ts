@@ -36,7 +36,7 @@ const usage = fc.oneof(
 );
 
 describe('the usage figures of an answer', () => {
-  test('are whole numbers from 0 to 2^40, whatever the provider writes', () => {
+  test('are whole numbers from 0 to 2^40, for any values of the provider', () => {
     fc.assert(
       fc.property(usage, usage, (first, last) => {
         const body = { id: 'm', model: 'm', content: [], stop_reason: 'end_turn', usage: first };
@@ -62,7 +62,7 @@ describe('the usage figures of an answer', () => {
     expect(answer.usage.outputTokens).toBe(stored);
   });
 
-  test('stay as they were when the end of the answer brings none', () => {
+  test('stay as they were when the end of the answer has none', () => {
     const { answer } = reduce([
       START,
       { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
