@@ -60,7 +60,7 @@ test('a worker killed at any round trip leaves one summary and one memory, and n
   expectNoFaults(await strikeAll(points));
 });
 
-test('a worker that sleeps past its lease while it condenses writes nothing when it wakes (G7)', async () => {
+test('a worker that is paused past its lease during a compaction writes nothing when it wakes (G7)', async () => {
   const points = everyPoint(turn, 'freeze').filter(
     ({ when, kind }) => isFullSweep() || (when === 'after' && (isLongForm() || kind === 'compaction-completed')),
   );
@@ -71,7 +71,7 @@ test('a statement of a compaction that arrives when the session has another work
   expectNoFaults(await strikeAll(racePoints(turn)));
 });
 
-test('a statement whose outcome nobody knows is neither lost nor doubled (G23)', async () => {
+test('a statement with an unknown outcome is neither lost nor doubled (G23)', async () => {
   const points = everyPoint(turn, 'cut').filter(({ when }) => isFullSweep() || when === 'after');
   expectNoFaults(await strikeAll(points));
 });

@@ -42,7 +42,7 @@ describe.each(PLAYED)('$name', (scenario) => {
     trips = await recordScenario(rig, scenario);
   });
 
-  test('a worker that dies at any round trip loses and doubles nothing (G1, G3, G11, G18)', async () => {
+  test('a worker that crashes at any round trip loses and doubles nothing (G1, G3, G11, G18)', async () => {
     await strikeAll(scenario, pointsOf(trips, 'kill'));
   });
 
@@ -53,7 +53,7 @@ describe.each(PLAYED)('$name', (scenario) => {
     );
   });
 
-  test('a statement whose end nobody knows is neither lost nor doubled (G23)', async () => {
+  test('a statement with an unknown end is neither lost nor doubled (G23)', async () => {
     await strikeAll(
       scenario,
       someOf(pointsOf(trips, 'cut'), ({ when }) => when === 'after'),

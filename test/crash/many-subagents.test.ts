@@ -63,7 +63,7 @@ async function busyWorkers(): Promise<Victim[]> {
   return rig.workers.filter((worker) => worker.isReady && rows.some(({ pid }) => pid === String(worker.service.pid)));
 }
 
-test(`${parents * each} subagents of ${parents} parents are announced once each, whoever dies meanwhile`, async () => {
+test(`${parents * each} subagents of ${parents} parents are announced once each, with crashes meanwhile`, async () => {
   const random = randomOf(seed);
   for (let parent = 1; parent <= parents; parent += 1) {
     const calls = Array.from({ length: each }, (_, n) => {

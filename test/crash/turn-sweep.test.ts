@@ -94,7 +94,7 @@ describe.each(queues)('with the queue in %s', (queue) => {
     expectReached(reports);
   });
 
-  test('another worker goes on within the lease and one second (G10)', async () => {
+  test('another worker continues within the lease and one second (G10)', async () => {
     // What the tests before it measured is judged; when it runs alone, it measures itself.
     if (recoveries.length === 0) await strikeAll(choose(everyPoint(turn, 'kill'), 1));
     const sorted = recoveries.splice(0).toSorted((a, b) => a.ms - b.ms);
