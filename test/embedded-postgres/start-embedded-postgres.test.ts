@@ -70,7 +70,7 @@ it('keeps its data and its port over a clean stop, and takes another port when t
   occupier.close();
 });
 
-it('commits to disk, listens on loopback alone and lets nobody in without the password', async () => {
+it('commits to disk, listens on loopback alone and refuses connections without the password', async () => {
   const dataDir = copyDataDir(template);
   const server = await startEmbeddedPostgres({ dataDir });
   const settings = await query(
@@ -92,7 +92,7 @@ it('commits to disk, listens on loopback alone and lets nobody in without the pa
   await server.stop();
 });
 
-it.runIf(IS_ROOT)('gives the server of root to an unprivileged user, even where that user may not pass', async () => {
+it.runIf(IS_ROOT)('gives the server of root to an unprivileged user, even where that user cannot enter', async () => {
   const dataDir = copyDataDir(template);
   chmodSync(dataDir, 0o700);
   const server = await startEmbeddedPostgres({ dataDir });
@@ -163,7 +163,7 @@ it('starts again although a process of the killed server is busy with a statemen
   await Promise.all([killed.stop(), next.stop()]);
 });
 
-it('is one server for two processes that start cold at once, and the last one out stops it', async () => {
+it('is one server for two processes that start simultaneously, and the last user stops it', async () => {
   const dataDir = makeDir();
   const processes = [spawnHoldfast(dataDir), spawnHoldfast(dataDir)];
   const servers = await Promise.all(processes.map(({ server }) => server));
