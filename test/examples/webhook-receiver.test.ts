@@ -69,7 +69,7 @@ test('the documentation shows the example', async () => {
   expect(page).toContain(`\`\`\`js\n${example}\`\`\``);
 });
 
-test('handles each delivery once, whatever is sent again (G21)', async () => {
+test('handles each delivery once, also when it is sent again (G21)', async () => {
   const channel = channelWith(SECRET);
   const reply = deliveryOf({ type: 'reply', text: 'Hello.', recipient: { channel: 'telegram', chatId: '42' } });
   expect(await channel.send(reply, never)).toEqual({ kind: 'sent', status: 204 });
