@@ -77,13 +77,13 @@ describe('an image that can be sent as it is keeps its bytes', () => {
     ]);
   });
 
-  test('whatever its name says', async () => {
+  test('with any file name', async () => {
     const { blocks } = await load(await file('workspace/no.jpg', await picture().png().toBuffer()));
     expect(blocks[0]?.source.media_type).toBe('image/png');
   });
 });
 
-describe('an image that is too large or of another kind is written anew', () => {
+describe('an image that is too large or of another kind is encoded again', () => {
   test.each([
     [
       'a wide one',
@@ -221,7 +221,7 @@ describe('files are read in the allowed folders only', () => {
     expect((await load('./inside.png')).blocks).toHaveLength(1);
   });
 
-  test('whether a file outside exists is not told', async () => {
+  test('whether a file outside exists is not revealed', async () => {
     await file('outside/there.png', await picture().png().toBuffer());
     const reasons = [await reasonFor(join(base, 'outside/there.png')), await reasonFor(join(base, 'outside/gone.png'))];
     expect(reasons).toEqual([NOT_FOUND, NOT_FOUND]);
