@@ -48,7 +48,7 @@ function ringOf(session: number, lane: 'main' | 'batch' = 'main'): Ring {
 /** Lets everything that is due happen. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('rings of one moment are one command for each queue', async () => {
+test('simultaneous rings are one command for each queue', async () => {
   const { doorbell, commands } = rig();
   const rung = [
     doorbell.ring([ringOf(1)]),
@@ -95,7 +95,7 @@ test('a command that fails is reported, and the ring resolves', async () => {
   expect(lines.at(-1)).toBe('answered');
 });
 
-test('a command without an answer is given up, and a queue that answers nothing is not asked for ever', async () => {
+test('a command without an answer fails, and a queue that answers nothing is not called without end', async () => {
   const { doorbell, commands } = rig(5);
   for (let session = 1; session <= 10; session += 1) await doorbell.ring([ringOf(session)]);
   expect(commands).toHaveLength(4);
@@ -123,7 +123,7 @@ test('what waits is bounded', async () => {
   await waiting;
 });
 
-test('closing makes what waits, and rings after it are given up', async () => {
+test('closing sends the waiting rings, and drops later ones', async () => {
   const { doorbell, commands, closed } = rig();
   const rung = doorbell.ring([ringOf(1)]);
   const closing = doorbell.close();

@@ -16,7 +16,7 @@ test('a ring carries the id of its session and nothing else', () => {
   });
 });
 
-test('turns and deliveries of a session are told apart by their ids and queues', () => {
+test('turns and deliveries of a session are distinguished by their ids and queues', () => {
   const job = jobForRing(deliveryRing);
   expect({ queue: job.queue, jobId: job.opts.jobId }).toEqual({ queue: 'deliver', jobId: `d.${sessionId}.7` });
 });
