@@ -59,31 +59,28 @@ describe('an answer', () => {
   test.each([
     ['a stream', 'text/event-stream', `event: ping\ndata: {"type": "ping"}\n\n`],
     ['one body', 'application/json', '[[[[[[[[[[[[[[[['],
-  ])(
-    'that does not end, as %s, is given up when it is longer than its tokens may be (G28)',
-    async (_as, type, part) => {
-      let sent = 0;
-      const chunk = part.repeat(4096);
-      const baseUrl = await serve((_request, response) => {
-        response.writeHead(200, { 'content-type': type });
-        const pour = (): void => {
-          sent += chunk.length;
-          if (response.write(chunk)) setImmediate(pour);
-        };
-        response.on('drain', pour).on('error', () => undefined);
-        pour();
-      });
-      const isStreaming = type === 'text/event-stream';
-      const model = createAnthropicModel({ apiKey: 'any', baseUrl, isStreaming });
-      const options = { signal: new AbortController().signal, headers: {} };
-      const asked = model.ask(request(['x'], { maxTokens: 100 }), options);
-      await expect(asked).rejects.toMatchObject({
-        type: 'malformed_stream',
-        message: 'The answer is longer than 1150976 bytes, the limit for 100 tokens.',
-      });
-      expect(sent).toBeLessThan(32 * 1024 * 1024);
-    },
-  );
+  ])('that does not end, as %s, fails when it is longer than its tokens allow (G28)', async (_as, type, part) => {
+    let sent = 0;
+    const chunk = part.repeat(4096);
+    const baseUrl = await serve((_request, response) => {
+      response.writeHead(200, { 'content-type': type });
+      const pour = (): void => {
+        sent += chunk.length;
+        if (response.write(chunk)) setImmediate(pour);
+      };
+      response.on('drain', pour).on('error', () => undefined);
+      pour();
+    });
+    const isStreaming = type === 'text/event-stream';
+    const model = createAnthropicModel({ apiKey: 'any', baseUrl, isStreaming });
+    const options = { signal: new AbortController().signal, headers: {} };
+    const asked = model.ask(request(['x'], { maxTokens: 100 }), options);
+    await expect(asked).rejects.toMatchObject({
+      type: 'malformed_stream',
+      message: 'The answer is longer than 1150976 bytes, the limit for 100 tokens.',
+    });
+    expect(sent).toBeLessThan(32 * 1024 * 1024);
+  });
 
   test('keeps characters whole that the network cuts in pieces', async () => {
     const text = '🙂 Größe — 漢字 '.repeat(2000);
@@ -92,7 +89,7 @@ describe('an answer', () => {
     expect(deltas.join('')).toBe(text.trim());
   });
 
-  test('brings thinking with its signature, which goes back unchanged', async () => {
+  test('returns thinking with its signature, which is sent back unchanged', async () => {
     const prompt = user('[[thinking: let me see]] [[redacted: c2VjcmV0]] [[tool: read {}]] [[reply: seen]]');
     const options = { thinking: { type: 'enabled', budget_tokens: 1024 } } as const;
     const { answer } = await asker.ask(request([prompt], options));
@@ -153,7 +150,7 @@ describe('a failure', () => {
     [500, 'api_error', 'retry'],
     [503, 'api_error', 'retry'],
     [529, 'overloaded_error', 'retry'],
-  ])('with status %i is told as %s, once: nobody retries here (G16)', async (status, type, kind) => {
+  ])('with status %i is classified as %s, once: there is no retry here (G16)', async (status, type, kind) => {
     const before = scripted.requestCount;
     const error = await faultOf(`[[error: ${status} times=always]]`);
     expect(error).toMatchObject({
@@ -168,7 +165,7 @@ describe('a failure', () => {
     expect(scripted.requestCount).toBe(before + 1);
   });
 
-  test('brings the wait that the provider asks for', async () => {
+  test('returns the wait that the provider requests', async () => {
     expect(await faultOf('[[error: 429 retry-after=3]]')).toMatchObject({ status: 429, retryAfterMs: 3000 });
     const inAnHour = new Date(Date.now() + 3_600_000).toUTCString();
     const { retryAfterMs } = await faultOf(`[[error: 529 retry-after="${inAnHour}"]]`);
@@ -191,7 +188,7 @@ describe('a failure', () => {
     expect(classifyFailure(error as ModelError)).toEqual({ kind: 'overflow', code: 'model_context_overflow' });
   });
 
-  test('inside the stream is told by its type', async () => {
+  test('inside the stream is classified by its type', async () => {
     const error = await faultOf('[[error: 529 after=3]] [[reply: never seen]]');
     expect(error).toMatchObject({ status: null, type: 'overloaded_error', message: 'Overloaded' });
     expect(classifyFailure(error)).toMatchObject({ kind: 'retry', code: 'model_overloaded' });
@@ -301,7 +298,7 @@ describe('an abort', () => {
     await isHungUp;
   });
 
-  test('leaves no listener behind on a signal that many calls share', async () => {
+  test('leaves no listener on a signal that many calls share', async () => {
     const abort = new AbortController();
     await asker.ask(request(['x']), { signal: abort.signal });
     await asker.ask(request(['[[error: 500]]']), { signal: abort.signal }).catch(() => {});
@@ -310,7 +307,7 @@ describe('an abort', () => {
 });
 
 describe('many calls', () => {
-  test('200 at once share nothing and all come back', async () => {
+  test('200 simultaneous calls share nothing and all return', async () => {
     const prompts = Array.from({ length: 200 }, (_, index) => `[[delay: 100]] [[reply: number ${index}]]`);
     const asked = await Promise.all(prompts.map((prompt) => asker.ask(request([prompt]))));
     expect(asked.map(({ deltas }) => deltas.join(''))).toEqual(prompts.map((_, index) => `number ${index}`));

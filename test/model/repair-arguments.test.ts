@@ -56,7 +56,7 @@ describe('arguments that are nearly JSON', () => {
     );
   });
 
-  test('are looked at in little time, whatever they are', () => {
+  test('are checked in little time, for any input', () => {
     const texts = [
       '{'.repeat(64_000),
       '{"a":"\\'.repeat(8_000),

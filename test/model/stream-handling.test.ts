@@ -76,7 +76,7 @@ describe('the transport of a model', () => {
     expect(whole.deltas.join('')).toBe(streamed.deltas.join(''));
   });
 
-  test('that brings one body says so when it is cut, is no answer, or is an error', async () => {
+  test('with one body fails when it is cut, is not an answer, or is an error', async () => {
     await expect(ask(['[[cut: after=0]]'], { isStreaming: false })).rejects.toMatchObject({
       name: 'ModelError',
       type: 'network',
@@ -105,7 +105,7 @@ describe('a tool call', () => {
     ]);
   });
 
-  test('without an id, or with one that another has, gets one of its own', async () => {
+  test('without an id, or with that of another, gets an id of its own', async () => {
     const { answer } = await ask(['[[tool: read {} id=""]] & [[tool: read {} id=one]] & [[tool: read {} id=one]]']);
     expect(answer.content).toMatchObject([{ id: 'call_auto_1' }, { id: 'one' }, { id: 'call_auto_2' }]);
   });
@@ -172,8 +172,8 @@ test('texts are replaced in the answer and in its deltas alike, across the borde
   expect(deltas.filter((delta) => delta !== '').length).toBeGreaterThan(5);
 });
 
-describe('those who watch', () => {
-  test('are told of what is sent, of the bytes that come, and once of the end', async () => {
+describe('observers', () => {
+  test('receive the request, the bytes of the answer, and the end once', async () => {
     const told: unknown[] = [];
     const observer: ModelObserver = {
       name: 'test',

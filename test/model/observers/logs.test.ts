@@ -129,7 +129,7 @@ describe('the payload log', () => {
 });
 
 describe('a file of lines', () => {
-  test('begins anew when it is full, keeps the one before, and drops what comes too fast', async () => {
+  test('is rotated when it is full, keeps the one before, and drops lines that arrive too fast', async () => {
     const path = freshPath();
     const file = new JsonlFile({ path, bytesMax: 1000, onFault: refuse });
     for (let n = 0; n < 100; n += 1) {
@@ -144,7 +144,7 @@ describe('a file of lines', () => {
     await fast.flush();
   });
 
-  test('goes on behind what is there', async () => {
+  test('appends to an existing file', async () => {
     const path = freshPath();
     for (const n of [1, 2]) {
       const file = new JsonlFile({ path, bytesMax: 1000, onFault: refuse });
