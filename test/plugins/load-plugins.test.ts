@@ -102,7 +102,7 @@ describe('the configuration speaks of a plugin', () => {
       api.registerTool(${TOOL});
     }`;
 
-  test('as it is read from the file, with settings of its own', async () => {
+  test('with the settings of its own entry in the file', async () => {
     const name = await aModule(REGISTER);
     const path = join(cwd, 'holdfast.json5');
     await writeFile(
@@ -114,7 +114,7 @@ describe('the configuration speaks of a plugin', () => {
     expect((globalThis as { chattyConfig?: unknown }).chattyConfig).toEqual({ some_key: [1] });
   });
 
-  test('that may not change prompts: it keeps its tools, its output and what it hears', async () => {
+  test('that must not change prompts keeps its tools, its output and its notifications', async () => {
     const plugins = await load([await aModule(REGISTER)], { chatty: { hooks: { allowPromptInjection: false } } });
     expect([plugins.changesPrompts, plugins.changesBootstrapFiles, plugins.hearsLlmInput]).toEqual([
       false,
@@ -260,7 +260,7 @@ describe('a transport', () => {
     await expect(load(names)).rejects.toThrow('another plugin already serves the provider "local"');
   });
 
-  test('is left out for a plugin that may not put words into prompts', async () => {
+  test('is left out for a plugin that must not change prompts', async () => {
     const name = await aModule(`export const id = 'quiet'; ${transport('local')}`);
     const { transports } = await load([name], { quiet: { hooks: { allowPromptInjection: false } } });
     expect(transports).toEqual([]);

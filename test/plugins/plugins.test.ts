@@ -39,7 +39,7 @@ describe('prompt hooks', () => {
     expect(textsOf(changes.appendSystemContext)).toEqual(['end']);
   });
 
-  test('are told the prompt, the history and what the turn is about', async () => {
+  test('receive the prompt, the history and the facts of the turn', async () => {
     const told: unknown[] = [];
     const listen: HookHandlers['before_prompt_build'] = (event, { signal, ...facts }) =>
       void told.push(event, facts, signal.aborted);
@@ -94,7 +94,7 @@ describe('prompt hooks', () => {
       'injectMessages[0].role: must be "user" or "assistant", not "system"',
     ],
     ['does not end', () => new Promise(() => undefined), 'took longer than 20 ms'],
-  ])('one that %s is logged and changes nothing, the others go on', async (_title, handler, message) => {
+  ])('one that %s is logged and changes nothing, the others continue', async (_title, handler, message) => {
     const { plugins, lines } = pluginsWith(
       [
         ['before_prompt_build', handler, { plugin: 'bad', priority: 1 }],
@@ -108,7 +108,7 @@ describe('prompt hooks', () => {
     ]);
   });
 
-  test('one that ends after its deadline is told so, and changes nothing', async () => {
+  test('one that ends after its deadline receives an aborted signal, and changes nothing', async () => {
     const { promise: late, resolve: release } = Promise.withResolvers<void>();
     let context: HookContext | undefined;
     const { plugins } = pluginsWith(
@@ -139,7 +139,7 @@ describe('prompt hooks', () => {
     expect(lines).toMatchObject([{ plugin: 'p', fields: ['toolsAllow'] }]);
   });
 
-  test('nothing changes where nobody wants a change', async () => {
+  test('nothing changes where no plugin changes something', async () => {
     const { plugins } = pluginsWith([
       ['before_prompt_build', returning(undefined)],
       ['before_agent_start', returning(null)],
@@ -223,7 +223,7 @@ describe('llm_input', () => {
     imagesCount: 0,
   };
 
-  test('all are told at once, and nobody waits for them', async () => {
+  test('all are called in parallel, and none is awaited', async () => {
     const { promise: gate, resolve: open } = Promise.withResolvers<void>();
     const begun: string[] = [];
     const ended: string[] = [];
@@ -245,7 +245,7 @@ describe('llm_input', () => {
     await expect.poll(() => ended).toEqual(['a hi', 'b hi']);
   });
 
-  test('a plugin that is far behind is not told', () => {
+  test('notifications to a plugin that is too slow are dropped', () => {
     let calls = 0;
     const { plugins, lines } = pluginsWith([
       [

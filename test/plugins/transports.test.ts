@@ -25,7 +25,7 @@ async function ask(send: Transport['send'], signal = new AbortController().signa
 const faultOf = (send: Transport['send']): Promise<unknown> => ask(send).catch((error: unknown) => error);
 
 describe('an answer', () => {
-  test('is made of the events that the transport brings, as any other', async () => {
+  test('is built from the events of the transport, as any other', async () => {
     const answer = await ask(async ({ request, onSent, onEvent }) => {
       onSent(JSON.stringify(request));
       for (const event of ANSWER) if (onEvent(event)) return;
@@ -34,7 +34,7 @@ describe('an answer', () => {
     expect(textOf(answer.content)).toBe('Hello.');
   });
 
-  test('that is complete is not changed by what comes behind it', async () => {
+  test('that is complete is not changed by later events', async () => {
     let tell: Parameters<Transport['send']>[0]['onEvent'] = () => false;
     const answer = await ask(async ({ onEvent }) => {
       tell = onEvent;
@@ -75,14 +75,14 @@ describe('a call fails', () => {
     expect(await faultOf(send)).toMatchObject({ name: 'ModelError', type, status: null });
   });
 
-  test('at once when it is aborted, although the transport goes on', async () => {
+  test('immediately when it is aborted, although the transport continues', async () => {
     const abort = new AbortController();
     const reason = new Error('stopped');
     const asked = ask(() => new Promise(() => abort.abort(reason)), abort.signal);
     await expect(asked).rejects.toBe(reason);
   });
 
-  test('when nobody serves its provider', async () => {
+  test('when its provider has no transport', async () => {
     const model = createModel({ transports: [] });
     const asked = model.ask(REQUEST, { signal: new AbortController().signal, headers: {} });
     await expect(asked).rejects.toMatchObject({ code: 'no_transport', provider: 'local' });
