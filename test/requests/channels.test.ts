@@ -124,7 +124,7 @@ describe('the channel of a message', () => {
 });
 
 describe('a new main session', () => {
-  test('is told of the channels, before its events and without times', async () => {
+  test('contains the channels, before its events and without times', async () => {
     const { service } = holder;
     await service.tell('main', 'E');
     const { request } = await service.say('main', 'hi');

@@ -26,7 +26,7 @@ interface Compaction {
   status: string;
 }
 
-describe('a session that was condensed', () => {
+describe('a compacted session', () => {
   test('is sent its summary in front of what stayed, and the rules of the workspace once', async () => {
     const { service } = holder;
     const session = service.newSession();
@@ -51,7 +51,7 @@ describe('a session that was condensed', () => {
     expect(whole.messages.map(({ content }) => textOf(content)).join('\n')).toContain(words('alpha', 2000));
   });
 
-  test('by itself, because it is full, has written down first what is worth keeping', async () => {
+  test('because it is full first writes what is worth keeping', async () => {
     const { service } = holder;
     const session = service.newSession();
     // What stands in double angle brackets, the model does when it is asked what to remember.

@@ -124,7 +124,7 @@ test('an owner is shown as configured', async () => {
   expect(request.systemText).toContain('Authorized senders: +15551234567.');
 });
 
-describe('a turn whose worker died', () => {
+describe('a turn whose worker crashed', () => {
   test('is asked again with the same bytes, the words of its user once (G13)', async () => {
     const { service } = holder;
     const session = service.newSession();

@@ -23,7 +23,7 @@ function promptOf(request: ReceivedRequest): Block[] {
 }
 
 describe('an image that a prompt names', () => {
-  test('as a file that came with the message stands behind its text', async () => {
+  test('as a file of the message follows its text', async () => {
     const { service } = holder;
     const image = png(2, 2, 10);
     const path = service.writeFile('photo.png', image);
@@ -81,7 +81,7 @@ describe('an image that a prompt names', () => {
   });
 });
 
-test('images stay in the history for three turns, whatever became of their files; then a note stands for them', async () => {
+test('images stay in the history for three turns, also when their files change; then a note replaces them', async () => {
   const { service } = holder;
   const session = service.newSession();
   const image = png(2, 2, 50);

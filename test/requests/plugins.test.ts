@@ -44,7 +44,7 @@ function written(sessionName: string, hook: string): Record<string, unknown>[] {
 }
 
 describe('what handlers return', () => {
-  test('stands in front of the prompt: higher priority first, the older hook behind the newer', async () => {
+  test('precedes the prompt: higher priority first, the older hook after the newer', async () => {
     const { service } = holder;
     const { request } = await service.say(session('context'), 'hi');
     expect(request.prompt).toBe('A\n\nB\n\nC\n\nhi');
@@ -72,13 +72,13 @@ describe('what handlers return', () => {
     expect(request.system.map(({ text }) => text)).toEqual(['Before all.\n\nOnly this.', 'Behind all.']);
   });
 
-  test('stands in front of the system prompt and behind it', async () => {
+  test('precedes and follows the system prompt', async () => {
     const { service } = holder;
     const { request } = await service.say(session('around'), 'hi');
     expect(request.systemText).toMatch(/^Before all\.\n\nYou are a personal assistant[^]*\nBehind all\.$/);
   });
 
-  test('changes nothing when a handler throws, and nobody else', async () => {
+  test('changes nothing when a handler throws, and does not affect others', async () => {
     const { service } = holder;
     const name = session('broken');
     const { request, message } = await service.say(name, 'hi');
@@ -87,7 +87,7 @@ describe('what handlers return', () => {
     expect(service.rig.logs.join('\n')).toContain('This handler is broken.');
   });
 
-  test('changes nothing for a plugin that may not put words into prompts', async () => {
+  test('changes nothing for a plugin that must not change prompts', async () => {
     const { service } = holder;
     const { request } = await service.say(session('plain'), 'hi');
     expect(JSON.stringify(request.body)).not.toMatch(/Never said|Nor this/);
@@ -102,7 +102,7 @@ describe('what handlers return', () => {
   });
 });
 
-describe('what handlers are told', () => {
+describe('what handlers receive', () => {
   test('is the prompt and the history; llm_input comes once for a turn, however often the model is asked', async () => {
     const { service } = holder;
     const name = session('told');

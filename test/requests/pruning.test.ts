@@ -47,7 +47,7 @@ async function converse(agent: string, turns: number): Promise<{ session: string
 }
 
 describe('old results of tools', () => {
-  test('lose their middle when the context is 30 % full, but not behind the last answers', async () => {
+  test('lose their middle when the context is 30 % full, but not after the last answers', async () => {
     const { last } = await converse('cold', 4);
     const results = resultsOf(last);
     expect(results[0]).toMatch(NOTE);

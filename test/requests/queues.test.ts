@@ -40,7 +40,7 @@ describe('messages that wait together', () => {
     expect(await promptsBehind({ mode: 'followup' })).toEqual(['one', 'two']);
   });
 
-  test('do as their session says, whatever their channel', async () => {
+  test('use the setting of their session, in any channel', async () => {
     const { service } = holder;
     const session = service.newSession();
     await service.begin(session);
@@ -54,7 +54,7 @@ describe('messages that wait together', () => {
   });
 });
 
-test('a prompt that nobody answered is sent with the next, where prompts are merged', async () => {
+test('a prompt without an answer is sent with the next, where prompts are merged', async () => {
   const { service } = holder;
   const session = service.newSession();
   await service.begin(session);

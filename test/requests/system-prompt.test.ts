@@ -109,7 +109,7 @@ describe('a prompt with everything switched on', () => {
     expect(full.system[0]?.text).toContain('Rule one.\n\nRule two.');
   });
 
-  test('lists the tools in the fixed order, others behind them by name', () => {
+  test('lists the tools in the fixed order, others after them by name', () => {
     const names = sectionOf(full.systemText, '## Tooling').flatMap((line) => /^- ([\w-]+)/.exec(line)?.[1] ?? []);
     const known = [
       'read',

@@ -35,7 +35,7 @@ test('a message whose model no plugin and no built-in provider serves is refused
   expect(answer.body.detail).toContain('"local/<model>", "anthropic/<model>", or an alias: loud');
 });
 
-test('a configuration that names a provider which nobody serves stops the start', async () => {
+test('a configuration that names a provider without a transport stops the start', async () => {
   const defaults = { model: 'remote/small' };
   const rig = await openServiceRig({ queue: 'postgres', config: { ...config, agents: { defaults } } });
   try {
