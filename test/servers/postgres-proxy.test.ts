@@ -105,7 +105,7 @@ describe('counting', () => {
     expect(trips.map(({ transactionState }) => transactionState)).toEqual(['T', 'E', 'I']);
   });
 
-  test('several connections are told apart and their round trips are numbered in one sequence', async () => {
+  test('several connections are distinguished and their round trips are numbered in one sequence', async () => {
     const trips = recorded();
     const [one, two] = [await connected('one'), await connected('two')];
     await one.query('select 1');
@@ -267,7 +267,7 @@ describe('breaking', () => {
     await expect(broken.reached).rejects.toThrow('test is broken');
   });
 
-  test('severed connections fail at once and new ones are served', async () => {
+  test('severed connections fail immediately and new ones are served', async () => {
     const client = await connected();
     const waiting = client.query('select pg_sleep(30)');
     proxy.sever();
