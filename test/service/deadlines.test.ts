@@ -81,7 +81,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(ms).toBeLessThan(lateMs);
   });
 
-  test.concurrent('a model that falls silent is given up (G25)', async ({ expect }) => {
+  test.concurrent('a model that sends nothing times out (G25)', async ({ expect }) => {
     const { turn, ms } = await turnOf('agent:impatient:x', '[[stall: after=3]] [[reply: Never heard.]]');
     expect(turn).toMatchObject({ status: 'failed', error: { code: 'model_timeout' } });
     expect(turn.error.message).toContain('The model sent nothing for 1 s.');
@@ -99,7 +99,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(ms).toBeGreaterThan(attentiveMs);
   });
 
-  test.concurrent('a tool that takes too long ends alone, and the model is told (G25)', async ({ expect }) => {
+  test.concurrent('a tool that takes too long ends alone, and its result says so (G25)', async ({ expect }) => {
     const command = JSON.stringify({ command: 'sleep 600', timeoutSeconds: 1 });
     const { session, message, turn } = await turnOf(
       'tools',

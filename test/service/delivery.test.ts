@@ -66,7 +66,7 @@ onEachQueueAtOnce((queue) => {
     expect(() => new Webhook(other).verify(webhook?.rawBody ?? '', headers)).toThrow();
   });
 
-  test('a receiver that is away gets its replies when it is back, in their order (G21)', async () => {
+  test('a receiver gets its replies after an outage, in their order (G21)', async () => {
     await receiver.down();
     await send('away', 'First.');
     await send('away', 'Second.');

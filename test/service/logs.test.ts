@@ -70,7 +70,7 @@ test('a model call that fails is one line, and the turn that fails with it is a 
   ]);
 });
 
-test('a delivery that is given up is one line', async () => {
+test('a delivery that failed permanently is one line', async () => {
   const { turnId } = await settle('undeliverable', {
     text: '[[reply: Hello.]]',
     deliver: { url: 'http://127.0.0.1:9/replies' },

@@ -36,7 +36,7 @@ shareAmongTests(async (onEnd) => {
 });
 
 test(
-  'a model that is away under 20 busy sessions fails no message, and all are answered in order, although a worker is killed (G3, G33)',
+  'an outage of the model under 20 busy sessions fails no message, and all are answered in order, although a worker is killed (G3, G33)',
   { timeout: outageMs + settledWithinMs + 120_000 },
   async () => {
     const api = rig.apiOf(front);

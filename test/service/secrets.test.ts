@@ -154,7 +154,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(Object.entries(secrets).filter(([, secret]) => shown.join().includes(secret))).toEqual([]);
   });
 
-  test('and clients who get it wrong', () => misused());
+  test('and clients with mistakes', () => misused());
 
   test('write no secret into a log, a row, an answer, a request or a webhook (G31)', async () => {
     await lived();

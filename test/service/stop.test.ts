@@ -76,7 +76,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(statuses).toEqual(['cancelled', 'cancelled']);
   });
 
-  test('the next message works and is told of the abort, the one after it is not (G24)', async () => {
+  test('the next message works and mentions the abort, the one after it does not (G24)', async () => {
     const { message } = await runCommand('told', 'echo $$ NOTE; (sleep 600 & echo $! NOTE; wait) & ');
     await abort('told', message);
     const next = await api.settled(await api.send('told', { text: 'Go on. [[reply: On it.]]' }));
@@ -99,7 +99,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(await Promise.all(processIds.map(isRunning))).toEqual([false, false]);
   });
 
-  test('a turn that waits for its provider is aborted at once (G24)', async () => {
+  test('a turn that waits for its provider is aborted immediately (G24)', async () => {
     const message = await api.send('parked', { text: '[[error: 429 retry-after=600]] [[reply: Late.]]' });
     await waitUntil('the turn is parked', soonMs, async () => {
       const [turn] = (await api.ask('GET', '/v1/turns?session=parked')).body.items;

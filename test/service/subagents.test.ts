@@ -77,7 +77,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(prompts[1]).toMatch(/A subagent task "mid" just completed successfully\.[^]*from below/);
   });
 
-  test('a wait ends by itself (G19)', async ({ expect }) => {
+  test('a wait ends after its timeout (G19)', async ({ expect }) => {
     await api.send('waits', { text: '[[tool: sessions_yield {"timeoutSeconds":1}]] [[reply: never]]' });
     const prompts = await told('waits', 2);
     expect(prompts[1]).toContain('Nothing has arrived for 1 s');
@@ -89,7 +89,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(Number(row?.ms)).toBeLessThan(1_000 + marginMs + busyMachineMs);
   });
 
-  test('stopping a session ends the turns of its subagents within a second, and nobody speaks afterwards (G24)', async ({
+  test('stopping a session ends the turns of its subagents within a second, and none sends anything afterwards (G24)', async ({
     expect,
   }) => {
     const { runId, childSessionKey } = await spawn('stopped', { task: '[[delay: 600000]] [[reply: Late.]]' });

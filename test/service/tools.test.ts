@@ -112,7 +112,7 @@ test('a stop ends commands in the background (G24)', async () => {
   );
 });
 
-test("a worker's death makes its commands lost, and the session is told", async () => {
+test('the commands of a crashed worker become lost, and the session is notified', async () => {
   const { id, pid } = await leave('lost');
   worker.child.kill('SIGKILL');
   worker = await rig.start('worker');

@@ -36,7 +36,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     );
   }
 
-  test('a key that comes to two processes at once is one message, answered once (G2)', async () => {
+  test('a key that reaches two processes simultaneously is one message, answered once (G2)', async () => {
     const numbers = Array.from({ length: keys }, (_, index) => index + 1);
     const groups = await Promise.all(
       numbers.map((n) => {
@@ -61,7 +61,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(turns?.n).toBe(keys);
   });
 
-  test('a key that comes with two bodies at once is one message, and 422 for the other (G2)', async () => {
+  test('a key that arrives with two bodies simultaneously is one message, and 422 for the other (G2)', async () => {
     const answers = (
       await Promise.all([
         postEverywhere('differs', { text: 'left [[reply: Yes.]]' }, 'twice'),
@@ -76,7 +76,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(await inputsOf('differs')).toHaveLength(1);
   });
 
-  test('a platform message id that comes to two processes at once is one message (G2)', async () => {
+  test('a platform message id that reaches two processes simultaneously is one message (G2)', async () => {
     const body = { text: '[[reply: Yes.]]', channel: 'telegram', chatId: '42', messageId: '7' };
     const answers = await Promise.all(
       Array.from({ length: timesEach }, () => apis)
@@ -89,7 +89,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(dispositions).toEqual([...answers.slice(1).map(() => 'duplicate'), 'queued']);
   });
 
-  test('a new session that two processes meet at once is one session', async () => {
+  test('a new session that two processes create simultaneously is one session', async () => {
     const sent = await Promise.all(
       Array.from({ length: 20 }, (_, index) => apis[index % 2]!.send('brand-new', { text: `[[reply: ${index}]]` })),
     );
