@@ -28,7 +28,7 @@ test('only the message that finds its session without work asks for a ring', asy
   expect(second).toMatchObject({ kind: 'accepted', ringNo: null });
 });
 
-test('an idempotency key used at once by many makes one message (G2)', async () => {
+test('an idempotency key in many simultaneous requests makes one message (G2)', async () => {
   const sessionId = await rig.session();
   const idempotency = { scope: 'messages', key: newId<string>(), sha256: 'same' };
   const results = await Promise.all(
@@ -51,7 +51,7 @@ test('the same idempotency key with another body is refused and writes nothing (
   expect(await rig.rows('select 1 from holdfast.inbox where session_id = $1', [sessionId])).toHaveLength(1);
 });
 
-test('a platform message that is delivered again is a duplicate for ever (G2)', async () => {
+test('a platform message that is delivered again is a duplicate without a time limit (G2)', async () => {
   const sessionId = await rig.session();
   const platformKey = newId<string>();
   const first = rig.input(sessionId, { platformKey });
@@ -100,7 +100,7 @@ test('text that PostgreSQL calls text cannot hold stays in a body as it was', as
   expect(row.body).toBe('{"text":"nul \\u0000 lone \\ud800","b":1,"a":2}');
 });
 
-describe('with a worker that would take it at once', () => {
+describe('with an idle worker that can run it immediately', () => {
   const taker = (version = -1, seq = 0): Taker => ({ owner: 'worker-1', leaseMs: 60_000, known: { version, seq } });
 
   function takenOf(acceptance: Acceptance): Claimed | null {
@@ -120,7 +120,7 @@ describe('with a worker that would take it at once', () => {
     return { sessionId, known: { version: Number(row.transcript_version), seq: Number(row.entry_seq) } };
   }
 
-  test('an idle session gives it the lock with the message, and what a claim would have brought', async () => {
+  test('an idle session grants it the lock with the message, and the data of a claim', async () => {
     const sessionId = await rig.session();
     await enqueueSystemEvent(rig.database, {
       id: newId<SystemEventId>(),
@@ -140,7 +140,7 @@ describe('with a worker that would take it at once', () => {
     expect(taken?.events).toMatchObject([{ text: 'It rains.' }]);
   });
 
-  test('nobody else may have the session meanwhile, and its doorbell stands until the turn has ended (G7, G10)', async () => {
+  test('no other worker can claim the session meanwhile, and its doorbell stays until the turn has ended (G7, G10)', async () => {
     const sessionId = await rig.session();
     await rig.accept(rig.input(sessionId, { taker: taker() }));
     expect(await rig.claim({ sessionId, owner: 'worker-2', leaseMs: 1000, known: { version: -1, seq: 0 } })).toEqual({
@@ -149,7 +149,7 @@ describe('with a worker that would take it at once', () => {
     expect(await rig.rows('select 1 from holdfast.doorbells where session_id = $1', [sessionId])).toHaveLength(1);
   });
 
-  test('a session whose transcript it knows to the end goes on with it', async () => {
+  test('a session whose transcript it knows to the end continues with it', async () => {
     const { sessionId, known } = await talked();
     const taken = takenOf(await rig.accept(rig.input(sessionId, { taker: { ...taker(), known } })));
     expect(taken).toMatchObject({ isWhole: false, entries: [], session: { entrySeq: known.seq } });
@@ -188,7 +188,7 @@ describe('with a worker that would take it at once', () => {
     }
   });
 
-  test('a session that has other work, or that somebody holds, is left to whoever comes', async () => {
+  test('a session that has other work, or that a worker holds, is left to the next claim', async () => {
     const waits = await rig.session();
     expect(await rig.accept(rig.input(waits))).toMatchObject({ ringNo: expect.any(Number) });
     expect(takenOf(await rig.accept(rig.input(waits, { taker: taker() })))).toBeNull();
@@ -224,7 +224,7 @@ describe('with a worker that would take it at once', () => {
     expect(acceptance).toMatchObject({ ringNo: expect.any(Number) });
   });
 
-  test('when nobody heard that it was accepted, it is not known whether it was taken (G23)', async () => {
+  test('when the answer of the commit was lost, it is not known whether it was claimed (G23)', async () => {
     const sessionId = await rig.session();
     const input = rig.input(sessionId, { taker: taker() });
     await rig.accept(input);

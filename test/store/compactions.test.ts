@@ -84,7 +84,7 @@ describe('a summary', () => {
     expect(event).toEqual({ text: 'rules', is_trusted: true });
   });
 
-  test('is there once when its statement is sent again, and told once (G23)', async () => {
+  test('is stored once when its statement is sent again, with one event (G23)', async () => {
     const { sessionId, write: journal } = await running();
     const started = beginning(journal);
     const done = completed(journal, started.compaction.id, 'rules');
@@ -101,7 +101,7 @@ describe('a summary', () => {
     expect(await rig.rows('select id from holdfast.system_events where session_id = $1', [sessionId])).toHaveLength(1);
   });
 
-  test('is not written by whoever lost the session (G7)', async () => {
+  test('is not written by a worker that has lost the session (G7)', async () => {
     const { sessionId, write: journal } = await running();
     const started = beginning(journal);
     await begin(started);
@@ -128,7 +128,7 @@ describe('a summary', () => {
 });
 
 describe('an attempt', () => {
-  test('that an earlier worker began is given up, and counts', async () => {
+  test('that an earlier worker started is abandoned, and counts', async () => {
     const { turnId, write: journal } = await running();
     await begin(beginning(journal));
     expect(await begin(beginning(journal))).toMatchObject({ kind: 'begun', attempt: 2 });

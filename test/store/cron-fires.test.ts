@@ -38,7 +38,7 @@ async function endRuns(id: string, status: string, error: object | null = null):
   );
 }
 
-test('a slot that is due becomes a fire, an input, a ring, an event and the next slot at once', async () => {
+test('a due slot becomes a fire, an input, a ring, an event and the next slot in one statement', async () => {
   const parts = schedulerParts(rig.database);
   const cron = await makeCron(rig.database, { ...everySecond, name: 'all' }, { dueAgoMs: 1000 });
   await fireAll(parts);
@@ -96,7 +96,7 @@ test('a firing that is sent again after an unknown commit stores nothing twice',
   expect(await inputsOf(cron.id)).toHaveLength(1);
 });
 
-test('a session that is full skips the tick with a reason, and the schedule goes on (G27)', async () => {
+test('a session with a full inbox skips the tick with a reason, and the schedule continues (G27)', async () => {
   const config = configWith(({ limits }) => ({ limits: { ...limits, waitingPerSession: 2 } }));
   const parts = schedulerParts(rig.database, config);
   const cron = await makeCron(rig.database, { ...everySecond, misfire: 'run_all' }, { dueAgoMs: 4000 });
@@ -127,7 +127,7 @@ describe('missed slots', () => {
     expect((await again(rig.database, cron)).nextSlotMs).toBe(times.at(-1)! + 1000);
   });
 
-  test('of a long absence are told of together, with their number', async () => {
+  test('of a long absence share one row, with their number', async () => {
     const cron = await makeCron(rig.database, everySecond, { dueAgoMs: 3_000_000 });
     await fireAll(schedulerParts(rig.database));
     const fires = await firesOf(cron.id);
@@ -144,7 +144,7 @@ describe('system events', () => {
     schedule: { kind: 'every', everyMs: 1000 },
   };
 
-  test('wait in the main session, and a poll sees to it that somebody looks', async () => {
+  test('wait in the main session, and a poll makes sure that a turn reads them', async () => {
     const cron = await makeCron(rig.database, { ...reminder, name: 'kettle' }, { dueAgoMs: 1000 });
     const parts = schedulerParts(rig.database);
     await fireAll(parts);
@@ -291,7 +291,7 @@ describe('the end of a run', () => {
     await expect(again(rig.database, going)).rejects.toThrow('is gone');
   });
 
-  test('that somebody cancelled says nothing about the cron', async () => {
+  test('that a person cancelled says nothing about the cron', async () => {
     const parts = schedulerParts(rig.database);
     const cron = await makeCron(rig.database, everySecond, { dueAgoMs: 1000 });
     await fireAll(parts);

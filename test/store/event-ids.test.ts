@@ -34,7 +34,7 @@ async function withUntoldClient<Result>(work: (client: pg.Client) => Promise<Res
   }
 }
 
-test('a user who is not told which server it is raises no ids, and hides the server from no other', async () => {
+test('a user without the right to read the server identity raises no ids, and does not hide the server from others', async () => {
   // The connections of the rig have named the server.
   const before = await offset();
   expect(before).toMatchObject({ server: expect.stringMatching(/^\d+\/\d+$/) });

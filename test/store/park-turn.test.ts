@@ -69,14 +69,14 @@ describe('a parked turn', () => {
     expect(await turnOf(turnId)).toMatchObject({ status: 'running', park_code: null });
   });
 
-  test('is due at once when it was stopped before it was parked (G24)', async () => {
+  test('is due immediately when it was stopped before it was parked (G24)', async () => {
     const { sessionId, park } = await openedTurn();
     await rig.rows(`update holdfast.sessions set stop_reason = 'stopped by the user' where id = $1`, [sessionId]);
     expect(await rig.parkTurn(park)).toMatchObject({ kind: 'parked', ring: { dueInMs: 0 } });
     expect(await claim(sessionId)).toMatchObject({ kind: 'claimed', session: { stopReason: 'stopped by the user' } });
   });
 
-  test('is due at once when it is aborted (G24)', async () => {
+  test('is due immediately when it is aborted (G24)', async () => {
     const { sessionId, park, turnId } = await openedTurn();
     await rig.parkTurn(park);
     const [{ key } = { key: '' }] = (await rig.rows('select key from holdfast.sessions where id = $1', [
@@ -92,7 +92,7 @@ describe('a parked turn', () => {
   });
 
   test.each(['interrupt', 'rollback'] as const)(
-    'is due at once when a message of mode %s comes (G24)',
+    'is due immediately when a message of mode %s arrives (G24)',
     async (mode) => {
       const { sessionId, park } = await openedTurn();
       await rig.parkTurn(park);

@@ -18,7 +18,7 @@ async function expire(sessionId: string): Promise<void> {
   );
 }
 
-test('of many workers that claim at once one gets the session (G7)', async () => {
+test('of many workers that claim simultaneously one gets the session (G7)', async () => {
   const sessionId = await rig.session();
   await rig.accept(rig.input(sessionId));
   const claims = await Promise.all(
@@ -88,7 +88,7 @@ test('a dead worker is counted when the next one takes its turn, a released turn
   expect(third.openTurn).toMatchObject({ attempt: 3, deaths: 1 });
 });
 
-test('a claim brings the last answer of a turn that ends at the same moment', async () => {
+test('a claim contains the last answer of a turn that ends at the same time', async () => {
   // Goal: a claim that waited for the row must not read the transcript as it was before the wait.
   for (let round = 0; round < 40; round += 1) {
     const sessionId = await rig.session();

@@ -103,7 +103,7 @@ test.for<[string, Partial<TurnEnd>]>([
   expect(told).toEqual(await readOf(ids));
 });
 
-test('an end that leaves a message for another session and ends a run tells of its own', async () => {
+test('an end that leaves a message for another session and ends a run reports its own messages', async () => {
   const { ids, next } = await begun();
   const other = rig.input(await rig.session());
   const notice = {
@@ -120,7 +120,7 @@ test('an end that leaves a message for another session and ends a run tells of i
   expect(told).toEqual(await readOf(ids));
 });
 
-test('of turns that end together only those are told of that are waited for', async () => {
+test('of turns that end together only those with waiting requests are reported', async () => {
   const turns = await Promise.all(Array.from({ length: 6 }, () => begun()));
   const told = await Promise.all(
     turns.map(({ next }, index) =>
