@@ -22,7 +22,7 @@ test('a text that is too long keeps its start and its end and says how much is m
   expect(bound({ content: 'x'.repeat(5_000_000), isError: false }).content.length).toBeLessThan(40_100);
 });
 
-test('the wish to end the turn is kept', () => {
+test('the request to end the turn is kept', () => {
   expect(bound({ content: 'a', isError: false, endsTurn: true })).toEqual({
     content: 'a',
     isError: false,

@@ -252,7 +252,7 @@ test('a command whose lease ran out while its shell was started does not begin (
   expect(await readdir(workspace.dir)).not.toContain('late');
 });
 
-test('a workspace that is gone is an error result', async () => {
+test('a missing workspace is an error result', async () => {
   const call = aToolCall({ workspaceDir: join(workspace.dir, 'none') });
   const outcome = await runTool(exec, { command: 'true' }, call, { timeoutMs: 60_000 });
   expect(outcome.isError).toBe(true);

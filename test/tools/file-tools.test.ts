@@ -98,7 +98,7 @@ describe('read', () => {
     expect((await run(readTool, { file_path: 'big.txt', view_range: [9_999, 9_999] })).content).toBe('x'.repeat(99));
   });
 
-  test('a file too large to look for lines in is refused at once (G25)', async () => {
+  test('a file too large to search for lines is refused immediately (G25)', async () => {
     await file('sparse', '');
     await truncate(join(workspace.dir, 'sparse'), 2 ** 40);
     const outcome = await run(readTool, { file_path: 'sparse', view_range: [2, 3] });
@@ -188,7 +188,7 @@ describe('grep', () => {
     expect(content).toContain('truncated');
   });
 
-  test('a pattern that backtracks for ever ends at its deadline (G25)', async () => {
+  test('a pattern that backtracks without end ends at its deadline (G25)', async () => {
     await file('a.txt', `${'a'.repeat(1_900)}\n`.repeat(2_000));
     const startMs = performance.now();
     const call = aToolCall({ workspaceDir: workspace.dir });

@@ -161,7 +161,7 @@ describe('memory_search', () => {
 });
 
 describe('memory_get', () => {
-  test('gives lines with their numbers and says where to go on', async () => {
+  test('returns lines with their numbers and says where to continue', async () => {
     await write('memory/a.md', ['one', 'two', 'three', 'four']);
     expect(await get({ path: 'memory/a.md', from: 2, lines: 2 })).toEqual({
       content: '[memory/a.md, lines 2-3 of 4; continue with from: 4.]\ntwo\nthree',

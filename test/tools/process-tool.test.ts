@@ -47,7 +47,7 @@ async function eventsOf(sessionId: string): Promise<{ text: string; context_key:
 }
 
 describe('exec', () => {
-  test('leaves a command in the background at once, where it outlives the call', async () => {
+  test('leaves a command in the background immediately, where it outlives the call', async () => {
     const { exec, process } = rig.worker();
     const session = await rig.session();
     const line = lifeline();
@@ -99,7 +99,7 @@ describe('exec', () => {
     expect(rows).toEqual([]);
   });
 
-  test('waits as long as it is told, and is then as if it had run in front', async () => {
+  test('waits as long as requested, and then is as if it had run in the foreground', async () => {
     const { exec } = rig.worker();
     const session = await rig.session();
     const quick = await exec.run({ command: 'echo done; exit 3', yieldMs: 50_000 }, rig.call(session));
@@ -424,7 +424,7 @@ when (new.id = '${ended}' and new.status in ('exited', 'killed')) execute functi
     await rig.rows('drop trigger refuse_end on holdfast.processes');
   });
 
-  test('the death of a worker makes its commands lost: ended, and told to the session (G11)', async () => {
+  test('the commands of a crashed worker become lost: ended, and reported to the session (G11)', async () => {
     const session = await rig.session();
     const line = lifeline();
     const owner = spawn(process.execPath, ['--input-type=module', '-e', RUNNER], {

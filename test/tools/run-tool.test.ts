@@ -63,7 +63,7 @@ test('a long result is cut (G28)', async () => {
 describe('the deadline (G25)', () => {
   const timedOut = { content: expect.stringMatching(/^probe timed out after 30 s and was stopped/), isError: true };
 
-  test('ends a tool that listens at once, and names the tool and the limit', async () => {
+  test('ends a tool that listens immediately, and names the tool and the limit', async () => {
     const running = start(aTool((_input, call) => untilAborted(call)));
     await vi.advanceTimersByTimeAsync(30_000);
     expect(await running).toEqual(timedOut);
@@ -112,7 +112,7 @@ describe('the deadline (G25)', () => {
 describe('an abort (G24)', () => {
   const reason = new Error('stop');
 
-  test('rejects with its reason, whatever the tool throws', async () => {
+  test('rejects with its reason, for any error of the tool', async () => {
     const stop = new AbortController();
     const tool = aTool((_input, call) => untilAborted(call).catch(() => Promise.reject(new Error('AbortError'))));
     const running = expect(start(tool, stop.signal)).rejects.toBe(reason);
@@ -154,7 +154,7 @@ describe('an abort (G24)', () => {
     await running;
   });
 
-  test('leaves nothing behind when the abandoned tool throws later', async () => {
+  test('has no effect when the abandoned tool throws later', async () => {
     const stop = new AbortController();
     const late = Promise.withResolvers<ToolOutcome>();
     const running = expect(

@@ -174,7 +174,7 @@ describe('the core tools', () => {
     });
   });
 
-  test('have names that a policy may contain, as do all tools that Holdfast brings', () => {
+  test('have names that a policy may contain, as do all tools of Holdfast', () => {
     const others = [createCronTool(ports), ...createSessionTools(ports)];
     const names = [...coreTools, ...others].map((tool) => tool.spec.name);
     expect(names.toSorted()).toEqual(BUILT_IN_TOOLS.toSorted());
