@@ -236,7 +236,7 @@ describe('a chat', () => {
     for (const text of ['Team Chat', 'Mallory', 'Wayne', '"77"']) expect(systemOf(first)).not.toContain(text);
   });
 
-  test('is explained anew when the agent takes part in another way', async () => {
+  test("is explained again when the agent's role changes", async () => {
     await arrange();
     const name = newName('telegram:group:');
     await say(name, 'one', group);
@@ -266,7 +266,7 @@ describe('a chat', () => {
     expect(tick.system[1]?.text).toContain(' | model=anthropic/claude-haiku-4-5 | default_model=');
   });
 
-  test('that begins the main session is told which channels there are', async () => {
+  test('that begins the main session contains the list of channels', async () => {
     const accounts = { main: { name: 'Bot', details: ['dm:allowlist', 'token:env'] } };
     await arrange({ channels: { telegram: { phone: '+1555', accounts }, signal: { enabled: false } } });
     const name = 'main';

@@ -121,7 +121,7 @@ describe('a history of 180,000 tokens', () => {
     return (condensing ??= condense());
   }
 
-  test('is condensed with exactly one more model call, and the newest message stays verbatim', async () => {
+  test('is compacted with exactly one more model call, and the newest message stays verbatim', async () => {
     const message = await condensed();
     expect(await replyOf(rig, message)).toMatchObject({ status: 'answered', reply: 'Done.' });
     const requests = requestsOf(rig, 'long');
@@ -164,7 +164,7 @@ describe('a history of 180,000 tokens', () => {
     }
   });
 
-  test('is not condensed again by the next message, which is told the rules of the workspace', async () => {
+  test('is not compacted again by the next message, whose prompt repeats the rules of the workspace', async () => {
     await condensed();
     const worker = rig.worker();
     await rig.send('long', 'And now? [[reply: Fine.]]');
@@ -180,7 +180,7 @@ describe('a history of 180,000 tokens', () => {
     expect(compaction!['audit']).toEqual({ shown: ['AGENTS.md'], missing: [] });
   });
 
-  test('blocks no other session while it is condensed (G9)', async () => {
+  test('blocks no other session while it is compacted (G9)', async () => {
     await seedHistory(rig, 'slow', { turns: 100, tokens: 182_000, first: '<<delay: 3000>> ' });
     const worker = rig.worker();
     await rig.send('slow', 'Well? [[reply: Late.]]');
@@ -212,7 +212,7 @@ describe('in a small window', () => {
     return replyOf(rig, message);
   }
 
-  test('a turn whose tools say too much is condensed between two steps, and its prompt and pairs stay (G12)', async () => {
+  test('a turn with too much tool output is compacted between two steps, and its prompt and pairs stay (G12)', async () => {
     const worker = rig.worker();
     const text = `Look at everything. ${'[[tool: bulky {"tokens": 2500}]]'.repeat(6)} [[reply: Seen.]]`;
     const message = await rig.send('steps', text);
@@ -232,7 +232,7 @@ describe('in a small window', () => {
     expect(results[0]).toEqual({ calls: 6 });
   });
 
-  test('an answer that takes too long is given up, and the turn goes on with the transcript as it was (G25)', async () => {
+  test('an answer that takes too long is abandoned, and the turn continues with the unchanged transcript (G25)', async () => {
     const impatient = await rigOf({ ...small, compaction: { ...small.compaction, timeoutSeconds: 1 } });
     await seedHistory(impatient, 'stalled', { turns: 10, tokens: 17_000, first: '<<stall: after=0 times=always>> ' });
     const worker = impatient.worker();
@@ -258,7 +258,7 @@ describe('in a small window', () => {
     expect((await compactionsOf(hasty, 'grace')).map(({ status }) => status)).toEqual(['completed']);
   });
 
-  test('a summary that is hardly shorter is refused twice, then the turn goes on as it was', async () => {
+  test('a summary that is hardly shorter is refused twice, then the turn continues without it', async () => {
     const cramped = await rigOf({ ...small, contextTokens: 10_000 });
     await seedHistory(cramped, 'verbose', { turns: 10, tokens: 5_800, every: '<<fill: 16000>> ' });
     const worker = cramped.worker();
@@ -275,7 +275,7 @@ describe('in a small window', () => {
     expect((await entriesOf(cramped, 'verbose')).every(({ state }) => state === 'active')).toBe(true);
   });
 
-  test('an empty answer is no summary, and after two of them the turn goes on', async () => {
+  test('an empty answer is no summary, and after two of them the turn continues', async () => {
     expect(await converse('empty', '<<empty>> ')).toMatchObject({ status: 'answered', reply: 'Done.' });
     const compactions = await compactionsOf(rig, 'empty');
     expect(compactions).toMatchObject([
@@ -289,7 +289,7 @@ describe('in a small window', () => {
     ['content_filter', 'model_stopped_sensitive'],
     ['mystery', 'unhandled_stop_reason'],
     ['refusal', 'model_refused'],
-  ])('an answer that ends with %s is no summary, whatever it says', async (reason, code) => {
+  ])('an answer that ends with %s is no summary, with any text', async (reason, code) => {
     const name = `ended-${reason.replace('_', '-')}`;
     expect(await converse(name, `<<stop: ${reason}>> `)).toMatchObject({ status: 'answered', reply: 'Done.' });
     expect(await compactionsOf(rig, name)).toMatchObject([
@@ -299,7 +299,7 @@ describe('in a small window', () => {
     expect((await entriesOf(rig, name)).every(({ state }) => state === 'active')).toBe(true);
   });
 
-  test('a stop reaches a compaction at once, and ends the turn (G24)', async () => {
+  test('a stop ends a compaction and its turn immediately (G24)', async () => {
     await seedHistory(rig, 'stopped', { turns: 10, tokens: 17_000, first: '<<stall: after=0>> ' });
     const worker = rig.worker();
     const message = await rig.send('stopped', 'Go on.');
@@ -312,7 +312,7 @@ describe('in a small window', () => {
     expect(await compactionsOf(rig, 'stopped')).toMatchObject([{ status: 'failed', error: { code: 'stopped' } }]);
   });
 
-  test('the model that condenses can be another one', async () => {
+  test('another model can write the summary', async () => {
     const model = 'anthropic/claude-haiku-4-5';
     const settings = { diagnostics: { payloadLog: { enabled: true } } };
     const cheap = await rigOf({ ...small, compaction: { ...small.compaction, model } }, { settings });
@@ -370,7 +370,7 @@ describe('in a small window', () => {
     expect(requestsOf(rig, 'later')).toHaveLength(2);
   });
 
-  test('a request that the provider refuses for its length is condensed and asked again', async () => {
+  test('a request that the provider refuses for its length is compacted and sent again', async () => {
     const tight = await rigOf({ contextTokens: 200_000 }, { windowTokens: 16_000 });
     await seedHistory(tight, 'tight', { turns: 10, tokens: 30_000 });
     const worker = tight.worker();
@@ -391,7 +391,7 @@ describe('in a small window', () => {
     ]);
   });
 
-  test('a request that grows too long between two steps is condensed, and no step is taken again (G11)', async () => {
+  test('a request that grows too long between two steps is compacted, and no step is repeated (G11)', async () => {
     const tight = await rigOf({ contextTokens: 200_000 }, { windowTokens: 16_000 });
     const worker = tight.worker();
     const text = `Look at everything. ${'[[tool: bulky {"tokens": 3000}]]'.repeat(7)} [[reply: Seen.]]`;
@@ -410,7 +410,7 @@ describe('in a small window', () => {
     expect(tools).toEqual({ calls: 7, runs: 1 });
   });
 
-  test('an answer that breaks off because the window is full is asked for again, until nothing can be condensed', async () => {
+  test('an answer that ends because the window is full is requested again, until nothing can be compacted', async () => {
     await seedHistory(rig, 'broken', { turns: 4, tokens: 6_000 });
     const worker = rig.worker();
     const message = await rig.send('broken', 'Go on. [[stop: model_context_window_exceeded]] [[reply: Half an]]');
@@ -490,7 +490,7 @@ describe('the flush', () => {
     expect(await memoryOf(rig)).toBe('');
   });
 
-  test('is left out for a heartbeat, and for whoever asked for a compaction', async () => {
+  test('is skipped for a heartbeat and for a requested compaction', async () => {
     const rig = await rigOf(small);
     const worker = rig.worker();
     for (const kind of ['heartbeat', 'compaction'] as const) {
@@ -534,7 +534,7 @@ describe('who comes after', () => {
 });
 
 describe('asked for', () => {
-  test('an idle session is condensed by a turn of its own, which answers with what came of it', async () => {
+  test('an idle session is compacted by a turn of its own, which answers with the result', async () => {
     const rig = await rigOf({});
     await seedHistory(rig, 'asked', { turns: 10, tokens: 8_000 });
     const worker = rig.worker();
@@ -552,7 +552,7 @@ describe('asked for', () => {
     expect(textOf(requestsOf(rig, 'asked').at(-1)!.messages[0])).toContain(SUMMARY_START);
   });
 
-  test('each attempt is a call of its own, and what came of the last is the error of the turn', async () => {
+  test('each attempt is a call of its own, and the result of the last is the error of the turn', async () => {
     const rig = await rigOf({});
     await seedHistory(rig, 'hard', { turns: 10, tokens: 8_000, every: '<<empty>> ' });
     const worker = rig.worker();
@@ -571,7 +571,7 @@ describe('asked for', () => {
     ]);
   });
 
-  test('a session with nothing to condense says so without a model call', async () => {
+  test('a session with nothing to compact says so without a model call', async () => {
     const rig = await rigOf({});
     const worker = rig.worker();
     const message = await rig.send('empty', '', {}, 'compaction');

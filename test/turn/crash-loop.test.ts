@@ -175,7 +175,7 @@ describe('a process that is killed', () => {
 });
 
 test(
-  'a suspect that is stopped ends at once, though another suspect is running (G24)',
+  'a stopped suspect ends immediately, though another suspect is running (G24)',
   { timeout: generousMs },
   async () => {
     const { rig, gate, kill, close } = await openRig();

@@ -131,7 +131,7 @@ test('a retried turn keeps its first request', async () => {
   for (const request of requests) expect(saidIn(request).filter((text) => text.includes('flaky'))).toHaveLength(1);
 });
 
-describe('a prompt that nobody answered', () => {
+describe('a prompt without an answer', () => {
   test('is hidden when the next one comes; its row and its request stay', async () => {
     await say('orphan', 'first');
     await say('orphan', 'lost [[error: 403 times=always]]');

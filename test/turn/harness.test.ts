@@ -120,7 +120,7 @@ test('other models are answered by the built-in loop', async () => {
   expect(turn.view.harness).toBeUndefined();
 });
 
-test('what it throws fails the turn, and nobody answers in its place (G11)', async () => {
+test('its error fails the turn, and no other harness answers in its place (G11)', async () => {
   answer = () => Promise.reject(new Error('out of order'));
   const asked = attempts.length;
   const turn = await play('throws', 'hello');
@@ -142,7 +142,7 @@ test.each([
   expect(turn.error?.message).toContain('The harness helper gave no valid answer');
 });
 
-test('a turn that it began is gone on with by it alone', async () => {
+test('only the harness that started a turn continues it', async () => {
   answer = ({ callNo }) => (callNo === 1 ? { content: [{ type: 'tool_use', name: 'probe', input: {} }] } : 'done');
   let steps = 0;
   const leaving = rig.worker({ isDraining: () => (steps += 1) > 1 });
@@ -162,7 +162,7 @@ test('a turn that it began is gone on with by it alone', async () => {
   expect(await turnOf('again')).toMatchObject({ reply: 'done' });
 });
 
-test('an abort ends the turn, whatever it does', async () => {
+test('an abort ends the turn, also when the harness ignores it', async () => {
   const begun = Promise.withResolvers<void>();
   answer = () => {
     begun.resolve();

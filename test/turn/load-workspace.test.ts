@@ -80,7 +80,7 @@ describe('loadWorkspaceFiles', () => {
     expect(await look()).toEqual([null]);
   });
 
-  test('a fresh answer is given again, to all who ask at once too', async () => {
+  test('a fresh answer is reused, also by simultaneous callers', async () => {
     const cache = createWorkspaceCache();
     const ask = () => loadWorkspaceFiles(workspace, ['AGENTS.md'], { freshForMs: 1e9 }, cache);
     await writeFile(join(workspace, 'AGENTS.md'), 'one');

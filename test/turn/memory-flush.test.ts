@@ -44,7 +44,7 @@ describe('a note', () => {
     expect(memoryNoteOf(answerOf(call('memory_append', { text: ' \n' })), day)).toBeNull();
   });
 
-  test('names its file by itself, whatever the input says', () => {
+  test('chooses its file itself, for any input', () => {
     const answer = answerOf(call('memory_append', { text: 'tea', path: '../../etc/passwd' }));
     expect(memoryNoteOf(answer, day)!.path).toBe('memory/2026-01-31.md');
   });

@@ -93,7 +93,7 @@ describe('a message', () => {
     expect(rings.at(-1)).toMatchObject({ kind: 'deliver', ringNo: 1000 });
   });
 
-  test('goes where the message itself wants its answers', async () => {
+  test('goes to the address that the message names for its answers', async () => {
     const { deliveries } = await play('own', [{ action: 'send', message: 'On it.' }], 'NO_REPLY', {
       deliver: { url: 'http://127.0.0.1:9/own' },
     });

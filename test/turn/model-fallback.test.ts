@@ -143,7 +143,7 @@ describe('a model that does not answer', () => {
     worker.stop();
   });
 
-  test.each([402, 404])('gives way when it refuses with %i: another may not', async (status) => {
+  test.each([402, 404])('gives way when it refuses with %i: another may answer', async (status) => {
     const worker = rig.worker();
     await rig.send(`refuses-${status}`, `[[error: ${status} times=always]]`);
     await worker.run(`refuses-${status}`);
@@ -194,7 +194,7 @@ test('when no model of the chain answers, the turn waits, and begins with the fi
   worker.stop();
 });
 
-test('when the first model refuses while the fallback is away, the turn waits for the fallback (G33)', async () => {
+test('when the first model refuses while the fallback is unavailable, the turn waits for the fallback (G33)', async () => {
   const worker = rig.worker();
   const { gate } = worker.context;
   for (const session of ['one', 'other']) {

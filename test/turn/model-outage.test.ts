@@ -54,7 +54,7 @@ function requestsOf(of: TurnRig, name: string) {
   return of.scripted.requests.filter(({ headers }) => headers['x-holdfast-session'] === `agent:main:${name}`);
 }
 
-describe('a turn whose model is away', () => {
+describe('a turn whose model is unavailable', () => {
   test('is parked after a few calls, says why and until when, and is answered when the model is back (G33)', async () => {
     const worker = patientRig.worker();
     const message = await patientRig.send('away', '[[error: 529 times=9]] [[reply: back]]');
@@ -142,7 +142,7 @@ describe('a turn whose model is away', () => {
     worker.stop();
   });
 
-  test('ends at once when it is aborted (G24)', async () => {
+  test('ends immediately when it is aborted (G24)', async () => {
     const worker = patientRig.worker();
     const message = await patientRig.send('aborted', '[[error: 429 retry-after=600]] [[reply: never]]');
     await worker.run('aborted');
@@ -243,7 +243,7 @@ when (new.session_id = '${sessionId}') execute function holdfast.refuse_compacti
   worker.stop();
 });
 
-test('a compaction whose own model is away is made by the model of the turn (G33)', async () => {
+test('a compaction whose own model is unavailable uses the model of the turn (G33)', async () => {
   const database = await withTestDatabase();
   const transport = readTransport('/p.ts', {
     name: 'spare',

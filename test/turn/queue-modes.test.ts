@@ -105,7 +105,7 @@ function lastSent(name: string): string {
 }
 
 describe('steer', () => {
-  test('reaches the running turn behind its tool results, and is answered with it (G1, G3)', async () => {
+  test('joins the running turn after its tool results, and is answered with it (G1, G3)', async () => {
     const busy = await busySession('steer');
     await rig.send('steer', 'look left', { mode: 'steer' });
     await busy.goOn();
@@ -154,7 +154,7 @@ describe('steer', () => {
     busy.worker.stop();
   });
 
-  test('that came too late is the next turn, at once', async () => {
+  test('that arrived too late is the next turn, immediately', async () => {
     const busy = await busySession('steer-late');
     gate.resolve();
     const ended = busy.running;

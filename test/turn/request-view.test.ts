@@ -78,7 +78,7 @@ describe('messages', () => {
     before.forEach((message, index) => expect(second[index]).toBe(message));
   });
 
-  test('are made anew when the next turn sees the past in another way', () => {
+  test('are rebuilt when the next turn shows another past', () => {
     const transcript = new Transcript(1);
     const add = adder(transcript);
     for (const words of ['a', 'b', 'c']) {
@@ -170,7 +170,7 @@ const turn = fc.record({
   isInjected: fc.boolean(),
 });
 
-test('a history that goes on from turn to turn has the messages that are derived from its rows', () => {
+test('a history that is extended from turn to turn has the messages that are derived from its rows', () => {
   fc.assert(
     fc.property(fc.array(turn, { minLength: 1, maxLength: 8 }), (turns) => {
       const transcript = new Transcript(1);

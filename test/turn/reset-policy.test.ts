@@ -43,7 +43,7 @@ async function transcripts(name: string) {
   return { entries: entries.map((row) => row['transcript_no']), resets: events.map((row) => row['data']) };
 }
 
-test('the first message after the silence begins anew, once, and says why', async () => {
+test('the first message after an idle time starts a new transcript, once, and says why', async () => {
   await play('quiet', 'one');
   await pass('quiet', 61);
   await play('quiet', 'two');
@@ -55,14 +55,14 @@ test('the first message after the silence begins anew, once, and says why', asyn
   expect(JSON.stringify(rig.scripted.requests.at(-1))).not.toContain('"one"');
 });
 
-test('a message within the time goes on', async () => {
+test('a message within the time continues the transcript', async () => {
   await play('lively', 'one');
   await pass('lively', 59);
   await play('lively', 'two');
   expect((await transcripts('lively')).resets).toEqual([]);
 });
 
-test('a heartbeat neither begins anew nor keeps a session awake', async () => {
+test('a heartbeat neither starts a new transcript nor keeps a session active', async () => {
   await play('polled', 'one');
   await pass('polled', 30);
   await play('polled', 'Read HEARTBEAT.md', 'heartbeat');

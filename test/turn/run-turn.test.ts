@@ -123,7 +123,7 @@ describe('a turn', () => {
     worker.stop();
   });
 
-  test('answers unknown tools and malformed input with error results and goes on', async () => {
+  test('answers unknown tools and malformed input with error results and continues', async () => {
     const worker = rig.worker();
     const message = await rig.send(
       'bad-tools',
@@ -211,7 +211,7 @@ describe('a model that fails', () => {
   });
 });
 
-describe('a worker that dies', () => {
+describe('a worker that crashes', () => {
   test('leaves finished calls finished, and an unfinished call that is not idempotent unknown (G11)', async () => {
     // Method: a worker is cut off while a tool runs, as a kill would; its writes afterwards are fenced. Another takes over.
     const open = effect.close();
@@ -260,7 +260,7 @@ describe('a worker that dies', () => {
     second.stop();
   });
 
-  test('is the last of three: the turn is given up with a dead letter, and the session goes on (G17)', async () => {
+  test('for the third time fails the turn with a dead letter, and the session continues (G17)', async () => {
     const open = effect.close();
     const message = await rig.send('poison', '[[tool: effect {"key":"poison"}]] [[reply: never]]');
     const sessionId = await rig.sessionOf('poison');
@@ -311,7 +311,7 @@ describe('a message that keeps workers from opening its turn', () => {
     await letLeaseRunOut(name);
   }
 
-  test('is given up with a dead letter after three claims, and the session continues with the rest (G17)', async () => {
+  test('fails with a dead letter after three claims, and the session continues with the rest (G17)', async () => {
     const message = await rig.send('unopened', 'a message that no worker survives', { mode: 'followup' });
     const rest = await rig.send('unopened', 'are you there?', { mode: 'followup' });
     for (let claim = 1; claim <= 3; claim += 1) await loseClaim('unopened');
@@ -329,7 +329,7 @@ describe('a message that keeps workers from opening its turn', () => {
     worker.stop();
   });
 
-  test('is given up although the worker that does it crashes in the middle, and nothing is asked of a model', async () => {
+  test('fails also when the worker that ends it crashes in the middle, and no model is called', async () => {
     const message = await rig.send('unopened-twice', 'a message that no worker survives');
     for (let claim = 1; claim <= 3; claim += 1) await loseClaim('unopened-twice');
     const crashing = rig.worker();
@@ -352,7 +352,7 @@ describe('a message that keeps workers from opening its turn', () => {
     worker.stop();
   });
 
-  test('is not given up for claims before a turn that opened', async () => {
+  test('does not fail for claims before a turn that opened', async () => {
     const first = await rig.send('unopened-reset', 'one');
     for (let claim = 1; claim <= 2; claim += 1) await loseClaim('unopened-reset');
     const worker = rig.worker();
@@ -430,7 +430,7 @@ describe('a session that a worker reserves for a message on its way', () => {
     worker.stop();
   });
 
-  test('is left alone when nobody wanted it, and when nobody knows whose it is, it is claimed (G23)', async () => {
+  test('is left unchanged when it was not requested, and is claimed when its holder is unknown (G23)', async () => {
     const worker = rig.worker();
     const sessionId = await rig.sessionOf('unknown');
     expect(reserveSession(worker.context, sessionId)?.giveUp()).toBe(false);

@@ -91,7 +91,7 @@ describe('a message to another session', () => {
     expect(sent.at(-1)).toEqual({ text: 'There are three.' });
   });
 
-  test('that wants no answer gets none; a turn that fails says so to whoever waits', async () => {
+  test('that needs no answer gets none; a turn that fails notifies the waiting session', async () => {
     await Promise.all(['told-only', 'broken'].map((name) => rig.sessionOf(name)));
     const quiet =
       '[[tool: sessions_send {"sessionKey":"told-only","message":"Just so you know.","timeoutSeconds":0}]] [[reply: ok]]';
@@ -111,7 +111,7 @@ describe('a message to another session', () => {
     expect(await worker.run('broken')).toMatchObject({ kind: 'idle' });
   });
 
-  test('never begins a new session, whatever it says', async () => {
+  test('never begins a new session, with any text', async () => {
     await rig.send('kept', 'remember the blue door');
     await worker.run('kept');
     await rig.send('resetter', '[[tool: sessions_send {"sessionKey":"kept","message":"/new hello"}]] [[reply: ok]]');
@@ -120,7 +120,7 @@ describe('a message to another session', () => {
     expect(rig.lastRequest('agent:main:kept')).toContain('blue door');
   });
 
-  test('is not sent to oneself, to a subagent at work, or to whoever may not be seen', async () => {
+  test('is not sent to the session itself, to a working subagent, or to an invisible session', async () => {
     await rig.send('boss', `${spawnCall('works', { label: 'mate', agentId: 'helper' })} [[reply: ok]]`);
     await worker.run('boss');
     const send = (input: object) => `[[tool: sessions_send ${JSON.stringify({ message: 'x', ...input })}]]`;

@@ -115,7 +115,7 @@ describe('a tool call', () => {
     expect((await eventsOf('repaired', 'model.ended'))[0]).toMatchObject({ repairs: [{}, {}, {}] });
   });
 
-  test('whose arguments are cut off is not run: the model is told', async () => {
+  test('whose arguments are cut off is not run, and its result says so', async () => {
     const { reply } = await play('cut-off', '[[malformed]] [[tool: effect {"key":"half"}]] [[reply: I see]]');
     expect(reply).toBe('I see');
     expect(ran).not.toContain('effect:half');
@@ -177,7 +177,7 @@ describe('an answer that was stopped', () => {
     expect(JSON.stringify(lastMessages(name))).toContain('so far');
   });
 
-  test('by an error that names the reason fails the turn in the same way, at once', async () => {
+  test('by an error that names the reason fails the turn in the same way, immediately', async () => {
     const turn = await play(
       'stopped-error',
       '[[error: 500 after=1 times=always message="Unhandled stop reason: sensitive"]]',
@@ -188,7 +188,7 @@ describe('an answer that was stopped', () => {
 });
 
 describe('a tool that ends the turn', () => {
-  test('ends it behind its batch: the model is not asked again, and sees the results the next time', async () => {
+  test('ends it after its batch: the model is not called again, and sees the results the next time', async () => {
     const before = rig.scripted.requestCount;
     const turn = await play('yield', '[[tool: wait_for {}]] & [[tool: effect {"key":"beside"}]] [[reply: never]]');
     expect(turn).toMatchObject({ status: 'silent', reply: null, error: null });
@@ -222,7 +222,7 @@ describe('a tool that ends the turn', () => {
   });
 });
 
-test('a model that falls silent again and again is given up after five calls, whatever the retry budget (G25)', async () => {
+test('a model that repeatedly sends nothing fails the turn after five calls, with any retry budget (G25)', async () => {
   // The others must not take a busy machine for a silent model.
   const impatient = await createTurnRig(database.url, {
     settings: {
@@ -242,7 +242,7 @@ test('a model that falls silent again and again is given up after five calls, wh
   expect(calls[0]?.['error']).toMatchObject({ type: 'idle_timeout', message: 'The model sent nothing for 1 s.' });
 });
 
-describe('what is told of a call', () => {
+describe('the description of a call', () => {
   test('is its name, its bytes and how long the first of them took, in events and in its row', async () => {
     await play('told', '[[error: 529]] [[reply: hello]]');
     const { id } = await lastTurn('told');

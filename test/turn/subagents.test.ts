@@ -135,7 +135,7 @@ describe('spawning', () => {
     worker.stop();
   });
 
-  test('is idempotent on the call, also when both come at once (G18)', async () => {
+  test('is idempotent on the call, also for simultaneous requests (G18)', async () => {
     const worker = rig.worker();
     const turn = await busy(worker, 'twice');
     const call = await callIn('twice');
@@ -148,7 +148,7 @@ describe('spawning', () => {
     worker.stop();
   });
 
-  test('of more than may be is refused with the limit and its value, however many come at once', async () => {
+  test('over the limit is refused with the limit and its value, for any number of simultaneous requests', async () => {
     const worker = rig.worker();
     const turn = await busy(worker, 'limited');
     const calls = await Promise.all(Array.from({ length: 6 }, () => callIn('limited')));
@@ -162,7 +162,7 @@ describe('spawning', () => {
     worker.stop();
   });
 
-  test('counts everybody below the top of a family, and no one deeper than may be', async () => {
+  test('counts all runs below the top of a family, and refuses depths over the limit', async () => {
     const { worker, runs } = await parentOf('deep', [
       `${spawnCall('a')} & ${spawnCall('b')} [[reply: x]]`,
       `${spawnCall('c')} & ${spawnCall('d')} [[reply: y]]`,
@@ -263,7 +263,7 @@ describe('an end', () => {
     worker.stop();
   });
 
-  test('without words is a success without output; one that asks not to be told is not told', async () => {
+  test('without a text is a success without output; one that requests no announcement is not announced', async () => {
     const { worker, runs, id, key } = await parentOf('silent', ['[[reply: NO_REPLY]]', '[[reply: ANNOUNCE_SKIP]]']);
     for (const run of runs) await worker.runSession(run.child_id);
     expect(await rig.runsOf('silent')).toMatchObject([{ status: 'ok' }, { status: 'ok' }]);
@@ -309,7 +309,7 @@ describe('an end', () => {
     worker.stop();
   });
 
-  test('is told to whoever is next above when the parent is done', async () => {
+  test('is announced to the next session above when the parent has ended', async () => {
     const { worker, runs, id } = await parentOf('bubble', [`${spawnCall('[[reply: late]]')} [[reply: answered]]`]);
     await worker.runSession(runs[0]!.child_id);
     expect(await rig.runsOf('bubble')).toMatchObject([{ status: 'ok', result: 'answered' }]);
@@ -325,7 +325,7 @@ describe('an end', () => {
     worker.stop();
   });
 
-  test('is not kept from coming by a compaction that somebody asked for meanwhile', async () => {
+  test('is not delayed by a requested compaction', async () => {
     const { worker, runs, id } = await parentOf('condensed', ['[[tool: hold {}]] [[reply: done]]']);
     const running = worker.runSession(runs[0]!.child_id);
     await entered.promise;
@@ -357,7 +357,7 @@ describe('an end', () => {
     worker.stop();
   });
 
-  test('is told where the input came from that the parent was answering (G6)', async () => {
+  test('is announced on the route of the input that the parent was answering (G6)', async () => {
     const worker = rig.worker();
     await rig.send('routed', `${spawnCall('[[reply: x]]')} [[reply: started]]`, {
       deliver: { url: 'http://127.0.0.1:9/user' },
@@ -381,7 +381,7 @@ describe('an end', () => {
     worker.stop();
   });
 
-  test('that nobody is left to hear of is a dead letter', async () => {
+  test('without a session left to receive it is a dead letter', async () => {
     const { worker, runs, id } = await parentOf('gone', ['[[reply: unheard]]']);
     await rig.rows('update holdfast.sessions set archived_at = now() where id = $1', [id]);
     await worker.runSession(runs[0]!.child_id);
@@ -410,7 +410,7 @@ describe('an end', () => {
 });
 
 describe('a parent that is busy', () => {
-  test('is told afterwards of all that ended meanwhile, in one turn', async () => {
+  test('receives all ends of a busy time afterwards, in one turn', async () => {
     const { worker, runs, id, key } = await parentOf('collect', [
       '[[reply: one]]',
       '[[reply: two]]',
@@ -432,7 +432,7 @@ describe('a parent that is busy', () => {
     worker.stop();
   });
 
-  test('that steers is told in the turn that runs', async () => {
+  test('with the mode steer receives them in the running turn', async () => {
     const { worker, runs, id, key } = await parentOf('steering', ['[[reply: in time]]']);
     await rig.rows("update holdfast.sessions set queue_mode = 'steer' where id = $1", [id]);
     const turn = await busy(worker, 'steering');
@@ -447,7 +447,7 @@ describe('a parent that is busy', () => {
     worker.stop();
   });
 
-  test('with messages that wait is told in their order, each in its turn (G3)', async () => {
+  test('with waiting messages receives them in order, each in its turn (G3)', async () => {
     const { worker, runs, id, key } = await parentOf('ordered', ['[[reply: one]]', '[[reply: two]]']);
     const turn = await busy(worker, 'ordered');
     await worker.runSession(runs[0]!.child_id);
@@ -482,7 +482,7 @@ test('what waits beside messages does not push them over the cap (G5)', async ()
 });
 
 describe('stopping', () => {
-  test('a run by its id ends it, its turn, and everybody below, and is announced once', async () => {
+  test('a run by its id ends it, its turn, and all runs below, and is announced once', async () => {
     const { worker, runs, id, key } = await parentOf('killed', [
       `${spawnCall('[[tool: hold {}]] [[reply: never]]')} [[tool: sessions_yield {}]] [[reply: never]]`,
     ]);
@@ -536,7 +536,7 @@ describe('stopping', () => {
     worker.stop();
   });
 
-  test('a session leaves nobody behind who is being spawned at that moment (G24)', async () => {
+  test('a session also stops a subagent that is being spawned at the same time (G24)', async () => {
     const worker = rig.worker();
     for (let round = 1; round <= 12; round += 1) {
       const name = `race-${round}`;
@@ -557,7 +557,7 @@ describe('stopping', () => {
     worker.stop();
   });
 
-  test('ends that come together with a stop are told once or cancelled, and counted once (G18)', async () => {
+  test('ends at the same time as a stop are announced once or cancelled, and counted once (G18)', async () => {
     for (let round = 1; round <= 6; round += 1) {
       const { worker, runs, id } = await parentOf(`both-${round}`, ['[[reply: a]]', '[[reply: b]]', '[[reply: c]]']);
       await Promise.all([
@@ -600,7 +600,7 @@ describe('stopping', () => {
     worker.stop();
   });
 
-  test('a run that nothing will end any more is found, and ended', async () => {
+  test('a stuck run is found and ended', async () => {
     const { worker, runs, id } = await parentOf('stuck', ['lost']);
     await rig.rows("update holdfast.inbox set status = 'cancelled' where session_id = $1", [runs[0]!.child_id]);
     const past = "waiting = 0, updated_at = now() - interval '10 minutes'";
@@ -639,7 +639,7 @@ describe('steering', () => {
     worker.stop();
   });
 
-  test('is refused when the subagent is done; one that was kept begins anew, and is announced again', async () => {
+  test('is refused when the subagent has ended; one that was kept starts again, and is announced again', async () => {
     const worker = rig.worker();
     const tasks = `${spawnCall('[[reply: one]]', { label: 'gone' })} & ${spawnCall('[[reply: two]]', { label: 'kept', mode: 'session' })}`;
     await rig.send('again', `${tasks} [[reply: started]]`);
@@ -666,7 +666,7 @@ describe('steering', () => {
 });
 
 describe('waiting', () => {
-  test('ends the turn without an answer, a lock or a lane, and whatever comes wakes it (G19)', async () => {
+  test('ends the turn without an answer, a lock or a lane, and any input wakes it (G19)', async () => {
     const worker = rig.worker();
     await rig.send('yields', '[[tool: sessions_yield {"message":"for the courier"}]] [[reply: never]]');
     expect(await worker.run('yields')).toMatchObject({ kind: 'ended', ring: null });
@@ -682,7 +682,7 @@ describe('waiting', () => {
     worker.stop();
   });
 
-  test('ends by itself when nothing comes, and only then (G19)', async () => {
+  test('ends after its timeout when no input arrives, and only then (G19)', async () => {
     const worker = rig.worker();
     const due = async (id: SessionId) => {
       await rig.rows('update holdfast.yields set due_at = now() where session_id = $1', [id]);

@@ -92,7 +92,7 @@ test('a request to it is derived with its provider, and proven where its form is
   expect(await provenBy('private', 'local/private')).toMatchObject({ matches: null, request: { model: 'private' } });
 });
 
-test('another worker goes on with the same provider', async () => {
+test('another worker continues with the same provider', async () => {
   let steps = 0;
   const leaving = rig.worker({ isDraining: () => (steps += 1) > 1 });
   await rig.send('moved', 'look around', { model: 'local/small' });
@@ -108,7 +108,7 @@ test('another worker goes on with the same provider', async () => {
   expect(models.at(-1)).toBe('local/small');
 });
 
-test('a provider that nobody serves ends the turn with words, and asks nobody', async () => {
+test('a provider without a transport ends the turn with an explanation and without a call', async () => {
   const calls = asked.length;
   const { error } = await play('unserved', 'hello', 'nobody/small');
   expect(error).toMatchObject({

@@ -114,7 +114,7 @@ describe('injected messages', () => {
     ],
   });
 
-  test('stand in front of the history, behind a first word of the user, and are not in the transcript', async () => {
+  test('precede the history, after a first user message, and are not in the transcript', async () => {
     const { plugins } = pluginsWith([['before_agent_start', MEMORIES]]);
     await say('injected', 'first');
     await say('injected', 'second', plugins);
@@ -131,7 +131,7 @@ describe('injected messages', () => {
     expect(JSON.stringify(rows)).not.toContain('I remember');
   });
 
-  test('are gone when no plugin injects them any more', async () => {
+  test('disappear when no plugin injects them', async () => {
     const { plugins } = pluginsWith([['before_agent_start', MEMORIES]]);
     await say('forgotten', 'first', plugins);
     await say('forgotten', 'second');
@@ -320,7 +320,7 @@ test('a contribution stands at its places in the system prompt, and rewords a se
   expect(dynamic).toContain('DYNAMIC SUFFIX');
 });
 
-test('text transforms change what is sent and what comes back, and the request can still be derived', async () => {
+test('text transforms change requests and answers, and the request can still be derived', async () => {
   const textTransforms = { input: [{ from: 'Ada', to: 'A.' }], output: [{ from: 'tea', to: 'cocoa' }] };
   const { plugins } = pluginsWith([['before_prompt_build', returning({ prependContext: 'Ada is here.' })]], {
     textTransforms,
@@ -334,7 +334,7 @@ test('text transforms change what is sent and what comes back, and the request c
   expect(await derivedAs('transformed')).toEqual({ matches: true, messages: lastRequest('transformed').messages });
 });
 
-test('agent:bootstrap runs behind the choice of files for subagents: it may put back what they do not get', async () => {
+test('agent:bootstrap runs after the choice of files for subagents: it may add files that they do not get', async () => {
   const seen: string[] = [];
   const { plugins } = pluginsWith([
     [

@@ -124,7 +124,7 @@ describe('what is not shown is said', () => {
 });
 
 describe('images of earlier prompts', () => {
-  test('stay behind their prompts for three turns, whatever becomes of the files; then a marker stands there', async () => {
+  test('follow their prompts for three turns, also when the files change; then a marker replaces them', async () => {
     const data = await picture(join(workspace, 'first.png'), 20);
     await say('aging', 'look at ./first.png');
     await rm(join(workspace, 'first.png'));
