@@ -46,7 +46,7 @@ async function call(input: object, more: { sessionKey?: string; idempotencyKey?:
 
 const reminder = { schedule: { kind: 'every', everyMs: 60_000 }, payload: { kind: 'systemEvent', text: 'Stand up.' } };
 
-test('the model is told what it can ask for', () => {
+test('the description tells the model the allowed actions', () => {
   expect(tool.spec.name).toBe('cron');
   const schema = JSON.stringify(tool.spec.input_schema);
   for (const word of ['list', 'add', 'update', 'remove', 'run', 'fires', 'systemEvent', 'agentTurn'])

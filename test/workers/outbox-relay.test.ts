@@ -123,7 +123,7 @@ test('replies leave in their order, signed, each with its own dedupe key (G21)',
   expect(await statusesOf(sessionId)).toEqual(['sent', 'sent', 'sent']);
 });
 
-test('what fails for a passing reason waits, and nothing behind it overtakes it (G21)', async () => {
+test('a delivery that fails for a passing reason waits, and no later one overtakes it (G21)', async () => {
   const sessionId = await sessionWithReplies(['first', 'second']);
   answers = [{ status: 503 }];
   await relayDeliveries(relay, sessionId, never);

@@ -72,7 +72,7 @@ test('a ring that still waits in the queue is not rung again', async () => {
   expect(doorbell.rung.filter((ring) => ring.sessionId === sessionId)).toEqual([]);
 });
 
-test('a session that somebody holds is left alone until its lease runs out, and then rung at once (G10)', async () => {
+test('a session that a worker holds is left unchanged until its lease expires, and then rung immediately (G10)', async () => {
   const sessionId = await rig.session();
   await rig.accept(rig.input(sessionId));
   await rig.opened(sessionId, 'dies', 400);
@@ -123,7 +123,7 @@ test('a part of a round that fails keeps no other part from its work', async () 
     .toBe('ready');
 });
 
-test('while the queue is away, due sessions go to the free places of the process, the oldest first', async () => {
+test('during an outage of the queue, due sessions go to the free slots of the process, the oldest first', async () => {
   const due: string[] = [];
   for (let n = 0; n < 5; n += 1) {
     const sessionId = await rig.session();
@@ -154,7 +154,7 @@ test('while the queue is away, due sessions go to the free places of the process
   expect(free).toBeLessThanOrEqual(0);
 });
 
-test('a process without lanes leaves due sessions to others while the queue is away', async () => {
+test('a process without lanes leaves due sessions to others during an outage of the queue', async () => {
   const sessionId = await rig.session();
   await rig.accept(rig.input(sessionId));
   let pings = 0;

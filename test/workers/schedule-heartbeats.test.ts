@@ -230,7 +230,7 @@ describe('the gate', () => {
     expect((await lastPoll())['detail']).toContain('not on the public internet');
   });
 
-  test('that cannot be looked at says so, in time, and forgets nothing', async () => {
+  test('that cannot be checked says so, in time, and loses nothing', async () => {
     const { config, workspace } = await configOf({
       when: { command: 'test -e slow && sleep 60; cat word', timeoutSeconds: 1 },
     });
@@ -255,7 +255,7 @@ describe('the gate', () => {
     expect(await outcome(config)).toBe('fired');
   });
 
-  test('is passed by what somebody waits to hear of', async () => {
+  test('is passed by an event that a person waits for', async () => {
     const { config, agentId } = await configOf({ when: { file: 'x' } });
     expect(await outcome(config)).toBe('unchanged');
     const sessionId = (await lastPoll())['session_id'] as never;
@@ -275,7 +275,7 @@ describe('the gate', () => {
   });
 });
 
-test('what this scheduler took and was not told of is made by its next round', async () => {
+test('a poll that this scheduler claimed without receiving the answer is made by its next round', async () => {
   const { config } = await configOf({});
   const parts = schedulerParts(rig.database, config);
   await syncHeartbeats(parts, await readDatabaseTime(rig.database));

@@ -67,7 +67,7 @@ test('three schedulers fire every slot of a cron that ticks every second, once a
   }
 });
 
-test('a moment between two beats is met', async () => {
+test('a deadline between two beats is met', async () => {
   startScheduler();
   const at = Date.now() + 1_350;
   const cron = await makeCron(rig.database, { ...tick, schedule: { kind: 'at', at: new Date(at).toISOString() } });

@@ -44,7 +44,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     }
   });
 
-  test('work that is brought shares the places of the lane with its jobs, and a drain waits for it', async () => {
+  test('direct work shares the slots of the lane with its jobs, and a drain waits for it', async () => {
     const { doorbell, startWorker } = await openQueueRig(server);
     const seen = new Seen();
     const { opened, open } = gate();
@@ -193,7 +193,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     await expect.poll(() => later.every(({ sessionId }) => seen.sessions.includes(sessionId))).toBe(true);
   });
 
-  test('workers and rings go on after the server was killed and started again', async () => {
+  test('workers and rings continue after the server was killed and started again', async () => {
     const { doorbell, startWorker } = await openQueueRig(server);
     const { opened, open } = gate();
     const seen = new Seen();
@@ -288,7 +288,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     expect(seenBySuccessor.sessions.toSorted()).toEqual(late.map(({ sessionId }) => sessionId).toSorted());
   });
 
-  test('a drain asks at once, tells shortly before its end, and ends in time (G26)', async () => {
+  test('a drain requests a stop immediately, forces it shortly before its end, and ends in time (G26)', async () => {
     const { doorbell, startWorker } = await openQueueRig(server);
     const heard: string[] = [];
     const seen = new Seen();
@@ -310,7 +310,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     expect(performance.now() - startedAtMs).toBeLessThan(400 * SLOWNESS_MAX);
   });
 
-  test('a paused worker leaves what is rung to others, and goes on when it is resumed', async () => {
+  test('a paused worker leaves rings to others, and continues when it is resumed', async () => {
     const rig = await openQueueRig(server);
     const other = await openQueueRig(server);
     const seen = new Seen();
@@ -402,7 +402,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     await seen.count(5);
   });
 
-  test('a worker whose server is away stops being live', async () => {
+  test('a worker whose server is unavailable stops being live', async () => {
     const { startWorker } = await openQueueRig(server);
     const worker = startWorker({ process: async () => undefined });
     await expect.poll(() => worker.isLive(8_000)).toBe(true);

@@ -6,13 +6,13 @@ function placesOf(count: number): { places: Places; wait: (ms: number) => void }
   return { places: new Places(count, () => nowMs), wait: (ms) => void (nowMs += ms) };
 }
 
-test('what is brought gets a place while there is one', () => {
+test('direct work gets a slot while there is one', () => {
   const { places } = placesOf(2);
   expect([places.takeForBrought(), places.takeForBrought(), places.takeForBrought()]).toEqual([true, true, false]);
   expect(places.taken).toBe(2);
 });
 
-test('a job waits for a place, and gets the first that is free, whoever left it', async () => {
+test('a job waits for a slot, and gets the first that becomes free', async () => {
   const { places } = placesOf(1);
   expect(places.takeForBrought()).toBe(true);
   const order: string[] = [];
@@ -28,7 +28,7 @@ test('a job waits for a place, and gets the first that is free, whoever left it'
   expect(places.taken).toBe(0);
 });
 
-test('after a place was wanted in vain, what is brought waits for the queue for a while (G27)', async () => {
+test('after a request for a slot failed, direct work goes through the queue for a while (G27)', async () => {
   const { places, wait } = placesOf(1);
   expect(places.takeForBrought()).toBe(true);
   expect(places.takeForBrought()).toBe(false);
@@ -40,7 +40,7 @@ test('after a place was wanted in vain, what is brought waits for the queue for 
   expect(places.takeForBrought()).toBe(true);
 });
 
-test('while jobs have filled all places, more of them may wait in the queue: what is brought comes after them (G27)', async () => {
+test('while jobs have filled all slots, more of them may wait in the queue: direct work comes after them (G27)', async () => {
   const { places, wait } = placesOf(2);
   await places.takeForJob();
   await places.takeForJob();
@@ -51,7 +51,7 @@ test('while jobs have filled all places, more of them may wait in the queue: wha
   expect(places.takeForBrought()).toBe(true);
 });
 
-test('one who is brought after the other in a lane of one place never waits for the queue', () => {
+test('direct work one after the other in a lane of one slot never waits for the queue', () => {
   const { places } = placesOf(1);
   for (let turn = 1; turn <= 5; turn += 1) {
     expect(places.takeForBrought()).toBe(true);

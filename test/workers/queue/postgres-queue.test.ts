@@ -62,7 +62,7 @@ test('busy workers share their statements', async () => {
   expect(trips).toBeLessThan(150);
 });
 
-test('a ring is heard again after the listening connection was ended', async () => {
+test('a ring is received again after the listening connection was ended', async () => {
   const there = await openQueueRig({ databaseUrl: database.url });
   const here = await openQueueRig({ databaseUrl: database.url });
   const seen = new Seen();
@@ -81,7 +81,7 @@ test('a ring is heard again after the listening connection was ended', async () 
 
 // Goal: nobody sleeps while a job waits. Method: hold the answer "nothing is there" until a ring was heard that the statement
 // could not see; the worker has to look again at once, and not when the poll finds the job.
-test('a ring that is heard between a look and its answer is not slept through', async () => {
+test('a ring that is received between a query and its answer is not missed', async () => {
   const proxy = await openProxy();
   const there = await openQueueRig({ databaseUrl: proxy.urlFor(database.url) });
   const here = await openQueueRig({ databaseUrl: database.url });
@@ -197,7 +197,7 @@ test('the schema is made once when many processes start at the same time', async
   expect(await migrateQueue(fresh.url)).toBe(false);
 });
 
-test('a queue whose tables were all emptied, the ledger too, is made anew at the next start (G22)', async () => {
+test('a queue whose tables were all emptied, the ledger too, is created again at the next start (G22)', async () => {
   const fresh = await withTestDatabase();
   onTestFinished(() => fresh.drop());
   await run(
@@ -212,7 +212,7 @@ test('a queue whose tables were all emptied, the ledger too, is made anew at the
   await seen.count(1);
 });
 
-test('workers and rings go on after the whole schema was dropped under them (G22)', async () => {
+test('workers and rings continue after the whole schema was dropped under them (G22)', async () => {
   const fresh = await withTestDatabase();
   onTestFinished(() => fresh.drop());
   const rig = await openQueueRig({ databaseUrl: fresh.url });
@@ -239,7 +239,7 @@ test('a job with options that the shared statements do not know is refused', asy
   await queue.close();
 });
 
-test('a process has at most four connections, whatever it does', async () => {
+test('a process has at most four connections at any time', async () => {
   const fresh = await withTestDatabase();
   onTestFinished(() => fresh.drop());
   const rig = await openQueueRig({ databaseUrl: fresh.url });
