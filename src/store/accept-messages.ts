@@ -29,7 +29,7 @@ export interface NewInput {
   body: string;
   /** Where it came from and with whose authority; only inputs of equal route are batched (G6). */
   route: string;
-  /** What the message itself asks for. */
+  /** The queue mode of the message itself. */
   mode: QueueMode | null;
   /** What holds where neither the message nor the session says otherwise; absent for inputs that no queue mode concerns. */
   queue?: { mode: QueueMode; cap: number; drop: QueueDrop };

@@ -6,7 +6,7 @@ import { insertEventsSql } from './events.ts';
 import { firstRingSql } from './session-locks.ts';
 import { isoSql, sessionFactsSql } from './session-facts.ts';
 
-/** What a statement for some inputs is made of. What none of them needs is left out of it. */
+/** The optional parts of a statement. A part that no input needs is left out. */
 export interface AcceptParts {
   /** True when some have idempotency keys: the columns `scope`, `key` and `sha256` of the inputs. */
   isKeyed: boolean;
@@ -27,8 +27,8 @@ const WAITING_SQL = `(judged.would_wait - (judged.disposition = 'rejected' or ju
 const ENTRIES_READ_MAX = 200;
 const TOKENS_READ_MAX = 50_000;
 
-// A message may be taken when its session is free, has nothing else to do, and holds nothing that the taker does not know or cannot be
-// given quickly. A statement that waited for a session's row sees everything else as it was before the wait: what it would hand over
+// A message may be claimed when its session is free, has no other work, and has no entries that the taker does not know or cannot read
+// quickly. A statement that waited for a session's row sees everything else as it was before the wait: the data that it would return
 // may then be stale, so the row must have the version that it had when the statement began.
 function takerSql(isReading: boolean): string {
   const isReady = isReading
@@ -40,7 +40,7 @@ function takerSql(isReading: boolean): string {
     s.transcript_version <> known_version as is_whole`;
 }
 
-// It is taken when it is the only one that arrived.
+// It is claimed when it is the only one that arrived.
 const TAKING_SQL = `granted_claims as materialized (
   select judged.id, judged.session_id, judged.taker, judged.lease_ms, judged.is_whole,
     (extract(epoch from stored.received_at) * 1000)::bigint as received_at
@@ -135,7 +135,7 @@ rung_doorbells as (
   on conflict (session_id) do nothing
   returning session_id, rings
 ),
--- A turn that is parked, or given back, is ended by the next worker: it must not wait for its time.
+-- The next worker ends a turn that is parked or released: it must not wait until it is due.
 woken as (
   update holdfast.doorbells d set rings = d.rings + 1, rung_at = clock_timestamp(), due_at = clock_timestamp()
   from updated_sessions

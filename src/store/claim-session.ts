@@ -27,7 +27,7 @@ export interface ClaimedSession {
   parentId: SessionId | null;
   /** The run that it works on as a subagent; null: none. */
   runId: string | null;
-  /** How many stand above it in its family. */
+  /** How many sessions are above it in its family. */
   depth: number;
   label: string | null;
   channel: string | null;
@@ -68,7 +68,7 @@ export interface WaitingInput {
   receivedAt: number;
 }
 
-/** What becomes a prompt; a compaction is asked for, and says nothing to the model. */
+/** The kinds that become a prompt; a compaction has none. */
 export type PromptedKind = Exclude<WaitingInput['kind'], 'compaction'>;
 
 export interface WaitingEvent {
@@ -120,7 +120,7 @@ export interface EarlierPark {
   parks: number;
   /** Since it was parked for this the first time, in milliseconds. */
   waitedMs: number;
-  /** True when it became due before its time: what it waited for is there, as far as another worker knows. */
+  /** True when it became due early: another worker reports that what it waited for has arrived. */
   isWoken: boolean;
 }
 

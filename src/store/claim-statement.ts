@@ -4,7 +4,7 @@ import { CROWD_DEATHS_MAX, FEW_TURNS_MAX } from '../core/process-deaths.ts';
 import type { SessionView } from '../core/view.ts';
 import type { ClaimedSession } from './claim-session.ts';
 
-/** The most waiting messages that a claim looks at; a turn takes fewer. */
+/** The largest number of waiting messages that a claim reads; a turn claims fewer. */
 const WAITING_READ_MAX = 200;
 
 /** The most dropped messages that a prompt names, and how much of each is read. */
@@ -77,17 +77,18 @@ inserted_lost_workers as (
   on conflict do nothing
 )`;
 
-// Whether the death of the worker "lost" counts against the turn "t", and whether it was a death in a crowd: see core/process-deaths.ts. A
-// turn that has so many of those was claimed as a suspect.
+// Whether the crash of the worker "lost" counts against the turn "t", and whether it was a crash of a worker with many turns: see
+// core/process-deaths.ts. A turn that has so many of those was claimed as a suspect.
 const COUNTS_SQL = `(lost.worker is not null and (lost.open_turns <= ${FEW_TURNS_MAX} or t.crowd_deaths >= ${CROWD_DEATHS_MAX}))::int`;
 const IN_CROWD_SQL = `(lost.worker is not null and lost.open_turns > ${FEW_TURNS_MAX} and t.crowd_deaths < ${CROWD_DEATHS_MAX})::int`;
 
-// Purpose: claim the sessions that are free and have work, and read what their turns start from. Locking: the session rows in the order
-// of their ids, then what belongs to them; the notes of lost workers, in the order of their names. A statement that had to wait for a row
-// sees the new version of that row, but everything else as it was when the statement began: the last answer of the turn that just ended
-// would be missing. So it compares the row's version before and after the wait, and claims nothing that has changed (`stale`): the next
-// statement sees all of it. Every write that concerns a session therefore updates its row. A worker may claim again what it holds itself:
-// that is how it continues after a write whose result it does not know. (It never claims a session that it is running.)
+// Purpose: claim the sessions that are free and have work, and read what their turns start from.
+// Locking: the session rows in the order of their ids, then what belongs to them; the notes of lost workers, in the order of their names. A
+// statement that had to wait for a row sees the new version of that row, but everything else as it was when the statement began: the last
+// answer of the turn that just ended would be missing. So it compares the row's version before and after the wait, and claims nothing that
+// has changed (`stale`): the next statement sees all of it. Every write that concerns a session therefore updates its row. A worker may
+// claim again what it holds itself: that is how it continues after a write whose result it does not know. (It never claims a session that
+// it is running.)
 export const CLAIM_SQL = `/* claim */
 with input as materialized (
   select * from unnest($1::uuid[], $2::text[], $3::int[], $4::bigint[], $5::bigint[])
@@ -102,7 +103,7 @@ locked as materialized (
 ${LOST_SQL},
 found as materialized (
   select l.id, input.owner as claimant, l.turn_id,
-    -- One that was stopped runs nothing any more: it need not wait until it can be run alone (G24).
+    -- A stopped one runs nothing: it need not wait until it can be run alone (G24).
     t.crowd_deaths + ${IN_CROWD_SQL} >= ${CROWD_DEATHS_MAX} and l.stop_reason is null as is_suspect,
     case when l.owner <> input.owner and l.turn_id is not null then l.owner end as lost_worker,
     case

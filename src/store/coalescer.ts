@@ -1,6 +1,6 @@
-// Lets many callers share one statement. While a statement is on its way, what arrives waits and goes together in the next;
-// when nothing is on its way, nothing waits. A statement that fails for a passing reason (a restart, a broken connection, a
-// deadlock) is sent again as it was: every statement given to a coalescer is idempotent.
+// Lets many callers share one statement. While a statement is in flight, new rows wait and are sent together in the next;
+// when none is in flight, nothing waits. A statement that fails for a transient reason (a restart, a broken connection, a
+// deadlock) is sent again unchanged: every statement given to a coalescer is idempotent.
 import { isPassingFault } from './database.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';
 
@@ -15,7 +15,7 @@ export interface CoalescerOptions<Row, Result> {
   onRetry?: (error: Error) => void;
 }
 
-/** Submits a row and resolves with its result; rejects when its statement failed for good. */
+/** Submits a row and resolves with its result; rejects when its statement failed permanently. */
 export type RowSubmitter<Row, Result> = (row: Row) => Promise<Result>;
 
 /**

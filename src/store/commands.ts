@@ -86,7 +86,8 @@ export const COMMAND_EVENTS_SQL = `select session_id, null::uuid as turn_id, 'me
 const RETRY_MS = 10_000;
 const UNIQUE_VIOLATION = '23505';
 
-// Purpose: store a command, with the overrides of its session that it changes, if any. Output: a row when it was stored.
+// Purpose: store a command, with the overrides of its session that it changes, if any.
+// Output: a row when it was stored.
 // Locking: the session row.
 const PATCH_SQL = `/* patch-by-command */
 with updated_sessions as (

@@ -1,5 +1,5 @@
-// Control: what stops a session from outside. It never waits in a queue: the wish is written into the session row, where the
-// worker that runs it looks several times a second and at every step (G24).
+// Control: stops a session from outside. It never waits in a queue: the request is written into the session row, which the
+// worker that runs it reads several times a second and at every step (G24).
 import type { SessionId, TurnId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
@@ -24,8 +24,8 @@ export interface Abortion {
 }
 
 /**
- * Stops the running turn of a session with all subagents below it, and cancels what waits, or keeps it. Cancelled rows stay visible.
- * Returns null when there is no such session.
+ * Stops the running turn of a session with all subagents below it, and cancels or keeps the waiting messages. Cancelled rows stay
+ * visible. Returns null when there is no such session.
  */
 export async function abortSession(
   database: Database,
@@ -59,7 +59,7 @@ export async function abortSession(
 
 const DEFAULT_MODES: QueueModes = { mode: 'collect', byChannel: {} };
 
-/** Stops one turn, if it still runs; what waits in its session stays. `unknown`: there is no such turn. */
+/** Stops one turn, if it still runs; the waiting messages of its session stay. `unknown`: there is no such turn. */
 export async function abortTurn(
   database: Database,
   { turnId, idempotency }: { turnId: string; idempotency?: KeyedRequest | null },

@@ -17,9 +17,9 @@ export interface EventFiring extends Firing {
 const DUPLICATE = 'duplicate';
 const STALE_LOOKS_MAX = 5;
 
-// Purpose: fire what leaves a line for the next prompt. One plan, so the arrays of its columns have one element.
-// What waits in the session is counted after its row is held; a statement that waited for the row would count what was there
-// before, so it notices and is sent again (`stale`).
+// Purpose: fire crons that leave a line for the next prompt. One plan, so the arrays of its columns have one element. The
+// waiting events of the session are counted after its row is locked; a statement that waited for the row would count the
+// rows of before, so it detects that and is sent again (`stale`).
 const FIRE_EVENT_SQL = `/* fire-cron-event */
 with firing as materialized (
   select * from unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::uuid[], $5::json[], $6::text[], $7::int[],
@@ -110,7 +110,7 @@ select candidate.cron_id, candidate.session_id, held.n is null as is_stale, rung
   (select count(*)::int from fired where fired_at is not null) as fired
 from candidate left join held on held.n = candidate.n left join rung_doorbells on rung_doorbells.session_id = candidate.session_id`;
 
-/** Fires a plan whose ticks leave a line for the next prompt; several that fire together leave one. Null: it did not fit any more. */
+/** Fires a plan whose ticks leave a line for the next prompt; several that fire together leave one. Null: the plan was outdated. */
 export async function fireCronEvent(database: Database, firing: EventFiring): Promise<FiringResult | null> {
   const { event } = firing;
   const values = [

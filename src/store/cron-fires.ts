@@ -19,10 +19,10 @@ export interface PlannedTick {
   messageId: MessageId | null;
 }
 
-/** What is done with the slots of one cron that are due. */
+/** The plan for the due slots of one cron. */
 export interface Firing extends NextSlot {
   cronId: string;
-  /** What the plan was made from: the cron's revision and the first slot without a fate. */
+  /** What the plan was made from: the cron's revision and the first slot without a result. */
   revision: number;
   firstSlotMs: number;
   sessionId: SessionId;
@@ -65,7 +65,9 @@ export const ADVANCED_SQL = `advanced as (
   where c.id = held.cron_id
 )`;
 
-// Purpose: fire what causes turns. Input: one array per column of the plans, and of their ticks. Output: a row per plan that fitted.
+// Purpose: fire what causes turns.
+// Input: one array per column of the plans, and of their ticks.
+// Output: a row per plan that fitted.
 const FIRE_SQL = `/* fire-crons */
 with firing as materialized (
   select * from unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::uuid[], $5::json[], $6::text[], $7::int[],
@@ -155,7 +157,7 @@ export interface FireRow {
   scheduled_for: Date | null;
 }
 
-/** Sends a statement about fires; each of them may be sent again as it was. */
+/** Sends a statement about fires; each of them may be sent again unchanged. */
 export async function ask(database: Database, name: string, text: string, values: unknown[]): Promise<FireRow[]> {
   const result = await retryPassingFaults(() => database.hot.query({ name, text, values }), { retryMs: RETRY_MS });
   return result.rows;

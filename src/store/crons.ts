@@ -26,7 +26,7 @@ export interface Cron extends CronDefinition {
   updatedMs: number;
 }
 
-/** When a cron has to be looked at next. */
+/** When a cron must be checked next. */
 export interface NextSlot {
   slotMs: number | null;
   dueMs: number | null;

@@ -79,7 +79,7 @@ const SILENT = { info: () => undefined, warn: () => undefined };
 interface PoolOptions extends DatabaseOptions {
   /** Called for errors of idle connections, which the next query replaces. */
   onError: (error: Error) => void;
-  /** Called when a connection is given back after a query that succeeded. */
+  /** Called when a connection is returned after a successful query. */
   onAnswer: () => void;
   /** Called with each new connection. Returns a promise: the connection is used when it resolves, and closed when it rejects. */
   onConnect: (client: pg.ClientBase) => unknown;

@@ -4,7 +4,7 @@ import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { readRows } from './read-rows.ts';
 
-/** Which letters are meant; what is absent does not narrow them. */
+/** The filter of letters; an absent field does not restrict it. */
 export interface LetterFilter {
   ids?: readonly string[] | undefined;
   kind?: string | undefined;

@@ -1,5 +1,5 @@
-// What a person decides about a delivery that did not arrive: send it again, or let it be. Each is one statement, which
-// also closes the delivery's dead letter and stores the key of the request.
+// What a person decides about a failed delivery: send it again or discard it. Each is one statement, which also closes
+// the delivery's dead letter and stores the key of the request.
 import { sql, type SQL } from './drizzle.ts';
 import type { KeyedRequest } from './idempotency.ts';
 import type { ViewDatabase } from './views/page.ts';

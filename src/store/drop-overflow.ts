@@ -1,6 +1,6 @@
-// Drops what waits over the cap of a session, oldest first, where its policy is `summarize` or `old`. The rows stay, each with its reason; where the policy says so, a line
-// in the next prompt stands for each of them (G5). What a turn has taken is never touched. Sent after the message that was too
-// many is committed: if it is lost with its process, the next message makes up for it.
+// Drops waiting messages over the cap of a session, oldest first, where its policy is `summarize` or `old`. The rows stay, each with its
+// reason; where the policy says so, a line in the next prompt mentions each of them (G5). Messages that a turn has claimed are never
+// changed. Sent after the message over the cap is committed: if it is lost with its process, the next message repeats it.
 import type { QueueDrop } from '../core/queue-mode.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
@@ -39,7 +39,7 @@ inserted_events as (
 )
 select count(*)::int as dropped from dropped`;
 
-/** Drops what is too much; resolves with how many messages that were. `cap` and `drop` hold where the session has none of its own. */
+/** Drops the messages over the cap; resolves with their number. `cap` and `drop` apply where the session has none of its own. */
 export async function dropOverflow(
   database: Database,
   input: { sessionId: SessionId; cap: number; drop: QueueDrop },

@@ -10,7 +10,7 @@ import { wakeOverdue } from './yields.ts';
 
 const RUNS_MAX = 100;
 
-/** A run that nothing waits for, works on or stands below for so long is stuck. */
+/** A run without waiting input, turn or active subagent for this long is stuck. */
 const STALLED_AFTER = '60 seconds';
 
 const DUE_SQL = `/* due-runs */
@@ -27,7 +27,7 @@ where r.status = 'running' and s.waiting = 0 and s.turn_id is null and s.owner i
   and not exists (select from holdfast.yields y where y.session_id = s.id and y.epoch = s.epoch)
 limit ${RUNS_MAX}`;
 
-// The first moments of each kind, in milliseconds from now; what is not positive is over.
+// The earliest deadline of each kind, in milliseconds from now; one that is not positive has passed.
 const MOMENTS_SQL = `/* overdue */
 select extract(epoch from (select min(r.deadline_at) from holdfast.subagent_runs r
     where r.status = 'running' and r.deadline_at is not null) - clock_timestamp()) * 1000 as run_ms,
@@ -46,7 +46,7 @@ export interface Overdue {
   nextInMs: number | null;
 }
 
-/** Ends what is over. One look, when nothing is. */
+/** Ends what is past its deadline. One query, when there is nothing. */
 export async function endOverdue(database: Database, modes: QueueModes): Promise<Overdue> {
   const first = await readMoments(database);
   const rings: NeededRing[] = [];

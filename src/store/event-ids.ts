@@ -24,7 +24,7 @@ const NEWEST_SQL = `coalesce((select max(e.id) >> 16 from holdfast.events e), 0)
 const NEXT_XID_SQL = `pg_snapshot_xmax(pg_current_snapshot())::text::bigint`;
 const OLDEST_XID_SQL = `pg_snapshot_xmin(pg_current_snapshot())::text::bigint`;
 
-/** Stands for a server that does not tell what it is. */
+/** Used for a server whose identity cannot be read. */
 const UNKNOWN = 'unknown';
 
 // Users of one database may have different rights: a user without the right to read the server identity must not look like another server.
@@ -46,9 +46,9 @@ export async function checkEventIds(client: ClientBase): Promise<boolean> {
 }
 
 /**
- * Purpose: names the server, and raises the offset if it still has to be. Locking: waits for the statements that write events and lets
- * none begin, so that no event with the old offset becomes visible below a horizon with the new one. Of several connections at the same
- * time, one raises it.
+ * Purpose: names the server, and raises the offset if it still has to be.
+ * Locking: waits for the statements that write events and lets none begin, so that no event with the old offset becomes visible below a
+ * horizon with the new one. Of several connections at the same time, one raises it.
  */
 async function raiseOffset(client: ClientBase, server: string): Promise<boolean> {
   await client.query('begin');

@@ -48,8 +48,8 @@ export interface SpawnOrigin {
 }
 
 /**
- * `refused`: a field of the wish does not fit. `limit`: there are as many as may be, or it is too late. `unknown`: no such session. The
- * messages name what was met and what is allowed.
+ * `refused`: a field of the request is not valid. `limit`: the limit is reached, or it is too late. `unknown`: no such session. The
+ * messages name the value and what is allowed.
  */
 export type SpawnAnswer =
   | { kind: 'spawned'; runId: string; childId: SessionId; childKey: SessionKey }
@@ -252,7 +252,7 @@ function spawnedAgent(config: Config, { id, subagents }: AgentSettings): Spawned
   return { id, model, thinking, modelFault: (name) => modelFault(config, id, name) };
 }
 
-/** The settings of an agent; those of the first when the configuration does not know it any more. */
+/** The settings of an agent; those of the first agent when the configuration no longer has it. */
 function settingsOf(config: Config, agentId: string): AgentSettings {
   return agentOf(config, isAgent(config, agentId) ? agentId : (config.agents.list[0]?.id ?? 'main'));
 }

@@ -8,7 +8,7 @@ import { retryPassingFaults } from './retry-passing-faults.ts';
 
 export interface Fork {
   sourceKey: SessionKey;
-  /** The last entry that is taken along; null: the end of the path. */
+  /** The last entry that is copied; null: the end of the path. */
   entryId: string | null;
   target: { key: SessionKey; agentId: string; kind: string; lane: string; channel: string | null };
   idempotency?: KeyedRequest | null;

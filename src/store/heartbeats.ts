@@ -19,7 +19,7 @@ export interface PolledAgent {
   firstAtMs: number;
 }
 
-/** A poll that is ours to look at until its lease runs out. */
+/** A poll that this process has claimed until its lease expires. */
 export interface ClaimedPoll {
   id: string;
   agentId: string;
@@ -32,7 +32,7 @@ export interface ClaimedPoll {
   contextKeys: (string | null)[];
   /** Where the last message of the session wanted its answer; null: nowhere in particular. */
   lastUrl: string | null;
-  /** What the gate showed last; null: it was never looked at. */
+  /** The last result of the gate; null: it was never checked. */
   gateSha256: string | null;
   tasks: TaskTimes;
   /** The database's time. */
@@ -41,7 +41,7 @@ export interface ClaimedPoll {
 
 const RETRY_MS = 5_000;
 
-/** Makes the agents' rows what the configuration says: those that are new, those that changed, and those that are not polled any more. */
+/** Makes the agents' rows equal to the configuration: new ones, changed ones, and those that are no longer polled. */
 export async function syncPolledAgents(database: Database, agents: readonly PolledAgent[]): Promise<void> {
   await database.views.query(
     `/* sync-heartbeats */
@@ -64,9 +64,9 @@ where hs.every_ms <> excluded.every_ms or hs.next_at is null or hs.session_id <>
   );
 }
 
-// Purpose: claim the polls that are due, one row each, and those whose scheduler crashed, or claimed them itself but lost the
-// answer. The next poll follows from the one that is due; missed polls are not caught up. Locking: the agents' rows, skipping those
-// that another scheduler has locked; then only new rows.
+// Purpose: claim the polls that are due, one row each, and those whose scheduler crashed, or claimed them itself but lost the answer. The
+// next poll follows from the one that is due; missed polls are not caught up.
+// Locking: the agents' rows, skipping those that another scheduler has locked; then only new rows.
 const CLAIM_SQL = `/* claim-heartbeats */
 with clock as materialized (select clock_timestamp() as now),
 due as materialized (
@@ -108,7 +108,7 @@ from ours cross join clock left join holdfast.sessions s on s.id = ours.session_
 left join holdfast.heartbeat_states hs on hs.agent_id = ours.agent_id
 order by ours.scheduled_for`;
 
-/** Takes polls that are due; at most as many as there are `ids` for them. Not to be called while polls of the same owner are looked at. */
+/** Claims due polls; at most as many as there are `ids` for them. Do not call it while polls of the same owner are being checked. */
 export async function claimPolls(
   database: Database,
   claim: { owner: string; leaseMs: number; ids: readonly string[] },
@@ -133,7 +133,7 @@ export async function claimPolls(
   }));
 }
 
-/** Keeps the polls of an owner that are being looked at. */
+/** Renews the leases of the polls that an owner is checking. */
 export async function renewPolls(
   database: Database,
   { owner, leaseMs }: { owner: string; leaseMs: number },

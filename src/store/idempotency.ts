@@ -19,8 +19,8 @@ export interface StoredAnswer {
 }
 
 /**
- * What is known of a key. `new`: nothing was done under it. `done`: its effect is committed with this result, and no answer is stored
- * yet. `answered`: the first answer. `mismatch`: the key was used with another body.
+ * The state of a key. `new`: it was not used. `done`: its effect is committed with this result, and no answer is stored yet.
+ * `answered`: the first answer. `mismatch`: the key was used with another body.
  */
 export type KnownKey =
   | { kind: 'new' }

@@ -1,5 +1,5 @@
-// Looks at a database before anything is done with it: whether it answers, is PostgreSQL of a version that will do, takes writes, and
-// whether the schema `holdfast` in it is ours. What is wrong is one error with a code, so that a start and the doctor say the same.
+// Checks a database before it is used: whether it answers, is PostgreSQL of a supported version, accepts writes, and whether its
+// schema `holdfast` was made by Holdfast. Each fault is one error with a code, so that a start and the doctor report the same.
 import { performance } from 'node:perf_hooks';
 import pg from 'pg';
 

@@ -54,7 +54,7 @@ export interface TurnProgress {
   cacheWriteTokens: number;
 }
 
-/** What was measured of a model call, and what had to be put right in its answer. */
+/** Measurements of a model call, and the repairs of its answer. */
 export interface CallNotes {
   requestBytes: number;
   responseBytes: number;
@@ -113,7 +113,7 @@ export type Verdict = { kind: 'ok'; stopReason: string | null; waiting: number; 
 /** Messages that join a running turn, and the follow-ups that some of them leave. */
 export interface TakenSteers {
   ids: MessageId[];
-  /** New inputs of the same session, one for each message that asked for a turn of its own besides. */
+  /** New inputs of the same session, one for each message that also needs a turn of its own. */
   followUps: { id: MessageId; causeKey: string; body: string; route: string }[];
 }
 

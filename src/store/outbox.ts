@@ -1,16 +1,16 @@
 // The outbox: replies on their way out, in order per session. Only the oldest open delivery of a session can be claimed, so a
-// later one never overtakes it; a claim is a lease, so what a dead process was sending is claimable again.
+// later one never overtakes it; a claim is a lease, so a delivery that a crashed process was sending can be claimed again.
 //
 //   pending ──claim──▶ sending ──2xx──▶ sent
 //      ▲                 │  ├─ may pass ──▶ pending (due later)       until it expires: expired
 //      │                 │  └─ will not  ──▶ failed + dead letter
-//      └── lease ran out ┘  (the receiver knows it by its dedupe key; a channel without one makes it `unknown`)
+//      └── lease expired ┘  (the receiver knows it by its dedupe key; a channel without one makes it `unknown`)
 import type { DeliveryId, SessionId } from '../core/ids.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 
-/** A delivery that is ours to send until its lease runs out. */
+/** A delivery that this process has claimed until its lease expires. */
 export interface ClaimedDelivery {
   id: DeliveryId;
   sessionId: SessionId;
@@ -118,7 +118,7 @@ export interface DueDelivery {
 
 const DUE_MAX = 500;
 
-/** Marks what is too old to be sent as expired, and returns the sessions whose oldest open delivery is due. */
+/** Marks deliveries that are too old as expired, and returns the sessions whose oldest open delivery is due. */
 export async function readDueDeliveries(database: Database): Promise<DueDelivery[]> {
   const result = await database.hot.query({
     name: 'due-deliveries',

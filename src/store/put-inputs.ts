@@ -1,6 +1,6 @@
-// Parts of statements that put inputs into the inboxes of sessions which they hold: the end of a subagent, an answer for another agent,
-// the end of a wait. The statement brings `locked` (the session rows, as they are now) and `incoming` (what is to be put where), and
-// changes the session rows itself by `arrived`, because a statement may change a row only once.
+// Parts of statements that insert inputs into the inboxes of sessions that they have locked: the end of a subagent, an answer for
+// another agent, the end of a wait. The statement provides `locked` (the current session rows) and `incoming` (the new inputs), and
+// updates the session rows itself from `arrived`, because a statement may change a row only once.
 import { firstRingSql } from './session-locks.ts';
 
 /** SQL of a new UUIDv7, for rows that a statement makes by itself. */
@@ -8,8 +8,8 @@ export const NEW_ID_SQL = `encode(set_bit(set_bit(overlay(uuid_send(gen_random_u
     placing substring(int8send(floor(extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6), 52, 1), 53, 1), 'hex')::uuid`;
 
 /**
- * CTEs that store `incoming` (id, session_id, kind, body, route, mode, cause_key, status, disposition, error): `inserted_inputs`, the rows that were
- * stored, and `arrived`, what they change in their sessions. A row whose cause is in an inbox already is left out.
+ * CTEs that store `incoming` (id, session_id, kind, body, route, mode, cause_key, status, disposition, error): `inserted_inputs`, the rows
+ * that were stored, and `arrived`, what they change in their sessions. A row whose cause is already in an inbox is left out.
  */
 export const PUT_PARTS: readonly string[] = [
   `numbered as materialized (
@@ -32,8 +32,8 @@ export const PUT_PARTS: readonly string[] = [
 ];
 
 /**
- * SQL of the body of an announcement: its facts, and where the answer to it goes. `deliver` is SQL of what the input that it comes of
- * says: JSON null means nowhere, and no value means wherever the configuration says.
+ * SQL of the body of an announcement: its facts, and where the answer to it is sent. `deliver` is SQL of the setting of the input
+ * that caused it: JSON null means nowhere, and no value means the default of the configuration.
  */
 export function announcementBodySql(announcement: string, deliver: string): string {
   return `case when ${deliver} is null then json_build_object('announcement', ${announcement})

@@ -4,10 +4,10 @@ import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import type { NeededRing } from './session-locks.ts';
 
-/** The most sessions of a lane looked at in one round. */
+/** The largest number of sessions of a lane in one round. */
 export const FADED_MAX = 500;
 
-/** How many sessions of a lane may be taken. */
+/** How many sessions of a lane may be selected. */
 export interface LaneRoom {
   lane: string;
   room: number;

@@ -30,8 +30,8 @@ inserted_events as (${insertEventsSql(`select id as session_id, null::uuid as tu
 select id from locked`;
 
 /**
- * Ends transcript `transcriptNo` of a claimed session; false when the session is not ours any more. `reason` is shown with the event:
- * `message`, `daily` or `idle`.
+ * Ends transcript `transcriptNo` of a claimed session; false when this worker no longer holds the session. `reason` is shown with the
+ * event: `message`, `daily` or `idle`.
  */
 export async function resetClaimed(
   database: Database,

@@ -1,6 +1,6 @@
-// Undoing a compaction: the entries that its summary stands for come back into view in their places, and the summary goes out of it.
-// What was said since stays. Later compactions of the same transcript are undone with it, since they stand on its summary. Each
-// entry keeps where it was out of view, so that the requests of that time stay derivable.
+// Undoing a compaction: the entries that its summary replaced become active again in their places, and the summary is retired. Newer
+// entries stay. Later compactions of the same transcript are undone with it, since they include its summary. Each entry keeps the
+// range in which it was retired, so that the requests of that time stay derivable.
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';

@@ -1,6 +1,6 @@
-// Retries a turn that ended badly, for a person (G17). The last turn of its session is taken back: its messages wait again as they were, and
-// its entries are hidden. When the session has moved on, nothing that was said since may change: each message is put into the inbox once
-// more, as a new one that cites the old one by its cause. Either way its dead letter is closed, and a second retry finds nothing to do.
+// Retries a turn that ended badly, for a person (G17). The last turn of its session is undone: its messages wait again, and its entries are
+// hidden. When the session has newer turns, those must not change: each message is inserted into the inbox once more, as a new one that
+// names the old one as its cause. Either way its dead letter is closed, and a second retry finds nothing to do.
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';

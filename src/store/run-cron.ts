@@ -8,8 +8,8 @@ import { isoSql } from './session-facts.ts';
 import { firstRingSql, type NeededRing } from './session-locks.ts';
 import { dropOldestEventsSql } from './system-events.ts';
 
-// Purpose: a run on request. It is not a slot: it has a time of its own and does not change the schedule. Input: $3 the
-// input's id, null for none; $9 the event's id, null for none.
+// Purpose: a run on request. It is not a slot: it has a time of its own and does not change the schedule.
+// Input: $3 the input's id, null for none; $9 the event's id, null for none.
 const RUN_NOW_SQL = `/* run-cron */
 with held as materialized (select c.id, c.name from holdfast.crons c where c.id = $1 for share),
 locked as materialized (

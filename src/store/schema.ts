@@ -1,5 +1,5 @@
-// The tables that are only looked at through drizzle, as the migrations made them. `migrations/` is the truth and this a mirror:
-// `test/api/schema.test.ts` compares the two, so a column that is changed there and not here turns the suite red.
+// The tables that are read through drizzle, as the migrations create them. `migrations/` is authoritative and this a mirror:
+// `test/api/schema.test.ts` compares the two, so a column that is changed only there fails a test.
 import { bigint, boolean, customType, integer, json, pgSchema, text, timestamp, uuid } from './drizzle.ts';
 
 const holdfast = pgSchema('holdfast');

@@ -18,8 +18,8 @@ export interface OutgoingMessage {
 }
 
 /**
- * `posted`: it is in the outbox, now or since an earlier sending; `ringNo` is the ring that the outbox needs. `closed`: the turn is not
- * open any more. `too-many`: the turn has sent as many as it may.
+ * `posted`: it is in the outbox, now or since an earlier sending; `ringNo` is the ring that the outbox needs. `closed`: the turn is no
+ * longer open. `too-many`: the turn has reached its limit.
  */
 export type Posting =
   | { kind: 'posted'; id: DeliveryId; sessionId: SessionId; ringNo: number }

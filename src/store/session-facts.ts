@@ -1,5 +1,5 @@
-// A session as the outside sees it, made by the same SQL wherever it is needed, so that an accepted message and a later look
-// at the session never disagree.
+// A session as the API shows it, built by the same SQL everywhere, so that an accepted message and a later view of the
+// session never disagree.
 
 /** What is known of a session. Times are ISO 8601 strings; numbers are exact up to 2^53. */
 export interface SessionFacts {

@@ -19,7 +19,7 @@ export interface HeldLock {
   epoch: number;
 }
 
-/** Renews the leases of one owner and returns the sessions that it still holds; what is missing is lost for good. */
+/** Renews the leases of one owner and returns the sessions that it still holds; a missing one is lost permanently. */
 export async function renewLocks(
   database: Database,
   owner: string,

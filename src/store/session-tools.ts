@@ -22,7 +22,7 @@ export interface ListedSession {
   updatedAt: number;
 }
 
-/** The most sessions that are looked at for a list. */
+/** The largest number of sessions that a list reads. */
 const LISTED_MAX = 1_000;
 const ENTRIES_MAX = 400;
 
@@ -79,9 +79,9 @@ select role, content from (
   });
 }
 
-/** What a turn answers: where its answer goes, and the exchange that it is part of. */
+/** The origin of a turn: where its answer is sent, and the exchange that it is part of. */
 export interface TurnOrigin {
-  /** `deliver` absent: wherever the configuration says; null: nowhere. */
+  /** `deliver` absent: the default of the configuration; null: nowhere. */
   origin: Exchange['origin'];
   exchange: Exchange | null;
 }

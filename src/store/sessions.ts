@@ -5,7 +5,7 @@ import type { SessionId, SessionKey } from '../core/ids.ts';
 import { coalesce } from './coalescer.ts';
 import type { Database } from './database.ts';
 
-/** A session that is needed; the fields beside `key` are used only when it does not exist yet. */
+/** A session to ensure; the fields other than `key` are used only when it does not exist yet. */
 export interface NeededSession {
   key: SessionKey;
   candidateId: SessionId;

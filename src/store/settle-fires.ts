@@ -93,7 +93,10 @@ set consecutive_errors = $6, not_before = coalesce($7::timestamptz, case when $6
   updated_at = clock_timestamp()
 from settled where c.id = settled.cron_id`;
 
-/** Writes the end of a fire and what follows for its cron. `noticeId`: of the notice that is owed. No effect when it was written before. */
+/**
+ * Writes the end of a fire and what follows for its cron. `noticeId`: the id of the notice to its owner. No effect when it was written
+ * before.
+ */
 export async function settleFire(
   database: Database,
   { cronId, scheduledFor, end, cron }: EndedFire,
@@ -156,7 +159,7 @@ export async function closeNotice(database: Database, noticeId: SystemEventId): 
   });
 }
 
-/** Fires are kept so long. Their slots never come again: the schedule follows from the last slot. */
+/** How long fires are kept. Their slots are never fired again: the schedule follows from the last slot. */
 const FIRES_KEPT_DAYS = 30;
 const TRIMMED_MAX = 5_000;
 

@@ -10,12 +10,12 @@ import { firstRingSql, type NeededRing } from './session-locks.ts';
 export interface PollSettlement {
   id: string;
   owner: string;
-  /** Null: it is left out, for `reason`. */
+  /** Null: it is skipped, for `reason`. */
   poll: { messageId: MessageId; body: string; route: string } | null;
   reason: string | null;
   /** For people: what the reason was in this case. */
   detail: string | null;
-  /** What the gate shows now; null: it was not looked at. Kept unless the session turns out to be busy. */
+  /** The current result of the gate; null: it was not checked. Kept unless the session turns out to be busy. */
   gateSha256: string | null;
   /** When tasks were last polled, if this changes it. */
   tasks: TaskTimes | null;
@@ -28,13 +28,15 @@ export interface SettledPoll {
   ring: NeededRing | null;
 }
 
-/** Why a poll is left out whose session has something to do already. */
+/** Why a poll is skipped whose session already has work. */
 const BUSY = 'busy';
 const RETRY_MS = 5_000;
 
-// Purpose: settle polls, and put those that are made into their inboxes. A scheduled poll that finds its session with work is
-// skipped; a requested one waits after that work. Input: one array per column. Output: a row per poll that was ours. Locking: the
-// polls (no other process settles them), then the session rows in the order of their ids.
+// Purpose: settle polls, and put those that are made into their inboxes. A scheduled poll that finds its session with work is skipped; a
+// requested one waits after that work.
+// Input: one array per column.
+// Output: a row per poll that was ours.
+// Locking: the polls (no other process settles them), then the session rows in the order of their ids.
 const SETTLE_SQL = `/* settle-heartbeats */
 with input as materialized (
   select * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::json[], $5::text[], $6::text[], $7::text[], $8::text[], $9::json[])

@@ -1,5 +1,5 @@
-// Settles an input that needs no turn after all, for the worker that has claimed its session. Fenced as every write of a turn is: if the
-// session is not ours any more, nothing is written.
+// Settles an input that needs no turn, for the worker that has claimed its session. Fenced like every write of a turn: if this worker no
+// longer holds the session, nothing is written.
 import type { MessageId, SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
@@ -25,7 +25,7 @@ inserted_events as (
 )
 select id from locked`;
 
-/** Settles a waiting input as silent; false when the session is not ours any more. Doing it twice changes nothing. */
+/** Settles a waiting input as silent; false when this worker no longer holds the session. Doing it twice changes nothing. */
 export async function settleUnasked(
   database: Database,
   { sessionId, epoch, messageId }: { sessionId: SessionId; epoch: number; messageId: MessageId },

@@ -1,5 +1,5 @@
-// How a message ended, as json that is made by the same SQL wherever it is needed: from the tables for whoever looks, and by the
-// statement that ends its turn, which does not see in the tables what it writes itself.
+// How a message ended, as JSON that is built by the same SQL everywhere: from the tables for readers, and by the statement that
+// ends its turn, which does not see its own writes in the tables.
 import { retryOfSql } from './retry-turn.ts';
 import { isoSql } from './session-facts.ts';
 

@@ -19,7 +19,7 @@ export interface Spawner {
   id: SessionId;
   key: SessionKey;
   agentId: string;
-  /** How many stand above it. */
+  /** How many sessions are above it. */
   depth: number;
 }
 
@@ -55,7 +55,7 @@ export type SpawnResult =
 const RETRY_MS = 10_000;
 const UNIQUE_VIOLATION = '23505';
 
-/** What is known of a session that wants to spawn; null: there is none of that key. */
+/** The facts of a spawning session; null: there is none of that key. */
 export async function findSpawner(database: Database, key: string): Promise<Spawner | null> {
   const [spawner] = await readRows<Spawner>(database.hot, {
     name: 'find-spawner',

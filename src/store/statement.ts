@@ -27,7 +27,7 @@ export class Values {
     const types = shape.map(([name, [type]]) => `${name} ${type === 'json' ? 'text' : type}`).join(', ');
     const source = `json_to_recordset($${this.list.length}::json)`;
     if (shape.every(([, [type]]) => type !== 'json')) return `${source} as ${alias} (${types})`;
-    // JSON goes as a text, so that what only JSON may hold, such as \u0000, is not looked at on its way.
+    // JSON goes as a text, so that values that are valid only in JSON, such as \u0000, are not interpreted in transit.
     const list = shape.map(([name, [type]]) => (type === 'json' ? `${name}::json` : name)).join(', ');
     return `(select ${list} from ${source} as records (${types})) as ${alias}`;
   }

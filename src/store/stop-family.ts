@@ -18,7 +18,7 @@ import { announcedEventsSql, endingColumnsSql, endRunParts, type QueueModes } fr
 
 export interface FamilyStop {
   sessionId: SessionId;
-  /** Leaves what waits in the session itself; its own run then ends only if there is nothing left of it. */
+  /** Keeps the waiting messages of the session itself; its own run then ends only if it has no other work. */
   keepsQueued: boolean;
   /** For people. */
   reason: string;

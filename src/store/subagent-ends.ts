@@ -8,13 +8,13 @@
 // The statement provides `locked`, the rows of the subagent and of all sessions above it, and `ending`, the runs that end.
 import { announcementBodySql, NEW_ID_SQL } from './put-inputs.ts';
 
-/** How messages that find their session busy are taken, where the session itself does not say. */
+/** The queue modes for messages to a busy session, where the session itself has none. */
 export interface QueueModes {
   mode: string;
   byChannel: Readonly<Record<string, string>>;
 }
 
-/** SQL of what a run is announced to have taken: its session's tokens without those of runs before it. */
+/** SQL of the token usage in the announcement of a run: its session's tokens without those of runs before it. */
 function ownTokensSql(column: 'input_tokens' | 'output_tokens', total: string): string {
   return `greatest(0, ${total} - coalesce((select sum(before.${column}) from holdfast.subagent_runs before
       where before.child_id = run.child_id and before.id <> run.id), 0))::bigint`;

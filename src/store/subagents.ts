@@ -94,12 +94,12 @@ export interface Steer {
   /** As JSON text. */
   body: string;
   route: string;
-  /** What it comes of; null: it is always another one. */
+  /** Its cause; null: each call inserts another one. */
   causeKey: string | null;
   idempotency?: KeyedRequest | null | undefined;
 }
 
-/** `ended`: the run is over, and nothing was written. */
+/** `ended`: the run has ended, and nothing was written. */
 export type SteerResult =
   | { kind: 'steered'; sessionId: SessionId; isBusy: boolean; ring: NeededRing | null }
   | { kind: 'ended' };

@@ -44,8 +44,8 @@ export interface QueuedEvent {
   createdAt: string;
 }
 
-// What waits is counted after the lock is held. A statement that had to wait for the lock would count what was there before,
-// so it notices (see session-locks.ts), has no row, and is sent again.
+// The waiting events are counted after the lock is acquired. A statement that had to wait for the lock would count the rows
+// of before, so it detects that (see session-locks.ts), returns no row, and is sent again.
 const ENQUEUE_SQL = `/* enqueue-event */
 with seen as materialized (select s.xmin as version from holdfast.sessions s where s.id = $2),
 locked as materialized (

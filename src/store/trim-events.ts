@@ -5,7 +5,7 @@ import type { Database } from './database.ts';
 /** Events deleted in one statement at most. */
 const TRIMMED_MAX = 5_000;
 
-/** Deletes events older than `retentionMs`; returns whether there may be more. Ids grow with time, so only the oldest are looked at. */
+/** Deletes events older than `retentionMs`; returns whether there may be more. Ids grow with time, so only the oldest are read. */
 export async function trimEvents(database: Database, retentionMs: number): Promise<boolean> {
   const result = await database.hot.query({
     name: 'trim-events',

@@ -1,9 +1,9 @@
-// What waits in a session, for the worker that runs it: a plain read, in the order of their numbers.
+// The waiting inputs of a session, for the worker that runs it: a plain read, in the order of their numbers.
 import type { SessionId } from '../core/ids.ts';
 import type { WaitingInput } from './claim-session.ts';
 import type { Database } from './database.ts';
 
-/** The most inputs that are looked at. */
+/** The largest number of inputs that are read. */
 const READ_MAX = 50;
 
 const SQL = `/* waiting-inputs */

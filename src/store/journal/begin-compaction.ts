@@ -14,7 +14,7 @@ export interface CompactionBegin extends JournalWrite {
     id: string;
     reason: CompactionReason;
     tokensBefore: number;
-    /** So many may be begun in one turn without success. */
+    /** The largest number of attempts in one turn without success. */
     attemptsMax: number;
   };
 }
@@ -36,9 +36,9 @@ export interface AnsweredCompaction {
 }
 
 /**
- * `begun`: the call is charged; `mayFlush` is false when this cycle has had its flush. `answered`: an earlier worker of this turn came
- * as far as the answer; nothing was charged. `exhausted`: no attempt is left; nothing was charged. `fenced`: the session is not
- * ours any more.
+ * `begun`: the call is charged; `mayFlush` is false when this cycle has had its flush. `answered`: an earlier worker of this turn
+ * stored the answer; nothing was charged. `exhausted`: no attempt is left; nothing was charged. `fenced`: this worker no longer holds
+ * the session.
  */
 export type CompactionStart = { stopReason: string | null } & (
   | { kind: 'begun'; attempt: number; mayFlush: boolean }

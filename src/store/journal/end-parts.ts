@@ -4,7 +4,7 @@
 import type { Values } from '../statement.ts';
 import type { TurnEnd } from './finish-turn.ts';
 
-/** The CTEs that these ends need besides those of every end. */
+/** The CTEs that these ends need in addition to those of every end. */
 export function endParts(values: Values, ends: TurnEnd[]): string[] {
   return [...hidden(ends), ...posted(values, ends), ...lettered(ends), ...polled(values, ends)];
 }

@@ -85,7 +85,7 @@ export type FinishResult =
     }
   | { kind: 'fenced' };
 
-/** What the database knows of an ended turn, for the log. Times are the database's. */
+/** The facts of an ended turn, for the log. Times are the database's. */
 export interface TurnFigures {
   /** How often it was claimed. */
   attempt: number;
@@ -110,7 +110,8 @@ async function finishAll(database: Database, ends: TurnEnd[]): Promise<FinishRes
   return ends.map((end) => byEnd.get(end) as FinishResult);
 }
 
-// How long to wait for more, by what waits first: only what may share its turn is worth waiting for. Null when it is too new to be seen.
+// How long to wait for more messages, by the first waiting input: only inputs that may share its turn are worth waiting for. Null when
+// the first one is too new to be visible.
 const GATHERS_SQL = `select case when i.kind = 'announcement' then updated_sessions.announce_debounce_ms
         when i.kind = 'message' and coalesce(i.mode, 'collect') not in ('followup', 'reject') and updated_sessions.waiting < updated_sessions.cap
           then updated_sessions.debounce_ms else 0 end

@@ -45,8 +45,8 @@ export interface NewTurn {
 }
 
 /**
- * `ok`: the turn is open. `fenced`: the session is not ours any more. `stopped`: it was stopped since the claim, and what the
- * prompt was made of is cancelled; nothing is written.
+ * `ok`: the turn is open. `fenced`: this worker no longer holds the session. `stopped`: it was stopped since the claim, and
+ * its inputs are cancelled; nothing is written.
  */
 export type Opening = { kind: 'ok' } | { kind: 'fenced' } | { kind: 'stopped' };
 

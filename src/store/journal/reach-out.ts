@@ -13,7 +13,7 @@ import type { TurnEnd } from './finish-turn.ts';
 /** How the run of this turn ends. It does not end while inputs wait or while runs below it are active, unless `isAnswer`. */
 export interface SubagentRunEnd {
   status: RunStatus;
-  /** What the subagent said last; null: nothing. */
+  /** The last text of the subagent; null: none. */
   result: string | null;
   /** Why it did not end well. */
   error: string | null;
@@ -31,7 +31,7 @@ export interface Notice {
   /** As JSON text. */
   body: string;
   route: string;
-  /** What it comes of: there is one message of each cause. */
+  /** Its cause: there is one message for each. */
   causeKey: string;
 }
 

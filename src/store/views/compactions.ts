@@ -21,7 +21,7 @@ export interface CompactionView {
   tokensAfter: number | null;
   /** The entry that the summary became. */
   summaryEntryId: string | null;
-  /** How many entries it stands for now. */
+  /** How many entries it replaces now. */
   retiredEntries: number;
   /** The memory file that the flush before it wrote to, relative to the workspace; null: nothing was written. */
   memoryPath: string | null;

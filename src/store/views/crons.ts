@@ -12,7 +12,7 @@ export interface FireView {
   status: (typeof FIRE_STATUSES)[number];
   /** Why it was passed over, or failed. */
   reason: string | null;
-  /** Of so many slots from this one on that were passed over for the same reason. */
+  /** The number of slots from this one on that were skipped for the same reason. */
   slots: number;
   /** True when a person or an agent requested it. */
   isManual: boolean;

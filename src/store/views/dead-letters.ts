@@ -1,4 +1,4 @@
-// What waits for a person, grouped by what went wrong: two thousand failures are often three errors.
+// Failed work that waits for a person, grouped by error: two thousand failures are often three errors.
 import { and, desc, eq, sql } from '../drizzle.ts';
 import { deadLetters, sessions } from '../schema.ts';
 import { isoOf, isoOrNull, type Page, type PageRequest, type ViewDatabase } from './page.ts';

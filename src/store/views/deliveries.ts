@@ -84,7 +84,7 @@ function deliveryViewOf(row: { delivery: typeof deliveries.$inferSelect; session
 const CREDENTIAL_NAME = /secret|token|passw|authorization|apikey|api_key/i;
 const CREDENTIALS_IN_URL = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#@]*@/i;
 
-/** The same value with credentials replaced: fields by their names, and what stands before the `@` of a URL. */
+/** The same value with credentials replaced: fields by their names, and the part before the `@` of a URL. */
 function withoutCredentials(value: unknown): unknown {
   if (typeof value === 'string') return value.replace(CREDENTIALS_IN_URL, '$1[redacted]@');
   if (Array.isArray(value)) return value.map(withoutCredentials);

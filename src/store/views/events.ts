@@ -21,7 +21,7 @@ export interface EventFilter {
   types?: readonly string[] | undefined;
 }
 
-/** Events with an id over `after`, in order. All that match below `horizon` are in it unless it has as many as were asked for. */
+/** Events with an id over `after`, in order. It contains all matches below `horizon` unless it has reached the limit. */
 export interface EventPage {
   events: EventRow[];
   horizon: bigint;
@@ -51,7 +51,7 @@ export async function readEvents(
   };
 }
 
-/** Everything below it is final; what is written from now on is not below it. */
+/** Everything below it is final; later writes are not below it. */
 export async function readEventHorizon(db: ViewDatabase): Promise<bigint> {
   const result = await db.execute<{ horizon: string }>(sql`select (${HORIZON})::text as horizon`);
   return BigInt(result.rows[0]!.horizon);

@@ -12,10 +12,10 @@ export interface HeartbeatView {
   scheduledFor: string;
   trigger: 'interval' | 'manual';
   status: (typeof HEARTBEAT_STATUSES)[number];
-  /** Why it was left out. */
+  /** Why it was skipped. */
   reason: string | null;
   detail: string | null;
-  /** Null while it runs, and for polls that were left out. */
+  /** Null while it runs, and for skipped polls. */
   result: (typeof HEARTBEAT_RESULTS)[number] | null;
   messageId: string | null;
   turnId: string | null;

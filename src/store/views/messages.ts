@@ -100,7 +100,7 @@ export async function viewMessage(db: ViewDatabase, id: string): Promise<Message
   return (await selectMessages(db, eq(inbox.id, id), 1))[0] ?? null;
 }
 
-/** A message as it was when it was accepted, with the session as it was then; null when it is not (or no longer) known. */
+/** A message and its session as they were when it was accepted; null when it is not (or no longer) known. */
 export async function viewAcceptance(
   db: ViewDatabase,
   id: string,

@@ -1,5 +1,5 @@
-// How much of everything there is, in one snapshot. Counts what is there instead of keeping counters that could be wrong, so it
-// is for people and scrapes, not for loops.
+// Counts of sessions, messages, turns and deliveries, in one snapshot. Counts rows instead of keeping counters that could be
+// wrong, so it is for people and scrapes, not for loops.
 import { sql } from '../drizzle.ts';
 import type { ViewDatabase } from './page.ts';
 

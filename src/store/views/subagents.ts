@@ -11,12 +11,12 @@ export interface SubagentView {
   parentSessionKey: string;
   label: string | null;
   task: string;
-  /** How many stand above it. */
+  /** How many sessions are above it. */
   depth: number;
   status: 'running' | RunStatus;
   mode: 'run' | 'session';
   cleanup: 'keep' | 'delete';
-  /** What it said last, once it has ended. */
+  /** Its last text, once it has ended. */
   result: string | null;
   /** Why it did not end well. */
   error: string | null;

@@ -28,7 +28,7 @@ export interface EntryFilter {
   isNewestFirst: boolean;
 }
 
-/** A page ends with the entry that brings it over this. */
+/** A page ends with the entry that exceeds this. */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Entries in the order of their numbers, or the reverse; `after` is a number. */

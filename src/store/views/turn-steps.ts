@@ -17,7 +17,7 @@ export const CALL_PURPOSES = ['answer', 'compaction'] as const;
 export interface ModelCallView {
   /** Its number in the turn, as in `GET /v1/turns/{id}/requests/{n}`. */
   n: number;
-  /** What it was made for: an answer of the turn, or the summary of a compaction. */
+  /** Its purpose: an answer of the turn, or the summary of a compaction. */
   purpose: (typeof CALL_PURPOSES)[number];
   status: 'ok' | 'failed' | 'aborted';
   stopReason: string | null;
@@ -26,7 +26,7 @@ export interface ModelCallView {
   startedAt: string;
   firstChunkAt: string | null;
   endedAt: string;
-  /** What was measured of it, and what had to be put right in its answer; null when it was never sent. */
+  /** Its measurements, and the repairs of its answer; null when it was never sent. */
   notes: CallNotes | null;
 }
 
