@@ -155,7 +155,7 @@ function pruneWhenCold(turn: RunningTurn, now: Date): void {
   const { sessionView } = turn;
   const decided = turn.requests.decide({ sessionView, pruning, contextTokens, nowMs: now.getTime() });
   if (decided.sessionView !== undefined) changeSessionView(turn, decided.sessionView);
-  // What was reported is of the messages as they were.
+  // The reported tokens are those of the earlier messages.
   if (decided.hasPruned) turn.room.reportedTokens = null;
 }
 
@@ -165,7 +165,7 @@ function failedCall(turn: RunningTurn, fault: ModelError, sent: SentCall, endedA
   return brokenCall(turn, { status: 'failed', error, sent, endedAt });
 }
 
-/** The row of a call without an answer; what it cost is not known. */
+/** The row of a call without an answer; its cost is not known. */
 function brokenCall(
   turn: RunningTurn,
   { sent, ...end }: Pick<ModelCallRow, 'status' | 'error' | 'endedAt'> & { sent: SentCall },

@@ -73,7 +73,7 @@ function sectionsOf(choices: SystemChoices): WrittenSection[] {
   ].filter(({ text }) => text !== '');
 }
 
-/** The unchanging part of a turn's requests, and where the sections of its system prompt stand. */
+/** The unchanging part of a turn's requests, and the positions of the sections of its system prompt. */
 export function assembleRequest(
   sections: readonly WrittenSection[],
   {

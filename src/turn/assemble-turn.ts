@@ -1,6 +1,6 @@
-// Assembles a turn: from what was claimed to everything that its opening commits. A pipeline of named steps, read once from top
-// to bottom. Effects happen here at the edges (files, hooks, images); what they bring is handed to pure functions. What cannot be
-// assembled must still be answered: the turn is then opened with the bare texts and ends with the reason.
+// Assembles a turn: from the claim to everything that its opening commits. A pipeline of named steps, read once from top to
+// bottom. Effects happen here at the edges (files, hooks, images); their results are passed to pure functions. A prompt that
+// cannot be assembled must still be answered: the turn is then opened with the bare texts and ends with the reason.
 import { isDeepStrictEqual } from 'node:util';
 import type { Config, ThinkingLevel } from '../config.ts';
 import { announcementOf, announcementText } from '../core/announcement.ts';
@@ -32,7 +32,7 @@ export interface Assembly {
   prompt: {
     text: string;
     thinking: ThinkingLevel | null;
-    /** What stands where in the text, and what was said; null when nothing could be assembled. */
+    /** The parts of the text with their positions; null when the prompt could not be assembled. */
     parts: readonly (PartSpan | CleanBody)[] | null;
   };
   request: RequestBase;

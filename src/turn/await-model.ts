@@ -21,8 +21,8 @@ export function providerOf({ provider = DEFAULT_PROVIDER }: Pick<RequestBase, 'p
 }
 
 /**
- * The right to make the next call; to be asked for before the call is charged. Throws `TurnStopped` (parked) while the provider is away,
- * and `TurnFailed` when the turn has waited for as long as it may.
+ * The right to make the next call; acquire it before the call is charged. Throws `TurnStopped` (parked) while the provider is
+ * unavailable, and `TurnFailed` when the turn has reached its longest wait.
  */
 export function enterGate(context: TurnContext, turn: RunningTurn, provider = providerOf(turn.request)): Pass {
   assertStillWanted(context, turn);
@@ -34,7 +34,7 @@ export function enterGate(context: TurnContext, turn: RunningTurn, provider = pr
   throw parked(context, turn, { reason, hasCalled: false, delayMs, notBeforeMs: 0 });
 }
 
-/** So many short interruptions of a provider are waited out in the slot; then the turn is parked. */
+/** The number of short interruptions of a provider during which a turn keeps its slot; then it is parked. */
 const RETRIES_IN_SLOT_MAX = 2;
 
 /** What a turn does about an outage that one of its calls has met. */
@@ -84,7 +84,7 @@ export function parked(context: TurnContext, turn: RunningTurn, wish: ParkWish):
   return new TurnStopped({ kind: 'parked', message: wish.reason.text, park: { ...wish, delayMs } });
 }
 
-/** Throws `TurnFailed` when no call is worth making any more: the messages have expired, or the model was away for too long. */
+/** Throws `TurnFailed` when no further call is useful: the messages have expired, or the model was unavailable for too long. */
 function assertStillWanted(context: TurnContext, turn: RunningTurn): void {
   if (patienceMs(context, turn) > 0) return;
   throw givenUp(context, turn, turn.park ?? { code: 'expired', text: '' });
@@ -115,7 +115,7 @@ function givenUp(
   return new TurnFailed(code, `The turn ended after waiting for ${hours} h (models.outage.giveUpAfter).${why}`);
 }
 
-/** Parks a turn, with the failed call that is the reason for it, if there is one. Null: the session is not ours any more. */
+/** Parks a turn, with the failed call that is the reason for it, if there is one. Null: this worker no longer holds the session. */
 export async function parkTurn(context: TurnContext, turn: RunningTurn, wish: ParkWish): Promise<LaterRing | null> {
   const failed = turn.callWithoutAnswer;
   const { reason, delayMs } = wish;

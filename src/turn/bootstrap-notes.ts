@@ -23,7 +23,7 @@ export interface NotesInput {
 }
 
 export interface Notes {
-  /** In front of the user prompt. */
+  /** Before the user prompt. */
   parts: PromptPart[];
   /** The states that have been warned of from now on. */
   warned: readonly string[];
@@ -51,8 +51,8 @@ function budgetWarning({ agent, workspace, kind, warned }: NotesInput): Notes {
   return { parts: [report.part], warned: [...warned, signature].slice(-WARNED_MAX) };
 }
 
-// The session's picture of the workspace says whether to look at all; the file itself whether setup is still pending: it is removed
-// in the middle of a session.
+// The session's snapshot of the workspace says whether to check at all; the file itself says whether setup is still pending: it is
+// removed in the middle of a session.
 async function pendingSetup({
   config,
   agent,

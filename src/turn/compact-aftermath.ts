@@ -54,7 +54,7 @@ async function shownPaths(context: TurnContext, turn: RunningTurn): Promise<Read
   const { workspaceSha256 } = turn.sessionView;
   if (workspaceSha256 === undefined) return new Set();
   const kept = (await context.snapshotCache.recall(context.database, [workspaceSha256])).get(workspaceSha256);
-  // What was kept under this hash was kept by session-context.ts.
+  // session-context.ts stored the value of this hash.
   const files = (kept as SessionWorkspace | undefined)?.files ?? [];
   return new Set(files.filter(({ rawChars }) => rawChars > 0).map(({ path }) => path));
 }

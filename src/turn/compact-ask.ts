@@ -21,7 +21,7 @@ export type SummaryCall = { call: ModelCallRow; snapshot: Snapshot } & (
   | { kind: 'stopped'; reason: StopReason }
 );
 
-/** Its own time is over. */
+/** Its own deadline has passed. */
 class CompactionTimeout extends Error {
   readonly code = 'compaction_timeout';
   constructor(timeoutSeconds: number) {

@@ -42,7 +42,7 @@ import { fallbacksLeft } from './step-down.ts';
 import { summaryModel } from './summary-model.ts';
 import { TurnStopped } from './turn-end.ts';
 
-/** `compacted`: estimates of the context. `unchanged`: the transcript is as it was, and `code` says why. */
+/** `compacted`: estimates of the context. `unchanged`: the transcript did not change, and `code` says why. */
 export type CompactionOutcome =
   | { kind: 'compacted'; tokensBefore: number; tokensAfter: number }
   | { kind: 'unchanged'; code: string; message: string };
@@ -54,7 +54,7 @@ type Attempt =
   | CompactionOutcome
   | { kind: 'again'; delayMs: number; wasTooMuch: boolean; code: string; message: string };
 
-/** A summary must be at most this share of what it stands for. */
+/** A summary must be at most this share of what it replaces. */
 const SHRUNK_SHARE_MAX = 0.8;
 
 /** Compacts the transcript of a turn. Throws `TurnStopped` when the turn stops or the session is lost. */
@@ -172,7 +172,7 @@ async function finish(
   call: { moment?: Moment; called?: SummaryCall },
 ): Promise<CompactionOutcome> {
   if (ready.memory !== null) {
-    // The write before it may have come back after a long sleep; the file is not fenced.
+    // The worker may have been paused for a long time after the previous write; the file is not fenced.
     turn.held.assertHeld();
     await appendMemory(turn.agent.workspaceDir, ready.memory, ready.id).catch((error: unknown) => {
       context.logger.warn({ err: error, sessionKey: turn.session.key }, 'Memory before a compaction was not written');
@@ -231,7 +231,7 @@ async function takeFailure(
       const { kind: code, message } = called.reason;
       // A worker that leaves, or has lost the session, leaves the row to the next one.
       if (code !== 'stopped' && code !== 'turn-timeout') throw new TurnStopped(called.reason);
-      // What it has is closed; the end of the turn follows.
+      // The compaction is closed; the end of the turn follows.
       await writeCompaction(context, turn, { id, moment, called, step: { kind: 'failed', error: { code, message } } });
       throw new TurnStopped(called.reason);
     }
@@ -249,7 +249,7 @@ async function takeFailure(
       await writeCompaction(context, turn, { id, moment: charged, called, step: { kind: 'failed', error } });
       if (!mayRetry && outage !== null && fallbacksLeft(turn).length === 0) throw parked(context, turn, outage.wish);
       if (!mayRetry) return { kind: 'unchanged', ...error };
-      // What was too long is made shorter by the next attempt; there is nothing to wait for.
+      // The next attempt shortens the input; there is nothing to wait for.
       const delayMs =
         verdict.kind === 'overflow'
           ? 0

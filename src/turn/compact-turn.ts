@@ -10,7 +10,7 @@ import { TurnFailed } from './turn-end.ts';
 /** Compacts and ends the turn. Throws `TurnFailed` when the compaction failed, `TurnStopped` when it stops. */
 export async function runCompactionTurn(context: TurnContext, turn: RunningTurn): Promise<FinishResult> {
   const { text } = (turn.inputs[0]?.body ?? {}) as { text?: unknown };
-  // A chat command comes as it was written.
+  // A chat command contains its text as it was written.
   const wanted =
     typeof text === 'string'
       ? text

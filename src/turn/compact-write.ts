@@ -64,7 +64,7 @@ export async function writeCompaction(
   return verdict.version;
 }
 
-/** The part of a write that a call for a summary has in common: its row, what it cost, its end and the beginning of the next. */
+/** The part of a write that a call for a summary has in common: its row, its cost, its end and the start of the next. */
 export function callMoment(turn: RunningTurn, { call }: SummaryCall, wish: CompactionWish): Moment {
   const { progress } = turn;
   return {

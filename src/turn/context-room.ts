@@ -16,7 +16,7 @@ export interface ContextRoom {
   isCompacting: boolean;
   /** The reason of a compaction that an earlier worker of the turn left in the middle; null: none. */
   interrupted: CompactionReason | null;
-  /** True when this turn does not try to make room any more, unless the provider refuses a request. */
+  /** True when this turn no longer compacts, unless the provider refuses a request. */
   hasGivenUp: boolean;
 }
 
@@ -39,7 +39,7 @@ export function estimateNextRequest(turn: RunningTurn): number {
   return overheadTokens(turn) + estimateTokens(turn.requests.messages);
 }
 
-/** Tokens of what every request of the turn has besides its messages, about. */
+/** Estimated tokens of every request of the turn in addition to its messages. */
 export function overheadTokens({ request }: RunningTurn): number {
   const system = request.system.reduce((chars, { text }) => chars + text.length, 0);
   return Math.ceil((system + charsOf(request.tools)) / CHARS_PER_TOKEN);

@@ -140,7 +140,7 @@ async function readCall(database: Database, { turnId, callNo }: WantedRequest): 
   return (result.rows[0] as CallRow | undefined) ?? null;
 }
 
-/** The entries that a call could show: those that were on the active path when the session stood where it stood then. */
+/** The entries that a call could show: those that were on the active path at that position of the session. */
 async function readEntries(database: Database, { sessionId, untilSeq, promptSeq }: CallRow): Promise<PartedEntry[]> {
   const result = await database.views.query(
     `select e.id, e.seq::int, e.parent_seq::int as "parentSeq", e.kind, e.role, e.content, e.turn_id as "turnId", e.provenance, e.parts

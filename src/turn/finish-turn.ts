@@ -165,8 +165,8 @@ export async function finishFailed(
 }
 
 /**
- * Ends a turn whose end the database has refused: with nothing but its error, so that nothing of what was refused is sent again. Tool
- * calls without results still get one each.
+ * Ends a turn whose end the database has refused: with only its error, so that no refused value is sent again. Tool calls without
+ * results still get one each.
  */
 export function finishUnstored(context: TurnContext, turn: RunningTurn, failure: TurnFailed): Promise<FinishResult> {
   turn.callWithoutAnswer = null;
@@ -194,7 +194,7 @@ export async function finishStopped(
     error,
     // The person who stopped the turn knows that it has ended.
     deliveries: isStop ? [] : failureDeliveries(context, turn, error),
-    // What was rolled back never happened.
+    // A rolled back turn leaves no trace for the model.
     wasAborted: isStop && !isRolledBack,
     hides: isRolledBack ? 'turn' : null,
     isInterrupted,

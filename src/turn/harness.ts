@@ -100,7 +100,7 @@ function okPart({ id, stopReason, usage }: ModelAnswer): HarnessCallResult {
   return { status: 'ok', stopReason, responseId: id, error: null, requestSha256: null, firstChunkAt: null, ...usage };
 }
 
-/** The row of a run without an answer; what it cost is not known. */
+/** The row of a run without an answer; its cost is not known. */
 function brokenPart(error: unknown): HarnessCallResult {
   const isStopped = error instanceof TurnStopped;
   const code = isStopped ? error.reason.kind : 'harness_failed';

@@ -10,7 +10,7 @@ import type { Database } from '../store/database.ts';
 import { readStopReasons, renewLocks } from '../store/session-locks.ts';
 import { TurnStopped, type StopReason } from './turn-end.ts';
 
-/** How often a worker looks whether its sessions are asked to stop, in milliseconds. */
+/** How often a worker checks whether its sessions must stop, in milliseconds. */
 const WATCH_MS = 250;
 
 /** After a renewal that failed, the longest until the next, in milliseconds. */
@@ -50,7 +50,7 @@ export class HeldSession {
     return this.#clock.monotonicMs() < this.#trustedUntilMs;
   }
 
-  /** Ends everything under this lock for the given reason. The first reason stands. */
+  /** Ends everything under this lock for the given reason. The first reason is kept. */
   stop(reason: StopReason): void {
     this.#abort.abort(new TurnStopped(reason));
   }

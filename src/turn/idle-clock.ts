@@ -12,9 +12,9 @@ export class ModelSilent extends Error {
 }
 
 /**
- * Aborts its signal with `ModelSilent` when it was not restarted for so long (0: never), or as soon as one of its parents aborts, with
- * that one's reason. To be stopped at the end of the call: until then it listens to its parents. (`AbortSignal.any` listens for as long
- * as the garbage collector leaves it, and hundreds of calls make that dear.)
+ * Aborts its signal with `ModelSilent` when it was not restarted for this long (0: never), or as soon as one of its parents aborts,
+ * with that parent's reason. Stop it at the end of the call: until then it listens to its parents. (`AbortSignal.any` listens until it
+ * is garbage collected, which is expensive with hundreds of calls.)
  */
 export class IdleClock {
   readonly #abort = new AbortController();
@@ -48,8 +48,8 @@ export class IdleClock {
 }
 
 /**
- * How long the model of a turn may be silent, in milliseconds; 0: as long as the turn may take. So long it is when answers come as one
- * body: such a model is silent until it is done.
+ * How long the model of a turn may be silent, in milliseconds; 0: as long as the turn may take. It is as long as the turn when answers
+ * are not streamed: such a model sends nothing until it is done.
  */
 export function idleTimeoutOf(
   { agent, session, inputs }: Pick<RunningTurn, 'agent' | 'session' | 'inputs'>,

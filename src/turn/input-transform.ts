@@ -10,7 +10,7 @@ type InputSettings = Pick<TurnRequestSettings, 'inputReplacements' | 'resultChar
 
 const NOTHING: readonly Replacement[] = [];
 
-/** By what they are made of: a transform remembers the messages that it made, and the list is the same object from turn to turn. */
+/** Keyed by the list of replacements: a transform caches the messages that it built, and the list is the same object from turn to turn. */
 const replacing = new WeakMap<readonly Replacement[], Transform>();
 const guards = new Map<number, ReturnType<typeof createResultGuard>>();
 

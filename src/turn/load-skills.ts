@@ -36,7 +36,7 @@ export async function loadSkills(workspaceDir: string): Promise<LoadedSkills> {
   return { skills: skills.filter((skill) => skill !== null), faults };
 }
 
-// Links to folders count: what they lead to is judged when the file is read.
+// Links to folders count: their target is checked when the file is read.
 async function foldersOf(directory: string): Promise<string[]> {
   const items = (await orAbsent(() => readdir(directory, { withFileTypes: true }), directory)) ?? [];
   return items

@@ -1,6 +1,6 @@
-// The flush before a compaction: what the model wants to keep beyond the conversation goes to the memory of the day. It can only
-// append, only to that one file, and however often an interrupted compaction is taken up, only once: what was appended carries
-// the compaction's id, and a file that has it is left alone.
+// The flush before a compaction: the notes that the model wants to keep beyond the conversation are written to the memory of the
+// day. It can only append, only to that one file, and only once, also when an interrupted compaction is resumed: the appended
+// notes carry the compaction's id, and a file that contains it is not changed.
 import { constants } from 'node:fs';
 import { mkdir, open, realpath, type FileHandle } from 'node:fs/promises';
 import { join, sep } from 'node:path';

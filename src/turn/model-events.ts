@@ -15,7 +15,7 @@ export function modelStarted(turnId: TurnId, callNo: number): NewEvent {
   return { type: 'model.started', data: { call: callNo, callId: callIdOf(turnId, callNo) } };
 }
 
-/** A call has ended, with what was measured of it. `retryInMs`: when it is made again. */
+/** A call has ended, with its measurements. `retryInMs`: when it is made again. */
 export function modelEnded(turnId: TurnId, row: ModelCallRow, retryInMs?: number): NewEvent {
   const { callNo, status, stopReason, error, notes } = row;
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = row;

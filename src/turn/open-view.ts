@@ -22,7 +22,7 @@ import type { Transcript } from './transcript-cache.ts';
 
 /** The past of a turn that is about to be opened. */
 export interface Past {
-  /** What it decides of the turn's view. */
+  /** The part of the turn's view that it decides. */
   view: Pick<TurnRequestSettings, 'historyLimit' | 'heartbeatAckCharsMax'>;
   /** Prompts at its end that have no answer and that leave the active path, oldest first; empty when they stay. */
   orphans: readonly ViewEntry[];

@@ -1,4 +1,4 @@
-// What inputs in Holdfast's own words ask of their turn, beside what they say.
+// Settings that inputs written by Holdfast have for their turn, in addition to their text.
 import type { AgentSettings } from '../config.ts';
 import type { OwnInput } from '../core/own-input.ts';
 import type { WaitingEvent, WaitingInput } from '../store/claim-session.ts';

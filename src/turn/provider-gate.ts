@@ -13,7 +13,7 @@ export interface ProviderGateOptions {
   onBack: (provider: string) => void;
 }
 
-/** The right to make one call, to be given back by exactly one of its ends; further ends do nothing. */
+/** The right to make one call, released by exactly one of its ends; further ends do nothing. */
 export interface Pass {
   kind: 'pass';
   provider: string;

@@ -35,7 +35,7 @@ const ELISION = '\n\n[...]\n\n';
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 // What the operating system says when there is no such file.
 const ABSENT_CODES: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG']);
-/** How often a file is opened that is replaced every time it is looked at. */
+/** How often a file is opened that is replaced during every read. */
 const OPENINGS_MAX = 3;
 
 /** The real path of a folder; null when there is none. Throws `WorkspaceFileError`. */
@@ -68,7 +68,7 @@ export async function readInside(path: string, reading: Reading, opening = 1): P
   return opening < OPENINGS_MAX ? readInside(path, reading, opening + 1) : ABSENT;
 }
 
-/** What a look brings; null when there is nothing there. Throws `WorkspaceFileError`. */
+/** The result of a read; null when there is no file. Throws `WorkspaceFileError`. */
 export async function orAbsent<Found>(look: () => Promise<Found>, path: string): Promise<Found | null> {
   try {
     return await look();

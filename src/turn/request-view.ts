@@ -13,7 +13,7 @@ import type { Transcript } from './transcript-cache.ts';
 export interface GrowingView {
   key: string;
   history: History;
-  /** Says what is wrong with the messages; looks at new ones only. */
+  /** Reports faults of the messages; checks only new ones. */
   check: (messages: readonly ModelMessage[]) => Violation[];
   /** How many entries it shows, and the numbers of the first and the last of them. */
   count: number;
@@ -95,13 +95,13 @@ export class RequestView {
     return applyPruning(history, pruning, this.#view.pruned.known);
   }
 
-  /** The next request, as it was decided. */
+  /** The next request, as decided. */
   next(): NextRequest {
     const { messages } = this;
     return {
       messages,
       callView: this.#pruning === undefined ? null : { pruning: this.#pruning },
-      // Pruning changes no order and no pair: what it is done to is judged, of which only the end is new.
+      // Pruning changes no order and no pair: its input is checked, of which only the end is new.
       violations: this.#view.check(this.history.messages),
     };
   }

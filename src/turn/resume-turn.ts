@@ -27,7 +27,7 @@ import { noEntry } from './unprompted-turn.ts';
  */
 const LOST_CALLS_MAX = 10;
 
-/** Takes up an open turn. */
+/** Resumes an open turn. */
 export async function resumeTurn(
   context: TurnContext,
   claim: ClaimWithTranscript,

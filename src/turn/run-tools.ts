@@ -66,7 +66,7 @@ export function beginTools(context: TurnContext, turn: RunningTurn, plans: Plan[
   return { plans, step, settled, running };
 }
 
-/** The end of a batch: the write that stores its results, and whether a tool asked for the end of the turn, too. */
+/** The end of a batch: the write that stores its results, and whether a tool also requested the end of the turn. */
 export interface BatchResult<Write> {
   moment: Write;
   endsTurn: boolean;
@@ -102,8 +102,8 @@ export async function endOfLook(
 }
 
 /**
- * Waits for a batch and returns its end, which is not committed yet. Results of calls that finish while others still run are put
- * into the ledger as they come. Throws `TurnStopped`; what was left undone is then settled by `stoppedMoment`.
+ * Waits for a batch and returns its end, which is not committed yet. Results of calls that finish while others still run are
+ * stored in the ledger immediately. Throws `TurnStopped`; `stoppedMoment` then settles the unfinished calls.
  */
 export async function endTools(
   context: TurnContext,

@@ -1,6 +1,6 @@
 // The steps of a turn: claim > drain > load > assemble > loop > decide > commit. It does not know the queue.
 //
-//   claim     takes the session's lock and reads, in the same round trip, what waits and what an earlier worker left; or the
+//   claim     takes the session's lock and reads, in the same round trip, the waiting inputs and the open turn of an earlier worker; or the
 //             accepting statement has given the lock of an idle session to a worker of its own process
 //   start     a new turn: its inputs are chosen, its events drained, its prompt assembled, and all of it is one commit
 //   resume    or an open one: everything is read back, and the journal says how far it got
@@ -75,7 +75,7 @@ export interface Reservation {
   taker: Taker;
   /** The message is the session's only work and its lock is ours; or it is not known whose it is, and the session is claimed. */
   run(taken: SessionClaim | 'unknown'): Promise<TurnOutcome>;
-  /** Nothing was taken. True when a job of the session was turned away meanwhile: then the session is to be looked at. */
+  /** Nothing was claimed. True when a job of the session was refused meanwhile: then the session must be checked. */
   giveUp(): boolean;
 }
 
@@ -144,7 +144,7 @@ async function runToEnd(context: TurnContext, turn: RunningTurn): Promise<TurnOu
   }
 }
 
-/** Stops a turn whose time is over. One that is in the middle of a compaction then gets the time of a compaction more, once. */
+/** Stops a turn at its deadline. One that is in the middle of a compaction gets the time limit of a compaction in addition, once. */
 class TurnDeadline {
   #timer: NodeJS.Timeout;
 

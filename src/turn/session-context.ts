@@ -1,6 +1,6 @@
-// What the prompts of a session are made of besides its messages, and what must not change under it: the workspace's files and skills
-// as they were when it began, and the facts of its chat. An edited file is seen after a reset; a turn that answers no message keeps
-// the chat of those before it, so that the system prompt keeps its bytes.
+// The inputs of a session's prompts that must not change during the session: the workspace's files and skills at its start, and the
+// facts of its chat. An edited file becomes visible after a reset; a turn that answers no message keeps the chat of earlier turns, so
+// that the system prompt keeps its bytes.
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { AgentSettings } from '../config.ts';
@@ -58,7 +58,7 @@ export async function sessionContextOf(context: TurnContext, input: SessionConte
   const { view } = input;
   const hashes = [view.workspaceSha256, view.chatSha256].filter((sha256) => sha256 !== undefined);
   const known = await context.snapshotCache.recall(context.database, hashes);
-  // What was kept under these hashes was kept here.
+  // The values of these hashes were stored here.
   const workspace = known.get(view.workspaceSha256 ?? '') as SessionWorkspace | undefined;
   const before = known.get(view.chatSha256 ?? '') as ChatFacts | undefined;
   const kept = context.snapshotCache.keep(workspace ?? (await openWorkspace(context, input)));
@@ -150,8 +150,8 @@ async function repositoryOf(place: string): Promise<string | null> {
 }
 
 /**
- * The chat as a message tells of it; without one, or with one that came from another session and no chat, it stays as it was.
- * Further instructions stay until a message brings others, an empty text takes them away.
+ * The chat that a message names; without a message, or with one from another session without a chat, it does not change.
+ * Further instructions stay until a message contains others; an empty text removes them.
  */
 function chatFactsOf(message: InboundMessage | null, before: ChatFacts): ChatFacts {
   if (message === null) return before;

@@ -22,7 +22,7 @@ const KEPT_CHARS_MAX = 24_000_000;
 
 const snapshots = new WeakMap<object, Snapshot>();
 
-/** The snapshot of a value that does not change any more; the same object is hashed once. */
+/** The snapshot of an immutable value; the same object is hashed once. */
 export function snapshotOf(value: object): Snapshot {
   const known = snapshots.get(value);
   if (known !== undefined) return known;

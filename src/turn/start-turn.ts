@@ -209,7 +209,7 @@ export function transcriptOf(claim: ClaimWithTranscript): Transcript {
   return transcript;
 }
 
-/** The settings of a session's agent; those of the first agent when the configuration does not know it any more. */
+/** The settings of a session's agent; those of the first agent when the configuration no longer has it. */
 export function settingsOf(context: TurnContext, session: ClaimedSession): AgentSettings {
   const { config } = context;
   return agentOf(config, isAgent(config, session.agentId) ? session.agentId : (config.agents.list[0]?.id ?? 'main'));

@@ -35,7 +35,7 @@ export async function findSteering(context: TurnContext, turn: RunningTurn): Pro
     waiting.map((input) => ({ ...input, mode: input.mode as QueueMode | null })),
     { route: route ?? waiting[0]?.route ?? '', cap: capOf(context, turn.session) },
   );
-  // What was cut off is looked for again at the next step.
+  // The remaining messages are read again at the next step.
   turn.steers.seen = isCut ? Math.min(known, inputs.at(-1)?.seq ?? known) : known;
   return inputs.length === 0 ? null : { inputs, moment: momentOf(context, turn, inputs) };
 }

@@ -40,7 +40,7 @@ export class Transcript {
     return this.#entries;
   }
 
-  /** How often entries were taken out; views that began before the last time do not fit any more. */
+  /** How often entries were removed; views from before the last time are outdated. */
   get edits(): number {
     return this.#edits;
   }

@@ -1,5 +1,5 @@
-// What the end of a turn puts into the outbox: its reply, the news that it failed, or the answer to a chat command. It goes where the last
-// of its messages asked for, else where the configuration says, else nowhere. Written by the statement that ends the turn.
+// What the end of a turn puts into the outbox: its reply, the news that it failed, or the answer to a chat command. It is sent to the
+// address of the last of its messages, else to that of the configuration, else nowhere. Written by the statement that ends the turn.
 import { failureText, type DeliveryPayload } from '../core/delivery-payload.ts';
 import { exchangeOf } from '../core/exchange.ts';
 import type { DeliveryId } from '../core/ids.ts';
@@ -46,7 +46,7 @@ export function commandDeliveries(context: TurnContext, turn: RunningTurn, text:
   return isAskedByRequest(turn) ? [] : deliveriesOf(context, turn, { type: 'command', text });
 }
 
-/** True for a compaction that was asked for by a request of its own: its answer is in the turn, and no message waits for one. */
+/** True for a compaction with a request of its own: its answer is in the turn, and no message waits for one. */
 function isAskedByRequest({ kind, inputs }: RunningTurn): boolean {
   if (kind !== 'compaction') return false;
   const { text } = (inputs[0]?.body ?? {}) as { text?: unknown };

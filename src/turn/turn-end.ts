@@ -3,8 +3,8 @@
 import type { ParkReason } from '../store/journal/park-turn.ts';
 
 /**
- * `stopped`: a person asked for it. `turn-timeout`: the deadline of the turn. `shutdown`: the worker is ending; another worker
- * resumes the turn. `parked`: it waits for something outside longer than a worker should. `lock-lost`: another worker runs the session
+ * `stopped`: a person requested it. `turn-timeout`: the deadline of the turn. `shutdown`: the worker is ending; another worker resumes
+ * the turn. `parked`: it waits for an external event for longer than a worker should. `lock-lost`: another worker runs the session
  * now, or may do so; write nothing, start nothing.
  */
 export type StopReason =

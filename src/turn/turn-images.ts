@@ -72,8 +72,8 @@ function imagePathOf({ path, type }: Media): string[] {
   return type?.toLowerCase().startsWith('image/') === true || isImagePath(path) ? [path] : [];
 }
 
-// Under the note of the attachments when there is one such note, else at the end: in front of a body that others wrote, a note could
-// be taken for a part of what they say.
+// Under the note of the attachments when there is one such note, else at the end: before an untrusted body, a note could be taken
+// for a part of it.
 function withNotes(parts: readonly PromptPart[], notes: readonly string[]): PromptPart[] {
   if (notes.length === 0) return [...parts];
   // The paths in them came from outside.

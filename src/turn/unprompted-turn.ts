@@ -21,7 +21,7 @@ export interface UnpromptedTurn {
   kind: string;
   held: HeldSession;
   transcript: Transcript;
-  /** What it settles. */
+  /** The input that it settles. */
   inputs: WaitingInput[];
   agent: AgentSettings;
   /** Why it fails as soon as it is open; null: it continues. */
@@ -106,7 +106,7 @@ export async function openUnpromptedTurn(
   };
 }
 
-/** Stands for the end of a path that is empty. */
+/** The end of an empty path. */
 export function noEntry(seq: number, turnId: TurnId): Entry {
   return { id: newId<EntryId>(), seq, parentSeq: null, kind: 'prompt', role: 'user', content: [], turnId };
 }

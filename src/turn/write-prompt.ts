@@ -1,4 +1,4 @@
-// Writes the user prompt of a turn from what was claimed for it.
+// Writes the user prompt of a turn from its claimed inputs.
 import type { Config, ThinkingLevel } from '../config.ts';
 import { messageFeaturesOf } from '../config/message-features.ts';
 import { summaryLineOf } from '../core/collect.ts';
