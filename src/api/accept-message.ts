@@ -146,7 +146,7 @@ export function neededSession(key: SessionKey, body?: InboundMessage) {
   let candidateId: SessionId | undefined;
   return {
     key,
-    // Made when it is asked for: nearly always the session exists.
+    // Created on demand: nearly always the session exists.
     get candidateId() {
       return (candidateId ??= newId<SessionId>());
     },

@@ -35,7 +35,7 @@ export interface ApiContext {
   /** Takes the faults of the database that a request or a stream survives. */
   outages: OutageLog;
   clock: Clock;
-  /** The key that may do everything, beside those of the configuration. */
+  /** The key with all rights, in addition to those of the configuration. */
   adminKey: string;
   views: ViewDatabase;
   accept: AcceptMessage;
@@ -48,7 +48,7 @@ export interface ApiContext {
   deriveRequest: DeriveRequest;
   wake: CommitWake;
   modelInfo: ModelInfo;
-  /** What the service needs beside the database, which is always asked for. */
+  /** The dependencies in addition to the database, which is always checked. */
   dependencies: Dependency[];
   /** Absent: the API makes its own. Other metrics of the process are served with it. */
   metrics?: Registry;
@@ -121,7 +121,7 @@ export interface Control {
 
 /** What is done to a session's transcript as a whole. */
 export interface SessionLifecycle {
-  /** Accepts the wish as an input of the session. Null: no such session. */
+  /** Accepts the request as an input of the session. Null: no such session. */
   requestCompaction(input: {
     sessionKey: SessionKey;
     /** Empty: none. */

@@ -169,7 +169,7 @@ function unknownRoute(request: FastifyRequest, reply: FastifyReply): Problem {
   return new Problem('method_not_allowed', `${path} does not support ${request.method}. It supports ${allow}.`);
 }
 
-/** The answer to a request without a right key, which may try again after so many milliseconds. */
+/** The answer to a request without a valid key, which may try again after so many milliseconds. */
 function refusal(retryAfterMs: number): Problem {
   if (retryAfterMs === 0) {
     return new Problem('unauthorized', 'Send Authorization: Bearer <key> with a key of this service.');

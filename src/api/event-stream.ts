@@ -85,7 +85,7 @@ export class EventStream {
     this.#writeLive(`: alive\n${idFrame(this.#cursor)}`);
   }
 
-  /** What was written and not yet taken by the client, in bytes. */
+  /** Bytes that were written and not yet read by the client. */
   get unsentBytes(): number {
     return this.#isDone ? 0 : this.#options.response.writableLength;
   }

@@ -1,4 +1,4 @@
-// All open event streams of a process: bounded in number and in what waits for all their clients together, one heartbeat for all, ended
+// All open event streams of a process: bounded in number and in unsent bytes of all clients together, with one heartbeat for all, ended
 // together when the process stops.
 import type { EventStream } from './event-stream.ts';
 

@@ -1,6 +1,5 @@
-// The `Idempotency-Key` header: what it may be, what it is bound to, and how a POST answers its first answer again. The statement with
-// the effect of a request stores the key, so a request never waits for another one with its key: it reads what that one made, and
-// answers it.
+// The `Idempotency-Key` header: its format, its scope, and how a POST returns its first answer again. The statement with the effect of
+// a request stores the key, so a request never waits for another one with its key: it reads that request's result and returns it.
 import { isKeyTaken, keepAnswer, readKey, type KeyedRequest, type KnownKey } from '../store/idempotency.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 import { sha256OfJson } from './canonical-json.ts';
@@ -59,7 +58,7 @@ export async function answerOnce<Result>(
   try {
     result = await effect.perform();
   } catch (error) {
-    // A request with the same key may have come first; what it did may also be why this one was refused.
+    // A request with the same key may have been first; its effect may also be why this one was refused.
     const first = isKeyTaken(error) || error instanceof Problem ? await readKey(views, request) : known;
     if (first.kind === 'new') throw error;
     return answerKnown(views, request, effect, first);

@@ -1,5 +1,5 @@
-// What the API measures of itself, and what a scrape learns from the database: gauges that are read when they are asked for, by
-// one query for all, and that are absent when the database does not answer. No label names a session or a user.
+// What the API measures of itself, and what a scrape learns from the database: gauges that are read on each scrape, by one
+// query for all, and that are absent when the database does not answer. No label names a session or a user.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { StatsView } from '../store/views/stats.ts';
 
@@ -7,7 +7,7 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 
 export interface ApiMetrics {
   registry: Registry;
-  /** Counts an answered request; `route` is the path of the table, never what was asked for. Null: it only waited. */
+  /** Counts an answered request; `route` is the path of the table, never the requested path. Null: it only waited. */
   observeRequest(request: { method: string; route: string; status: number; durationMs: number | null }): void;
   /** Everything, as Prometheus reads it. */
   render(stats: StatsView | null): Promise<string>;

@@ -179,7 +179,7 @@ function described(schema: Json, operationId: string): unknown {
   return describeFields(schema, [operationId]);
 }
 
-/** What a value of a query stands for, where its text says less. */
+/** The meaning of a value of a query, where its text says less. */
 function wireOf(schema: z.ZodType): Json | undefined {
   const inner = schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema;
   return inner.meta()?.['wire'] as Json | undefined;

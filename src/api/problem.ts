@@ -1,5 +1,5 @@
 // Every error that the API answers, as RFC 9457 problem details with a stable `code`. The registry is the only place where a code
-// gets its status and title. Details name what was sent and what is allowed, and never a secret, a query or a stack (G31).
+// gets its status and title. Details name the sent and the allowed values, and never a secret, a query or a stack (G31).
 
 /** Code to status and title; the code never changes its meaning. */
 export const PROBLEMS = {
@@ -59,7 +59,7 @@ export class Problem extends Error {
   }
 }
 
-/** The body of a problem. `instance` is the path that was asked for. */
+/** The body of a problem. `instance` is the requested path. */
 export function problemBody(problem: Problem, instance: string, requestId: string): string {
   return JSON.stringify({
     type: `urn:holdfast:problem:${problem.code}`,

@@ -23,7 +23,7 @@ export interface ApiServices {
   readStats: () => Promise<StatsView>;
   /** Readiness; it needs no key, so simultaneous requests share one check. */
   readReadiness: () => Promise<Readiness>;
-  /** The OpenAPI document of the route table, made when it is first asked for. */
+  /** The OpenAPI document of the route table, built on the first request. */
   openApi: () => object;
   close(): void;
 }

@@ -67,7 +67,7 @@ export class SettlementWaiter<Settlement> {
       wake.addWaiter((sessionId) => this.#sessions.has(sessionId)),
       wake.onCommit((sessionId, what, settled) => {
         if (what !== 'settlement' || !this.#sessions.has(sessionId)) return;
-        // The end of a turn says all that it has settled, so there is nothing to look for; it is in the form that `readSettled` has.
+        // The end of a turn reports all that it has settled, so there is nothing to query; it has the form of `readSettled`.
         if (settled.size > 0) return this.#end(settled as ReadonlyMap<string, Settlement>);
         this.#woken.add(sessionId);
         this.#lookAtWoken();
@@ -81,8 +81,8 @@ export class SettlementWaiter<Settlement> {
   }
 
   /**
-   * How the message ended; null when the time is over first or the signal says so (the client is gone). Never rejects: a database
-   * that is away only means that nothing is known yet.
+   * How the message ended; null when the time limit is reached first or the signal aborts (the client has disconnected). Never
+   * rejects: an unavailable database only means that nothing is known yet.
    */
   async wait(message: AwaitedMessage, timeoutMs: number, signal: AbortSignal): Promise<Settlement | null> {
     if (this.#isClosed || signal.aborted || this.#size >= this.#options.waitingMax) return null;

@@ -1,4 +1,4 @@
-// A turn as it is answered: the view, and what it cost where a price is known.
+// A turn as it is answered: the view, and its cost where a price is known.
 import type { TurnView } from '../store/views/turns.ts';
 import type { ApiContext } from './context.ts';
 

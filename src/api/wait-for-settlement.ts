@@ -1,4 +1,4 @@
-// Waits, within a request, until what it sent is settled. The wait ends when the client leaves, and does not count as an ordinary
+// Waits, within a request, until its message is settled. The wait ends when the client leaves, and does not count as an ordinary
 // request while it lasts.
 import type { SettlementView } from '../store/views/settlements.ts';
 import type { ApiRequest } from './route.ts';

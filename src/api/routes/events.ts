@@ -136,7 +136,7 @@ async function stream(
   try {
     await services.streams.run(new EventStream({ ...options, response: reply.raw, tail: services.tail }));
   } catch {
-    // The past could not be read. The client comes back by itself, with its last id.
+    // The past could not be read. The client reconnects by itself, with its last id.
     reply.raw.destroy();
   }
   return ANSWERED;

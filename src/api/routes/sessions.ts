@@ -1,4 +1,4 @@
-// Sessions: what they are, their overrides, their transcripts, and the way to stop them.
+// Routes of sessions: their facts, overrides and transcripts, and the abort.
 import { z } from 'zod';
 import { findSession, listSessions, viewSession } from '../../store/views/sessions.ts';
 import { listEntries } from '../../store/views/transcript.ts';

@@ -1,4 +1,4 @@
-// Subagents: spawned for a session, looked at, spoken to, stopped.
+// Routes to spawn, view, steer and stop subagents.
 import { z } from 'zod';
 import { isAgent } from '../../config.ts';
 import { agentIdOf } from '../../core/session-key.ts';

@@ -1,4 +1,4 @@
-// Turns: what ran, what it asked the model, and the way to stop or repeat it.
+// Turns: their steps, their model requests, and the routes to stop or retry them.
 import { z } from 'zod';
 import { LANES } from '../../config.ts';
 import { listTurns, TURN_KINDS, TURN_STATUSES, viewTurn } from '../../store/views/turns.ts';

@@ -10,7 +10,7 @@ const uuid = z.uuid();
 const count = z.int().min(0);
 const disposition = z.string();
 
-/** What each type carries besides type, sessionKey, turnId and at. */
+/** The fields of each type in addition to type, sessionKey, turnId and at. */
 const FIELDS = {
   'message.accepted': { messageId: uuid, seq: count, kind: z.string(), disposition },
   'message.settled': { messageId: uuid, status: z.enum(MESSAGE_STATUSES) },

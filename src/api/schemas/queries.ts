@@ -1,4 +1,4 @@
-// What the queries of several routes have in common. Values are text in a URL; `wire` says in the document what they stand for.
+// What the queries of several routes have in common. Values are text in a URL; `wire` gives their meaning in the document.
 import { z } from 'zod';
 
 const CURSOR_CHARS_MAX = 1000;

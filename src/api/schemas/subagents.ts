@@ -1,4 +1,4 @@
-// Subagents on the wire: what may be asked for, and what is answered.
+// Subagents on the wire: request bodies and answers.
 import { z } from 'zod';
 import { THINKING_LEVELS } from '../../config/choices.ts';
 import { deliveryUrl } from '../../config/schema-scalars.ts';
