@@ -30,7 +30,7 @@ const BATCH_MAX = 500;
 /** Rings that wait for one queue. More of them mean that the queue is down or slow: those are left to the reconciler. */
 const WAITING_MAX = 20_000;
 
-/** Commands without an answer. A queue that swallows this many is not given more until one comes back. */
+/** Commands without an answer. A queue with this many unanswered commands gets no more until one is answered. */
 const ABANDONED_MAX = 4;
 
 /** Makes a doorbell. It connects to a queue when the first ring for it arrives. */
@@ -62,7 +62,7 @@ export function createDoorbell(options: DoorbellOptions): Doorbell {
   };
 }
 
-/** One queue's bell: the command that is on its way, and what waits for the next. */
+/** The doorbell of one queue: the command in flight, and the rings that wait for the next. */
 class Bell {
   readonly #queue: RingQueue;
   readonly #outages: DoorbellOptions['outages'];

@@ -7,7 +7,7 @@ export const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: 
 /** How long BullMQ believes that a silent worker is alive. Long, because the session's lease decides, not this. */
 export const JOB_LOCK_MS = 60_000;
 
-/** How often a lane looks for jobs whose worker fell silent. What they rang for was rung again long before. */
+/** How often a lane searches for jobs of silent workers. The reconciler has rung again for their sessions long before. */
 export const STALLED_INTERVAL_MS = 30_000;
 
 /** A job may be found stalled without end: a count kept here would end jobs whose session still has work. */

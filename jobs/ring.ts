@@ -1,17 +1,17 @@
-// The words of the doorbell: what can be rung, and where. A ring carries ids only and says "look at this session"; everything
-// that it could say more is a row, so a ring that is lost or repeated changes nothing but the time.
+// The interface of the doorbell: what can be rung, and where. A ring carries ids only and means "check this session"; all
+// facts are rows, so a ring that is lost or repeated changes only the time.
 import type { Lane } from '../src/config.ts';
 import type { SessionId } from '../src/core/ids.ts';
 
 /** A queue per lane, and one for replies on their way out. */
 export type QueueName = Lane | 'deliver';
 
-/** Why a session is to be looked at. Each wants a turn of the session. */
+/** Why a session must be checked. Each needs a turn of the session. */
 type TurnRingKind = 'inbound' | 'cron' | 'heartbeat' | 'announce' | 'followup';
 
 export type RingKind = TurnRingKind | 'deliver';
 
-/** A session has work: the lane's next free worker looks at it. */
+/** A session has work: the lane's next free worker checks it. */
 export interface TurnRing {
   kind: TurnRingKind;
   lane: Lane;

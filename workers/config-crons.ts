@@ -1,6 +1,6 @@
-// The crons of the configuration file, kept beside those that calls have made. A cron of the file is known by its agent and name; what
-// the file says of it is kept when it changes, and only then, so that a restart moves no slot. One that is gone from the file is
-// switched off: its history stays.
+// The crons of the configuration file, stored beside those created through the API and tools. A cron of the file is identified by its
+// agent and name; its row is updated only when its entry in the file changes, so that a restart moves no slot. One that is removed
+// from the file is disabled: its history stays.
 import { isDeepStrictEqual } from 'node:util';
 import type { CronDefinition } from '../src/core/schedule/cron.ts';
 import { newId } from '../src/ids.ts';

@@ -1,5 +1,5 @@
-// Looks at what may have changed since an agent was polled last: the output of a command, the answer of a URL, the content of a file. What
-// is seen becomes a hash; nothing of it is kept or shown to a model. Every look is bounded in time and size.
+// Checks what may have changed since the last poll of an agent: the output of a command, the answer of a URL, the content of a file. The
+// content becomes a hash; nothing of it is stored or shown to a model. Every check is bounded in time and size.
 import { createHash, type Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -10,7 +10,7 @@ import { execEnvironment } from '../src/tools/exec-environment.ts';
 import { runCommand } from '../src/tools/run-command.ts';
 import { fetchWeb } from '../src/tools/web-fetch-request.ts';
 
-/** `seen`: what it shows, as a hash. `failed`: it could not be looked at, which says nothing about it. */
+/** `seen`: the hash of its content. `failed`: it could not be checked, which says nothing about it. */
 export type GateLook = { kind: 'seen'; sha256: string } | { kind: 'failed'; reason: string };
 
 type Gate = NonNullable<AgentSettings['heartbeat']['when']>;
@@ -85,7 +85,7 @@ async function hashFile(hash: Hash, path: string, signal: AbortSignal): Promise<
       hash.update(chunk.subarray(0, bytesRead));
       position += bytesRead;
     }
-    // Of what is longer, the size and the time of its last change stand for the rest.
+    // For a longer one, its size and the time of its last change represent the rest.
     const { size, mtimeMs } = await file.stat();
     hash.update(`${size} ${mtimeMs}`);
   } finally {

@@ -45,7 +45,8 @@ export async function relayDeliveries(
     const delivery = await claimDelivery(relay.database, { sessionId, owner: relay.owner, leaseMs });
     if (delivery === null) return settled;
     const settlement = settlementOf(relay, delivery, await sendOnce(relay, delivery, signal));
-    // What was acknowledged and is not noted goes out again when the lease is over: until then it is tried.
+    // A delivery that was acknowledged but could not be stored is sent again when the lease expires: until then the
+    // write is retried.
     await retryPassingFaults(() => settleDelivery(relay.database, settlement), { retryMs: leaseMs });
     relay.wake.committed(sessionId, 'progress');
     if (settlement.status === 'failed') logGivenUp(relay.logger, settlement);

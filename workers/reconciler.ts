@@ -32,7 +32,7 @@ export interface ReconcilerOptions {
   pingQueue: () => Promise<void>;
   /** Called each time that the queue could not be asked. Must not throw. */
   onQueueFault: (error: unknown) => void;
-  /** The lanes of this process, which look at sessions without the queue while it is away; null: it has none. */
+  /** The lanes of this process, which check sessions without the queue during its outage; null: it has none. */
   lanes: DirectLanes | null;
 }
 
@@ -40,17 +40,17 @@ export interface ReconcilerOptions {
 export interface DirectLanes {
   /** How many sessions the lane would take now. */
   free(lane: QueueName): number;
-  /** Looks at a session; false when the lane is full. */
+  /** Checks a session; false when the lane is full. */
   look(lane: QueueName, ring: Pick<Ring, 'kind' | 'sessionId'>): boolean;
 }
 
 /** While the queue is away and a lane took all that it had room for, the next round comes this soon. */
 const DIRECT_ROUND_MS = 100;
 
-/** A lease is looked at this long after it ran out, in milliseconds. */
+/** A lease is checked this long after it expired, in milliseconds. */
 const AFTER_MOMENT_MS = 5;
 
-/** After so many intervals without a round that succeeded, the reconciler counts as failed. */
+/** After so many intervals without a successful round, the reconciler counts as failed. */
 const INTERVALS_MAX = 10;
 
 export class Reconciler {

@@ -1,6 +1,5 @@
-// The heartbeats' part of a scheduler's round: takes the polls that are due, looks whether each is worth a model call, and settles it.
-// The order of the looks is by what they cost; the gate comes last, because it starts commands and asks servers. A poll that finds
-// nothing costs no token.
+// The heartbeats' part of a scheduler's round: claims the polls that are due, checks whether each needs a model call, and settles it.
+// Cheap checks come first; the gate comes last, because it starts commands and asks servers. A poll that finds nothing costs no token.
 import type { AgentSettings } from '../src/config.ts';
 import { agentOf, isAgent, type Config } from '../src/config.ts';
 import { firstPoll, isWithinHours } from '../src/core/heartbeat-due.ts';
@@ -28,7 +27,7 @@ export interface HeartbeatParts extends CronParts {
   signal: AbortSignal;
 }
 
-/** Why a poll is left out. */
+/** Why a poll is skipped. */
 type SkipReason =
   | 'disabled'
   | 'busy'
@@ -40,7 +39,7 @@ type SkipReason =
   | 'unknown-agent';
 
 const FILE_NAME = 'HEARTBEAT.md';
-/** Polls that are looked at together. */
+/** Polls that are checked together. */
 const POLLS_MAX = 16;
 /** Rounds of polls before other work of the scheduler continues. */
 const ROUNDS_MAX = 100;

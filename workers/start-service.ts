@@ -26,7 +26,7 @@ export interface RunningService {
   lines: string[];
   /** The same for the log. */
   facts: { database: 'embedded' | 'configured'; queue: string; model: string; isScripted: boolean };
-  /** Takes nothing new, hands over what runs, and ends all that was started. */
+  /** Accepts nothing new, releases running turns, and ends everything that was started. */
   drain(): Promise<void>;
 }
 
@@ -217,7 +217,7 @@ interface ModelEndpoint {
   isScripted: boolean;
 }
 
-/** Without a key the worker brings its own model server, which speaks the same protocol: the code that asks is the same. */
+/** Without a key the worker starts its own model server with the same protocol: the client code is the same. */
 async function modelEndpointOf(config: Config, roles: readonly Role[], enders: Ender[]): Promise<ModelEndpoint> {
   const { anthropicApiKey, anthropicBaseUrl } = config.runtime;
   if (anthropicApiKey !== undefined) {

@@ -49,7 +49,7 @@ export interface RunningWorker {
   offer: OfferWorker;
   /** The lanes, for work that comes without the queue. */
   direct: DirectLanes;
-  /** Takes nothing new, hands running turns over, and resolves when nothing runs any more or the grace is over. */
+  /** Fetches nothing new, releases running turns, and resolves when nothing runs or the grace has passed. */
   drain(graceMs: number): Promise<void>;
 }
 

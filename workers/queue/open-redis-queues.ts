@@ -1,5 +1,5 @@
 // The queue in Redis: one connection to ring with, one for the workers' commands, and one for each worker to wait on. Ringing
-// fails fast, because a caller waits for it; what works waits for Redis to come back.
+// fails fast, because a caller waits for it; workers wait for Redis to be available again.
 import { createRedisBackend, Queue, Worker, type IQueueBackend } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
 import { JOB_LOCK_MS, STALLED_COUNT_MAX, STALLED_INTERVAL_MS } from '../../jobs/index.ts';
@@ -112,7 +112,7 @@ class QueueUnreachableError extends Error {
   }
 }
 
-/** Connects, for the first time; later the connection comes back by itself. */
+/** Connects, for the first time; later the connection is restored by itself. */
 async function connectOnce(redis: Redis): Promise<void> {
   const { host, port } = redis.options;
   let reason: Error | null = null;

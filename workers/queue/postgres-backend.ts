@@ -37,11 +37,11 @@ export class PlainJobsBackend extends PostgresQueueBackend {
   readonly #shared: SharedPostgres;
   readonly #slots: number;
   readonly #token = randomUUID();
-  /** Taken and not finished, given back or lost. */
+  /** Taken and not finished, returned or lost. */
   readonly #taken = new Set<string>();
-  /** Taken and not yet asked for by the worker. */
+  /** Taken and not yet fetched by the worker. */
   #ready: TakenJob[] = [];
-  /** Handed over while their rows are still on the way. */
+  /** Passed to the worker while their rows are not stored yet. */
   readonly #arriving = new Map<string, Promise<unknown>>();
   #taking: Promise<boolean> | null = null;
   #failures = 0;
@@ -59,7 +59,7 @@ export class PlainJobsBackend extends PostgresQueueBackend {
     shared.consumers.set(queueName, this);
   }
 
-  // The connection was tried when the process opened it; one that is away later comes back by itself.
+  // The connection was tested when the process opened it; one that breaks later is restored by itself.
   override waitUntilReady(): Promise<void> {
     return Promise.resolve();
   }

@@ -26,7 +26,7 @@ export interface TakenJob {
   stalledCount: number;
 }
 
-/** A job that is over. */
+/** A finished job. */
 interface FinishedJob {
   queue: string;
   id: string;
@@ -40,7 +40,7 @@ export interface PostgresExchange {
    * by `handOver.token`.
    */
   add(queue: string, jobs: NewJob[], handOver: { token: string; count: number }): Promise<void>;
-  /** Takes up to `howMany()` jobs, asked when the statement is made; fewer mean that no more were there when it began. */
+  /** Takes up to `howMany()` jobs, called when the statement is built; fewer mean that there were no more when it began. */
   take(queue: string, token: string, howMany: () => number): Promise<{ jobs: TakenJob[]; asked: number }>;
   /** Deletes the job with the next statement, or soon. Not awaited: a job that stays is found stalled and does nothing. */
   finish(job: FinishedJob): void;
@@ -48,7 +48,7 @@ export interface PostgresExchange {
   giveBack(queue: string, token: string, ids: string[]): Promise<void>;
   /** Says that the taker of the jobs is alive. */
   extend(queue: string, token: string, ids: string[]): Promise<void>;
-  /** Gives back the jobs whose taker fell silent, and returns their ids. */
+  /** Returns the jobs of silent workers to the queue, and resolves with their ids. */
   reclaim(queue: string): Promise<string[]>;
   health(): ExchangeHealth;
   /** Deletes what is finished. Rejects when that fails. */

@@ -22,7 +22,7 @@ export interface PostgresSignal {
   rings(queue: string): number;
   /** Makes the waiting consumers check again, without a notification. */
   nudge(): void;
-  /** Resolves with true when `isDue`, which is asked at each ring; with false when the time is over or `stop` aborts. */
+  /** Resolves with true when `isDue`, which is called at each notification; with false when the time has passed or `stop` aborts. */
   waitUntil(isDue: () => boolean, timeoutMs: number, stop: AbortSignal): Promise<boolean>;
   /** When the connection last answered, on the monotonic clock; null before it did. */
   lastPollAtMs(): number | null;
@@ -148,6 +148,6 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await delay(ms, undefined, { signal });
   } catch {
-    // Aborted: the caller looks at the signal.
+    // Aborted: the caller checks the signal.
   }
 }

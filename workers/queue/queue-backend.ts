@@ -20,7 +20,7 @@ interface QueueConsumer {
   worker: AnyWorker;
   /** When the queue last answered this consumer, on the monotonic clock; null before the first answer. */
   lastPollAtMs(): number | null;
-  /** Stops taking jobs before the worker does, and gives back those that were taken and not begun. */
+  /** Stops fetching jobs before the worker does, and returns those that were fetched and not started. */
   interrupt(): Promise<void>;
   /** Takes jobs again after `interrupt`. */
   resume(): Promise<void>;

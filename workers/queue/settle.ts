@@ -7,7 +7,7 @@ import type { AnyJob } from './queue-backend.ts';
 /** `orphan`: the job points to nothing, or to nothing that we know. */
 export type JobOutcome = 'done' | 'orphan';
 
-/** Ends a job that was not begun: it goes back to the queue and keeps its place, or is over when the queue is not there. */
+/** Ends a job that was not started: it returns to the queue and keeps its position, or is finished when the queue is unavailable. */
 export async function giveBack(job: AnyJob, token: string): Promise<never> {
   await job.moveToWait(token);
   throw new WaitingError();

@@ -60,7 +60,7 @@ export interface LaneWorker {
   /** Reserves a slot for direct work; null when there may be none. */
   seat(): Seat | null;
   counts(): LaneCounts;
-  /** Looks at a session as a job would, without the queue; false when no place is free. */
+  /** Checks a session as a job would, without the queue; false when no slot is free. */
   look(ring: Pick<LaneJob, 'kind' | 'sessionId'>): boolean;
   /** How many calls of `look` would be taken now. */
   free(): number;
@@ -68,14 +68,14 @@ export interface LaneWorker {
   active(): number;
   /** When the queue last answered, on the monotonic clock; null before it did. */
   lastPollAtMs(): number | null;
-  /** False when jobs could be taken and the queue has not answered for so long: the process had better be restarted. */
+  /** False when slots are free and the queue has not answered for this long: the process should be restarted. */
   isLive(withinMs: number): boolean;
   /** Fetches no more jobs until `resume`; running jobs continue. */
   pause(): Promise<void>;
   resume(): Promise<void>;
   /**
-   * Takes no more jobs, asks those that run to stop, and waits for them; shortly before the time is over it tells them to.
-   * Resolves with how many still run. Cannot be taken back.
+   * Fetches no more jobs, requests running ones to stop, and waits for them; shortly before the deadline it forces them.
+   * Resolves with how many still run. Cannot be undone.
    */
   drain(graceMs: number): Promise<{ stillActive: number }>;
 }
