@@ -23,7 +23,7 @@ export interface ConfiguredModelOptions {
   transports?: readonly Transport[];
 }
 
-/** Makes the model; to be closed when nothing asks it any more. */
+/** Makes the model; close it after the last call. */
 export function createConfiguredModel({
   config,
   clock,

@@ -86,7 +86,7 @@ function readTexts(incoming: Incoming, { onBytes, onText, onEnd }: TextReader): 
   });
 }
 
-/** Throws `ModelError` when an answer is not of the expected type, or is over before it was read. */
+/** Throws `ModelError` when an answer is not of the expected type, or ends before it was read. */
 function checkType(incoming: Incoming, type: string): void {
   const contentType = incoming.headers['content-type'] ?? '';
   if (!contentType.startsWith(type)) {

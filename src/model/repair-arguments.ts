@@ -65,7 +65,7 @@ function parseRepaired(text: string): Record<string, unknown> | null {
   try {
     return parseObject(jsonrepair(text));
   } catch {
-    // Not to be repaired, or nested too deeply to be looked at.
+    // Not to be repaired, or nested too deeply to be read.
     return null;
   }
 }

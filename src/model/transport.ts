@@ -1,6 +1,6 @@
-// The transport port: how one request gets to a provider and the events of its answer come back. Which transport serves a model is
-// chosen per call, by the model's provider; plugins may bring transports of their own. A provider's own ways (its cache of prompts
-// that has to be made first, a socket instead of a request) are the transport's business and show nowhere else.
+// The transport port: how one request is sent to a provider and the events of its answer are returned. Which transport serves a
+// model is chosen per call, by the model's provider; plugins may provide transports of their own. Details of a provider (a prompt
+// cache that must be created first, a socket instead of a request) stay inside its transport.
 import type { ArgumentEncoding, ProviderFamily } from '../core/history/provider-family.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { ModelRequest } from '../core/model-request.ts';

@@ -17,7 +17,7 @@ interface WrittenPrefix {
   messages: WireRequest['messages'];
   /** Their bytes. */
   chunks: Buffer[];
-  /** What stood in front of them, and the hash of everything up to their end. */
+  /** The bytes before them, and the hash of everything up to their end. */
   head: Buffer[];
   hash: Hash;
 }

@@ -1,5 +1,5 @@
-// What a plugin is given to register with. Each call is checked; after `close` nothing can be registered any more, so that what a
-// process can do does not change while it runs.
+// What a plugin is given to register with. Each call is checked; after `close` nothing more can be registered, so that the
+// capabilities of a process do not change while it runs.
 import { PluginValueError } from '../core/plugins/plugin-text.ts';
 import { readPromptContribution } from '../core/plugins/prompt-contribution.ts';
 import { readTextTransforms } from '../core/plugins/text-transforms.ts';

@@ -31,7 +31,7 @@ export interface HarnessAttempt extends HarnessTarget {
   readonly sessionId: string;
   readonly agentId: string;
   readonly turnId: string;
-  /** Which answer of the turn is asked for, from 1. The same for all attempts at it. */
+  /** The number of the requested answer in the turn, from 1. The same for all attempts at it. */
   readonly callNo: number;
   /** Absolute. */
   readonly workspaceDir: string;

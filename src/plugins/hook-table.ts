@@ -8,7 +8,7 @@ export const HOOK_NAMES: readonly HookName[] = [
   'llm_input',
 ];
 
-/** A handler with whose it is. */
+/** A handler with its plugin. */
 export interface RegisteredHandler<Name extends HookName> {
   plugin: string;
   priority: number;

@@ -1,5 +1,5 @@
-// Loads the plugins of the configuration, one after the other, and gathers what they register. A plugin that cannot be loaded, or that
-// hands over something that is not what it says, stops the start with its path and the reason.
+// Loads the plugins of the configuration, one after the other, and collects what they register. A plugin that cannot be loaded, or
+// that registers an invalid value, stops the start with its path and the reason.
 import { basename, dirname, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { PluginSettings } from '../config.ts';

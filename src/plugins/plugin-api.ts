@@ -1,6 +1,6 @@
 // What a plugin is: a module that exports `register(api)`. These are the types that its author works with; docs/plugins.md is the
-// reference. Everything a plugin hands over is checked where it comes in (`src/core/plugins`), so these types are a promise that plain
-// JavaScript may break.
+// reference. Every value of a plugin is checked where it is received (`src/core/plugins`), because plain JavaScript may violate these
+// types.
 import type { ModelMessage } from '../core/model-request.ts';
 import type { PromptContribution, WorkspaceFile } from '../core/prompt/system-input.ts';
 import type { Replacement } from '../core/stream/replace-text.ts';
@@ -13,7 +13,7 @@ import type { PluginMessage, PluginQueueResult, PluginSystemEvent } from './plug
 export interface PluginModule {
   /** 1 to 64 of `a-z 0-9 _ -`; absent: the name of its file, or of its folder when that is called `index`. */
   id?: string;
-  /** Called once when a worker starts. What it has not registered when it is done cannot be registered any more. */
+  /** Called once when a worker starts. After it has returned, nothing more can be registered. */
   register?(api: PluginApi): void | Promise<void>;
   tools?: readonly Tool[];
   createTools?(): readonly Tool[] | Promise<readonly Tool[]>;
@@ -67,7 +67,7 @@ export interface HookContext {
   runId: string;
   /** What began the turn: `message`, `followup`, `batch`, `announcement`, `cron` or `heartbeat`. */
   trigger: string;
-  /** Aborts at the handler's deadline: what it returns afterwards is not looked at. */
+  /** Aborts at the handler's deadline: a later result is ignored. */
   signal: AbortSignal;
 }
 
@@ -79,14 +79,14 @@ export interface PromptHookEvent {
 
 /** What a handler of a prompt hook may return; all of it is optional, and blank texts mean nothing. */
 export interface PromptHookResult {
-  /** In front of the user prompt. */
+  /** Before the user prompt. */
   prependContext?: string;
   /** In place of the system prompt. */
   systemPrompt?: string;
   /** Before the system prompt, and after it. */
   prependSystemContext?: string;
   appendSystemContext?: string;
-  /** In front of the history, as if they had been said before it; never stored in the transcript. */
+  /** Before the history, like earlier messages; never stored in the transcript. */
   injectMessages?: readonly { role: 'user' | 'assistant'; content: string | ModelMessage['content'] }[];
 }
 

@@ -1,4 +1,4 @@
-// What plugins put into sessions: the port that a worker brings, and the checks of what a plugin hands over.
+// Inputs of plugins for sessions: the port that a worker provides, and the checks of a plugin's values.
 import { createHash } from 'node:crypto';
 import { PluginError } from './plugin-error.ts';
 
@@ -36,7 +36,7 @@ export interface PluginInbox {
 const TEXT_CHARS_MAX = 100_000;
 const KEY_CHARS_MAX = 200;
 
-/** Checks what a plugin hands over; throws `PluginError` that names the field. */
+/** Checks the values of a plugin; throws a `PluginError` that names the field. */
 export function checkInput(path: string, what: string, input: PluginSystemEvent | PluginMessage): void {
   const fields = (input ?? {}) as unknown as Record<string, unknown>;
   const bounds = { sessionKey: KEY_CHARS_MAX, text: TEXT_CHARS_MAX, key: KEY_CHARS_MAX };

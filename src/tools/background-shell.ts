@@ -27,7 +27,7 @@ export class BackgroundShell {
   readonly log: ProcessLog;
   /** The process group, and the process that leads it. */
   readonly groupId: number;
-  /** Resolves when everything that it started is over and its output is written. Never rejects. */
+  /** Resolves when everything that it started has ended and its output is written. Never rejects. */
   readonly over: Promise<void>;
   /** Called when there is more output, and at the end. */
   readonly #onChange: () => void;
@@ -78,7 +78,7 @@ export class BackgroundShell {
     return this.#shell.signalCode;
   }
 
-  /** Writes to its standard input; `isLast` closes it. What cannot be written any more is dropped. */
+  /** Writes to its standard input; `isLast` closes it. Data that can no longer be written is dropped. */
   write(data: string, isLast: boolean): void {
     const { stdin } = this.#shell;
     if (!stdin.writable) return;
@@ -86,7 +86,7 @@ export class BackgroundShell {
     if (isLast) stdin.end();
   }
 
-  /** Ends the whole group, TERM and then KILL, and resolves when it is over. The first reason stands. */
+  /** Ends the whole group, TERM and then KILL, and resolves when it has ended. The first reason is kept. */
   async end(reason: string, graceMs = KILL_GRACE_MS): Promise<void> {
     // The number of a group that has ended may belong to another group by now.
     if (this.#isOver) return;

@@ -9,7 +9,7 @@ const IMAGE_CHARS_MAX = 7_000_000;
 const BLOCKS_MAX = 50;
 const IMAGES_MAX = 5;
 const IMAGE_TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
-/** What stands for an answer without text: the model's API refuses blank blocks. */
+/** The placeholder for an answer without text: the model's API refuses blank blocks. */
 const NOTHING = '(empty)';
 
 /** The outcome with its text cut to `charsMax` (a note says how much is missing) and what cannot be sent replaced by a note. */

@@ -26,7 +26,7 @@ export interface CoreToolOptions {
   /** Absent: there is no `message`. */
   message?: MessageToolOptions | undefined;
   sessionStatus: SessionStatusPort;
-  /** Folders beside the workspace that `read` reaches. Absent: none. */
+  /** Folders in addition to the workspace that `read` can access. Absent: none. */
   readRoots?: readonly string[] | undefined;
 }
 

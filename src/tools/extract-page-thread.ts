@@ -33,7 +33,7 @@ type PageDocument = PageElement & { head: PageElement; body: PageElement };
 const ELEMENTS_MAX = 200_000;
 /** An article of fewer characters than this is not taken for the page's content: then the whole page is. */
 const ARTICLE_CHARS_MIN = 200;
-/** What a page has beside its content. */
+/** The parts of a page that are not its content. */
 const CLUTTER = 'nav, footer, [role="navigation"], [aria-hidden="true"], [hidden]';
 
 parentPort?.postMessage(readPage(workerData as PageExtraction));
@@ -51,7 +51,7 @@ function readPage({ html, url, mode }: PageExtraction): ReadPage {
   return { title, text: domText(document.body, { mode, baseUrl }) };
 }
 
-/** The main content of the page; null when none stands out. Works on a tree of its own, which it takes apart. */
+/** The main content of the page; null when none is found. Works on a tree of its own, which it modifies. */
 function articleOf(html: string): { title: string; content: unknown } | null {
   try {
     const reader = new Readability(parse(html) as never, {

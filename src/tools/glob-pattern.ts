@@ -35,14 +35,14 @@ function segmentsOf(pattern: string): string[] {
   return segments;
 }
 
-/** The directories in front of the first wildcard: `src/tools` of `src/tools/**\/*.ts`. Empty when there are none. */
+/** The directories before the first wildcard: `src/tools` of `src/tools/**\/*.ts`. Empty when there are none. */
 export function literalPrefixOf(pattern: string): string {
   const segments = pattern.split('/');
   const firstWild = segments.findIndex((segment) => /[*?[\]{}!]/.test(segment));
   return segments.slice(0, firstWild === -1 ? -1 : firstWild).join('/');
 }
 
-/** At least as many as the patterns that the braces stand for. A range such as `{1..9}` counts as too many. */
+/** At least as many as the patterns that the braces expand to. A range such as `{1..9}` counts as too many. */
 function alternativesOf(pattern: string): number {
   let total = 1;
   const open: number[] = [];

@@ -1,9 +1,9 @@
 // The `glob` tool: files of the workspace whose path matches a pattern, newest first.
 //
-// The walk is our own and not the toolset's, which follows a symlink that the pattern names out of the workspace (for its whole
-// length, before it drops the matches), cannot be aborted, and expands a pattern as short as `{a,b}{a,b}...` (sixteen times) for 40 s on
-// the event loop, so that every lease of the process would expire. Here only real directories are entered, at most
-// WALKED_ENTRIES_MAX entries are looked at, and a pattern's cost is bounded before it is used.
+// The walk is our own and not the toolset's, which follows a symlink that the pattern names out of the workspace (for its whole length,
+// before it drops the matches), cannot be aborted, and expands a pattern as short as `{a,b}{a,b}...` (sixteen times) for 40 s on the
+// event loop, so that every lease of the process would expire. Here only real directories are entered, at most WALKED_ENTRIES_MAX
+// entries are read, and a pattern's cost is bounded before it is used.
 import { opendir, stat } from 'node:fs/promises';
 import { join, matchesGlob } from 'node:path';
 import { z } from 'zod';
@@ -35,7 +35,7 @@ export const globTool: Tool = defineTool({
     let root: string;
     try {
       root = await resolveInWorkspace(call.workspaceDir, path ?? '.');
-      // Resolved like any other path: the part of the pattern in front of its first wildcard may name a symlink.
+      // Resolved like any other path: the part of the pattern before its first wildcard may name a symlink.
       await resolveInWorkspace(call.workspaceDir, join(root, literalPrefixOf(pattern)));
     } catch (error) {
       return errorOutcome(`glob: ${error instanceof Error ? error.message : String(error)}`);

@@ -21,7 +21,7 @@ export interface MemoryFile {
 /** The files of a memory by their hashes. */
 export interface MemoryListing {
   files: { path: string; sha256: string }[];
-  /** How many files are not looked at, because there are too many. */
+  /** How many files are not read, because there are too many. */
   leftOut: number;
 }
 

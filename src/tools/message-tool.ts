@@ -20,9 +20,9 @@ export interface MessagePost {
 
 export interface MessageToolOptions {
   channels: OpenChannels;
-  /** What messages on a channel may have beside text. */
+  /** What messages on a channel may have in addition to text. */
   featuresOf: (channel: string) => MessageFeatures;
-  /** Folders that files may be sent from beside the workspace; absolute. */
+  /** Absolute folders, in addition to the workspace, from which files may be sent. */
   mediaRoots: readonly string[];
   /** The message that tells where the chat of a call is, null when no message was sent to its session; and what its turn answers. */
   chat: (call: ToolCall) => Promise<{ message: InboundMessage | null; messageIds: string[] }>;

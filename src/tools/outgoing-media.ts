@@ -7,7 +7,7 @@ import type { OutgoingMedia } from '../core/delivery-payload.ts';
 /** `refused` is a reason for the model. */
 export type ChosenMedia = { kind: 'media'; media: OutgoingMedia } | { kind: 'refused'; reason: string };
 
-/** Checks what an agent names. `roots` are the absolute folders that files may be sent from beside the workspace. */
+/** Checks what an agent names. `roots` are the absolute folders, in addition to the workspace, from which files may be sent. */
 export async function chooseMedia(
   named: string,
   { workspaceDir, roots }: { workspaceDir: string; roots: readonly string[] },

@@ -47,7 +47,7 @@ async function isLivingMember(processId: string, groupId: number): Promise<boole
   return Number(group) === groupId && state !== 'Z' && state !== 'X';
 }
 
-/** False when the group does not exist any more. */
+/** False when the group no longer exists. */
 function signalGroup(groupId: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-groupId, signal);

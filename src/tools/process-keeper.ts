@@ -6,7 +6,7 @@
 //   begin row ──▶ start shell ──▶ note pid ──▶ go        (crash before `go`: nothing has run; after: the guard ends the group)
 //   running ──ends by itself──▶ exited
 //      │  └─ kill, /stop, too long, the worker leaves ──▶ killed
-//      └─ its worker does not renew it any more ──▶ lost
+//      └─ its worker no longer renews it ──▶ lost
 import { setTimeout as delay } from 'node:timers/promises';
 import { endNotice, type ProcessFacts } from '../core/background-process.ts';
 import type { OsUser } from '../config/os-users.ts';
@@ -71,7 +71,7 @@ const RUNNING_PER_WORKER_MAX = 64;
 const LOOK_MS = 250;
 const TAIL_BYTES = 2_000;
 const TRIM_MS = 3_600_000;
-/** Outputs and inputs of commands that are over are kept so long. */
+/** How long outputs and inputs of ended commands are kept. */
 const KEPT_MS = 24 * 3_600_000;
 /** How long a worker that leaves waits for its processes to be over and their rows to be closed. */
 const STOP_MS = 5_000;
@@ -315,7 +315,7 @@ export class ProcessKeeper {
     }
   }
 
-  /** Processes whose row was closed by others are not ours any more: this worker slept for too long. */
+  /** A process whose row was closed by another worker no longer belongs to this one, which was paused for too long. */
   async #renew(): Promise<void> {
     const asked = [...this.#kept.values()];
     const ids = [...asked.map(({ id }) => id), ...this.#starting];

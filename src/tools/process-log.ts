@@ -13,7 +13,7 @@ const FOLDER = /^[0-9a-f-]{36}$/;
 /** Part of an output. */
 export interface LoggedOutput {
   bytes: Buffer;
-  /** Where the part begins: later than asked for when the beginning is not kept any more. */
+  /** Where the part begins: later than requested when the beginning was deleted. */
   from: number;
   /** How much was written in all. */
   total: number;

@@ -11,7 +11,7 @@ import type {
 } from '../core/background-process.ts';
 
 export interface ProcessStore {
-  /** The row of a command that is about to start. `closed`: its turn is over, or the session was claimed again. */
+  /** The row of a command that is about to start. `closed`: its turn has ended, or the session was claimed again. */
   begin(process: NewProcess): Promise<'begun' | 'known' | 'closed' | 'too-many'>;
   /** Notes the process of a row; false: it must not begin, its session was stopped or claimed again meanwhile. */
   noteStart(start: ProcessStart): Promise<boolean>;
@@ -21,7 +21,7 @@ export interface ProcessStore {
   renew(lease: ProcessLease): Promise<ReadonlySet<string>>;
   /** The requests of other processes for these commands; commands without a request are left out. */
   wishes(processes: readonly { id: string; lastInput: number }[]): Promise<ProcessWish[]>;
-  /** Closes the rows whose worker does not renew them any more, and tells their sessions. */
+  /** Closes the rows whose worker no longer renews them, and notifies their sessions. */
   takeLost(): Promise<LostProcess[]>;
   /** The processes of a session: those that run, then the latest of the others. */
   list(sessionKey: string, rowsMax: number): Promise<ProcessFacts[]>;

@@ -24,7 +24,7 @@ const DATA_CHARS_MAX = 100_000;
 const POLL_MS_MAX = 60_000;
 const LISTED_MAX = 30;
 const COMMAND_CHARS_MAX = 100;
-/** How often another worker's process is looked at. */
+/** How often another worker's process is checked. */
 const LOOK_MS = 250;
 /** More than what a group gets between TERM and KILL. */
 const KILL_MS_MAX = 5_000;
@@ -101,7 +101,7 @@ async function poll(
   return { content: withStatus(text, facts), isError: false };
 }
 
-/** The facts once there is more output or an end, or the time is over. */
+/** The facts once there is more output or an end, or the time has passed. */
 async function changed(
   options: ProcessToolOptions,
   call: ToolCall,

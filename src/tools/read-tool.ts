@@ -11,7 +11,7 @@ import { PATH_ALIASES, resolveInWorkspace, runToolsetTool } from './workspace-fi
  */
 const SCANNED_BYTES_MAX = 64 * 1024 * 1024;
 
-/** The tool. `roots`: folders beside the workspace whose files it reads, too. */
+/** The tool. `roots`: folders in addition to the workspace that it reads. */
 export function createReadTool(roots: readonly string[]): Tool {
   return defineTool({
     name: 'read',

@@ -1,5 +1,6 @@
-// Runs one shell command in a process group of its own, and does not leave before everything that it started is over: what
-// outlived its call could neither be stopped nor be seen. Memory is bounded; nothing here waits without a limit.
+// Runs one shell command in a process group of its own, and does not return before everything that it started has ended: a
+// process that outlived its call could be neither stopped nor observed. Memory is bounded; nothing here waits without a
+// limit.
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OsUser } from '../config/os-users.ts';

@@ -3,7 +3,7 @@
 import { boundOutcome } from './bound-outcome.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, ToolTimeoutError } from './tool.ts';
 
-/** How long a tool whose time is over may take to end what it started and say how far it came. Below the second that G25 allows. */
+/** How long a tool may take after its time limit to end what it started and report its progress. Below the second that G25 allows. */
 const TIMEOUT_SETTLE_MS = 900;
 /** The same after an abort from outside: longer than the time that `exec` gives its processes before it kills them. */
 const ABORT_SETTLE_MS = 2_500;

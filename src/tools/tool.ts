@@ -14,7 +14,7 @@ export interface CallLease {
   assertHeld(): void;
 }
 
-/** What a tool is given beside its input. */
+/** The arguments of a tool in addition to its input. */
 export interface ToolCall {
   sessionKey: string;
   agentId: string;
@@ -72,7 +72,7 @@ export interface Tool {
   run(input: unknown, call: ToolCall): Promise<ToolOutcome>;
 }
 
-/** The reason with which a call is aborted when its own time is over. */
+/** The reason with which a call is aborted at its own time limit. */
 export class ToolTimeoutError extends Error {
   readonly code = 'tool_timeout';
   readonly toolName: string;

@@ -1,5 +1,5 @@
-// The `web_fetch` tool: the readable content of a page of the public internet. What it brings was written by others: it stands between
-// two marks that the page cannot know, and what imitates Holdfast in it is made harmless (G29).
+// The `web_fetch` tool: the readable content of a page of the public internet. Its result is untrusted: it is put between two marks
+// that the page cannot know, and imitations of Holdfast's markup in it are neutralised (G29).
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { headOf } from '../core/prompt/cut-text.ts';
@@ -114,7 +114,7 @@ function describe(
   ].join('\n');
 }
 
-/** What the server says of the page stands here only as far as it can be nothing else. */
+/** Facts from the server are included here only in forms that cannot be mistaken for other text. */
 function placeOf({ url, status, contentType }: WebAnswer): string {
   const type = contentType !== null && /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(contentType) ? `, ${contentType}` : '';
   return `${headOf(url, URL_CHARS_MAX)} (${status}${type})`;

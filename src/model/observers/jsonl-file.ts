@@ -22,7 +22,7 @@ export class JsonlFile {
   #waiting: (() => object)[] = [];
   #dropped = 0;
   #writing: Promise<void> | null = null;
-  /** Unknown until the file was looked at. */
+  /** Unknown until the file was checked. */
   #bytes: number | null = null;
   #isAtFault = false;
 

@@ -21,7 +21,7 @@ export interface CallIdentity {
 /** How a call ended; the error of an aborted one is the reason of the abort. */
 export type CallResult = { kind: 'answered'; answer: ModelAnswer } | { kind: 'failed'; error: unknown };
 
-/** Watches one call. Each function is optional and is called in the order in which they stand here; none may block. */
+/** Watches one call. Each function is optional and is called in this order; none may block. */
 export interface CallObserver {
   /** The request leaves; its body, and the hash of that in hex. */
   sent?(body: string | Uint8Array, sha256: string): void;

@@ -19,7 +19,7 @@ const KEY_SHAPES = [
   String.raw`(?<=[a-z]:\/\/[^\s:/@"]{0,200}:)[^\s/@"]{1,200}(?=@)`,
 ];
 
-/** A function that copies a JSON value without its secrets. `secrets` are known values, removed wherever they stand. */
+/** A function that copies a JSON value without its secrets. `secrets` are known values, removed everywhere. */
 export function createRedaction(secrets: readonly string[]): (value: unknown) => unknown {
   const pattern = new RegExp([...secretPatterns(secrets), ...KEY_SHAPES].join('|'), 'g');
 
