@@ -18,7 +18,7 @@ interface RequestOptions {
   /** Sent as JSON. */
   body?: unknown;
   headers?: Record<string, string>;
-  /** How long the answer may take; longer than the `wait` that is asked for. */
+  /** How long the answer may take; longer than the requested `wait`. */
   timeoutMs?: number;
   signal?: AbortSignal;
 }

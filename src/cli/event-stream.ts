@@ -58,14 +58,14 @@ export async function* watchEvents(api: ApiClient, path: string, options: WatchO
   }
 }
 
-/** One block of a stream: where it stands, and the event in it, if there is one. */
+/** One block of a stream: its id, and the event in it, if there is one. */
 interface StreamBlock {
   /** Empty when the block names none. */
   id: string;
   event: LiveEvent | null;
 }
 
-/** The blocks of one answer; a block without data only says where the stream stands. */
+/** The blocks of one answer; a block without data only has the position of the stream. */
 export async function* parseEventStream(response: Response): AsyncGenerator<StreamBlock> {
   if (response.body === null) return;
   let buffered = '';
@@ -93,7 +93,7 @@ function parseBlock(block: string): StreamBlock {
   return { id, event: fields.data.length === 0 ? null : eventOf(id, type, fields.data.join('\n')) };
 }
 
-/** The data of an event are its own fields and, beside them, those that every event has. */
+/** The data of an event are its own fields and those of every event. */
 function eventOf(id: string, type: string, json: string): LiveEvent {
   const { type: _type, sessionKey, turnId, at, ...data } = parseData(json);
   return { id, type, sessionKey: stringOrNull(sessionKey), turnId: stringOrNull(turnId), at: stringOrNull(at), data };

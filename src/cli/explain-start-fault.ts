@@ -154,7 +154,7 @@ export function explainStartFault(error: unknown, badConfiguration: ExitCode = E
   });
 }
 
-/** The code of an error, or of the first of several that it stands for, or of its cause. */
+/** The code of an error, or of the first of several in it, or of its cause. */
 function codeOf(error: Error): string {
   if ('code' in error && typeof error.code === 'string') return error.code;
   if (error instanceof AggregateError && error.errors[0] instanceof Error) return codeOf(error.errors[0]);

@@ -1,5 +1,5 @@
-// `send --stream`: the reply as it is written. The event stream is opened before the message is sent, so nothing of it is missed; what other
-// turns of the session say is left out.
+// `send --stream`: the reply as it is written. The event stream is opened before the message is sent, so nothing of it is missed; texts of
+// other turns of the session are left out.
 import { performance } from 'node:perf_hooks';
 import { pathWithQuery, type ApiClient } from './api-client.ts';
 import type { AcceptedAnswer, MessageAnswer } from './api-types.ts';

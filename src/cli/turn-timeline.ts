@@ -1,4 +1,4 @@
-// A turn as lines on a terminal: from its journal when it is over, from its events while it runs. Pure.
+// A turn as lines on a terminal: from its journal when it has ended, from its events while it runs. Pure.
 import { formatDuration } from '../config/durations.ts';
 import { errorText, type StepAnswer, type TurnAnswer, type TurnStatus, type UsageAnswer } from './api-types.ts';
 import type { LiveEvent } from './event-stream.ts';

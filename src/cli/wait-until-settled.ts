@@ -1,5 +1,5 @@
-// Sending a message and waiting for its end. The service waits with us as long as it likes (`Prefer: wait`), then we look; when it goes away
-// meanwhile we ask again with the same idempotency key until our own time is over.
+// Sending a message and waiting for its end. The service waits up to its own limit (`Prefer: wait`), then the command queries; when the
+// service stops meanwhile, the request is sent again with the same idempotency key until the command's own time limit.
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from './api-client.ts';
@@ -9,7 +9,7 @@ import { CliError, EXIT } from './cli-error.ts';
 /** Longest single wait asked of the service. */
 const SERVER_WAIT_SECONDS_MAX = 30;
 const LOOK_EVERY_MS = 500;
-/** An answer may come this much later than the wait that was asked for. */
+/** An answer may come this much later than the requested wait. */
 const ANSWER_GRACE_MS = 10_000;
 
 export interface SendRequest {

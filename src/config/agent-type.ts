@@ -87,9 +87,9 @@ interface SubagentSettings {
   model?: string;
   /** Absent: the agent's level. */
   thinking?: ThinkingLevel;
-  /** Agents that may be spawned beside the agent itself; `*`: any. */
+  /** Agents that may be spawned in addition to the agent itself; `*`: any. */
   allowAgents: string[];
-  /** Announcements that find their session busy gather until none came for so long, in milliseconds. */
+  /** Announcements for a busy session are collected until none has arrived for this long, in milliseconds. */
   announceDebounce: number;
 }
 
@@ -120,7 +120,7 @@ export interface AgentDefaults {
   systemPromptOverride?: string;
   /** What the model's provider wants said in the system prompt. */
   promptContribution: PromptContributionSettings;
-  /** Whether the chat's context stands above the cache boundary or below it. */
+  /** Whether the chat's context is above the cache boundary or below it. */
   chatContextPlace: 'stable' | 'dynamic';
   /** The model's context window. */
   contextTokens: number;

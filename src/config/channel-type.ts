@@ -10,7 +10,7 @@ export interface WebhookSettings {
   allowPrivate: string[];
   timeoutMs: number;
   maxAttempts: number;
-  /** A reply older than this is not sent any more. */
+  /** A reply older than this is not sent. */
   expiresAfter: number;
 }
 

@@ -7,7 +7,7 @@ import type { AgentDefaults } from './agent-type.ts';
 import type { Config, FileSettings } from './config-type.ts';
 import { mergeOver } from './merge-over.ts';
 
-/** Takes a fault: where it is, what stands there, what may. */
+/** Receives a fault: its path, its value, and what is allowed. */
 export type Refuse = (path: string, value: unknown, allowed: string) => void;
 
 /** The providers that are known to be served; null: a plugin may serve any. */

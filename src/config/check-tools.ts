@@ -8,7 +8,7 @@ import type { Config, FileSettings } from './config-type.ts';
 
 type PolicySettings = Pick<FileSettings, 'agents' | 'tools' | 'plugins'>;
 
-/** Throws `ConfigError` with every name of a policy that is none of these tools, nor one that Holdfast brings. */
+/** Throws `ConfigError` with every name of a policy that is none of these tools, nor a built-in one. */
 export function checkKnownTools(config: Config, tools: readonly string[]): void {
   const issues: ConfigIssue[] = [];
   refuseUnknownTools(config, [...BUILT_IN_TOOLS, ...tools], (path, value, allowed) => {

@@ -3,9 +3,9 @@
 export interface ConfigIssue {
   /** Where: `agents.defaults.maxSteps`, or the name of an environment variable. */
   path: string;
-  /** What stands there. Not for printing: it may be a secret. `message` is. */
+  /** The value. Not for printing: it may be a secret. `message` is. */
   value: unknown;
-  /** What may stand there, in words. */
+  /** What is allowed, in words. */
   allowed: string;
   /** The whole sentence after the path. */
   message: string;

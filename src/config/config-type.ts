@@ -38,7 +38,7 @@ interface QueueSettings {
 }
 
 interface ImageSettings {
-  /** Absolute folders that images are read from, beside the agent's workspace and `media` in the data directory. */
+  /** Absolute folders from which images are read, in addition to the agent's workspace and `media` in the data directory. */
   roots: string[];
   /** `provider/model` of models that take no images, with `*`. */
   textOnlyModels: string[];
@@ -129,7 +129,7 @@ export interface FileSettings {
     };
     /** `allowPrivate`: hosts (`wiki.lan`, `10.0.0.7:8080`) that may be fetched although their addresses are not public. */
     fetch: { enabled: boolean; timeoutSeconds: number; maxBytes: number; allowPrivate: string[] };
-    /** `channels`: where messages may go beside the chat that the session talks in; `*`: every configured channel. */
+    /** `channels`: where messages may be sent in addition to the chat of the session; `*`: every configured channel. */
     message: { enabled: boolean; channels: string[] };
     /**
      * Which sessions an agent's tools show and write to: only its own (`self`), those that it spawned, too (`tree`), all of its agent, or
@@ -157,19 +157,19 @@ export interface FileSettings {
   tts: { enabled: boolean; hint?: string };
   reactions: { mode: 'off' | 'minimal' | 'extensive' };
   reasoning: { enabled: boolean };
-  /** `citations`: whether replies name where in the memory something stands. */
+  /** `citations`: whether replies name the place in the memory. */
   memory: { citations: 'auto' | 'off' };
   heartbeat: { enabled: boolean };
-  /** In the file, platforms stand beside `webhook`. */
+  /** In the file, platforms are siblings of `webhook`. */
   channels: { webhook: WebhookSettings; platforms: Record<string, PlatformSettings> };
   /** In the file also a list alone: the modules. */
   plugins: PluginSettings;
   images: ImageSettings;
   api: {
     keys: { name: string; key: string }[];
-    /** Names, beside loopback names, under which a service on a loopback address may be called. */
+    /** Names, in addition to loopback names, under which a service on a loopback address may be called. */
     hosts: string[];
-    /** Where clients reach the API when a proxy stands in front of it; its host is one of `hosts`. */
+    /** The address of the API for clients when it is behind a proxy; its host is one of `hosts`. */
     publicUrl?: string;
   };
   /** How long live events are kept. */

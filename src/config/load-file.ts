@@ -38,7 +38,7 @@ function checkFile(value: unknown): { input: FileInput; issues: ConfigIssue[] } 
   const result = fileSchema.safeParse(renamed, { reportInput: true });
   if (result.success) return { input: result.data, issues: aliasIssues };
   const issues = [...aliasIssues, ...result.error.issues.flatMap((issue) => issuesOf(issue))];
-  // What is left without the faulty values is still looked at, so that faults between values come in the same report.
+  // The rest without the faulty values is still checked, so that faults between values are in the same report.
   const rest = fileSchema.safeParse(withoutFaults(renamed, result.error.issues));
   return { input: rest.success ? rest.data : {}, issues };
 }
@@ -69,7 +69,7 @@ function readJson5(path: string, source: string): { value: unknown } | { issue: 
   }
 }
 
-/** How many objects and lists lie within each other; looked at without recursion, which ends at some depth of its own. */
+/** How many objects and lists lie within each other; counted without recursion, whose depth is limited. */
 function depthOf(value: unknown): number {
   let depth = 0;
   for (let level = [value].filter(isObject); level.length > 0 && depth <= DEPTH_MAX; depth += 1) {
@@ -194,7 +194,7 @@ function schemaAt(path: readonly PropertyKey[]): z.ZodType | undefined {
 /** The schema below `optional`, `default` and `transform`. */
 function unwrap(schema: z.ZodType): z.ZodType {
   const { def } = schema as z.ZodType & { def: { innerType?: z.ZodType; in?: z.ZodType; options?: z.ZodType[] } };
-  // Where there is a short form beside an object, the object has the keys.
+  // Where there is a short form in addition to an object, the object has the keys.
   const object = def.options?.find((option) => option.def.type === 'object');
   const next = def.innerType ?? (schema.def.type === 'pipe' ? def.in : object);
   return next === undefined ? schema : unwrap(next);

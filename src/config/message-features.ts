@@ -1,5 +1,5 @@
-// What an agent's messages on a channel may have beside text. Prompts, the schema of the `message` tool and what it lets through are all
-// decided from this, so none of them offers what another refuses.
+// What an agent's messages on a channel may have in addition to text. Prompts, the schema of the `message` tool and what it lets through
+// are all decided from this, so none of them offers what another refuses.
 import type { Config } from './config-type.ts';
 
 export interface MessageFeatures {

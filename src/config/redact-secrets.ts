@@ -5,7 +5,7 @@ const CENSOR = '[redacted]';
 /** Shorter secrets would take ordinary words out of texts. */
 const SECRET_CHARS_MIN = 6;
 const WEBHOOK_PREFIX = 'whsec_';
-/** The most of a text that is looked at; the rest is dropped. */
+/** The largest part of a text that is searched; the rest is dropped. */
 const TEXT_CHARS_MAX = 16_384;
 
 /** A text without the secrets, and no longer than 16,384 characters. */
@@ -62,7 +62,7 @@ function formsOf(secret: string): string[] {
 
 /**
  * The characters that a secret becomes in base64, wherever it begins in what was encoded: three bytes are four characters, so there are
- * three. Characters that also depend on what stands before or after it are left out.
+ * three. Characters that also depend on the text before or after it are left out.
  */
 function base64Of(secret: string): string[] {
   return [0, 1, 2].map((bytesBefore) => {

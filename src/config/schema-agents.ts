@@ -54,7 +54,7 @@ const heading = z
     'the words of a heading, without the "#" in front, on one line of at most 200 characters',
   );
 
-/** A look at what may have changed is short: many agents are looked at in turn. */
+/** A check of what may have changed is short: many agents are checked in turn. */
 const GATE_SECONDS = 10;
 const POLL_MS_MIN = 1_000;
 const GATE_MAX_MS = 30_000;

@@ -40,7 +40,7 @@ const FILE_PATHS: Record<string, string> = {
 export function settingsOf(config: Config, input: FileInput, env: Environment): Setting[] {
   const given = new Set(leavesOf(input, '').map(([path]) => path));
   return leavesOf(config, '').map(([path, value]) => ({
-    // In the file, platforms stand beside `webhook`.
+    // In the file, platforms are siblings of `webhook`.
     path: path.replace(/^channels\.platforms\./, 'channels.'),
     value: showable(path, value),
     source: sourceOf(path, given, env),

@@ -1,4 +1,4 @@
-// Looks for the embedded server without starting one, for commands that only want to look.
+// Finds the embedded server without starting one, for commands that only read.
 import { realpath } from 'node:fs/promises';
 import { databaseUrl, readCluster } from './cluster.ts';
 import { readPostmasterFile } from './postmaster.ts';

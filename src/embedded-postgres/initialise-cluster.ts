@@ -69,7 +69,7 @@ async function runInitdb(run: {
 }): Promise<void> {
   const { dir, binaries, user } = run;
   // initdb wants the password in a file and the directory empty. The file goes in as a descriptor, because its path may be beyond the
-  // reach of `user`; it is kept beside the directory under a name that is swept with it.
+  // reach of `user`; it is kept next to the directory under a name that is deleted with it.
   const passwordPath = `${dir}.password`;
   await writeFile(passwordPath, run.password, { mode: 0o600, flag: 'wx' });
   if (user !== null) await chown(passwordPath, user.uid, user.gid);

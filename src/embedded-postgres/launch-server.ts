@@ -1,5 +1,5 @@
 // Starts a server on a cluster where none runs, and waits until it accepts connections. It is detached, in a process group and
-// session of its own: Ctrl-C in the terminal reaches Holdfast, which drains while its database still stands, and a killed Holdfast
+// session of its own: Ctrl-C in the terminal reaches Holdfast, which drains while its database still runs, and a killed Holdfast
 // leaves a server that the next one adopts. The caller holds the start lock.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync, readSync, renameSync, statSync } from 'node:fs';

@@ -113,7 +113,7 @@ async function sendSignal(pid: number, signal: 'INT' | 'QUIT', locatePgCtl: () =
   else process.kill(pid, `SIG${signal}`);
 }
 
-/** Empty for a process that is gone, a zombie, or not ours to see. */
+/** Empty for a process that has ended, is a zombie, or is not visible to this user. */
 function readCommandLine(pid: number): string {
   try {
     if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replace(/\0+$/, '');

@@ -1,5 +1,5 @@
-// Brings an image to what a provider takes: one of four formats, at most 1200 pixels a side, at most 5 MiB of base64. An image that
-// fits already keeps its bytes, but is decoded once all the same: the provider refuses a whole conversation for one that is broken.
+// Converts an image to what a provider accepts: one of four formats, at most 1200 pixels a side, at most 5 MiB of base64. An image
+// that fits already keeps its bytes, but is decoded once anyway: the provider refuses a whole conversation for one that is broken.
 // The library is loaded at the first image: a service that sees none does not pay for it.
 import type { Metadata, Sharp, SharpOptions } from 'sharp';
 import { sniffFormat } from './sniff-format.ts';

@@ -15,7 +15,7 @@ export interface LoadedImages {
 
 export interface ImageLoaderOptions {
   dataDir: string;
-  /** Absolute folders, beside the workspace and the folder for media in the data directory. */
+  /** Absolute folders, in addition to the workspace and the folder for media in the data directory. */
   roots: readonly string[];
   logger: Logger;
 }
@@ -26,7 +26,7 @@ const IMAGES_MAX = 10;
 const FILE_BYTES_MAX = 6 * 1024 * 1024;
 /** How many images are decoded at the same time in a process: each may briefly take hundreds of megabytes. */
 const DECODED_AT_ONCE_MAX = 2;
-/** After so long, in milliseconds, no further image of a prompt is begun. */
+/** After this time, in milliseconds, no further image of a prompt is started. */
 const BEGIN_MS_MAX = 15_000;
 
 export class ImageLoader {
@@ -56,7 +56,7 @@ export class ImageLoader {
     return loaded;
   }
 
-  /** The block, the reason why there is none, or null for a file that was looked at already. */
+  /** The block, the reason why there is none, or null for a file that was already read. */
   async #loadOne(path: string, at: { workspaceDir: string; isFull: boolean; isLate: boolean; seen: Set<string> }) {
     if (at.isFull) return `only ${IMAGES_MAX} images are shown at once`;
     if (at.isLate) return 'loading the images before it took too long';

@@ -64,7 +64,7 @@ function pathOfHandle(handle: FileHandle, openedPath: string): Promise<string> {
   return readlink(`/proc/self/fd/${handle.fd}`).catch(() => openedPath);
 }
 
-/** No more than was there when the size was looked at. */
+/** No more than the file had when its size was checked. */
 async function readWhole(handle: FileHandle, size: number): Promise<Buffer> {
   const bytes = Buffer.alloc(size);
   let filled = 0;

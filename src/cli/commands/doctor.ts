@@ -1,4 +1,4 @@
-// `holdfast doctor`: looks at everything that Holdfast stands on, changes nothing, and says how to mend what is broken.
+// `holdfast doctor`: checks all dependencies of Holdfast, changes nothing, and says how to repair faults.
 import { loadConfig, ConfigError, type Config } from '../../config.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { Check, Finding } from '../doctor/check.ts';

@@ -1,4 +1,4 @@
-// `holdfast heartbeats`: the polls of agents, made and left out, and a poll right now.
+// `holdfast heartbeats`: the polls of agents, made and skipped, and a poll right now.
 import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
 import type { HeartbeatAnswer, ListAnswer } from '../api-types.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';

@@ -1,4 +1,4 @@
-// `holdfast migrate`: brings the database to the newest layout, the embedded one when no other is configured.
+// `holdfast migrate`: applies the missing migrations to the database, the embedded one when no other is configured.
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
 import type { Terminal } from '../terminal.ts';

@@ -79,7 +79,7 @@ export async function runTranscript(
   const { body } = await connectApi(flags).request<ListAnswer<EntryAnswer>>('GET', path);
   if (tail !== undefined) {
     body.items.reverse();
-    // What is older was not asked for.
+    // Older entries were not requested.
     body.nextCursor = null;
   }
   if (terminal.isJson) {

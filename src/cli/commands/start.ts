@@ -58,7 +58,7 @@ async function openLog(config: Config, roles: readonly Role[]): Promise<Logger> 
   });
 }
 
-/** Leaves the address where the command line looks for it. Only a convenience: a data directory that cannot be written stops nothing. */
+/** Stores the address where the command line reads it. Only a convenience: a data directory that cannot be written stops nothing. */
 async function publishUrl(file: string, url: string, logger: Logger): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true });

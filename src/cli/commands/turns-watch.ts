@@ -19,7 +19,7 @@ const END_EXITS: Record<TurnStatus, ExitCode | null> = {
   timedOut: EXIT.turnAborted,
 };
 
-/** Prints a line for each thing that happens (with `--json` each event); a turn that is over is shown as a whole. */
+/** Prints a line for each thing that happens (with `--json` each event); a turn that has ended is shown as a whole. */
 export async function runTurnsWatch(id: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const api = connectApi(flags);
   const path = `/v1/turns/${encodeURIComponent(id)}`;

@@ -4,7 +4,7 @@ import { arch, platform, release } from 'node:os';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Prints the versions of Holdfast, of Node and of what it stands on. */
+/** Prints the versions of Holdfast, of Node and of the machine. */
 export async function runVersion(terminal: Terminal): Promise<ExitCode> {
   const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
   const { version, dependencies } = JSON.parse(text) as { version: string; dependencies: Record<string, string> };

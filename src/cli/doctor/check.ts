@@ -1,4 +1,4 @@
-// One check of the doctor: what it looks at and what it found.
+// One check of the doctor: its subject and its finding.
 
 export interface Finding {
   status: 'ok' | 'warning' | 'error' | 'skipped';
@@ -16,7 +16,7 @@ export interface Check {
   run(): Promise<Finding>;
 }
 
-/** A check may take this long before what it looks at counts as not answering. */
+/** A check may take this long before its subject counts as not answering. */
 export const CHECK_TIMEOUT_MS = 3000;
 
 /** The message of an error, or its code when it has none, as those of several failed connections do. */

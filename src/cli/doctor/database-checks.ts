@@ -1,4 +1,4 @@
-// What the doctor looks at in the database: whether it answers, how old it is, its layout, its clock.
+// The checks of the database: whether it answers, how old it is, its layout, its clock.
 import type { Config } from '../../config.ts';
 import { EmbeddedPostgresError } from '../../embedded-postgres/embedded-postgres-error.ts';
 import { inspectDatabase } from '../../store/inspect-database.ts';

@@ -1,4 +1,4 @@
-// What the doctor looks at on this machine: Node, and the data directory with the key in it.
+// The checks of this machine: Node, and the data directory with the key in it.
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -60,7 +60,7 @@ async function nearestExisting(path: string): Promise<string> {
   }
 }
 
-/** A command that can read secrets is no fault where nothing else was asked for, but it must be known. */
+/** Commands that can read secrets are not a fault where nothing else is configured, but they are reported. */
 function commandsFinding(config: Config): Finding {
   try {
     const reason = describeCommands(config);

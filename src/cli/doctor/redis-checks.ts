@@ -1,11 +1,11 @@
-// What the doctor looks at in Redis: whether it answers, how old it is, and whether it keeps what it is given.
+// The checks of Redis: whether it answers, how old it is, and whether it keeps what it is given.
 import { Redis } from 'ioredis';
 import type { Config } from '../../config.ts';
 import { CHECK_TIMEOUT_MS, reasonOf, type Check, type Finding } from './check.ts';
 
 const SERVER_VERSION_MIN = 7;
 
-/** The checks of Redis; without REDIS_URL there is nothing to look at. */
+/** The checks of Redis; without REDIS_URL there is nothing to check. */
 export function redisChecks(config: Config): Check[] {
   const { redisUrl } = config.runtime;
   const check: Check = {

@@ -1,4 +1,4 @@
-// What the doctor looks at around the service: its port, and which model it would ask.
+// The checks around the service: its port, and the model that it would call.
 import { createServer } from 'node:net';
 import { modelNotices, type Config } from '../../config.ts';
 import { loadClientSettings, reachableHost } from '../../config/client-settings.ts';
