@@ -32,7 +32,7 @@ describe('the README', () => {
     const screen = readme.split('\n').slice(0, FIRST_SCREEN_LINES).join('\n');
     expect(screen).toMatch(/^# Holdfast\n\nHoldfast runs LLM agents as a service: you send messages over HTTP/);
     expect(codeBlocks(screen).map(({ code }) => code)).toEqual([
-      'npm ci\nnpm start\n',
+      'npm ci\nnpm start\n# holdfast   http://127.0.0.1:7420\n',
       expect.stringMatching(/^npx holdfast send main "Hello"/),
     ]);
     expect(screen).toContain('## What you get');

@@ -43,11 +43,13 @@ const hasCurl = spawnSync('curl', ['--version']).status === 0;
 let cwd: string;
 let serviceUrl: string;
 let modelUrl: string;
+/** What the started processes have printed. */
+const printed: string[] = [];
 
 shareAmongTests(async (onEnd) => {
   cwd = await mkdtemp(join(tmpdir(), 'holdfast-readme-'));
   onEnd(() => rm(cwd, { recursive: true }));
-  const start = async (args: string[], env: Record<string, string>, printed: RegExp): Promise<string> => {
+  const start = async (args: string[], env: Record<string, string>, address: RegExp): Promise<string> => {
     const { promise: spawned, resolve: isSpawned } = Promise.withResolvers<ChildProcess>();
     const ended = runCli(args, { cwd, env, onSpawn: isSpawned });
     const child = await spawned;
@@ -56,7 +58,8 @@ shareAmongTests(async (onEnd) => {
       await ended;
     });
     for await (const line of createInterface({ input: child.stdout! })) {
-      const url = printed.exec(line)?.[1];
+      printed.push(line);
+      const url = address.exec(line)?.[1];
       if (url !== undefined) return url;
     }
     throw new Error(`${args.join(' ')} did not start: ${(await ended).stderr}`);
@@ -72,6 +75,16 @@ test('examples that are not run here are run by the named test', () => {
     expect(blocks.map(({ page, title }) => `${page} › ${title}`)).toContain(example);
     expect(readPage(file)).toContain(found);
   }
+});
+
+test('the started processes print what the pages say', () => {
+  const comments = pages.flatMap((page) =>
+    Object.keys(STARTED).flatMap((command) =>
+      codeBlocks(readPage(page)).flatMap(({ code }) => commentsBelow(command, code).map((line) => atHand(line))),
+    ),
+  );
+  expect(comments.length).toBeGreaterThan(0);
+  expect(printed).toEqual(expect.arrayContaining(comments));
 });
 
 describe('the example', () => {
@@ -122,12 +135,21 @@ function atHand(script: string): string {
   return script.replaceAll('http://127.0.0.1:7420', serviceUrl).replaceAll('http://127.0.0.1:4010', modelUrl);
 }
 
-/** Without what was started already; and without `npm ci`, which has brought the tests themselves. */
+/** Without what was started already, what that prints, and `npm ci`, which has installed the tests themselves. */
 function withoutStarted(code: string): string {
-  const known = ['npm ci', ...Object.keys(STARTED)];
-  return code
-    .split('\n')
-    .filter((line) => !known.includes(line))
-    .join('\n')
-    .trim();
+  let rest = code.replace(/^npm ci$/m, '');
+  for (const command of Object.keys(STARTED)) {
+    const said = commentsBelow(command, code).map((line) => `# ${line}`);
+    rest = rest.replace([command, ...said].join('\n'), '');
+  }
+  return rest.trim();
+}
+
+/** The comments right below a command. */
+function commentsBelow(command: string, code: string): string[] {
+  const lines = code.split('\n');
+  const at = lines.indexOf(command);
+  if (at === -1) return [];
+  const end = lines.findIndex((line, index) => index > at && !line.startsWith('#'));
+  return lines.slice(at + 1, end === -1 ? undefined : end).map((line) => line.replace(/^# ?/, ''));
 }
