@@ -34,7 +34,7 @@ export interface SubagentEnd {
   active: number;
 }
 
-/** A session ended its turn to wait, and nothing has come for so long. */
+/** A session ended its turn to wait, and no input has arrived for this long. */
 export interface WaitOver {
   kind: 'wait-over';
   seconds: number;
@@ -45,7 +45,7 @@ export type Announcement = SubagentEnd | WaitOver;
 /** With which a subagent says that its end is not worth telling. */
 const ANNOUNCE_SKIP_TOKEN = 'ANNOUNCE_SKIP';
 
-/** The most of a subagent's last words that is kept for its announcement: as much as of a tool's result. */
+/** The largest part of a subagent's last text that is kept for its announcement: as much as of a tool result. */
 const RESULT_CHARS_MAX = 40_000;
 const LABEL_CHARS_MAX = 160;
 const ERROR_CHARS_MAX = 500;
@@ -55,13 +55,13 @@ export function isAnnounceSkip(answer: string): boolean {
   return answer.trim() === ANNOUNCE_SKIP_TOKEN;
 }
 
-/** The announcement of an inbox row; null for a row that holds its words themselves. */
+/** The announcement of an inbox row; null for a row that contains its text itself. */
 export function announcementOf(body: unknown): Announcement | null {
   // Only the store writes rows of this kind: what it wrote is what is read.
   return (body as { announcement?: Announcement } | null)?.announcement ?? null;
 }
 
-/** A subagent's last words as they are kept: bounded, and with a note of what is missing. */
+/** A subagent's last text as it is stored: bounded, with a note about the omitted part. */
 export function boundedResult(text: string): string {
   if (text.length <= RESULT_CHARS_MAX) return text;
   const head = headOf(text, RESULT_CHARS_MAX);

@@ -5,7 +5,8 @@ const CAP_MS = 6 * 60 * 60 * 1000;
 
 /**
  * The wait before the next attempt of a delivery, in milliseconds: 5 s, growing fivefold up to 6 h, shortened by up to a fifth
- * (`random` in [0, 1)) so that what failed together does not come back together; never below what the receiver asked for.
+ * (`random` in [0, 1)) so that deliveries that failed together are not retried together; never below the time that the
+ * receiver requested.
  */
 export function deliveryDelayMs(wait: { attempts: number; random: number; retryAfterMs: number | null }): number {
   const grown = Math.min(CAP_MS, BASE_MS * 5 ** Math.min(Math.max(0, wait.attempts - 1), 10));

@@ -1,8 +1,8 @@
 // Commands in the text of a message: `/stop`, `/status`, `/help`, `/compact`, `/think`, `/reasoning` and `/queue`, and the triggers that
 // begin a new session. Only owners may give them, or every sender where none is configured; from other senders they are ordinary text.
 //
-// A command stands alone in its message and is carried out at the door. `/queue` and `/think` may also stand within a message:
-// then they hold for that message, and are taken out of it.
+// A command is alone in its message and is executed when the message is accepted. `/queue` and `/think` may also be part of a message:
+// then they apply to that message, and are removed from it.
 import { QUEUE_USAGE, REASONING_USAGE, THINK_USAGE } from './chat-help.ts';
 import { isOwner, type InboundMessage } from './inbound.ts';
 import { parseQueueMode, type QueueDrop, type QueueMode } from './queue-mode.ts';
@@ -81,7 +81,7 @@ export function readChatCommand(text: string): ChatCommand | null {
   }
 }
 
-/** Takes `/queue <mode>` and `/think <level>` out of a message that says something besides. */
+/** Removes `/queue <mode>` and `/think <level>` from a message that has other text. */
 export function takeDirectives(text: string): DirectedMessage {
   const queued = takeDirective(text, /(?<=^|\s)\/queue[:\s]+(\S+)(?=\s|$)/i, parseQueueMode);
   const thought = takeDirective(queued.text, /(?<=^|\s)\/(?:think|thinking|t)[:\s]+(\S+)(?=\s|$)/i, parseThinkingLevel);

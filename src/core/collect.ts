@@ -39,7 +39,7 @@ export function collectParts({ kind, inputs, overflow }: Collection): PromptPart
   ];
 }
 
-/** One line that stands for a dropped message: its text with whitespace collapsed, cut to 160 characters. */
+/** One line that represents a dropped message: its text with whitespace collapsed, cut to 160 characters. */
 export function summaryLineOf(text: string): string {
   const line = headOf(text, SUMMARY_CHARS_MAX * 8)
     .replace(/\s+/g, ' ')

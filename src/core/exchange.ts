@@ -25,7 +25,7 @@ export interface Exchange {
 
 /** What a session makes of an answer within an exchange. */
 export interface ExchangeAnswer {
-  /** The message that it becomes; null: the exchange is over. */
+  /** The message that it becomes; null: the exchange has ended. */
   next: { exchange: Exchange; target: Side; text: string } | null;
   /** What of it is for the session's own user; null: nothing. */
   ownReply: string | null;

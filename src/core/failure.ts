@@ -51,7 +51,7 @@ export type FailureVerdict =
 export const RETRY_DELAY_MS_MAX = 30_000;
 const RETRY_DELAY_MS_BASE = 500;
 
-/** The HTTP status that a provider error type stands for; an error event inside a stream brings the type alone. */
+/** The HTTP status of a provider error type; an error event inside a stream has only the type. */
 const STATUS_OF_TYPE: ReadonlyMap<string, number> = new Map([
   ['invalid_request_error', 400],
   ['authentication_error', 401],
@@ -157,7 +157,7 @@ function isContextOverflow(fault: ModelFault, status: number | null): boolean {
   return status === 400 && /prompt is too long|exceed(s|ed)? (the )?context (limit|window)/i.test(fault.message);
 }
 
-/** Some gateways do not end an answer with a reason that they do not know, but fail with these words. Asking again meets it again. */
+/** Some gateways do not end an answer with a reason that they do not know, but fail with this text. A retry fails again. */
 function unhandledStopReasonOf(message: string): string | null {
   return /^unhandled stop reason:\s*"?([\w-]{1,100})/i.exec(message)?.[1] ?? null;
 }

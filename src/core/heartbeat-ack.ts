@@ -1,5 +1,5 @@
 // The token by which a model says that a heartbeat poll found nothing to do. It counts at the edges of an answer only; in the middle
-// it is a word like any other. What is left beside it decides whether the answer is worth telling.
+// it is ordinary text. The remaining text decides whether the answer is delivered.
 
 export const HEARTBEAT_TOKEN = 'HEARTBEAT_OK';
 
@@ -13,7 +13,7 @@ export interface HeartbeatAnswer {
   text: string;
 }
 
-/** Reads an answer to a poll. It acknowledges when it is empty, or has the token and at most `ackCharsMax` characters beside it. */
+/** Reads an answer to a poll. It acknowledges when it is empty, or has the token and at most `ackCharsMax` characters in addition to it. */
 export function readHeartbeatAnswer(answer: string, ackCharsMax: number): HeartbeatAnswer {
   const given = answer.trim();
   if (given === '') return { isAck: true, text: '' };
@@ -51,7 +51,7 @@ function withoutToken(text: string): string {
   return (/[\p{L}\p{N}]/u.test(rest) ? rest : withoutMarkup(rest)).replaceAll(/\s+/g, ' ');
 }
 
-/** Without the token at its start, and at its end before up to four marks, as often as it stands there. */
+/** Without the token at its start, and at its end before up to four marks, as often as it occurs there. */
 function withoutEdges(text: string): string {
   let rest = text;
   for (let pass = 0; pass < PASSES_MAX; pass += 1) {

@@ -1,5 +1,5 @@
-// What HEARTBEAT.md asks for. A file of headings and empty list items asks for nothing, and no model needs to be asked to find that out.
-// It may hold tasks with intervals of their own:
+// What HEARTBEAT.md asks for. A file of headings and empty list items contains no task, which needs no model call to find out. It may
+// hold tasks with intervals of their own:
 //
 //   tasks:
 //   - name: inbox
@@ -22,7 +22,7 @@ export interface HeartbeatFile {
   /** True when nothing in it asks for anything. */
   isEmpty: boolean;
   tasks: readonly HeartbeatTask[];
-  /** True when it asks for something beside its tasks. */
+  /** True when it contains text in addition to its tasks. */
   hasMore: boolean;
 }
 
@@ -44,7 +44,7 @@ export function readHeartbeatFile(content: string): HeartbeatFile {
   return { isEmpty: tasks.length === 0 && !hasMore, tasks, hasMore };
 }
 
-/** The tasks whose interval is over; one that was never part of a poll is due. */
+/** The tasks whose interval has passed; one that was never part of a poll is due. */
 export function dueTasks(tasks: readonly HeartbeatTask[], times: TaskTimes, nowMs: number): HeartbeatTask[] {
   return tasks.filter(({ name, intervalMs }) => {
     const last = Object.hasOwn(times, name) ? times[name] : undefined;

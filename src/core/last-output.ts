@@ -31,7 +31,7 @@ function lastTextOf(
   return null;
 }
 
-/** An answer without what stands for silence. */
+/** An answer without the silent tokens. */
 function spokenText(text: string): string {
   const reply = interpretReply(text);
   return reply.kind === 'silent' || isAnnounceSkip(reply.text) ? '' : reply.text;

@@ -1,4 +1,4 @@
-// When messages are of no use any more. A message may say so (`expiresAt`); what does not say it never expires.
+// When messages expire. A message may set `expiresAt`; without it, it never expires.
 
 interface Input {
   body: unknown;

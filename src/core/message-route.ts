@@ -14,7 +14,7 @@ export interface ChatRoute {
   messageId?: string;
   /** The address in the form that deliveries carry. */
   address: ReplyAddress;
-  /** Where its messages are handed over; absent: nowhere. */
+  /** Where its messages are delivered; absent: nowhere. */
   url?: string;
 }
 
@@ -27,9 +27,9 @@ export interface MessageAddress {
 export interface OpenChannels {
   /** The channels that exist. */
   known: readonly string[];
-  /** Those of them that may be written to beside the session's own chat; `*`: all. */
+  /** Those that may receive messages in addition to the session's own chat; `*`: all. */
   open: readonly string[];
-  /** Where messages of other chats are handed over; absent: nowhere. */
+  /** Where messages of other chats are delivered; absent: nowhere. */
   url?: string | undefined;
 }
 

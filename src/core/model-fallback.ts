@@ -22,7 +22,7 @@ export function modelChain(
   return [...new Set([refOfModel(opened), ...served])];
 }
 
-/** The models that come after the one that is asked now; all of them when that is not in the chain any more. */
+/** The models that come after the one that is asked now; all of them when that is no longer in the chain. */
 export function modelsAfter(
   chain: readonly string[],
   current: Pick<ModelRequest, 'provider' | 'model'>,

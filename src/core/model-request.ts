@@ -1,4 +1,4 @@
-// What a model is asked and what it answers, in the words of Anthropic's Messages API but independent of its SDK.
+// The request and the answer of a model, in the format of Anthropic's Messages API but independent of its SDK.
 import type { ContentBlock } from './content.ts';
 import type { Effort } from './models.ts';
 

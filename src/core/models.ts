@@ -98,7 +98,7 @@ export function knownModel(model: string): KnownModel | undefined {
 }
 
 /**
- * How a model is made to think. Of those that are not listed, a newer Claude is taken to decide for itself and to be left alone when
+ * How a model is made to think. Of those that are not listed, a newer Claude is assumed to decide for itself and gets no field when
  * thinking is off, because no model refuses a request without the field; every other model takes a budget.
  */
 export function thinkingFormOf(model: string): ThinkingForm {

@@ -17,13 +17,16 @@ export interface AnswerOutcome {
 export interface ReplyRules {
   /** True when the model was instructed to write its reasoning in tags. */
   hasReasoningTags: boolean;
-  /** What an acknowledgement of a heartbeat poll may say beside its token, in UTF-16 units; null for turns that answer no poll. */
+  /**
+   * The text that an acknowledgement of a heartbeat poll may have in addition to its token, in UTF-16 units; null for turns that answer
+   * no poll.
+   */
   heartbeatAckCharsMax: number | null;
 }
 
 const SILENT: AnswerOutcome = { status: 'silent', messageStatus: 'silent', reply: null, replyTarget: null };
 
-/** Decides from the text of the last answer: a reply, or silence when the model asked for it or said nothing. */
+/** Decides from the text of the last answer: a reply, or a silent outcome when the model requested it or wrote nothing. */
 export function decideOutcome(answer: string, rules: ReplyRules): AnswerOutcome {
   const said = rules.hasReasoningTags ? withoutReasoning(answer) : answer;
   const { text, target } = takeReplyTags(said);
@@ -32,7 +35,7 @@ export function decideOutcome(answer: string, rules: ReplyRules): AnswerOutcome 
   return { status: 'completed', messageStatus: 'answered', reply, replyTarget: target };
 }
 
-/** A text that has no tags any more without the tokens of silence at its edges; empty when it says nothing. */
+/** A text without tags, also without the silent tokens at its edges; empty when it has no other text. */
 export function withoutTokens(text: string, heartbeatAckCharsMax: number | null): string {
   const reply = interpretReply(text);
   if (reply.kind === 'silent') return '';

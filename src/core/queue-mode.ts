@@ -71,11 +71,11 @@ export interface QueuedInput {
 const SHARING: ReadonlySet<QueueMode> = new Set(['collect', 'steer', 'steer-backlog', 'interrupt', 'rollback']);
 
 /**
- * The inputs that the next turn takes: a prefix of those that wait, in the order of their numbers, never empty unless none
- * waits. It is the longest run of messages of one route that may share a turn, or of announcements of one route; a message of mode
- * `followup` or `reject`, one that begins a new session (`isReset`), and anything else is taken alone. A message that steered or
- * interrupted and found no turn any more is like a collected one. A turn takes at most `cap` messages; the rest wait for the next turn.
- * The inputs may come in any order and are not changed.
+ * The inputs that the next turn takes: a prefix of those that wait, in the order of their numbers, never empty unless none waits. It is
+ * the longest run of messages of one route that may share a turn, or of announcements of one route; a message of mode `followup` or
+ * `reject`, one that begins a new session (`isReset`), and anything else is claimed alone. A steering or interrupting message that
+ * found no running turn is like a collected one. A turn takes at most `cap` messages; the rest wait for the next turn. The inputs may
+ * come in any order and are not changed.
  */
 export function selectInputs<Input extends QueuedInput>(
   waiting: readonly Input[],

@@ -16,14 +16,14 @@ const CLOSE_FINAL = /<\/final\s{0,20}>/gi;
 const CLOSE_FINAL_PART = /<(?:\/|\/f|\/fi|\/fin|\/fina|\/final\s{0,20})?$/i;
 
 /**
- * What of an answer the user is shown: the inside of `<final>`, else what stands outside of `<think>`. A tag that is not closed
+ * What of an answer the user is shown: the inside of `<final>`, else the text outside of `<think>`. A tag that is not closed
  * extends to the end. Only for models that were instructed to use the tags: for others they are text.
  */
 export function withoutReasoning(text: string): string {
   return filterWhole(createReasoningFilter(), text).trim();
 }
 
-/** As `withoutReasoning`, but for blanks at the ends. What stands in no `<final>` is certain only when the text has ended. */
+/** As `withoutReasoning`, but for blanks at the ends. Text outside of `<final>` is certain only when the text has ended. */
 export function createReasoningFilter(): TextFilter {
   return chainFilters([createThinkFilter(), createFinalFilter()]);
 }

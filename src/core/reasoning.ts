@@ -1,5 +1,5 @@
-// Whether a session shows what its model thinks (`/reasoning`): `off`: nowhere. `on`: in front of each reply. `stream`: in live events while
-// it comes, and not in the reply.
+// Whether a session shows what its model thinks (`/reasoning`): `off`: nowhere. `on`: before each reply. `stream`: in live events while it
+// arrives, and not in the reply.
 import type { ContentBlock } from './content.ts';
 import { textOf } from './content.ts';
 
@@ -12,7 +12,7 @@ export function parseReasoningLevel(word: string): ReasoningLevel | null {
   return REASONING_LEVELS.find((level) => level === word.trim().toLowerCase()) ?? null;
 }
 
-/** The level of a session; null: it has none of its own. Other words come from rows that a later version wrote. */
+/** The level of a session; null: it has none of its own. Other values are from rows of a later version. */
 export function reasoningOf(level: string | null): ReasoningLevel {
   return parseReasoningLevel(level ?? '') ?? 'off';
 }
@@ -27,7 +27,7 @@ export function withReasoning(reply: string, answer: readonly ContentBlock[], ha
 
 const OPEN_THINK = /<(think(?:ing)?|thought)(?:\s[^<>]{0,200})?>/gi;
 
-/** What stands in `<think>` of a text; one that is not closed ends where `<final>` begins, or with the text. One walk over it. */
+/** The text inside `<think>`; one that is not closed ends where `<final>` begins, or with the text. One walk over it. */
 function taggedReasoning(text: string): string[] {
   const lower = text.toLowerCase();
   const found: string[] = [];

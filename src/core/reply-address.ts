@@ -1,5 +1,5 @@
-// Where an answer goes, in the words of the platform that a message came from: what a receiver of replies needs to hand one on. Known is
-// what the message named, and nothing is made up.
+// The address of an answer, in the ids of the message's platform: what a receiver of replies needs to forward one. It contains only what
+// the message named.
 import { channelOf, isDirect, threadIdOf, type ChatType, type InboundMessage } from './inbound.ts';
 
 /** The recipient of an answer. */

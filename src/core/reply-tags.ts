@@ -92,7 +92,7 @@ function match(pattern: RegExp, text: string, at: number): RegExpExecArray | nul
   return pattern.exec(text);
 }
 
-/** Where the blanks in front of a place begin, at most as far back as `from`. */
+/** Where the spaces before a position begin, at most as far back as `from`. */
 function blanksBefore(text: string, end: number, from: number): number {
   let at = end;
   while (at > from && /[^\S\n]/.test(text[at - 1] ?? '')) at -= 1;

@@ -1,6 +1,6 @@
-// A request taken apart for people to read: whose words each part of it holds, whether they may be trusted, about how many tokens it
-// costs, and where the provider's cache ends. Nothing is guessed: system prompt and prompts were written with the spans of
-// their parts, and every block of a message knows the entry that it is of.
+// A request taken apart for people to read: the origin of each part, whether it is trusted, its estimated tokens, and where the
+// provider's cache ends. Nothing is guessed: system prompt and prompts were written with the spans of their parts, and every block
+// of a message knows the entry that it is of.
 import type { ContentBlock } from './content.ts';
 import type { Entry, EntryKind } from './entry.ts';
 import type { CacheControl, ModelMessage, SystemBlock, ToolSpec } from './model-request.ts';
@@ -8,15 +8,15 @@ import type { CleanBody, PartSpan } from './prompt/prompt-parts.ts';
 import type { SectionSpan } from './prompt/system-prompt.ts';
 import { charsOfBlock, CHARS_PER_TOKEN, estimateTextTokens } from './token-estimate.ts';
 
-/** `model`: a model wrote it, out of trusted and untrusted words alike. */
+/** `model`: a model wrote it, from trusted and untrusted text. */
 export type RequestTrust = 'trusted' | 'untrusted' | 'model';
 
 export interface RequestPart {
-  /** Where it stands in the body: `system[0]`, `tools[3]`, `messages[4].content[1]`. */
+  /** Its place in the body: `system[0]`, `tools[3]`, `messages[4].content[1]`. */
   path: string;
   /** What it is: a section, a tool, a part of a prompt, or the type of a block. */
   name: string;
-  /** Whose words it holds: `holdfast`, `sender`, `tool:read`, `plugin:memories`, a model. */
+  /** Its origin: `holdfast`, `sender`, `tool:read`, `plugin:memories`, a model. */
   origin: string;
   trust: RequestTrust;
   /** An estimate. */
@@ -43,7 +43,7 @@ export interface RequestMaterial {
   /** True when it was kept as a whole (a compaction): of its messages it is only known that they describe the transcript. */
   isWhole: boolean;
   entries: readonly PartedEntry[];
-  /** What plugins put in front of the history. */
+  /** What plugins put before the history. */
   injected: readonly { plugin: string }[];
   sections: readonly SectionSpan[];
 }
@@ -145,11 +145,11 @@ function sourceOf(
 
 type Span = Pick<PartSpan, 'name' | 'origin' | 'trust' | 'start' | 'end'>;
 
-/** Where the parts of a prompt stand in its text as it is sent; null when the stored spans do not tell. */
+/** The positions of the parts of a prompt in the sent text; null when the stored spans do not contain them. */
 function spansOf({ parts, content }: PartedEntry, sent: string): Span[] | null {
   const stored = content.find((block) => block.type === 'text');
   if (parts === null || stored?.type !== 'text' || !sent.endsWith(stored.text)) return null;
-  // A marker may have come in front.
+  // A marker may precede it.
   const offset = sent.length - stored.text.length;
   const spans = parts.flatMap((part) =>
     'start' in part ? [{ ...part, start: part.start + offset, end: part.end + offset }] : [],

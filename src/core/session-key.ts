@@ -1,5 +1,5 @@
 // The names that sessions are found by. A canonical key is lower case and begins with `agent:<id>:`; what follows says by its
-// shape what kind of conversation it is. Canonicalising twice changes nothing, so a key that was handed out always comes back.
+// shape what kind of conversation it is. Canonicalising twice changes nothing, so an issued key is always accepted unchanged.
 import type { SessionKey } from './ids.ts';
 
 /** What a session is for, read from the shape of its key. Decides prompt mode, lane and history limit. */

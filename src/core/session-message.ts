@@ -11,7 +11,7 @@ import { neutralise } from './prompt/untrusted-text.ts';
 export interface SpawnProvenance {
   kind: 'spawn';
   sourceSession: string;
-  /** How many stand above it, and how many may. */
+  /** Its depth, and the largest depth. */
   depth: number;
   depthMax: number;
 }
@@ -21,7 +21,7 @@ export interface SessionMessage extends Omit<InboundMessage, 'deliver'> {
   /** Null: the answer to it is delivered nowhere. */
   deliver?: InboundMessage['deliver'] | null;
   provenance: SpawnProvenance | Extract<EntryProvenance, { kind: 'inter_session' }>;
-  /** Of agents that speak with each other. */
+  /** Of an exchange between agents. */
   exchange?: Exchange;
 }
 

@@ -1,6 +1,9 @@
 // Which sessions an agent's tools may look at and write to. Enforced outside the model: no prompt can extend it (G30).
 
-/** `self`: only its own; `tree`: those below it, too; `agent`: all of its agent; `all`: those of agents that it may speak with. */
+/**
+ * `self`: only its own; `tree`: those below it, too; `agent`: all of its agent; `all`: those of agents that it may exchange messages
+ * with.
+ */
 export type Visibility = 'self' | 'tree' | 'agent' | 'all';
 
 export interface VisibleSession {

@@ -1,5 +1,5 @@
-// The token by which a model says that it has nothing to say. A reply that is the token is silence on purpose; a token that
-// slipped into a real reply is taken out at its edges and the rest is sent. Anything else that mentions it is sent as it is.
+// The token by which a model says that it has nothing to say. A reply that is only the token is silent on purpose; a token
+// at the edges of a real reply is removed and the rest is sent. Anything else that mentions it is sent as it is.
 
 export const SILENT_REPLY_TOKEN = 'NO_REPLY';
 

@@ -4,5 +4,5 @@
 /** A message of mode `interrupt` came: the turn ends as it is, and the message is next. */
 export const INTERRUPTED = 'interrupted by a newer message';
 
-/** A message of mode `rollback` came: the turn ends, and what it said is taken out of view. */
+/** A message of mode `rollback` arrived: the turn ends, and its entries are hidden. */
 export const ROLLED_BACK = 'rolled back by a newer message';

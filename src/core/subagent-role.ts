@@ -13,7 +13,7 @@ export const DENIED_TOOLS: Readonly<Record<SubagentRole, readonly string[]>> = {
   leaf: [...DENIED_BELOW, 'subagents', 'sessions_list', 'sessions_history', 'sessions_spawn'],
 };
 
-/** The role of a session that so many stand above, when subagents may be spawned down to `depthMax`. */
+/** The role of a session at this depth, when subagents may be spawned down to `depthMax`. */
 export function roleAt(depth: number, depthMax: number): SubagentRole {
   if (depth === 0) return 'main';
   return depth < depthMax ? 'orchestrator' : 'leaf';

@@ -27,7 +27,7 @@ export interface SpawnSettings {
   maxChildrenPerSession: number;
   maxDescendants: number;
   runTimeoutSeconds: number;
-  /** Agents that it may spawn beside itself; `*`: any. */
+  /** Agents that it may spawn in addition to its own; `*`: any. */
   allowAgents: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export interface SpawnedAgent {
   modelFault: (name: string) => string | null;
 }
 
-/** A wish that can be granted as far as the configuration is concerned. */
+/** A request that the configuration allows. */
 export interface SpawnPlan {
   agentId: string;
   task: string;
@@ -60,7 +60,7 @@ export type SpawnPlanResult =
   | { kind: 'planned'; plan: SpawnPlan }
   | { kind: 'refused'; field: string; message: string };
 
-/** Decides a wish. `agent` null: the configuration does not know the agent that was asked for. */
+/** Decides a request. `agent` null: the requested agent is not in the configuration. */
 export function planSpawn(
   request: SpawnRequest,
   { requesterId, agent, settings }: { requesterId: string; agent: SpawnedAgent | null; settings: SpawnSettings },
@@ -100,7 +100,7 @@ export function mayBeSpawned(
   return agentId === requesterId || allowAgents.includes('*') || allowAgents.includes(agentId);
 }
 
-/** The first message of a subagent. `depth`: how many stand above it. */
+/** The first message of a subagent. `depth`: the number of sessions above it. */
 export function spawnMessage(about: {
   task: string;
   requesterKey: string;

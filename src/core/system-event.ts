@@ -1,5 +1,5 @@
-// System events as lines in front of a prompt. Every line of an event carries the prefix, so that no text of an event can look
-// like something else; heartbeat noise is filtered, and an event that is filtered is consumed all the same.
+// System events as lines before a prompt. Every line of an event carries the prefix, so that no text of an event can imitate
+// something else; heartbeat noise is filtered, and a filtered event is consumed, too.
 import { formatEventTime, type EnvelopeZone } from './prompt/envelope-time.ts';
 import { LINE_BREAKS } from './prompt/fold-text.ts';
 import type { PromptPart } from './prompt/prompt-parts.ts';

@@ -45,7 +45,7 @@ export interface ThinkingChoice {
   provider?: string | undefined;
   /** The provider's model id. */
   model: string;
-  /** True when what the model thinks is to be shown: newer models leave it out unless they are asked for it. */
+  /** True when the thinking of the model is shown: newer models omit it unless it is requested. */
   isShown?: boolean;
   /** The most tokens of the answer itself; absent: that of turns. */
   answerTokensMax?: number;

@@ -1,5 +1,5 @@
-// The names of the tools that Holdfast brings, in the order in which the prompt lists the well-known ones. A policy may name each of them,
-// also those that the configuration has switched off.
+// The names of the built-in tools, in the order in which the prompt lists the well-known ones. A policy may name each of them, also those
+// that the configuration has switched off.
 
 export const BUILT_IN_TOOLS: readonly string[] = [
   'read',

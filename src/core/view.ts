@@ -1,4 +1,4 @@
-// Views: what decides how the rows of a session become a request, kept beside those rows. With them a request can be derived
+// Views: the decisions how the rows of a session become a request, stored with those rows. With them a request can be derived
 // again, byte for byte, long after it was sent; without an entry in a view, rows are shown as they are. Everything in a view is
 // plain JSON; `seq` is always the number of an entry of the session; a `sha256` names a snapshot (table `snapshots`).
 import type { LastAlert } from './heartbeat-poll.ts';
@@ -52,17 +52,17 @@ export interface TurnRequestSettings {
   historyLimit?: number;
   /** `SessionView.models` at its opening, when not all of the past is known to be of one model. */
   models?: ModelSpan[];
-  /** Heartbeat pairs are left out; an answer of up to so many characters beside the token is an acknowledgement. */
+  /** Heartbeat pairs are left out; an answer of up to so many characters in addition to the token is an acknowledgement. */
   heartbeatAckCharsMax?: number;
   /** What plugins replace in the texts of its requests. */
   inputReplacements?: readonly Replacement[];
   /** The most characters of a tool result that its requests show; absent: all that is stored. */
   resultCharsMax?: number;
-  /** The messages that plugins put in front of the history: a snapshot of `InjectedMessage[]`. */
+  /** The messages that plugins put before the history: a snapshot of `InjectedMessage[]`. */
   injectedSha256?: string;
   /** The images that are shown after the texts of prompts. */
   images?: EntryImages[];
-  /** Where the sections of the system prompt stand, with their origin and trust: a snapshot of `SectionSpan[]`. */
+  /** The positions of the sections of the system prompt, with their origin and trust: a snapshot of `SectionSpan[]`. */
   sectionsSha256?: string;
 }
 

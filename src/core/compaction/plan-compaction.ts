@@ -4,7 +4,7 @@ import type { PathEntry } from './path-entry.ts';
 import { estimateTokens } from '../token-estimate.ts';
 import { keepTokens, thresholdTokens, type CompactionBounds, type CompactionReason } from './compaction-bounds.ts';
 
-/** What goes and what stays, both in the order of the path; the summary will stand in front of what stays. */
+/** What goes and what stays, both in the order of the path; the summary will precede what stays. */
 export interface CompactionPlan {
   retired: PathEntry[];
   kept: PathEntry[];
@@ -80,8 +80,8 @@ function unitsOf(entries: readonly PathEntry[]): Unit[] {
   return units;
 }
 
-// The newest units that fit. The last one stays even when it alone is too much, because the model has just asked for it, unless
-// it would fill the context by itself. What it follows is still needed to understand it, so nothing is skipped.
+// The newest units that fit. The last one stays even when it alone is too much, because the model has just requested it, unless
+// it alone would fill the context. The units before it are needed to understand it, so nothing is skipped.
 function firstKept(units: readonly Unit[], { keepMax, lastMax }: { keepMax: number; lastMax: number }): number {
   let tokens = 0;
   let from = units.length;

@@ -12,7 +12,7 @@ const OLDER_NAMES: Readonly<Record<string, string>> = { 'session startup': 'ever
 const REFRESH_CHARS_MAX = 3_000;
 const CUT_NOTE = '\n[... cut ...]';
 const FILE_HEADING = '## ';
-/** What stands in place of a file that was not there. */
+/** The placeholder for a missing file. */
 const MISSING_NOTE = '[MISSING] ';
 const INTRODUCTION =
   'The earlier conversation was just compacted into a summary. These rules of the workspace (from AGENTS.md) still apply:';

@@ -1,5 +1,5 @@
-// From what a model wrote to the summary that stands in the transcript: the headings are there, no identifier is missing, nothing
-// in it passes for what only Holdfast may say, and it is never longer than its bound. Done here rather than by asking again.
+// From a model's text to the summary in the transcript: it has all headings and identifiers, nothing in it imitates Holdfast's
+// markup, and it is never longer than its bound. Repaired here instead of by another call.
 import { readHeading } from '../markdown-heading.ts';
 import { headOf } from '../prompt/cut-text.ts';
 import { neutralise } from '../prompt/untrusted-text.ts';

@@ -35,8 +35,8 @@ export function checkRequest(messages: readonly ModelMessage[], family: Provider
 }
 
 /**
- * A checking function that remembers: of a list that only grew at its end since the last call it looks at the new messages and the
- * two before them alone. Any other list is looked at as a whole. One per turn; the messages must not be changed in place.
+ * A checking function with a memory: of a list that only grew at its end since the last call it checks only the new messages and
+ * the two before them. Any other list is checked completely. One per turn; the messages must not be changed in place.
  */
 export function createRequestCheck(
   family: ProviderFamily = 'anthropic',
@@ -174,7 +174,7 @@ function checkIds({ content }: ModelMessage, ids: SeenIds, report: Report): void
   }
 }
 
-// The results of a message are those of the calls of the message before, each once, in front of everything else.
+// The results of a message are those of the calls of the message before, each once, before everything else.
 function checkPairs(message: ModelMessage, before: ModelMessage | undefined, report: Report): void {
   if (message.role !== 'user') return;
   const wanted = before?.role === 'assistant' ? before.content.flatMap(callIdsOf) : [];

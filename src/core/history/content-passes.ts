@@ -1,6 +1,7 @@
-// What may stand in a message, block by block: an ordered list of passes over the content of one entry. Each takes the blocks and
-// returns them, the same array when it has nothing to change; none looks beyond its entry, none loses a text. What needs to look
-// beyond one entry (names and pairs of tool calls, the order of roles) is done where entries are joined: prepare-history.ts.
+// The repair of a message's content, block by block: an ordered list of passes over the content of one entry. Each takes the
+// blocks and returns them, the same array when it has nothing to change; none reads other entries, none loses a text. Repairs
+// that need several entries (names and pairs of tool calls, the order of roles) is done where entries are joined:
+// prepare-history.ts.
 import { isBlank } from '../blank-text.ts';
 import type { ContentBlock, ImageBlock, TextBlock, ThinkingBlock, ToolResultBlock } from '../content.ts';
 import type { EntryProvenance } from '../entry.ts';
@@ -112,7 +113,7 @@ function dropOtherThinking(content: readonly ContentBlock[], { policy, isOwn }: 
   }
 }
 
-/** A thought without a valid signature cannot be replayed as one; where the family allows, its words stay as text. */
+/** A thought without a valid signature cannot be replayed as one; where the family allows it, it stays as text. */
 function checkSignatures(content: readonly ContentBlock[], { policy }: PassContext): readonly ContentBlock[] {
   if (policy.thinking === 'signed') {
     return change(content, (block) =>

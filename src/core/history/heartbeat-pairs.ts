@@ -1,5 +1,5 @@
 // Polls that found nothing to do are noise in a history: a poll and the turn that only acknowledged it are left out together. Rows of
-// such turns are marked when they end; this is the second line, for what an older version or another path left.
+// such turns are marked when they end; this is a second check, for rows of older versions or other paths.
 import { textOf } from '../content.ts';
 import type { Entry } from '../entry.ts';
 import { readHeartbeatAnswer } from '../heartbeat-ack.ts';

@@ -16,7 +16,7 @@ export interface HistoryLimits {
   platforms: Readonly<Record<string, PlatformLimits>>;
 }
 
-/** Whose limit is asked for. */
+/** The person or group of the limit. */
 export interface LimitedSession {
   key: string;
   kind: SessionKind;

@@ -1,4 +1,4 @@
-// Which model answered which entries. A session remembers only the changes, as snapshots: thinking is signed by the model that
+// Which model answered which entries. A session stores only the changes, as snapshots: thinking is signed by the model that
 // thought it, so after a change the thinking of the other is left out.
 import type { ModelSpan } from '../view.ts';
 

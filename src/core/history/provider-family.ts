@@ -17,9 +17,9 @@ export type ArgumentEncoding = (typeof ARGUMENT_ENCODINGS)[number];
 export type CallIdForm = 'native' | 'native40' | 'strict' | 'strict9';
 
 /**
- * What becomes of thinking in what is replayed. `own`: kept with its signature for the model that thought it, else left out.
- * `signed`: kept with a signature, else plain text. `reasoning`: only reasoning items (`rs_` signatures) that something
- * follows are kept. `never`: left out.
+ * How thinking is replayed. `own`: kept with its signature for the model that thought it, else left out. `signed`: kept with
+ * a signature, else plain text. `reasoning`: only reasoning items (`rs_` signatures) that something follows are kept.
+ * `never`: left out.
  */
 export type ThinkingPolicy = 'own' | 'signed' | 'reasoning' | 'never';
 
@@ -30,7 +30,7 @@ export interface FamilyPolicy {
   alternates: boolean;
   /** The first message must be the user's. */
   beginsWithUser: boolean;
-  /** Signatures that other providers put on blocks are taken off. */
+  /** Signatures that other providers put on blocks are removed. */
   dropsForeignSignatures: boolean;
 }
 

@@ -6,7 +6,7 @@ import type { CallIdForm } from './provider-family.ts';
 interface Form {
   foreign: RegExp;
   charsMax: number;
-  /** Stands between a name and the number that makes it another. */
+  /** Separates a name from the number that makes it unique. */
   joint: string;
   isExact: boolean;
 }
@@ -44,7 +44,7 @@ function nameOf(id: string, form: Form, copy: number): string {
   return copy === 1 && own.length === form.charsMax ? own : lettersOf(id + number, form.charsMax);
 }
 
-/** Letters and digits that stand for a text: 32-bit FNV-1a, run until there are enough. */
+/** Letters and digits derived from a text: 32-bit FNV-1a, run until there are enough. */
 function lettersOf(text: string, count: number): string {
   let letters = '';
   for (let round = 0; letters.length < count; round += 1) {

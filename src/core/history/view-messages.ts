@@ -32,7 +32,7 @@ export interface ViewRules {
   /** The model that is asked, by its own name. */
   model: string;
   injected: readonly InjectedMessage[];
-  /** The block of an image's snapshot; undefined: it is not there, and the image is left out. */
+  /** The block of an image's snapshot; undefined: it does not exist, and the image is left out. */
   imageOf: (sha256: string) => ImageBlock | undefined;
   isTraced?: boolean;
 }
@@ -82,7 +82,7 @@ export function openHistory(shown: readonly ViewEntry[], rules: ViewRules): Hist
 /** What a history depends on besides the entries that it shows. With equal keys, the next turn may extend the history of a turn. */
 export function historyKey({ view, model, promptSeq }: ViewRules): string {
   const { family, models, images, injectedSha256 } = view;
-  // Where an image that several prompts show stands depends on which of them is the turn's own.
+  // The place of an image that several prompts show depends on which of them is the turn's own.
   const ownSeq = images?.some((entry) => entry.images.length > 0) === true ? promptSeq : null;
   return JSON.stringify([family, models === undefined ? null : [model, models], images, ownSeq, injectedSha256]);
 }

@@ -2,7 +2,7 @@
 import type { ContentBlock, ImageBlock, TextBlock } from '../content.ts';
 import type { EntryImages } from '../view.ts';
 
-/** Stands for images that were shown in earlier turns and are not sent again. */
+/** Replaces images that were shown in earlier turns and are not sent again. */
 const REMOVED: TextBlock = { type: 'text', text: '[image data removed - already processed by model]' };
 
 /** The hashes of the snapshots that hold the blocks of these images. */

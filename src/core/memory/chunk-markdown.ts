@@ -7,7 +7,7 @@ import { readHeading } from '../markdown-heading.ts';
 export interface MemoryChunk {
   firstLine: number;
   lastLine: number;
-  /** The headings that it stands under, outermost first, ` > ` between them; its own first line is not among them. */
+  /** The headings above it, outermost first, ` > ` between them; its own first line is not among them. */
   headings: string;
   text: string;
 }

@@ -13,7 +13,7 @@ export interface ReadFiles {
 
 /**
  * The list as it may be shown. An entry needs a `path`; its `name` is else the last part of the path, and a `content` of null or nothing
- * means that the file is not there. Throws `PluginValueError` when the list is none any more.
+ * means that the file is not there. Throws `PluginValueError` when the value is not a list.
  */
 export function readBootstrapFiles(value: unknown): ReadFiles {
   const files: WorkspaceFile[] = [];

@@ -1,5 +1,5 @@
-// Messages that plugins put in front of a history, checked. They are no entries: no limit counts them, no pruning or compaction sees
-// them, and nothing that happens to the history later drops them. Roles and pairs are put right where they meet the history.
+// Messages that plugins put before a history, validated. They are not entries: limits, pruning and compaction ignore them, and later
+// changes of the history do not drop them. Roles and pairs are repaired where they join the history.
 import type { ContentBlock, ImageBlock, TextBlock } from '../content.ts';
 import type { ModelMessage } from '../model-request.ts';
 import { kindOf, PluginValueError, readList, readObject, readText } from './plugin-text.ts';
@@ -18,7 +18,7 @@ export interface InjectedMessage extends ModelMessage {
 
 /**
  * The messages that a plugin returned: `{role: 'user' | 'assistant', content: text | blocks}`, blocks being text, images, tool calls and
- * tool results. Blank ones are left out. Throws `PluginValueError` with the place of what is wrong.
+ * tool results. Blank ones are left out. Throws `PluginValueError` with the path of the fault.
  */
 export function readInjectedMessages(plugin: string, value: unknown, path = 'injectMessages'): InjectedMessage[] {
   if (value === undefined || value === null) return [];

@@ -1,4 +1,4 @@
-// Text that plugins hand over, made fit for a prompt and for the database: bounded, without NUL characters and lone surrogates.
+// Text of plugins, made valid for a prompt and for the database: bounded, without NUL characters and lone surrogates.
 
 /** The most of one text, in UTF-16 units: about half of a large context window. */
 const TEXT_CHARS_MAX = 400_000;

@@ -14,14 +14,14 @@ export interface PluginText {
 
 /** What one handler, or all of them together, change of a turn. */
 export interface PromptChanges {
-  /** In front of the user prompt. */
+  /** Before the user prompt. */
   prependContext: readonly PluginText[];
   /** In place of the system prompt. */
   systemPrompt: PluginText | null;
   /** Before the system prompt, and after it. */
   prependSystemContext: readonly PluginText[];
   appendSystemContext: readonly PluginText[];
-  /** In front of the history. */
+  /** Before the history. */
   injectMessages: readonly InjectedMessage[];
 }
 
@@ -35,7 +35,7 @@ export const NO_CHANGES: PromptChanges = {
 
 /**
  * What a handler returned; nothing at all changes nothing. `unknownFields` are those that mean nothing here. Throws `PluginValueError` with
- * the place of what is wrong.
+ * the path of the fault.
  */
 export function readPromptChanges(plugin: string, value: unknown): { changes: PromptChanges; unknownFields: string[] } {
   if (value === undefined || value === null) return { changes: NO_CHANGES, unknownFields: [] };
@@ -56,7 +56,7 @@ export function readPromptChanges(plugin: string, value: unknown): { changes: Pr
   };
 }
 
-/** All results as one: texts and messages follow each other in the order of the results, and the first system prompt stands. */
+/** All results as one: texts and messages follow each other in the order of the results, and the first system prompt is kept. */
 export function mergeChanges(results: readonly PromptChanges[]): PromptChanges {
   return {
     prependContext: results.flatMap(({ prependContext }) => prependContext),
@@ -67,7 +67,7 @@ export function mergeChanges(results: readonly PromptChanges[]): PromptChanges {
   };
 }
 
-/** The parts of a user prompt with what plugins say in front of it, a blank line between each. */
+/** The parts of a user prompt with the text of plugins before it, a blank line between each. */
 export function changeParts(parts: readonly PromptPart[], { prependContext }: PromptChanges): PromptPart[] {
   const said = prependContext.map(({ plugin, text }): PromptPart => ({
     name: 'plugin-context',

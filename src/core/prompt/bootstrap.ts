@@ -29,7 +29,7 @@ export function bootstrapModeOf(situation: BootstrapSituation): BootstrapMode {
   return isOwnWorkspace && hasFileAccess ? 'full' : 'limited';
 }
 
-/** What stands in front of the user prompt while setup is pending. */
+/** The text before the user prompt while setup is pending. */
 export function bootstrapParts(mode: BootstrapMode): PromptPart[] {
   if (mode === 'none') return [];
   return [ownPart('bootstrap-pending', (mode === 'full' ? FULL : LIMITED).join('\n'))];

@@ -1,5 +1,5 @@
 // The line between what stays the same from turn to turn and what may change. Inside Holdfast the two halves are two values; the
-// marker stands for the boundary only where a whole prompt has to be one text, and never reaches a provider.
+// marker is used only where a whole prompt must be one text, and never reaches a provider.
 
 export const CACHE_BOUNDARY = '--- SYSTEM PROMPT CACHE BOUNDARY ---';
 

@@ -1,5 +1,5 @@
-// The untrusted metadata of a message: labelled JSON blocks in front of its body, in the user's role, never the system's (G29).
-// Everything in them was written by others, so it stands as JSON strings only, bounded, and cannot close its fence.
+// The untrusted metadata of a message: labelled JSON blocks before its body, in the user's role, never the system's (G29).
+// Everything in them is untrusted, so it is included as JSON strings only, bounded, and cannot close its fence.
 import { isDirect, type InboundMessage } from '../inbound.ts';
 import { formatMessageTime, type EnvelopeZone } from './envelope-time.ts';
 import { identifierOf } from './literal.ts';
@@ -53,7 +53,7 @@ function conversationInfo(message: InboundMessage, options: ContextOptions): { l
   };
 }
 
-// Names of the chat that are no identifiers: only those stand in the system's role.
+// Names of the chat that are not identifiers: only identifiers are included in the system's role.
 function strangeNames({ chatId, channel, provider, surface }: InboundMessage): object {
   const strange = (value: string | undefined) => (identifierOf(value) === null ? quoted(value) : undefined);
   return {
@@ -74,7 +74,7 @@ function groupFacts({ group, thread }: InboundMessage): object {
   };
 }
 
-// In a direct chat the sender stands in the conversation info.
+// In a direct chat the sender is part of the conversation info.
 function sender(message: InboundMessage): { label: string; value: object } | null {
   const { name, username, tag, e164, id } = message.sender ?? {};
   const label = senderLabel(quoted(name) ?? quoted(username) ?? quoted(tag), quoted(e164) ?? quoted(id));

@@ -1,4 +1,4 @@
-// Finds the image files that a prompt speaks of. It only reads text: which of them may be loaded is decided where they are loaded
+// Finds the image files that a prompt names. It only reads text: which of them may be loaded is decided where they are loaded
 // (`src/images`). What is on the network is never one of them.
 
 /** The most files that are looked for in one prompt. */

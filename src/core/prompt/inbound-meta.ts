@@ -1,5 +1,5 @@
 // The trusted metadata of a chat, in the system's role: only what Holdfast itself knows and what does not change from message to
-// message. Names, subjects and quoted text never stand here (G29).
+// message. Names, subjects and quoted text are never included here (G29).
 import type { InboundMeta } from './system-input.ts';
 import { identifierOf } from './literal.ts';
 import { fencedJson } from './quoted-json.ts';
@@ -25,7 +25,7 @@ export function inboundMetaBlock({ chatId, channel, provider, surface, chatType 
   ].join('\n');
 }
 
-// A value that is not an identifier may be the words of a sender, so it is part of the untrusted metadata of the message.
+// A value that is not an identifier may be text of a sender, so it is part of the untrusted metadata of the message.
 function known(value: string | undefined): string | undefined {
   return identifierOf(value) ?? undefined;
 }

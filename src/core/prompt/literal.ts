@@ -12,7 +12,7 @@ export function literal(value: string): string {
 
 const IDENTIFIER = /^[a-z0-9_:.@+-]{1,64}$/;
 
-/** A name that a platform gives to something, when no sentence can pass for it; null: it is not to stand in the system's role. */
+/** A name that a platform gives to something, when no sentence can pass for it; null: it must not be included in the system's role. */
 export function identifierOf(value: string | undefined): string | null {
   return value !== undefined && IDENTIFIER.test(value) ? value : null;
 }

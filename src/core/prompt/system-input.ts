@@ -48,7 +48,7 @@ export interface SandboxFacts {
   browserUrl?: string;
 }
 
-/** What a provider or a plugin says to the prompt: texts at two fixed places, and three sections in other words. */
+/** What a provider or a plugin says to the prompt: texts at two fixed places, and replacements of three sections. */
 export interface PromptContribution {
   /** Above the cache boundary, before the safety section: must be the same in every turn. */
   stablePrefix?: string;
@@ -97,7 +97,7 @@ export interface SystemPromptInput {
   capabilities?: readonly string[];
   /** What the operator says of the `message` tool on the channel: a line each. */
   messageHints?: readonly string[];
-  /** What messages there may have beside text; absent: nothing. */
+  /** What messages there may have in addition to text; absent: nothing. */
   messageFeatures?: { media: boolean; reactions: boolean };
   /** The owners as they are to be shown: raw ids, or their hashes. */
   authorizedSenders?: readonly string[];
@@ -124,7 +124,7 @@ export interface SystemPromptInput {
   heartbeatPrompt?: string;
   /** The channels that messages can be sent to. */
   channelNames?: readonly string[];
-  /** Provider's first, then the plugins'; where two speak of the same, the first does. */
+  /** Provider's first, then the plugins'; where two replace the same section, the first is used. */
   contributions?: readonly AttributedContribution[];
   /** True moves the chat's context below the cache boundary: it is then free to differ from turn to turn. */
   isExtraContextDynamic?: boolean;
@@ -135,7 +135,7 @@ export interface AttributedContribution extends PromptContribution {
   origin: 'configuration' | `plugin:${string}`;
 }
 
-/** Whose words a section holds; a plugin is named. */
+/** The origin of a section; a plugin is named. */
 export type SectionOrigin = 'holdfast' | 'configuration' | 'workspace' | 'channel' | `plugin:${string}`;
 
 /** One part of the system prompt. */

@@ -18,11 +18,11 @@ export interface WrittenSection {
   isLoose?: boolean;
 }
 
-/** Where a section stands in its block, the stable or the other: `[start, end)` in UTF-16 units. */
+/** The position of a section in its block, the stable or the other: `[start, end)` in UTF-16 units. */
 export interface SectionSpan {
   name: string;
   origin: SectionOrigin;
-  /** What was not trusted would not stand in the system's role. */
+  /** Untrusted text is never part of the system's role. */
   trust: Trust;
   isStable: boolean;
   start: number;
@@ -38,14 +38,14 @@ export function writeSections(input: SystemPromptInput): WrittenSection[] {
   ];
 }
 
-/** The text of sections, above and below the cache boundary, and where in it each of them stands. */
+/** The text of sections, above and below the cache boundary, and the position of each. */
 export function joinSections(sections: readonly WrittenSection[]): { prompt: SystemPrompt; spans: SectionSpan[] } {
   const stable = joinHalf(sections.filter(({ isStable }) => isStable));
   const dynamic = joinHalf(sections.filter(({ isStable }) => !isStable));
   return { prompt: { stable: stable.text, dynamic: dynamic.text }, spans: [...stable.spans, ...dynamic.spans] };
 }
 
-/** What stands above the cache boundary and what below it. */
+/** The parts above and below the cache boundary. */
 export function buildSystemPrompt(input: SystemPromptInput): SystemPrompt {
   return joinSections(writeSections(input)).prompt;
 }

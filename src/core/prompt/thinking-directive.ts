@@ -22,6 +22,6 @@ export function takeThinkingDirective(body: string): { level: ThinkingLevel | nu
   const match = DIRECTIVE.exec(body);
   const rest = match === null ? '' : body.slice(match[0].length);
   if (match === null || rest.trim() === '') return { level: null, body };
-  // The pattern admits these four words only.
+  // The pattern matches only these four words.
   return { level: match[1]?.toLowerCase() as ThinkingLevel, body: rest };
 }

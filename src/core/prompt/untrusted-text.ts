@@ -33,7 +33,7 @@ export function neutralise(text: string): string {
   return edits.length === 0 ? original : applyEdits(original, edits);
 }
 
-// Letters of the tag block, with the black flag in front of them if there is one: three flags are written so.
+// Letters of the tag block, with the black flag before them if there is one: three flags are written so.
 const TAG_LETTERS = /(\u{1f3f4}?)([\u{e0000}-\u{e007f}]+)/gu;
 const FLAGS: ReadonlySet<string> = new Set(['gbeng', 'gbsct', 'gbwls']);
 
@@ -106,7 +106,8 @@ function openTags(folded: FoldedText): Edit[] {
 /** How many characters after its words the end of a label is searched. Bounded: a text may repeat the words without ever ending a label. */
 const LABEL_END_CHARS_MAX = 200;
 
-// What marks `Sender (untrusted metadata):` and its kin, wherever it stands: what is in front may be a line of its own to a reader.
+// What marks `Sender (untrusted metadata):` and similar labels, at any position: the text before it may be a line of its own to a
+// reader.
 const CONTEXT_LABEL = foldedPattern(
   [
     `\\(${BLANKS}*(?:untrusted${BLANKS}+metadata|untrusted,${BLANKS}*for${BLANKS}+context)${BLANKS}*\\)${BLANKS}*:`,
@@ -135,7 +136,7 @@ function ownNotes(folded: FoldedText): Edit[] {
   ]);
 }
 
-// The warning sign, or any sign, in front of the words.
+// The warning sign, or any sign, before the words.
 const OWN_WARNING = foldedPattern(`^(${BLANKS}*)\\p{So}{1,8}(?=${BLANKS}*bootstrap${BLANKS}+budget\\b)`, 'gmu');
 
 function ownWarnings(folded: FoldedText): Edit[] {

@@ -1,6 +1,6 @@
-// The prompt of a turn: everything that its one user message says. The parts stand in an order that the model relies on, from
-// what is furthest from the sender's words to the words themselves; a part that has nothing to say is left out. Built once and
-// stored (G13), so equal inputs must give equal bytes.
+// The prompt of a turn: the whole text of its one user message. The parts have a fixed order that the model relies on, from
+// the most general to the sender's text itself; empty parts are left out. Built once and stored (G13), so equal inputs must
+// give equal bytes.
 import { announcementOf, announcementParts } from '../announcement.ts';
 import { mayCommand } from '../chat-command.ts';
 import { collectParts, type Overflow } from '../collect.ts';
@@ -68,7 +68,7 @@ const STEPS: readonly PromptStep[] = [media, thread, systemLines, abortHint, con
 
 const OWN_KINDS: ReadonlySet<PromptKind> = new Set<OwnKind>(['announcement', 'cron', 'heartbeat', 'compaction']);
 
-/** True for inputs in Holdfast's own words, which come from no chat. */
+/** True for inputs that Holdfast writes, which belong to no chat. */
 export function isOwnKind(kind: PromptKind): kind is OwnKind {
   return OWN_KINDS.has(kind);
 }
@@ -123,7 +123,7 @@ function isSingle({ input, messages }: Draft): boolean {
   return messages.length === 1 && (input.overflow?.droppedCount ?? 0) === 0;
 }
 
-// In a frame, each message keeps its files beside it.
+// In a frame, each message keeps its own files.
 function media(draft: Draft): PromptPart[] {
   return isSingle(draft) ? draft.messages.flatMap((message) => message.media) : [];
 }

@@ -6,7 +6,7 @@
 // since the last call is over the ttl. The decision is kept (`PruningView`) and every later request shows it byte for byte, until
 // the cache has expired again and the context has grown enough to prune more.
 //
-// How far. The context is estimated in characters and held against the model's window:
+// How far. The context is estimated in characters and compared with the model's window:
 //
 //     0 ------------ softTrimRatio ------------ hardClearRatio ------------ 1
 //       nothing        results longer than        oldest results first are
@@ -15,13 +15,13 @@
 //
 // Clearing is worth its loss only when it saves much: it needs `minPrunableToolChars` of prunable results.
 //
-// What stays. Everything that is no tool result. Results before the first words of a user (what a session was set up with), results
-// after the last `keepLastAssistants` answers (what the model works with), results that hold images, results of tools that the
-// configuration keeps, and messages without a row (added by a plugin).
+// What stays. Everything that is no tool result. Results before the first user message (the setup of a session), results after the
+// last `keepLastAssistants` answers (what the model works with), results that hold images, results of tools that the configuration
+// keeps, and messages without a row (added by a plugin).
 //
-// How it is remembered. Both measures go from old to new and stop somewhere, so two numbers say all: results of calls in answers
-// up to `trimmedUntil` are trimmed, up to `clearedUntil` cleared. They are numbers of entries, which stay the same whatever else
-// the view leaves out, so a later request finds the same results again even when its history begins elsewhere.
+// How it is remembered. Both measures go from old to new and stop somewhere, so two numbers say all: results of calls in answers up
+// to `trimmedUntil` are trimmed, up to `clearedUntil` cleared. They are numbers of entries, which do not depend on what else the
+// view leaves out, so a later request finds the same results again even when its history begins elsewhere.
 //
 // What must hold (properties in the test): pruning never raises the estimate, never touches what is protected, and pruning what
 // is pruned changes nothing.
@@ -129,7 +129,7 @@ function prunableGroups({ messages, seqs }: PruneMaterial, view: PruningView, ke
   return groups;
 }
 
-/** Where the first words of a user stand; everything before is what the session was set up with. */
+/** The position of the first user message; everything before is the setup of the session. */
 function firstWordsAt(messages: readonly ModelMessage[], seqs: readonly number[]): number {
   const at = messages.findIndex(
     ({ role, content }, index) =>
@@ -179,7 +179,7 @@ function isPrunableTool(name: string, { allow, deny }: PruningView['tools']): bo
   return allow.length === 0 || allow.some((pattern) => isLike(name, pattern));
 }
 
-/** True when a name fits a pattern in which `*` stands for anything. */
+/** True when a name matches a pattern in which `*` matches any text. */
 function isLike(name: string, pattern: string): boolean {
   const [first = '', ...rest] = pattern.trim().toLowerCase().split('*');
   if (!name.startsWith(first)) return false;

@@ -25,7 +25,7 @@ export interface CronFields {
   weekDays: readonly WeekDay[] | null;
 }
 
-/** How far ahead a match is looked for: every combination of leap day and weekday comes back within 40 years. */
+/** How far ahead a match is searched: every combination of leap day and weekday recurs within 40 years. */
 const YEARS_MAX = 45;
 const HOURS_PER_DAY = 24;
 const MINUTES_PER_HOUR = 60;

@@ -32,7 +32,7 @@ export interface CronRunEffect {
   failures: number;
   /** Slots before it are passed over. */
   notBeforeMs: number | null;
-  /** A slot beside the schedule: the next try of something that happens once. */
+  /** A slot beside the schedule: the next attempt of a one-time schedule. */
   retrySlotMs: number | null;
   /** Set: it is disabled, for this reason. */
   disabledReason: string | null;

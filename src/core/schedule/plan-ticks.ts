@@ -31,7 +31,7 @@ export interface DueCron {
   timetable: Timetable;
   /** The first slot without a fate. */
   slotMs: number;
-  /** Slots are due so long after their time, see `staggerOf`. */
+  /** How long after their time slots are due, see `staggerOf`. */
   staggerMs: number;
   /** Slots before it are passed over: the cron failed; null: none. */
   notBeforeMs: number | null;
@@ -43,7 +43,7 @@ export interface DueCron {
 
 /** How late a slot may fire under the policy `skip`. */
 const LATE_MS = MINUTE_MS;
-/** The most slots that one plan looks at. */
+/** The largest number of slots in one plan. */
 const SLOTS_MAX = 5_000;
 /** More slots than this that are skipped for the same reason share one row, with their number. */
 const ROWS_MAX = 1_000;

@@ -5,7 +5,7 @@ import type { ContentBlock } from '../content.ts';
 import type { AnswerRepair, ModelMessage, StopReason, Usage } from '../model-request.ts';
 import type { Replacement } from './replace-text.ts';
 
-/** What the finishing of an answer depends on besides its events. */
+/** What the finishing of an answer depends on in addition to its events. */
 export interface AnswerRules {
   /** The tools that the model was given. */
   tools: readonly { name: string }[];
@@ -64,8 +64,8 @@ export function callsOf(answer: DraftAnswer): DraftCall[] {
 }
 
 /**
- * Puts each call through `change`, in order. A call that comes back as another object is changed; `repair` says what is noted of
- * that (null: nothing). The answer itself comes back when nothing changed.
+ * Puts each call through `change`, in order. A call that is returned as another object is changed; `repair` is the note about
+ * that (null: none). The answer itself is returned when nothing changed.
  */
 export function changeCalls(
   answer: DraftAnswer,
@@ -86,7 +86,7 @@ export function changeCalls(
   return blocks === null ? answer : { ...noted, blocks };
 }
 
-/** An answer that ends with a note of ours instead of its calls: what it said stays. */
+/** An answer that ends with a note of Holdfast instead of its calls: its text stays. */
 export function endWithNote(answer: DraftAnswer, note: string, stopReason: StopReason): DraftAnswer {
   const said = answer.blocks.filter((block) => block.type === 'text' && !isBlank(block.text));
   return { ...answer, blocks: [...said, { type: 'text', text: note }], stopReason, malformedInputs: {} };

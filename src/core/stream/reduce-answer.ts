@@ -243,7 +243,7 @@ function blockOf({ start, text, signature }: GrowingBlock): DraftBlock | null {
       return { type: 'tool_use', id, wireId: id, name, raw, input: isObject(given) ? given : null };
     }
     default:
-      // Server-side tools are never asked for; a transcript has no place for their blocks.
+      // Server-side tools are never requested; a transcript has no place for their blocks.
       return null;
   }
 }

@@ -1,8 +1,8 @@
-// Replaces fixed texts in a text that may come in pieces. Wherever the pieces are cut, the result is that of the whole text: what
+// Replaces fixed texts in a text that may arrive in pieces. Wherever the pieces are cut, the result is that of the whole text: what
 // might be the beginning of something to replace is held back until the next piece, or the end, decides. Each character is replaced at
-// most once; what was put in is not looked at again.
+// most once; inserted text is not searched again.
 
-/** One text that stands for another. `from` is not empty. */
+/** A replacement of one text by another. `from` is not empty. */
 export interface Replacement {
   from: string;
   to: string;
@@ -14,7 +14,7 @@ export interface TextTransforms {
   output: readonly Replacement[];
 }
 
-/** The longest text that can be replaced, and how many there may be: they bound what is held back and looked at per piece. */
+/** The longest text that can be replaced, and how many there may be: they bound the text that is held back and searched per piece. */
 export const REPLACED_CHARS_MAX = 200;
 export const REPLACEMENTS_MAX = 100;
 
@@ -38,7 +38,7 @@ export function createReplacer(replacements: readonly Replacement[]): Replacer {
     for (;;) {
       pattern.lastIndex = from;
       const match = pattern.exec(text);
-      // Where something may begin whose end is not here yet, nothing is certain any more.
+      // After a possible beginning whose end has not arrived yet, nothing is certain.
       const heldFrom = isWhole ? text.length : beginningAt(text, from, replacements);
       if (match === null || match.index >= heldFrom) {
         pending = text.slice(heldFrom);

@@ -96,7 +96,7 @@ function mayBeSilence(text: string): boolean {
   return true;
 }
 
-/** Where the end begins that may still be taken off: blanks, asterisks and tokens up to the end, or the beginning of one. */
+/** Where the end begins that may still be removed: blanks, asterisks and tokens up to the end, or the beginning of one. */
 function endingAt(text: string): number {
   let start: number | null = null;
   let at = 0;

@@ -15,7 +15,7 @@ const KNOWN: ReadonlySet<string> = new Set<StopReason>([
   'model_context_window_exceeded',
 ]);
 
-/** The same in the words of other providers, whose models gateways offer in the Messages API's form. */
+/** The same values of other providers, whose models gateways offer in the Messages API's form. */
 const SYNONYMS: ReadonlyMap<string, StopReason> = new Map<string, StopReason>([
   ['stop', 'end_turn'],
   ['length', 'max_tokens'],

@@ -18,7 +18,7 @@ export class StreamFault extends Error {
   }
 }
 
-/** The start of a block. What it already holds comes with it; in a stream that is usually nothing. */
+/** The start of a block. It includes the content so far, which is usually empty in a stream. */
 export interface BlockStart {
   type: string;
   id?: unknown;

@@ -1,4 +1,4 @@
-// What a model meant when it named a tool. Names come with blanks, in other letter case, with the prefix of a provider or an index
+// Which tool a model meant. Names arrive with spaces, in other letter case, with the prefix of a provider or an index
 // (`functions.read:3`), or not at all; the call's id then often holds the name. Only a tool that the model was given is ever found: a
 // name that leads nowhere stays, in a form that providers accept.
 import type { AnswerRules, DraftAnswer } from './draft-answer.ts';
@@ -41,7 +41,7 @@ export function createToolFinder(names: readonly string[]): (written: string) =>
   };
 }
 
-/** What a name may be once its wrapping is taken off, the least changed first. */
+/** The candidates for a name without its prefixes and suffixes, the least changed first. */
 function candidatesOf(written: string): string[] {
   // Some models leave their own tokens after the name: `read<|channel|>json`.
   const whole = (written.split('<|')[0] ?? '').trim();

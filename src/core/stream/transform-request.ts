@@ -11,8 +11,8 @@ export interface RequestTexts {
 }
 
 /**
- * A function that transforms requests. It remembers what it made of each message, so that of a history that grew only what is new is
- * looked at; messages without anything to replace stay the same objects.
+ * A function that transforms requests. It caches the result for each message, so that only the new messages of a history that grew
+ * are transformed; messages without anything to replace stay the same objects.
  */
 export function createRequestTransform(replacements: readonly Replacement[]): (texts: RequestTexts) => RequestTexts {
   if (replacements.length === 0) return (texts) => texts;

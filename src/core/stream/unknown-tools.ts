@@ -20,7 +20,7 @@ export function endUnknownTools(answer: DraftAnswer, rules: AnswerRules): DraftA
   return noteRepair(endWithNote(answer, note, 'end_turn'), { step: 'unknown-tools', callId: null, was: name });
 }
 
-/** How many answers in a row, the last of these messages, called this unknown tool. A user's words end the row. */
+/** How many answers in a row, the last of these messages, called this unknown tool. A user message ends the series. */
 function strikesOf(messages: readonly ModelMessage[], name: string, known: ReadonlySet<string>): number {
   let strikes = 0;
   for (let at = messages.length - 1; at >= 0; at -= 1) {
