@@ -1,7 +1,7 @@
 // Live events, one at a time, for chapters that decide by what happens: opened before the thing happens, so nothing is missed, and
 // never waiting for ever.
 import { pathWithQuery, type ApiClient } from '../src/cli/api-client.ts';
-import { watchEvents, type LiveEvent } from '../src/cli/event-stream.ts';
+import { watchEvents, type StreamedEvent } from '../src/cli/event-stream.ts';
 
 /** The longest silence of a stream that is waited on. */
 const SILENCE_MS_MAX = 30_000;
@@ -9,7 +9,7 @@ const SILENCE_MS_MAX = 30_000;
 export class EventWatch {
   readonly #closed = new AbortController();
   readonly #signal: AbortSignal;
-  readonly #unread: LiveEvent[] = [];
+  readonly #unread: StreamedEvent[] = [];
   #waiting: PromiseWithResolvers<void> | null = null;
   #fault: unknown = null;
 
@@ -37,7 +37,7 @@ export class EventWatch {
   }
 
   /** The next event. Rejects when there is none for a long time, when the stream broke for good, or when the demo is stopped. */
-  async next(): Promise<LiveEvent> {
+  async next(): Promise<StreamedEvent> {
     for (;;) {
       const event = this.#unread.shift();
       if (event !== undefined) return event;

@@ -2,7 +2,7 @@
 // its turn has ended.
 import { randomUUID } from 'node:crypto';
 import type { AcceptedAnswer, MessageAnswer, TurnAnswer } from '../src/cli/api-types.ts';
-import type { LiveEvent } from '../src/cli/event-stream.ts';
+import type { StreamedEvent } from '../src/cli/event-stream.ts';
 import { isOpen } from '../src/cli/wait-until-settled.ts';
 import type { Scene } from './chapter.ts';
 import { EventWatch } from './event-watch.ts';
@@ -13,7 +13,7 @@ export interface PlayedMessage {
   message: MessageAnswer;
   turn: TurnAnswer;
   /** Of this session, from before the message was sent to the end of its turn. */
-  events: LiveEvent[];
+  events: StreamedEvent[];
   idempotencyKey: string;
 }
 
@@ -21,7 +21,7 @@ export interface PlayOptions {
   sessionKey: string;
   script: ScriptedMessage;
   /** Called with each event; answers true when it has shown the event itself. */
-  show?: (event: LiveEvent, live: LiveCall) => Promise<boolean>;
+  show?: (event: StreamedEvent, live: LiveCall) => Promise<boolean>;
 }
 
 /** The line of the tool call that runs now, if one does. */
@@ -85,9 +85,13 @@ export async function settledMessage({ stage }: Scene, sessionKey: string, id: s
   }
 }
 
-async function showUntilEnded(scene: Scene, watch: EventWatch, { script, show }: PlayOptions): Promise<LiveEvent[]> {
+async function showUntilEnded(
+  scene: Scene,
+  watch: EventWatch,
+  { script, show }: PlayOptions,
+): Promise<StreamedEvent[]> {
   const { progress } = scene;
-  const events: LiveEvent[] = [];
+  const events: StreamedEvent[] = [];
   const live: LiveCall = { step: null };
   for (;;) {
     const event = await watch.next();
@@ -100,7 +104,7 @@ async function showUntilEnded(scene: Scene, watch: EventWatch, { script, show }:
   }
 }
 
-function showEvent(event: LiveEvent, live: LiveCall, { progress }: Scene, script: ScriptedMessage): void {
+function showEvent(event: StreamedEvent, live: LiveCall, { progress }: Scene, script: ScriptedMessage): void {
   switch (event.type) {
     case 'tool.started':
       // One call per step, so the step's number finds its label.

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AcceptedAnswer, MessageAnswer } from '../src/cli/api-types.ts';
-import type { LiveEvent } from '../src/cli/event-stream.ts';
+import type { StreamedEvent } from '../src/cli/event-stream.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { playMessage, sendMessage, settledMessage, type LiveCall, type PlayedMessage } from './play-message.ts';
 import { formatMs } from './progress.ts';
@@ -75,7 +75,7 @@ export const steering: Chapter = {
 async function playSteer(scene: Scene): Promise<void> {
   const { stage, progress } = scene;
   const sent: Sent = { accepted: null };
-  const show = async ({ type, data }: LiveEvent, live: LiveCall): Promise<boolean> => {
+  const show = async ({ type, data }: StreamedEvent, live: LiveCall): Promise<boolean> => {
     if (type === 'steer.injected')
       progress.tell('the message follows the result of the running call, before the next answer');
     if (type !== 'tool.started') return false;
@@ -126,7 +126,7 @@ async function playInterrupt(scene: Scene): Promise<void> {
   const { progress, check, record } = scene;
   const { label = '' } = WATER.steps[0] ?? {};
   const sent: Sent = { accepted: null };
-  const show = async ({ type }: LiveEvent, live: LiveCall): Promise<boolean> => {
+  const show = async ({ type }: StreamedEvent, live: LiveCall): Promise<boolean> => {
     if (type === 'tool.started') {
       await awaitLine(scene, TREES, 'tree 1');
       progress.say('user', COME_IN.text);

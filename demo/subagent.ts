@@ -3,7 +3,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ListAnswer, MessageAnswer, SessionAnswer, SubagentAnswer } from '../src/cli/api-types.ts';
-import type { LiveEvent } from '../src/cli/event-stream.ts';
+import type { StreamedEvent } from '../src/cli/event-stream.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { EventWatch } from './event-watch.ts';
 import { playMessage } from './play-message.ts';
@@ -73,9 +73,9 @@ async function showUntilTold(
   scene: Scene,
   watch: EventWatch,
   { parentKey, askedTurnId }: { parentKey: string; askedTurnId: string },
-): Promise<LiveEvent[]> {
+): Promise<StreamedEvent[]> {
   const { progress } = scene;
-  const events: LiveEvent[] = [];
+  const events: StreamedEvent[] = [];
   let step: LiveStep | null = null;
   for (;;) {
     const event = await watch.next();
@@ -95,7 +95,11 @@ async function showUntilTold(
   }
 }
 
-async function checkRun(scene: Scene, { runId, childSessionKey }: SubagentAnswer, events: LiveEvent[]): Promise<void> {
+async function checkRun(
+  scene: Scene,
+  { runId, childSessionKey }: SubagentAnswer,
+  events: StreamedEvent[],
+): Promise<void> {
   const { stage, check, record } = scene;
   const accepted = events.filter(
     ({ type, sessionKey }) => type === 'message.accepted' && sessionKey === childSessionKey,

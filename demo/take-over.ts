@@ -6,7 +6,7 @@
 // charge is booked and Holdfast cannot know it: the worst moment there is.
 import { performance } from 'node:perf_hooks';
 import type { TurnAnswer } from '../src/cli/api-types.ts';
-import type { LiveEvent } from '../src/cli/event-stream.ts';
+import type { StreamedEvent } from '../src/cli/event-stream.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import type { DemoProcess } from './demo-process.ts';
 import { playMessage, type LiveCall } from './play-message.ts';
@@ -58,7 +58,8 @@ async function playTakeOver(scene: Scene): Promise<void> {
   );
   const workers = [stage.workerA, workerB];
   const kill: Kill = { victim: null, atMs: 0, recoveryMs: null };
-  const show = (event: LiveEvent, live: LiveCall): Promise<boolean> => showKill(scene, { kill, workers }, event, live);
+  const show = (event: StreamedEvent, live: LiveCall): Promise<boolean> =>
+    showKill(scene, { kill, workers }, event, live);
   const { message, turn } = await playMessage(scene, { sessionKey: SESSION, script: SCRIPT, show });
   record.recoveryMs = kill.recoveryMs;
   record.rescuedTurnId = turn.id;
@@ -89,7 +90,7 @@ interface Kill {
 async function showKill(
   scene: Scene,
   { kill, workers }: { kill: Kill; workers: DemoProcess[] },
-  event: LiveEvent,
+  event: StreamedEvent,
   live: LiveCall,
 ): Promise<boolean> {
   const { progress } = scene;

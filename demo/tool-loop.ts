@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ListAnswer, TurnAnswer } from '../src/cli/api-types.ts';
-import type { LiveEvent } from '../src/cli/event-stream.ts';
+import type { StreamedEvent } from '../src/cli/event-stream.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { playMessage, sendMessage } from './play-message.ts';
 import { messageTextOf, type ScriptedMessage } from './script.ts';
@@ -65,7 +65,7 @@ async function sendAgain(scene: Scene, idempotencyKey: string, messageId: string
 }
 
 /** The text that the last model call streamed. */
-function streamedText(events: readonly LiveEvent[]): string {
+function streamedText(events: readonly StreamedEvent[]): string {
   const deltas = events.filter((event) => event.type === 'model.delta');
   const lastCall = deltas.at(-1)?.data['call'];
   return deltas

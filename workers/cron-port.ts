@@ -8,7 +8,7 @@ import { drizzle } from '../src/store/drizzle.ts';
 import { addCron, editCron, removeCron, runCronNow, type CronBook } from '../src/store/manage-crons.ts';
 import { createEnsureSession } from '../src/store/sessions.ts';
 import { listCrons, listFires } from '../src/store/views/crons.ts';
-import type { CronAnswer, CronPort, CronSummary } from '../src/tools/cron-tool.ts';
+import type { CronToolResult, CronPort, CronSummary } from '../src/tools/cron-tool.ts';
 
 export interface CronPortParts {
   config: Config;
@@ -32,7 +32,7 @@ export function createCronPort({ config, database, doorbell }: CronPortParts): C
   }
 
   /** The same, if the agent made it. */
-  async function made(agentId: string, id: string): Promise<CronAnswer<Cron>> {
+  async function made(agentId: string, id: string): Promise<CronToolResult<Cron>> {
     const cron = await own(agentId, id);
     if (cron === null) return unknown(id);
     if (cron.origin !== 'agent')
@@ -116,7 +116,7 @@ function refused(reason: string): { kind: 'refused'; reason: string } {
   return { kind: 'refused', reason };
 }
 
-async function refusing<Value>(work: () => Promise<CronAnswer<Value>>): Promise<CronAnswer<Value>> {
+async function refusing<Value>(work: () => Promise<CronToolResult<Value>>): Promise<CronToolResult<Value>> {
   try {
     return await work();
   } catch (error) {

@@ -7,7 +7,7 @@ export interface Principal {
   name: string;
 }
 
-export interface KnownKey {
+export interface KnownApiKey {
   name: string;
   key: string;
 }
@@ -15,7 +15,7 @@ export interface KnownKey {
 const BEARER = /^bearer +([^\s]+) *$/i;
 
 /** Makes the function that turns an Authorization header into a principal, or null. */
-export function createAuthenticate(keys: KnownKey[]): (authorization: string | undefined) => Principal | null {
+export function createAuthenticate(keys: KnownApiKey[]): (authorization: string | undefined) => Principal | null {
   const known = keys.map(({ name, key }) => ({ principal: { name }, digest: hash('sha256', key, 'buffer') }));
   return (authorization) => {
     const token = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];

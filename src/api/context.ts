@@ -44,7 +44,7 @@ export interface ApiContext {
   lifecycle: SessionLifecycle;
   subagents: Subagents;
   deadLetters: DeadLetterControl;
-  schedule: Schedule;
+  schedule: ScheduleControl;
   deriveRequest: DeriveRequest;
   wake: CommitWake;
   modelInfo: ModelInfo;
@@ -153,7 +153,7 @@ export interface Subagents {
 }
 
 /** What happens by the clock. Everything resolves after its commit. */
-export interface Schedule {
+export interface ScheduleControl {
   /** Resolves with the row of the cron; null: its agent has as many as it may have. Rejects with `InvalidCronError`. */
   addCron(input: CronInput, idempotency: KeyedRequest | null): Promise<CronRow | null>;
   findCron(id: string): Promise<Cron | null>;

@@ -14,7 +14,7 @@ import { settlePolls } from '../store/settle-polls.ts';
 import { createEnsureSession } from '../store/sessions.ts';
 import type { Wake } from '../wake.ts';
 import { neededSession } from './accept-message.ts';
-import type { Schedule } from './context.ts';
+import type { ScheduleControl } from './context.ts';
 
 interface Parts {
   config: Config;
@@ -27,7 +27,7 @@ interface Parts {
 const POLL_LEASE_MS = 10_000;
 
 /** Makes what the routes are given. */
-export function createSchedule({ config, database, doorbell, wake }: Parts): Schedule {
+export function createSchedule({ config, database, doorbell, wake }: Parts): ScheduleControl {
   const book: CronBook = { config, database, ensureSession: createEnsureSession(database) };
   const owner = newId<string>();
 

@@ -1,6 +1,6 @@
 // The `Idempotency-Key` header: its format, its scope, and how a POST returns its first answer again. The statement with the effect of
 // a request stores the key, so a request never waits for another one with its key: it reads that request's result and returns it.
-import { isKeyTaken, keepAnswer, readKey, type KeyedRequest, type KnownKey } from '../store/idempotency.ts';
+import { isKeyTaken, keepAnswer, readKey, type KeyedRequest, type KeyState } from '../store/idempotency.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 import { sha256OfJson } from './canonical-json.ts';
 import { Problem } from './problem.ts';
@@ -71,7 +71,7 @@ async function answerKnown<Result>(
   views: ViewDatabase,
   request: KeyedRequest,
   effect: Effect<Result>,
-  known: Exclude<KnownKey, { kind: 'new' }>,
+  known: Exclude<KeyState, { kind: 'new' }>,
 ): Promise<Answer> {
   switch (known.kind) {
     case 'mismatch':

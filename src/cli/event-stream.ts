@@ -8,7 +8,7 @@ const RECONNECT_MS = 500;
 const RECONNECTS_MAX = 60;
 const EVENT_CHARS_MAX = 4_194_304;
 
-export interface LiveEvent {
+export interface StreamedEvent {
   id: string;
   type: string;
   sessionKey: string | null;
@@ -31,7 +31,7 @@ export interface WatchOptions {
  * The events of a path, until the signal aborts (then it simply ends). Reconnects by itself, up to a bound without progress; a first
  * attempt that fails throws immediately.
  */
-export async function* watchEvents(api: ApiClient, path: string, options: WatchOptions): AsyncGenerator<LiveEvent> {
+export async function* watchEvents(api: ApiClient, path: string, options: WatchOptions): AsyncGenerator<StreamedEvent> {
   let lastId: string | undefined;
   let isFirst = true;
   for (let attempt = 0; attempt < RECONNECTS_MAX && !options.signal.aborted; attempt += 1) {
@@ -62,7 +62,7 @@ export async function* watchEvents(api: ApiClient, path: string, options: WatchO
 interface StreamBlock {
   /** Empty when the block names none. */
   id: string;
-  event: LiveEvent | null;
+  event: StreamedEvent | null;
 }
 
 /** The blocks of one answer; a block without data only has the position of the stream. */
@@ -94,7 +94,7 @@ function parseBlock(block: string): StreamBlock {
 }
 
 /** The data of an event are its own fields and those of every event. */
-function eventOf(id: string, type: string, json: string): LiveEvent {
+function eventOf(id: string, type: string, json: string): StreamedEvent {
   const { type: _type, sessionKey, turnId, at, ...data } = parseData(json);
   return { id, type, sessionKey: stringOrNull(sessionKey), turnId: stringOrNull(turnId), at: stringOrNull(at), data };
 }

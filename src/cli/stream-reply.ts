@@ -3,7 +3,7 @@
 import { performance } from 'node:perf_hooks';
 import { pathWithQuery, type ApiClient } from './api-client.ts';
 import type { AcceptedAnswer, MessageAnswer } from './api-types.ts';
-import { watchEvents, type LiveEvent } from './event-stream.ts';
+import { watchEvents, type StreamedEvent } from './event-stream.ts';
 import type { Terminal } from './terminal.ts';
 import {
   isOpen,
@@ -95,7 +95,7 @@ class ReplyPrinter {
   }
 
   /** Takes an event; true when it says that the message is settled. */
-  async take(event: LiveEvent, messageId: string): Promise<boolean> {
+  async take(event: StreamedEvent, messageId: string): Promise<boolean> {
     if (event.type === 'message.settled') return event.data['messageId'] === messageId;
     if (event.type === 'steer.injected') this.#isOurs.clear();
     if (event.turnId === null || !(await this.#isFromOurs(event.turnId, messageId))) return false;
@@ -110,7 +110,7 @@ class ReplyPrinter {
     this.#isMidLine = false;
   }
 
-  #show(event: LiveEvent): void {
+  #show(event: StreamedEvent): void {
     if (event.type === 'model.delta') {
       const text = typeof event.data['text'] === 'string' ? event.data['text'] : '';
       this.#terminal.write(text);

@@ -2,7 +2,7 @@
 // least important first) before the last one is shortened. Pure. In a pipe the width is endless: nothing leaves, nothing is cut.
 import type { Style } from './terminal.ts';
 
-export interface Column<Row> {
+export interface TableColumn<Row> {
   title: string;
   value: (row: Row) => string;
   /** Columns with the highest number leave first when the table is too wide; absent: it never leaves. */
@@ -15,7 +15,7 @@ const GAP = '  ';
 
 /** The lines of a table, head first. Cells lose line breaks and control characters. */
 export function layOutTable<Row>(
-  columns: readonly Column<Row>[],
+  columns: readonly TableColumn<Row>[],
   rows: readonly Row[],
   width: number,
   paint: (style: Style, text: string) => string,
@@ -48,7 +48,7 @@ export function layOutTable<Row>(
 }
 
 /** Which columns stay, by their index. */
-function fittingColumns<Row>(columns: readonly Column<Row>[], widths: readonly number[], width: number): number[] {
+function fittingColumns<Row>(columns: readonly TableColumn<Row>[], widths: readonly number[], width: number): number[] {
   const kept = columns.map((_, at) => at);
   const byDropOrder = kept
     .filter((at) => columns[at]?.dropOrder !== undefined)

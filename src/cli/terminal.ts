@@ -2,7 +2,7 @@
 // names) loses its control characters on a terminal, so that no message can control the terminal.
 import { styleText } from 'node:util';
 import { terminalSettings } from '../config/client-settings.ts';
-import { layOutTable, type Column } from './table.ts';
+import { layOutTable, type TableColumn } from './table.ts';
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
@@ -25,7 +25,7 @@ export interface Terminal {
   readonly note: (line: string) => void;
   /** An error, also with `--json`. */
   readonly error: (line: string) => void;
-  readonly table: <Row>(columns: readonly Column<Row>[], rows: readonly Row[]) => void;
+  readonly table: <Row>(columns: readonly TableColumn<Row>[], rows: readonly Row[]) => void;
   /** For stdout. */
   readonly paint: (style: Style, text: string) => string;
   /** A stored time: relative on a terminal, ISO 8601 in a pipe, `-` for none. */

@@ -1,7 +1,7 @@
 // A turn as lines on a terminal: from its journal when it has ended, from its events while it runs. Pure.
 import { formatDuration } from '../config/durations.ts';
 import { errorText, type StepAnswer, type TurnAnswer, type TurnStatus, type UsageAnswer } from './api-types.ts';
-import type { LiveEvent } from './event-stream.ts';
+import type { StreamedEvent } from './event-stream.ts';
 import type { Style } from './terminal.ts';
 
 export const TURN_STATUS_STYLES: Record<TurnStatus, Style | undefined> = {
@@ -38,7 +38,7 @@ function toolLines(step: StepAnswer, turn: TurnAnswer): string[] {
 }
 
 /** What an event of a running turn says; null for those that only a program cares about. */
-export function eventLine(event: LiveEvent, startedAt: string): string | null {
+export function eventLine(event: StreamedEvent, startedAt: string): string | null {
   const { data } = event;
   const text = (field: string) =>
     typeof data[field] === 'string' || typeof data[field] === 'number' ? String(data[field]) : '';

@@ -8,13 +8,13 @@ const AT_START = new RegExp(`^${HEARTBEAT_TOKEN}(?!\\w)`);
 const AT_END = new RegExp(`(?<!\\s)\\s*(?<!\\w)${HEARTBEAT_TOKEN}(\\W{0,4})$`);
 
 /** What an answer to a poll says: nothing to tell (`isAck`), or the text that is left without the token. */
-export interface HeartbeatAnswer {
+export interface HeartbeatReply {
   isAck: boolean;
   text: string;
 }
 
 /** Reads an answer to a poll. It acknowledges when it is empty, or has the token and at most `ackCharsMax` characters in addition to it. */
-export function readHeartbeatAnswer(answer: string, ackCharsMax: number): HeartbeatAnswer {
+export function readHeartbeatAnswer(answer: string, ackCharsMax: number): HeartbeatReply {
   const given = answer.trim();
   if (given === '') return { isAck: true, text: '' };
   for (const candidate of [given, withoutMarkup(given)]) {

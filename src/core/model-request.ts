@@ -57,7 +57,7 @@ export interface Usage {
 }
 
 /** As in the Messages API; `sensitive`: a filter of the provider ended it; `unhandled`: an unknown reason. */
-export type StopReason =
+export type ModelStopReason =
   | 'end_turn'
   | 'tool_use'
   | 'max_tokens'
@@ -83,7 +83,7 @@ export interface ModelAnswer {
   id: string;
   model: string;
   content: ContentBlock[];
-  stopReason: StopReason;
+  stopReason: ModelStopReason;
   usage: Usage;
   /**
    * Tool calls whose arguments were no JSON object, by tool use id, with the raw text; their `input` in `content` is `{}`. Such a

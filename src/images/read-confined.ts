@@ -5,7 +5,10 @@ import { open, readlink, realpath, type FileHandle } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve, sep } from 'node:path';
 
-export type Reading = { kind: 'read'; realPath: string; bytes: Buffer } | { kind: 'not-found' } | { kind: 'too-large' };
+export type ConfinedReading =
+  | { kind: 'read'; realPath: string; bytes: Buffer }
+  | { kind: 'not-found' }
+  | { kind: 'too-large' };
 
 export interface Place {
   /** What relative names are relative to. */
@@ -19,7 +22,7 @@ export interface Place {
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** The bytes of the file `name`: absolute, below the home (`~/`), or relative. Rejects only when a file inside cannot be read. */
-export async function readConfined(name: string, place: Place): Promise<Reading> {
+export async function readConfined(name: string, place: Place): Promise<ConfinedReading> {
   if (name.includes('\0')) return { kind: 'not-found' };
   const realPath = await realOrNull(absolute(name, place.workspaceDir));
   if (realPath === null || !(await isInside(realPath, place.roots))) return { kind: 'not-found' };

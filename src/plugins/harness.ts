@@ -2,7 +2,7 @@
 // what the model would be asked, and gives an answer; everything around it stays Holdfast's: the transcript, the tool calls with their
 // ledger, steering, deadlines, and the commit of the answer.
 import type { ContentBlock } from '../core/content.ts';
-import type { ModelMessage, StopReason, ToolSpec, Usage } from '../core/model-request.ts';
+import type { ModelMessage, ModelStopReason, ToolSpec, Usage } from '../core/model-request.ts';
 
 export interface Harness {
   /** 1 to 64 of `a-z 0-9 _ -`, neither `built-in` nor `auto`: what `harness.runtime` of an agent names it by. */
@@ -65,7 +65,7 @@ export interface CheckedHarness {
 
 export interface HarnessReading {
   content: ContentBlock[];
-  stopReason: StopReason;
+  stopReason: ModelStopReason;
   usage: Usage;
 }
 

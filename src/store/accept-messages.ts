@@ -13,11 +13,11 @@ import type { MessageId, SessionId } from '../core/ids.ts';
 import type { QueueDrop, QueueMode } from '../core/queue-mode.ts';
 import type { SessionClaim, WaitingEvent } from './claim-session.ts';
 import { claimedSessionOf, type ClaimedSessionRow } from './claim-statement.ts';
-import { acceptSql, type AcceptParts } from './accept-statement.ts';
+import { acceptSql, type AcceptStatementParts } from './accept-statement.ts';
 import { coalesce, type RowSubmitter } from './coalescer.ts';
 import type { Database } from './database.ts';
 import { isoSql, sessionFactsSql, type SessionFacts } from './session-facts.ts';
-import { prepared, Values, type Column } from './statement.ts';
+import { prepared, Values, type SqlColumn } from './statement.ts';
 
 /** An input on its way into a session that exists. */
 export interface NewInput {
@@ -188,13 +188,13 @@ interface TakenRow {
   session: ClaimedSessionRow;
 }
 
-const KEY_COLUMNS: Record<string, Column<NewInput>> = {
+const KEY_COLUMNS: Record<string, SqlColumn<NewInput>> = {
   scope: ['text', (input) => input.idempotency?.scope ?? null],
   key: ['text', (input) => input.idempotency?.key ?? null],
   sha256: ['text', (input) => input.idempotency?.sha256 ?? null],
 };
 
-const TAKER_COLUMNS: Record<string, Column<NewInput>> = {
+const TAKER_COLUMNS: Record<string, SqlColumn<NewInput>> = {
   owner_to_be: ['text', (input) => input.taker?.owner ?? null],
   lease_ms: ['int', (input) => input.taker?.leaseMs ?? null],
   known_version: ['bigint', (input) => input.taker?.known.version ?? null],
@@ -204,7 +204,7 @@ const TAKER_COLUMNS: Record<string, Column<NewInput>> = {
 function inputTable(
   values: Values,
   inputs: NewInput[],
-  { isKeyed, isTaking }: Pick<AcceptParts, 'isKeyed' | 'isTaking'>,
+  { isKeyed, isTaking }: Pick<AcceptStatementParts, 'isKeyed' | 'isTaking'>,
 ): string {
   return values.table('input', inputs, {
     n: ['int', (_, index) => index + 1],

@@ -7,7 +7,7 @@ import { firstRingSql } from './session-locks.ts';
 import { isoSql, sessionFactsSql } from './session-facts.ts';
 
 /** The optional parts of a statement. A part that no input needs is left out. */
-export interface AcceptParts {
+export interface AcceptStatementParts {
   /** True when some have idempotency keys: the columns `scope`, `key` and `sha256` of the inputs. */
   isKeyed: boolean;
   /** True when some have takers: `owner_to_be`, `lease_ms`, and of the transcript that it knows `known_version` and `known_seq`. */
@@ -60,7 +60,7 @@ const KEYED_SQL = `inserted_keys as (
  * the order of their ids. The CTE `locked` sees each as it is once its lock is granted; the other tables are seen as they were when the
  * statement began, which is why uniqueness is left to the indexes (`on conflict`) and counts are kept in the session row.
  */
-export function acceptSql({ isKeyed, isTaking, isReading, inputs, sessions }: AcceptParts): string {
+export function acceptSql({ isKeyed, isTaking, isReading, inputs, sessions }: AcceptStatementParts): string {
   return `/* accept */
 with input as materialized (select * from ${inputs}),
 ${isTaking ? `seen as materialized (select s.id, s.xmin as version from holdfast.sessions s where s.id = any (${sessions})),` : ''}

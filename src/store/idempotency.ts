@@ -22,7 +22,7 @@ export interface StoredAnswer {
  * The state of a key. `new`: it was not used. `done`: its effect is committed with this result, and no answer is stored yet.
  * `answered`: the first answer. `mismatch`: the key was used with another body.
  */
-export type KnownKey =
+export type KeyState =
   | { kind: 'new' }
   | { kind: 'done'; result: unknown }
   | ({ kind: 'answered' } & StoredAnswer)
@@ -57,7 +57,7 @@ export function isKeyTaken(error: unknown): boolean {
 }
 
 /** Looks a key up. */
-export async function readKey(db: ViewDatabase, request: KeyedRequest): Promise<KnownKey> {
+export async function readKey(db: ViewDatabase, request: KeyedRequest): Promise<KeyState> {
   const known = await db.execute<{
     request_sha256: string;
     status: number | null;

@@ -4,7 +4,7 @@
 type ColumnType = 'bigint' | 'boolean' | 'int' | 'json' | 'text' | 'timestamptz' | 'uuid';
 
 /** A column of a table: its type, and its value in a row. */
-export type Column<Row> = [type: ColumnType, pick: (row: Row, index: number) => unknown];
+export type SqlColumn<Row> = [type: ColumnType, pick: (row: Row, index: number) => unknown];
 
 /** The values of a statement under construction. */
 export class Values {
@@ -21,7 +21,7 @@ export class Values {
    * unnests one by one, this costs a third with one row and the same with twenty. A NUL in a text is an error of the statement, as it
    * is everywhere in PostgreSQL; half a surrogate pair becomes U+FFFD.
    */
-  table<Row>(alias: string, rows: readonly Row[], columns: Record<string, Column<Row>>): string {
+  table<Row>(alias: string, rows: readonly Row[], columns: Record<string, SqlColumn<Row>>): string {
     const shape = Object.entries(columns);
     this.list.push(toJson(rows.map((row, index) => recordOf(shape, row, index))));
     const types = shape.map(([name, [type]]) => `${name} ${type === 'json' ? 'text' : type}`).join(', ');
@@ -33,7 +33,7 @@ export class Values {
   }
 }
 
-function recordOf<Row>(shape: [string, Column<Row>][], row: Row, index: number): Record<string, unknown> {
+function recordOf<Row>(shape: [string, SqlColumn<Row>][], row: Row, index: number): Record<string, unknown> {
   const record: Record<string, unknown> = {};
   for (const [name, [, pick]] of shape) record[name] = pick(row, index);
   return record;

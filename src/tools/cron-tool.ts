@@ -15,17 +15,17 @@ export interface CronSummary {
 }
 
 /** `refused`: it is not the agent's to change, or cannot be; `reason` says why. */
-export type CronAnswer<Value> = { kind: 'ok'; value: Value } | { kind: 'refused'; reason: string };
+export type CronToolResult<Value> = { kind: 'ok'; value: Value } | { kind: 'refused'; reason: string };
 
 /** What the tool needs of the store. Every change is idempotent on its cause. */
 export interface CronPort {
   list(agentId: string): Promise<CronSummary[]>;
-  add(agentId: string, input: CronInput, cause: string): Promise<CronAnswer<CronSummary>>;
-  update(agentId: string, id: string, patch: CronPatch): Promise<CronAnswer<CronSummary>>;
-  remove(agentId: string, id: string): Promise<CronAnswer<null>>;
-  run(agentId: string, id: string, cause: string): Promise<CronAnswer<{ scheduledFor: string }>>;
+  add(agentId: string, input: CronInput, cause: string): Promise<CronToolResult<CronSummary>>;
+  update(agentId: string, id: string, patch: CronPatch): Promise<CronToolResult<CronSummary>>;
+  remove(agentId: string, id: string): Promise<CronToolResult<null>>;
+  run(agentId: string, id: string, cause: string): Promise<CronToolResult<{ scheduledFor: string }>>;
   /** The last fires of a cron, newest first. */
-  fires(agentId: string, id: string): Promise<CronAnswer<unknown[]>>;
+  fires(agentId: string, id: string): Promise<CronToolResult<unknown[]>>;
 }
 
 const schedule = z.discriminatedUnion('kind', [
@@ -122,7 +122,7 @@ async function act(port: CronPort, asked: CronCall, { agentId, idempotencyKey }:
   }
 }
 
-function answered(answer: CronAnswer<unknown>): ToolOutcome {
+function answered(answer: CronToolResult<unknown>): ToolOutcome {
   return answer.kind === 'ok' ? said(answer.value ?? { done: true }) : errorOutcome(`cron: ${answer.reason}`);
 }
 

@@ -21,7 +21,7 @@ export interface SeenFile {
   content: string | null;
 }
 
-export interface Reading {
+export interface WorkspaceReading {
   /** The real path of the folder that files must be inside of, see `realRootOf`. */
   root: string;
   bytesMax: number;
@@ -44,7 +44,7 @@ export function realRootOf(directory: string): Promise<string | null> {
 }
 
 /** The file at an absolute path. Throws `WorkspaceFileError` for one that is there and cannot be read. */
-export async function readInside(path: string, reading: Reading, opening = 1): Promise<SeenFile> {
+export async function readInside(path: string, reading: WorkspaceReading, opening = 1): Promise<SeenFile> {
   const { root, bytesMax, before } = reading;
   const real = await orAbsent(() => realpath(path), path);
   if (real === null || !real.startsWith(root.endsWith(sep) ? root : root + sep)) return ABSENT;

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cut, layOutTable, textWidth, type Column } from '../../src/cli/table.ts';
+import { cut, layOutTable, textWidth, type TableColumn } from '../../src/cli/table.ts';
 import { harmless, relativeTime } from '../../src/cli/terminal.ts';
 
 const plain = (_style: string, text: string) => text;
 
-const columns: Column<[string, string, string]>[] = [
+const columns: TableColumn<[string, string, string]>[] = [
   { title: 'ID', value: (row) => row[0] },
   { title: 'NAME', value: (row) => row[1], dropOrder: 1 },
   { title: 'NOTE', value: (row) => row[2], dropOrder: 2 },

@@ -1,6 +1,6 @@
 // Rows that are bound as one value come out of PostgreSQL as they went in.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { prepared, Values, type Column } from '../../src/store/statement.ts';
+import { prepared, Values, type SqlColumn } from '../../src/store/statement.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => rig.drop());
 
 /** Rows by way of the server. */
-async function returned<Row>(rows: Row[], columns: Record<string, Column<Row>>): Promise<unknown[]> {
+async function returned<Row>(rows: Row[], columns: Record<string, SqlColumn<Row>>): Promise<unknown[]> {
   const values = new Values();
   const table = values.table('sent', rows, columns);
   return (await rig.database.hot.query(prepared('statement-test', `select * from ${table}`, values.list))).rows;
@@ -24,7 +24,7 @@ test('every type keeps its values, and null', async () => {
     count: 9_007_199_254_740_991,
     json: JSON.stringify({ a: ['\\', '"', null, '\u0001'] }),
   };
-  const columns: Record<string, Column<typeof row | null>> = {
+  const columns: Record<string, SqlColumn<typeof row | null>> = {
     id: ['uuid', (one) => one?.id ?? null],
     at: ['timestamptz', (one) => one?.at ?? null],
     words: ['text', (one) => one?.text ?? null],

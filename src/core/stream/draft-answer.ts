@@ -2,7 +2,7 @@
 // steps. The arguments of a call stay text until a step reads them.
 import { isBlank } from '../blank-text.ts';
 import type { ContentBlock } from '../content.ts';
-import type { AnswerRepair, ModelMessage, StopReason, Usage } from '../model-request.ts';
+import type { AnswerRepair, ModelMessage, ModelStopReason, Usage } from '../model-request.ts';
 import type { Replacement } from './replace-text.ts';
 
 /** What the finishing of an answer depends on in addition to its events. */
@@ -43,7 +43,7 @@ export interface DraftAnswer {
   blocks: readonly DraftBlock[];
   /** As the provider wrote it. */
   wireStopReason: string;
-  stopReason: StopReason;
+  stopReason: ModelStopReason;
   usage: Usage;
   repairs: readonly AnswerRepair[];
   /** Raw arguments that nothing could be made of, by call id. */
@@ -87,7 +87,7 @@ export function changeCalls(
 }
 
 /** An answer that ends with a note of Holdfast instead of its calls: its text stays. */
-export function endWithNote(answer: DraftAnswer, note: string, stopReason: StopReason): DraftAnswer {
+export function endWithNote(answer: DraftAnswer, note: string, stopReason: ModelStopReason): DraftAnswer {
   const said = answer.blocks.filter((block) => block.type === 'text' && !isBlank(block.text));
   return { ...answer, blocks: [...said, { type: 'text', text: note }], stopReason, malformedInputs: {} };
 }

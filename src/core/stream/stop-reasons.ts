@@ -1,11 +1,11 @@
 // Why an answer ended. A reason that stops an answer because of its content, or an unknown one, ends the turn with a text for
 // people; tool calls of such an answer are not run.
-import type { StopReason } from '../model-request.ts';
+import type { ModelStopReason } from '../model-request.ts';
 import type { DraftAnswer } from './draft-answer.ts';
 import { endWithNote, noteRepair } from './draft-answer.ts';
 
 /** The reasons of the Messages API, which a turn knows how to take. */
-const KNOWN: ReadonlySet<string> = new Set<StopReason>([
+const KNOWN: ReadonlySet<string> = new Set<ModelStopReason>([
   'end_turn',
   'tool_use',
   'max_tokens',
@@ -16,7 +16,7 @@ const KNOWN: ReadonlySet<string> = new Set<StopReason>([
 ]);
 
 /** The same values of other providers, whose models gateways offer in the Messages API's form. */
-const SYNONYMS: ReadonlyMap<string, StopReason> = new Map<string, StopReason>([
+const SYNONYMS: ReadonlyMap<string, ModelStopReason> = new Map<string, ModelStopReason>([
   ['stop', 'end_turn'],
   ['length', 'max_tokens'],
   ['tool_calls', 'tool_use'],
@@ -41,7 +41,7 @@ const SENSITIVE: ReadonlySet<string> = new Set([
 /** Step: an answer that was stopped for what it says, or for a reason that is not known, ends with a note that says so. */
 export function takeStopReason(answer: DraftAnswer): DraftAnswer {
   const wire = answer.wireStopReason;
-  if (KNOWN.has(wire)) return { ...answer, stopReason: wire as StopReason };
+  if (KNOWN.has(wire)) return { ...answer, stopReason: wire as ModelStopReason };
   const synonym = SYNONYMS.get(wire);
   if (synonym !== undefined) return { ...answer, stopReason: synonym };
   const stopReason = stopReasonOf(wire);
