@@ -22,7 +22,7 @@ const KILL_GRACE_MS = 500;
 const REASON_CHARS_MAX = 500;
 
 /** Looks once. Never rejects. `pollId` is what a command may know the look by. */
-export async function lookAtGate(
+export async function checkGate(
   gate: Gate,
   { agent, config, pollId, signal }: { agent: AgentSettings; config: Config; pollId: string; signal: AbortSignal },
 ): Promise<GateLook> {

@@ -17,7 +17,7 @@ import type { Database } from '../src/store/database.ts';
 import { endOverdue } from '../src/store/end-overdue.ts';
 import { readDueDeliveries } from '../src/store/outbox.ts';
 import type { QueueModes } from '../src/store/subagent-ends.ts';
-import { countRings, FADED_MAX, takeFadedRings, type FadedRing } from '../src/store/reconcile.ts';
+import { countRings, STALE_RINGS_MAX, selectStaleRings, type StaleRing } from '../src/store/reconcile.ts';
 
 export interface ReconcilerOptions {
   database: Database;
@@ -27,7 +27,7 @@ export interface ReconcilerOptions {
   /** How sessions take announcements that find them busy. */
   modes: QueueModes;
   /** Which of these rings still wait in the queue. May reject when the queue is away. */
-  stillWaiting: (rings: FadedRing[]) => Promise<Set<string>>;
+  stillWaiting: (rings: StaleRing[]) => Promise<Set<string>>;
   /** Rejects when the queue cannot be reached. */
   pingQueue: () => Promise<void>;
   /** Called each time that the queue could not be asked. Must not throw. */
@@ -125,13 +125,13 @@ export class Reconciler {
   async #ringFaded(): Promise<number | null> {
     const { database, doorbell, reconcileMs, logger } = this.#options;
     if (this.#queue.isAway) return await this.#lookDirectly();
-    const lanes = QUEUE_NAMES.map((lane) => ({ lane, room: FADED_MAX }));
-    const { faded, nextInMs } = await takeFadedRings(database, { fadedAfterMs: reconcileMs, lanes });
-    if (faded.length === 0) return nextInMs;
-    const alive = await this.#stillWaiting(faded.filter((ring) => !ring.isAbandoned));
+    const lanes = QUEUE_NAMES.map((lane) => ({ lane, room: STALE_RINGS_MAX }));
+    const { stale, nextInMs } = await selectStaleRings(database, { staleAfterMs: reconcileMs, lanes });
+    if (stale.length === 0) return nextInMs;
+    const alive = await this.#stillWaiting(stale.filter((ring) => !ring.isAbandoned));
     const needed = await countRings(
       database,
-      faded.filter((ring) => !alive.has(`${ring.sessionId}.${ring.ringNo}`)),
+      stale.filter((ring) => !alive.has(`${ring.sessionId}.${ring.ringNo}`)),
     );
     if (needed.length > 0) {
       logger.debug({ rings: needed.length }, 'Jobs are enqueued again');
@@ -146,14 +146,14 @@ export class Reconciler {
     // What this process took it would keep from those that can work.
     if (lanes === null) return null;
     const rooms = QUEUE_NAMES.map((lane) => ({ lane, room: lanes.free(lane) }));
-    const { faded, nextInMs } = await takeFadedRings(database, { fadedAfterMs: reconcileMs, lanes: rooms });
+    const { stale, nextInMs } = await selectStaleRings(database, { staleAfterMs: reconcileMs, lanes: rooms });
     // The store writes only lanes of the configuration.
-    for (const { lane, sessionId } of faded) lanes.look(lane as Lane, { kind: 'inbound', sessionId });
-    return faded.length > 0 ? DIRECT_ROUND_MS : nextInMs;
+    for (const { lane, sessionId } of stale) lanes.look(lane as Lane, { kind: 'inbound', sessionId });
+    return stale.length > 0 ? DIRECT_ROUND_MS : nextInMs;
   }
 
   /** As the option says; a queue that cannot be asked has none. */
-  async #stillWaiting(rings: FadedRing[]): Promise<Set<string>> {
+  async #stillWaiting(rings: StaleRing[]): Promise<Set<string>> {
     try {
       return await this.#options.stillWaiting(rings);
     } catch (error) {

@@ -18,7 +18,7 @@ import { pollInputOf } from '../src/schedule/poll-input.ts';
 import { claimPolls, renewPolls, syncPolledAgents, type ClaimedPoll } from '../src/store/heartbeats.ts';
 import { settlePolls, type PollSettlement } from '../src/store/settle-polls.ts';
 import { loadWorkspaceFiles } from '../src/turn/load-workspace.ts';
-import { lookAtGate } from './heartbeat-gate.ts';
+import { checkGate } from './heartbeat-gate.ts';
 import { ringFor, type CronParts } from './schedule-crons.ts';
 
 export interface HeartbeatParts extends CronParts {
@@ -124,7 +124,7 @@ async function judgePoll(parts: HeartbeatParts, poll: ClaimedPoll): Promise<Poll
   const { when } = agent.heartbeat;
   let gateSha256: string | null = null;
   if (when !== undefined) {
-    const look = await lookAtGate(when, { agent, config, pollId: poll.id, signal });
+    const look = await checkGate(when, { agent, config, pollId: poll.id, signal });
     if (signal.aborted) return null;
     if (look.kind === 'failed') return left('gate-failed', { detail: look.reason });
     gateSha256 = look.sha256;

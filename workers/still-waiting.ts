@@ -1,6 +1,6 @@
 // Tells which rings still wait in the queue, by the ids of their jobs.
 import type { Lane } from '../src/config.ts';
-import type { FadedRing } from '../src/store/reconcile.ts';
+import type { StaleRing } from '../src/store/reconcile.ts';
 import type { AnyQueue, QueueBackend } from './queue/queue-backend.ts';
 
 /** States in which a job will still be taken by a worker. */
@@ -9,7 +9,7 @@ const ALIVE = new Set(['waiting', 'delayed', 'prioritized', 'waiting-children'])
 /**
  * The ids of the jobs of these rings that still wait. An empty queue is asked once; rejects when the queue cannot be asked.
  */
-export async function stillWaiting(backend: QueueBackend, rings: FadedRing[]): Promise<Set<string>> {
+export async function stillWaiting(backend: QueueBackend, rings: StaleRing[]): Promise<Set<string>> {
   const alive = new Set<string>();
   for (const [lane, ofLane] of Map.groupBy(rings, (ring) => ring.lane)) {
     const queue = queueOf(backend, lane as Lane);

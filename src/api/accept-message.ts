@@ -60,7 +60,7 @@ export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
 
   return async ({ sessionKey, body: sent, idempotency }) => {
     if (waiting.total() >= config.limits.waitingTotal) return { kind: 'full', retryAfterMs: FULL_RETRY_MS };
-    const needed = neededSession(sessionKey, sent);
+    const needed = newSessionOf(sessionKey, sent);
     const sessionId = await ensureSession(needed);
     const messageId = newId<MessageId>();
     const platformKey = platformKeyOf(sessionKey, sent);
@@ -141,7 +141,7 @@ function queuePolicyOf({ messages: { queue } }: Config, body: InboundMessage) {
 }
 
 /** A session as it is made when this message is the first that reaches it. */
-export function neededSession(key: SessionKey, body?: InboundMessage) {
+export function newSessionOf(key: SessionKey, body?: InboundMessage) {
   const kind = sessionKindOf(key);
   let candidateId: SessionId | undefined;
   return {

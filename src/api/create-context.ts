@@ -13,7 +13,7 @@ import { patchSession } from '../store/patch-session.ts';
 import { createEnsureSession } from '../store/sessions.ts';
 import { enqueueSystemEvent } from '../store/system-events.ts';
 import type { Wake } from '../wake.ts';
-import { createAcceptMessage, neededSession } from './accept-message.ts';
+import { createAcceptMessage, newSessionOf } from './accept-message.ts';
 import type { ApiContext, Control, EnqueueSystemEvent } from './context.ts';
 import { createSchedule } from './cron-control.ts';
 import type { OfferWorker } from '../store/offer.ts';
@@ -63,7 +63,7 @@ export function createApiContext({ database, doorbell, offer, ...parts }: Contex
 function createEnqueue(database: Database, wake: Wake): EnqueueSystemEvent {
   const ensureSession = createEnsureSession(database);
   return async ({ sessionKey, text, contextKey, trusted, idempotency }) => {
-    const sessionId = await ensureSession(neededSession(sessionKey));
+    const sessionId = await ensureSession(newSessionOf(sessionKey));
     const enqueued = await enqueueSystemEvent(database, {
       id: newId<SystemEventId>(),
       sessionId,

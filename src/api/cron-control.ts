@@ -13,7 +13,7 @@ import type { NeededRing } from '../store/session-locks.ts';
 import { settlePolls } from '../store/settle-polls.ts';
 import { createEnsureSession } from '../store/sessions.ts';
 import type { Wake } from '../wake.ts';
-import { neededSession } from './accept-message.ts';
+import { newSessionOf } from './accept-message.ts';
 import type { ScheduleControl } from './context.ts';
 
 interface Parts {
@@ -53,9 +53,7 @@ export function createSchedule({ config, database, doorbell, wake }: Parts): Sch
       return { kind: 'ran', scheduledFor: result.scheduledFor };
     },
     async poll(agentId, idempotency) {
-      const sessionId: SessionId = await book.ensureSession(
-        neededSession(canonicalSessionKey(`agent:${agentId}:main`)),
-      );
+      const sessionId: SessionId = await book.ensureSession(newSessionOf(canonicalSessionKey(`agent:${agentId}:main`)));
       const id = newId<string>();
       const { lastUrl, nowMs } = await openManualPoll(database, {
         id,

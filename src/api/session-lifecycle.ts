@@ -15,7 +15,7 @@ import type { NeededRing } from '../store/session-locks.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 import { findSession } from '../store/views/sessions.ts';
 import type { Wake } from '../wake.ts';
-import { neededSession } from './accept-message.ts';
+import { newSessionOf } from './accept-message.ts';
 import type { Control, SessionLifecycle } from './context.ts';
 
 export interface LifecycleParts {
@@ -56,7 +56,7 @@ export function createLifecycle(parts: LifecycleParts): SessionLifecycle {
     },
     reset: (input) => reset(parts, input),
     async fork({ sourceKey, entryId, targetKey, idempotency }) {
-      const { agentId, kind, lane } = neededSession(targetKey);
+      const { agentId, kind, lane } = newSessionOf(targetKey);
       const target = { key: targetKey, agentId, kind, lane, channel: null };
       return forkSession(parts.database, { sourceKey, entryId, target, idempotency });
     },

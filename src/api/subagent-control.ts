@@ -5,7 +5,7 @@ import type { Database } from '../store/database.ts';
 import { createFamily } from '../store/family.ts';
 import { createEnsureSession } from '../store/sessions.ts';
 import type { Wake } from '../wake.ts';
-import { neededSession } from './accept-message.ts';
+import { newSessionOf } from './accept-message.ts';
 import type { Subagents } from './context.ts';
 
 export interface SubagentParts {
@@ -27,7 +27,7 @@ export function createSubagents({ config, database, doorbell, wake }: SubagentPa
   });
   return {
     async spawn(sessionKey, request, idempotency) {
-      await ensureSession(neededSession(sessionKey));
+      await ensureSession(newSessionOf(sessionKey));
       return family.spawn({ sessionKey, turnId: null, causeKey: null, idempotency }, request);
     },
     async kill(runId, reason, idempotency) {

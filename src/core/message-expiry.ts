@@ -14,7 +14,7 @@ export function lastExpiry(inputs: readonly Input[]): number | null {
  * The first of these inputs that have all expired, or all have not: an expired message shares no turn with one that is to be answered, so
  * that it ends by itself.
  */
-export function alikeInExpiry<One extends Input>(inputs: readonly One[], nowMs: number): One[] {
+export function inputsWithEqualExpiry<One extends Input>(inputs: readonly One[], nowMs: number): One[] {
   const isExpired = (input: One): boolean => (expiryOf(input) ?? Number.POSITIVE_INFINITY) <= nowMs;
   const [first] = inputs;
   if (first === undefined) return [];

@@ -5,7 +5,7 @@ import type { Database } from './database.ts';
 import type { NeededRing } from './session-locks.ts';
 
 /** The largest number of sessions of a lane in one round. */
-export const FADED_MAX = 500;
+export const STALE_RINGS_MAX = 500;
 
 /** How many sessions of a lane may be selected. */
 export interface LaneRoom {
@@ -13,7 +13,7 @@ export interface LaneRoom {
   room: number;
 }
 
-export interface FadedRing extends NeededRing {
+export interface StaleRing extends NeededRing {
   /** True when the session became free or due after its last ring, which is certainly spent. */
   isAbandoned: boolean;
 }
@@ -23,10 +23,10 @@ export interface FadedRing extends NeededRing {
  * round selects others; several reconcilers share the work. `ringNo` is the last one that was rung. Also returns the
  * milliseconds until the next known deadline (a lease that expires, a session that becomes due), or null.
  */
-export async function takeFadedRings(
+export async function selectStaleRings(
   database: Database,
-  { fadedAfterMs, lanes }: { fadedAfterMs: number; lanes: LaneRoom[] },
-): Promise<{ faded: FadedRing[]; nextInMs: number | null }> {
+  { staleAfterMs, lanes }: { staleAfterMs: number; lanes: LaneRoom[] },
+): Promise<{ stale: StaleRing[]; nextInMs: number | null }> {
   const result = await database.hot.query({
     name: 'reconcile',
     text: `/* reconcile */
@@ -46,7 +46,7 @@ taken as (
   select d.session_id, due.is_abandoned from holdfast.doorbells d join due on due.session_id = d.session_id
   join unnest($2::text[], $3::int[]) as lanes (lane, room) on lanes.lane = due.lane
   where d.rung_at = due.rung_at and due.place <= lanes.room
-  order by due.moment limit ${FADED_MAX} for update of d skip locked
+  order by due.moment limit ${STALE_RINGS_MAX} for update of d skip locked
 ),
 touched as (
   update holdfast.doorbells d set rung_at = clock_timestamp() from taken where d.session_id = taken.session_id
@@ -56,12 +56,12 @@ select session_id, lane, rings, is_abandoned, null::float8 as next_in_ms from to
 union all
 select null, null, null, null, extract(epoch from min(moment) - clock_timestamp()) * 1000 from open
   where moment > clock_timestamp()`,
-    values: [fadedAfterMs, lanes.map(({ lane }) => lane), lanes.map(({ room }) => room)],
+    values: [staleAfterMs, lanes.map(({ lane }) => lane), lanes.map(({ room }) => room)],
   });
-  const faded = result.rows.filter((row) => row.session_id !== null);
+  const stale = result.rows.filter((row) => row.session_id !== null);
   const next = result.rows.find((row) => row.session_id === null)?.next_in_ms ?? null;
   return {
-    faded: faded.map((row) => ({
+    stale: stale.map((row) => ({
       sessionId: row.session_id,
       lane: row.lane,
       ringNo: Number(row.rings),
@@ -72,15 +72,15 @@ select null, null, null, null, extract(epoch from min(moment) - clock_timestamp(
 }
 
 /** Increments the ring number of each session, unless another process did so meanwhile; returns the rings to send. */
-export async function countRings(database: Database, faded: NeededRing[]): Promise<NeededRing[]> {
+export async function countRings(database: Database, stale: NeededRing[]): Promise<NeededRing[]> {
   const result = await database.hot.query({
     name: 'count-rings',
     text: `/* count-rings */
 update holdfast.doorbells d set rings = d.rings + 1, rung_at = clock_timestamp()
-from unnest($1::uuid[], $2::bigint[]) as faded (session_id, rings)
-where d.session_id = faded.session_id and d.rings = faded.rings
+from unnest($1::uuid[], $2::bigint[]) as stale (session_id, rings)
+where d.session_id = stale.session_id and d.rings = stale.rings
 returning d.session_id, d.lane, d.rings`,
-    values: [faded.map((ring) => ring.sessionId), faded.map((ring) => ring.ringNo)],
+    values: [stale.map((ring) => ring.sessionId), stale.map((ring) => ring.ringNo)],
   });
   return result.rows.map((row) => ({
     sessionId: row.session_id as SessionId,

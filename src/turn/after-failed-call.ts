@@ -7,8 +7,8 @@ import { mayAnotherAnswer } from '../core/model-fallback.ts';
 import type { ModelError } from '../model/model.ts';
 import type { NewEvent } from '../store/events.ts';
 import type { ModelCallRow } from '../store/journal.ts';
-import { enterGate, noteOutage, parked } from './await-model.ts';
-import { blocked, canCompact, compactAfterOverflow } from './compact-when-full.ts';
+import { enterGate, noteOutage, parkedStop } from './await-model.ts';
+import { contextFullFailure, canCompact, compactAfterOverflow } from './compact-when-full.ts';
 import type { TurnContext } from './context.ts';
 import { modelEnded, modelStarted } from './model-events.ts';
 import type { Pass } from './provider-gate.ts';
@@ -44,7 +44,7 @@ export async function afterFailedCall(context: TurnContext, turn: RunningTurn, f
     const next = await askAnother(context, turn, { code: outage.wish.reason.code, isRefused: false }, failed);
     if (next !== null) return next;
     stepBack(context, turn);
-    throw parked(context, turn, outage.wish);
+    throw parkedStop(context, turn, outage.wish);
   }
   const verdict = classifyFailure(fault);
   if (verdict.kind === 'fatal') {
@@ -54,7 +54,7 @@ export async function afterFailedCall(context: TurnContext, turn: RunningTurn, f
     throw new TurnFailed(verdict.code, fault.message, fault);
   }
   const isTooLong = verdict.kind === 'overflow';
-  if (isTooLong && !canCompact(turn)) throw blocked(fault);
+  if (isTooLong && !canCompact(turn)) throw contextFullFailure(fault);
   if (fault.type === 'idle_timeout' && ++turn.idleTimeoutsInARow >= IDLE_TIMEOUTS_IN_A_ROW_MAX) {
     const message = `The turn ended after ${turn.idleTimeoutsInARow} model calls in a row timed out without output: ${fault.message}`;
     throw new TurnFailed(verdict.code, message, fault);
@@ -78,7 +78,7 @@ export async function afterFailedCall(context: TurnContext, turn: RunningTurn, f
       text: `The model call is retried later: ${fault.message}`,
       by: pass.provider,
     };
-    throw parked(context, turn, { reason, hasCalled: true, delayMs, notBeforeMs: fault.retryAfterMs ?? 0 });
+    throw parkedStop(context, turn, { reason, hasCalled: true, delayMs, notBeforeMs: fault.retryAfterMs ?? 0 });
   }
   return await askAgain(context, turn, { row, retries: attempt, delayMs });
 }

@@ -9,7 +9,7 @@ import { createCallDiagnostics } from '../model/observers/diagnostics.ts';
 import { callIdOf } from '../model/observers/observer.ts';
 import type { ModelCallRow } from '../store/journal.ts';
 import { afterFailedCall } from './after-failed-call.ts';
-import { enterSomeGate } from './fall-back.ts';
+import { enterFirstOpenGate } from './fall-back.ts';
 import { compactWhenFull } from './compact-when-full.ts';
 import type { TurnContext } from './context.ts';
 import { IdleClock, idleTimeoutOf } from './idle-clock.ts';
@@ -29,7 +29,7 @@ export interface AnsweredCall {
 
 /** Resolves with a complete answer. Throws `TurnFailed` when there will be none, `TurnStopped` when the turn stops. */
 export async function askModel(context: TurnContext, turn: RunningTurn): Promise<AnsweredCall> {
-  let pass = enterSomeGate(context, turn);
+  let pass = enterFirstOpenGate(context, turn);
   try {
     if (turn.mustCharge) await chargeAgain(context, turn);
     pruneWhenCold(turn, context.clock.now());

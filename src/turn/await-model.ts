@@ -11,7 +11,7 @@ import type { NewEvent } from '../store/events.ts';
 import type { RequestBase, TurnContext } from './context.ts';
 import { modelEnded } from './model-events.ts';
 import type { Pass } from './provider-gate.ts';
-import { applied, writeOf, type RunningTurn } from './running-turn.ts';
+import { advanceTurn, writeOf, type RunningTurn } from './running-turn.ts';
 import { logFailedCalls } from './turn-log.ts';
 import { TurnFailed, TurnStopped, type ParkWish } from './turn-end.ts';
 
@@ -31,7 +31,7 @@ export function enterGate(context: TurnContext, turn: RunningTurn, provider = pr
   const { probeMs } = context.config.models.outage;
   const reason = { code: 'model_away', text: `The provider ${provider} does not answer.`, by: provider };
   const delayMs = pauseBehindProbeMs({ waitMs: entry.waitMs, random: context.random() }, probeMs);
-  throw parked(context, turn, { reason, hasCalled: false, delayMs, notBeforeMs: 0 });
+  throw parkedStop(context, turn, { reason, hasCalled: false, delayMs, notBeforeMs: 0 });
 }
 
 /** The number of short interruptions of a provider during which a turn keeps its slot; then it is parked. */
@@ -77,7 +77,7 @@ export function noteOutage(
 }
 
 /** The stop by which a turn is parked, to be thrown. Throws `TurnFailed` when it has waited for as long as it may. */
-export function parked(context: TurnContext, turn: RunningTurn, wish: ParkWish): TurnStopped {
+export function parkedStop(context: TurnContext, turn: RunningTurn, wish: ParkWish): TurnStopped {
   const leftMs = patienceMs(context, turn);
   if (leftMs <= 0) throw givenUp(context, turn, wish.reason);
   const delayMs = Math.min(wish.delayMs, leftMs);
@@ -134,7 +134,7 @@ export async function parkTurn(context: TurnContext, turn: RunningTurn, wish: Pa
   const parks = turn.park === null ? 1 : turn.park.parks + (wish.hasCalled ? 1 : 0);
   const parking = await context.store.parkTurn({ ...write, ...wish, parks });
   if (parking.kind === 'fenced') return null;
-  applied(turn, write);
+  advanceTurn(turn, write);
   logFailedCalls(context.logger, turn, write.modelCalls);
   context.transcripts.keep(turn.session.id, turn.transcript);
   context.onCommit(turn.session.id, 'progress');

@@ -32,7 +32,7 @@ import {
   writeCompaction,
   type CompactionWish,
 } from './compact-write.ts';
-import { enterGate, noteOutage, parked, providerOf } from './await-model.ts';
+import { enterGate, noteOutage, parkedStop, providerOf } from './await-model.ts';
 import type { TurnContext } from './context.ts';
 import { estimateNextRequest, overheadTokens } from './context-room.ts';
 import { appendMemory, mayFlushMemory, memoryNoteOf } from './memory-flush.ts';
@@ -247,7 +247,8 @@ async function takeFailure(
       const error = { code, message: fault.message.slice(0, 2000) };
       const charged = mayRetry ? { ...moment, progress: { ...moment.progress, retries } } : moment;
       await writeCompaction(context, turn, { id, moment: charged, called, step: { kind: 'failed', error } });
-      if (!mayRetry && outage !== null && fallbacksLeft(turn).length === 0) throw parked(context, turn, outage.wish);
+      if (!mayRetry && outage !== null && fallbacksLeft(turn).length === 0)
+        throw parkedStop(context, turn, outage.wish);
       if (!mayRetry) return { kind: 'unchanged', ...error };
       // The next attempt shortens the input; there is nothing to wait for.
       const delayMs =

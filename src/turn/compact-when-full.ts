@@ -33,7 +33,7 @@ export async function compactAfterOverflow(
   refusal: ModelError,
 ): Promise<void> {
   const outcome = await compactTranscript(context, turn, { reason: 'overflow', instructions: null });
-  if (outcome.kind === 'unchanged') throw blocked(refusal, outcome.message);
+  if (outcome.kind === 'unchanged') throw contextFullFailure(refusal, outcome.message);
 }
 
 /** True when there is something that a refused request could do without. */
@@ -42,7 +42,7 @@ export function canCompact(turn: RunningTurn): boolean {
 }
 
 /** The end of a turn whose request cannot be sent. */
-export function blocked(refusal: ModelError, why = 'nothing in it can be compacted.'): TurnFailed {
+export function contextFullFailure(refusal: ModelError, why = 'nothing in it can be compacted.'): TurnFailed {
   const message =
     `The conversation does not fit the context of the model (${refusal.message}), and it could not be compacted: ${why} ` +
     'Send a shorter message, reset the session, or choose a model with a larger context.';

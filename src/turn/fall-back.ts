@@ -10,7 +10,7 @@ import { fallbacksLeft, modelBlocked, stepTo } from './step-down.ts';
 import type { NewEvent } from '../store/events.ts';
 
 /** The right to make the next call, of the next model where the provider of the one that is asked is away. Throws as `enterGate` does. */
-export function enterSomeGate(context: TurnContext, turn: RunningTurn): Pass {
+export function enterFirstOpenGate(context: TurnContext, turn: RunningTurn): Pass {
   const fallbacks = fallbacksLeft(turn);
   if (fallbacks.length === 0 || context.gate.isOpen(providerOf(turn.request))) return enterGate(context, turn);
   for (const ref of fallbacks) {

@@ -16,7 +16,7 @@ import { settleAnswer, settleCompacted, settleFault, type TurnNotices } from './
 import { capOf } from './queue-cap.ts';
 import { answersOnlyPoll, repliesWithReasoning, replyRulesOf } from './reply-rules.ts';
 import { stoppedMoment } from './run-tools.ts';
-import { applied, writeOf, type Moment, type RunningTurn } from './running-turn.ts';
+import { advanceTurn, writeOf, type Moment, type RunningTurn } from './running-turn.ts';
 import { judgePoll, silentMoment } from './judge-poll.ts';
 import { answerMoment } from './tool-loop.ts';
 import { commandDeliveries, failureDeliveries, replyDeliveries } from './turn-deliveries.ts';
@@ -250,7 +250,7 @@ async function end(
     isAwaited: context.isAwaited(turn.session.id),
   });
   if (ending.kind === 'ok') {
-    applied(turn, write);
+    advanceTurn(turn, write);
     logFailedCalls(context.logger, turn, write.modelCalls);
     logTurnEnd(context.logger, turn, {
       status,

@@ -2,7 +2,7 @@
 import type { AgentSettings } from '../config.ts';
 import type { OwnInput } from '../core/own-input.ts';
 import type { WaitingEvent, WaitingInput } from '../store/claim-session.ts';
-import { settleUnasked } from '../store/settle-unasked.ts';
+import { settleWithoutTurn } from '../store/settle-without-turn.ts';
 import type { TurnContext } from './context.ts';
 import type { HeldSession } from './held-session.ts';
 import { lockLost } from './running-turn.ts';
@@ -15,7 +15,7 @@ export function beginsTranscript(input: Asking): boolean {
 }
 
 /** True for a poll that only announces a system event, when an earlier prompt has contained that event. */
-export function isMoot(input: Asking, events: readonly WaitingEvent[]): boolean {
+export function isSuperfluous(input: Asking, events: readonly WaitingEvent[]): boolean {
   const eventId = input.kind === 'heartbeat' ? ownOf(input)?.eventId : undefined;
   return eventId !== undefined && !events.some(({ id }) => id === eventId);
 }
@@ -24,7 +24,7 @@ export function isMoot(input: Asking, events: readonly WaitingEvent[]): boolean 
 export async function leaveOut(context: TurnContext, held: HeldSession, input: WaitingInput): Promise<void> {
   held.assertHeld();
   const { sessionId, epoch } = held;
-  if (!(await settleUnasked(context.database, { sessionId, epoch, messageId: input.id }))) throw lockLost({ held });
+  if (!(await settleWithoutTurn(context.database, { sessionId, epoch, messageId: input.id }))) throw lockLost({ held });
   context.onCommit(sessionId, 'settlement');
 }
 

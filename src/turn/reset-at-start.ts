@@ -13,7 +13,7 @@ import { lockLost } from './running-turn.ts';
 import type { HeldSession } from './held-session.ts';
 
 /** True for a message of an authorised sender that begins a new session. */
-export function asksForReset({ config }: TurnContext, input: Pick<WaitingInput, 'kind' | 'body'>): boolean {
+export function requestsReset({ config }: TurnContext, input: Pick<WaitingInput, 'kind' | 'body'>): boolean {
   if (input.kind !== 'message') return false;
   const message = input.body as InboundMessage;
   if (isFromSession(message)) return false;

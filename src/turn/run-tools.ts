@@ -73,7 +73,7 @@ export interface BatchResult<Write> {
 }
 
 /** The end of a read-only batch that took only milliseconds: calls and results in one write. Null: it takes longer. */
-export async function endOfLook(
+export async function endReadOnlyBatch(
   turn: RunningTurn,
   batch: ToolBatch,
 ): Promise<BatchResult<Required<BatchMoment>> | null> {

@@ -125,7 +125,7 @@ async function runClaimed(context: TurnContext, claim: ClaimWithTranscript, held
     if (turn === null) return await release(context, held);
     return await runToEnd(context, turn);
   } catch (error) {
-    if (!(error instanceof TurnStopped)) return await giveBack(context, held, error);
+    if (!(error instanceof TurnStopped)) return await releaseAfterFault(context, held, error);
     if (error.reason.kind === 'lock-lost') return { kind: 'lost' };
     if (error.reason.kind === 'parked' && turn !== null) return await park(context, turn, error.reason.park);
     return await release(context, held);
@@ -181,7 +181,7 @@ async function endOf(context: TurnContext, turn: RunningTurn): Promise<FinishRes
 }
 
 /** After a database fault that is not retried: the turn stays open, and the next claim need not wait until the lease expires. */
-async function giveBack(context: TurnContext, held: HeldSession, error: unknown): Promise<TurnOutcome> {
+async function releaseAfterFault(context: TurnContext, held: HeldSession, error: unknown): Promise<TurnOutcome> {
   if (!isPassingFault(error)) throw error;
   if (!held.isTrusted) return { kind: 'lost' };
   context.database.outages.failed(error);
@@ -193,7 +193,7 @@ async function park(context: TurnContext, turn: RunningTurn, wish: ParkWish): Pr
     const ring = await parkTurn(context, turn, wish);
     return ring === null ? { kind: 'lost' } : { kind: 'parked', ring: ring.dueInMs === 0 ? ring : null };
   } catch (error) {
-    return await giveBack(context, turn.held, error);
+    return await releaseAfterFault(context, turn.held, error);
   }
 }
 

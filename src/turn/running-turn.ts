@@ -79,7 +79,7 @@ export async function commit(context: TurnContext, turn: RunningTurn, moment: Mo
   const write = writeOf(turn, moment);
   const verdict = await context.store.commitStep(write);
   if (verdict.kind === 'fenced') throw lockLost(turn);
-  applied(turn, write);
+  advanceTurn(turn, write);
   logFailedCalls(context.logger, turn, write.modelCalls);
   turn.steers.known = verdict.steerSeq;
   context.onCommit(turn.session.id, 'progress');
@@ -109,7 +109,7 @@ export function writeOf(turn: RunningTurn, moment: Moment): JournalWrite {
 }
 
 /** Advances a turn past a committed write. */
-export function applied(turn: RunningTurn, write: JournalWrite): void {
+export function advanceTurn(turn: RunningTurn, write: JournalWrite): void {
   turn.progress = write.progress;
   if (write.sessionView === turn.sessionView) turn.isSessionViewChanged = false;
   if (write.modelCalls.some((call) => call === turn.callWithoutAnswer)) turn.callWithoutAnswer = null;

@@ -4,25 +4,25 @@ import { agentOf, isAgent, type AgentSettings, type QueueMode } from '../config.
 import type { Entry } from '../core/entry.ts';
 import type { EntryId, TurnId } from '../core/ids.ts';
 import { modelName } from '../core/model-ref.ts';
-import { alikeInExpiry } from '../core/message-expiry.ts';
+import { inputsWithEqualExpiry } from '../core/message-expiry.ts';
 import { selectInputs } from '../core/queue-mode.ts';
 import { roleAt } from '../core/subagent-role.ts';
 import { estimateTokens } from '../core/token-estimate.ts';
 import { newId } from '../ids.ts';
 import type { SessionClaim, ClaimedSession, WaitingInput } from '../store/claim-session.ts';
 import { assembleTurn } from './assemble-turn.ts';
-import { tellsOverflow } from './write-prompt.ts';
+import { mentionsOverflow } from './write-prompt.ts';
 import type { TurnContext } from './context.ts';
 import { roomOf } from './context-room.ts';
 import { chooseHarness } from './harness.ts';
 import type { HeldSession } from './held-session.ts';
 import { viewOfTransform } from './input-transform.ts';
 import { modelStarted } from './model-events.ts';
-import { beginsTranscript, isMoot, leaveOut, settingsFor } from './own-inputs.ts';
+import { beginsTranscript, isSuperfluous, leaveOut, settingsFor } from './own-inputs.ts';
 import { capOf } from './queue-cap.ts';
 import { completeViews, decidePast, familyView, provenanceOf, viewRules } from './open-view.ts';
 import { RequestView } from './request-view.ts';
-import { asksForReset, resetTranscript, staleReason } from './reset-at-start.ts';
+import { requestsReset, resetTranscript, staleReason } from './reset-at-start.ts';
 import { lockLost, type RunningTurn } from './running-turn.ts';
 import { snapshotOf } from './snapshot-cache.ts';
 import { Transcript } from './transcript-cache.ts';
@@ -42,11 +42,11 @@ export async function startTurn(
   const inputs = chooseInputs(context, found);
   const [first] = inputs;
   if (first === undefined) return null;
-  if (isMoot(first, found.events)) {
+  if (isSuperfluous(first, found.events)) {
     await leaveOut(context, held, first);
     return null;
   }
-  const isNewlyAsked = found.session.leafSeq !== null && asksForReset(context, first);
+  const isNewlyAsked = found.session.leafSeq !== null && requestsReset(context, first);
   const isFresh = found.session.leafSeq !== null && beginsTranscript(first);
   const stale =
     found.session.leafSeq === null || isNewlyAsked || isFresh ? null : await staleReason(context, found.session, first);
@@ -102,7 +102,7 @@ export async function startTurn(
     view,
     sessionView,
     inputIds: inputs.map((input) => input.id),
-    ...(tellsOverflow(inputs) && session.overflowed > 0
+    ...(mentionsOverflow(inputs) && session.overflowed > 0
       ? { overflow: { ids: claim.overflow.map(({ id }) => id), count: session.overflowed } }
       : {}),
     eventIds: claim.events.map((event) => event.id),
@@ -220,9 +220,9 @@ function chooseInputs(context: TurnContext, claim: SessionClaim): WaitingInput[]
   const inputs = waiting.map((input) => ({ ...input, mode: input.mode as QueueMode | null }));
   const selected = selectInputs(inputs, {
     cap: capOf(context, claim.session),
-    isReset: (input) => asksForReset(context, input),
+    isReset: (input) => requestsReset(context, input),
   });
-  return alikeInExpiry(selected, context.clock.now().getTime());
+  return inputsWithEqualExpiry(selected, context.clock.now().getTime());
 }
 
 function promptKindOf(inputs: WaitingInput[]): WaitingInput['kind'] {

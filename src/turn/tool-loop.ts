@@ -8,7 +8,7 @@ import type { TurnContext } from './context.ts';
 import { nextAnswer } from './harness.ts';
 import { modelEnded } from './model-events.ts';
 import { isReadOnly, planFresh, planResumed } from './plan-calls.ts';
-import { beginTools, endOfLook, endTools, intentsOf, skippedMoment, type BatchResult } from './run-tools.ts';
+import { beginTools, endReadOnlyBatch, endTools, intentsOf, skippedMoment, type BatchResult } from './run-tools.ts';
 import { commit, newEntry, type Moment, type RunningTurn } from './running-turn.ts';
 import { commitSteering, findSteering, takeSteering } from './steer-turn.ts';
 import { TurnFailed, TurnStopped } from './turn-end.ts';
@@ -57,7 +57,7 @@ async function takeStep(
   const looking = isReadOnly(plans) ? beginTools(context, turn, plans, step) : null;
   const moment = await answerMoment(context, turn, answered);
   const events = [...moment.events, ...started];
-  const look = looking === null ? null : await endOfLook(turn, looking);
+  const look = looking === null ? null : await endReadOnlyBatch(turn, looking);
   if (look !== null) {
     const progress = { ...moment.progress, ...look.moment.progress };
     const entries = [...moment.entries, ...look.moment.entries];

@@ -13,7 +13,7 @@ import type { TurnContext } from './context.ts';
 import type { PromptFacts, TurnMaterial } from './turn-material.ts';
 
 /** True when the prompt of these inputs mentions messages that were dropped over the cap: one of them is from a sender. */
-export function tellsOverflow(inputs: readonly WaitingInput[]): boolean {
+export function mentionsOverflow(inputs: readonly WaitingInput[]): boolean {
   return inputs[0]?.kind === 'message';
 }
 
@@ -36,7 +36,7 @@ export function writePrompt(
     resetTriggers: config.session.resetTriggers,
     ownerIds: config.owner.ids,
     now: { epochMs: clock.now().getTime(), timezone: agent.userTimezone },
-    ...(tellsOverflow(inputs) && session.overflowed > 0
+    ...(mentionsOverflow(inputs) && session.overflowed > 0
       ? {
           overflow: {
             droppedCount: session.overflowed,

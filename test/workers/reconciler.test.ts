@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Doorbell, Ring } from '../../jobs/index.ts';
 import { createLogger } from '../../src/logger.ts';
-import { countRings, takeFadedRings } from '../../src/store/reconcile.ts';
+import { countRings, selectStaleRings } from '../../src/store/reconcile.ts';
 import { Reconciler, type ReconcilerOptions } from '../../workers/reconciler.ts';
 import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
 
@@ -167,15 +167,15 @@ test('a process without lanes leaves due sessions to others during an outage of 
   });
   reconciler.start();
   await expect.poll(() => pings).toBeGreaterThan(3);
-  const { faded } = await takeFadedRings(rig.database, { fadedAfterMs: 20, lanes: [{ lane: 'main', room: 100 }] });
-  expect(faded.map((ring) => ring.sessionId)).toContain(sessionId);
+  const { stale } = await selectStaleRings(rig.database, { staleAfterMs: 20, lanes: [{ lane: 'main', room: 100 }] });
+  expect(stale.map((ring) => ring.sessionId)).toContain(sessionId);
 });
 
 test('of several reconcilers one counts a ring', async () => {
   const sessionId = await rig.session();
   await rig.accept(rig.input(sessionId));
-  const { faded } = await takeFadedRings(rig.database, { fadedAfterMs: 0, lanes: [{ lane: 'main', room: 100 }] });
-  const mine = faded.filter((ring) => ring.sessionId === sessionId);
+  const { stale } = await selectStaleRings(rig.database, { staleAfterMs: 0, lanes: [{ lane: 'main', room: 100 }] });
+  const mine = stale.filter((ring) => ring.sessionId === sessionId);
   const counted = await Promise.all(Array.from({ length: 5 }, () => countRings(rig.database, mine)));
   expect(counted.flat()).toHaveLength(1);
 });

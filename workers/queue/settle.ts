@@ -8,7 +8,7 @@ import type { AnyJob } from './queue-backend.ts';
 export type JobOutcome = 'done' | 'orphan';
 
 /** Ends a job that was not started: it returns to the queue and keeps its position, or is finished when the queue is unavailable. */
-export async function giveBack(job: AnyJob, token: string): Promise<never> {
+export async function returnJob(job: AnyJob, token: string): Promise<never> {
   await job.moveToWait(token);
   throw new WaitingError();
 }

@@ -10,7 +10,7 @@ import { parseJob, type QueueName, type RingKind } from '../../jobs/index.ts';
 import type { SessionId } from '../../src/core/ids.ts';
 import { Places } from './places.ts';
 import type { AnyJob, QueueBackend } from './queue-backend.ts';
-import { giveBack, type JobOutcome } from './settle.ts';
+import { returnJob, type JobOutcome } from './settle.ts';
 
 export interface LaneJob {
   kind: RingKind;
@@ -97,10 +97,10 @@ export function startLaneWorker(backend: QueueBackend, options: LaneWorkerOption
   const consumer = backend.openConsumer(lane, {
     concurrency,
     async process(job, token) {
-      if (isPaused || draining.signal.aborted) await giveBack(job, token);
+      if (isPaused || draining.signal.aborted) await returnJob(job, token);
       await places.takeForJob();
       try {
-        if (isPaused || draining.signal.aborted) await giveBack(job, token);
+        if (isPaused || draining.signal.aborted) await returnJob(job, token);
         await look(job);
       } finally {
         places.leaveAsJob();

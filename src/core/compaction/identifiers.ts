@@ -55,7 +55,7 @@ export function identifiersOf(entries: readonly PathEntry[]): string[] {
 }
 
 /** Those that a text does not have. */
-export function missingFrom(text: string, identifiers: readonly string[]): string[] {
+export function missingIdentifiers(text: string, identifiers: readonly string[]): string[] {
   return identifiers.filter((identifier) => !text.includes(identifier));
 }
 

@@ -3,7 +3,7 @@
 import { readHeading } from '../markdown-heading.ts';
 import { headOf } from '../prompt/cut-text.ts';
 import { neutralise } from '../prompt/untrusted-text.ts';
-import { missingFrom } from './identifiers.ts';
+import { missingIdentifiers } from './identifiers.ts';
 
 /** The headings of every summary, in their order. */
 export const SUMMARY_HEADINGS = [
@@ -39,7 +39,7 @@ export function summaryText(written: string, identifiers: readonly string[]): st
 }
 
 function framed(body: string, identifiers: readonly string[]): string {
-  const missing = missingFrom(body, identifiers).map(clean);
+  const missing = missingIdentifiers(body, identifiers).map(clean);
   const absent = SUMMARY_HEADINGS.filter((heading) => heading !== IDENTIFIERS_HEADING && !hasHeading(body, heading));
   const sections = absent.map((heading) => `## ${heading}\n- none`);
   if (missing.length > 0) sections.push(`## ${IDENTIFIERS_HEADING}\n${missing.map((one) => `- ${one}`).join('\n')}`);

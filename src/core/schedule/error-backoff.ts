@@ -20,7 +20,7 @@ const PASSING_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /** How long to rest after so many failures in a row, at least 1: 30 s, 1 m, 5 m, 15 m, then 60 m. */
-export function restAfter(failures: number): number {
+export function failurePauseMs(failures: number): number {
   return RESTS_MS[Math.min(failures, RESTS_MS.length) - 1] ?? 0;
 }
 
@@ -65,7 +65,7 @@ export function decideCronRunEffect(end: CronRunResult, cron: RunCron, nowMs: nu
   if (cron.isManual || end.kind === 'cancelled') return quiet;
   if (end.kind === 'ok') return { ...quiet, failures: 0, disabledReason: cron.isDeletedAfterRun ? DONE : null };
   const failures = cron.failures + 1;
-  const restedMs = nowMs + restAfter(failures);
+  const restedMs = nowMs + failurePauseMs(failures);
   if (cron.isOneShot) {
     const mayRetry = PASSING_CODES.has(end.code) && failures <= ONE_SHOT_RETRIES_MAX;
     if (mayRetry) return { ...quiet, failures, retrySlotMs: restedMs };

@@ -18,7 +18,7 @@ import {
   type NotifiedSessions,
   type SubagentRunEnd,
 } from './reach-out.ts';
-import { settlementsOf, toldTurnSql, type Settlements } from './tell-settlements.ts';
+import { settlementsOf, settledTurnSql, type Settlements } from './tell-settlements.ts';
 import { eventsSource, journalParts, PROGRESS_SQL, viewsSql } from './write-parts.ts';
 
 export interface NewDelivery {
@@ -129,7 +129,7 @@ async function finishTurns(database: Database, ends: TurnEnd[]): Promise<FinishR
   const optional = [...endParts(values, ends), ...(outreach?.parts ?? [])];
   const events = eventsSource(values, ends);
   const views = viewsSql(values, ends);
-  const told = isTelling ? toldTurnSql(values, ends) : '';
+  const told = isTelling ? settledTurnSql(values, ends) : '';
   // Purpose: end each turn. Locking: the session rows in the order of their ids, then rows that belong to them.
   const text = `/* finish-turn */
 with ${parts},

@@ -15,7 +15,7 @@ import { storedSteps } from './write-parts.ts';
 export type Settlements = ReadonlyMap<string, SettlementView>;
 
 /** What the column holds. */
-export interface ToldTurn extends TurnRow {
+export interface SettledTurnRow extends TurnRow {
   messages: MessageView[] | null;
 }
 
@@ -23,7 +23,7 @@ export interface ToldTurn extends TurnRow {
  * The column `told_turn` of the statement's answer. Of `ended` and `settled` it needs whole rows; and `journalParts` made to return what
  * they write.
  */
-export function toldTurnSql(values: Values, ends: TurnEnd[]): string {
+export function settledTurnSql(values: Values, ends: TurnEnd[]): string {
   const { calls, tools } = storedSteps(ends);
   const awaited = ends.flatMap(({ isAwaited }, index) => (isAwaited ? [index + 1] : []));
   return `, case when head.n = any (${values.array('bigint', awaited, (n) => n)}) then (
@@ -37,7 +37,7 @@ export function toldTurnSql(values: Values, ends: TurnEnd[]): string {
 }
 
 /** How the messages of the turn ended; empty when no request waits or the statement could not know. */
-export function settlementsOf(told: ToldTurn | null | undefined): Settlements {
+export function settlementsOf(told: SettledTurnRow | null | undefined): Settlements {
   if (told === null || told === undefined || told.messages === null) return new Map();
   const turn = turnOf(told);
   return new Map(told.messages.map((message) => [message.id, { message, turn }]));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decideCronRunEffect, restAfter } from '../../../src/core/schedule/error-backoff.ts';
+import { decideCronRunEffect, failurePauseMs } from '../../../src/core/schedule/error-backoff.ts';
 import { planTicks, type DueCron, type MisfirePolicy, type Tick } from '../../../src/core/schedule/plan-ticks.ts';
 import type { Timetable } from '../../../src/core/schedule/timetable.ts';
 
@@ -104,7 +104,7 @@ describe('after a run', () => {
   const failed = { kind: 'failed' as const, code: 'model_overloaded', message: 'busy' };
 
   test('rests grow from 30 seconds to an hour', () => {
-    expect([1, 2, 3, 4, 5, 9].map(restAfter)).toEqual([30_000, 60_000, 300_000, 900_000, 3_600_000, 3_600_000]);
+    expect([1, 2, 3, 4, 5, 9].map(failurePauseMs)).toEqual([30_000, 60_000, 300_000, 900_000, 3_600_000, 3_600_000]);
   });
 
   test('a failure makes it rest, the tenth in a row switches it off', () => {

@@ -7,7 +7,7 @@ import { retryPassingFaults } from './retry-passing-faults.ts';
 
 const RETRY_MS = 5_000;
 
-const SETTLE_SQL = `/* settle-unasked */
+const SETTLE_SQL = `/* settle-without-turn */
 with locked as materialized (
   select s.id from holdfast.sessions s where s.id = $1 and s.epoch = $2 and s.turn_id is null for no key update
 ),
@@ -26,12 +26,12 @@ inserted_events as (
 select id from locked`;
 
 /** Settles a waiting input as silent; false when this worker no longer holds the session. Doing it twice changes nothing. */
-export async function settleUnasked(
+export async function settleWithoutTurn(
   database: Database,
   { sessionId, epoch, messageId }: { sessionId: SessionId; epoch: number; messageId: MessageId },
 ): Promise<boolean> {
   const run = () =>
-    database.hot.query({ name: 'settle-unasked', text: SETTLE_SQL, values: [sessionId, epoch, messageId] });
+    database.hot.query({ name: 'settle-without-turn', text: SETTLE_SQL, values: [sessionId, epoch, messageId] });
   const result = await retryPassingFaults(run, { retryMs: RETRY_MS });
   return result.rows.length > 0;
 }
