@@ -1,5 +1,5 @@
 // The configuration: file and environment, checked, merged, frozen. The environment is read only here and in `config/`; everything
-// else is given a `Config`. A configuration with a fault is never used: `ConfigError` lists every fault at once.
+// else is given a `Config`. A configuration with a fault is never used: `ConfigError` lists all faults.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { isAgent, agentOf, modelRefOf, UnknownAgentError } from './config/agent-settings.ts';

@@ -1,13 +1,13 @@
-// When the death of a process counts against a turn that was open in it. A turn that kills its process kills it again; a turn that was only
-// open when something else killed the process does not. See docs/decisions/0032.
+// When the crash of a process counts against a turn that was open in it. A turn that crashes its process will crash the next one, too; a
+// turn that was only open during a crash will not. See docs/decisions/0032.
 //
-//   few turns were open           the death counts against each of them
-//   many were                     it counts against none; it is noted as a death in a crowd
-//   it was a suspect              a turn with several deaths in crowds is run as the only suspect of its process: then the death counts
+//   few turns were open           the crash counts against each of them
+//   many were                     it counts against none; it is noted as a crash in a crowd
+//   it was a suspect              a turn with several crashes in crowds is run as the only suspect of its process: then the crash counts
 //
 // The claim statement applies these numbers, because what they are compared with is known only there.
 
-/** The death of a process with at most so many open turns counts against each of them. */
+/** The crash of a process with at most so many open turns counts against each of them. */
 export const FEW_TURNS_MAX = 2;
 
 /** After so many deaths in crowds a turn is a suspect. */

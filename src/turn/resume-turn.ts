@@ -101,7 +101,7 @@ export async function resumeTurn(
     contextTokens: 0,
     room: { ...roomOf(0, 0), interrupted: open.compaction },
     ledger: open.toolCalls,
-    // One that came before the death may still wait.
+    // One that arrived before the crash may still wait.
     steers: { known: session.steerSeq, seen: 0 },
     mustCharge: true,
     idleTimeoutsInARow: 0,

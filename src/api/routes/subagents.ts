@@ -14,7 +14,7 @@ import { pageQuery } from '../schemas/queries.ts';
 import { killed, spawned, spawnRequest, steered, steerRequest, subagent } from '../schemas/subagents.ts';
 
 const ITEMS_DEFAULT = 50;
-/** When there are as many subagents as may be, one of them may have ended by then. */
+/** When the limit of subagents is reached, one of them may have ended by then. */
 const FULL_RETRY_MS = 5_000;
 const KILLED = 'It was killed by a person.';
 

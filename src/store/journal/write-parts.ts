@@ -169,7 +169,7 @@ function modelCalls(values: Values, writes: JournalWrite[], isReturning: boolean
   ];
 }
 
-// An intent that is there already is a call that is run again after a death: its tool is idempotent.
+// An intent that already exists is a call that is run again after a crash: its tool is idempotent.
 function intents(values: Values, writes: JournalWrite[], isReturning: boolean): string[] {
   const rows = writes.flatMap((write, index) => write.toolIntents.map((intent) => ({ n: index + 1, intent })));
   if (rows.length === 0) return [];
