@@ -1,5 +1,5 @@
-// What a chapter of the demo is given, and what it leaves: checks, and facts for the end. A chapter plays something for real and then
-// asks the API, the model server and the files of the workspace whether it was as it should be.
+// The input and the results of a chapter of the demo: checks, and facts for the count at the end. A chapter runs a real case and then
+// checks the result through the API, the model server and the files of the workspace.
 import type { MessageAnswer, TurnStatus } from '../src/cli/api-types.ts';
 import type { Progress } from './progress.ts';
 import type { Stage } from './stage.ts';
@@ -24,16 +24,16 @@ export interface Scene {
   check: (isTrue: boolean, text: string, detail?: unknown) => void;
 }
 
-/** What the demo did, in its own words, to be held against what the service says. */
+/** What the demo did by its own account, which is compared with what the service reports. */
 export interface DemoRecord {
-  /** Every input of a session that a chapter has brought about, by its id, with the end that it is to have. */
+  /** Every session input that a chapter caused, by its id, with its expected end. */
   inputs: Map<string, MessageAnswer['status']>;
-  /** Turns that are to end in another way than `completed`, by their ids. */
+  /** Turns that are expected to end with another status than `completed`, by their ids. */
   turnEnds: Map<string, TurnStatus>;
   /** Effects of tools that happened more than once. */
   doubledEffects: number;
-  /** From the death of a worker to the first thing that its follower committed, in milliseconds; null before. */
+  /** From the kill of a worker to the first commit of its successor, in milliseconds; null before. */
   recoveryMs: number | null;
-  /** The turn that outlived its worker. */
+  /** The turn that another worker took over. */
   rescuedTurnId: string | null;
 }

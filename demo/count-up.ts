@@ -1,4 +1,4 @@
-// The numbers at the end of the demo: what the service says it has, held against what the demo knows it did.
+// The numbers at the end of the demo: what the service reports, compared with what the demo did.
 import type { ListAnswer, MessageAnswer, TurnAnswer } from '../src/cli/api-types.ts';
 import { pathWithQuery } from '../src/cli/api-client.ts';
 import type { Scene } from './chapter.ts';
@@ -9,14 +9,14 @@ export interface DemoNumbers {
   turns: number;
   modelCalls: number;
   toolCalls: number;
-  /** Inputs that have not come to the end that they were to have: most of them, to be answered. */
+  /** Inputs that did not reach their expected end, which is `answered` for most. */
   lost: number;
   /** Inputs that the demo did not cause, tool calls that ran twice, effects that happened twice. */
   doubled: number;
   recoveryMs: number | null;
 }
 
-/** Counts what the service has, and checks that nothing is missing and nothing is there twice. */
+/** Counts what the service reports, and checks that nothing is lost and nothing is doubled. */
 export async function countUp(scene: Scene): Promise<DemoNumbers> {
   const { stage, record, check } = scene;
   const stats = await stage.read<{ messages: Record<string, number>; deadLetters: number }>('/v1/stats');

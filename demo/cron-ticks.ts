@@ -1,5 +1,5 @@
-// Chapter: a cron that ticks every second, while three processes look at the clock. Each tick is a turn of its own that adds a line to
-// a file: the file says whether a tick was lost or came twice.
+// Chapter: a cron that fires every second, with three schedulers. Each fire is a turn of its own that adds a line to
+// a file: the file shows whether a fire was lost or doubled.
 import type { CronAnswer, CronFireAnswer, ListAnswer } from '../src/cli/api-types.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { EventWatch } from './event-watch.ts';
@@ -62,7 +62,7 @@ async function checkFires(scene: Scene, cronId: string): Promise<void> {
   const { check, progress } = scene;
   const fires = (await firesOf(scene, cronId)).toReversed();
   const run = fires.filter(({ status }) => status !== 'missed');
-  // On a machine that stalls for longer than a second, a later slot stands for earlier ones: their rows say so.
+  // On a machine that stalls for longer than a second, a later slot replaces earlier ones: their rows say so.
   if (run.length < fires.length) progress.tell('this machine stalled: slots that no scheduler saw in time are missed');
   const isUnbroken = fires.every(({ scheduledFor }, at) => {
     const before = fires[at - 1];
@@ -96,7 +96,7 @@ async function pause({ stage }: Scene, cronId: string): Promise<CronAnswer> {
   return body;
 }
 
-/** What became of its slots, the youngest first. */
+/** The fires of the cron, newest first. */
 async function firesOf({ stage }: Scene, cronId: string): Promise<CronFireAnswer[]> {
   return (await stage.read<ListAnswer<CronFireAnswer>>(`/v1/crons/${cronId}/fires?limit=100`)).items;
 }

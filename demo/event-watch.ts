@@ -1,5 +1,5 @@
-// Live events, one at a time, for chapters that decide by what happens: opened before the thing happens, so nothing is missed, and
-// never waiting for ever.
+// Live events, one at a time, for chapters that decide by what happens: opened before the thing happens, so no event is missed, and
+// with a limit on every wait.
 import { pathWithQuery, type ApiClient } from '../src/cli/api-client.ts';
 import { watchEvents, type StreamedEvent } from '../src/cli/event-stream.ts';
 

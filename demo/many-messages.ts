@@ -1,5 +1,5 @@
-// Chapter: many messages to several sessions in the same moment, each sent twice as a bad network would. Each makes a tool write its
-// number into a file: the file says whether a message was lost or answered twice.
+// Chapter: many messages to several sessions at the same time, each sent twice, as after a network failure. Each makes a tool write its
+// number into a file: the file shows whether a message was lost or answered twice.
 import { randomUUID } from 'node:crypto';
 import type { AcceptedAnswer, MessageAnswer } from '../src/cli/api-types.ts';
 import type { Chapter, Scene } from './chapter.ts';
@@ -59,7 +59,7 @@ async function playManyMessages(scene: Scene): Promise<void> {
   await checkTranscripts(scene, sent);
 }
 
-/** Both at once, with the same key: which of them comes first is left to chance. */
+/** Sends both at once, with the same key; either may arrive first. */
 async function sendTwice(scene: Scene, n: number): Promise<Sent> {
   const sessionKey = `demo:team-${1 + (n % SESSIONS)}`;
   const text = `Message ${n} of ${MESSAGES}. [[tool: exec ${JSON.stringify({ command: `echo ${n} >> ${FILE}` })}]]`;

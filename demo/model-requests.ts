@@ -1,4 +1,4 @@
-// Chapter: what the model was sent. The service derives each request from its journal; the model server kept what really arrived.
+// Chapter: what the model was sent. The service derives each request from its journal; the model server recorded what arrived.
 // The two must be equal, also for the turn that two workers ran.
 import { isDeepStrictEqual } from 'node:util';
 import type { Chapter, Scene } from './chapter.ts';

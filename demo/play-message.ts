@@ -1,5 +1,5 @@
-// Sends a message and shows, as it happens, what becomes of it: each tool call with its end, the reply as it is written. Resolves when
-// its turn has ended.
+// Sends a message and shows its turn live: each tool call with its end, the reply while it is written. Resolves when the turn has
+// ended.
 import { randomUUID } from 'node:crypto';
 import type { AcceptedAnswer, MessageAnswer, TurnAnswer } from '../src/cli/api-types.ts';
 import type { StreamedEvent } from '../src/cli/event-stream.ts';
@@ -69,7 +69,7 @@ export async function sendMessage(
   return body;
 }
 
-/** The message when it has come to its end, whenever that is. */
+/** Resolves with the message when it has ended. */
 export async function settledMessage({ stage }: Scene, sessionKey: string, id: string): Promise<MessageAnswer> {
   const query = { session: sessionKey, types: 'message.settled' };
   const watch = await EventWatch.open(stage.api, query, stage.signal);

@@ -4,11 +4,11 @@ import { performance } from 'node:perf_hooks';
 import { terminalSettings } from '../src/config/client-settings.ts';
 import type { Terminal } from '../src/cli/terminal.ts';
 
-/** A step that is going on. */
+/** A step that is running. */
 export interface LiveStep {
   /** Replaces the text while the step runs. */
   update(text: string): void;
-  /** It has ended well; its text may be another by now. */
+  /** It succeeded; its text may have changed since it began. */
   done(text?: string): void;
   /** It failed, or its outcome is unknown: `mark` says which. */
   end(mark: 'failed' | 'unknown', text?: string): void;
@@ -48,7 +48,7 @@ export class Progress {
     this.#print(`  ${this.#terminal.paint('cyan', who.padEnd(6))} ${text}`);
   }
 
-  /** A piece of the model's reply as it comes; a person sees it at once, others see the whole with `replied`. */
+  /** A piece of the model's reply; a terminal shows it immediately, other outputs show the whole reply with `replied`. */
   replying(piece: string): void {
     if (!this.#isLive || this.#isMute) return;
     this.#stopSpinner();
@@ -64,7 +64,7 @@ export class Progress {
     this.#isMidReply = false;
   }
 
-  /** Something that held, or did not. */
+  /** The result of a check. */
   check(isTrue: boolean, text: string): void {
     this.#print(`  ${this.#mark(isTrue ? 'done' : 'failed')} ${isTrue ? text : this.#terminal.paint('red', text)}`);
   }

@@ -18,7 +18,7 @@ export interface ScriptedMessage {
   reply: string;
 }
 
-/** Between two events of the reply, so that one can watch it being written, in milliseconds. */
+/** Between two events of the reply, so that the reader can watch it being written, in milliseconds. */
 const REPLY_PACE_MS = 60;
 
 /** The message as it is sent: the user's words, then the directives. */

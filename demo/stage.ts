@@ -1,4 +1,4 @@
-// The stage of the demo: a directory of its own, the processes that play in it, and the way to talk to them. What is put up here is
+// The stage of the demo: a directory of its own, the processes that play in it, and the way to talk to them. What is created here is
 // removed by `strike`, also after a failure; what the demo cannot remove itself, its guard removes.
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
@@ -19,7 +19,7 @@ export const LEASE_MS = 1500;
 
 export interface Stage {
   api: ApiClient;
-  /** Where the model server is; it keeps what it was asked. */
+  /** The address of the model server, which records its requests. */
   modelUrl: string;
   /** The folder that the agent's tools work in. */
   workspaceDir: string;

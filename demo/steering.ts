@@ -1,5 +1,5 @@
-// Chapter: words that reach an agent while it works. A message in mode `steer` joins the running turn between two steps; one in mode
-// `interrupt` ends the turn, with the command that runs in it, and is next. What decides the moment is what happens: the first
+// Chapter: messages that reach an agent while it works. A message in mode `steer` joins the running turn between two steps; one in mode
+// `interrupt` ends the turn, with the command that runs in it, and is next. No timing decides: the first
 // command waits for a file that appears when the message was accepted, the second would run for long.
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import { awaitLine, linesOf } from './workspace-lines.ts';
 const SESSION = 'demo:garden';
 const FENCE = 'fence.txt';
 const TREES = 'trees.txt';
-/** What the first command waits for: the message that is to join its turn was accepted. */
+/** The file that the first command waits for: it appears when the message that joins its turn was accepted. */
 const ACCEPTED = 'message-accepted';
 const WAIT_SECONDS_MAX = 20;
 /** An interrupted turn is over within this. */

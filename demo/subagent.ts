@@ -1,5 +1,5 @@
 // Chapter: an agent gives a task away and continues; the subagent works in a session of its own, and its parent receives its end exactly
-// once. The subagent's command waits for a file that appears when the parent's turn is over: so it surely works in the background.
+// once. The subagent's command waits for a file that appears when the parent's turn is over: so it certainly works in the background.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ListAnswer, MessageAnswer, SessionAnswer, SubagentAnswer } from '../src/cli/api-types.ts';
@@ -14,7 +14,7 @@ import { entriesOf, textOf } from './transcript.ts';
 const SESSION = 'demo:office';
 const REPORT = 'The year was good. We sold more umbrellas than ever, because it rained.\n';
 const LABEL = 'count words';
-/** What the subagent's command waits for: the turn of its parent is over. */
+/** The file that the subagent's command waits for: it appears when the turn of its parent has ended. */
 const ALONE = 'parent-is-idle';
 const WAIT_SECONDS_MAX = 20;
 

@@ -1,4 +1,4 @@
-// Chapter: a fact that reaches a session from outside waits for the next prompt, stands in it once, and in no other.
+// Chapter: a fact that reaches a session from outside waits for the next prompt, is in it once, and in no other.
 import type { ListAnswer } from '../src/cli/api-types.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { playMessage } from './play-message.ts';

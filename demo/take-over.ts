@@ -1,9 +1,9 @@
 // Chapter: a worker is killed with SIGKILL while a tool runs in the middle of a loop, and another finishes the turn. The tool books a
-// charge by adding a line to a file, which must not happen twice; each line says which process wrote it, so the file itself is
-// the witness of who did what.
+// charge by adding a line to a file, which must not happen twice; each line names the process that wrote it, so the file
+// shows which worker did what.
 //
-// What decides the moment is what happens, never the clock: the event that the third call began, and its line in the file. So the
-// charge is booked and Holdfast cannot know it: the worst moment there is.
+// The kill follows an event, not the clock: the third call has begun, and its line is in the file. So the charge is booked
+// and Holdfast cannot know it: the worst case.
 import { performance } from 'node:perf_hooks';
 import type { TurnAnswer } from '../src/cli/api-types.ts';
 import type { StreamedEvent } from '../src/cli/event-stream.ts';
@@ -86,7 +86,7 @@ interface Kill {
   recoveryMs: number | null;
 }
 
-/** Kills the worker in the fatal step and shows what comes of it; all other events are shown as usual. */
+/** Kills the worker in the fatal step and shows the takeover; all other events are shown as usual. */
 async function showKill(
   scene: Scene,
   { kill, workers }: { kill: Kill; workers: DemoProcess[] },

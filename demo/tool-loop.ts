@@ -1,4 +1,4 @@
-// Chapter: a message that makes the agent use its tools, seen live, and sent again as a network would.
+// Chapter: a message that makes the agent use its tools, shown live, and sent again as after a network failure.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ListAnswer, TurnAnswer } from '../src/cli/api-types.ts';
@@ -7,7 +7,7 @@ import type { Chapter, Scene } from './chapter.ts';
 import { playMessage, sendMessage } from './play-message.ts';
 import { messageTextOf, type ScriptedMessage } from './script.ts';
 
-/** Also where the system event goes: a session with a past. */
+/** Also the session that the system event goes to: one with a history. */
 export const HOME_SESSION = 'demo:home';
 
 const SCRIPT: ScriptedMessage = {
@@ -53,7 +53,7 @@ async function playToolLoop(scene: Scene): Promise<void> {
   await sendAgain(scene, played.idempotencyKey, message.id);
 }
 
-/** A client that heard no answer sends the same again: that is not a second message. */
+/** A client that received no answer sends the same message again: it stays one message. */
 async function sendAgain(scene: Scene, idempotencyKey: string, messageId: string): Promise<void> {
   const again = await sendMessage(scene, { sessionKey: HOME_SESSION, text: messageTextOf(SCRIPT), idempotencyKey });
   const turns = await scene.stage.read<ListAnswer<TurnAnswer>>(`/v1/turns?session=${HOME_SESSION}`);

@@ -1,4 +1,4 @@
-// What was said in a session, as chapters look at it.
+// The transcript of a session, as chapters read it.
 import type { EntryAnswer, ListAnswer } from '../src/cli/api-types.ts';
 import type { Scene } from './chapter.ts';
 

@@ -1,4 +1,4 @@
-// Where replies of the demo go: a small HTTP server that keeps what it was sent, as anybody would who uses webhooks. On loopback.
+// Receives the replies of the demo: a small HTTP server on loopback that keeps what it received.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 
 export interface WebhookReceiver {
   url: string;
-  /** What came, in the order in which it came: the id that tells repeats apart, and the body. */
+  /** The received deliveries, in order: the id that identifies a repeat, and the body. */
   readonly received: readonly ReceivedDelivery[];
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Files of the workspace as witnesses: what tools have really done stands in them, line by line.
+// Files of the workspace as evidence: they contain what tools have really done, line by line.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';

@@ -1,5 +1,5 @@
-// Decides what the scripted model answers to a request: the script's answer at this point of the turn, or what a helpful model
-// without a mind of its own says.
+// Decides what the scripted model answers to a request: the script's answer at this point of the turn, or an echo of the user's
+// last line.
 import type { InputFigures } from './cache-figures.ts';
 import { tokensOf } from './cache-figures.ts';
 import { findPrompt, latestPromptKey } from './find-prompt.ts';
@@ -33,14 +33,14 @@ export interface ComposedAnswer {
   usage: WireUsage;
   delayMs: number;
   slowMs: number;
-  /** Comes in place of the answer, or breaks it off. */
+  /** Replaces the answer, or cuts it off. */
   fault: ScriptFault | null;
   malformed: 'input' | 'stream' | null;
 }
 
 /** What the answer depends on besides the request. */
 export interface Situation {
-  /** Names the turn, for errors that come a number of times: from the caller's audit headers; empty when there are none. */
+  /** Names the turn, for errors that happen a number of times: from the caller's audit headers; empty when there are none. */
   turn: string;
   figures: InputFigures;
   memory: ScriptMemory;

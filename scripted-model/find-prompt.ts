@@ -6,9 +6,9 @@ import { withoutSummaries } from './summary-prompt.ts';
 import type { WireMessage } from './wire.ts';
 
 export interface Prompt {
-  /** The texts of the prompt, one per message; queued messages in one prompt are told apart. */
+  /** The texts of the prompt, one per message; queued messages in one prompt are separate texts. */
   texts: string[];
-  /** Tells prompts apart; short however long the prompt is. */
+  /** Identifies the prompt; short even for a long prompt. */
   key: string;
   /** How many answers the model gave since: the place in the script. */
   position: number;
@@ -16,12 +16,12 @@ export interface Prompt {
   latestTexts: string[];
 }
 
-/** Neighbouring user messages, which the API takes for one. */
+/** Adjacent user messages, which the API treats as one. */
 interface UserRun {
   texts: string[];
   key: string;
   answersSince: number;
-  /** Whether the answer before it made tool calls: then it belongs to a turn that was already going. */
+  /** Whether the answer before it made tool calls: then it belongs to a turn that had already begun. */
   followsCalls: boolean;
 }
 

@@ -32,7 +32,7 @@ export type ScriptBlock =
   | { kind: 'redacted'; data: string }
   | { kind: 'tool'; name: string; inputJson: string; id: string | null };
 
-/** What comes in place of an answer. `after` is the number of events sent before it; null for an error: none, it is an answer of its own. */
+/** What replaces an answer. `after` is the number of events sent before it; null for an error: none, it is an answer of its own. */
 export type ScriptFault =
   | {
       kind: 'error';

@@ -2,7 +2,7 @@
 // Double brackets with an unknown name are ordinary text.
 import { isRecord } from './wire.ts';
 
-/** A directive that cannot be obeyed; its message is what the model then says. */
+/** A directive with a mistake; the model answers with its message. */
 export class ScriptError extends Error {
   readonly code = 'script_error';
 

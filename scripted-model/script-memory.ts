@@ -1,5 +1,5 @@
 // What the scripted model remembers between calls: which errors it has already given, and with which prompt each turn began.
-// Everything else follows from the request alone. Bounded: the oldest is forgotten.
+// Everything else follows from the request alone. Bounded: the oldest entry is dropped.
 import type { ScriptFault } from './parse-script.ts';
 
 const ITEMS_MAX = 10_000;

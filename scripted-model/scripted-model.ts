@@ -1,5 +1,5 @@
-// The scripted model server: speaks Anthropic's Messages API on a local port, so that without a key the same client and the same
-// loop run as with one. What it answers, the user's text decides (`parse-script.ts` has the language). It also shows what it
+// The scripted model server: speaks Anthropic's Messages API on a local port, so that the same client and the same loop
+// run without a key as with one. The user's text decides what it answers (README.md describes the directives). It also shows what it
 // received: `GET /requests?turn=&session=` and `DELETE /requests`. It accepts any key, and keeps nothing on disk.
 import { randomBytes } from 'node:crypto';
 import http from 'node:http';

@@ -1,4 +1,4 @@
-// Signs the scripted model's thinking, so that thinking which comes back altered is found out as the real API finds it out.
+// Signs the scripted model's thinking, so that altered thinking is detected, as the real API detects it.
 import { createHash } from 'node:crypto';
 
 /** The signature of a thinking block with this text; the same on every server. */

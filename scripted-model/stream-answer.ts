@@ -1,5 +1,5 @@
 // Writes an answer as the Messages API does: as a stream of events, or as one JSON body. Broken answers (cut, silent, malformed)
-// are broken here. Without a pace the whole stream is one write.
+// are broken here. Without a delay between events, the whole stream is one write.
 import type { ServerResponse } from 'node:http';
 import type { AnswerBlock, ComposedAnswer } from './compose-answer.ts';
 import { errorBody, messageOfStatus, ProviderError } from './provider-error.ts';
@@ -71,7 +71,7 @@ export function messageBody(answer: ComposedAnswer): string {
   });
 }
 
-/** Arguments that are no JSON stay the text that they are: that is how models without a stream get them wrong. */
+/** Arguments that are not JSON stay text, as models without a stream send them. */
 function inputOf(inputJson: string): unknown {
   try {
     return JSON.parse(inputJson) as unknown;
@@ -80,7 +80,7 @@ function inputOf(inputJson: string): unknown {
   }
 }
 
-/** Waits, or until the caller hangs up, or the server closes. */
+/** Waits, but no longer than until the caller hangs up or the server closes. */
 export function pause(response: ServerResponse, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {

@@ -5,7 +5,7 @@ import type { Prompt } from './find-prompt.ts';
 import type { WireMessage } from './wire.ts';
 
 const REQUEST = '[Compaction request]';
-/** Frame what stands for the older part of a conversation, each on a line of its own. */
+/** These lines enclose the summary that replaces the older part of a conversation. */
 const SUMMARY_START = '[Conversation summary]\n';
 const SUMMARY_END = '\n[End of conversation summary]';
 const DIRECTIVE = /<<([a-z]+(?::(?:(?!<<)[^])*?)?)>>/g;

@@ -42,7 +42,7 @@ export function validateRequest(body: unknown): MessagesRequest {
       `A maximum of ${CACHE_BREAKPOINTS_MAX} blocks with cache_control may be provided. Found ${breakpoints}.`,
     );
   }
-  // Every field of the type was looked at above.
+  // Every field of the type was checked above.
   return request as unknown as MessagesRequest;
 }
 
@@ -117,7 +117,7 @@ function checkMessages(messages: unknown): number {
     const role = checkMessage(message, index, index === messages.length - 1);
     if (index === 0 && role !== 'user') throw invalidRequest('messages: first message must use the "user" role');
     pairing.begin(role, index);
-    // `checkMessage` has looked at the shape.
+    // `checkMessage` has checked the shape.
     const blocks = blocksOf((message as { content: string | WireBlock[] }).content);
     for (const [blockIndex, block] of blocks.entries()) {
       const at = `messages.${index}.content.${blockIndex}`;
@@ -170,7 +170,7 @@ function checkFinalAnswer(content: string | WireBlock[]): void {
 class Pairing {
   readonly #callIds = new Set<string>();
   #role: 'user' | 'assistant' | null = null;
-  /** The calls of the assistant message before this one that still miss their result. */
+  /** The calls of the previous assistant message that have no result yet. */
   #open = new Set<string>();
   #closed = new Set<string>();
   #callsAt = 0;
@@ -187,7 +187,7 @@ class Pairing {
 
   take(block: WireBlock, at: string): void {
     if (block.type === 'tool_use') {
-      // Both ids are strings: `checkBlock` has looked.
+      // `checkBlock` has checked that both ids are strings.
       const id = block['id'] as string;
       if (this.#callIds.has(id)) throw invalidRequest(`${at}: \`tool_use\` ids must be unique`);
       this.#callIds.add(id);

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The `holdfast` command. Plain JavaScript that any Node can read: it sees to it that the rest runs on a Node that runs TypeScript as it
-// is (22.18 or newer), which `npm ci` puts into node_modules/.bin, and turns the compile cache on before anything is loaded.
+// The `holdfast` command. Plain JavaScript that any Node can read: it runs the rest on a Node that runs TypeScript without a build (22.18 or
+// newer), which `npm ci` puts into node_modules/.bin, and turns the compile cache on before anything is loaded.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import module from 'node:module';
@@ -11,7 +11,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '..', '..');
 const [major, minor] = process.versions.node.split('.').map(Number);
 
-/** Commands that run for as long as they are let: they are started again with the flags of a service. */
+/** Commands that run until they are stopped: they are started again with the flags of a service. */
 const SERVICES = ['start', 'scripted-model', 'demo'];
 
 // A listener keeps Node from opening its debugger at SIGUSR1; SIGUSR2 would end the process.
@@ -30,10 +30,10 @@ if (major > 22 || (major === 22 && minor >= 18)) {
   runOnNewerNode();
 }
 
-/** Hands over to the Node of the checkout, passing signals on; ends as it ends. */
+/** Runs this command on the Node of the checkout, forwards signals to it, and exits as it does. */
 function runOnNewerNode() {
   const node = join(root, 'node_modules', '.bin', process.platform === 'win32' ? 'node.cmd' : 'node');
-  // Marked, so that a Node that is too old in that place does not hand over to itself for ever.
+  // Marked, so that a Node there that is too old does not start itself again without end.
   if (!existsSync(node) || process.env['HOLDFAST_HANDED_OVER'] === '1') {
     process.stderr.write(
       `holdfast: Node 22.18 or newer is needed, this is ${process.versions.node}.\n` +

@@ -1,9 +1,9 @@
-// Replaces this process by one that is started as a service should be. The process id stays the same, so signals and service managers that
-// mean the service keep meaning it.
+// Replaces this process by one with the flags and the environment of a service. The process id stays the same, so signals and service
+// managers still reach the service.
 //
 // - `--disable-sigusr1`: by default SIGUSR1 opens Node's debugger on a local port, and every local user can then run code in the service.
 // - No secrets in the environment: the kernel shows the environment that a process was started with to every process of the same user
-//   (/proc/<pid>/environ), so to the commands of agents, for as long as the process lives. The new process finds its secrets in an open
+//   (/proc/<pid>/environ), including the commands of agents. The new process finds its secrets in an open
 //   file without a name, takes them into its memory, and closes the file.
 import { closeSync, existsSync, fstatSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ type Variables = Record<string, string>;
 
 /**
  * Starts this command line again as a service, unless it was. Does not return when it does. Where a process cannot replace itself
- * (Windows, a child with a channel to its parent), it stays as it is, and the listener of `bin.mjs` keeps the debugger shut.
+ * (Windows, a child with a channel to its parent), it continues unchanged, and the listener of `bin.mjs` keeps the debugger closed.
  */
 export function relaunchAsService(argv: readonly string[]): void {
   const environment = processEnvironment();
@@ -41,7 +41,7 @@ function divide(environment: Readonly<Record<string, string | undefined>>): { op
   const divided: { open: Variables; secret: Variables } = { open: {}, secret: {} };
   for (const [name, value] of Object.entries(environment)) {
     if (value === undefined) continue;
-    // Commands see none of our own variables, but only a key among them is a secret: the others are no reason to start again.
+    // Commands see no HOLDFAST_ variable, but only keys among them are secrets: the others are no reason to start again.
     const isSecret = isSecretVariable(name.replace(/^HOLDFAST_/, ''), value);
     divided[isSecret ? 'secret' : 'open'][name] = value;
   }
