@@ -1,4 +1,4 @@
-// Counts the recent wrong API keys of each address. A right key is always accepted, so clients behind one address cannot lock each
+// Counts the recent wrong API keys of each address. A right key is always accepted, so clients that share an address cannot lock each
 // other out. Only guessing is slowed down, and with it the log lines and the work that guesses cost.
 import { LRUCache } from 'lru-cache';
 

@@ -23,7 +23,7 @@ export interface AnthropicOptions {
   isStreaming?: boolean;
 }
 
-/** A model behind Anthropic's Messages API, or behind a compatible server at `baseUrl`. Cheap to make; holds a pool of connections. */
+/** A model of Anthropic's Messages API, or of a compatible server at `baseUrl`. Cheap to make; holds a pool of connections. */
 export function createAnthropicModel(options: AnthropicOptions): Model {
   return createModel({ transports: [createAnthropicTransport(options)] });
 }

@@ -20,7 +20,7 @@ type OwnKind = 'announcement' | 'cron' | 'heartbeat' | 'compaction';
 
 export interface UserPromptInput {
   kind: PromptKind;
-  /** What was taken together, oldest first, all of one route; at least one. */
+  /** The inputs of the prompt, oldest first, all of one route; at least one. */
   messages: readonly InboundMessage[];
   /** What waited for this session, oldest first. */
   events: readonly SystemEvent[];
