@@ -1,7 +1,7 @@
 // Sends a message and shows its turn live: each tool call with its end, the reply while it is written. Resolves when the turn has
 // ended.
 import { randomUUID } from 'node:crypto';
-import type { AcceptedAnswer, MessageAnswer, TurnAnswer } from '../src/cli/api-types.ts';
+import type { AcceptedMessageAnswer, MessageAnswer, TurnAnswer } from '../src/cli/api-types.ts';
 import type { StreamedEvent } from '../src/cli/event-stream.ts';
 import { isOpen } from '../src/cli/wait-until-settled.ts';
 import type { Scene } from './chapter.ts';
@@ -60,8 +60,8 @@ export interface SentMessage {
 export async function sendMessage(
   { stage }: Scene,
   { sessionKey, text, idempotencyKey, more = {} }: SentMessage,
-): Promise<AcceptedAnswer> {
-  const { body } = await stage.api.request<AcceptedAnswer>('POST', `/v1/sessions/${sessionKey}/messages`, {
+): Promise<AcceptedMessageAnswer> {
+  const { body } = await stage.api.request<AcceptedMessageAnswer>('POST', `/v1/sessions/${sessionKey}/messages`, {
     body: { text, ...more },
     headers: { 'idempotency-key': idempotencyKey },
     signal: stage.signal,

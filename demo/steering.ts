@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AcceptedAnswer, MessageAnswer } from '../src/cli/api-types.ts';
+import type { AcceptedMessageAnswer, MessageAnswer } from '../src/cli/api-types.ts';
 import type { StreamedEvent } from '../src/cli/event-stream.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { playMessage, sendMessage, settledMessage, type LiveCall, type PlayedMessage } from './play-message.ts';
@@ -96,7 +96,7 @@ async function playSteer(scene: Scene): Promise<void> {
 
 /** What the service answered to the message that was sent while the agent worked. */
 interface Sent {
-  accepted: AcceptedAnswer | null;
+  accepted: AcceptedMessageAnswer | null;
 }
 
 async function checkSteer(scene: Scene, { turn, message, events }: PlayedMessage, { accepted }: Sent): Promise<void> {
@@ -172,7 +172,7 @@ async function sendWhileBusy(
   scene: Scene,
   script: ScriptedMessage,
   mode: 'steer' | 'interrupt',
-): Promise<AcceptedAnswer> {
+): Promise<AcceptedMessageAnswer> {
   const text = messageTextOf(script);
   const sent = { sessionKey: SESSION, text, idempotencyKey: randomUUID(), more: { mode } };
   const accepted = await sendMessage(scene, sent);

@@ -37,7 +37,7 @@ export interface SessionAnswer {
 }
 
 /** 202 of `POST .../messages`. */
-export interface AcceptedAnswer {
+export interface AcceptedMessageAnswer {
   message: MessageAnswer;
   session: SessionAnswer;
   disposition: 'queued' | 'steered' | 'interrupting' | 'duplicate' | 'command' | 'rejected';

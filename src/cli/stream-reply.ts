@@ -2,7 +2,7 @@
 // other turns of the session are left out.
 import { performance } from 'node:perf_hooks';
 import { pathWithQuery, type ApiClient } from './api-client.ts';
-import type { AcceptedAnswer, MessageAnswer } from './api-types.ts';
+import type { AcceptedMessageAnswer, MessageAnswer } from './api-types.ts';
 import { watchEvents, type StreamedEvent } from './event-stream.ts';
 import type { Terminal } from './terminal.ts';
 import {
@@ -26,7 +26,7 @@ export async function streamReply(
   const done = new AbortController();
   const signal = AbortSignal.any([limits.signal, time, done.signal]);
   const opened = Promise.withResolvers<void>();
-  const sent = Promise.withResolvers<AcceptedAnswer>();
+  const sent = Promise.withResolvers<AcceptedMessageAnswer>();
   const printer = new ReplyPrinter(api, limits.terminal);
   const path = pathWithQuery('/v1/events', { session: sessionOf(request.path), types: TYPES });
   const watch = async () => {
@@ -37,7 +37,7 @@ export async function streamReply(
     }
   };
   const watching = watch();
-  let accepted: AcceptedAnswer | null = null;
+  let accepted: AcceptedMessageAnswer | null = null;
   try {
     await Promise.race([opened.promise, watching]);
     accepted = await postMessage(api, request, signal);
@@ -56,8 +56,8 @@ export async function streamReply(
   return resultOf(api, accepted, limits);
 }
 
-async function postMessage(api: ApiClient, request: SendRequest, signal: AbortSignal): Promise<AcceptedAnswer> {
-  const { body } = await api.request<AcceptedAnswer>('POST', request.path, {
+async function postMessage(api: ApiClient, request: SendRequest, signal: AbortSignal): Promise<AcceptedMessageAnswer> {
+  const { body } = await api.request<AcceptedMessageAnswer>('POST', request.path, {
     body: request.body,
     headers: { 'idempotency-key': request.idempotencyKey },
     signal,
@@ -65,7 +65,11 @@ async function postMessage(api: ApiClient, request: SendRequest, signal: AbortSi
   return body;
 }
 
-async function resultOf(api: ApiClient, accepted: AcceptedAnswer | null, limits: WaitLimits): Promise<WaitResult> {
+async function resultOf(
+  api: ApiClient,
+  accepted: AcceptedMessageAnswer | null,
+  limits: WaitLimits,
+): Promise<WaitResult> {
   if (limits.signal.aborted || accepted === null)
     return { kind: limits.signal.aborted ? 'interrupted' : 'waitEnded', accepted };
   const message = await readMessage(api, accepted.message.id);

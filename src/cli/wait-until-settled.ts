@@ -3,7 +3,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from './api-client.ts';
-import type { AcceptedAnswer, MessageAnswer, SettledMessageAnswer, TurnAnswer } from './api-types.ts';
+import type { AcceptedMessageAnswer, MessageAnswer, SettledMessageAnswer, TurnAnswer } from './api-types.ts';
 import { CliError, EXIT } from './cli-error.ts';
 
 /** Longest single wait asked of the service. */
@@ -28,14 +28,14 @@ export interface WaitLimits {
 /** `accepted` is null when even that is not known. */
 export type WaitResult =
   | { kind: 'settled'; answer: SettledMessageAnswer }
-  | { kind: 'waitEnded' | 'interrupted'; accepted: AcceptedAnswer | null };
+  | { kind: 'waitEnded' | 'interrupted'; accepted: AcceptedMessageAnswer | null };
 
 /** Sends and waits. Throws when the service refuses, or cannot be reached at the first try. */
 export async function waitUntilSettled(api: ApiClient, request: SendRequest, limits: WaitLimits): Promise<WaitResult> {
-  let accepted: AcceptedAnswer | null = null;
+  let accepted: AcceptedMessageAnswer | null = null;
   for (let attempt = 0; ; attempt += 1) {
     try {
-      const answer: AcceptedAnswer | SettledMessageAnswer =
+      const answer: AcceptedMessageAnswer | SettledMessageAnswer =
         accepted === null ? await postMessage(api, request, limits) : await lookAgain(api, accepted);
       if ('turn' in answer) return { kind: 'settled', answer };
       accepted = answer;
@@ -56,10 +56,10 @@ async function postMessage(
   api: ApiClient,
   request: SendRequest,
   limits: WaitLimits,
-): Promise<AcceptedAnswer | SettledMessageAnswer> {
+): Promise<AcceptedMessageAnswer | SettledMessageAnswer> {
   const leftSeconds = Math.max(0, Math.floor((limits.deadlineMs - performance.now()) / 1000));
   const waitSeconds = Math.min(SERVER_WAIT_SECONDS_MAX, leftSeconds);
-  const { body } = await api.request<AcceptedAnswer | SettledMessageAnswer>('POST', request.path, {
+  const { body } = await api.request<AcceptedMessageAnswer | SettledMessageAnswer>('POST', request.path, {
     body: request.body,
     headers: {
       'idempotency-key': request.idempotencyKey,
@@ -72,7 +72,10 @@ async function postMessage(
 }
 
 /** The settled answer of an accepted message, or the message as it is by now. */
-async function lookAgain(api: ApiClient, accepted: AcceptedAnswer): Promise<AcceptedAnswer | SettledMessageAnswer> {
+async function lookAgain(
+  api: ApiClient,
+  accepted: AcceptedMessageAnswer,
+): Promise<AcceptedMessageAnswer | SettledMessageAnswer> {
   const { body: message } = await api.request<MessageAnswer>('GET', `/v1/messages/${accepted.message.id}`);
   if (isOpen(message)) return { ...accepted, message };
   return { message, turn: await readTurn(api, message.turnId), reply: message.reply };
@@ -89,7 +92,7 @@ export async function readTurn(api: ApiClient, turnId: string | null): Promise<T
 }
 
 /** An error for a message that the session did not take. */
-export function rejected(answer: AcceptedAnswer): CliError {
+export function rejected(answer: AcceptedMessageAnswer): CliError {
   return new CliError({
     code: 'rejected',
     exitCode: EXIT.conflict,

@@ -1,6 +1,6 @@
 // The settings of one agent: its entry of `agents.list` over the defaults. Made once per configuration and agent, frozen.
 import { join } from 'node:path';
-import type { AgentEntry, AgentSettings, ToolPolicy } from './agent-type.ts';
+import type { AgentEntry, AgentSettings, ToolPolicySettings } from './agent-type.ts';
 import type { Config } from './config-type.ts';
 import type { DeepPartial } from './deep-partial.ts';
 import { deepFreeze } from './deep-freeze.ts';
@@ -62,6 +62,6 @@ function settingsOf(config: Config, entry: AgentEntry): AgentSettings {
   });
 }
 
-function toolPolicyOf({ allow, deny = [] }: DeepPartial<ToolPolicy>): ToolPolicy {
+function toolPolicyOf({ allow, deny = [] }: DeepPartial<ToolPolicySettings>): ToolPolicySettings {
   return allow === undefined ? { deny } : { allow, deny };
 }

@@ -7,7 +7,7 @@ import type { DeepPartial } from './deep-partial.ts';
 type PromptMode = 'full' | 'minimal' | 'none';
 
 /** Names or patterns with `*` of tools. A tool must pass `allow` (absent: every tool passes; empty: none) and must not match `deny`. */
-export interface ToolPolicy {
+export interface ToolPolicySettings {
   allow?: string[];
   deny: string[];
 }
@@ -141,7 +141,7 @@ export interface AgentDefaults {
 export type AgentEntry = {
   id: string;
   workspace?: string | undefined;
-  tools?: DeepPartial<ToolPolicy> | undefined;
+  tools?: DeepPartial<ToolPolicySettings> | undefined;
 } & DeepPartial<AgentDefaults>;
 
 /** What `agentOf` answers: the defaults with the agent's own settings over them. `model` is resolved to `provider/model`. */
@@ -150,5 +150,5 @@ export interface AgentSettings extends AgentDefaults {
   /** Absolute; not necessarily existing yet. */
   workspaceDir: string;
   /** The policy of all agents and that of this one: a tool must pass both. */
-  toolPolicies: readonly ToolPolicy[];
+  toolPolicies: readonly ToolPolicySettings[];
 }

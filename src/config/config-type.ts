@@ -2,7 +2,7 @@
 // the name ends in its unit. The file's keys and these fields have the same names; `runtime` is the environment.
 import type { ArgumentEncoding, ProviderFamily } from '../core/history/provider-family.ts';
 import type { CronDelivery, CronPayload, CronTarget } from '../core/schedule/cron.ts';
-import type { AgentDefaults, AgentEntry, ToolPolicy } from './agent-type.ts';
+import type { AgentDefaults, AgentEntry, ToolPolicySettings } from './agent-type.ts';
 import type { PlatformSettings, WebhookSettings } from './channel-type.ts';
 import type { Lane, QueueDrop, QueueMode } from './choices.ts';
 import type { PluginSettings } from './plugin-type.ts';
@@ -115,7 +115,7 @@ export interface FileSettings {
      */
     outage: { giveUpAfter: number; probeMs: { min: number; max: number } };
   };
-  tools: ToolPolicy & {
+  tools: ToolPolicySettings & {
     /**
      * `backgroundSeconds`: the longest that a command in the background may run. `user`: the user that runs commands, a name or a number;
      * absent: the user of the service, unless that is root (see `tools/command-user.ts`).

@@ -6,7 +6,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { connectApi, type ApiClient, type ClientFlags } from '../api-client.ts';
 import {
   errorText,
-  type AcceptedAnswer,
+  type AcceptedMessageAnswer,
   type MessageAnswer,
   type SettledMessageAnswer,
   type TurnAnswer,
@@ -73,7 +73,7 @@ async function sendOnly(
   request: { path: string; body: unknown; idempotencyKey: string },
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const { body } = await api.request<AcceptedAnswer>('POST', request.path, {
+  const { body } = await api.request<AcceptedMessageAnswer>('POST', request.path, {
     body: request.body,
     headers: { 'idempotency-key': request.idempotencyKey },
   });
