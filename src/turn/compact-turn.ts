@@ -3,7 +3,7 @@
 import type { FinishResult } from '../store/journal/finish-turn.ts';
 import { compactTranscript, NOTHING_TO_COMPACT } from './compact-transcript.ts';
 import type { TurnContext } from './context.ts';
-import { finishCompacted } from './finish-turn.ts';
+import { finishCompacted } from './end-turn.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { TurnFailed } from './turn-end.ts';
 

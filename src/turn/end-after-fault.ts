@@ -3,7 +3,7 @@
 import { isPassingFault, refusalOf } from '../store/database.ts';
 import type { FinishResult } from '../store/journal/finish-turn.ts';
 import type { TurnContext } from './context.ts';
-import { finishFailed, finishStopped, finishUnstored } from './finish-turn.ts';
+import { finishFailed, finishStopped, finishUnstored } from './end-turn.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { TurnFailed, TurnStopped } from './turn-end.ts';
 

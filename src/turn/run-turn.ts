@@ -25,7 +25,7 @@ import type { LaterRing, NeededRing } from '../store/session-locks.ts';
 import { runCompactionTurn } from './compact-turn.ts';
 import type { TurnContext } from './context.ts';
 import { endAfterFault } from './end-after-fault.ts';
-import { finishAnswered, finishYielded } from './finish-turn.ts';
+import { finishAnswered, finishYielded } from './end-turn.ts';
 import type { HeldSession } from './held-session.ts';
 import { resumeTurn } from './resume-turn.ts';
 import type { RunningTurn } from './running-turn.ts';

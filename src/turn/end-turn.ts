@@ -12,7 +12,7 @@ import type { FinishResult, TurnEnd } from '../store/journal/finish-turn.ts';
 import type { AnsweredCall } from './ask-model.ts';
 import type { TurnContext } from './context.ts';
 import { modelEnded } from './model-events.ts';
-import { settleAnswer, settleCompacted, settleFault, type TurnNotices } from './reach-out.ts';
+import { settleAnswer, settleCompacted, settleFault, type TurnNotices } from './decide-outreach.ts';
 import { capOf } from './queue-cap.ts';
 import { answersOnlyPoll, repliesWithReasoning, replyRulesOf } from './reply-rules.ts';
 import { stoppedMoment } from './run-tools.ts';
