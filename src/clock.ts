@@ -14,3 +14,6 @@ export const systemClock: Clock = {
   now: () => new Date(),
   monotonicMs: () => performance.now(),
 };
+
+/** The IANA name of the time zone of the machine. */
+export const HOST_TIMEZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;

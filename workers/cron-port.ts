@@ -9,6 +9,7 @@ import { addCron, editCron, removeCron, runCronNow, type CronBook } from '../src
 import { createEnsureSession } from '../src/store/sessions.ts';
 import { listCrons, listFires } from '../src/store/views/crons.ts';
 import type { CronToolResult, CronPort, CronSummary } from '../src/tools/cron-tool.ts';
+import { isUuid } from '../src/core/ids.ts';
 
 export interface CronPortParts {
   config: Config;
@@ -18,7 +19,6 @@ export interface CronPortParts {
 
 const LISTED_MAX = 100;
 const FIRES_MAX = 10;
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Makes the port. */
 export function createCronPort({ config, database, doorbell }: CronPortParts): CronPort {
@@ -27,7 +27,7 @@ export function createCronPort({ config, database, doorbell }: CronPortParts): C
 
   /** The cron of this id, if it is the agent's. */
   async function own(agentId: string, id: string): Promise<Cron | null> {
-    const cron = UUID.test(id) ? await findCron(database, id) : null;
+    const cron = isUuid(id) ? await findCron(database, id) : null;
     return cron?.agentId === agentId ? cron : null;
   }
 

@@ -7,8 +7,8 @@ import type { Principal } from './authenticate.ts';
 import { keyedRequestOf } from './idempotency-key.ts';
 import { Problem, notFound, type FieldError, type ProblemCode } from './problem.ts';
 import { noFields, type ApiRequest, type PathValues, type Route } from './route.ts';
+import { isUuid } from '../core/ids.ts';
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const COUNT = /^[1-9]\d{0,8}$/;
 const ERRORS_MAX = 20;
 
@@ -49,11 +49,6 @@ export function parseRequest(
 function placeOf(path: string, params: object): string {
   const values = new Map(Object.entries(params));
   return path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => String(values.get(name)));
-}
-
-/** True for the text of a UUID, in any case. */
-export function isUuid(text: string): boolean {
-  return UUID.test(text);
 }
 
 /** The canonical form of a session key from outside. Throws `Problem` 400. */

@@ -2,13 +2,13 @@
 import { pathWithQuery, type ApiClient } from './api-client.ts';
 import type { CronAnswer, ListAnswer } from './api-types.ts';
 import { CliError, EXIT } from './cli-error.ts';
+import { isUuid } from '../core/ids.ts';
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const PAGE_ITEMS = 200;
 
 /** The id of the cron. Throws `CliError` when no cron, or more than one, has the name. */
 export async function cronIdOf(api: ApiClient, named: string): Promise<string> {
-  if (UUID.test(named)) return named;
+  if (isUuid(named)) return named;
   const found = (await readCrons(api)).filter(({ name }) => name === named);
   const [first, ...others] = found;
   if (first === undefined) {

@@ -18,3 +18,10 @@ export type EntryId = Branded<'EntryId'>;
 export type DeliveryId = Branded<'DeliveryId'>;
 /** One system event. */
 export type SystemEventId = Branded<'SystemEventId'>;
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** True for the text of a UUID of any version, in any case. */
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}

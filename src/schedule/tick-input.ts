@@ -5,6 +5,7 @@ import { pollText } from '../core/heartbeat-poll.ts';
 import type { OwnInput } from '../core/own-input.ts';
 import { resolveEnvelopeZone } from '../core/prompt/envelope-time.ts';
 import { contextKeyOf, tickText, type CronDefinition, type CronOrigin } from '../core/schedule/cron.ts';
+import { HOST_TIMEZONE } from '../clock.ts';
 
 export interface TickInput {
   /** The kind of the inbox row; null: only a line is left. */
@@ -22,8 +23,6 @@ export interface TickFacts {
   /** Where the last message of the session wanted its answer, see `lastSessionKeyOf`; null: nowhere in particular. */
   lastUrl: string | null;
 }
-
-const HOST_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** The input of a tick. */
 export function tickInputOf(cron: CronDefinition & { id: string; origin: CronOrigin }, facts: TickFacts): TickInput {
@@ -53,7 +52,7 @@ export function tickInputOf(cron: CronDefinition & { id: string; origin: CronOri
 
 /** In which zone prompts to an agent tell the time. */
 export function promptZoneOf({ envelopeTimezone, userTimezone }: AgentSettings) {
-  return resolveEnvelopeZone(envelopeTimezone, { userTimezone, hostTimezone: HOST_ZONE });
+  return resolveEnvelopeZone(envelopeTimezone, { userTimezone, hostTimezone: HOST_TIMEZONE });
 }
 
 function deliverOf({ delivery }: CronDefinition, lastUrl: string | null): OwnInput['deliver'] {

@@ -9,6 +9,7 @@ import type { ProcessKeeper } from './process-keeper.ts';
 import { readProcessLog } from './process-log.ts';
 import type { ProcessStore } from './process-port.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome } from './tool.ts';
+import { isUuid } from '../core/ids.ts';
 
 export interface ProcessToolOptions {
   store: ProcessStore;
@@ -28,7 +29,6 @@ const COMMAND_CHARS_MAX = 100;
 const LOOK_MS = 250;
 /** More than what a group gets between TERM and KILL. */
 const KILL_MS_MAX = 5_000;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export function createProcessTool(options: ProcessToolOptions): Tool {
   return defineTool({
@@ -56,7 +56,7 @@ export function createProcessTool(options: ProcessToolOptions): Tool {
       if (input.action === 'list') return await list(options, call);
       const id = input.sessionId;
       if (id === undefined) return errorOutcome(`process: sessionId: is needed for ${input.action}`);
-      const facts = UUID.test(id) ? await options.store.find(call.sessionKey, id) : null;
+      const facts = isUuid(id) ? await options.store.find(call.sessionKey, id) : null;
       if (facts === null) return errorOutcome(`process: sessionId: this session has no command ${JSON.stringify(id)}`);
       switch (input.action) {
         case 'poll':

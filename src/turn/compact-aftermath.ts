@@ -12,6 +12,7 @@ import { loadWorkspaceFiles } from './load-workspace.ts';
 import { WorkspaceFileError } from './read-inside.ts';
 import type { RunningTurn } from './running-turn.ts';
 import type { SessionWorkspace } from './session-context.ts';
+import { HOST_TIMEZONE } from '../clock.ts';
 
 export interface PostCompactionContext {
   audit: BootstrapAudit | null;
@@ -33,7 +34,7 @@ export async function readPostCompactionContext(
   try {
     const all = await loadWorkspaceFiles(agent.workspaceDir, context.config.workspace.bootstrapFiles);
     const files = filesForMode(all, mode);
-    const zones = { userTimezone: agent.userTimezone, hostTimezone: HOST_ZONE };
+    const zones = { userTimezone: agent.userTimezone, hostTimezone: HOST_TIMEZONE };
     const now = formatEventTime(context.clock.now().getTime(), resolveEnvelopeZone(agent.envelopeTimezone, zones));
     const rules = files.find(({ name }) => baseNameOf(name) === RULES_FILE)?.content ?? null;
     const text = refreshText(rules, agent.compaction.postCompactionSections, now);
@@ -58,5 +59,3 @@ async function shownPaths(context: TurnContext, turn: RunningTurn): Promise<Read
   const files = (kept as SessionWorkspace | undefined)?.files ?? [];
   return new Set(files.filter(({ rawChars }) => rawChars > 0).map(({ path }) => path));
 }
-
-const HOST_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;

@@ -18,6 +18,7 @@ import { provenanceOf } from './open-view.ts';
 import { capOf } from './queue-cap.ts';
 import { canSendMedia } from './write-prompt.ts';
 import { commit, newEntry, type Moment, type RunningTurn } from './running-turn.ts';
+import { HOST_TIMEZONE } from '../clock.ts';
 
 /** What a write takes along when messages join the turn. */
 export interface Steering {
@@ -64,7 +65,7 @@ export async function commitSteering(
 
 function momentOf({ config }: TurnContext, turn: RunningTurn, inputs: readonly WaitingInput[]): Steering['moment'] {
   const { envelopeTimezone, userTimezone } = turn.agent;
-  const zone = resolveEnvelopeZone(envelopeTimezone, { userTimezone, hostTimezone: HOST_ZONE });
+  const zone = resolveEnvelopeZone(envelopeTimezone, { userTimezone, hostTimezone: HOST_TIMEZONE });
   const entries = inputs.map((input) => {
     const announcement = announcementOf(input.body);
     const message = input.body as InboundMessage;
@@ -89,5 +90,3 @@ function followUpOf({ id, mode, body, route }: WaitingInput): TakenSteers['follo
   if (mode !== 'steer-backlog') return [];
   return [{ id: newId<MessageId>(), causeKey: `follow-up:${id}`, body: JSON.stringify(body), route }];
 }
-
-const HOST_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;

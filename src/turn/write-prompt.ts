@@ -11,6 +11,7 @@ import { MESSAGE_TOOL } from '../tools/message-tool.ts';
 import type { Toolset } from '../tools/toolset.ts';
 import type { TurnContext } from './context.ts';
 import type { PromptFacts, TurnMaterial } from './turn-material.ts';
+import { HOST_TIMEZONE } from '../clock.ts';
 
 /** True when the prompt of these inputs mentions messages that were dropped over the cap: one of them is from a sender. */
 export function mentionsOverflow(inputs: readonly WaitingInput[]): boolean {
@@ -29,7 +30,10 @@ export function writePrompt(
     kind: facts.kind,
     messages: facts.messages,
     events: claim.events,
-    zone: resolveEnvelopeZone(agent.envelopeTimezone, { userTimezone: agent.userTimezone, hostTimezone: HOST_ZONE }),
+    zone: resolveEnvelopeZone(agent.envelopeTimezone, {
+      userTimezone: agent.userTimezone,
+      hostTimezone: HOST_TIMEZONE,
+    }),
     isNewSession: facts.isNewSession,
     wasAborted: session.wasAborted,
     thinking: (session.thinking as ThinkingLevel | null) ?? null,
@@ -54,8 +58,6 @@ export function canSendMedia(config: Config, toolset: Toolset, message: InboundM
   if (message === undefined || toolset.findTool(MESSAGE_TOOL) === undefined) return false;
   return messageFeaturesOf(config, channelOf(message)).media;
 }
-
-const HOST_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 function channelLines({ channels }: Config): string[] {
   return channelSummary(

@@ -8,12 +8,13 @@ import { cronOf as cronOfRow, type Cron } from '../../store/crons.ts';
 import { listCrons, listFires, viewFire } from '../../store/views/crons.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-import { isUuid } from '../parse-request.ts';
+
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import { cron, cronFire, cronSlots, cronViewOf } from '../schemas/crons.ts';
 import { countText, pageQuery } from '../schemas/queries.ts';
+import { isUuid } from '../../core/ids.ts';
 
 const ITEMS_DEFAULT = 50;
 const SLOTS_DEFAULT = 5;

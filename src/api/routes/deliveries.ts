@@ -4,12 +4,13 @@ import type { DeliveryDecision } from '../../store/decide-delivery.ts';
 import { DELIVERY_STATUSES, listDeliveries, viewDelivery } from '../../store/views/deliveries.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-import { isUuid, parseSessionKey } from '../parse-request.ts';
+import { parseSessionKey } from '../parse-request.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Answer, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import { listText, pageQuery, sessionKeyText } from '../schemas/queries.ts';
 import { delivery } from '../schemas/views.ts';
+import { isUuid } from '../../core/ids.ts';
 
 const ITEMS_DEFAULT = 50;
 const conflictDoc = { description: 'Its status does not allow it' };

@@ -3,12 +3,13 @@ import { z } from 'zod';
 import { isAgent } from '../../config.ts';
 import { HEARTBEAT_STATUSES, listHeartbeats, viewHeartbeat } from '../../store/views/heartbeats.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-import { isUuid } from '../parse-request.ts';
+
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import { heartbeat } from '../schemas/crons.ts';
 import { pageQuery } from '../schemas/queries.ts';
+import { isUuid } from '../../core/ids.ts';
 
 const ITEMS_DEFAULT = 50;
 

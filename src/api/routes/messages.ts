@@ -7,7 +7,7 @@ import type { AcceptResult, AcceptedAnswer, ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { withDeadline } from '../deadline.ts';
 import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
-import { isUuid } from '../parse-request.ts';
+
 import { waitSecondsOf } from '../prefer.ts';
 import { checkModel } from '../check-model.ts';
 import { notFound, Problem } from '../problem.ts';
@@ -19,6 +19,7 @@ import { message } from '../schemas/views.ts';
 import type { ApiServices } from '../services.ts';
 import { turnAnswerOf } from '../turn-answer.ts';
 import { waitForSettlement } from '../wait-for-settlement.ts';
+import { isUuid } from '../../core/ids.ts';
 
 /** Longer than the store tries again by itself, so that its own error comes first and says what is known. */
 const ACCEPT_MS_MAX = 15_000;

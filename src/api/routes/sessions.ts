@@ -3,13 +3,14 @@ import { z } from 'zod';
 import { findSession, listSessions, viewSession } from '../../store/views/sessions.ts';
 import { listEntries } from '../../store/views/transcript.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-import { isUuid } from '../parse-request.ts';
+
 import { checkModel } from '../check-model.ts';
 import { notFound } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { abortion, abortRequest, listOf } from '../schemas/answers.ts';
 import { countText, pageQuery } from '../schemas/queries.ts';
 import { entry, session, sessionPatch } from '../schemas/views.ts';
+import { isUuid } from '../../core/ids.ts';
 
 const ITEMS_DEFAULT = 50;
 const ENTRIES_DEFAULT = 100;

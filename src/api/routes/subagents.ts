@@ -6,12 +6,13 @@ import type { SpawnAnswer, SteerAnswer } from '../../store/family.ts';
 import { findSession } from '../../store/views/sessions.ts';
 import { listSubagents, viewSubagent } from '../../store/views/subagents.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-import { isUuid } from '../parse-request.ts';
+
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import { pageQuery } from '../schemas/queries.ts';
 import { killed, spawned, spawnRequest, steered, steerRequest, subagent } from '../schemas/subagents.ts';
+import { isUuid } from '../../core/ids.ts';
 
 const ITEMS_DEFAULT = 50;
 /** When the limit of subagents is reached, one of them may have ended by then. */

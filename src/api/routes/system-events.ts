@@ -5,12 +5,13 @@ import { agentIdOf } from '../../core/session-key.ts';
 import { findSession } from '../../store/views/sessions.ts';
 import { listSystemEvents } from '../../store/views/system-events.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-import { isUuid } from '../parse-request.ts';
+
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { enqueued, listOf, systemEventRequest } from '../schemas/answers.ts';
 import { pageQuery } from '../schemas/queries.ts';
 import { systemEvent } from '../schemas/views.ts';
+import { isUuid } from '../../core/ids.ts';
 
 const ITEMS_DEFAULT = 50;
 

@@ -13,7 +13,7 @@ import { findSession, viewSession } from '../../store/views/sessions.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
-import { isUuid, parseSessionKey } from '../parse-request.ts';
+import { parseSessionKey } from '../parse-request.ts';
 import { waitSecondsOf } from '../prefer.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Answer, type Route } from '../route.ts';
@@ -33,6 +33,7 @@ import {
 } from '../schemas/transcripts.ts';
 import { turnAnswerOf } from '../turn-answer.ts';
 import { waitForSettlement } from '../wait-for-settlement.ts';
+import { isUuid } from '../../core/ids.ts';
 
 const ITEMS_DEFAULT = 50;
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { LANES } from '../../config.ts';
 import { listTurns, TURN_KINDS, TURN_STATUSES, viewTurn } from '../../store/views/turns.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-import { isUuid, parseSessionKey } from '../parse-request.ts';
+import { parseSessionKey } from '../parse-request.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf, turnAborted } from '../schemas/answers.ts';
@@ -11,6 +11,7 @@ import { modelRequest } from '../schemas/model-requests.ts';
 import { listText, pageQuery, sessionKeyText } from '../schemas/queries.ts';
 import { turn } from '../schemas/views.ts';
 import { turnAnswerOf } from '../turn-answer.ts';
+import { isUuid } from '../../core/ids.ts';
 
 const ITEMS_DEFAULT = 50;
 

@@ -6,8 +6,8 @@ import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
 import { noteNextPage } from '../print.ts';
 import type { Terminal } from '../terminal.ts';
+import { isUuid } from '../../core/ids.ts';
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const GROUPS_MAX = 200;
 
 /** Lists the groups of open letters. */
@@ -71,7 +71,7 @@ export async function runDeadAction(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const filter = UUID.test(which) ? { ids: [which] } : { code: which };
+  const filter = isUuid(which) ? { ids: [which] } : { code: which };
   const { body } = await connectApi(flags).request<RedrivenAnswer>('POST', `/v1/dead-letters/${verb}`, {
     body: filter,
     headers: { 'idempotency-key': randomUUID() },
@@ -85,6 +85,6 @@ export async function runDeadAction(
 
 async function lettersOf(api: ApiClient, which: string): Promise<DeadLetterAnswer[]> {
   const { body } = await api.request<ListAnswer<DeadLetterGroupAnswer>>('GET', `/v1/dead-letters?limit=${GROUPS_MAX}`);
-  const letters = body.items.flatMap((group) => (group.code === which || UUID.test(which) ? group.letters : []));
-  return UUID.test(which) ? letters.filter(({ id }) => id === which.toLowerCase()) : letters;
+  const letters = body.items.flatMap((group) => (group.code === which || isUuid(which) ? group.letters : []));
+  return isUuid(which) ? letters.filter(({ id }) => id === which.toLowerCase()) : letters;
 }
