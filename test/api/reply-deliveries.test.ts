@@ -96,9 +96,7 @@ describe('a turn that fails', () => {
   test('is not delivered when a person has stopped it', async () => {
     await say('stopped', '[[delay: 60000]] [[reply: never]]');
     const done = holder.rig.work('stopped');
-    await expect
-      .poll(async () => (await holder.rig.get('/v1/sessions/stopped')).body.status, { timeout: 15_000 })
-      .toBe('running');
+    await expect.poll(async () => (await holder.rig.get('/v1/sessions/stopped')).body.status).toBe('running');
     await holder.rig.post('/v1/sessions/stopped/abort');
     await done;
     expect(await deliveriesOf('stopped')).toEqual([]);

@@ -76,9 +76,7 @@ test('handles each delivery once, also when it is sent again (G21)', async () =>
   expect(await channel.send(reply, never)).toEqual({ kind: 'sent', status: 204 });
   const failure = deliveryOf({ type: 'failure', text: 'x', error: { code: 'turn_timeout', message: 'Too long.' } });
   await channel.send(failure, never);
-  await expect
-    .poll(() => said, { timeout: 15_000 })
-    .toEqual(['to telegram 42: Hello.', 'to agent:main:main: no answer (turn_timeout)']);
+  await expect.poll(() => said).toEqual(['to telegram 42: Hello.', 'to agent:main:main: no answer (turn_timeout)']);
 });
 
 test('refuses a delivery that was signed with another secret', async () => {

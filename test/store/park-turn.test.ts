@@ -163,7 +163,7 @@ describe('when the provider answers again, parked turns', () => {
           `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%wake-parked%' and pid <> pg_backend_pid()`,
         )
       )[0]?.['n'];
-    await expect.poll(isWaiting, { timeout: 30_000, interval: 5 }).toBe(1);
+    await expect.poll(isWaiting, { interval: 5 }).toBe(1);
     // Each now waits for the other; only the waking statement looks for deadlocks.
     await client.query(touch, [first.sessionId]);
     await client.query('commit');

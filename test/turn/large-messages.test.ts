@@ -22,19 +22,15 @@ test.each([
   ['line-breaks', '\r'],
   ['tags-of-reasoning', '<think <final '],
   ['beginnings-of-directives', '<<reply: '],
-])(
-  'a message of 1 MB of %s is settled by the first worker that claims it (G7)',
-  { timeout: 120_000 },
-  async (session, piece) => {
-    const worker = rig.worker();
-    const message = await rig.send(session, `${piece.repeat(Math.ceil(1_000_000 / piece.length))} end`);
-    expect(await worker.run(session)).toMatchObject({ kind: 'ended' });
-    const rows = await rig.rows(
-      'select i.status, s.epoch from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where i.id = $1',
-      [message],
-    );
-    // What is larger than the window of the model fails: that is an end, too.
-    expect(rows).toEqual([{ status: expect.stringMatching(/^(?:answered|failed)$/), epoch: '1' }]);
-    worker.stop();
-  },
-);
+])('a message of 1 MB of %s is settled by the first worker that claims it (G7)', async (session, piece) => {
+  const worker = rig.worker();
+  const message = await rig.send(session, `${piece.repeat(Math.ceil(1_000_000 / piece.length))} end`);
+  expect(await worker.run(session)).toMatchObject({ kind: 'ended' });
+  const rows = await rig.rows(
+    'select i.status, s.epoch from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where i.id = $1',
+    [message],
+  );
+  // What is larger than the window of the model fails: that is an end, too.
+  expect(rows).toEqual([{ status: expect.stringMatching(/^(?:answered|failed)$/), epoch: '1' }]);
+  worker.stop();
+});

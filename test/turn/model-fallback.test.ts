@@ -167,7 +167,7 @@ test('a worker that takes over after the step down asks the fallback, not the fi
   spare = 'hangs';
   await rig.send('taken-over', '[[error: 404 times=always]]');
   void dying.run('taken-over');
-  await expect.poll(() => asked.length, { timeout: 30_000, interval: 5 }).toBe(1);
+  await expect.poll(() => asked.length, { interval: 5 }).toBe(1);
   dying.stop();
   await rig.rows(
     `update holdfast.sessions set lease_expires_at = clock_timestamp() - interval '1 second' where id = $1`,
@@ -188,7 +188,7 @@ test('when no model of the chain answers, the turn waits, and begins with the fi
   await rig.send('all-away', '[[error: 529 times=3]] [[reply: the first is back]]');
   expect(await worker.run('all-away')).toMatchObject({ kind: 'parked' });
   expect(asked.map(({ model }) => model)).toEqual(['first', 'second']);
-  await expect.poll(async () => (await worker.run('all-away')).kind, { timeout: 30_000, interval: 5 }).toBe('ended');
+  await expect.poll(async () => (await worker.run('all-away')).kind, { interval: 5 }).toBe('ended');
   expect(await turnOf('all-away')).toMatchObject({ status: 'completed', reply: 'the first is back' });
   expect(asked).toHaveLength(2);
   worker.stop();
@@ -209,9 +209,7 @@ test('when the first model refuses while the fallback is unavailable, the turn w
   expect(waiting).toEqual({ park_code: 'model_away', park_by: 'spare' });
   const probe = gate.enter('spare', { session: 'one', isWoken: true });
   if (probe.kind === 'pass') probe.answered();
-  await expect
-    .poll(async () => (await worker.run('refused-meanwhile')).kind, { timeout: 30_000, interval: 5 })
-    .toBe('ended');
+  await expect.poll(async () => (await worker.run('refused-meanwhile')).kind, { interval: 5 }).toBe('ended');
   expect(await turnOf('refused-meanwhile')).toMatchObject({ status: 'completed' });
   // The model that has refused is not asked again (G16).
   expect(requestsOf('refused-meanwhile')).toHaveLength(1);

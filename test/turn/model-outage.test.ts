@@ -35,7 +35,7 @@ type Worker = ReturnType<TurnRig['worker']>;
 async function runToEnd(worker: Worker, name: string): Promise<TurnOutcome> {
   let outcome: TurnOutcome = { kind: 'idle' };
   const look = async (): Promise<string> => (outcome = await worker.run(name)).kind;
-  await expect.poll(look, { timeout: 60_000, interval: 5 }).toBe('ended');
+  await expect.poll(look, { interval: 5 }).toBe('ended');
   return outcome;
 }
 
@@ -96,9 +96,7 @@ describe('a turn whose model is unavailable', () => {
     const message = await patientRig.send('taken-over', '[[error: 503 times=5]] [[reply: here]]');
     for (let look = 1; look <= 3; look += 1) {
       const worker = patientRig.worker();
-      await expect
-        .poll(async () => (await worker.run('taken-over')).kind, { timeout: 30_000, interval: 5 })
-        .toBe('parked');
+      await expect.poll(async () => (await worker.run('taken-over')).kind, { interval: 5 }).toBe('parked');
       worker.stop();
     }
     const worker = patientRig.worker();
@@ -131,9 +129,7 @@ describe('a turn whose model is unavailable', () => {
     await patientRig.rows(`update holdfast.turns set park_since = park_since - interval '23 hours' where id = $1`, [
       id,
     ]);
-    await expect
-      .poll(async () => (await worker.run('alternating')).kind, { timeout: 30_000, interval: 5 })
-      .toBe('parked');
+    await expect.poll(async () => (await worker.run('alternating')).kind, { interval: 5 }).toBe('parked');
     const [turn] = await patientRig.rows(
       `select park_code, parks, park_since < clock_timestamp() - interval '22 hours' as is_old from holdfast.turns where id = $1`,
       [id],
@@ -236,7 +232,7 @@ when (new.session_id = '${sessionId}') execute function holdfast.refuse_compacti
     const pass = gate.enter('anthropic', { session, isWoken: false });
     if (pass.kind === 'pass') pass.failed(0);
   }
-  await expect.poll(() => gate.isOpen('anthropic'), { timeout: 30_000, interval: 5 }).toBe(true);
+  await expect.poll(() => gate.isOpen('anthropic'), { interval: 5 }).toBe(true);
   await patientRig.send('probing', '/compact', {}, 'compaction');
   expect(await worker.run('probing')).toMatchObject({ kind: 'ended' });
   expect(gate.isOpen('anthropic')).toBe(true);

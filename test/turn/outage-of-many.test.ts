@@ -39,7 +39,6 @@ function movableProvider(nowS: () => number) {
 test(
   'a model that is away for 120 s under 20 busy sessions fails no turn, is asked at most 10 times a minute and worker, and answers ' +
     'all in order, also when workers are killed meanwhile (G3, G33)',
-  { timeout: 180_000 },
   async () => {
     const database = await withTestDatabase();
     let secondsPassed = 0;

@@ -117,7 +117,7 @@ describe('model calls whose end is never stored', () => {
       rig.scripted.requests.filter(({ headers }) => headers['x-holdfast-session'] === 'agent:main:lost').length;
     for (let call = 1; call <= 10; call += 1) {
       const running = worker.run('lost');
-      await expect.poll(requests, { timeout: 30_000, interval: 5 }).toBe(call);
+      await expect.poll(requests, { interval: 5 }).toBe(call);
       worker.context.locks.stopAll({ kind: 'shutdown', message: 'The worker leaves in the middle of a call.' });
       expect(await running).toMatchObject({ kind: 'released' });
     }

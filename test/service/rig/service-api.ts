@@ -53,10 +53,17 @@ export function openServiceApi(url: string, apiKey: string): ServiceApi {
       if (answer.status !== 202) throw new Error(`expected 202, got ${answer.status}: ${JSON.stringify(answer.body)}`);
       return answer.body.message;
     },
-    settled: ({ id }) =>
-      waitUntil(`message ${id} is settled`, settledWithinMs, async () => {
-        const { body } = await ask('GET', `/v1/messages/${id}`);
-        return body.status !== 'waiting' && body.status !== 'claimed' && (body as Message);
-      }),
+    async settled({ id }) {
+      let seen: unknown;
+      try {
+        return await waitUntil(`message ${id} is settled`, settledWithinMs, async () => {
+          const { body } = await ask('GET', `/v1/messages/${id}`);
+          seen = body;
+          return body.status !== 'waiting' && body.status !== 'claimed' && (body as Message);
+        });
+      } catch (error) {
+        throw new Error(`message ${id} is not settled: ${JSON.stringify(seen)}`, { cause: error });
+      }
+    },
   };
 }
