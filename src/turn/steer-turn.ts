@@ -31,14 +31,18 @@ export async function findSteering(context: TurnContext, turn: RunningTurn): Pro
   const { known, seen } = turn.steers;
   if (known <= seen) return null;
   const waiting = await readWaitingInputs(context.database, turn.session.id);
-  const route = turn.inputs.find(({ kind }) => kind === 'message' || kind === 'announcement')?.route;
   const { inputs, isCut } = selectSteers(
     waiting.map((input) => ({ ...input, mode: input.mode as QueueMode | null })),
-    { route: route ?? waiting[0]?.route ?? '', cap: capOf(context, turn.session) },
+    { route: routeOfTurn(turn) ?? waiting[0]?.route ?? '', cap: capOf(context, turn.session) },
   );
   // The remaining messages are read again at the next step.
   turn.steers.seen = isCut ? Math.min(known, inputs.at(-1)?.seq ?? known) : known;
   return inputs.length === 0 ? null : { inputs, moment: momentOf(context, turn, inputs) };
+}
+
+/** The route that the turn answers (G6); undefined for a cron tick or a heartbeat, which a message of any route may join. */
+function routeOfTurn({ inputs }: RunningTurn): string | undefined {
+  return inputs.find(({ kind }) => kind !== 'cron' && kind !== 'heartbeat')?.route;
 }
 
 /** Commits the messages that are to join the turn now, if there are any. */

@@ -27,7 +27,31 @@ afterAll(async () => {
   await database.drop();
 });
 
+/** Scenarios that went wrong once, each made as small as it could be. */
+const WENT_WRONG: Record<string, Scenario> = {
+  'a message joined the turn of a follow-up of another route (G6)': [
+    {
+      arrivals: [
+        { kind: 'send', mode: 'followup', route: 'there' },
+        { kind: 'send', mode: 'steer-backlog', route: 'there' },
+      ],
+      calls: [
+        [{ kind: 'send', mode: 'steer', route: 'here' }],
+        [
+          { kind: 'send', mode: 'steer', route: 'here' },
+          { kind: 'send', mode: 'interrupt', route: 'here' },
+        ],
+        [{ kind: 'send', mode: 'steer', route: 'here' }],
+      ],
+    },
+  ],
+};
+
 const play = (scenario: Scenario): Promise<string | null> => playScenario(rig, `play-${(played += 1)}`, scenario);
+
+test.each(Object.entries(WENT_WRONG))('right again: %s', async (_, scenario) => {
+  expect(await play(scenario)).toBeNull();
+});
 
 test(
   `${RUNS} interleavings end as the model says (seed ${SEED})`,
