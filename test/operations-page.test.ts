@@ -1,9 +1,11 @@
 // docs/operations.md stays true: its table of time limits, its metrics and its flags are those of the code.
 import { globSync } from 'node:fs';
+import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { createMetrics } from '../src/api/metrics.ts';
 import { formatDuration, parseDuration } from '../src/config/durations.ts';
 import { configKeys } from './docs/config-keys.ts';
+import { createJobMetrics } from '../workers/job-metrics.ts';
 import { readPage, ROOT, tableRows } from './docs/read-page.ts';
 
 const page = readPage('docs/operations.md');
@@ -29,11 +31,9 @@ test.each(limits.filter(({ setBy }) => setBy.startsWith('fixed')))('$setBy is $v
 });
 
 test('every metric of Holdfast is on the page, and no other', () => {
-  const { registry } = createMetrics(undefined, {
-    requestsInside: () => 0,
-    eventStreams: () => 0,
-    waitingRequests: () => 0,
-  });
+  const registry = new Registry();
+  createJobMetrics(registry);
+  createMetrics(registry, { requestsInside: () => 0, eventStreams: () => 0, waitingRequests: () => 0 });
   const names = registry
     .getMetricsAsArray()
     .map(({ name }) => name)

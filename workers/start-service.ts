@@ -1,5 +1,6 @@
 // Starts the service: any of the roles api, worker and scheduler in this process, on the database and queue that the environment
 // names, or on its own. Everything that is started here is ended by `drain`, in the reverse order.
+import { Registry } from 'prom-client';
 import { systemClock } from '../src/clock.ts';
 import { agentOf, ensureApiKey, isAgent, modelNotices, type Config, type ThinkingLevel } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
@@ -7,6 +8,7 @@ import type { Database } from '../src/store/database.ts';
 import { describeCommands } from '../src/tools/command-user.ts';
 import { openDataDir } from '../src/tools/open-workspace.ts';
 import { createWake } from '../src/wake.ts';
+import { createJobMetrics } from './job-metrics.ts';
 import { listenWarnings } from './listen-warnings.ts';
 
 export type Role = 'api' | 'worker' | 'scheduler';
@@ -89,7 +91,9 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
       : null,
   });
   enders.push(() => reconciler.stop());
-  const worker = modules.startWorker === null ? null : await modules.startWorker({ ...parts, modelEndpoint });
+  const metrics = modules.createApi === null ? null : new Registry();
+  const onJobEnd = metrics === null || modules.startWorker === null ? undefined : createJobMetrics(metrics);
+  const worker = modules.startWorker === null ? null : await modules.startWorker({ ...parts, modelEndpoint, onJobEnd });
   if (worker !== null) enders.push(() => worker.drain(config.shutdown.graceMs * LANES_SHARE));
   // Messages of a process that only accepts are rung for by those that work.
   const isReconciling = roles.includes('worker') || roles.includes('scheduler');
@@ -115,8 +119,8 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     const api = modules.createApi(
       modules.createApiContext({
         ...parts,
-        offer: worker?.offer,
         adminKey: apiKey.key,
+        ...(metrics === null ? {} : { metrics }),
         modelInfo: { provider: 'anthropic', name: defaultModelOf(config), isScripted: modelEndpoint.isScripted },
         dependencies: [
           { name: 'layout', check: await modules.createLayoutCheck(database.views) },

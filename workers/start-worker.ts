@@ -11,21 +11,20 @@ import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
 import { createConfiguredModel } from '../src/model/configured-model.ts';
 import { loadCheckedPlugins } from '../src/plugins/load-checked-plugins.ts';
-import type { OfferWorker } from '../src/store/offer.ts';
 import type { Database } from '../src/store/database.ts';
 import { createCoreTools } from '../src/tools/core-tools.ts';
 import { createCronTool } from '../src/tools/cron-tool.ts';
 import { openWorkspaces } from '../src/tools/open-workspace.ts';
 import { createSessionTools } from '../src/tools/session-tools.ts';
 import type { TurnContext } from '../src/turn/context.ts';
-import { reserveSession, runTurn, type TurnOutcome } from '../src/turn/run-turn.ts';
+import { runTurn } from '../src/turn/run-turn.ts';
 import type { Wake } from '../src/wake.ts';
 import { createCronPort } from './cron-port.ts';
 import { createTurnContext } from './create-turn-context.ts';
 import { relayDeliveries, type OutboxRelay } from './outbox-relay.ts';
 import type { DirectLanes } from './reconciler.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
-import { startLaneWorker, type LaneJob, type LaneWorker } from './queue/start-lane-worker.ts';
+import { startLaneWorker, type JobEnd, type LaneJob, type LaneWorker } from './queue/start-lane-worker.ts';
 import { ringNext } from './ring-next.ts';
 import { createPluginInbox } from './plugin-inbox.ts';
 import { createSessionStatusPort } from './session-status-port.ts';
@@ -40,13 +39,13 @@ export interface WorkerOptions {
   wake: Wake;
   doorbell: Doorbell;
   backend: QueueBackend;
+  /** Called after each job; absent: nothing counts them. */
+  onJobEnd?: ((end: JobEnd) => void) | undefined;
   /** Where and with which key the model is asked. */
   modelEndpoint: { apiKey: string; baseUrl?: string };
 }
 
 export interface RunningWorker {
-  /** Claims a message when it is accepted, if a slot is free and no job waits for one. */
-  offer: OfferWorker;
   /** The lanes, for work that comes without the queue. */
   direct: DirectLanes;
   /** Fetches nothing new, releases running turns, and resolves when nothing runs or the grace has passed. */
@@ -106,6 +105,13 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     ],
   ]);
   const relay: OutboxRelay = { database, config, owner, channels, wake, random: Math.random, logger };
+  const observeJob = (end: JobEnd): void => {
+    const { queue, job, outcome, error } = end;
+    const facts = { queue, job: job?.kind ?? 'unknown', sessionId: job?.sessionId, outcome };
+    if (outcome === 'failed') logger.error({ err: error, ...facts }, 'Job failed; the reconciler enqueues it again');
+    else logger.debug(facts, 'Job ended');
+    options.onJobEnd?.(end);
+  };
   context.locks.start();
   ports.keeper?.start();
   // A lane of concurrency 0 is left to other workers.
@@ -114,32 +120,11 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     startLaneWorker(backend, {
       lane,
       concurrency: concurrencyOf(config, lane),
-      process: (job) =>
-        lane === 'deliver'
-          ? deliver(relay, job)
-          : runUntilShutdown(context, doorbell, job, () => runTurn(context, job.sessionId)),
-      onError: (error, job) => logger.error({ err: error, ...job }, 'Job failed; the reconciler enqueues it again'),
+      process: (job) => (lane === 'deliver' ? deliver(relay, job) : runUntilShutdown(context, doorbell, job)),
+      onEnd: observeJob,
     }),
   );
   return {
-    offer({ lane: wanted, sessionId }) {
-      const seat = lanes.find(({ lane }) => lane === wanted)?.seat() ?? null;
-      if (seat === null) return null;
-      const reservation = reserveSession(context, sessionId);
-      if (reservation === null) {
-        seat.leave();
-        return null;
-      }
-      return {
-        taker: reservation.taker,
-        take: (taken) =>
-          seat.run(sessionId, (job) => runUntilShutdown(context, doorbell, job, () => reservation.run(taken))),
-        withdraw() {
-          if (!reservation.giveUp()) return seat.leave();
-          seat.run(sessionId, (job) => runUntilShutdown(context, doorbell, job, () => runTurn(context, sessionId)));
-        },
-      };
-    },
     direct: {
       free: (wanted) => lanes.find(({ lane }) => lane === wanted)?.free() ?? 0,
       look: (wanted, ring) => lanes.find(({ lane }) => lane === wanted)?.look(ring) ?? false,
@@ -161,17 +146,16 @@ function concurrencyOf({ runtime, agents }: Config, lane: QueueName): number {
   return Math.max(1, Math.min(runtime.concurrency.subagent, agents.defaults.subagents.maxConcurrent));
 }
 
-/** Runs a turn, which stops when its worker leaves, and rings for what follows from it. */
-async function runUntilShutdown(
-  context: TurnContext,
-  doorbell: Doorbell,
-  job: LaneJob,
-  run: () => Promise<TurnOutcome>,
-): Promise<void> {
+/** Runs the next turn of a session, which stops when its worker leaves, and rings for what follows; again for a job that came meanwhile. */
+async function runUntilShutdown(context: TurnContext, doorbell: Doorbell, job: LaneJob): Promise<void> {
   const leave = (): void => context.locks.stopAll({ kind: 'shutdown', message: 'The worker is shutting down.' });
   job.signal.addEventListener('abort', leave, { once: true });
   try {
-    await ringNext(doorbell, await run());
+    for (let isWanted = true; isWanted;) {
+      const outcome = await runTurn(context, job.sessionId);
+      await ringNext(doorbell, outcome);
+      isWanted = outcome.kind !== 'busy' && context.locks.takeTurnedAway(job.sessionId) && !job.draining.aborted;
+    }
   } finally {
     job.signal.removeEventListener('abort', leave);
   }

@@ -8,8 +8,7 @@ import type { DeliveryId, MessageId, SessionId, SessionKey } from '../core/ids.t
 import { addressOf } from '../core/reply-address.ts';
 import { agentIdOf, laneOf, sessionKindOf } from '../core/session-key.ts';
 import { newId } from '../ids.ts';
-import { createAccept, type Acceptance, type NewInput, type StoredMessage } from '../store/accept-messages.ts';
-import type { SessionClaim } from '../store/claim-session.ts';
+import { createAccept, type Acceptance, type StoredMessage } from '../store/accept-messages.ts';
 import { readDeliveryRing, type CommandDelivery } from '../store/commands.ts';
 import type { Database } from '../store/database.ts';
 import { dropOverflow } from '../store/drop-overflow.ts';
@@ -20,7 +19,6 @@ import { viewSession } from '../store/views/sessions.ts';
 import type { Wake } from '../wake.ts';
 import { createCommands } from './chat-commands.ts';
 import type { AcceptResult, AcceptMessage, Control } from './context.ts';
-import type { Offer, OfferWorker } from '../store/offer.ts';
 import { createWaitingTotal } from './waiting-total.ts';
 
 export interface AcceptParts {
@@ -30,8 +28,6 @@ export interface AcceptParts {
   doorbell: Pick<Doorbell, 'ring'>;
   wake: Wake;
   control: Pick<Control, 'abortSession' | 'patchByCommand'>;
-  /** Absent: no worker is in this process. */
-  offer?: OfferWorker | undefined;
 }
 
 /** How long a client is asked to wait when as much waits as may. */
@@ -44,19 +40,6 @@ export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
   const accept = createAccept(database);
   const waiting = createWaitingTotal(views);
   const commands = createCommands(parts);
-
-  async function acceptWith(offer: Offer | null, input: NewInput): Promise<Acceptance> {
-    if (offer === null) return await accept(input);
-    let taken: SessionClaim | 'unknown' | null = null;
-    try {
-      const acceptance = await accept({ ...input, taker: offer.taker });
-      if (acceptance.kind === 'accepted') ({ taken } = acceptance);
-      return acceptance;
-    } finally {
-      if (taken === null) offer.withdraw();
-      else offer.take(taken);
-    }
-  }
 
   return async ({ sessionKey, body: sent, idempotency }) => {
     if (waiting.total() >= config.limits.waitingTotal) return { kind: 'full', retryAfterMs: FULL_RETRY_MS };
@@ -78,11 +61,10 @@ export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
     if (outcome?.kind === 'stored') {
       const ringNo = delivery === null ? null : await readDeliveryRing(database, delivery.id);
       if (ringNo !== null) void doorbell.ring([{ kind: 'deliver', sessionId, ringNo }]);
-      return { ...(await firstAnswer(views, messageId)), kind: 'accepted', isTaken: false };
+      return { ...(await firstAnswer(views, messageId)), kind: 'accepted' };
     }
     const queue = queuePolicyOf(config, body);
-    const offer = command === null ? (parts.offer?.({ lane: needed.lane, sessionId }) ?? null) : null;
-    const acceptance = await acceptWith(offer, {
+    const acceptance = await accept({
       ...stored,
       sessionId,
       kind: command?.kind === 'compact' ? 'compaction' : 'message',
@@ -92,7 +74,7 @@ export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
       waitingMax: config.limits.waitingPerSession,
     });
     if (acceptance.kind === 'accepted') {
-      if (acceptance.message.status === 'waiting' && acceptance.taken === null) waiting.add(1);
+      if (acceptance.message.status === 'waiting') waiting.add(1);
       wake.committed(sessionId, 'progress');
       if (acceptance.isOverCap && (await dropOverflow(database, { sessionId, ...queue })) > 0) {
         wake.committed(sessionId, 'settlement');
@@ -182,7 +164,6 @@ async function answerOf(
         message,
         session: acceptance.session,
         disposition: acceptance.disposition,
-        isTaken: acceptance.taken !== null && acceptance.taken !== 'unknown',
       };
     }
     case 'duplicate':

@@ -66,12 +66,12 @@ export interface AcceptedAnswer {
 }
 
 /**
- * `accepted`: committed; `isTaken` when a worker of this process has it already. `duplicate`: it was accepted before; the answer is
+ * `accepted`: committed. `duplicate`: it was accepted before; the answer is
  * the first one when the Idempotency-Key says so, else it shows the message as it is now. `mismatch`: the key was used with another
  * body. `full`: nothing was written.
  */
 export type AcceptResult =
-  | ({ kind: 'accepted'; sessionId: string; isTaken: boolean } & AcceptedAnswer)
+  | ({ kind: 'accepted'; sessionId: string } & AcceptedAnswer)
   | ({ kind: 'duplicate'; by: 'idempotency' | 'platform'; sessionId: string } & AcceptedAnswer)
   | { kind: 'mismatch' }
   | { kind: 'full'; retryAfterMs: number };

@@ -16,7 +16,6 @@ import type { Wake } from '../wake.ts';
 import { createAcceptMessage, newSessionOf } from './accept-message.ts';
 import type { ApiContext, Control, EnqueueSystemEvent } from './context.ts';
 import { createSchedule } from './cron-control.ts';
-import type { OfferWorker } from '../store/offer.ts';
 import { createLifecycle } from './session-lifecycle.ts';
 import { createDeadLetterControl } from './dead-letter-control.ts';
 import { createSubagents } from './subagent-control.ts';
@@ -37,12 +36,10 @@ export type ContextParts = Omit<
   database: Database;
   doorbell: Pick<Doorbell, 'ring'>;
   wake: Wake;
-  /** Absent: no worker is in this process. */
-  offer?: OfferWorker | undefined;
 };
 
 /** The context of an API over this database. */
-export function createApiContext({ database, doorbell, offer, ...parts }: ContextParts): ApiContext {
+export function createApiContext({ database, doorbell, ...parts }: ContextParts): ApiContext {
   const views = drizzle({ client: database.views });
   const { config, wake } = parts;
   const control = createControl({ config, database, views, doorbell, wake });
@@ -50,7 +47,7 @@ export function createApiContext({ database, doorbell, offer, ...parts }: Contex
     ...parts,
     views,
     outages: database.outages,
-    accept: createAcceptMessage({ config, database, views, doorbell, wake, control, offer }),
+    accept: createAcceptMessage({ config, database, views, doorbell, wake, control }),
     enqueueSystemEvent: createEnqueue(database, wake),
     control,
     schedule: createSchedule({ config, database, doorbell, wake }),

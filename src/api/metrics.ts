@@ -19,7 +19,7 @@ export function createMetrics(
   now: { requestsInside: () => number; eventStreams: () => number; waitingRequests: () => number },
 ): ApiMetrics {
   const registry = shared ?? new Registry();
-  if (shared === undefined) collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry });
   const requests = new Counter({
     name: 'holdfast_http_requests_total',
     help: 'Answered requests',

@@ -1,19 +1,11 @@
 // Accepting: the only way into an inbox. One statement for all messages that arrive together assigns each session's next numbers, inserts
 // the rows under their unique keys, and returns the doorbells that must be rung. An answered message is committed (G1).
 //
-// An idle worker of the same process may be named with a message (`taker`). When the session is free, has no other work, and has no long
-// history that this worker would have to read, the same statement grants the worker the session's lock, and no ring is needed. All other
-// messages are rung for. The doorbell's row is written in both cases: if that worker crashes, the row makes the reconciler ring for
-// another one.
-//
 // Locking: the session rows, in the order of their ids, first. A turn that ends locks the same row before it decides that nothing waits,
 // so a message that finds the session busy is never missed.
-import type { Entry } from '../core/entry.ts';
 import type { MessageId, SessionId } from '../core/ids.ts';
 import type { QueueDrop, QueueMode } from '../core/queue-mode.ts';
-import type { SessionClaim, WaitingEvent } from './claim-session.ts';
-import { claimedSessionOf, type ClaimedSessionRow } from './claim-statement.ts';
-import { acceptSql, type AcceptStatementParts } from './accept-statement.ts';
+import { acceptSql } from './accept-statement.ts';
 import { coalesce, type RowSubmitter } from './coalescer.ts';
 import type { Database } from './database.ts';
 import { isoSql, sessionFactsSql, type SessionFacts } from './session-facts.ts';
@@ -40,16 +32,6 @@ export interface NewInput {
   idempotency: { scope: string; key: string; sha256: string } | null;
   /** The most messages that may wait in this session; over it the input is refused, and nothing is written (G27). */
   waitingMax: number;
-  /** The idle worker that can run it immediately. Absent: the doorbell is rung. */
-  taker?: Taker;
-}
-
-/** A worker that may be given the lock of an idle session together with the message. */
-export interface Taker {
-  owner: string;
-  leaseMs: number;
-  /** The transcript that it holds, as in a claim. */
-  known: { version: number; seq: number };
 }
 
 export interface StoredMessage {
@@ -66,10 +48,8 @@ export interface StoredMessage {
 
 /**
  * `accepted`: stored now, and `ringNo` is the ring that its session needs, or null when it has one already. A message that was
- * `rejected` is stored as dropped, with its reason. `isOverCap`: more messages wait than the cap allows; drop the oldest. `taken`:
- * the claim that its taker received, or null; `unknown` when the statement was committed but its answer was lost, so the lock may
- * have been granted. `duplicate`: an equal input was stored before; `id` names it. `mismatch`: the idempotency key was used with
- * another body. `full`: too many wait.
+ * `rejected` is stored as dropped, with its reason. `isOverCap`: more messages wait than the cap allows; drop the oldest. `duplicate`:
+ * an equal input was stored before; `id` names it. `mismatch`: the idempotency key was used with another body. `full`: too many wait.
  */
 export type Acceptance =
   | {
@@ -80,7 +60,6 @@ export type Acceptance =
       ringNo: number | null;
       lane: string;
       isOverCap: boolean;
-      taken: SessionClaim | 'unknown' | null;
     }
   | { kind: 'duplicate'; id: MessageId; by: 'idempotency' | 'platform' }
   | { kind: 'mismatch' }
@@ -97,12 +76,9 @@ export function createAccept(database: Database): RowSubmitter<NewInput, Accepta
 async function acceptAll(database: Database, inputs: NewInput[]): Promise<Acceptance[]> {
   const values = new Values();
   const isKeyed = inputs.some((input) => input.idempotency !== null);
-  const isTaking = inputs.some((input) => input.taker !== undefined);
   const text = acceptSql({
     isKeyed,
-    isTaking,
-    isReading: inputs.some((input) => input.taker?.known.seq === 0),
-    inputs: inputTable(values, inputs, { isKeyed, isTaking }),
+    inputs: inputTable(values, inputs, isKeyed),
     sessions: values.array('uuid', inputs, (input) => input.sessionId),
   });
   const result = await database.hot.query(prepared('accept', text, values.list));
@@ -113,8 +89,7 @@ async function acceptAll(database: Database, inputs: NewInput[]): Promise<Accept
   return inputs.map((input) => {
     const row = stored.get(input.messageId);
     if (row === undefined) return reasons.get(input.messageId) as Acceptance;
-    const taken = row.taken === undefined || row.taken === null ? null : claimedOf(input, row, row.taken);
-    const needsRing = taken === null && row.ring_no !== null && !rung.has(input.sessionId);
+    const needsRing = row.ring_no !== null && !rung.has(input.sessionId);
     rung.add(input.sessionId);
     return {
       kind: 'accepted',
@@ -124,26 +99,8 @@ async function acceptAll(database: Database, inputs: NewInput[]): Promise<Accept
       isOverCap: row.is_over_cap === true,
       ringNo: needsRing ? Number(row.ring_no) : null,
       lane: row.lane,
-      taken,
     };
   });
-}
-
-/** The claim that a message was accepted with: the session has nothing else to do. */
-function claimedOf(input: NewInput, row: AcceptedRow, taken: TakenRow): SessionClaim {
-  const { isWhole, events, entries, receivedAt, session } = taken;
-  const { messageId: id, kind, route, mode } = input;
-  return {
-    kind: 'claimed',
-    session: claimedSessionOf(session),
-    // The body as a later claim would read it.
-    inputs: [{ id, seq: Number(row.seq), kind, body: JSON.parse(input.body), route, mode, receivedAt }],
-    events: events ?? [],
-    overflow: [],
-    entries: entries ?? [],
-    isWhole,
-    openTurn: null,
-  };
 }
 
 function storedOf(row: AcceptedRow): StoredMessage {
@@ -174,18 +131,6 @@ interface AcceptedRow {
   session: SessionFacts;
   lane: string;
   ring_no: string | null;
-  /** Absent where no worker was named. */
-  taken?: TakenRow | null;
-}
-
-interface TakenRow {
-  isWhole: boolean;
-  events: WaitingEvent[] | null;
-  /** Absent where every taker knew its session. */
-  entries?: Entry[] | null;
-  /** Milliseconds since the epoch. */
-  receivedAt: number;
-  session: ClaimedSessionRow;
 }
 
 const KEY_COLUMNS: Record<string, SqlColumn<NewInput>> = {
@@ -194,18 +139,7 @@ const KEY_COLUMNS: Record<string, SqlColumn<NewInput>> = {
   sha256: ['text', (input) => input.idempotency?.sha256 ?? null],
 };
 
-const TAKER_COLUMNS: Record<string, SqlColumn<NewInput>> = {
-  owner_to_be: ['text', (input) => input.taker?.owner ?? null],
-  lease_ms: ['int', (input) => input.taker?.leaseMs ?? null],
-  known_version: ['bigint', (input) => input.taker?.known.version ?? null],
-  known_seq: ['bigint', (input) => input.taker?.known.seq ?? null],
-};
-
-function inputTable(
-  values: Values,
-  inputs: NewInput[],
-  { isKeyed, isTaking }: Pick<AcceptStatementParts, 'isKeyed' | 'isTaking'>,
-): string {
+function inputTable(values: Values, inputs: NewInput[], isKeyed: boolean): string {
   return values.table('input', inputs, {
     n: ['int', (_, index) => index + 1],
     id: ['uuid', (input) => input.messageId],
@@ -221,7 +155,6 @@ function inputTable(
     drop_policy: ['text', (input) => input.queue?.drop ?? null],
     command_reply: ['text', (input) => input.commandReply ?? null],
     ...(isKeyed && KEY_COLUMNS),
-    ...(isTaking && TAKER_COLUMNS),
   });
 }
 
@@ -260,7 +193,6 @@ function reasonOf(row: ReasonRow): Acceptance {
       ringNo: null,
       lane: row.lane,
       isOverCap: false,
-      taken: 'unknown',
     };
   }
   if (row.is_mismatch) return { kind: 'mismatch' };

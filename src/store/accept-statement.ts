@@ -1,7 +1,5 @@
-// The statement that accepts messages (accept-messages.ts), with and without an idle worker that can run one
-// immediately.
+// The statement that accepts messages (accept-messages.ts).
 import { INTERRUPTED, ROLLED_BACK } from '../core/stop-words.ts';
-import { claimedSessionSql, unknownEntriesSql, waitingEventsSql } from './claim-statement.ts';
 import { insertEventsSql } from './events.ts';
 import { firstRingSql } from './session-locks.ts';
 import { isoSql, sessionFactsSql } from './session-facts.ts';
@@ -10,10 +8,6 @@ import { isoSql, sessionFactsSql } from './session-facts.ts';
 export interface AcceptStatementParts {
   /** True when some have idempotency keys: the columns `scope`, `key` and `sha256` of the inputs. */
   isKeyed: boolean;
-  /** True when some have takers: `owner_to_be`, `lease_ms`, and of the transcript that it knows `known_version` and `known_seq`. */
-  isTaking: boolean;
-  /** True when some of these takers know nothing of their sessions: they are given what there is to read. */
-  isReading: boolean;
   /** SQL of the table `input`, a row per input. */
   inputs: string;
   /** SQL of the array of their sessions. */
@@ -22,31 +16,6 @@ export interface AcceptStatementParts {
 
 // How many messages wait, this one included, as the answer reports it.
 const WAITING_SQL = `(judged.would_wait - (judged.disposition = 'rejected' or judged.command_reply is not null)::int)`;
-
-/** A longer history is not read while others wait for the statement: its session is claimed the usual way. */
-const ENTRIES_READ_MAX = 200;
-const TOKENS_READ_MAX = 50_000;
-
-// A message may be claimed when its session is free, has no other work, and has no entries that the taker does not know or cannot read
-// quickly. A statement that waited for a session's row sees everything else as it was before the wait: the data that it would return
-// may then be stale, so the row must have the version that it had when the statement began.
-function takerSql(isReading: boolean): string {
-  const isReady = isReading
-    ? `s.entry_seq - case when s.transcript_version = known_version then known_seq else 0 end <= ${ENTRIES_READ_MAX}
-      and s.context_tokens <= ${TOKENS_READ_MAX}`
-    : 's.entry_seq = 0 or s.transcript_version = known_version and s.entry_seq = known_seq';
-  return `case when owner_to_be is not null and s.version = seen.version and s.owner is null and s.turn_id is null
-      and s.waiting = 0 and s.overflowed = 0 and s.stop_reason is null and (${isReady}) then owner_to_be end as taker,
-    s.transcript_version <> known_version as is_whole`;
-}
-
-// It is claimed when it is the only one that arrived.
-const TAKING_SQL = `granted_claims as materialized (
-  select judged.id, judged.session_id, judged.taker, judged.lease_ms, judged.is_whole,
-    (extract(epoch from stored.received_at) * 1000)::bigint as received_at
-  from judged join stored on stored.id = judged.id join counted on counted.session_id = judged.session_id
-  where judged.taker is not null and stored.status = 'waiting' and counted.arrived = 1
-),`;
 
 const KEYED_SQL = `inserted_keys as (
   insert into holdfast.idempotency_keys (scope, key, request_sha256, resource_id)
@@ -60,12 +29,11 @@ const KEYED_SQL = `inserted_keys as (
  * the order of their ids. The CTE `locked` sees each as it is once its lock is granted; the other tables are seen as they were when the
  * statement began, which is why uniqueness is left to the indexes (`on conflict`) and counts are kept in the session row.
  */
-export function acceptSql({ isKeyed, isTaking, isReading, inputs, sessions }: AcceptStatementParts): string {
+export function acceptSql({ isKeyed, inputs, sessions }: AcceptStatementParts): string {
   return `/* accept */
 with input as materialized (select * from ${inputs}),
-${isTaking ? `seen as materialized (select s.id, s.xmin as version from holdfast.sessions s where s.id = any (${sessions})),` : ''}
 locked as materialized (
-  select s.*, s.xmin as version, s.turn_id is not null or s.owner is not null and s.lease_expires_at > clock_timestamp() as is_busy
+  select s.*, s.turn_id is not null or s.owner is not null and s.lease_expires_at > clock_timestamp() as is_busy
   from holdfast.sessions s where s.id = any (${sessions}) order by s.id for no key update
 ),
 fitting as materialized (
@@ -79,8 +47,7 @@ numbered as materialized (
   select fitting.*, s.is_busy, s.inbox_seq + row_number() over (partition by fitting.session_id order by fitting.n) as seq,
     case when default_mode is not null then coalesce(inline_mode, s.queue_mode, default_mode) end as mode,
     default_mode is not null and coalesce(s.queue_drop, drop_policy) = 'new' and would_wait > coalesce(s.queue_cap, cap) as is_over
-    ${isTaking ? `, ${takerSql(isReading)}` : ''}
-  from fitting join locked s on s.id = fitting.session_id ${isTaking ? 'join seen on seen.id = s.id' : ''}
+  from fitting join locked s on s.id = fitting.session_id
   ${isKeyed ? 'where fitting.key is null or fitting.id in (select resource_id from inserted_keys)' : ''}
 ),
 judged as materialized (
@@ -113,20 +80,13 @@ counted as materialized (
     bool_or(disposition = 'interrupting') as interrupts, bool_or(disposition = 'interrupting' and mode = 'rollback') as rolls_back
   from stored group by session_id
 ),
-${isTaking ? TAKING_SQL : ''}
 updated_sessions as (
   update holdfast.sessions s
   set inbox_seq = counted.last_seq, waiting = s.waiting + counted.arrived, updated_at = clock_timestamp(),
     last_message_at = clock_timestamp(), steer_seq = greatest(s.steer_seq, counted.steer_seq),
     stop_reason = case when counted.rolls_back then '${ROLLED_BACK}'
       when counted.interrupts then coalesce(s.stop_reason, '${INTERRUPTED}') else s.stop_reason end
-    ${
-      isTaking
-        ? `, epoch = s.epoch + (granted_claims.id is not null)::int, owner = coalesce(granted_claims.taker, s.owner),
-    lease_expires_at = coalesce(clock_timestamp() + granted_claims.lease_ms * interval '1 millisecond', s.lease_expires_at)
-  from counted left join granted_claims on granted_claims.session_id = counted.session_id`
-        : 'from counted'
-    } where s.id = counted.session_id
+  from counted where s.id = counted.session_id
   returning s.*, counted.arrived, counted.interrupts
 ),
 rung_doorbells as (
@@ -153,17 +113,9 @@ inserted_events as (
 select stored.id, stored.seq, stored.kind, stored.status, stored.error, stored.reply, stored.disposition,
   ${isoSql('stored.received_at')} as received_at, ${isoSql('stored.settled_at')} as settled_at, s.lane, coalesce(rung_doorbells.rings, woken.rings) as ring_no,
   updated_sessions.waiting > coalesce(s.queue_cap, judged.cap) and coalesce(s.queue_drop, judged.drop_policy) in ('summarize', 'old') as is_over_cap,
-  ${
-    isTaking
-      ? `case when granted_claims.id is not null then json_build_object('isWhole', granted_claims.is_whole, 'receivedAt', granted_claims.received_at,
-    'events', ${waitingEventsSql('stored.session_id')},${isReading ? `\n    'entries', ${unknownEntriesSql('updated_sessions', 'judged')},` : ''}
-    'session', (select to_json(c) from (select updated_sessions.id as session_id, ${claimedSessionSql('updated_sessions')}) as c)) end as taken,`
-      : ''
-  }
   ${sessionFactsSql('s', WAITING_SQL)} as session
 from stored join judged on judged.id = stored.id join locked s on s.id = stored.session_id
 join updated_sessions on updated_sessions.id = stored.session_id left join rung_doorbells on rung_doorbells.session_id = stored.session_id
 left join woken on woken.session_id = stored.session_id
-${isTaking ? 'left join granted_claims on granted_claims.id = stored.id' : ''}
 order by stored.seq`;
 }

@@ -1,4 +1,4 @@
-// The statement that claims sessions (claim-session.ts), and the parts of it that the accepting statement has in common with it.
+// The statement that claims sessions (claim-session.ts).
 import type { SessionId } from '../core/ids.ts';
 import { CROWD_DEATHS_MAX, FEW_TURNS_MAX } from '../core/process-deaths.ts';
 import type { SessionView } from '../core/view.ts';
@@ -13,35 +13,6 @@ const OVERFLOW_CHARS_MAX = 1_300;
 
 const INPUT_JSON = `json_build_object('id', i.id, 'seq', i.seq, 'kind', i.kind, 'body', i.body, 'route', i.route, 'mode', i.mode,
   'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint)`;
-
-/** SQL of the columns of a `ClaimedSessionRow`, from a row of `holdfast.sessions`. */
-export function claimedSessionSql(alias: string): string {
-  const c = alias;
-  return `${c}.key, ${c}.agent_id, ${c}.kind, ${c}.lane, ${c}.parent_id, ${c}.run_id, cardinality(${c}.ancestors) as depth, ${c}.label,
-  ${c}.channel, ${c}.queue_mode, ${c}.model, ${c}.thinking, ${c}.reasoning, ${c}.epoch, ${c}.waiting, ${c}.transcript_no, ${c}.transcript_version,
-  ${c}.entry_seq, ${c}.leaf_seq, ${c}.context_tokens, ${c}.was_aborted, ${c}.stop_reason, ${c}.view, ${c}.queue_debounce_ms,
-  ${c}.queue_cap, ${c}.steer_seq, ${c}.overflowed, ${c}.lost_claims`;
-}
-
-/** SQL of the events that wait for a session's next prompt, as a JSON list; null: none do. */
-export function waitingEventsSql(sessionId: string): string {
-  return `(select json_agg(json_build_object('id', e.id, 'text', e.text, 'isTrusted', e.is_trusted,
-      'createdAt', (extract(epoch from e.created_at) * 1000)::bigint) order by e.id)
-    from holdfast.system_events e where e.session_id = ${sessionId} and e.state = 'queued')`;
-}
-
-/**
- * SQL of the active entries of a session that a worker does not know, as a JSON list, a summary first; null: none. `known` has the columns
- * `known_version` and `known_seq`.
- */
-export function unknownEntriesSql(session: string, known: string): string {
-  return `(select json_agg(entry order by entry.kind <> 'summary', entry.seq) from (
-      select e.id, e.seq, e.parent_seq as "parentSeq", e.kind, e.role, e.turn_id as "turnId", e.content, e.provenance
-      from holdfast.entries e
-      where e.session_id = ${session}.id and e.state = 'active' and e.transcript_no = ${session}.transcript_no
-        and e.seq > case when ${known}.known_version = ${session}.transcript_version then ${known}.known_seq else 0 end
-    ) as entry)`;
-}
 
 // The workers that were lost, each with how many turns were open in it: counted by the first claim that notices, because every claim takes one
 // away.
@@ -145,7 +116,10 @@ resumed as (
   from claimed c left join lost on lost.worker = c.lost_worker where t.id = c.turn_id
   returning t.*
 )
-select input.session_id, judged.verdict, ${claimedSessionSql('c')}, deferred.lane as ring_lane, deferred.rings, deferred.due_in_ms,
+select input.session_id, judged.verdict, c.key, c.agent_id, c.kind, c.lane, c.parent_id, c.run_id,
+  cardinality(c.ancestors) as depth, c.label, c.channel, c.queue_mode, c.model, c.thinking, c.reasoning, c.epoch, c.waiting, c.transcript_no,
+  c.transcript_version, c.entry_seq, c.leaf_seq, c.context_tokens, c.was_aborted, c.stop_reason, c.view, c.queue_debounce_ms, c.queue_cap,
+  c.steer_seq, c.overflowed, c.lost_claims, deferred.lane as ring_lane, deferred.rings, deferred.due_in_ms,
   case when c.overflowed > 0 then (
     select json_agg(json_build_object('id', o.id, 'text', left(o.body ->> 'text', ${OVERFLOW_CHARS_MAX})) order by o.seq) from (
       select * from holdfast.inbox i where i.session_id = c.id and i.status = 'dropped' and i.is_summarized and i.turn_id is null
@@ -158,8 +132,16 @@ select input.session_id, judged.verdict, ${claimedSessionSql('c')}, deferred.lan
       select * from holdfast.inbox i where i.session_id = c.id and i.status = 'waiting' order by i.seq limit ${WAITING_READ_MAX}
     ) as i
   ) end as inputs,
-  ${waitingEventsSql('c.id')} as events,
-  ${unknownEntriesSql('c', 'c')} as entries,
+  (select json_agg(json_build_object('id', e.id, 'text', e.text, 'isTrusted', e.is_trusted,
+      'createdAt', (extract(epoch from e.created_at) * 1000)::bigint) order by e.id)
+    from holdfast.system_events e where e.session_id = c.id and e.state = 'queued') as events,
+  -- The active entries that the worker does not know, a summary first.
+  (select json_agg(entry order by entry.kind <> 'summary', entry.seq) from (
+      select e.id, e.seq, e.parent_seq as "parentSeq", e.kind, e.role, e.turn_id as "turnId", e.content, e.provenance
+      from holdfast.entries e
+      where e.session_id = c.id and e.state = 'active' and e.transcript_no = c.transcript_no
+        and e.seq > case when c.known_version = c.transcript_version then c.known_seq else 0 end
+    ) as entry) as entries,
   case when t.id is not null then json_build_object('id', t.id, 'kind', t.kind, 'attempt', t.attempt, 'deaths', t.deaths,
     'model', t.model, 'thinking', t.thinking, 'promptSeq', t.prompt_seq, 'systemSha256', t.system_sha256,
     'toolsSha256', t.tools_sha256, 'calls', t.calls, 'retries', t.retries, 'steps', t.steps,

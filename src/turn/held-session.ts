@@ -74,8 +74,10 @@ export class LockKeeper {
   readonly leaseMs: number;
   readonly #options: LockKeeperOptions;
   readonly #held = new Map<SessionId, HeldSession>();
-  /** Sessions that this worker is busy with, from before their claim to after their end, and whether a job was turned away from them. */
-  readonly #reserved = new Map<SessionId, { isWanted: boolean }>();
+  /** Sessions that this worker is busy with, from before their claim to after their end. */
+  readonly #reserved = new Set<SessionId>();
+  /** Those of them for which another job came meanwhile. */
+  readonly #turnedAway = new Set<SessionId>();
   #renewTimer: NodeJS.Timeout | null = null;
   #watchTimer: NodeJS.Timeout | null = null;
   #retryTimer: NodeJS.Timeout | null = null;
@@ -109,20 +111,22 @@ export class LockKeeper {
    * this a second job of the session would take it away from the first.
    */
   reserve(sessionId: SessionId): boolean {
-    const reserved = this.#reserved.get(sessionId);
-    if (reserved !== undefined) {
-      reserved.isWanted = true;
-      return false;
+    if (!this.#reserved.has(sessionId)) {
+      this.#reserved.add(sessionId);
+      return true;
     }
-    this.#reserved.set(sessionId, { isWanted: false });
-    return true;
+    this.#turnedAway.add(sessionId);
+    return false;
   }
 
-  /** Ends a reservation. True when the session was requested meanwhile: a caller that has not run it must then check it. */
-  unreserve(sessionId: SessionId): boolean {
-    const isWanted = this.#reserved.get(sessionId)?.isWanted === true;
+  /** Ends a reservation. */
+  unreserve(sessionId: SessionId): void {
     this.#reserved.delete(sessionId);
-    return isWanted;
+  }
+
+  /** True, once, when another job of the session came while it was reserved: what it came for may be newer than the turn's last write. */
+  takeTurnedAway(sessionId: SessionId): boolean {
+    return this.#turnedAway.delete(sessionId);
   }
 
   /** Takes a session that was just claimed into care. `askedAtMs` is the monotonic time from before the claim was sent. */

@@ -1,7 +1,6 @@
 // The steps of a turn: claim > drain > load > assemble > loop > decide > commit. It does not know the queue.
 //
-//   claim     takes the session's lock and reads, in the same round trip, the waiting inputs and the open turn of an earlier worker; or the
-//             accepting statement has given the lock of an idle session to a worker of its own process
+//   claim     takes the session's lock and reads, in the same round trip, the waiting inputs and the open turn of an earlier worker
 //   start     a new turn: its inputs are chosen, its events drained, its prompt assembled, and all of it is one commit
 //   resume    or an open one: everything is read back, and the journal says how far it got
 //   loop      asks the model and runs its tools, a commit before and after everything that has an effect
@@ -18,8 +17,6 @@
 // (G10, G11).
 import type { SessionId } from '../core/ids.ts';
 import { isPassingFault } from '../store/database.ts';
-import type { Taker } from '../store/accept-messages.ts';
-import type { SessionClaim } from '../store/claim-session.ts';
 import type { FinishResult } from '../store/journal/finish-turn.ts';
 import type { LaterRing, NeededRing } from '../store/session-locks.ts';
 import { runCompactionTurn } from './compact-turn.ts';
@@ -67,43 +64,6 @@ async function claimAndRun(context: TurnContext, sessionId: SessionId): Promise<
   if (claim.kind === 'claimed') return await runHeld(context, { ...claim, kept }, askedAtMs);
   if (kept !== null) context.transcripts.keep(sessionId, kept);
   return claim.kind === 'early' ? claim : { kind: claim.kind };
-}
-
-/** A session that is reserved here for a message on its way in. Exactly one of its two ends is to be called. */
-export interface Reservation {
-  /** What the accepting statement receives. */
-  taker: Taker;
-  /** The message is the session's only work and its lock is ours; or it is not known whose it is, and the session is claimed. */
-  run(taken: SessionClaim | 'unknown'): Promise<TurnOutcome>;
-  /** Nothing was claimed. True when a job of the session was refused meanwhile: then the session must be checked. */
-  giveUp(): boolean;
-}
-
-/** Reserves a session for the next message that is accepted; null when this worker is busy with it. */
-export function reserveSession(context: TurnContext, sessionId: SessionId): Reservation | null {
-  if (!context.locks.reserve(sessionId)) return null;
-  const askedAtMs = context.clock.monotonicMs();
-  const kept = context.transcripts.take(sessionId);
-  const keep = (): void => {
-    if (kept !== null) context.transcripts.keep(sessionId, kept);
-  };
-  const { owner, leaseMs } = context.locks;
-  return {
-    taker: { owner, leaseMs, known: knownOf(kept) },
-    async run(taken) {
-      try {
-        if (taken !== 'unknown') return await runHeld(context, { ...taken, kept }, askedAtMs);
-        keep();
-        return await claimAndRun(context, sessionId);
-      } finally {
-        context.locks.unreserve(sessionId);
-      }
-    },
-    giveUp() {
-      keep();
-      return context.locks.unreserve(sessionId);
-    },
-  };
 }
 
 async function runHeld(context: TurnContext, found: ClaimWithTranscript, askedAtMs: number): Promise<TurnOutcome> {

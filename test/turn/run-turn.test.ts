@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import type { Tool } from '../../src/tools/tool.ts';
-import { reserveSession } from '../../src/turn/run-turn.ts';
 import { SLOWNESS_MAX } from '../servers/busy-machine.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -411,33 +410,5 @@ describe('a turn that is stopped', () => {
     ]);
     expect(turn).toEqual({ attempt: 2, deaths: 0 });
     next.stop();
-  });
-});
-
-describe('a session that a worker reserves for a message on its way', () => {
-  test('is looked at when the message was not given to it and a job was turned away meanwhile (G4)', async () => {
-    const worker = rig.worker();
-    await rig.send('reserved', 'one');
-    await worker.run('reserved');
-    const reservation = reserveSession(worker.context, await rig.sessionOf('reserved'));
-    const message = await rig.send('reserved', 'two');
-    expect(await worker.run('reserved')).toEqual({ kind: 'busy' });
-    expect(reservation?.giveUp()).toBe(true);
-    // The history that it had taken out goes on.
-    expect(await worker.run('reserved')).toMatchObject({ kind: 'ended' });
-    expect(await statusOf(message)).toBe('answered');
-    expect(JSON.stringify(lastRequest('reserved'))).toContain('one');
-    worker.stop();
-  });
-
-  test('is left unchanged when it was not requested, and is claimed when its holder is unknown (G23)', async () => {
-    const worker = rig.worker();
-    const sessionId = await rig.sessionOf('unknown');
-    expect(reserveSession(worker.context, sessionId)?.giveUp()).toBe(false);
-    const reservation = reserveSession(worker.context, sessionId);
-    const message = await rig.send('unknown', 'hello');
-    expect(await reservation?.run('unknown')).toMatchObject({ kind: 'ended' });
-    expect(await statusOf(message)).toBe('answered');
-    worker.stop();
   });
 });

@@ -1,16 +1,16 @@
 // Fetches the jobs of one lane and passes them to a function, with a bound on how many run at the same time. Wraps a BullMQ worker so
 // that the queue cannot fail work: a job ends once its session was checked, whatever the result, and no error reaches the queue.
 //
-// A lane's slots are shared by the jobs of its queue and by work that this process passes to it directly (`seat`). A seat is granted
-// only while no job has recently waited for a slot, so that direct work never overtakes the queue (G27).
+// A lane's slots are shared by the jobs of its queue and by the sessions that the reconciler has it look at while the queue cannot be
+// reached (`look`).
 //
 // A drain has two steps, because a turn can leave in two ways: `draining` makes it stop where it can be resumed, and `signal` makes it
 // stop immediately. Jobs that arrive in between return to the queue.
 import { parseJob, type QueueName, type RingKind } from '../../jobs/index.ts';
 import type { SessionId } from '../../src/core/ids.ts';
-import { Places } from './places.ts';
 import type { AnyJob, QueueBackend } from './queue-backend.ts';
 import { returnJob, type JobOutcome } from './settle.ts';
+import { Slots } from './slots.ts';
 
 export interface LaneJob {
   kind: RingKind;
@@ -31,35 +31,25 @@ export interface LaneWorkerOptions {
   concurrency: number;
   /**
    * Checks the session. May be called for the same session several times at the same time, and again for work that is done:
-   * the session's rows decide. Returns `orphan` when there is no such session. What it throws is passed to `onError` and ends
-   * the job like any other end.
+   * the session's rows decide. Returns `orphan` when there is no such session. What it throws is passed to `onEnd`, and the job is
+   * over like any other.
    */
   process: (job: LaneJob) => Promise<JobOutcome | void>;
-  /** Called with what `process` threw. Must not throw. */
-  onError: (error: unknown, job: Pick<LaneJob, 'kind' | 'sessionId'>) => void;
+  /** Called after each job of the queue and each look. Must not throw. */
+  onEnd: (end: JobEnd) => void;
 }
 
-/** Counts since the start. */
-interface LaneCounts {
-  done: number;
-  /** `process` threw. */
-  failed: number;
-  /** The payload was none of ours, or pointed to nothing. */
-  orphans: number;
-}
-
-/** A place of a lane that is kept free. Exactly one of its two ends is to be called. */
-export interface Seat {
-  /** Runs work in the place; what it throws is passed to `onError`. */
-  run(sessionId: SessionId, work: (job: LaneJob) => Promise<void>): void;
-  leave(): void;
+/** How a job ended; `failed`: `process` threw the error. */
+export interface JobEnd {
+  queue: QueueName;
+  /** Null: the job was none of ours. */
+  job: Pick<LaneJob, 'kind' | 'sessionId'> | null;
+  outcome: JobOutcome | 'failed';
+  error?: unknown;
 }
 
 export interface LaneWorker {
   lane: QueueName;
-  /** Reserves a slot for direct work; null when there may be none. */
-  seat(): Seat | null;
-  counts(): LaneCounts;
   /** Checks a session as a job would, without the queue; false when no slot is free. */
   look(ring: Pick<LaneJob, 'kind' | 'sessionId'>): boolean;
   /** How many calls of `look` would be taken now. */
@@ -86,83 +76,58 @@ const ABORT_MS_MAX = 5_000;
 
 /** Starts to fetch jobs immediately. */
 export function startLaneWorker(backend: QueueBackend, options: LaneWorkerOptions): LaneWorker {
-  const { lane, concurrency, onError } = options;
-  const counts: LaneCounts = { done: 0, failed: 0, orphans: 0 };
+  const { lane, concurrency, onEnd } = options;
   const draining = new AbortController();
   const leaving = new AbortController();
-  const places = new Places(concurrency, () => performance.now());
-  const brought = new Set<Promise<void>>();
+  const slots = new Slots(concurrency);
+  const looks = new Set<Promise<void>>();
   let isPaused = false;
 
   const consumer = backend.openConsumer(lane, {
     concurrency,
     async process(job, token) {
       if (isPaused || draining.signal.aborted) await returnJob(job, token);
-      await places.takeForJob();
+      await slots.take();
       try {
         if (isPaused || draining.signal.aborted) await returnJob(job, token);
         await look(job);
       } finally {
-        places.leaveAsJob();
+        slots.leave();
       }
     },
   });
 
-  async function runBrought(sessionId: SessionId, work: (job: LaneJob) => Promise<void>): Promise<void> {
-    try {
-      await work({ kind: 'inbound', sessionId, signal: leaving.signal, draining: draining.signal });
-      counts.done += 1;
-    } catch (error) {
-      counts.failed += 1;
-      onError(error, { kind: 'inbound', sessionId });
-    } finally {
-      places.leaveAsBrought();
-    }
-  }
-
   async function look(job: AnyJob): Promise<void> {
     const parsed = parseJob(job.name, job.data);
-    if (parsed === null) counts.orphans += 1;
+    if (parsed === null) onEnd({ queue: lane, job: null, outcome: 'orphan' });
     else await runJob(parsed);
   }
 
-  async function runJob(parsed: Pick<LaneJob, 'kind' | 'sessionId'>): Promise<void> {
+  async function runJob(job: Pick<LaneJob, 'kind' | 'sessionId'>): Promise<void> {
     try {
-      const outcome = await options.process({ ...parsed, signal: leaving.signal, draining: draining.signal });
-      counts[outcome === 'orphan' ? 'orphans' : 'done'] += 1;
+      const outcome = await options.process({ ...job, signal: leaving.signal, draining: draining.signal });
+      onEnd({ queue: lane, job, outcome: outcome ?? 'done' });
     } catch (error) {
-      counts.failed += 1;
-      onError(error, parsed);
+      onEnd({ queue: lane, job, outcome: 'failed', error });
     }
   }
 
   return {
     lane,
-    seat() {
-      if (isPaused || draining.signal.aborted || !places.takeForBrought()) return null;
-      return {
-        run(sessionId, work) {
-          const running = runBrought(sessionId, work).finally(() => brought.delete(running));
-          brought.add(running);
-        },
-        leave: () => places.leaveAsBrought(),
-      };
-    },
     look(ring) {
-      if (isPaused || draining.signal.aborted || !places.takeFree()) return false;
+      if (isPaused || draining.signal.aborted || !slots.tryTake()) return false;
       const running = runJob(ring).finally(() => {
-        places.leaveAsJob();
-        brought.delete(running);
+        slots.leave();
+        looks.delete(running);
       });
-      brought.add(running);
+      looks.add(running);
       return true;
     },
-    free: () => (isPaused || draining.signal.aborted ? 0 : places.free),
-    counts: () => ({ ...counts }),
-    active: () => places.taken,
+    free: () => (isPaused || draining.signal.aborted ? 0 : slots.free),
+    active: () => slots.taken,
     lastPollAtMs: () => consumer.lastPollAtMs(),
     isLive(withinMs) {
-      if (isPaused || draining.signal.aborted || places.taken >= concurrency) return true;
+      if (isPaused || draining.signal.aborted || slots.free <= 0) return true;
       const lastPollAtMs = consumer.lastPollAtMs();
       return lastPollAtMs !== null && performance.now() - lastPollAtMs <= withinMs;
     },
@@ -183,10 +148,10 @@ export function startLaneWorker(backend: QueueBackend, options: LaneWorkerOption
       const { promise: isOver, resolve: endGrace } = Promise.withResolvers<void>();
       const graceTimer = setTimeout(endGrace, graceMs);
       draining.abort(reason);
-      await Promise.race([Promise.all([consumer.worker.close(), ...brought]), isOver]);
+      await Promise.race([Promise.all([consumer.worker.close(), ...looks]), isOver]);
       clearTimeout(abortTimer);
       clearTimeout(graceTimer);
-      return { stillActive: places.taken };
+      return { stillActive: slots.taken };
     },
   };
 }

@@ -99,8 +99,7 @@ async function waitForEnd(
   waitSeconds: number,
 ): Promise<Answer | null> {
   const { request, context, services } = api;
-  const isHere = result.kind === 'accepted' && result.isTaken;
-  const input = { id: result.message.id, sessionId: result.sessionId, isHere };
+  const input = { id: result.message.id, sessionId: result.sessionId };
   const settlement = await waitForSettlement({ request, services }, input, waitSeconds);
   if (settlement === null) return null;
   const turn = settlement.turn === null ? null : turnAnswerOf(context, settlement.turn);

@@ -44,26 +44,32 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     }
   });
 
-  test('direct work shares the slots of the lane with its jobs, and a drain waits for it', async () => {
+  test('a session that is looked at without the queue shares the slots of the lane with its jobs, and a drain waits for it', async () => {
     const { doorbell, startWorker } = await openQueueRig(server);
     const seen = new Seen();
     const { opened, open } = gate();
-    const worker = startWorker({ process: async ({ sessionId }) => seen.add(`job ${sessionId}`) });
-    const [brought, rung] = [newSession(), ring()];
-    worker.seat()?.run(brought, async ({ sessionId }) => {
-      seen.add(`begun ${sessionId}`);
-      await opened;
-      seen.add(`done ${sessionId}`);
+    const [looked, rung] = [newSession(), ring()];
+    const worker = startWorker({
+      async process({ sessionId }) {
+        seen.add(`begun ${sessionId}`);
+        await opened;
+        seen.add(`done ${sessionId}`);
+      },
     });
+    expect(worker.look({ kind: 'inbound', sessionId: looked })).toBe(true);
     await seen.count(1);
-    expect([worker.active(), worker.seat()]).toEqual([1, null]);
+    expect([worker.active(), worker.free(), worker.look({ kind: 'inbound', sessionId: newSession() })]).toEqual([
+      1,
+      0,
+      false,
+    ]);
     await doorbell.ring([rung]);
-    // It runs after what was brought, or goes back to the queue: the drain begins meanwhile.
+    // The job runs after the look, or returns to the queue: the drain begins meanwhile.
     const drained = worker.drain(5_000);
     open();
     expect(await drained).toEqual({ stillActive: 0 });
-    expect(seen.sessions).toEqual([`begun ${brought}`, `done ${brought}`]);
-    expect(worker.seat()).toBeNull();
+    expect(seen.sessions).toEqual([`begun ${looked}`, `done ${looked}`]);
+    expect(worker.look({ kind: 'inbound', sessionId: newSession() })).toBe(false);
     const { startWorker: startOther } = await openQueueRig(server);
     startOther({ process: async ({ sessionId }) => seen.add(`job ${sessionId}`) });
     await seen.count(3);
@@ -222,7 +228,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
       )
       .toBe(true);
     await expect.poll(() => worker.isLive(10_000)).toBe(true);
-    expect(worker.counts().failed).toBe(0);
+    expect(worker.errors).toEqual([]);
   });
 
   test('a ring resolves within its bound and is logged when the server is down, and works when it is back', async () => {
@@ -281,7 +287,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     open();
     expect(await drained).toEqual({ stillActive: 0 });
     expect(seen.sessions).toHaveLength(1);
-    expect(worker.counts()).toEqual({ done: 1, failed: 0, orphans: 0 });
+    expect(worker.ended).toEqual({ done: 1, failed: 0, orphan: 0 });
     const seenBySuccessor = new Seen();
     rig.startWorker({ process: async ({ sessionId }) => seenBySuccessor.add(sessionId) });
     await seenBySuccessor.count(late.length);
@@ -356,27 +362,25 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     await rig.doorbell.ring([ring(gone), ring()]);
     await seen.count(2);
     await expect.poll(() => pending(rig)).toBe(0);
-    expect(worker.counts()).toEqual({ done: 1, failed: 0, orphans: 5 });
+    expect(worker.ended).toEqual({ done: 1, failed: 0, orphan: 5 });
     await queue.close();
   });
 
   test('a job whose work fails is over, and the next one runs', async () => {
     const rig = await openQueueRig(server);
-    const errors: unknown[] = [];
     const seen = new Seen();
     const worker = rig.startWorker({
       async process({ sessionId }) {
         seen.add(sessionId);
         if (seen.sessions.length === 1) throw new Error('the work failed');
       },
-      onError: (error) => void errors.push(error),
     });
     await rig.doorbell.ring([ring()]);
     await rig.doorbell.ring([ring()]);
     await seen.count(2);
     await expect.poll(() => pending(rig)).toBe(0);
-    expect(errors).toEqual([new Error('the work failed')]);
-    expect(worker.counts()).toEqual({ done: 1, failed: 1, orphans: 0 });
+    expect(worker.errors).toEqual([new Error('the work failed')]);
+    expect(worker.ended).toEqual({ done: 1, failed: 1, orphan: 0 });
   });
 
   test('the depth tells what waits and what runs', async () => {

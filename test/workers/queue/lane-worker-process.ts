@@ -12,5 +12,5 @@ startLaneWorker(backend, {
     process.stdout.write(`${sessionId}\n`);
     return new Promise(() => undefined);
   },
-  onError: () => undefined,
+  onEnd: () => undefined,
 });

@@ -6,7 +6,12 @@ import { createDoorbell, type Doorbell, type QueueName, type TurnRing } from '..
 import type { SessionId } from '../../../src/core/ids.ts';
 import { openQueueBackend } from '../../../workers/queue/open-queue-backend.ts';
 import type { QueueBackend } from '../../../workers/queue/queue-backend.ts';
-import { startLaneWorker, type LaneWorker, type LaneWorkerOptions } from '../../../workers/queue/start-lane-worker.ts';
+import {
+  startLaneWorker,
+  type JobEnd,
+  type LaneWorker,
+  type LaneWorkerOptions,
+} from '../../../workers/queue/start-lane-worker.ts';
 import type { QueueServer } from './queue-server.ts';
 
 export interface QueueRig {
@@ -14,7 +19,13 @@ export interface QueueRig {
   doorbell: Doorbell;
   /** The messages of the log's warnings, in order. */
   warnings: string[];
-  startWorker: (options: Partial<LaneWorkerOptions> & Pick<LaneWorkerOptions, 'process'>) => LaneWorker;
+  startWorker: (options: Partial<LaneWorkerOptions> & Pick<LaneWorkerOptions, 'process'>) => CountingWorker;
+}
+
+/** A lane's worker, and how its jobs have ended so far. */
+export interface CountingWorker extends LaneWorker {
+  ended: Record<JobEnd['outcome'], number>;
+  errors: unknown[];
 }
 
 /** Opens a backend, a doorbell and whatever workers the test asks for. */
@@ -37,12 +48,15 @@ export async function openQueueRig(
     doorbell,
     warnings,
     startWorker(options) {
-      const onError = (error: unknown): void => {
-        throw error;
+      const ended = { done: 0, failed: 0, orphan: 0 };
+      const errors: unknown[] = [];
+      const onEnd = ({ outcome, error }: JobEnd): void => {
+        ended[outcome] += 1;
+        if (outcome === 'failed') errors.push(error);
       };
-      const worker = startLaneWorker(backend, { lane: 'main', concurrency: 1, onError, ...options });
+      const worker = startLaneWorker(backend, { lane: 'main', concurrency: 1, onEnd, ...options });
       workers.push(worker);
-      return worker;
+      return { ...worker, ended, errors };
     },
   };
 }

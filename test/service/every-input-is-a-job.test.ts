@@ -1,0 +1,118 @@
+// Goal: nothing starts a turn but a job of the queue, and each kind of input has a job of its own name. Method: inputs of every kind come
+// to idle sessions; the workers log each job that ends, so jobs and turns can be compared session by session.
+import { randomUUID } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { waitUntil } from '../crash/rig/wait-until.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import type { ServiceApi } from './rig/service-api.ts';
+import { openServiceRig, queues, type ServiceRig } from './rig/service-rig.ts';
+
+const soonMs = 120_000;
+const MESSAGES = 5;
+
+interface EndedJob {
+  queue: string;
+  job: string;
+  sessionId: string;
+}
+
+const deployments = [
+  { name: 'one process', processes: ['api,worker,scheduler'] },
+  { name: 'several processes', processes: ['api', 'worker', 'worker,scheduler'] },
+];
+const cases = queues.flatMap(({ queue }) => deployments.map((deployment) => ({ queue, ...deployment })));
+
+describe.each(cases)('with the queue in $queue and $name', ({ queue, processes }) => {
+  let rig: ServiceRig;
+  let api: ServiceApi;
+
+  shareAmongTests(async (onEnd) => {
+    const opened = await openServiceRig({
+      queue,
+      // A lost ring would be found here, and not be replaced by the reconciler's.
+      env: { HOLDFAST_LOG_LEVEL: 'debug', HOLDFAST_RECONCILE_MS: '60000' },
+      config: { agents: { defaults: { heartbeat: { every: '0s' }, subagents: { announceDebounce: 0 } } } },
+    });
+    onEnd(() => opened.close());
+    rig = opened;
+    const [front] = await Promise.all(processes.map((roles) => opened.start(roles)));
+    if (front === undefined) throw new Error('no process was started');
+    api = rig.apiOf(front);
+  });
+
+  function jobs(): EndedJob[] {
+    return rig.logs.filter((line) => line.includes('"msg":"Job ended"')).map((line) => JSON.parse(line) as EndedJob);
+  }
+
+  /** The names of the jobs of a session, as soon as they include the expected one. */
+  async function jobsOf(session: string, expected: string): Promise<string[]> {
+    const [row] = await rig.rows<{ id: string }>('select id from holdfast.sessions where key like $1', [
+      `%:${session}`,
+    ]);
+    return waitUntil(`a job "${expected}" of ${session} has ended`, soonMs, () => {
+      const names = jobs().flatMap(({ job, sessionId }) => (sessionId === row?.id ? [job] : []));
+      return names.includes(expected) && names;
+    });
+  }
+
+  async function post(path: string, body: object, status: number) {
+    const answer = await api.ask('POST', path, body);
+    expect(answer).toMatchObject({ status });
+    return answer.body;
+  }
+
+  test('each message to an idle session is a job', async () => {
+    for (let n = 1; n <= MESSAGES; n += 1) await api.settled(await api.send('idle', { text: `${n} [[reply: Yes.]]` }));
+    const names = await waitUntil('as many jobs as messages have ended', soonMs, async () => {
+      const ended = await jobsOf('idle', 'inbound');
+      return ended.length >= MESSAGES && ended;
+    });
+    expect(names).toEqual(Array.from({ length: MESSAGES }, () => 'inbound'));
+  });
+
+  test('the tick of a cron is a job', async () => {
+    const schedule = { kind: 'at', at: new Date(Date.now() + 86_400_000).toISOString() };
+    const payload = { kind: 'agentTurn', message: 'Tick. [[reply: Done.]]' };
+    const { id } = await post('/v1/crons', { name: 'tick', schedule, target: 'session:ticked', payload }, 201);
+    await post(`/v1/crons/${id}/run`, {}, 202);
+    expect(await jobsOf('ticked', 'cron')).toEqual(['cron']);
+  });
+
+  test('a heartbeat is a job', async () => {
+    await post('/v1/agents/main/heartbeat', {}, 202);
+    expect(await jobsOf('main', 'heartbeat')).toEqual(['heartbeat']);
+  });
+
+  test('the completion of a subagent is a job', async () => {
+    await api.settled(await api.send('parent', { text: 'Hello. [[reply: Hello.]]' }));
+    await post('/v1/sessions/parent/spawn', { task: 'Look. [[reply: Found.]]' }, 202);
+    expect(await jobsOf('parent', 'announce')).toEqual(['inbound', 'announce']);
+  });
+
+  test('a follow-up is a job', async () => {
+    // The turn runs until the second message is stored.
+    const go = join(tmpdir(), `holdfast-go-${randomUUID()}`);
+    onTestFinished(() => rmSync(go, { force: true }));
+    const command = JSON.stringify({ command: `until [ -e ${go} ]; do sleep 0.05; done` });
+    const first = await api.send('busy', { text: `[[tool: exec ${command}]] [[reply: One.]]` });
+    await rig.holderOf('busy');
+    const second = await api.send('busy', { text: 'And two. [[reply: Two.]]', mode: 'followup' });
+    writeFileSync(go, '');
+    await Promise.all([api.settled(first), api.settled(second)]);
+    expect(await jobsOf('busy', 'followup')).toEqual(['inbound', 'followup']);
+  });
+
+  test('no turn was run without a job', async () => {
+    const turns = await rig.rows<{ session_id: string; turns: number }>(
+      'select session_id, count(*)::int as turns from holdfast.turns group by 1',
+    );
+    await waitUntil('every turn has a job', soonMs, () => {
+      const ended = jobs().filter(({ queue: name }) => name !== 'deliver');
+      return turns.every((row) => ended.filter((one) => one.sessionId === row.session_id).length >= row.turns);
+    });
+    expect(turns.length).toBeGreaterThanOrEqual(6);
+  });
+});

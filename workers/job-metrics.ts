@@ -1,0 +1,14 @@
+// What a process that has both roles, worker and api, counts of its jobs for `/metrics`.
+import { Counter, type Registry } from 'prom-client';
+import type { JobEnd } from './queue/start-lane-worker.ts';
+
+/** Adds the counter of jobs to the registry and returns the function that counts one. */
+export function createJobMetrics(registry: Registry): (end: JobEnd) => void {
+  const jobs = new Counter({
+    name: 'holdfast_jobs_total',
+    help: 'Jobs that ended in this process, by queue, name and outcome',
+    labelNames: ['queue', 'job', 'outcome'] as const,
+    registers: [registry],
+  });
+  return ({ queue, job, outcome }) => jobs.inc({ queue, job: job?.kind ?? 'unknown', outcome });
+}
