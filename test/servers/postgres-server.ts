@@ -139,7 +139,7 @@ async function startAfterKill(cluster: Cluster): Promise<ChildProcess> {
   }
 }
 
-const memoryFreedWithinMs = 20_000;
+const memoryFreedWithinMs = 240_000;
 
 /** Kills the postmaster first, so that it starts no recovery, then every backend that it leaves. */
 async function killTree(postmaster: ChildProcess): Promise<void> {
