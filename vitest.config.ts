@@ -36,7 +36,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['test/core/**/*.test.ts', 'test/*.test.ts'],
+          include: ['test/core/**/*.test.ts', 'test/coalesce/**/*.test.ts', 'test/*.test.ts'],
           // Pure functions: files share loaded modules, and nothing else.
           isolate: false,
           testTimeout: 300_000,
@@ -49,7 +49,7 @@ export default defineConfig({
           name: 'integration',
           isolate: false,
           include: ['test/*/**/*.test.ts'],
-          exclude: ['test/core/**', 'test/crash/**'],
+          exclude: ['test/core/**', 'test/coalesce/**', 'test/crash/**'],
           globalSetup,
           testTimeout: 300_000,
           hookTimeout: 300_000,

@@ -15,6 +15,7 @@ const BASE = [
   'src/clock.ts',
   'src/ids.ts',
   'src/wake.ts',
+  'src/coalesce/',
   'src/network/',
   'src/schedule/',
 ];
@@ -28,6 +29,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/clock.ts': [],
   'src/ids.ts': ['src/core/'],
   'src/wake.ts': [],
+  'src/coalesce/': [],
   'src/network/': [],
   'src/schedule/': ['src/core/', ...BASE],
   'src/embedded-postgres/': BASE,

@@ -12,7 +12,6 @@ import { storableText } from '../src/core/storable-text.ts';
 import { mayBeSpawned } from '../src/core/subagent-spawn.ts';
 import { newId } from '../src/ids.ts';
 import { createAccept } from '../src/store/accept-messages.ts';
-import type { RowSubmitter } from '../src/store/coalescer.ts';
 import type { Acceptance, NewInput } from '../src/store/accept-messages.ts';
 import type { Database } from '../src/store/database.ts';
 import { createFamily, spawnSettingsOf, type Family, type SteerAnswer } from '../src/store/family.ts';
@@ -25,6 +24,7 @@ import {
   readTurnOrigin,
   type ListedSession,
 } from '../src/store/session-tools.ts';
+import type { RowSubmitter } from '../src/store/share-statement.ts';
 import { listRecentRuns } from '../src/store/subagents.ts';
 import { noteYield } from '../src/store/yields.ts';
 import type { Refusal, SeenSession, SeenSubagent, SessionsPort } from '../src/tools/sessions-port.ts';

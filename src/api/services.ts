@@ -1,9 +1,9 @@
 // What the routes share inside one API: waits, streams, metrics. Made with the server, closed with it.
+import { shareNext } from '../coalesce/share-next.ts';
 import { readEvents } from '../store/views/events.ts';
 import { viewSettlements, type SettlementView } from '../store/views/settlements.ts';
 import { viewStats, type StatsView } from '../store/views/stats.ts';
 import { Admission } from './admission.ts';
-import { coalesceReads } from './coalesce-reads.ts';
 import type { ApiContext } from './context.ts';
 import { EventStreams } from './event-streams.ts';
 import { EventTail } from './event-tail.ts';
@@ -58,9 +58,9 @@ export function createServices(context: ApiContext, routes: Route[]): ApiService
       eventStreams: () => streams.size,
       waitingRequests: () => waiter.size,
     }),
-    readReadiness: coalesceReads(() => checkReadiness(context)),
+    readReadiness: shareNext(() => checkReadiness(context)),
     openApi: () => (document ??= openApiDocument(routes, context.config.api.publicUrl)),
-    readStats: coalesceReads(() => viewStats(views)),
+    readStats: shareNext(() => viewStats(views)),
     close() {
       waiter.close();
       streams.close();

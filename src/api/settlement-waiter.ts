@@ -2,6 +2,7 @@
 // that ends in this process reports how its messages ended. Otherwise the waiter queries: immediately when this process commits
 // something of their session, and at intervals because the worker may be in another process. The facts are in the database; nothing
 // is lost when a request stops waiting.
+import { shareNext } from '../coalesce/share-next.ts';
 import type { OutageLog } from '../outage-log.ts';
 import type { CommitWake } from './context.ts';
 
@@ -34,30 +35,31 @@ const INTERVAL_MS_MAX = 250;
 const INTERVAL_GROWTH = 1.5;
 /** Messages that a worker of this process has are looked for only so often. */
 const HERE_INTERVAL_MS = 1_000;
-/** A look that was woken keeps this distance from the one before, in times of what that one took: it never fills the database. */
-const WOKEN_DISTANCE = 2;
-const WOKEN_DISTANCE_MS_MAX = 50;
+/** The pause after a query, in times of how long it took: commits in a quick succession do not occupy the database. */
+const PAUSE_FACTOR = 2;
+const PAUSE_MS_MAX = 50;
 
 export class SettlementWaiter<Settlement> {
   readonly #options: SettlementWaiterOptions<Settlement>;
   /** By message; several requests may wait for the same one. */
   readonly #waiting = new Map<string, Set<Waiter<Settlement>>>();
-  /** How many of them wait per session, and the sessions that were committed to since the last look. */
+  /** How many of them wait per session. */
   readonly #sessions = new Map<string, number>();
+  /** What the next query asks for: messages of sessions that were committed to, and those whose interval is over. */
   readonly #woken = new Set<string>();
+  #due: 'none' | 'elsewhere' | 'all' = 'none';
+  /** One query at a time: what becomes due meanwhile is asked for by the next. */
+  readonly #query = shareNext(() => this.#queryOnce());
   readonly #stopListening: (() => void)[];
   #size = 0;
   /** How many wait for what is not here. */
   #elsewhere = 0;
-  #lookedHereAt = Number.NEGATIVE_INFINITY;
+  #queriedHereAt = Number.NEGATIVE_INFINITY;
   #intervalMs = INTERVAL_MS_MIN;
   #timer: NodeJS.Timeout | undefined;
   #dueAt = Number.POSITIVE_INFINITY;
-  #wokenTimer: NodeJS.Timeout | undefined;
-  /** What the last look took, and when it ended. */
-  #lookMs = 0;
-  #lookedAt = Number.NEGATIVE_INFINITY;
-  #isLooking = false;
+  /** When the pause after the last query ends. */
+  #pauseEndsAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
   constructor(options: SettlementWaiterOptions<Settlement>) {
@@ -70,7 +72,7 @@ export class SettlementWaiter<Settlement> {
         // The end of a turn reports all that it has settled, so there is nothing to query; it has the form of `readSettled`.
         if (settled.size > 0) return this.#end(settled as ReadonlyMap<string, Settlement>);
         this.#woken.add(sessionId);
-        this.#lookAtWoken();
+        void this.#query();
       }),
     ];
   }
@@ -108,7 +110,6 @@ export class SettlementWaiter<Settlement> {
     this.#isClosed = true;
     for (const stop of this.#stopListening) stop();
     clearTimeout(this.#timer);
-    clearTimeout(this.#wokenTimer);
     for (const group of this.#waiting.values()) for (const one of group) one.end(null);
   }
 
@@ -122,7 +123,7 @@ export class SettlementWaiter<Settlement> {
       this.#elsewhere += 1;
       this.#intervalMs = INTERVAL_MS_MIN;
     }
-    this.#lookLater();
+    this.#queryLater();
   }
 
   #remove(messageId: string, waiting: Waiter<Settlement>): void {
@@ -140,20 +141,8 @@ export class SettlementWaiter<Settlement> {
     for (const [id, settlement] of settled) for (const one of this.#waiting.get(id) ?? []) one.end(settlement);
   }
 
-  #lookAtWoken(): void {
-    if (this.#isLooking || this.#wokenTimer !== undefined) return;
-    const distanceMs = Math.min(this.#lookMs * WOKEN_DISTANCE, WOKEN_DISTANCE_MS_MAX);
-    const waitMs = this.#lookedAt + distanceMs - performance.now();
-    const look = () => {
-      this.#wokenTimer = undefined;
-      void this.#look((waiting) => this.#woken.has(waiting.sessionId));
-    };
-    if (waitMs > 0) this.#wokenTimer = setTimeout(look, waitMs);
-    else look();
-  }
-
   /** Queries for all waiting requests after an interval, unless a query is already due sooner: a new request never delays the others. */
-  #lookLater(): void {
+  #queryLater(): void {
     const intervalMs = this.#elsewhere > 0 ? this.#intervalMs : HERE_INTERVAL_MS;
     const dueAt = performance.now() + intervalMs;
     if (this.#isClosed || this.#size === 0 || this.#dueAt <= dueAt) return;
@@ -161,34 +150,42 @@ export class SettlementWaiter<Settlement> {
     this.#dueAt = dueAt;
     this.#timer = setTimeout(() => {
       this.#dueAt = Number.POSITIVE_INFINITY;
-      const isForAll = performance.now() - this.#lookedHereAt >= HERE_INTERVAL_MS;
-      if (isForAll) this.#lookedHereAt = performance.now();
-      void this.#look(({ isHere }) => isForAll || !isHere);
+      const isForAll = performance.now() - this.#queriedHereAt >= HERE_INTERVAL_MS;
+      if (isForAll) this.#queriedHereAt = performance.now();
+      if (isForAll) this.#due = 'all';
+      else if (this.#due === 'none') this.#due = 'elsewhere';
+      void this.#query();
     }, intervalMs);
     if (this.#elsewhere > 0) this.#intervalMs = Math.min(this.#intervalMs * INTERVAL_GROWTH, INTERVAL_MS_MAX);
   }
 
-  async #look(isWanted: (waiting: Waiter<Settlement>) => boolean): Promise<void> {
-    if (this.#isLooking || this.#isClosed) return;
-    const ids = [...this.#waiting].filter(([, group]) => [...group].some(isWanted)).map(([id]) => id);
-    this.#woken.clear();
+  async #queryOnce(): Promise<void> {
+    const pauseMs = this.#pauseEndsAt - performance.now();
+    if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    const ids = this.#takeDue();
     if (ids.length > 0) await this.#settle(ids);
-    if (this.#woken.size > 0) this.#lookAtWoken();
-    this.#lookLater();
+    this.#queryLater();
+  }
+
+  /** The messages to ask for now. */
+  #takeDue(): string[] {
+    const isDue = ({ sessionId, isHere }: Waiter<Settlement>): boolean =>
+      this.#due === 'all' || (this.#due === 'elsewhere' && !isHere) || this.#woken.has(sessionId);
+    const ids = [...this.#waiting].filter(([, group]) => [...group].some(isDue)).map(([id]) => id);
+    this.#due = 'none';
+    this.#woken.clear();
+    return ids;
   }
 
   async #settle(ids: string[]): Promise<void> {
-    this.#isLooking = true;
     const startedAt = performance.now();
     try {
-      const settled = await this.#options.readSettled(ids);
-      this.#end(settled);
+      this.#end(await this.#options.readSettled(ids));
     } catch (error) {
       this.#options.outages.report(error, 'Settled messages could not be read; the read is retried');
     } finally {
-      this.#isLooking = false;
-      this.#lookedAt = performance.now();
-      this.#lookMs = this.#lookedAt - startedAt;
+      const endedAt = performance.now();
+      this.#pauseEndsAt = endedAt + Math.min((endedAt - startedAt) * PAUSE_FACTOR, PAUSE_MS_MAX);
     }
   }
 }

@@ -14,6 +14,7 @@ const FAULT_CODES = new Set([
   '40P01', // deadlock_detected
   '55000', // object_not_in_prerequisite_state
   '55P03', // lock_not_available
+  'batch_full', // more statements wait than may: the database is too slow for what is asked of it
   // Node's names for a connection that cannot be made or broke.
   'EAI_AGAIN',
   'ECONNABORTED',

@@ -6,9 +6,9 @@
 import type { MessageId, SessionId } from '../core/ids.ts';
 import type { QueueDrop, QueueMode } from '../core/queue-mode.ts';
 import { acceptSql } from './accept-statement.ts';
-import { coalesce, type RowSubmitter } from './coalescer.ts';
 import type { Database } from './database.ts';
 import { isoSql, sessionFactsSql, type SessionFacts } from './session-facts.ts';
+import { shareStatement, type RowSubmitter } from './share-statement.ts';
 import { prepared, Values, type SqlColumn } from './statement.ts';
 
 /** An input on its way into a session that exists. */
@@ -70,7 +70,7 @@ export type StoredDisposition = 'queued' | 'steered' | 'interrupting' | 'command
 
 /** Makes the accepting function of a process; calls that overlap share statements. */
 export function createAccept(database: Database): RowSubmitter<NewInput, Acceptance> {
-  return coalesce({ run: (inputs) => acceptAll(database, inputs) });
+  return shareStatement('accept', (inputs) => acceptAll(database, inputs));
 }
 
 async function acceptAll(database: Database, inputs: NewInput[]): Promise<Acceptance[]> {

@@ -5,9 +5,9 @@ import type { Entry } from '../core/entry.ts';
 import type { MessageId, SessionId, SystemEventId, TurnId } from '../core/ids.ts';
 import type { SessionView, TurnRequestSettings } from '../core/view.ts';
 import { CLAIM_SQL, claimedSessionOf, type ClaimedSessionRow } from './claim-statement.ts';
-import { coalesce, type RowSubmitter } from './coalescer.ts';
 import type { Database } from './database.ts';
 import type { LaterRing } from './session-locks.ts';
+import { shareStatement, type RowSubmitter } from './share-statement.ts';
 
 export interface ClaimRequest {
   sessionId: SessionId;
@@ -158,7 +158,7 @@ export type Claim =
 
 /** Makes the claiming function of a worker; claims that overlap share statements. */
 export function createClaim(database: Database): RowSubmitter<ClaimRequest, Claim> {
-  return coalesce({ run: (requests) => claimAll(database, requests) });
+  return shareStatement('claim', (requests) => claimAll(database, requests));
 }
 
 /** How often a claim that found its session changed looks again; then it reports the session as busy, and a ring follows. */

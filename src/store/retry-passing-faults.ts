@@ -3,14 +3,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isPassingFault } from './database.ts';
 
+/** How long the statements of a turn are retried, in milliseconds; then the turn gets the error. */
+export const TURN_RETRY_MS = 10_000;
+
 const RETRY_DELAY_MS = 50;
 const RETRY_DELAY_MS_MAX = 500;
 
 export interface RetryOptions {
   /** How long passing faults are tried again, in milliseconds. */
   retryMs: number;
-  /** Called before each retry. */
-  onRetry?: ((error: Error) => void) | undefined;
 }
 
 /** What `run` resolves with; rejects with its error when that will not pass, or has not passed in time. */
@@ -21,7 +22,6 @@ export async function retryPassingFaults<Result>(run: () => Promise<Result>, opt
       return await run();
     } catch (error) {
       if (!isPassingFault(error) || performance.now() - startedAt > options.retryMs) throw error;
-      options.onRetry?.(error as Error);
       await delay(Math.min(RETRY_DELAY_MS * attempt, RETRY_DELAY_MS_MAX));
     }
   }

@@ -11,8 +11,8 @@
 // start nothing: it measures the lease with its monotonic clock, from before the claim was sent, and stops trusting it a
 // margin before the row expires.
 import type { SessionId } from '../core/ids.ts';
-import { coalesce, type RowSubmitter } from './coalescer.ts';
 import type { Database } from './database.ts';
+import { shareStatement, type RowSubmitter } from './share-statement.ts';
 
 export interface HeldLock {
   sessionId: SessionId;
@@ -77,7 +77,7 @@ export function firstRingSql(alias: string): string {
  * worker no longer held the lock.
  */
 export function createRelease(database: Database): RowSubmitter<HeldLock, NeededRing | null> {
-  return coalesce({ run: (releases) => releaseAll(database, releases) });
+  return shareStatement('release', (releases) => releaseAll(database, releases));
 }
 
 // A session that was stopped before its turn was open has nothing left to be stopped.

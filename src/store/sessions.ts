@@ -2,8 +2,8 @@
 // it has seen and asks only once.
 import { LRUCache } from 'lru-cache';
 import type { SessionId, SessionKey } from '../core/ids.ts';
-import { coalesce } from './coalescer.ts';
 import type { Database } from './database.ts';
+import { shareStatement } from './share-statement.ts';
 
 /** A session to ensure; the fields other than `key` are used only when it does not exist yet. */
 export interface NeededSession {
@@ -20,7 +20,7 @@ const REMEMBERED_SESSIONS_MAX = 50_000;
 /** Makes the function that returns the id of a session, which it creates if need be. */
 export function createEnsureSession(database: Database): (session: NeededSession) => Promise<SessionId> {
   const known = new LRUCache<string, SessionId>({ max: REMEMBERED_SESSIONS_MAX });
-  const ensure = coalesce({ run: (sessions: NeededSession[]) => ensureAll(database, sessions) });
+  const ensure = shareStatement('ensure-session', (sessions: NeededSession[]) => ensureAll(database, sessions));
   return async (session) => {
     const remembered = known.get(session.key);
     if (remembered !== undefined) return remembered;

@@ -3,6 +3,8 @@
 //
 // Two statements in flight may be committed in either order, and readers read in the order of commits. So there is one write at a time, and
 // a commit that ends a call waits for the write that has text of it.
+import { setTimeout as delay } from 'node:timers/promises';
+import { shareNext } from '../coalesce/share-next.ts';
 import type { SessionId, TurnId } from '../core/ids.ts';
 import type { Logger } from '../logger.ts';
 import type { Database } from '../store/database.ts';
@@ -32,11 +34,10 @@ export class DeltaWriter {
   readonly #database: Database;
   readonly #logger: Logger;
   readonly #onWritten: (sessionId: SessionId) => void;
-  #gathered = new Map<SessionId, DeltaBatch>();
-  /** What is being written; empty when nothing is. */
-  #leaving: ReadonlyMap<SessionId, DeltaBatch> = new Map();
-  #written: Promise<void> = Promise.resolve();
-  #isDue = false;
+  readonly #gathered = new Map<SessionId, DeltaBatch>();
+  /** The write in flight, by the sessions that have text in it. */
+  readonly #writing = new Map<SessionId, Promise<void>>();
+  readonly #flush = shareNext(() => this.#writeGathered());
 
   constructor(options: { database: Database; logger: Logger; onWritten: (sessionId: SessionId) => void }) {
     this.#database = options.database;
@@ -59,7 +60,7 @@ export class DeltaWriter {
    * or lost; never rejects.
    */
   async take(target: DeltaTarget): Promise<DeltaEvent[]> {
-    while (this.#leaving.has(target.sessionId)) await this.#written;
+    await this.#writing.get(target.sessionId);
     const gathered = this.#gathered.get(target.sessionId);
     if (gathered === undefined || gathered.turnId !== target.turnId) return [];
     this.#gathered.delete(target.sessionId);
@@ -73,32 +74,29 @@ export class DeltaWriter {
       this.#gathered.set(target.sessionId, { ...target, deltas: [delta] });
     } else if (last?.type === delta.type && last.data.call === delta.data.call) last.data.text += delta.data.text;
     else gathered.deltas.push(delta);
-    this.#writeSoon();
+    void this.#flush();
   }
 
-  #writeSoon(): void {
-    if (this.#isDue) return;
-    this.#isDue = true;
-    setTimeout(() => {
-      this.#written = this.#write().finally(() => {
-        this.#isDue = false;
-        this.#leaving = new Map();
-        if (this.#gathered.size > 0) this.#writeSoon();
-      });
-    }, GATHER_MS);
+  /** Never rejects. */
+  async #writeGathered(): Promise<void> {
+    if (this.#gathered.size === 0) return;
+    await delay(GATHER_MS);
+    const batches = [...this.#gathered.values()];
+    this.#gathered.clear();
+    const written = this.#write(batches);
+    for (const { sessionId } of batches) this.#writing.set(sessionId, written);
+    await written;
+    this.#writing.clear();
   }
 
-  async #write(): Promise<void> {
-    this.#leaving = this.#gathered;
-    this.#gathered = new Map();
-    const leaving = [...this.#leaving.values()];
-    if (leaving.length === 0) return;
+  async #write(batches: DeltaBatch[]): Promise<void> {
+    if (batches.length === 0) return;
     try {
       await appendDeltas(
         this.#database,
-        leaving.flatMap(({ deltas, ...target }) => deltas.map((delta) => ({ ...target, ...delta }))),
+        batches.flatMap(({ deltas, ...target }) => deltas.map((delta) => ({ ...target, ...delta }))),
       );
-      for (const { sessionId } of leaving) this.#onWritten(sessionId);
+      for (const { sessionId } of batches) this.#onWritten(sessionId);
     } catch (error) {
       // Only for looking at: the answer itself is committed with all its text.
       this.#logger.debug({ err: error }, 'Text deltas were lost');

@@ -3,6 +3,7 @@
 // that the system prompt keeps its bytes.
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { shareNext } from '../coalesce/share-next.ts';
 import type { AgentSettings } from '../config.ts';
 import { channelOf, type InboundMessage } from '../core/inbound.ts';
 import { filesForMode, fitWorkspaceFiles, type FileLimits } from '../core/prompt/fit-workspace-files.ts';
@@ -70,7 +71,8 @@ export async function sessionContextOf(context: TurnContext, input: SessionConte
 
 async function openWorkspace(context: TurnContext, input: SessionContextInput): Promise<SessionWorkspace> {
   const { agent, mode } = input;
-  const seen = await lookAt(context, agent);
+  const { workspaceDir } = agent;
+  const seen = await readWorkspace({ context, workspaceDir, names: context.config.workspace.bootstrapFiles });
   const files = await input.changeFiles(filesForMode(seen.files, mode));
   const limits = { charsPerFileMax: agent.bootstrapMaxChars, charsTotalMax: agent.bootstrapTotalMaxChars };
   return {
@@ -98,31 +100,19 @@ interface WorkspaceContent {
   repo: string | null;
 }
 
-interface UnderWay {
-  running: Promise<WorkspaceContent>;
-  /** Begins when that one has ended. */
-  next: Promise<WorkspaceContent> | null;
+interface WorkspaceRead {
+  context: TurnContext;
+  workspaceDir: string;
+  /** The files to read. */
+  names: readonly string[];
 }
 
-const looks = new Map<string, UnderWay>();
+// Many sessions may begin together: those that begin during a read share the next one, which sees every edit made before them.
+const readWorkspace = shareNext(readOnce, ({ workspaceDir, names }: WorkspaceRead) =>
+  JSON.stringify([workspaceDir, ...names]),
+);
 
-// Many sessions may begin together: those that begin during a read share the next read, which sees every edit that was made before
-// them.
-function lookAt(context: TurnContext, { workspaceDir }: AgentSettings): Promise<WorkspaceContent> {
-  const names = context.config.workspace.bootstrapFiles;
-  const key = JSON.stringify([workspaceDir, ...names]);
-  const begin = (): Promise<WorkspaceContent> => {
-    const own: UnderWay = { running: look(context, workspaceDir, names), next: null };
-    const end = (): void => void (own.next === null && looks.delete(key));
-    looks.set(key, own);
-    own.running.then(end, end);
-    return own.running;
-  };
-  const underWay = looks.get(key);
-  return underWay === undefined ? begin() : (underWay.next ??= underWay.running.then(begin, begin));
-}
-
-async function look(context: TurnContext, workspaceDir: string, names: readonly string[]): Promise<WorkspaceContent> {
+async function readOnce({ context, workspaceDir, names }: WorkspaceRead): Promise<WorkspaceContent> {
   const [files, { skills, faults }, repo] = await Promise.all([
     loadWorkspaceFiles(workspaceDir, names, { freshForMs: 0 }),
     loadSkills(workspaceDir),

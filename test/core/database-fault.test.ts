@@ -19,6 +19,7 @@ test.for<[code: string, meaning: string]>([
   ['08006', 'a broken connection'],
   ['ECONNREFUSED', 'a server that does not listen'],
   ['ENOTFOUND', 'a host name that has no address'],
+  ['batch_full', 'more waiting statements than may wait'],
 ])('%s (%s) is a fault of the database', ([code]) => {
   expect(isFaultOfDatabase(code)).toBe(true);
 });

@@ -112,7 +112,7 @@ test('what waits is bounded', async () => {
   const many = Array.from({ length: 20_000 }, (_, index) => ringOf(index + 1));
   const waiting = doorbell.ring(many);
   await doorbell.ring([ringOf(20_001)]);
-  expect(lines).toEqual(['failed: more than 20000 jobs wait to be enqueued']);
+  expect(lines).toEqual(['failed: 20000 jobs for the queue main wait already, and no more may wait. Try again later.']);
   commands[0]?.answer.resolve();
   await first;
   for (let made = 1; made <= 40; made += 1) {

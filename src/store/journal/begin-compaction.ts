@@ -1,10 +1,11 @@
 // `begin-compaction`: before a summary is requested. Charges its model call, counts the attempts of its turn, and reads what an
 // earlier worker left: a stored answer is used instead of a new request, anything else is abandoned. See journal.ts.
 import type { CompactionReason } from '../../core/compaction/compaction-bounds.ts';
-import { coalesce, type RowSubmitter } from '../coalescer.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
+import { retryPassingFaults, TURN_RETRY_MS } from '../retry-passing-faults.ts';
+import type { RowSubmitter } from '../share-statement.ts';
 import { prepared, Values } from '../statement.ts';
 import { journalParts, PROGRESS_SQL } from './write-parts.ts';
 
@@ -49,8 +50,7 @@ export type CompactionStart = { stopReason: string | null } & (
 
 /** Makes the function that begins compactions. */
 export function createBeginCompaction(database: Database): RowSubmitter<CompactionBegin, CompactionStart> {
-  // Rare, so each goes by itself; the coalescer is here for its retries.
-  return coalesce({ run: (begins) => Promise.all(begins.map((begin) => beginOne(database, begin))), rowsMax: 1 });
+  return (begin) => retryPassingFaults(() => beginOne(database, begin), { retryMs: TURN_RETRY_MS });
 }
 
 // Compactions of the session that were started. Only the holder of the lock writes these rows, and an earlier holder cannot

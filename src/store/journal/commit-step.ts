@@ -1,14 +1,14 @@
 // `commit-step`: one step in the middle of a turn. See journal.ts.
-import { coalesce, type RowSubmitter } from '../coalescer.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
 import type { JournalWrite, Verdict } from '../journal.ts';
+import { shareStatement, type RowSubmitter } from '../share-statement.ts';
 import { prepared, Values } from '../statement.ts';
 import { eventsSource, journalParts, PROGRESS_SQL, STEERED_SQL, steerParts, viewsSql } from './write-parts.ts';
 
 /** Makes the function that commits a step; steps of different turns share statements. */
 export function createCommitStep(database: Database): RowSubmitter<JournalWrite, Verdict> {
-  return coalesce({ run: (writes) => commitSteps(database, writes) });
+  return shareStatement('commit-step', (writes) => commitSteps(database, writes));
 }
 
 // A write without entries leaves the position as it was, so one that is sent again is applied again. That is harmless, since all of

@@ -3,11 +3,11 @@
 // so it sees a message that arrived meanwhile: then the doorbell stays, with its next ring (G4). See journal.ts.
 import type { DeliveryId } from '../../core/ids.ts';
 import { storableText } from '../../core/storable-text.ts';
-import { coalesce, type RowSubmitter } from '../coalescer.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql, type NewEvent } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
 import type { LaterRing } from '../session-locks.ts';
+import { shareStatement, type RowSubmitter } from '../share-statement.ts';
 import { prepared, Values } from '../statement.ts';
 import { endParts } from './end-parts.ts';
 import {
@@ -97,7 +97,7 @@ export interface TurnFigures {
 
 /** Makes the function that ends a turn; ends of different turns share statements. */
 export function createFinishTurn(database: Database): RowSubmitter<TurnEnd, FinishResult> {
-  return coalesce({ run: (ends) => finishAll(database, ends) });
+  return shareStatement('finish-turn', (ends) => finishAll(database, ends));
 }
 
 /** Ends that reach into other sessions go by themselves, see `reach-out.ts`; all others together. */

@@ -4,11 +4,11 @@ import type { EntryId, MessageId, SystemEventId } from '../../core/ids.ts';
 import type { ContentBlock } from '../../core/content.ts';
 import type { EntryProvenance } from '../../core/entry.ts';
 import type { SessionView, TurnRequestSettings } from '../../core/view.ts';
-import { coalesce, type RowSubmitter } from '../coalescer.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql, type NewEvent } from '../events.ts';
 import type { Fence } from '../journal.ts';
 import type { TurnId } from '../../core/ids.ts';
+import { shareStatement, type RowSubmitter } from '../share-statement.ts';
 import { prepared, Values } from '../statement.ts';
 
 export interface NewTurn {
@@ -52,7 +52,7 @@ export type Opening = { kind: 'ok' } | { kind: 'fenced' } | { kind: 'stopped' };
 
 /** Makes the function that opens a turn; openings of different sessions share statements. */
 export function createOpenTurn(database: Database): RowSubmitter<NewTurn, Opening> {
-  return coalesce({ run: (turns) => openTurns(database, turns) });
+  return shareStatement('open-turn', (turns) => openTurns(database, turns));
 }
 
 async function openTurns(database: Database, turns: NewTurn[]): Promise<Opening[]> {

@@ -1,11 +1,11 @@
 // `park-turn`: an open turn waits for something outside. Its reason is stored with it, its lock and its slot are free, and its session's
 // doorbell says when a worker has to look. The same statement stores the model call that has failed, so it is counted once. See journal.ts.
 import { storableText } from '../../core/storable-text.ts';
-import { coalesce, type RowSubmitter } from '../coalescer.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
 import type { LaterRing } from '../session-locks.ts';
+import { shareStatement, type RowSubmitter } from '../share-statement.ts';
 import { prepared, Values } from '../statement.ts';
 import { eventsSource, journalParts, PROGRESS_SQL, viewsSql } from './write-parts.ts';
 
@@ -36,7 +36,7 @@ export type Parking = { kind: 'parked'; ring: LaterRing } | { kind: 'fenced' };
 
 /** Makes the function that parks turns; turns of different sessions share statements. */
 export function createParkTurn(database: Database): RowSubmitter<TurnPark, Parking> {
-  return coalesce({ run: (parks) => parkTurns(database, parks) });
+  return shareStatement('park-turn', (parks) => parkTurns(database, parks));
 }
 
 async function parkTurns(database: Database, parks: TurnPark[]): Promise<Parking[]> {

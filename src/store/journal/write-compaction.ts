@@ -7,10 +7,11 @@
 // A summary is never in a transcript twice: `completed` moves the session's entry number, and a row that this write has already
 // changed counts as done. A reader sees the entries as before or the summary in their place, nothing in between.
 import type { SystemEventId } from '../../core/ids.ts';
-import { coalesce, type RowSubmitter } from '../coalescer.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
+import { retryPassingFaults, TURN_RETRY_MS } from '../retry-passing-faults.ts';
+import type { RowSubmitter } from '../share-statement.ts';
 import { prepared, Values } from '../statement.ts';
 import { dropOldestEventsSql } from '../system-events.ts';
 import type { MemoryNote } from './begin-compaction.ts';
@@ -47,7 +48,7 @@ export type CompactionVerdict = { kind: 'ok'; stopReason: string | null; version
 
 /** Makes the function that writes the moments of compactions. */
 export function createWriteCompaction(database: Database): RowSubmitter<CompactionWrite, CompactionVerdict> {
-  return coalesce({ run: (writes) => Promise.all(writes.map((write) => writeOne(database, write))), rowsMax: 1 });
+  return (write) => retryPassingFaults(() => writeOne(database, write), { retryMs: TURN_RETRY_MS });
 }
 
 async function writeOne(database: Database, write: CompactionWrite): Promise<CompactionVerdict> {

@@ -1,0 +1,112 @@
+// Batches the rows of many callers. While one batch is in flight, new rows wait and are sent together in the next; when none is in
+// flight, nothing waits. Every row is settled exactly once, in a batch that began after the row was submitted.
+//
+// A batch that fails is not sent again as a whole: a retry, where one is safe, is part of `run`. See also `share-next.ts`, for callers
+// that all want the same answer.
+import { within } from './within.ts';
+
+export interface BatchOptions<Row, Result> {
+  /** What the rows are and where they go, in the texts of errors: `jobs for the queue main`. */
+  name: string;
+  /**
+   * Sends one batch and returns one result per row, in the same order. A row that is at fault makes it reject; the other rows are then
+   * sent once more, so what it did before it rejected must be undone or harmless.
+   */
+  run: (rows: Row[]) => Promise<Result[]>;
+  /** The most rows in one batch. */
+  rowsMax: number;
+  /** The most rows that wait while a batch is in flight; the rows over it are rejected. */
+  waitingMax: number;
+  /**
+   * How long `run` may take, in milliseconds; then its rows are rejected and the next batch is sent. Its work is not stopped. Absent:
+   * `run` has time limits of its own.
+   */
+  timeoutMs?: number;
+  /**
+   * True for an error that no single row has caused, for example that the server is away: all rows of the batch are rejected with it.
+   * After any other error each row of the batch is sent alone, once, so that only the row at fault is rejected.
+   */
+  isShared: (error: unknown) => boolean;
+}
+
+export interface OneInFlight<Row, Result> {
+  /** Resolves with the result of the row. Rejects with the error of `run`, or with a `BatchError`. */
+  submit: (row: Row) => Promise<Result>;
+  /** Refuses later rows, and resolves when the waiting ones are settled. */
+  close: () => Promise<void>;
+}
+
+/** A row that was refused or given up by the batcher itself. */
+class BatchError extends Error {
+  readonly code: 'batch_full' | 'batch_timeout' | 'batch_closed' | 'batch_results';
+
+  constructor(code: BatchError['code'], message: string) {
+    super(message);
+    this.name = 'BatchError';
+    this.code = code;
+  }
+}
+
+interface WaitingRow<Row, Result> {
+  row: Row;
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
+}
+
+/** Makes a batcher. */
+export function oneInFlight<Row, Result>(options: BatchOptions<Row, Result>): OneInFlight<Row, Result> {
+  const { name, rowsMax, waitingMax } = options;
+  const waiting: WaitingRow<Row, Result>[] = [];
+  let sending: Promise<void> | null = null;
+  let isClosed = false;
+
+  async function sendAll(): Promise<void> {
+    // Callers that submit in the same tick of the event loop share the first batch.
+    await Promise.resolve();
+    while (waiting.length > 0) await settle(waiting.splice(0, rowsMax));
+    sending = null;
+  }
+
+  async function settle(batch: WaitingRow<Row, Result>[]): Promise<void> {
+    try {
+      const results = await resultsOf(
+        batch.map(({ row }) => row),
+        options,
+      );
+      // There is one result per row.
+      batch.forEach((one, index) => one.resolve(results[index] as Result));
+    } catch (error) {
+      const isForAll = batch.length === 1 || error instanceof BatchError || options.isShared(error);
+      if (isForAll) for (const one of batch) one.reject(error);
+      else for (const one of batch) await settle([one]);
+    }
+  }
+
+  return {
+    submit(row) {
+      if (isClosed)
+        return Promise.reject(new BatchError('batch_closed', `No more ${name} are sent: the process is ending.`));
+      if (waiting.length >= waitingMax) {
+        const problem = `${waitingMax} ${name} wait already, and no more may wait. Try again later.`;
+        return Promise.reject(new BatchError('batch_full', problem));
+      }
+      return new Promise<Result>((resolve, reject) => {
+        waiting.push({ row, resolve, reject });
+        sending ??= sendAll();
+      });
+    },
+    async close() {
+      isClosed = true;
+      await sending;
+    },
+  };
+}
+
+async function resultsOf<Row, Result>(rows: Row[], options: BatchOptions<Row, Result>): Promise<Result[]> {
+  const { name, run, timeoutMs } = options;
+  const late = (): Error => new BatchError('batch_timeout', `The ${name} were not sent within ${timeoutMs} ms.`);
+  const results = await (timeoutMs === undefined ? run(rows) : within(timeoutMs, run(rows), late));
+  if (results.length === rows.length) return results;
+  const counts = `${results.length} results came back for ${rows.length} ${name}`;
+  throw new BatchError('batch_results', `${counts}, and one for each was expected.`);
+}
