@@ -3,9 +3,9 @@
 import type { InputFigures } from './cache-figures.ts';
 import { tokensOf } from './cache-figures.ts';
 import { findPrompt, latestPromptKey } from './find-prompt.ts';
-import type { Prompt } from './find-prompt.ts';
 import type { Script, ScriptAnswer, ScriptBlock, ScriptFault } from './parse-script.ts';
 import { answerAt, echoOf, parseScript } from './parse-script.ts';
+import type { Prompt } from './prompt.ts';
 import { invalidRequest } from './provider-error.ts';
 import type { ScriptMemory } from './script-memory.ts';
 import { signatureOf } from './signature.ts';

@@ -1,20 +1,10 @@
 // Finds what the scripted model has to act on: the prompt of the current turn among all messages, without the parts that a
 // worker wraps around a user's text (metadata, system lines, the frames of queued messages), and how many answers came since.
 import { mayHoldDirectives } from './parse-script.ts';
+import type { Prompt } from './prompt.ts';
 import { readDirectives } from './read-directives.ts';
 import { withoutSummaries } from './summary-prompt.ts';
 import type { WireMessage } from './wire.ts';
-
-export interface Prompt {
-  /** The texts of the prompt, one per message; queued messages in one prompt are separate texts. */
-  texts: string[];
-  /** Identifies the prompt; short even for a long prompt. */
-  key: string;
-  /** How many answers the model gave since: the place in the script. */
-  position: number;
-  /** The texts that came after the model's last answer; empty when only tool results did. */
-  latestTexts: string[];
-}
 
 /** Adjacent user messages, which the API treats as one. */
 interface UserRun {

@@ -13,6 +13,7 @@ import type { OutageLog } from '../outage-log.ts';
 import type { Wake } from '../wake.ts';
 import type { NewCommand } from '../store/commands.ts';
 import type { Cron, CronRow } from '../store/crons.ts';
+import type { LetterFilter } from '../store/decide-dead-letters.ts';
 import type { CronChange } from '../store/manage-crons.ts';
 import type { SessionPatch } from '../store/patch-session.ts';
 import type { StopCommand } from '../store/stop-family.ts';
@@ -25,7 +26,6 @@ import type { Restoration } from '../store/restore-compaction.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import type { SessionFacts } from '../store/session-facts.ts';
 import type { DeliveryDecision } from '../store/decide-delivery.ts';
-import type { DeadLetterControl } from './dead-letter-control.ts';
 import type { MessageView } from '../store/views/messages.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 
@@ -168,6 +168,29 @@ export interface ScheduleControl {
   readTime(): Promise<number>;
   /** Polls an agent of the configuration now; resolves with the id of the poll. */
   poll(agentId: string, idempotency: KeyedRequest | null): Promise<string>;
+}
+
+export interface RedrivenLetter {
+  id: string;
+  result: 'redriven' | 'skipped';
+  /** Why it was skipped; it stays open. */
+  reason: string | null;
+  /** The messages that wait because of it. */
+  messageIds: string[];
+}
+
+interface Redriven {
+  redriven: number;
+  skipped: number;
+  /** Open letters that the request names and has not reached: it is to be sent again for them. */
+  remaining: number;
+  letters: RedrivenLetter[];
+}
+
+/** What people do to dead letters. */
+export interface DeadLetterControl {
+  redrive(filter: LetterFilter, idempotency: KeyedRequest | null): Promise<Redriven>;
+  discard(filter: LetterFilter, idempotency: KeyedRequest | null): Promise<number>;
 }
 
 /** The model request of call `n` of a turn, as it was sent; null when there was no such call. */

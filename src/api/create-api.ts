@@ -10,6 +10,7 @@ import { createAuthenticate, type Principal } from './authenticate.ts';
 import { checkEncoding } from './check-encoding.ts';
 import { createCheckHost } from './check-host.ts';
 import type { ApiContext } from './context.ts';
+import { createServices } from './create-services.ts';
 import { withDeadline } from './deadline.ts';
 import { createErrorHandler } from './error-handler.ts';
 import { parseJson } from './parse-json.ts';
@@ -17,7 +18,7 @@ import { parseRequest } from './parse-request.ts';
 import { notFound, Problem, problemBody } from './problem.ts';
 import { ANSWERED, type Route } from './route.ts';
 import { ROUTES } from './route-table.ts';
-import { createServices, type ApiServices } from './services.ts';
+import type { ApiServices } from './services.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,40 +1,11 @@
 // Redrives dead letters, each in a statement of its own that also closes it. So a request that was cut off and is sent again continues with
 // what is still open, and nothing is redriven twice.
 import type { Database } from '../store/database.ts';
-import {
-  discardLetters,
-  keepRedriveKey,
-  readOpenLetters,
-  type LetterFilter,
-  type OpenLetter,
-} from '../store/decide-dead-letters.ts';
-import type { KeyedRequest } from '../store/idempotency.ts';
-import type { Control } from './context.ts';
+import { discardLetters, keepRedriveKey, readOpenLetters, type OpenLetter } from '../store/decide-dead-letters.ts';
+import type { Control, DeadLetterControl, RedrivenLetter } from './context.ts';
 
 /** The most letters of one request. */
 const LETTERS_MAX = 500;
-
-export interface RedrivenLetter {
-  id: string;
-  result: 'redriven' | 'skipped';
-  /** Why it was skipped; it stays open. */
-  reason: string | null;
-  /** The messages that wait because of it. */
-  messageIds: string[];
-}
-
-export interface Redriven {
-  redriven: number;
-  skipped: number;
-  /** Open letters that the request names and has not reached: it is to be sent again for them. */
-  remaining: number;
-  letters: RedrivenLetter[];
-}
-
-export interface DeadLetterControl {
-  redrive(filter: LetterFilter, idempotency: KeyedRequest | null): Promise<Redriven>;
-  discard(filter: LetterFilter, idempotency: KeyedRequest | null): Promise<number>;
-}
 
 /** Makes the functions of a process. */
 export function createDeadLetterControl(

@@ -2,9 +2,9 @@
 // a request stores the key, so a request never waits for another one with its key: it reads that request's result and returns it.
 import { isKeyTaken, keepAnswer, readKey, type KeyedRequest, type KeyState } from '../store/idempotency.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
+import type { Answer } from './answer.ts';
 import { sha256OfJson } from './canonical-json.ts';
 import { Problem } from './problem.ts';
-import type { Answer } from './route.ts';
 
 const KEY = /^[\x21-\x7e]{1,200}$/;
 

@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { SessionKey } from '../core/ids.ts';
+import type { Answer } from './answer.ts';
 import type { ApiContext } from './context.ts';
 import type { Principal } from './authenticate.ts';
 import type { ListIdentity } from './cursor.ts';
@@ -38,13 +39,6 @@ export interface ApiRequest<Params, Query, Body> {
   list: ListIdentity;
   /** For answers that are not one value: streams, and waits that end with the client. */
   reply: FastifyReply;
-}
-
-/** What a route answers; `body` is written as JSON unless it is text with a content type. */
-export interface Answer {
-  status: number;
-  body: unknown;
-  headers?: Record<string, string>;
 }
 
 /** The route has answered by itself, on `reply.raw`. */

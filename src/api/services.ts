@@ -1,17 +1,12 @@
 // What the routes share inside one API: waits, streams, metrics. Made with the server, closed with it.
-import { shareNext } from '../coalesce/share-next.ts';
-import { readEvents } from '../store/views/events.ts';
-import { viewSettlements, type SettlementView } from '../store/views/settlements.ts';
-import { viewStats, type StatsView } from '../store/views/stats.ts';
-import { Admission } from './admission.ts';
-import type { ApiContext } from './context.ts';
-import { EventStreams } from './event-streams.ts';
-import { EventTail } from './event-tail.ts';
-import { createMetrics, type ApiMetrics } from './metrics.ts';
-import { openApiDocument } from './openapi.ts';
-import { checkReadiness, type Readiness } from './readiness.ts';
-import type { Route } from './route.ts';
-import { SettlementWaiter } from './settlement-waiter.ts';
+import type { SettlementView } from '../store/views/settlements.ts';
+import type { StatsView } from '../store/views/stats.ts';
+import type { Admission } from './admission.ts';
+import type { EventStreams } from './event-streams.ts';
+import type { EventTail } from './event-tail.ts';
+import type { ApiMetrics } from './metrics.ts';
+import type { Readiness } from './readiness.ts';
+import type { SettlementWaiter } from './settlement-waiter.ts';
 
 export interface ApiServices {
   admission: Admission;
@@ -26,44 +21,4 @@ export interface ApiServices {
   /** The OpenAPI document of the route table, built on the first request. */
   openApi: () => object;
   close(): void;
-}
-
-/** Ordinary requests in flight in one process. */
-const REQUESTS_MAX = 4096;
-const BODY_BYTES_MAX = 256 * 1024 * 1024;
-
-export function createServices(context: ApiContext, routes: Route[]): ApiServices {
-  const { config, views, wake, outages } = context;
-  const waiter = new SettlementWaiter({
-    readSettled: (ids) => viewSettlements(views, ids),
-    wake,
-    outages,
-    waitingMax: config.limits.waitingRequests,
-  });
-  const tail = new EventTail({ read: (page) => readEvents(views, {}, page), wake, outages });
-  const streams = new EventStreams(config.limits.eventStreams);
-  let document: object | undefined;
-  const admission = new Admission({
-    requestsMax: REQUESTS_MAX,
-    bodyBytesMax: BODY_BYTES_MAX,
-    unknownBodyBytes: config.limits.bodyBytes,
-  });
-  return {
-    admission,
-    waiter,
-    tail,
-    streams,
-    metrics: createMetrics(context.metrics, {
-      requestsInside: () => admission.size,
-      eventStreams: () => streams.size,
-      waitingRequests: () => waiter.size,
-    }),
-    readReadiness: shareNext(() => checkReadiness(context)),
-    openApi: () => (document ??= openApiDocument(routes, context.config.api.publicUrl)),
-    readStats: shareNext(() => viewStats(views)),
-    close() {
-      waiter.close();
-      streams.close();
-    },
-  };
 }

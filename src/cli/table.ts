@@ -1,6 +1,6 @@
 // Tables for a terminal: columns as wide as their content, and when the lines would not fit, columns leave in a fixed order (the
 // least important first) before the last one is shortened. Pure. In a pipe the width is endless: nothing leaves, nothing is cut.
-import type { Style } from './terminal.ts';
+import type { Style } from './style.ts';
 
 export interface TableColumn<Row> {
   title: string;

@@ -2,9 +2,8 @@
 // names) loses its control characters on a terminal, so that no message can control the terminal.
 import { styleText } from 'node:util';
 import { terminalSettings } from '../config/client-settings.ts';
+import type { Style } from './style.ts';
 import { layOutTable, type TableColumn } from './table.ts';
-
-export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
 export interface Terminal {
   /** Data is one JSON document (or JSON lines for streams) instead of text. */

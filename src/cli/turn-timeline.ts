@@ -2,7 +2,7 @@
 import { formatDuration } from '../config/durations.ts';
 import { errorText, type StepAnswer, type TurnAnswer, type TurnStatus, type UsageAnswer } from './api-types.ts';
 import type { StreamedEvent } from './event-stream.ts';
-import type { Style } from './terminal.ts';
+import type { Style } from './style.ts';
 
 export const TURN_STATUS_STYLES: Record<TurnStatus, Style | undefined> = {
   running: 'cyan',

@@ -3,8 +3,9 @@
 import type { CompactionReason } from '../core/compaction/compaction-bounds.ts';
 import type { Entry } from '../core/entry.ts';
 import type { MessageId, SessionId, SystemEventId, TurnId } from '../core/ids.ts';
-import type { SessionView, TurnRequestSettings } from '../core/view.ts';
+import type { TurnRequestSettings } from '../core/view.ts';
 import { CLAIM_SQL, claimedSessionOf, type ClaimedSessionRow } from './claim-statement.ts';
+import type { ClaimedSession } from './claimed-session.ts';
 import type { Database } from './database.ts';
 import type { LaterRing } from './session-locks.ts';
 import { shareStatement, type RowSubmitter } from './share-statement.ts';
@@ -15,46 +16,6 @@ export interface ClaimRequest {
   leaseMs: number;
   /** The transcript that the worker remembers: entries up to `seq` of this version. Version -1: nothing. */
   known: { version: number; seq: number };
-}
-
-/** The session row as it was claimed. */
-export interface ClaimedSession {
-  id: SessionId;
-  key: string;
-  agentId: string;
-  kind: string;
-  lane: string;
-  parentId: SessionId | null;
-  /** The run that it works on as a subagent; null: none. */
-  runId: string | null;
-  /** How many sessions are above it in its family. */
-  depth: number;
-  label: string | null;
-  channel: string | null;
-  queueMode: string | null;
-  model: string | null;
-  thinking: string | null;
-  reasoning: string | null;
-  epoch: number;
-  waiting: number;
-  transcriptNo: number;
-  transcriptVersion: number;
-  entrySeq: number;
-  leafSeq: number | null;
-  /** Tokens of the last request and its answer together; 0: not known, because nothing was asked or the transcript has changed. */
-  contextTokens: number;
-  wasAborted: boolean;
-  stopReason: string | null;
-  /** The session's own settings of its queue; null: the configuration's hold. */
-  queueDebounceMs: number | null;
-  queueCap: number | null;
-  /** The number of the last message that was meant for a running turn. */
-  steerSeq: number;
-  /** Messages that were dropped over the cap and that no prompt has mentioned yet. */
-  overflowed: number;
-  /** How often in a row the lock ran out before a turn was open. */
-  lostClaims: number;
-  view: SessionView;
 }
 
 export interface WaitingInput {

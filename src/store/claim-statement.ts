@@ -2,7 +2,7 @@
 import type { SessionId } from '../core/ids.ts';
 import { CROWD_DEATHS_MAX, FEW_TURNS_MAX } from '../core/process-deaths.ts';
 import type { SessionView } from '../core/view.ts';
-import type { ClaimedSession } from './claim-session.ts';
+import type { ClaimedSession } from './claimed-session.ts';
 
 /** The largest number of waiting messages that a claim reads; a turn claims fewer. */
 const WAITING_READ_MAX = 200;

@@ -8,12 +8,13 @@ import type { ModelError } from '../model/model.ts';
 import type { NewEvent } from '../store/events.ts';
 import type { ModelCallRow } from '../store/journal.ts';
 import { enterGate, noteOutage, parkedStop } from './await-model.ts';
+import { commit } from './commit.ts';
 import { contextFullFailure, canCompact, compactAfterOverflow } from './compact-when-full.ts';
 import type { TurnContext } from './context.ts';
 import { modelEnded, modelStarted } from './model-events.ts';
 import type { Pass } from './provider-gate.ts';
 import { stepBack, stepDown } from './fall-back.ts';
-import { commit, type RunningTurn } from './running-turn.ts';
+import type { RunningTurn } from './running-turn.ts';
 import { TurnFailed } from './turn-end.ts';
 
 /** A wait longer than this is not spent in a worker: the turn is parked and its slot is free, in milliseconds. */

@@ -9,6 +9,7 @@ import { createCallDiagnostics } from '../model/observers/diagnostics.ts';
 import { callIdOf } from '../model/observers/observer.ts';
 import type { ModelCallRow } from '../store/journal.ts';
 import { afterFailedCall } from './after-failed-call.ts';
+import { commit } from './commit.ts';
 import { enterFirstOpenGate } from './fall-back.ts';
 import { compactWhenFull } from './compact-when-full.ts';
 import type { TurnContext } from './context.ts';
@@ -17,7 +18,7 @@ import { inputTransformOf } from './input-transform.ts';
 import { auditHeaders, faultOf } from './model-call.ts';
 import { modelStarted, turnResumed } from './model-events.ts';
 import { replyRulesOf, showsReasoning } from './reply-rules.ts';
-import { changeSessionView, commit, type RunningTurn } from './running-turn.ts';
+import { changeSessionView, type RunningTurn } from './running-turn.ts';
 import { callViewOf } from './step-down.ts';
 import { TurnFailed, TurnStopped } from './turn-end.ts';
 

@@ -34,9 +34,9 @@ import {
 } from './compact-write.ts';
 import { enterGate, noteOutage, parkedStop, providerOf } from './await-model.ts';
 import type { TurnContext } from './context.ts';
-import { estimateNextRequest, overheadTokens } from './context-room.ts';
 import { appendMemory, mayFlushMemory, memoryNoteOf } from './memory-flush.ts';
 import type { Pass } from './provider-gate.ts';
+import { estimateNextRequest, overheadTokens } from './request-tokens.ts';
 import { newEntry, type Moment, type RunningTurn } from './running-turn.ts';
 import { fallbacksLeft } from './step-down.ts';
 import { summaryModel } from './summary-model.ts';

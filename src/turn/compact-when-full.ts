@@ -3,8 +3,8 @@
 // transcript. Only a request that the provider refuses for its length, and that cannot be made shorter, ends the turn.
 import type { ModelError } from '../model/model.ts';
 import type { TurnContext } from './context.ts';
-import { isFull } from './context-room.ts';
 import { compactTranscript, NOTHING_TO_COMPACT, planFor } from './compact-transcript.ts';
+import { isFull } from './request-tokens.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { TurnFailed } from './turn-end.ts';
 

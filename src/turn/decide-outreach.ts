@@ -8,8 +8,7 @@ import type { AnswerOutcome } from '../core/next-steps.ts';
 import type { SessionMessage } from '../core/session-message.ts';
 import { storableText } from '../core/storable-text.ts';
 import { newId } from '../ids.ts';
-import type { TurnEnd } from '../store/journal/finish-turn.ts';
-import type { Notice, SubagentRunEnd } from '../store/journal/reach-out.ts';
+import type { TurnEnd, Notice, SubagentRunEnd } from '../store/journal/turn-end.ts';
 import type { TurnContext } from './context.ts';
 import type { RunningTurn } from './running-turn.ts';
 

@@ -9,11 +9,12 @@ import type { TurnRequestSettings } from '../core/view.ts';
 import { HarnessError, type CheckedHarness, type HarnessReading } from '../plugins/harness.ts';
 import type { ModelCallRow } from '../store/journal.ts';
 import { askModel, type AnsweredCall } from './ask-model.ts';
+import { commit } from './commit.ts';
 import { compactWhenFull } from './compact-when-full.ts';
 import type { RequestBase, TurnContext } from './context.ts';
 import { inputTransformOf } from './input-transform.ts';
 import { modelStarted } from './model-events.ts';
-import { commit, type RunningTurn } from './running-turn.ts';
+import type { RunningTurn } from './running-turn.ts';
 import { TurnFailed, TurnStopped } from './turn-end.ts';
 
 /** What the opening of a turn decides about its harness; `failure`: the one that must answer is not there. */

@@ -2,7 +2,7 @@
 // statement that ends its turn (G15: the rows stay). A recent alert is not sent again.
 import { createHash } from 'node:crypto';
 import { isRepeated } from '../core/heartbeat-poll.ts';
-import type { TurnEnd } from '../store/journal/finish-turn.ts';
+import type { TurnEnd } from '../store/journal/turn-end.ts';
 import type { TurnContext } from './context.ts';
 import { changeSessionView, type Moment, type RunningTurn } from './running-turn.ts';
 

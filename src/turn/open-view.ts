@@ -16,7 +16,8 @@ import type { InjectedMessage } from '../core/plugins/injected-messages.ts';
 import type { SessionKind } from '../core/session-key.ts';
 import type { ThinkingRequest } from '../core/thinking-request.ts';
 import type { FallbackView, ModelSpan, SessionView, TurnRequestSettings } from '../core/view.ts';
-import type { ClaimedSession, WaitingInput } from '../store/claim-session.ts';
+import type { WaitingInput } from '../store/claim-session.ts';
+import type { ClaimedSession } from '../store/claimed-session.ts';
 import type { RequestBase, TurnContext } from './context.ts';
 import type { Transcript } from './transcript-cache.ts';
 

@@ -7,23 +7,8 @@ import { historyKey, openHistory, shownEntries, type ViewRules } from '../core/h
 import type { ModelMessage } from '../core/model-request.ts';
 import { applyPruning, decidePruning } from '../core/pruning/prune-tool-results.ts';
 import type { CallView, PruningView, SessionView } from '../core/view.ts';
+import type { GrowingView } from './growing-view.ts';
 import type { Transcript } from './transcript-cache.ts';
-
-/** A history, what it was made by, and how far it reaches. Kept with the transcript, so that the next turn can extend it. */
-export interface GrowingView {
-  key: string;
-  history: History;
-  /** Reports faults of the messages; checks only new ones. */
-  check: (messages: readonly ModelMessage[]) => Violation[];
-  /** How many entries it shows, and the numbers of the first and the last of them. */
-  count: number;
-  firstSeq: number | undefined;
-  lastSeq: number | undefined;
-  /** Messages that were pruned before, as this pruning shows them. */
-  pruned: { view: PruningView; known: WeakMap<ModelMessage, ModelMessage> } | null;
-  /** How much its images hold, in characters. */
-  imageChars: number;
-}
 
 /** A request that is about to be sent. */
 export interface NextRequest {

@@ -14,10 +14,11 @@ import type { NewEvent } from '../store/events.ts';
 import type { ToolIntent, ToolSettlement } from '../store/journal.ts';
 import { runTool } from '../tools/run-tool.ts';
 import { ToolTimeoutError, type Tool, type ToolOutcome } from '../tools/tool.ts';
+import { commit } from './commit.ts';
 import type { TurnContext } from './context.ts';
 import { modelStarted } from './model-events.ts';
 import type { Plan } from './plan-calls.ts';
-import { commit, newEntry, type Moment, type RunningTurn } from './running-turn.ts';
+import { newEntry, type Moment, type RunningTurn } from './running-turn.ts';
 import { TurnStopped } from './turn-end.ts';
 
 type ResultsMoment = Pick<Moment, 'entries' | 'toolSettlements' | 'progress' | 'events'>;

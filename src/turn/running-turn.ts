@@ -1,4 +1,4 @@
-// A turn while it runs: what is fixed, and the few things that move. Only `commit` (below) and the end of a turn move them, and
+// A turn while it runs: what is fixed, and the few things that move. Only `commit` (commit.ts) and the end of a turn move them, and
 // only after the database has said yes.
 import type { AgentSettings } from '../config.ts';
 import type { ContentBlock } from '../core/content.ts';
@@ -7,16 +7,16 @@ import type { EntryId, TurnId } from '../core/ids.ts';
 import { estimateTokens } from '../core/token-estimate.ts';
 import type { FallbackView, SessionView } from '../core/view.ts';
 import { newId } from '../ids.ts';
+import type { ClaimedSession } from '../store/claimed-session.ts';
 import type { JournalWrite, ModelCallRow, NewEntry, TurnProgress } from '../store/journal.ts';
-import type { ClaimedSession, EarlierPark, LedgerRow, WaitingInput } from '../store/claim-session.ts';
+import type { EarlierPark, LedgerRow, WaitingInput } from '../store/claim-session.ts';
 import type { Toolset } from '../tools/toolset.ts';
-import type { RequestBase, TurnContext } from './context.ts';
+import type { RequestBase } from './context.ts';
 import type { ContextRoom } from './context-room.ts';
 import type { HeldSession } from './held-session.ts';
 import type { RequestView } from './request-view.ts';
 import type { Transcript } from './transcript-cache.ts';
 import { TurnStopped, type TurnFailed } from './turn-end.ts';
-import { logFailedCalls } from './turn-log.ts';
 
 export interface RunningTurn {
   readonly id: TurnId;
@@ -69,23 +69,6 @@ export interface RunningTurn {
 
 /** The part of a write that differs from step to step. */
 export type Moment = Partial<Omit<JournalWrite, 'fence' | 'progress'>> & { progress?: Partial<TurnProgress> };
-
-/**
- * Commits one step of a turn and advances the turn. Throws `TurnStopped` when this worker no longer holds the session
- * (`lock-lost`), or when a person requested a stop; in the second case the step is committed.
- */
-export async function commit(context: TurnContext, turn: RunningTurn, moment: Moment): Promise<void> {
-  turn.held.assertHeld();
-  const write = writeOf(turn, moment);
-  const verdict = await context.store.commitStep(write);
-  if (verdict.kind === 'fenced') throw lockLost(turn);
-  advanceTurn(turn, write);
-  logFailedCalls(context.logger, turn, write.modelCalls);
-  turn.steers.known = verdict.steerSeq;
-  context.onCommit(turn.session.id, 'progress');
-  if (verdict.stopReason !== null) turn.held.stop({ kind: 'stopped', message: verdict.stopReason });
-  turn.held.assertHeld();
-}
 
 /** Changes what the session's requests have fixed; the next write of the turn stores it. */
 export function changeSessionView(turn: RunningTurn, change: Partial<SessionView>): void {

@@ -13,11 +13,12 @@ import { newId } from '../ids.ts';
 import type { WaitingInput } from '../store/claim-session.ts';
 import type { TakenSteers } from '../store/journal.ts';
 import { readWaitingInputs } from '../store/waiting-inputs.ts';
+import { commit } from './commit.ts';
 import type { TurnContext } from './context.ts';
 import { provenanceOf } from './open-view.ts';
 import { capOf } from './queue-cap.ts';
 import { canSendMedia } from './write-prompt.ts';
-import { commit, newEntry, type Moment, type RunningTurn } from './running-turn.ts';
+import { newEntry, type Moment, type RunningTurn } from './running-turn.ts';
 import { HOST_TIMEZONE } from '../clock.ts';
 
 /** What a write takes along when messages join the turn. */

@@ -4,12 +4,13 @@
 import { toolUsesOf, type ToolUseBlock } from '../core/content.ts';
 import type { NewEvent } from '../store/events.ts';
 import type { AnsweredCall } from './ask-model.ts';
+import { commit } from './commit.ts';
 import type { TurnContext } from './context.ts';
 import { nextAnswer } from './harness.ts';
 import { modelEnded } from './model-events.ts';
 import { isReadOnly, planFresh, planResumed } from './plan-calls.ts';
 import { beginTools, endReadOnlyBatch, endTools, intentsOf, skippedMoment, type BatchResult } from './run-tools.ts';
-import { commit, newEntry, type Moment, type RunningTurn } from './running-turn.ts';
+import { newEntry, type Moment, type RunningTurn } from './running-turn.ts';
 import { commitSteering, findSteering, takeSteering } from './steer-turn.ts';
 import { TurnFailed, TurnStopped } from './turn-end.ts';
 

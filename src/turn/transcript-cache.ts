@@ -9,7 +9,7 @@ import type { ContentBlock } from '../core/content.ts';
 import type { Entry } from '../core/entry.ts';
 import type { ViewEntry } from '../core/history/view-messages.ts';
 import type { SessionId } from '../core/ids.ts';
-import type { GrowingView } from './request-view.ts';
+import type { GrowingView } from './growing-view.ts';
 
 /** The most text that is kept, in UTF-16 units. */
 const KEPT_CHARS_MAX = 6_000_000;

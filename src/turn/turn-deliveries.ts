@@ -9,7 +9,7 @@ import { addressOf, addressOfRoute, type ReplyAddress } from '../core/reply-addr
 import type { ReplyTarget } from '../core/reply-tags.ts';
 import { newId } from '../ids.ts';
 import type { WaitingInput } from '../store/claim-session.ts';
-import type { NewDelivery } from '../store/journal/finish-turn.ts';
+import type { NewDelivery } from '../store/journal/turn-end.ts';
 import type { TurnContext } from './context.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { wasSentByTool } from './sent-messages.ts';

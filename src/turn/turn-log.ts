@@ -5,7 +5,8 @@ import type { Logger } from '../logger.ts';
 import { modelOfRef } from '../core/model-ref.ts';
 import { callIdOf } from '../model/observers/observer.ts';
 import type { ModelCallRow } from '../store/journal.ts';
-import type { TurnEnd, TurnFigures } from '../store/journal/finish-turn.ts';
+import type { TurnFigures } from '../store/journal/finish-turn.ts';
+import type { TurnEnd } from '../store/journal/turn-end.ts';
 import type { RunningTurn } from './running-turn.ts';
 
 interface LoggedTurn extends Pick<TurnEnd, 'status' | 'error' | 'deadLetter'> {

@@ -6,9 +6,10 @@ import { createAccept, type NewInput } from '../../src/store/accept-messages.ts'
 import { openDatabase } from '../../src/store/database.ts';
 import type { JournalWrite } from '../../src/store/journal.ts';
 import { createCommitStep } from '../../src/store/journal/commit-step.ts';
-import { createFinishTurn, type TurnEnd } from '../../src/store/journal/finish-turn.ts';
+import { createFinishTurn } from '../../src/store/journal/finish-turn.ts';
 import { createParkTurn } from '../../src/store/journal/park-turn.ts';
 import { createOpenTurn } from '../../src/store/journal/open-turn.ts';
+import type { TurnEnd } from '../../src/store/journal/turn-end.ts';
 import { createClaim, type Claim } from '../../src/store/claim-session.ts';
 import { createRelease } from '../../src/store/session-locks.ts';
 import { createEnsureSession } from '../../src/store/sessions.ts';

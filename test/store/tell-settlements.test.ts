@@ -2,8 +2,8 @@
 // cannot know, it says nothing.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { JournalWrite, ModelCallRow, ToolIntent } from '../../src/store/journal.ts';
-import type { TurnEnd } from '../../src/store/journal/finish-turn.ts';
 import { drizzle } from '../../src/store/drizzle.ts';
+import type { TurnEnd } from '../../src/store/journal/turn-end.ts';
 import { viewSettlements } from '../../src/store/views/settlements.ts';
 import { answer, createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
 

@@ -2,11 +2,12 @@
 import { z } from 'zod';
 import type { DeliveryDecision } from '../../store/decide-delivery.ts';
 import { DELIVERY_STATUSES, listDeliveries, viewDelivery } from '../../store/views/deliveries.ts';
+import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { parseSessionKey } from '../parse-request.ts';
 import { notFound, Problem } from '../problem.ts';
-import { defineEffect, defineRoute, type Answer, type Route } from '../route.ts';
+import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import { listText, pageQuery, sessionKeyText } from '../schemas/queries.ts';
 import { delivery } from '../schemas/views.ts';

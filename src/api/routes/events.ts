@@ -8,12 +8,13 @@ import {
   type EventFilter,
 } from '../../store/views/events.ts';
 import { findTurn } from '../../store/views/turns.ts';
+import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
 import { withDeadline } from '../deadline.ts';
 import { EventStream, type EventStreamOptions } from '../event-stream.ts';
 import { parseSessionKey } from '../parse-request.ts';
 import { notFound, Problem } from '../problem.ts';
-import { ANSWERED, defineRoute, type Answer, type ApiRequest, type Route } from '../route.ts';
+import { ANSWERED, defineRoute, type ApiRequest, type Route } from '../route.ts';
 import { EVENT_TYPES, liveEvent } from '../schemas/events.ts';
 import { listText, sessionKeyText } from '../schemas/queries.ts';
 import type { ApiServices } from '../services.ts';

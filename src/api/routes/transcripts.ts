@@ -10,13 +10,14 @@ import {
 } from '../../store/views/compactions.ts';
 import { viewMessage } from '../../store/views/messages.ts';
 import { findSession, viewSession } from '../../store/views/sessions.ts';
+import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
 import { parseSessionKey } from '../parse-request.ts';
 import { waitSecondsOf } from '../prefer.ts';
 import { notFound, Problem } from '../problem.ts';
-import { defineEffect, defineRoute, type Answer, type Route } from '../route.ts';
+import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import { pageQuery } from '../schemas/queries.ts';
 import {

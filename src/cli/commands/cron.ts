@@ -7,7 +7,8 @@ import { cronIdOf } from '../cron-id.ts';
 import type { CronOptions } from '../cron-commands.ts';
 import type { PageOptions } from '../options.ts';
 import { noteNextPage } from '../print.ts';
-import type { Style, Terminal } from '../terminal.ts';
+import type { Style } from '../style.ts';
+import type { Terminal } from '../terminal.ts';
 
 const FIRE_STYLES: Record<string, Style> = { completed: 'green', failed: 'red', missed: 'yellow', skipped: 'yellow' };
 

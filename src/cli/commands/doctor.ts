@@ -6,7 +6,8 @@ import { databaseChecks } from '../doctor/database-checks.ts';
 import { commandsCheck, machineChecks } from '../doctor/machine-checks.ts';
 import { redisChecks } from '../doctor/redis-checks.ts';
 import { serviceChecks } from '../doctor/service-checks.ts';
-import type { Style, Terminal } from '../terminal.ts';
+import type { Style } from '../style.ts';
+import type { Terminal } from '../terminal.ts';
 
 const MARKS: Record<Finding['status'], { mark: string; style: Style }> = {
   ok: { mark: 'ok     ', style: 'green' },

@@ -4,7 +4,8 @@ import type { HeartbeatAnswer, ListAnswer } from '../api-types.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
 import { noteNextPage } from '../print.ts';
-import type { Style, Terminal } from '../terminal.ts';
+import type { Style } from '../style.ts';
+import type { Terminal } from '../terminal.ts';
 
 const STATUS_STYLES: Record<string, Style> = { fired: 'green', claimed: 'cyan' };
 

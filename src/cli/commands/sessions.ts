@@ -4,7 +4,8 @@ import type { ContentAnswer, EntryAnswer, ListAnswer, SessionAnswer } from '../a
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
 import { noteNextPage, printFields } from '../print.ts';
-import type { Style, Terminal } from '../terminal.ts';
+import type { Style } from '../style.ts';
+import type { Terminal } from '../terminal.ts';
 
 const STATUS_STYLES: Record<string, Style> = { running: 'green', waiting: 'yellow' };
 /** Of one tool call or result, as much as a person reads in passing. */

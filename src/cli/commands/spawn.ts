@@ -9,7 +9,8 @@ import type { ListAnswer, SubagentAnswer } from '../api-types.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
 import { noteNextPage } from '../print.ts';
-import type { Style, Terminal } from '../terminal.ts';
+import type { Style } from '../style.ts';
+import type { Terminal } from '../terminal.ts';
 
 export interface SpawnInput {
   session: string;

@@ -2,7 +2,7 @@
 // of `finish-turn`, each left out of a statement in which no end needs it. They read its CTEs `fence`, `tail`, `updated_sessions` and
 // `settled`.
 import type { Values } from '../statement.ts';
-import type { TurnEnd } from './finish-turn.ts';
+import type { TurnEnd } from './turn-end.ts';
 
 /** The CTEs that these ends need in addition to those of every end. */
 export function endParts(values: Values, ends: TurnEnd[]): string[] {

@@ -1,73 +1,17 @@
 // `finish-turn`: the end of a turn, with any result. The last entries, the turn's outcome, the status of its messages, the
 // replies in the outbox, the dead letter if it failed, and the lock's release are one statement. It holds the session row,
 // so it sees a message that arrived meanwhile: then the doorbell stays, with its next ring (G4). See journal.ts.
-import type { DeliveryId } from '../../core/ids.ts';
 import { storableText } from '../../core/storable-text.ts';
 import type { Database } from '../database.ts';
-import { insertEventsSql, type NewEvent } from '../events.ts';
-import type { JournalWrite } from '../journal.ts';
+import { insertEventsSql } from '../events.ts';
 import type { LaterRing } from '../session-locks.ts';
 import { shareStatement, type RowSubmitter } from '../share-statement.ts';
 import { prepared, Values } from '../statement.ts';
 import { endParts } from './end-parts.ts';
-import {
-  outreachOf,
-  reachedOf,
-  reachesOut,
-  type Notice,
-  type NotifiedSessions,
-  type SubagentRunEnd,
-} from './reach-out.ts';
+import { outreachOf, reachedOf, reachesOut, type NotifiedSessions } from './reach-out.ts';
 import { settlementsOf, settledTurnSql, type Settlements } from './tell-settlements.ts';
+import type { TurnEnd } from './turn-end.ts';
 import { eventsSource, journalParts, PROGRESS_SQL, viewsSql } from './write-parts.ts';
-
-export interface NewDelivery {
-  id: DeliveryId;
-  channel: string;
-  target: Record<string, unknown>;
-  payload: object;
-  expiresMs: number;
-}
-
-export interface TurnEnd extends JournalWrite {
-  status: 'completed' | 'silent' | 'failed' | 'aborted' | 'timedOut';
-  messageStatus: 'answered' | 'silent' | 'failed' | 'cancelled';
-  reply: string | null;
-  /** `{code, message}`; null after a good end. */
-  error: { code: string; message: string } | null;
-  /** True when the user stopped it: the next prompt says so. */
-  wasAborted: boolean;
-  /** Tokens of the last request and its answer together. */
-  contextTokens: number;
-  deliveries: NewDelivery[];
-  /**
-   * What of the turn leaves the active path; the rows stay. `prompt`: the last entry is a prompt that the provider refuses, which
-   * would fail the turns after it, too. `turn`: all that it said was rolled back. `poll`: it answered a heartbeat, and there is nothing
-   * to remember of it. Null: nothing.
-   */
-  hides: 'prompt' | 'turn' | 'poll' | null;
-  /** The result of the heartbeat that it answered; absent: it answered none. */
-  pollResult?: 'acknowledged' | 'alert' | 'duplicate' | 'failed';
-  deadLetter: { id: string; code: string; reason: string } | null;
-  /**
-   * Waiting messages are collected until none has arrived for this long, in milliseconds, but no longer than `gatherMsMax`. 0: the
-   * doorbell is rung immediately, as it is for a message that was meant for this turn and arrived after `steerSeen`, and when as many
-   * messages wait as one turn may contain (`cap`).
-   */
-  debounceMs: number;
-  /** The same where an announcement is the first that waits; absent: as `debounceMs`. */
-  announceDebounceMs?: number;
-  gatherMsMax: number;
-  cap: number;
-  steerSeen: number;
-  ended: NewEvent;
-  /** The end of the run that it was part of. Absent: its session works on none, or is not done. */
-  run?: SubagentRunEnd;
-  /** Messages that it leaves for other sessions. */
-  notices?: Notice[];
-  /** True when a request in this process waits for messages of the session to be settled: the result then contains how they ended. */
-  isAwaited: boolean;
-}
 
 /**
  * `ok`: ended; `ring` calls for what still waits, `deliveryRingNo` is the ring for the outbox when something was put there, `reached`

@@ -2,38 +2,12 @@
 // answer to another agent. A part of `finish-turn`, so a turn's end and its effects on other sessions are one commit (G18).
 //
 // The turns that do so end in statements of their own: one that ends several turns could change a session's row twice.
-import type { RunStatus } from '../../core/announcement.ts';
-import type { MessageId, SessionId } from '../../core/ids.ts';
+import type { SessionId } from '../../core/ids.ts';
 import { ARRIVED_SQL, PUT_PARTS, putEventsSql, rungForPart } from '../put-inputs.ts';
 import type { NeededRing } from '../session-locks.ts';
 import type { Values } from '../statement.ts';
-import { announcedEventsSql, endingColumnsSql, endRunParts, type QueueModes } from '../subagent-ends.ts';
-import type { TurnEnd } from './finish-turn.ts';
-
-/** How the run of this turn ends. It does not end while inputs wait or while runs below it are active, unless `isAnswer`. */
-export interface SubagentRunEnd {
-  status: RunStatus;
-  /** The last text of the subagent; null: none. */
-  result: string | null;
-  /** Why it did not end well. */
-  error: string | null;
-  /** True when the turn has ended with an answer. */
-  isAnswer: boolean;
-  /** True when the subagent asked not to tell of it. */
-  isSuppressed: boolean;
-  modes: QueueModes;
-}
-
-/** A message for another session. */
-export interface Notice {
-  id: MessageId;
-  sessionId: SessionId;
-  /** As JSON text. */
-  body: string;
-  route: string;
-  /** Its cause: there is one message for each. */
-  causeKey: string;
-}
+import { announcedEventsSql, endingColumnsSql, endRunParts } from '../subagent-ends.ts';
+import type { SubagentRunEnd, TurnEnd } from './turn-end.ts';
 
 /** The rings that other sessions need, and the sessions that something has come to. */
 export interface NotifiedSessions {

@@ -8,7 +8,7 @@ import { CALL_COLUMNS, callsSql, MESSAGE_SQL, TOOL_COLUMNS, toolsSql, TURN_SQL }
 import type { Values } from '../statement.ts';
 import type { MessageView } from '../views/messages.ts';
 import { turnOf, type SettlementView, type TurnRow } from '../views/settlements.ts';
-import type { TurnEnd } from './finish-turn.ts';
+import type { TurnEnd } from './turn-end.ts';
 import { storedSteps } from './write-parts.ts';
 
 /** How messages ended, by their ids. */

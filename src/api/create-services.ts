@@ -1,0 +1,55 @@
+// Makes what the routes share inside one API.
+import { shareNext } from '../coalesce/share-next.ts';
+import { readEvents } from '../store/views/events.ts';
+import { viewSettlements } from '../store/views/settlements.ts';
+import { viewStats } from '../store/views/stats.ts';
+import { Admission } from './admission.ts';
+import type { ApiContext } from './context.ts';
+import { EventStreams } from './event-streams.ts';
+import { EventTail } from './event-tail.ts';
+import { createMetrics } from './metrics.ts';
+import { openApiDocument } from './openapi.ts';
+import { checkReadiness } from './readiness.ts';
+import type { Route } from './route.ts';
+import type { ApiServices } from './services.ts';
+import { SettlementWaiter } from './settlement-waiter.ts';
+
+/** Ordinary requests in flight in one process. */
+const REQUESTS_MAX = 4096;
+const BODY_BYTES_MAX = 256 * 1024 * 1024;
+
+export function createServices(context: ApiContext, routes: Route[]): ApiServices {
+  const { config, views, wake, outages } = context;
+  const waiter = new SettlementWaiter({
+    readSettled: (ids) => viewSettlements(views, ids),
+    wake,
+    outages,
+    waitingMax: config.limits.waitingRequests,
+  });
+  const tail = new EventTail({ read: (page) => readEvents(views, {}, page), wake, outages });
+  const streams = new EventStreams(config.limits.eventStreams);
+  let document: object | undefined;
+  const admission = new Admission({
+    requestsMax: REQUESTS_MAX,
+    bodyBytesMax: BODY_BYTES_MAX,
+    unknownBodyBytes: config.limits.bodyBytes,
+  });
+  return {
+    admission,
+    waiter,
+    tail,
+    streams,
+    metrics: createMetrics(context.metrics, {
+      requestsInside: () => admission.size,
+      eventStreams: () => streams.size,
+      waitingRequests: () => waiter.size,
+    }),
+    readReadiness: shareNext(() => checkReadiness(context)),
+    openApi: () => (document ??= openApiDocument(routes, context.config.api.publicUrl)),
+    readStats: shareNext(() => viewStats(views)),
+    close() {
+      waiter.close();
+      streams.close();
+    },
+  };
+}

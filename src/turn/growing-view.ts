@@ -1,0 +1,21 @@
+// What a turn built from a transcript, so that the next turn of the session extends it instead of beginning again.
+import type { Violation } from '../core/history/check-request.ts';
+import type { History } from '../core/history/prepare-history.ts';
+import type { ModelMessage } from '../core/model-request.ts';
+import type { PruningView } from '../core/view.ts';
+
+/** A history, what it was made by, and how far it reaches. Kept with the transcript, so that the next turn can extend it. */
+export interface GrowingView {
+  key: string;
+  history: History;
+  /** Reports faults of the messages; checks only new ones. */
+  check: (messages: readonly ModelMessage[]) => Violation[];
+  /** How many entries it shows, and the numbers of the first and the last of them. */
+  count: number;
+  firstSeq: number | undefined;
+  lastSeq: number | undefined;
+  /** Messages that were pruned before, as this pruning shows them. */
+  pruned: { view: PruningView; known: WeakMap<ModelMessage, ModelMessage> } | null;
+  /** How much its images hold, in characters. */
+  imageChars: number;
+}
