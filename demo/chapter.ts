@@ -1,6 +1,6 @@
 // The input and the results of a chapter of the demo: checks, and facts for the count at the end. A chapter runs a real case and then
 // checks the result through the API, the model server and the files of the workspace.
-import type { MessageAnswer, TurnStatus } from '../src/cli/api-types.ts';
+import type { MessageAnswer, TurnStatus } from '../src/api/answer-types.ts';
 import type { Progress } from './progress.ts';
 import type { Stage } from './stage.ts';
 

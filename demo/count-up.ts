@@ -1,5 +1,5 @@
 // The numbers at the end of the demo: what the service reports, compared with what the demo did.
-import type { ListAnswer, MessageAnswer, TurnAnswer } from '../src/cli/api-types.ts';
+import type { ListAnswer, MessageAnswer, TurnAnswer } from '../src/api/answer-types.ts';
 import { pathWithQuery } from '../src/cli/api-client.ts';
 import type { Scene } from './chapter.ts';
 

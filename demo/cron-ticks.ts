@@ -1,6 +1,6 @@
 // Chapter: a cron that fires every second, with three schedulers. Each fire is a turn of its own that adds a line to
 // a file: the file shows whether a fire was lost or doubled.
-import type { CronAnswer, CronFireAnswer, ListAnswer } from '../src/cli/api-types.ts';
+import type { CronAnswer, CronFireAnswer, ListAnswer } from '../src/api/answer-types.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { EventWatch } from './event-watch.ts';
 import { linesOf } from './workspace-lines.ts';

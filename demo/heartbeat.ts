@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DeliveryAnswer, HeartbeatAnswer, ListAnswer } from '../src/cli/api-types.ts';
+import type { DeliveryAnswer, HeartbeatAnswer, ListAnswer } from '../src/api/answer-types.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { EventWatch } from './event-watch.ts';
 import { sendMessage, settledMessage } from './play-message.ts';

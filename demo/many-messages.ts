@@ -1,7 +1,7 @@
 // Chapter: many messages to several sessions at the same time, each sent twice, as after a network failure. Each makes a tool write its
 // number into a file: the file shows whether a message was lost or answered twice.
 import { randomUUID } from 'node:crypto';
-import type { AcceptedMessageAnswer, MessageAnswer } from '../src/cli/api-types.ts';
+import type { AcceptedMessageAnswer, MessageAnswer } from '../src/api/answer-types.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { EventWatch } from './event-watch.ts';
 import { sendMessage } from './play-message.ts';

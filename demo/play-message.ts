@@ -1,7 +1,7 @@
 // Sends a message and shows its turn live: each tool call with its end, the reply while it is written. Resolves when the turn has
 // ended.
 import { randomUUID } from 'node:crypto';
-import type { AcceptedMessageAnswer, MessageAnswer, TurnAnswer } from '../src/cli/api-types.ts';
+import type { AcceptedMessageAnswer, MessageAnswer, TurnAnswer } from '../src/api/answer-types.ts';
 import type { StreamedEvent } from '../src/cli/event-stream.ts';
 import { isOpen } from '../src/cli/wait-until-settled.ts';
 import type { Scene } from './chapter.ts';

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AcceptedMessageAnswer, MessageAnswer } from '../src/cli/api-types.ts';
+import type { AcceptedMessageAnswer, MessageAnswer } from '../src/api/answer-types.ts';
 import type { StreamedEvent } from '../src/cli/event-stream.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { playMessage, sendMessage, settledMessage, type LiveCall, type PlayedMessage } from './play-message.ts';

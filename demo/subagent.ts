@@ -2,7 +2,7 @@
 // once. The subagent's command waits for a file that appears when the parent's turn is over: so it certainly works in the background.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ListAnswer, MessageAnswer, SessionAnswer, SubagentAnswer } from '../src/cli/api-types.ts';
+import type { ListAnswer, MessageAnswer, SessionAnswer, SubagentAnswer } from '../src/api/answer-types.ts';
 import type { StreamedEvent } from '../src/cli/event-stream.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { EventWatch } from './event-watch.ts';

@@ -1,5 +1,5 @@
 // Chapter: a fact that reaches a session from outside waits for the next prompt, is in it once, and in no other.
-import type { ListAnswer } from '../src/cli/api-types.ts';
+import type { ListAnswer, SystemEventAnswer } from '../src/api/answer-types.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { playMessage } from './play-message.ts';
 import { HOME_SESSION } from './tool-loop.ts';
@@ -13,13 +13,6 @@ export const systemEvent: Chapter = {
   proves: 'a fact from outside is in exactly one prompt',
   play: playSystemEvent,
 };
-
-interface SystemEventAnswer {
-  id: string;
-  text: string;
-  state: string;
-  turnId: string | null;
-}
 
 async function playSystemEvent(scene: Scene): Promise<void> {
   const { stage, progress, check } = scene;

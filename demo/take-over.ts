@@ -5,7 +5,7 @@
 // The kill follows an event, not the clock: the third call has begun, and its line is in the file. So the charge is booked
 // and Holdfast cannot know it: the worst case.
 import { performance } from 'node:perf_hooks';
-import type { TurnAnswer } from '../src/cli/api-types.ts';
+import type { TurnAnswer } from '../src/api/answer-types.ts';
 import type { StreamedEvent } from '../src/cli/event-stream.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import type { DemoProcess } from './demo-process.ts';

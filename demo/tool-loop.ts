@@ -1,7 +1,7 @@
 // Chapter: a message that makes the agent use its tools, shown live, and sent again as after a network failure.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ListAnswer, TurnAnswer } from '../src/cli/api-types.ts';
+import type { ListAnswer, TurnAnswer } from '../src/api/answer-types.ts';
 import type { StreamedEvent } from '../src/cli/event-stream.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { playMessage, sendMessage } from './play-message.ts';

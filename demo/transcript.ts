@@ -1,5 +1,5 @@
 // The transcript of a session, as chapters read it.
-import type { EntryAnswer, ListAnswer } from '../src/cli/api-types.ts';
+import type { EntryAnswer, ListAnswer } from '../src/api/answer-types.ts';
 import type { Scene } from './chapter.ts';
 
 /** The entries of a session, oldest first; with `all`, also those that no request shows. */
@@ -10,7 +10,7 @@ export async function entriesOf({ stage }: Scene, sessionKey: string, shown?: 'a
 
 /** The text of an entry. */
 export function textOf({ content }: EntryAnswer): string {
-  return typeof content === 'string' ? content : content.map((block) => block.text ?? '').join('\n');
+  return content.map(({ text }) => (typeof text === 'string' ? text : '')).join('\n');
 }
 
 /** The prompt of a turn; empty when it has none. */

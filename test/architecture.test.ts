@@ -63,6 +63,12 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/cli/': [''],
 };
 
+/** Files that only describe types; `import type` of them is allowed in these rooms, in addition to the table. */
+const TYPE_FILES: Record<string, string[]> = {
+  // A client and the service agree about the answers, and the client loads nothing of the service.
+  'src/api/answer-types.ts': ['src/cli/', 'demo/'],
+};
+
 /** Packages that only some rooms may import; all others may be imported anywhere outside the core. */
 const PACKAGE_ROOMS: Record<string, string[]> = {
   '@anthropic-ai/sdk': ['src/model/', 'src/tools/'],
@@ -85,14 +91,32 @@ interface Import {
   specifier: string;
   /** The imported file, for relative imports. */
   to: string | null;
+  /** True for `import type`, of which nothing is left at run time. */
+  isOfTypes: boolean;
 }
 
 const files = globSync('{src,jobs,workers,demo,scripted-model}/**/*.ts', { cwd: ROOT }).toSorted();
 const imports = files.flatMap(importsOf);
 
 test('every relative import is allowed by the table', () => {
-  const forbidden = imports.filter(({ from, to }) => to !== null && !mayImport(from, to));
+  const forbidden = imports.filter(
+    ({ from, to, isOfTypes }) => to !== null && !mayImport(from, to) && !(isOfTypes && mayImportTypes(from, to)),
+  );
   expect(forbidden.map(({ from, to }) => `${from} -> ${to}`)).toEqual([]);
+});
+
+test('a file of types is imported as types, and imports nothing else', () => {
+  const values = imports.filter(
+    ({ from, to, isOfTypes }) => !isOfTypes && ((to ?? '') in TYPE_FILES || from in TYPE_FILES),
+  );
+  expect(values.map(({ from, specifier }) => `${from} -> ${specifier}`)).toEqual([]);
+});
+
+test('the command line loads nothing of the api', () => {
+  const loaded = imports.filter(({ from, to, isOfTypes }) => {
+    return from.startsWith('src/cli/') && to?.startsWith('src/api/') === true && !(isOfTypes && to in TYPE_FILES);
+  });
+  expect(loaded.map(({ from, specifier }) => `${from} -> ${specifier}`)).toEqual([]);
 });
 
 test('the core imports nothing but itself', () => {
@@ -144,11 +168,13 @@ test('every folder that a service imports from is in the image', () => {
 
 function importsOf(from: string): Import[] {
   const code = codeOf(from);
+  const ofTypes = new Set([...code.matchAll(/^import type [^;]*?from '([^']+)'/gm)].map((match) => match[1] ?? ''));
   const specifiers = [...code.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1] ?? '');
   return specifiers.map((specifier) => ({
     from,
     specifier,
     to: specifier.startsWith('.') ? fileOf(from, specifier) : null,
+    isOfTypes: ofTypes.has(specifier),
   }));
 }
 
@@ -162,6 +188,10 @@ function mayImport(from: string, to: string): boolean {
     .toSorted((a, b) => b.length - a.length)[0];
   if (room === undefined) return false;
   return to.startsWith(room) || (MAY_IMPORT[room] ?? []).some((allowed) => to.startsWith(allowed));
+}
+
+function mayImportTypes(from: string, to: string): boolean {
+  return (TYPE_FILES[to] ?? []).some((room) => from.startsWith(room));
 }
 
 function packageOf(specifier: string): string {

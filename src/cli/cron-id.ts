@@ -1,6 +1,6 @@
 // Crons on the command line: an id, or a name that one cron has.
+import type { CronAnswer, ListAnswer } from '../api/answer-types.ts';
 import { pathWithQuery, type ApiClient } from './api-client.ts';
-import type { CronAnswer, ListAnswer } from './api-types.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import { isUuid } from '../core/ids.ts';
 

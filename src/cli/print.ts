@@ -1,5 +1,5 @@
 // Pieces of output that several commands share.
-import type { ListAnswer } from './api-types.ts';
+import type { ListAnswer } from '../api/answer-types.ts';
 import type { Terminal } from './terminal.ts';
 
 /** A name and a value on each line, aligned; what is null or undefined is left out. */

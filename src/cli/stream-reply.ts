@@ -1,8 +1,8 @@
 // `send --stream`: the reply as it is written. The event stream is opened before the message is sent, so nothing of it is missed; texts of
 // other turns of the session are left out.
 import { performance } from 'node:perf_hooks';
+import type { AcceptedMessageAnswer, MessageAnswer } from '../api/answer-types.ts';
 import { pathWithQuery, type ApiClient } from './api-client.ts';
-import type { AcceptedMessageAnswer, MessageAnswer } from './api-types.ts';
 import { watchEvents, type StreamedEvent } from './event-stream.ts';
 import type { Terminal } from './terminal.ts';
 import {

@@ -1,6 +1,7 @@
 // A turn as lines on a terminal: from its journal when it has ended, from its events while it runs. Pure.
+import type { StepAnswer, TurnAnswer, TurnStatus, UsageAnswer } from '../api/answer-types.ts';
 import { formatDuration } from '../config/durations.ts';
-import { errorText, type StepAnswer, type TurnAnswer, type TurnStatus, type UsageAnswer } from './api-types.ts';
+import { errorText } from './error-text.ts';
 import type { StreamedEvent } from './event-stream.ts';
 import type { Style } from './style.ts';
 

@@ -2,8 +2,8 @@
 // service stops meanwhile, the request is sent again with the same idempotency key until the command's own time limit.
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { AcceptedMessageAnswer, MessageAnswer, SettledMessageAnswer, TurnAnswer } from '../api/answer-types.ts';
 import type { ApiClient } from './api-client.ts';
-import type { AcceptedMessageAnswer, MessageAnswer, SettledMessageAnswer, TurnAnswer } from './api-types.ts';
 import { CliError, EXIT } from './cli-error.ts';
 
 /** Longest single wait asked of the service. */

@@ -1,7 +1,7 @@
 // `holdfast cron`: what happens by the clock, made and changed, and what has become of it.
+import type { CronAnswer, CronFireAnswer, CronSlotsAnswer, ListAnswer } from '../../api/answer-types.ts';
 import { parseDuration } from '../../config/durations.ts';
 import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
-import type { CronAnswer, CronFireAnswer, CronSlotsAnswer, ListAnswer } from '../api-types.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { cronIdOf } from '../cron-id.ts';
 import type { CronOptions } from '../cron-commands.ts';

@@ -1,7 +1,13 @@
 // `holdfast dead`: what could not be finished, grouped by its error, and what to do with it.
 import { randomUUID } from 'node:crypto';
+import type {
+  DeadLetterAnswer,
+  DeadLetterGroupAnswer,
+  ListAnswer,
+  RedrivenAnswer,
+  DiscardedAnswer,
+} from '../../api/answer-types.ts';
 import { connectApi, pathWithQuery, type ApiClient, type ClientFlags } from '../api-client.ts';
-import type { DeadLetterAnswer, DeadLetterGroupAnswer, ListAnswer, RedrivenAnswer } from '../api-types.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
 import { noteNextPage } from '../print.ts';
@@ -72,10 +78,14 @@ export async function runDeadAction(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const filter = isUuid(which) ? { ids: [which] } : { code: which };
-  const { body } = await connectApi(flags).request<RedrivenAnswer>('POST', `/v1/dead-letters/${verb}`, {
-    body: filter,
-    headers: { 'idempotency-key': randomUUID() },
-  });
+  const { body } = await connectApi(flags).request<Partial<RedrivenAnswer & DiscardedAnswer>>(
+    'POST',
+    `/v1/dead-letters/${verb}`,
+    {
+      body: filter,
+      headers: { 'idempotency-key': randomUUID() },
+    },
+  );
   if (terminal.isJson) terminal.json(body);
   else if (verb === 'discard') terminal.print(`${body.discarded ?? 0} discarded`);
   else terminal.print(`${body.redriven ?? 0} redriven, ${body.skipped ?? 0} skipped, ${body.remaining ?? 0} remaining`);

@@ -1,6 +1,6 @@
 // `holdfast deliveries`: the outbox, and what to do with what could not be sent.
+import type { DeliveryAnswer, ListAnswer } from '../../api/answer-types.ts';
 import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
-import type { DeliveryAnswer, ListAnswer } from '../api-types.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
 import { noteNextPage } from '../print.ts';

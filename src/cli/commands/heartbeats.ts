@@ -1,6 +1,6 @@
 // `holdfast heartbeats`: the polls of agents, made and skipped, and a poll right now.
+import type { HeartbeatAnswer, ListAnswer } from '../../api/answer-types.ts';
 import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
-import type { HeartbeatAnswer, ListAnswer } from '../api-types.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
 import { noteNextPage } from '../print.ts';

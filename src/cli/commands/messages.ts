@@ -1,7 +1,8 @@
 // `holdfast messages list|show`: what sessions were sent, and what became of it.
+import type { ListAnswer, MessageAnswer } from '../../api/answer-types.ts';
 import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
-import { errorText, type ListAnswer, type MessageAnswer } from '../api-types.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
+import { errorText } from '../error-text.ts';
 import type { PageOptions } from '../options.ts';
 import { noteNextPage, printFields } from '../print.ts';
 import type { Style } from '../style.ts';

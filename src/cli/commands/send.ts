@@ -3,15 +3,10 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { text as readAll } from 'node:stream/consumers';
+import type { AcceptedMessageAnswer, MessageAnswer, SettledMessageAnswer, TurnAnswer } from '../../api/answer-types.ts';
 import { connectApi, type ApiClient, type ClientFlags } from '../api-client.ts';
-import {
-  errorText,
-  type AcceptedMessageAnswer,
-  type MessageAnswer,
-  type SettledMessageAnswer,
-  type TurnAnswer,
-} from '../api-types.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { errorText } from '../error-text.ts';
 import { streamReply } from '../stream-reply.ts';
 import type { Terminal } from '../terminal.ts';
 import { waitUntilSettled } from '../wait-until-settled.ts';

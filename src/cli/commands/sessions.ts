@@ -1,6 +1,6 @@
 // `holdfast sessions`: the conversations, one of them, what was said in it, and how to stop it; see `transcripts.ts` for the other verbs.
+import type { ContentAnswer, EntryAnswer, ListAnswer, SessionAnswer } from '../../api/answer-types.ts';
 import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
-import type { ContentAnswer, EntryAnswer, ListAnswer, SessionAnswer } from '../api-types.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
 import { noteNextPage, printFields } from '../print.ts';
@@ -90,8 +90,7 @@ export async function runTranscript(
   for (const entry of body.items) {
     const state = entry.state === 'active' ? '' : ` (${entry.state})`;
     terminal.print(terminal.paint('bold', `${entry.role} · ${entry.kind}${state} · ${terminal.time(entry.createdAt)}`));
-    const blocks = typeof entry.content === 'string' ? [{ type: 'text', text: entry.content }] : entry.content;
-    for (const block of blocks) terminal.print(indent(blockText(block)));
+    for (const block of entry.content) terminal.print(indent(blockText(block)));
     terminal.print('');
   }
   noteNextPage(body, terminal);
@@ -127,23 +126,28 @@ function sessionPath(key: string): string {
 function blockText(block: ContentAnswer): string {
   switch (block.type) {
     case 'text':
-      return block.text ?? '';
+      return stringOf(block['text']);
     case 'thinking':
-      return `(thinking) ${shorten(block.thinking ?? '')}`;
+      return `(thinking) ${shorten(stringOf(block['thinking']))}`;
     case 'tool_use':
-      return `→ ${block.name ?? ''} ${shorten(JSON.stringify(block.input))}`;
+      return `→ ${stringOf(block['name'])} ${shorten(JSON.stringify(block['input']))}`;
     case 'tool_result':
-      return `← ${block.is_error === true ? 'error: ' : ''}${shorten(resultText(block.content))}`;
+      return `← ${block['is_error'] === true ? 'error: ' : ''}${shorten(resultText(block['content']))}`;
     default:
       return `(${block.type})`;
   }
+}
+
+/** A field of a block, whose other fields are not described. */
+function stringOf(field: unknown): string {
+  return typeof field === 'string' ? field : '';
 }
 
 function resultText(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return JSON.stringify(content) ?? '';
   return content
-    .map((block: ContentAnswer) => (block.type === 'text' ? (block.text ?? '') : `(${block.type})`))
+    .map((block: ContentAnswer) => (block.type === 'text' ? stringOf(block['text']) : `(${block.type})`))
     .join('\n');
 }
 

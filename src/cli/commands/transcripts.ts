@@ -1,8 +1,8 @@
 // `holdfast sessions compact`, `reset` and `fork`: what is done to a session's transcript as a whole.
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
+import type { CompactionAnswer, ListAnswer, SessionAnswer, SettledMessageAnswer } from '../../api/answer-types.ts';
 import { connectApi, pathWithQuery, type ApiClient, type ClientFlags } from '../api-client.ts';
-import type { CompactionAnswer, ListAnswer, SessionAnswer, SettledMessageAnswer } from '../api-types.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { Terminal } from '../terminal.ts';
 import { waitUntilSettled } from '../wait-until-settled.ts';

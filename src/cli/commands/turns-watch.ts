@@ -1,6 +1,6 @@
 // `holdfast turns watch`: a turn as it happens, until it ends in any worker. The exit code says how it ended.
+import type { TurnAnswer, TurnStatus } from '../../api/answer-types.ts';
 import { connectApi, type ApiClient, type ClientFlags } from '../api-client.ts';
-import type { TurnAnswer, TurnStatus } from '../api-types.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { watchEvents } from '../event-stream.ts';
 import type { Terminal } from '../terminal.ts';

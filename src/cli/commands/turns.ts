@@ -1,8 +1,9 @@
 // `holdfast turns list|show|abort|retry`: what ran, one turn with the timeline of its steps, and what is done about it.
+import type { ListAnswer, TurnAnswer, WhyAnswer } from '../../api/answer-types.ts';
 import { parseDuration } from '../../config/durations.ts';
 import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
-import { errorText, type ListAnswer, type TurnAnswer, type WhyAnswer } from '../api-types.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { errorText } from '../error-text.ts';
 import type { TurnListOptions } from '../options.ts';
 import { noteNextPage, printFields } from '../print.ts';
 import type { Terminal } from '../terminal.ts';

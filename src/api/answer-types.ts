@@ -1,0 +1,44 @@
+// The types of what the API answers, for clients in this repository: those of the schemas that describe and check the answers. Nothing here
+// remains at run time, so a client that imports them loads no part of the API.
+import type { z } from 'zod';
+import type * as answers from './schemas/answers.ts';
+import type * as crons from './schemas/crons.ts';
+import type * as deadLetters from './schemas/dead-letters.ts';
+import type * as subagents from './schemas/subagents.ts';
+import type * as transcripts from './schemas/transcripts.ts';
+import type * as views from './schemas/views.ts';
+
+export type MessageAnswer = z.output<typeof views.message>;
+export type SessionAnswer = z.output<typeof views.session>;
+export type TurnAnswer = z.output<typeof views.turn>;
+export type StepAnswer = z.output<typeof views.step>;
+export type UsageAnswer = z.output<typeof views.usage>;
+export type EntryAnswer = z.output<typeof views.entry>;
+export type ContentAnswer = EntryAnswer['content'][number];
+export type DeliveryAnswer = z.output<typeof views.delivery>;
+export type SystemEventAnswer = z.output<typeof views.systemEvent>;
+export type CompactionAnswer = z.output<typeof transcripts.compaction>;
+export type CronAnswer = z.output<typeof crons.cron>;
+export type CronFireAnswer = z.output<typeof crons.cronFire>;
+export type CronSlotsAnswer = z.output<typeof crons.cronSlots>;
+export type HeartbeatAnswer = z.output<typeof crons.heartbeat>;
+export type SubagentAnswer = z.output<typeof subagents.subagent>;
+export type DeadLetterAnswer = z.output<typeof deadLetters.deadLetter>;
+export type DeadLetterGroupAnswer = z.output<typeof deadLetters.deadLetterGroup>;
+/** 200 of `POST /v1/dead-letters/redrive`. */
+export type RedrivenAnswer = z.output<typeof deadLetters.redrivenLetters>;
+/** 200 of `POST /v1/dead-letters/discard`. */
+export type DiscardedAnswer = z.output<typeof deadLetters.discardedLetters>;
+/** 202 of `POST .../messages`. */
+export type AcceptedMessageAnswer = z.output<typeof answers.accepted>;
+/** 200 of `POST .../messages` with `Prefer: wait`. */
+export type SettledMessageAnswer = z.output<typeof answers.settled>;
+/** Why a message or a turn waits. */
+export type WhyAnswer = NonNullable<TurnAnswer['why']>;
+export type TurnStatus = TurnAnswer['status'];
+
+/** A page of a list. */
+export interface ListAnswer<Item> {
+  items: Item[];
+  nextCursor: string | null;
+}
