@@ -72,6 +72,7 @@ const TYPE_FILES: Record<string, string[]> = {
 /** Packages that only some rooms may import; all others may be imported anywhere outside the core. */
 const PACKAGE_ROOMS: Record<string, string[]> = {
   '@anthropic-ai/sdk': ['src/model/', 'src/tools/'],
+  undici: ['src/model/'],
   bullmq: ['jobs/', 'workers/queue/'],
   ioredis: ['workers/queue/', 'src/cli/doctor/'],
   pg: ['src/store/', 'src/embedded-postgres/', 'workers/queue/', 'src/cli/doctor/'],

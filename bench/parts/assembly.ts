@@ -1,6 +1,7 @@
 // (h) Assembling the request for a session of 500 turns, in one core: what a model call costs before a byte leaves, which is the view of
 // the transcript, the check, the body and its hash. Beside it, what the first call costs after a transcript was read from the
 // database: all passes over all entries, and all of the JSON.
+import { hash } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { ContentBlock } from '../../src/core/content.ts';
 import type { Entry } from '../../src/core/entry.ts';
@@ -8,7 +9,6 @@ import type { ViewRules } from '../../src/core/history/view-messages.ts';
 import type { EntryId, TurnId } from '../../src/core/ids.ts';
 import type { ModelRequest } from '../../src/core/model-request.ts';
 import { toWireRequest } from '../../src/model/wire-request.ts';
-import { writeBody } from '../../src/model/write-body.ts';
 import { RequestView, type CallCircumstances } from '../../src/turn/request-view.ts';
 import { Transcript } from '../../src/turn/transcript-cache.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
@@ -58,8 +58,10 @@ async function run(context: BenchContext): Promise<BarLine[]> {
 }
 
 /** All that a model call does before it sends: the messages, the body, its hash. */
-function assemble(view: RequestView): Buffer {
-  return writeBody(requestOf(view)).bytes;
+function assemble(view: RequestView): string {
+  const body = JSON.stringify(toWireRequest(requestOf(view)));
+  hash('sha256', body);
+  return body;
 }
 
 function requestOf(view: RequestView): ModelRequest {

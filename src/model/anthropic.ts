@@ -1,17 +1,15 @@
-// The transports to Anthropic's Messages API, streamed and not. The only importer of the SDK's client. The SDK provides the address
-// and the headers of a call (key, version, client) once, since they are the same for all calls, and it builds the errors from failed
-// answers. The call itself is made here: the SDK's own request costs as much CPU as the rest of a call, and retries belong to the
-// turn's stored budget (G16).
-import Anthropic, { APIError } from '@anthropic-ai/sdk';
+// The transports to Anthropic's Messages API, streamed and not, and the only importer of the SDK's client: the SDK sends the request and
+// reads the answer. Retries belong to the turn's stored budget (G16) and deadlines to the caller's signal, so both are off here. What
+// failed becomes a `ModelError` in `anthropic-error.ts`.
+import Anthropic, { type Middleware } from '@anthropic-ai/sdk';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
-import { openConnections, type Incoming, type Outgoing, type Send } from './connections.ts';
+import { asStreamEvent, eventsOfBody } from '../core/stream/stream-event.ts';
+import { malformedAnswer, toModelError } from './anthropic-error.ts';
+import { connectionOptions } from './connections.ts';
 import { createModel } from './create-model.ts';
 import type { Model } from './model.ts';
-import { ModelError } from './model.ts';
-import { readEvents, readWhole } from './read-response.ts';
-import { retryAfterMsOf } from './retry-after.ts';
 import type { Transport, TransportCall } from './transport.ts';
-import { writeBody } from './write-body.ts';
+import { toWireRequest } from './wire-request.ts';
 
 export interface AnthropicOptions {
   apiKey: string;
@@ -23,104 +21,128 @@ export interface AnthropicOptions {
   isStreaming?: boolean;
 }
 
+/** The SDK's own deadline for the first byte, in milliseconds, as long as a timer can be: the deadlines of a call are the caller's. */
+const FIRST_BYTE_MS_MAX = 2 ** 31 - 1;
+
+/** How long the end of a response may follow its complete answer before the connection is closed, in milliseconds. */
+const AFTER_STOP_MS_MAX = 1000;
+
+/** The largest number of bytes of an error's body that is read. */
+const ERROR_BODY_BYTES_MAX = 1024 * 1024;
+
 /** A model of Anthropic's Messages API, or of a compatible server at `baseUrl`. Cheap to make; holds a pool of connections. */
 export function createAnthropicModel(options: AnthropicOptions): Model {
   return createModel({ transports: [createAnthropicTransport(options)] });
 }
 
 /** The transport to the Messages API. */
-export function createAnthropicTransport(options: AnthropicOptions): Transport {
-  const { isStreaming = true } = options;
-  const client = new Anthropic({
-    apiKey: options.apiKey,
-    ...(options.baseUrl === undefined ? undefined : { baseURL: options.baseUrl }),
-    ...(options.headers ? { defaultHeaders: options.headers } : undefined),
-    maxRetries: 0,
-  });
-  const send = openConnections();
-  let envelope: Promise<Envelope> | null = null;
+export function createAnthropicTransport({ isStreaming = true, ...options }: AnthropicOptions): Transport {
+  const client = createClient(options);
   return {
     name: isStreaming ? 'anthropic-stream' : 'anthropic-whole',
     provider: DEFAULT_PROVIDER,
     async send(call) {
-      await ask(send, await (envelope ??= envelopeOf(client)), call, isStreaming);
+      try {
+        await (isStreaming ? askStreamed : askWhole)(client, call);
+      } catch (error) {
+        throw toModelError(error);
+      }
     },
   };
 }
 
-/** What all calls have in common. */
-type Envelope = Omit<Outgoing, 'body'>;
-
-async function envelopeOf(client: Anthropic): Promise<Envelope> {
-  const headers = { 'content-type': 'application/json' };
-  const { req, url } = await client.buildRequest({ method: 'post', path: '/v1/messages', headers });
-  return { url: new URL(url), method: 'POST', headers: Object.fromEntries(new Headers(req.headers)) };
-}
-
-async function ask(send: Send, envelope: Envelope, call: TransportCall, isStreaming: boolean): Promise<void> {
-  const incoming = await dispatch(send, envelope, call, isStreaming).catch((error: unknown) => {
-    throw networkError(error);
-  });
-  const { statusCode = 0 } = incoming;
-  if (statusCode < 200 || statusCode >= 300) throw await refusalOf(incoming, statusCode);
-  await (isStreaming ? readEvents : readWhole)(incoming, call);
-}
-
-/** Sends the body; the code that waits for the answer does not keep it in memory. */
-function dispatch(send: Send, envelope: Envelope, call: TransportCall, isStreaming: boolean): Promise<Incoming> {
-  const { bytes: body, sha256 } = writeBody(call.request, { isStreaming });
-  call.onSent(body, sha256);
-  return send({ ...envelope, headers: { ...envelope.headers, ...call.headers }, body }, call.signal);
-}
-
-function networkError(cause: unknown): ModelError {
-  const message = cause instanceof Error ? `Connection error: ${cause.message}` : 'Connection error.';
-  return new ModelError({ type: 'network', status: null, retryAfterMs: null, message, cause });
-}
-
-/** What the provider says instead of an answer, as the SDK understands it. */
-async function refusalOf(incoming: Incoming, statusCode: number): Promise<ModelError> {
-  const text = await readError(incoming).catch((error: unknown) => {
-    throw networkError(error);
-  });
-  const body = parsed(text);
-  const headers = headersOf(incoming);
-  const error = APIError.generate(statusCode, body, body === undefined ? text : undefined, headers);
-  return new ModelError({
-    type: error.type ?? 'unknown_error',
-    status: statusCode,
-    retryAfterMs: retryAfterMsOf(headers, Date.now()),
-    message: error.apiMessage ?? error.message,
-    errorCode: error.errorCode,
-    requestId: error.requestID ?? null,
-    cause: error,
+function createClient({ apiKey, baseUrl, headers }: AnthropicOptions): Anthropic {
+  return new Anthropic({
+    apiKey,
+    ...(baseUrl === undefined ? undefined : { baseURL: baseUrl }),
+    ...(headers ? { defaultHeaders: headers } : undefined),
+    ...connectionOptions(),
+    maxRetries: 0,
+    timeout: FIRST_BYTE_MS_MAX,
+    // The SDK would log the events that it cannot parse, which hold what the model wrote.
+    logLevel: 'off',
   });
 }
 
-/** How much of an error's body is read; the rest is dropped with its connection. */
-const ERROR_BODY_BYTES_MAX = 1024 * 1024;
-
-async function readError(incoming: Incoming): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes > ERROR_BODY_BYTES_MAX) break;
-  }
-  return Buffer.concat(chunks).toString();
-}
-
-function parsed(text: string): object | undefined {
+async function askStreamed(client: Anthropic, call: TransportCall): Promise<void> {
+  const body = { ...toWireRequest(call.request), stream: true } as Anthropic.MessageCreateParamsStreaming;
+  const stream = await client.messages.create(body, requestOptions(call, 'text/event-stream'));
+  const events = stream[Symbol.asyncIterator]();
+  let isComplete = false;
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : undefined;
-  } catch {
-    return undefined;
+    while (!isComplete) {
+      const next = await events.next();
+      if (next.done === true) return;
+      isComplete = call.onEvent(asStreamEvent(next.value));
+    }
+    await readToEnd(events, stream.controller);
+  } finally {
+    // Closes the connection of a stream that has more to say.
+    await events.return?.();
   }
 }
 
-function headersOf({ headers }: Incoming): Headers {
-  const flat = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
-  return new Headers(flat);
+async function askWhole(client: Anthropic, call: TransportCall): Promise<void> {
+  const body = toWireRequest(call.request, { isStreaming: false }) as Anthropic.MessageCreateParamsNonStreaming;
+  const message = await client.messages.create(body, requestOptions(call, 'application/json'));
+  eventsOfBody(message).some(call.onEvent);
+}
+
+/**
+ * Waits until the provider has ended the response of a complete answer, so that the next call can use the connection, and closes the
+ * connection when the provider does not.
+ */
+async function readToEnd(events: AsyncIterator<unknown>, controller: AbortController): Promise<void> {
+  const timer = setTimeout(() => controller.abort(), AFTER_STOP_MS_MAX);
+  try {
+    while ((await events.next()).done !== true);
+  } catch {
+    // The answer is complete: what happens to its connection afterwards does not matter.
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function requestOptions(call: TransportCall, contentType: string): Anthropic.RequestOptions {
+  return { signal: call.signal, headers: call.headers, middleware: [watchBytes(call, contentType)] };
+}
+
+/**
+ * Reports the body of the request and the bytes of the answer, and bounds both answers and errors (G28): the SDK reads whatever comes.
+ * It also refuses an answer of another type, in which the SDK would find no events.
+ */
+function watchBytes(call: TransportCall, contentType: string): Middleware {
+  return async (request, next) => {
+    // The SDK has written the body as JSON.
+    call.onSent(request.body as string);
+    const response = await next(request);
+    const { ok, body } = response;
+    if (body === null) return response;
+    const actualType = response.headers.get('content-type') ?? '';
+    if (ok && !actualType.startsWith(contentType)) {
+      await body.cancel();
+      throw malformedAnswer(`The answer is not ${contentType} but "${actualType}".`);
+    }
+    return new Response(ok ? body.pipeThrough(countBytes(call)) : body.pipeThrough(firstBytes()), response);
+  };
+}
+
+function countBytes({ onBytes, signal }: TransportCall): TransformStream<Uint8Array<ArrayBuffer>> {
+  return new TransformStream({
+    transform(chunk, controller) {
+      if (!signal.aborted) onBytes(chunk.byteLength);
+      controller.enqueue(chunk);
+    },
+  });
+}
+
+function firstBytes(): TransformStream<Uint8Array<ArrayBuffer>> {
+  let bytes = 0;
+  return new TransformStream({
+    transform(chunk, controller) {
+      bytes += chunk.byteLength;
+      controller.enqueue(chunk);
+      if (bytes >= ERROR_BODY_BYTES_MAX) controller.terminate();
+    },
+  });
 }

@@ -94,6 +94,7 @@ async function receive({ transport, request, options, reducer, watch }: Receptio
         throw new StreamFault('malformed_stream', text);
       }
       watch.bytes?.(count);
+      if (!signal.aborted) onChunk?.('');
     },
     onEvent(event) {
       const text = reducer.take(event);

@@ -10,7 +10,7 @@ export interface AskOptions {
   /** Extra headers of this call, for audit (`x-holdfast-session`, `-turn`, `-epoch`, `-call`). */
   headers: Record<string, string>;
   /**
-   * Called at every event of the answer, pings included, with the text that it adds to the reply (empty for other events). All
+   * Called when something of the answer arrives, pings included, with the text that it adds to the reply, which may be empty. All
    * of them joined are the answer's text as `textOf` gives it. Restarts the idle clock. Must not throw; never called after an abort.
    */
   onChunk?: (textDelta: string) => void;

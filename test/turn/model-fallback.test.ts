@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { textOf } from '../../src/core/content.ts';
 import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
 import type { TransportCall } from '../../src/model/transport.ts';
-import { writeBody } from '../../src/model/write-body.ts';
+import { toWireRequest } from '../../src/model/wire-request.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';
 import { deriveRequest } from '../../src/turn/derive-request.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
@@ -22,7 +22,7 @@ const transport = readTransport('/p.ts', {
   provider: 'spare',
   async send({ request, onEvent, onSent }: TransportCall) {
     asked.push(request);
-    onSent(writeBody(request, { isStreaming: true }).bytes);
+    onSent(JSON.stringify(toWireRequest(request)));
     if (spare === 'is away') throw Object.assign(new Error('connect ECONNREFUSED'), { type: 'network' });
     if (spare === 'hangs') await new Promise(() => undefined);
     const body = {

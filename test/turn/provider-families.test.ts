@@ -8,7 +8,7 @@ import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
 import { createLogger } from '../../src/logger.ts';
 import { createConfiguredModel } from '../../src/model/configured-model.ts';
 import type { TransportCall } from '../../src/model/transport.ts';
-import { writeBody } from '../../src/model/write-body.ts';
+import { toWireRequest } from '../../src/model/wire-request.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';
 import { deriveRequest } from '../../src/turn/derive-request.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
@@ -28,7 +28,7 @@ function transportOf(provider: string, more: object) {
     async send(call: TransportCall) {
       asked.push(call);
       const { request, onSent, onEvent } = call;
-      onSent(writeBody(request, { isStreaming: true }).bytes);
+      onSent(JSON.stringify(toWireRequest(request)));
       const hasResult = request.messages.at(-1)?.content.some(({ type }) => type === 'tool_result') === true;
       const content = hasResult
         ? [{ type: 'text', text: 'done' }]

@@ -6,7 +6,7 @@ import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
 import { textOf } from '../../src/core/content.ts';
 import type { TransportCall } from '../../src/model/transport.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';
-import { writeBody } from '../../src/model/write-body.ts';
+import { toWireRequest } from '../../src/model/wire-request.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -22,7 +22,7 @@ const transport = readTransport('/p.ts', {
   async send(call: TransportCall) {
     asked.push(call);
     const { request, onSent, onEvent } = call;
-    onSent(request.model === 'private' ? 'a form of its own' : writeBody(request, { isStreaming: true }).bytes);
+    onSent(request.model === 'private' ? 'a form of its own' : JSON.stringify(toWireRequest(request)));
     const last = request.messages.at(-1)?.content ?? [];
     const mustLook = textOf(last).startsWith('look');
     const content = mustLook

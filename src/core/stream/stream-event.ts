@@ -50,16 +50,10 @@ export interface StreamEvent {
   error?: { type?: string; message?: string; details?: { error_code?: string } | null };
 }
 
-/** Reads the data of one event. Throws `StreamFault` `malformed_stream` for what is no event. */
-export function parseStreamEvent(data: string): StreamEvent {
-  let event: unknown;
-  try {
-    event = JSON.parse(data);
-  } catch (cause) {
-    throw malformed(`An event of the stream is not JSON: ${data.slice(0, 200)}`, cause);
-  }
+/** A value that was received as an event. Throws `StreamFault` `malformed_stream` when it has no type. */
+export function asStreamEvent(event: unknown): StreamEvent {
   if (typeof event !== 'object' || event === null || !('type' in event) || typeof event.type !== 'string') {
-    throw malformed(`An event of the stream has no type: ${data.slice(0, 200)}`);
+    throw malformed(`An event of the stream has no type: ${JSON.stringify(event)?.slice(0, 200)}`);
   }
   return event as StreamEvent;
 }

@@ -1,9 +1,9 @@
+import { Stream } from '@anthropic-ai/sdk/streaming';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { textOf } from '../../../src/core/content.ts';
-import { EventFrames } from '../../../src/core/stream/event-frames.ts';
 import { createAnswerReducer, STEPS } from '../../../src/core/stream/reduce-answer.ts';
-import { eventsOfBody, parseStreamEvent, type StreamEvent } from '../../../src/core/stream/stream-event.ts';
+import { asStreamEvent, eventsOfBody, type StreamEvent } from '../../../src/core/stream/stream-event.ts';
 import { end, reduce, rules, START, textBlock, toolBlock, type Reduced } from './answer-events.ts';
 import { processorMsOf } from '../../servers/busy-machine.ts';
 
@@ -71,11 +71,11 @@ describe('the events of one answer', () => {
   });
 
   test.each<[string, () => unknown]>([
-    ['no JSON', () => parseStreamEvent('data')],
-    ['JSON without a type', () => parseStreamEvent('{"n":1}')],
+    ['no object', () => asStreamEvent('data')],
+    ['an object without a type', () => asStreamEvent({ n: 1 })],
     ['a delta without its block', () => reduce(textBlock(0, 'x').slice(1))],
     ['a block before the message', () => reduce(textBlock(0))],
-    ['a message without an id', () => reduce([parseStreamEvent('{"type":"message_start","message":{}}')])],
+    ['a message without an id', () => reduce([asStreamEvent({ type: 'message_start', message: {} })])],
     ['a second message', () => reduce([START, START])],
     [
       'text for a block that has ended',
@@ -157,7 +157,7 @@ test('every step leaves an answer that needs nothing as it is', () => {
   ]);
 });
 
-test('the same bytes make the same answer, however they are cut', () => {
+test('the same bytes make the same answer, however they are cut', async () => {
   const anyText = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'é', '🙂', ' ', '\n', '<', '&') }), {
     maxLength: 6,
   });
@@ -168,12 +168,12 @@ test('the same bytes make the same answer, however they are cut', () => {
   });
   const anyBlock = fc.oneof(anyText, anyCall);
   const anyReason = fc.constantFrom('end_turn', 'tool_use', 'max_tokens', 'sensitive', 'other');
-  fc.assert(
-    fc.property(
+  await fc.assert(
+    fc.asyncProperty(
       fc.array(anyBlock, { maxLength: 5 }),
       anyReason,
       fc.array(fc.nat(60), { maxLength: 60 }),
-      (blocks, reason, cuts) => {
+      async (blocks, reason, cuts) => {
         const events = [
           START,
           ...blocks.flatMap((block, index) =>
@@ -186,7 +186,7 @@ test('the same bytes make the same answer, however they are cut', () => {
           { from: 'b🙂', to: '' },
         ];
         const whole = reduce(events, { replacements });
-        const cut = reduceBytes(events, cuts, replacements);
+        const cut = await reduceBytes(events, cuts, replacements);
         expect(cut.answer).toEqual(whole.answer);
         expect(cut.deltas.join('')).toBe(textOf(whole.answer.content));
       },
@@ -196,24 +196,20 @@ test('the same bytes make the same answer, however they are cut', () => {
 });
 
 /** The events as the bytes of a stream that is cut into pieces of these sizes, in the middle of characters too. */
-function reduceBytes(
+async function reduceBytes(
   events: readonly StreamEvent[],
   cuts: readonly number[],
   replacements: { from: string; to: string }[],
-): Reduced {
+): Promise<Reduced> {
   const bytes = new TextEncoder().encode(
     events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''),
   );
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  const frames = new EventFrames();
   const reducer = createAnswerReducer(rules({ replacements }));
   const deltas: string[] = [];
   let from = 0;
-  for (const size of [...cuts, bytes.length]) {
-    const piece = decoder.decode(bytes.subarray(from, from + size), { stream: true });
-    for (const data of frames.push(piece)) deltas.push(reducer.take(parseStreamEvent(data)));
-    from += size;
-  }
+  const pieces = [...cuts, bytes.length].map((size) => bytes.subarray(from, (from += size)));
+  const stream = Stream.fromSSEResponse(new Response(ReadableStream.from(pieces)), new AbortController());
+  for await (const event of stream) deltas.push(reducer.take(asStreamEvent(event)));
   if (reducer.answer === null) throw new Error('The bytes make no answer.');
   return { answer: reducer.answer, deltas };
 }

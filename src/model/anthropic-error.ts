@@ -1,0 +1,54 @@
+// What the SDK throws, as a `ModelError`: refusals with their status and code, faults of the network, and answers that were cut or made
+// no sense.
+import { APIConnectionError, APIError } from '@anthropic-ai/sdk';
+import { StreamFault } from '../core/stream/stream-event.ts';
+import { ModelError } from './model.ts';
+import { retryAfterMsOf } from './retry-after.ts';
+
+/** The error of a call. Errors that are already in their final form stay as they are. */
+export function toModelError(error: unknown): unknown {
+  if (error instanceof ModelError || error instanceof StreamFault) return error;
+  if (error instanceof APIConnectionError) return networkError(error);
+  if (error instanceof APIError) return refusal(error);
+  if (error instanceof SyntaxError) return malformedAnswer('The answer is not JSON.', error);
+  // The request was answered: what is left is a body that did not arrive.
+  return new ModelError({
+    type: 'cut_stream',
+    status: null,
+    retryAfterMs: null,
+    message: `The connection closed before the answer was complete: ${innermostMessage(error)}`,
+    cause: error,
+  });
+}
+
+/** The answer breaks the rules of its format. */
+export function malformedAnswer(message: string, cause?: unknown): ModelError {
+  return new ModelError({ type: 'malformed_stream', status: null, retryAfterMs: null, message, cause });
+}
+
+function networkError(cause: APIConnectionError): ModelError {
+  const message = `Connection error: ${innermostMessage(cause)}`;
+  return new ModelError({ type: 'network', status: null, retryAfterMs: null, message, cause });
+}
+
+/** What the provider says instead of an answer, or inside of it; the latter has no status. */
+function refusal(error: APIError): ModelError {
+  const { status, headers } = error;
+  return new ModelError({
+    type: error.type ?? (status === undefined ? 'api_error' : 'unknown_error'),
+    status: status ?? null,
+    retryAfterMs: status === undefined || headers === undefined ? null : retryAfterMsOf(headers, Date.now()),
+    message: error.apiMessage ?? error.message,
+    errorCode: error.errorCode,
+    requestId: error.requestID ?? null,
+    cause: error,
+  });
+}
+
+/** `fetch` wraps what happened ("connect ECONNREFUSED 127.0.0.1:1") in errors that say nothing. */
+function innermostMessage(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.cause instanceof Error) return innermostMessage(error.cause);
+  // Attempts at several addresses fail with an error that has a code and no message.
+  return error.message || ('code' in error ? String(error.code) : error.name);
+}
