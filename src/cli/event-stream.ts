@@ -1,11 +1,13 @@
 // Live events for the command line: server-sent events read with `Last-Event-ID`, so that a stream that breaks, or a service that
 // restarts, is picked up again without a gap or a repeat.
 import { setTimeout as delay } from 'node:timers/promises';
+import { createParser } from 'eventsource-parser';
 import type { ApiClient } from './api-client.ts';
 import { CliError, EXIT } from './cli-error.ts';
 
 const RECONNECT_MS = 500;
 const RECONNECTS_MAX = 60;
+/** The largest number of characters of one event. */
 const EVENT_CHARS_MAX = 4_194_304;
 
 export interface StreamedEvent {
@@ -58,39 +60,29 @@ export async function* watchEvents(api: ApiClient, path: string, options: WatchO
   }
 }
 
-/** One block of a stream: its id, and the event in it, if there is one. */
+/** What a stream says next: how far it is, or an event. */
 interface StreamBlock {
-  /** Empty when the block names none. */
+  /** Empty when the event has none. */
   id: string;
   event: StreamedEvent | null;
 }
 
-/** The blocks of one answer; a block without data only has the position of the stream. */
+/** The blocks of one answer; each id comes once without an event, before its event if it has one. */
 export async function* parseEventStream(response: Response): AsyncGenerator<StreamBlock> {
   if (response.body === null) return;
-  let buffered = '';
+  const blocks: StreamBlock[] = [];
+  const parser = createParser({
+    maxBufferSize: EVENT_CHARS_MAX,
+    onId: (id) => void blocks.push({ id, event: null }),
+    onEvent: ({ id = '', event = 'message', data }) => void blocks.push({ id, event: eventOf(id, event, data) }),
+    onError(error) {
+      if (error.type === 'max-buffer-size-exceeded') throw error;
+    },
+  });
   for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
-    buffered += chunk;
-    if (buffered.length > EVENT_CHARS_MAX) throw new Error(`an event is longer than ${EVENT_CHARS_MAX} characters`);
-    const blocks = buffered.split(/\r\n\r\n|\n\n|\r\r/);
-    buffered = blocks.pop() ?? '';
-    for (const block of blocks) yield parseBlock(block);
+    parser.feed(chunk);
+    yield* blocks.splice(0);
   }
-}
-
-function parseBlock(block: string): StreamBlock {
-  const fields = { id: '', event: 'message', data: [] as string[] };
-  for (const line of block.split(/\r\n|\n|\r/)) {
-    const colon = line.indexOf(':');
-    if (colon === 0) continue;
-    const name = colon === -1 ? line : line.slice(0, colon);
-    const value = colon === -1 ? '' : line.slice(colon + 1).replace(/^ /, '');
-    if (name === 'id') fields.id = value;
-    else if (name === 'event') fields.event = value;
-    else if (name === 'data') fields.data.push(value);
-  }
-  const { id, event: type } = fields;
-  return { id, event: fields.data.length === 0 ? null : eventOf(id, type, fields.data.join('\n')) };
 }
 
 /** The data of an event are its own fields and those of every event. */

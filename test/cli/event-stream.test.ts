@@ -42,3 +42,10 @@ test('a block without data says where the stream stands', async () => {
   const blocks = await blocksOf([new TextEncoder().encode('id: 7\n\n')]);
   expect(blocks).toEqual([{ id: '7', event: null }]);
 });
+
+test('an event that does not end fails when it is longer than 4 MB', async () => {
+  const chunk = new TextEncoder().encode(`data: ${'x'.repeat(1_000_000)}\n`);
+  await expect(blocksOf(Array.from({ length: 5 }, () => chunk))).rejects.toMatchObject({
+    type: 'max-buffer-size-exceeded',
+  });
+});
