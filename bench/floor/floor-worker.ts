@@ -79,7 +79,7 @@ async function runNextTurn(pool: Pool, ask: AskFloorModel): Promise<number> {
 }
 
 /** The tool of the benchmark does nothing but answer. */
-export function runTools(answer: FloorAnswer): unknown[] {
+export function runTools(answer: Pick<FloorAnswer, 'content'>): unknown[] {
   return answer.content
     .filter((block) => block.type === 'tool_use')
     .map((block) => ({ type: 'tool_result', tool_use_id: block.id, content: 'Session is running.' }));

@@ -1,11 +1,10 @@
 // Measures the floor on a database of its own: under load, alone, and what its model calls alone cost without any database.
 import { performance } from 'node:perf_hooks';
 import pg from 'pg';
-import type { ToolSpec } from '../../src/core/model-request.ts';
 import { runClosedLoop, type LoadResult } from '../rig/closed-loop.ts';
-import { benchTool, historyEntriesUsual, historyOf, turnText } from '../rig/prompts.ts';
+import { benchToolSpec, historyEntriesUsual, historyOf, turnText } from '../rig/prompts.ts';
 import { floorSchema, seedFloorSession, type FloorMessage } from './floor-database.ts';
-import { createFloorModel, createPortModel, type AskFloorModel } from './floor-model.ts';
+import { createFloorModel, type AskFloorModel } from './floor-model.ts';
 import { runTools, startFloorWorker } from './floor-worker.ts';
 
 export interface FloorLoad {
@@ -17,45 +16,32 @@ export interface FloorLoad {
   historyEntries?: number;
 }
 
-export interface FloorRuns {
+export interface Floor {
   /** Runs the load on fresh sessions. */
   run(load: FloorLoad): Promise<LoadResult>;
   /** The same two model calls as those of a turn, one turn after the other, without a database: milliseconds per turn. */
   runModelAlone(turns: number, historyEntries?: number): Promise<number[]>;
   /** A tool loop to its end, without a database. */
   runLoopAlone(text: string): Promise<void>;
-}
-
-export interface Floor extends FloorRuns {
-  /** The same floor with the service's own model client in place of the SDK's. */
-  withPortClient: FloorRuns;
   close(): Promise<void>;
 }
 
 const poolSize = 16;
 const concurrency = 256;
 
+let sessions = 0;
+
 /** Prepares the floor in an empty database. */
 export async function openFloor(databaseUrl: string, modelUrl: string): Promise<Floor> {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: poolSize });
-  // Emitted when the server stops before the pool does; whoever asks for a connection is told as well.
+  // Emitted when the server stops before the pool does; a query that needs the connection fails by itself.
   pool.on('error', () => {});
   await pool.query(floorSchema);
-  const tool: ToolSpec = { name: benchTool, description: 'Says how the session is.', input_schema: { type: 'object' } };
-  return {
-    ...createRuns(pool, createFloorModel(modelUrl, tool)),
-    withPortClient: createRuns(pool, createPortModel(modelUrl, tool)),
-    close: () => pool.end(),
-  };
-}
-
-let sessions = 0;
-
-function createRuns(pool: pg.Pool, ask: AskFloorModel): FloorRuns {
+  const ask = createFloorModel(modelUrl, benchToolSpec);
   const worker = startFloorWorker(pool, ask, concurrency);
   return {
     async run({ text, historyEntries = historyEntriesUsual, ...load }) {
-      // Whoever claims looks at every lane: those of earlier runs would only be in the way.
+      // A claim looks at every lane, so those of earlier runs would slow it down.
       await pool.query('truncate floor.session, floor.lane, floor.message');
       const ids = Array.from({ length: load.sessions }, () => (sessions += 1));
       for (const id of ids) await seedFloorSession(pool, id, historyOf(historyEntries));
@@ -73,6 +59,7 @@ function createRuns(pool: pg.Pool, ask: AskFloorModel): FloorRuns {
       return times;
     },
     runLoopAlone: (text) => runLoop(ask, [], text),
+    close: () => pool.end(),
   };
 }
 

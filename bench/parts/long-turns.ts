@@ -11,7 +11,7 @@ import { median } from '../rig/statistics.ts';
 export const longTurns: BenchPart = { letter: 'e', title: 'long turns', run };
 
 const stepsMax = 1_010;
-/** The long history is to be sent, not condensed. */
+/** The long history is sent whole, without compaction. */
 const contextTokens = 2_000_000;
 const settings = { agents: { defaults: { maxSteps: stepsMax + 10, timeoutSeconds: 600, contextTokens } } };
 const windowSteps = 31;
@@ -36,7 +36,7 @@ interface StepTimes {
 async function measureSteps(context: BenchContext, service: BenchService): Promise<BarLine> {
   const steps = context.isQuick ? 310 : stepsMax;
   const text = longTurnText(steps);
-  const { withPortClient: floor } = context.floor;
+  const { floor } = context;
   const [session, warmUp] = await service.seed(2, 0);
   context.say(`a turn of ${steps} steps: model alone, floor, service`);
   // Else the first steps are those of cold code.

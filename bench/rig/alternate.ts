@@ -1,31 +1,37 @@
-// Floor and service by turns. A machine is never twice the same, so each run of the service is compared with the runs of the floor
-// right before and right after it, and the verdict is the middle one of these ratios.
+// Measures several sides by turns. A machine does not keep its speed, so sides are compared within a round only: a round measures each
+// side once, every second round in reverse order so that a machine that slows down favours no side, and the result is the median
+// of the rounds' ratios.
 import { median } from './statistics.ts';
 
-export interface Alternation<Figures> {
-  /** One more than there are rounds. */
-  floor: Figures[];
-  service: Figures[];
-  /** The median of the service's value over the floor's. */
-  ratio: number;
+/** What is measured of each side, e.g. of the floor and of the service. */
+export type Sides<Name extends string, Figures> = readonly { name: Name; measure: () => Promise<Figures> }[];
+
+export interface Alternation<Name extends string, Figures> {
+  /** The figures of one side, one per round. */
+  runsOf: (name: Name) => Figures[];
+  /** The median over the rounds of one side's value divided by the other's. */
+  ratioOf: (name: Name, baseline: Name) => number;
 }
 
-/** Measures both so many times; `valueOf` is the number that is compared. */
-export async function alternate<Figures>(
+/** Measures every side once a round; `valueOf` is the number that is compared. */
+export async function alternate<Name extends string, Figures>(
   rounds: number,
-  measure: { floor: () => Promise<Figures>; service: () => Promise<Figures> },
+  sides: Sides<Name, Figures>,
   valueOf: (figures: Figures) => number,
-): Promise<Alternation<Figures>> {
-  const floor = [await measure.floor()];
-  const service: Figures[] = [];
-  const ratios: number[] = [];
+): Promise<Alternation<Name, Figures>> {
+  const done: Map<Name, Figures>[] = [];
   for (let round = 1; round <= rounds; round += 1) {
-    const before = floor.at(-1)!;
-    const between = await measure.service();
-    const after = await measure.floor();
-    service.push(between);
-    floor.push(after);
-    ratios.push(valueOf(between) / ((valueOf(before) + valueOf(after)) / 2));
+    const figures = new Map<Name, Figures>();
+    for (const { name, measure } of round % 2 === 1 ? sides : sides.toReversed()) figures.set(name, await measure());
+    done.push(figures);
   }
-  return { floor, service, ratio: median(ratios) };
+  // A round has the figures of every side.
+  const runsOf = (name: Name): Figures[] => done.map((figures) => figures.get(name)!);
+  return {
+    runsOf,
+    ratioOf(name, baseline) {
+      const baselines = runsOf(baseline);
+      return median(runsOf(name).map((figures, round) => valueOf(figures) / valueOf(baselines[round]!)));
+    },
+  };
 }

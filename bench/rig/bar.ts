@@ -1,6 +1,8 @@
-// What a benchmark reports: one line per bar, with the baseline measured in the same run beside it.
+// What a benchmark reports: one line per figure, with the baseline measured in the same run beside it, and its bar if it has one.
 
-export interface BarLine {
+export type BarLine = Figure & Bar;
+
+interface Figure {
   part: string;
   what: string;
   /** What was measured of the baseline and of Holdfast, with units, for the reader. */
@@ -9,15 +11,17 @@ export interface BarLine {
   /** The number that is judged; null when this machine cannot measure it, and then `holdfast` says why. */
   measured: number | null;
   unit: string;
-  bar: number;
-  sense: 'atLeast' | 'atMost';
 }
 
-export type Verdict = 'pass' | 'MISS' | 'not measured';
+/** A figure without a bar is printed for comparison only. */
+type Bar = { bar: number; sense: 'atLeast' | 'atMost' } | { bar: null };
 
-/** Judges a line. What was not measured is not passed. */
+export type Verdict = 'pass' | 'MISS' | 'not measured' | 'no bar';
+
+/** Judges a line. A figure that was not measured does not pass. */
 export function verdictOf(line: BarLine): Verdict {
   if (line.measured === null) return 'not measured';
+  if (line.bar === null) return 'no bar';
   const isMet = line.sense === 'atLeast' ? line.measured >= line.bar : line.measured <= line.bar;
   return isMet ? 'pass' : 'MISS';
 }
@@ -31,7 +35,7 @@ export function formatBars(lines: readonly BarLine[]): string {
     line.floor,
     line.holdfast,
     line.measured === null ? '-' : formatNumber(line.measured) + line.unit,
-    `${line.sense === 'atLeast' ? '>=' : '<='} ${formatNumber(line.bar)}${line.unit}`,
+    barText(line),
     verdictOf(line),
   ]);
   const widths = header.map((_, column) => Math.max(...[header, ...rows].map((row) => row[column]!.length)));
@@ -43,6 +47,10 @@ export function formatBars(lines: readonly BarLine[]): string {
         .trimEnd(),
     )
     .join('\n');
+}
+
+function barText(line: BarLine): string {
+  return line.bar === null ? '-' : `${line.sense === 'atLeast' ? '>=' : '<='} ${formatNumber(line.bar)}${line.unit}`;
 }
 
 /** A number with as many digits as its size deserves. */

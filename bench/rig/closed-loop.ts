@@ -1,8 +1,9 @@
 // The load of every benchmark: each session sends its next message as soon as the one before is answered. The same loop
-// drives the floor and the service.
+// drives the floor, the service and the peers.
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { quantile } from './statistics.ts';
+import { formatNumber } from './bar.ts';
+import { medianOf, quantile } from './statistics.ts';
 
 export interface LoadResult {
   turns: number;
@@ -43,4 +44,14 @@ export async function runClosedLoop<Session>(load: ClosedLoad<Session>): Promise
     p99Ms: quantile(latenciesMs, 0.99),
     latenciesMs,
   };
+}
+
+/** Rate and latencies for the reader: of each the median of the runs. */
+export function describeLoads(runs: readonly LoadResult[]): string {
+  const [rate, p50, p99] = [
+    medianOf(runs, (one) => one.turnsPerSecond),
+    medianOf(runs, (one) => one.p50Ms),
+    medianOf(runs, (one) => one.p99Ms),
+  ];
+  return `${formatNumber(rate)}/s, p50 ${p50.toFixed(0)} p99 ${p99.toFixed(0)} ms`;
 }

@@ -1,8 +1,16 @@
-// What the benchmarks say to the scripted model, and the history that sessions begin with. The same text goes to the floor and
-// to the service.
+// What the benchmarks say to the scripted model, and the history that sessions begin with. The floor, the service and the peers get
+// the same text.
+import type { ToolSpec } from '../../src/core/model-request.ts';
 
 /** The tool of every benchmark: in process, no I/O, a short answer. */
-export const benchTool = 'session_status';
+const benchTool = 'session_status';
+
+/** The tool as the floor and the peers show it to the model. The service describes its own. */
+export const benchToolSpec: ToolSpec = {
+  name: benchTool,
+  description: 'Says how the session is.',
+  input_schema: { type: 'object' },
+};
 
 /** A turn of two model calls with one tool call between them. */
 export const turnText = `[[tool: ${benchTool} {}]] [[reply: Done.]]`;
