@@ -1,11 +1,10 @@
 // `npm run bench`: every benchmark in one run on this machine, with its baseline beside it, and whether its bar is met.
-// `npm run bench -- --only a,b` runs some of the parts; `--quick` is less thorough. Ends with 1 when a bar is missed, with 2 when
-// a benchmark fails.
+// `npm run bench -- --help` lists options and parts. Ends with 1 when a bar is missed, with 2 when a benchmark fails.
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import { performance } from 'node:perf_hooks';
-import { parseArgs } from 'node:util';
 import { alone } from './parts/alone.ts';
 import { assembly } from './parts/assembly.ts';
+import { beforeAndAfter } from './parts/before-and-after.ts';
 import { commits } from './parts/commits.ts';
 import { compaction } from './parts/compaction.ts';
 import { longTurns } from './parts/long-turns.ts';
@@ -16,8 +15,9 @@ import { startUp } from './parts/start-up.ts';
 import { throughput } from './parts/throughput.ts';
 import { formatBars, verdictOf, type BarLine } from './rig/bar.ts';
 import { openBenchContext, type BenchContext, type BenchPart } from './rig/bench-context.ts';
+import { beforeDefault, formatUsage, readArguments } from './rig/read-arguments.ts';
 
-const parts: BenchPart[] = [
+const partsBefore = (commit: string): BenchPart[] => [
   throughput,
   alone,
   commits,
@@ -28,22 +28,34 @@ const parts: BenchPart[] = [
   assembly,
   compaction,
   queueing,
+  beforeAndAfter(commit),
 ];
 
 /** A load average above this belongs to others. */
 const busyLoad = 0.7;
 
+/** More than any run has at once. */
+const processesMax = 50;
+
 const exitCodes = { met: 0, missed: 1, failed: 2 };
 
 async function main(): Promise<number> {
-  const { chosen, isQuick } = readArguments();
+  const names = partsBefore(beforeDefault);
+  const given = readArguments(process.argv.slice(2), names);
+  if (given === null) {
+    console.log(formatUsage(names));
+    return exitCodes.met;
+  }
+  const { letters, isQuick, before } = given;
   const begin = performance.now();
+  // Each process that is started adds a listener for the end of this one.
+  process.setMaxListeners(processesMax);
   sayMachine();
   const context = await openBenchContext({ isQuick, say: (text) => console.log(`    ${text}`) });
   closeOnSignal(context);
   const lines: BarLine[] = [];
   let failures = 0;
-  for (const part of chosen) {
+  for (const part of partsBefore(before).filter(({ letter }) => letters.includes(letter))) {
     console.log(`(${part.letter}) ${part.title}`);
     try {
       lines.push(...(await part.run(context)));
@@ -81,18 +93,6 @@ function sayMachine(): void {
 
 function loadText(): string {
   return (loadavg()[0] ?? 0).toFixed(1);
-}
-
-function readArguments(): { chosen: BenchPart[]; isQuick: boolean } {
-  const { values } = parseArgs({
-    options: { only: { type: 'string' }, quick: { type: 'boolean', default: false } },
-  });
-  const letters = values.only?.split(',').map((letter) => letter.trim()) ?? parts.map((part) => part.letter);
-  const unknown = letters.filter((letter) => !parts.some((part) => part.letter === letter));
-  if (unknown.length > 0) {
-    throw new Error(`no such part: ${unknown.join(', ')}; there are ${parts.map((part) => part.letter).join(',')}`);
-  }
-  return { chosen: parts.filter((part) => letters.includes(part.letter)), isQuick: values.quick };
 }
 
 try {

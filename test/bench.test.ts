@@ -3,6 +3,8 @@
 import { expect, test } from 'vitest';
 import { alternate } from '../bench/rig/alternate.ts';
 import { formatBars, verdictOf, type BarLine } from '../bench/rig/bar.ts';
+import { formatComparison } from '../bench/rig/comparison.ts';
+import { beforeDefault, formatUsage, readArguments } from '../bench/rig/read-arguments.ts';
 
 test('rounds measure every side once, and every second round in reverse order', async () => {
   const order: string[] = [];
@@ -51,4 +53,53 @@ test.each<[string, BarLine, string]>([
 test('a figure without a bar is printed beside the floor', () => {
   const [, , row] = formatBars([{ ...FIGURE, bar: null }]).split('\n');
   expect(row?.split(/ {2,}/)).toEqual(['a', 'turns', '10/s', '5/s', '0.50x', '-', 'no bar']);
+});
+
+const PARTS = ['a', 'b', 'before'].map((letter) => ({ letter, title: `part ${letter}` }));
+
+test.each<[string, string[], string[]]>([
+  ['without options all parts run but those on request', [], ['a', 'b']],
+  ['--only runs the named parts in the order of the run', ['--only', 'b, a'], ['a', 'b']],
+  ['--before runs the comparison with an older commit alone', ['--before'], ['before']],
+  ['options that choose parts add up', ['--only=b', '--before'], ['b', 'before']],
+  ['--quick chooses no part', ['--quick'], ['a', 'b']],
+])('%s', (_, given, letters) => {
+  expect(readArguments(given, PARTS)?.letters).toEqual(letters);
+});
+
+test.each<[string, string[], string]>([
+  ['--before without a commit means the commit before the rewrite', ['--before', '--quick'], beforeDefault],
+  ['--before takes a commit as the next argument', ['--before', 'abc123', '--quick'], 'abc123'],
+  ['--before takes a commit after an equals sign', ['--quick', '--before=abc123'], 'abc123'],
+])('%s', (_, given, before) => {
+  expect(readArguments(given, PARTS)).toMatchObject({ before, isQuick: true });
+});
+
+test('--help asks for the help, which lists every part', () => {
+  expect(readArguments(['--help'], PARTS)).toBeNull();
+  expect(formatUsage(PARTS)).toMatch(/ {2}b {7}part b\n {2}before {2}part before$/);
+});
+
+test('a part that does not exist is an error that names the parts', () => {
+  expect(() => readArguments(['--only', 'a,x'], PARTS)).toThrow(
+    '--only names parts that do not exist: "x". The parts are a, b, before.',
+  );
+});
+
+test('an unknown option and a stray word are errors', () => {
+  expect(() => readArguments(['--fast'], PARTS)).toThrow('--fast');
+  expect(() => readArguments(['fast'], PARTS)).toThrow('fast');
+});
+
+test('a comparison prints both commits, the floor and both ratios', () => {
+  const lines = formatComparison([
+    { what: 'turns/s', unit: '', floor: 200, before: 160, after: 120, change: 0.75, ofFloor: 0.6 },
+    { what: 'memory', unit: ' MB', floor: null, before: 80, after: 60, change: 0.75, ofFloor: null },
+  ]);
+  expect(lines.map((line) => line.trim().split(/ {2,}/))).toEqual([
+    ['floor', 'before', 'after', 'after/before', 'after/floor'],
+    ['turns/s', '200', '160', '120', '0.75', '0.60'],
+    ['memory', '-', '80.0 MB', '60.0 MB', '0.75', '-'],
+  ]);
+  expect(new Set(lines.map(({ length }) => length)).size).toBe(1);
 });

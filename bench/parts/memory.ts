@@ -1,12 +1,11 @@
 // (f) Memory of the service without PostgreSQL: idle, and the highest while 200 turns run at once, several times over.
 import type { BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';
-import { memoryOfTree, type TreeMemory } from '../rig/process-memory.ts';
+import { memoryOfTree, peakMemory, type TreeMemory } from '../rig/process-memory.ts';
 import { slowTurnText } from '../rig/prompts.ts';
 
 export const memory: BenchPart = { letter: 'f', title: 'memory', run };
 
-const lookEveryMs = 50;
 const load = { sessions: 200, turnsEach: 1, text: slowTurnText(800) };
 
 async function run(context: BenchContext): Promise<BarLine[]> {
@@ -14,16 +13,9 @@ async function run(context: BenchContext): Promise<BarLine[]> {
   return await withService(context, {}, async (service) => {
     const idle = memoryOfTree(service.pid);
     context.say('200 turns at once, looking at the memory');
-    let peak = idle;
-    const look = setInterval(() => {
-      const now = memoryOfTree(service.pid);
-      if (now.megabytes > peak.megabytes) peak = now;
-    }, lookEveryMs);
-    try {
+    const { peak } = await peakMemory(service.pid, async () => {
       for (let round = 1; round <= rounds; round += 1) await service.run(load);
-    } finally {
-      clearInterval(look);
-    }
+    });
     return [lineOf('memory, idle', idle), lineOf('memory, 200 turns at once', peak)];
   });
 }

@@ -1,4 +1,6 @@
 // What the parts of a run share: the server, the model and the floor, which are brought up once, and how thorough the run is.
+import { migrate } from '../../src/store/migrate.ts';
+import { migrateQueue } from '../../workers/queue/migrate-queue.ts';
 import { openFloor, type Floor } from '../floor/measure-floor.ts';
 import type { BarLine } from './bar.ts';
 import { openBenchPlace, type BenchPlace } from './bench-place.ts';
@@ -11,13 +13,18 @@ export interface BenchContext {
   place: BenchPlace;
   model: ModelProcess;
   floor: Floor;
-  startService(options?: Pick<ServiceOptions, 'redisUrl' | 'settings'>): Promise<BenchService>;
-  /** Says what goes on, for whoever waits. */
+  /** Brings up another server, for an older commit. */
+  openPlace(): Promise<BenchPlace>;
+  startService(options?: StartOptions): Promise<BenchService>;
+  /** Prints what happens now. */
   say(text: string): void;
   close(): Promise<void>;
   /** Ends everything at once, in the middle of a part. */
   abandon(): Promise<void>;
 }
+
+/** Absent: this checkout, on the place of the run. */
+type StartOptions = Partial<Omit<ServiceOptions, 'modelUrl'>>;
 
 export interface BenchPart {
   letter: string;
@@ -31,15 +38,27 @@ export async function openBenchContext(options: {
   say: (text: string) => void;
 }): Promise<BenchContext> {
   const place = await openBenchPlace();
+  // Histories are put into this database before its first service starts.
+  await migrate(place.databaseUrl);
+  await migrateQueue(place.databaseUrl);
+  const places = [place];
   const model = await startModelProcess();
   const floor = await openFloor(place.floorUrl, model.url);
   const services: BenchService[] = [];
+  const closeAll = async (): Promise<void> => {
+    for (const each of places) await each.close();
+  };
   let isAbandoned = false;
   return {
     ...options,
     place,
     model,
     floor,
+    async openPlace() {
+      const opened = await openBenchPlace();
+      places.push(opened);
+      return opened;
+    },
     async startService(more = {}) {
       if (isAbandoned) throw new Error('the run was abandoned');
       const service = await startBenchService({ place, modelUrl: model.url, ...more });
@@ -50,12 +69,12 @@ export async function openBenchContext(options: {
       isAbandoned = true;
       // The server stops when the last of its users has gone.
       for (const service of services) await service.kill();
-      await place.close();
+      await closeAll();
     },
     async close() {
       await floor.close();
       model.stop();
-      await place.close();
+      await closeAll();
     },
   };
 }
@@ -63,7 +82,7 @@ export async function openBenchContext(options: {
 /** A service for as long as the work takes. */
 export async function withService<Result>(
   context: BenchContext,
-  options: Pick<ServiceOptions, 'redisUrl' | 'settings'>,
+  options: StartOptions,
   work: (service: BenchService) => Promise<Result>,
 ): Promise<Result> {
   const service = await context.startService(options);

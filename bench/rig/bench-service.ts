@@ -1,7 +1,7 @@
-// The service as its users see it: a process that is started with an environment and asked over HTTP.
+// The service as its users see it: a process, or several, started with an environment and asked over HTTP.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startServiceProcess } from '../../test/servers/service-process.ts';
+import { startServiceProcess, type ServiceProcess } from '../../test/servers/service-process.ts';
 import type { BenchPlace } from './bench-place.ts';
 import { runClosedLoop, type LoadResult } from './closed-loop.ts';
 import { openHttpClient, type HttpAnswer } from './http-client.ts';
@@ -11,8 +11,12 @@ import { seedSessions } from './seed-sessions.ts';
 export interface ServiceOptions {
   place: BenchPlace;
   modelUrl: string;
+  /** The checkout to run; absent: this one. */
+  rootDir?: string;
   /** With the queue in this Redis; absent: in the database. */
   redisUrl?: string;
+  /** True: in four processes, with the queue in the database. Absent: in one. */
+  isSplit?: boolean;
   /** The configuration file. */
   settings?: object;
 }
@@ -26,6 +30,7 @@ export interface ServiceLoad {
 }
 
 export interface BenchService {
+  /** Of the process that serves the API. */
   pid: number;
   run(load: ServiceLoad): Promise<LoadResult>;
   /** Makes sessions with histories and returns their keys. */
@@ -47,31 +52,49 @@ const waitSeconds = 300;
 /** Turns at once; more than any load here has sessions. */
 const concurrency = 256;
 
-/** Starts the service with all roles, against the model at this address. */
+const roleSets = { one: [undefined], split: ['api', 'scheduler', 'worker', 'worker'] };
+
+/** Starts the service with all roles, against the model at this address. It migrates its database. */
 export async function startBenchService(options: ServiceOptions): Promise<BenchService> {
-  const { place, modelUrl, redisUrl, settings = {} } = options;
+  const { place, modelUrl, rootDir, redisUrl, isSplit = false, settings = {} } = options;
   const configPath = join(place.dataDir, 'bench.json');
   writeFileSync(configPath, JSON.stringify(settings));
-  const service = await startServiceProcess({
-    env: {
-      HOLDFAST_DATA_DIR: place.dataDir,
-      HOLDFAST_CONFIG: configPath,
-      HOLDFAST_API_KEY: apiKey,
-      HOLDFAST_CONCURRENCY: String(concurrency),
-      HOLDFAST_LOG_LEVEL: 'warn',
-      ANTHROPIC_API_KEY: 'scripted',
-      ANTHROPIC_BASE_URL: modelUrl,
-      ...(redisUrl === undefined ? {} : { DATABASE_URL: place.redisDatabaseUrl, REDIS_URL: redisUrl }),
-    },
-  });
+  const env = {
+    HOLDFAST_DATA_DIR: place.dataDir,
+    HOLDFAST_CONFIG: configPath,
+    HOLDFAST_API_KEY: apiKey,
+    HOLDFAST_CONCURRENCY: String(concurrency),
+    HOLDFAST_LOG_LEVEL: 'warn',
+    ANTHROPIC_API_KEY: 'scripted',
+    ANTHROPIC_BASE_URL: modelUrl,
+    ...(redisUrl === undefined ? {} : { DATABASE_URL: place.redisDatabaseUrl, REDIS_URL: redisUrl }),
+    ...(isSplit ? { DATABASE_URL: place.splitDatabaseUrl } : {}),
+  };
+  const databaseUrl = env.DATABASE_URL ?? place.databaseUrl;
+  const processes: ServiceProcess[] = [];
+  for (const roles of isSplit ? roleSets.split : roleSets.one) {
+    processes.push(
+      await startServiceProcess({
+        env,
+        ...(roles === undefined ? {} : { roles }),
+        ...(rootDir === undefined ? {} : { rootDir }),
+      }),
+    );
+  }
+  // The API starts first.
+  const service = processes[0]!;
+  const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
+    await Promise.all(processes.map((each) => each.end(signal)));
+  };
   const http = openHttpClient(service.url, apiKey, socketsMax);
-  const databaseUrl = redisUrl === undefined ? place.databaseUrl : place.redisDatabaseUrl;
   const seed = (sessions: number, entries: number): Promise<string[]> => seedSessions(databaseUrl, sessions, entries);
   async function send(session: string, text: string): Promise<void> {
     const answer = await http.post(`/v1/sessions/${session}/messages`, { text }, { prefer: `wait=${waitSeconds}` });
     if (isAsItShouldBe(answer)) return;
     const body = JSON.stringify(answer.body).slice(0, 1000);
-    throw new Error(`${session} was answered ${answer.status}: ${body}\n${service.output()}`);
+    throw new Error(
+      `${session} was answered ${answer.status}: ${body}\n${processes.map((each) => each.output()).join('\n')}`,
+    );
   }
   return {
     pid: service.pid,
@@ -89,11 +112,9 @@ export async function startBenchService(options: ServiceOptions): Promise<BenchS
     },
     async stop() {
       http.close();
-      await service.end('SIGTERM');
+      await end('SIGTERM');
     },
-    async kill() {
-      await service.end('SIGKILL');
-    },
+    kill: () => end('SIGKILL'),
   };
 }
 

@@ -24,6 +24,26 @@ export function memoryOfTree(rootPid: number): TreeMemory {
   return { megabytes: total, parts };
 }
 
+const lookEveryMs = 50;
+
+/** Does the work and looks at the memory of the tree meanwhile; returns the highest. */
+export async function peakMemory<Result>(
+  rootPid: number,
+  work: () => Promise<Result>,
+): Promise<{ result: Result; peak: TreeMemory }> {
+  let peak = memoryOfTree(rootPid);
+  const look = setInterval(() => {
+    const now = memoryOfTree(rootPid);
+    if (now.megabytes > peak.megabytes) peak = now;
+  }, lookEveryMs);
+  try {
+    const result = await work();
+    return { result, peak };
+  } finally {
+    clearInterval(look);
+  }
+}
+
 interface ProcessStatus {
   pid: number;
   parent: number;

@@ -1,0 +1,74 @@
+// The arguments of `npm run bench`, and its help.
+import { parseArgs } from 'node:util';
+
+export interface BenchArguments {
+  /** The letters of the parts to run, in the order of the run. */
+  letters: string[];
+  isQuick: boolean;
+  /** The commit that `--before` compares with. */
+  before: string;
+}
+
+export interface PartName {
+  letter: string;
+  title: string;
+}
+
+/** The last commit before the code was rewritten for legibility: simplicity costs speed, and this comparison says how much. */
+export const beforeDefault = 'df54b57';
+
+/** This takes long and needs what the others do not, so it runs only on request. */
+const onRequest = ['before'];
+
+/** Reads the arguments; null asks for help. Throws with a sentence that says what is wrong. */
+export function readArguments(given: readonly string[], parts: readonly PartName[]): BenchArguments | null {
+  const { values } = parseArgs({
+    // The commit after `--before` may be left out, which `parseArgs` does not know.
+    args: given.map((each, at) =>
+      each === '--before' && (given[at + 1] ?? '-').startsWith('-') ? `--before=${beforeDefault}` : each,
+    ),
+    options: {
+      only: { type: 'string' },
+      before: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (values.help) return null;
+  const chosen = new Set(values.only === undefined ? [] : lettersOf(values.only, parts));
+  if (values.before !== undefined) chosen.add('before');
+  return {
+    letters: parts
+      .map(({ letter }) => letter)
+      .filter((letter) => (chosen.size === 0 ? !onRequest.includes(letter) : chosen.has(letter))),
+    isQuick: values.quick,
+    before: values.before ?? beforeDefault,
+  };
+}
+
+function lettersOf(value: string, parts: readonly PartName[]): string[] {
+  const letters = value.split(',').map((letter) => letter.trim());
+  const unknown = letters.filter((letter) => !parts.some((part) => part.letter === letter));
+  if (unknown.length === 0) return letters;
+  const known = parts.map(({ letter }) => letter).join(', ');
+  throw new Error(`--only names parts that do not exist: "${unknown.join(', ')}". The parts are ${known}.`);
+}
+
+/** The help of the command. */
+export function formatUsage(parts: readonly PartName[]): string {
+  return [
+    'npm run bench -- [options]',
+    '',
+    'Measures Holdfast beside a baseline in the same run, and prints each figure with its bar. Without options it runs all parts but',
+    'the last.',
+    '',
+    '  --only a,b         runs some parts',
+    `  --before [commit]  measures this tree and that commit by turns, ${beforeDefault} if none is given`,
+    '  --quick            fewer rounds: shows that everything works, and roughly where it stands',
+    '',
+    'The options --only and --before can be combined. The exit code is 1 when a bar is missed, 2 when a part fails.',
+    '',
+    'Parts:',
+    ...parts.map(({ letter, title }) => `  ${letter.padEnd(8)}${title}`),
+  ].join('\n');
+}
