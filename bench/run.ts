@@ -9,6 +9,7 @@ import { commits } from './parts/commits.ts';
 import { compaction } from './parts/compaction.ts';
 import { longTurns } from './parts/long-turns.ts';
 import { memory } from './parts/memory.ts';
+import { peers } from './parts/peers.ts';
 import { queueing } from './parts/queueing.ts';
 import { slowModel } from './parts/slow-model.ts';
 import { startUp } from './parts/start-up.ts';
@@ -28,6 +29,7 @@ const partsBefore = (commit: string): BenchPart[] => [
   assembly,
   compaction,
   queueing,
+  peers,
   beforeAndAfter(commit),
 ];
 

@@ -55,13 +55,14 @@ test('a figure without a bar is printed beside the floor', () => {
   expect(row?.split(/ {2,}/)).toEqual(['a', 'turns', '10/s', '5/s', '0.50x', '-', 'no bar']);
 });
 
-const PARTS = ['a', 'b', 'before'].map((letter) => ({ letter, title: `part ${letter}` }));
+const PARTS = ['a', 'b', 'peers', 'before'].map((letter) => ({ letter, title: `part ${letter}` }));
 
 test.each<[string, string[], string[]]>([
   ['without options all parts run but those on request', [], ['a', 'b']],
   ['--only runs the named parts in the order of the run', ['--only', 'b, a'], ['a', 'b']],
+  ['--peers runs the comparison with peers alone', ['--peers'], ['peers']],
   ['--before runs the comparison with an older commit alone', ['--before'], ['before']],
-  ['options that choose parts add up', ['--only=b', '--before'], ['b', 'before']],
+  ['options that choose parts add up', ['--only=b', '--before', '--peers'], ['b', 'peers', 'before']],
   ['--quick chooses no part', ['--quick'], ['a', 'b']],
 ])('%s', (_, given, letters) => {
   expect(readArguments(given, PARTS)?.letters).toEqual(letters);
@@ -77,12 +78,12 @@ test.each<[string, string[], string]>([
 
 test('--help asks for the help, which lists every part', () => {
   expect(readArguments(['--help'], PARTS)).toBeNull();
-  expect(formatUsage(PARTS)).toMatch(/ {2}b {7}part b\n {2}before {2}part before$/);
+  expect(formatUsage(PARTS)).toMatch(/ {2}peers {3}part peers\n {2}before {2}part before$/);
 });
 
 test('a part that does not exist is an error that names the parts', () => {
   expect(() => readArguments(['--only', 'a,x'], PARTS)).toThrow(
-    '--only names parts that do not exist: "x". The parts are a, b, before.',
+    '--only names parts that do not exist: "x". The parts are a, b, peers, before.',
   );
 });
 

@@ -18,6 +18,8 @@ export interface BenchPlace {
   floorUrl: string;
   /** A database without any load. */
   adminUrl: string;
+  /** Creates another empty one and returns its address. */
+  createDatabase(name: string): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -41,7 +43,7 @@ export async function openBenchPlace(): Promise<BenchPlace> {
     splitDatabaseUrl: await createDatabase('holdfast_split'),
     floorUrl: await createDatabase('floor'),
     adminUrl,
-
+    createDatabase,
     async close() {
       await server.stop();
       rmSync(dataDir, { recursive: true, force: true });

@@ -17,8 +17,8 @@ export interface PartName {
 /** The last commit before the code was rewritten for legibility: simplicity costs speed, and this comparison says how much. */
 export const beforeDefault = 'df54b57';
 
-/** This takes long and needs what the others do not, so it runs only on request. */
-const onRequest = ['before'];
+/** These take long and need what the others do not, so they run only when they are asked for. */
+const onRequest = ['peers', 'before'];
 
 /** Reads the arguments; null asks for help. Throws with a sentence that says what is wrong. */
 export function readArguments(given: readonly string[], parts: readonly PartName[]): BenchArguments | null {
@@ -29,6 +29,7 @@ export function readArguments(given: readonly string[], parts: readonly PartName
     ),
     options: {
       only: { type: 'string' },
+      peers: { type: 'boolean', default: false },
       before: { type: 'string' },
       quick: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
@@ -36,6 +37,7 @@ export function readArguments(given: readonly string[], parts: readonly PartName
   });
   if (values.help) return null;
   const chosen = new Set(values.only === undefined ? [] : lettersOf(values.only, parts));
+  if (values.peers) chosen.add('peers');
   if (values.before !== undefined) chosen.add('before');
   return {
     letters: parts
@@ -60,13 +62,14 @@ export function formatUsage(parts: readonly PartName[]): string {
     'npm run bench -- [options]',
     '',
     'Measures Holdfast beside a baseline in the same run, and prints each figure with its bar. Without options it runs all parts but',
-    'the last.',
+    'the last two.',
     '',
     '  --only a,b         runs some parts',
+    '  --peers            measures the same turn on Holdfast, on bare BullMQ and on DBOS; installs bench/peers first',
     `  --before [commit]  measures this tree and that commit by turns, ${beforeDefault} if none is given`,
     '  --quick            fewer rounds: shows that everything works, and roughly where it stands',
     '',
-    'The options --only and --before can be combined. The exit code is 1 when a bar is missed, 2 when a part fails.',
+    'The options --only, --peers and --before can be combined. The exit code is 1 when a bar is missed, 2 when a part fails.',
     '',
     'Parts:',
     ...parts.map(({ letter, title }) => `  ${letter.padEnd(8)}${title}`),
