@@ -30,7 +30,7 @@ export async function openCheckout(commit: string): Promise<Checkout> {
   if (lockFileOf(rootDir) === lockFileOf(ownRoot)) {
     symlinkSync(join(ownRoot, 'node_modules'), join(rootDir, 'node_modules'), 'junction');
   } else {
-    await run('npm', ['ci', '--no-audit', '--no-fund'], { cwd: rootDir });
+    await run('npm', ['ci', '--prefer-offline', '--no-audit', '--no-fund'], { cwd: rootDir });
   }
   return { rootDir, remove };
 }
