@@ -78,7 +78,7 @@ async function main(): Promise<number> {
   return count('MISS') > 0 ? exitCodes.missed : exitCodes.met;
 }
 
-/** The server outlives its parent unless it is told to stop. */
+/** The PostgreSQL server outlives its parent unless the parent stops it. */
 function closeOnSignal(context: BenchContext): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => void context.abandon().finally(() => process.exit(exitCodes.failed)));

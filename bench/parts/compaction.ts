@@ -1,4 +1,4 @@
-// (i) What it costs to condense a history of 180,000 tokens: how many model calls more than a turn makes anyway, and how long the turns
+// (i) What it costs to compact a history of 180,000 tokens: how many model calls more than a turn makes anyway, and how long the turns
 // of another session take meanwhile, which has nothing to do with it. The same turns alone are the baseline.
 import { performance } from 'node:perf_hooks';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
@@ -24,23 +24,23 @@ async function measure(context: BenchContext, service: BenchService): Promise<Ba
     : { sessions: 10, turnsAlone: 150 };
   const [other] = await service.seed(1, 0);
   const [warmUp, ...long] = await service.seed(sessions + 1, longEntries);
-  context.say(`the turns of a session alone, and while ${sessions} others are condensed one after the other`);
+  context.say(`the turns of a session alone, and while ${sessions} others are compacted one after the other`);
   for (let turn = 1; turn <= warmUpTurns; turn += 1) await service.send(other!, turnText);
   await service.send(warmUp!, turnText);
   const alone: number[] = [];
   for (let turn = 1; turn <= turnsAlone; turn += 1) alone.push(await timed(() => service.send(other!, turnText)));
   const extra: number[] = [];
   const beside: number[] = [];
-  const condensing: number[] = [];
+  const compacting: number[] = [];
   for (const session of long) {
     await context.model.takeCalls();
     let isDone = false;
-    const condensed = timed(() => service.send(session, turnText)).finally(() => (isDone = true));
+    const compacted = timed(() => service.send(session, turnText)).finally(() => (isDone = true));
     const latencies: number[] = [];
-    // One more is under way when the turn that condenses ends: it counts, too.
+    // One more is under way when the turn that compacts ends: it counts, too.
     do latencies.push(await timed(() => service.send(other!, turnText)));
     while (!isDone);
-    condensing.push(await condensed);
+    compacting.push(await compacted);
     const calls = await context.model.takeCalls();
     extra.push(calls.length - callsPerTurn * (1 + latencies.length));
     beside.push(...latencies);
@@ -50,7 +50,7 @@ async function measure(context: BenchContext, service: BenchService): Promise<Ba
       part: 'i',
       what: 'model calls more for a history of 180,000 tokens',
       floor: `${callsPerTurn} of the turn itself`,
-      holdfast: `${extra.join(', ')} in ${long.length} sessions; the whole turn ${formatNumber(median(condensing))} ms`,
+      holdfast: `${extra.join(', ')} in ${long.length} sessions; the whole turn ${formatNumber(median(compacting))} ms`,
       measured: Math.max(...extra),
       unit: '',
       bar: 1,
@@ -63,7 +63,7 @@ async function measure(context: BenchContext, service: BenchService): Promise<Ba
       holdfast: `${formatNumber(median(beside))} ms, slowest ${formatNumber(Math.max(...beside))} ms of ${beside.length}`,
       measured: median(beside) - median(alone),
       unit: ' ms',
-      // A session that had to wait would take as long as the turn that is condensed.
+      // A session that had to wait would take as long as the turn that compacts.
       bar: 100,
       sense: 'atMost',
     },

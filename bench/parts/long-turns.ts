@@ -1,5 +1,5 @@
 // (e) Whether a step stays as cheap as the first ones were, in a turn of a thousand steps and on a history of thousands of entries.
-// What the model call itself costs grows with what is sent, whoever sends it: it is measured with the same bodies and the same
+// What the model call itself costs grows with the request, for every sender: it is measured with the same bodies and the same
 // client but no database, and taken off. A step's time is what the model sees: from the end of its answer to the next request. Of whole
 // turns the time is taken off that the model saw itself.
 import { formatNumber, type BarLine } from '../rig/bar.ts';

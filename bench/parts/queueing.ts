@@ -1,4 +1,4 @@
-// (j) What waits behind a busy session. A hundred messages that come while a turn runs give one further turn in mode `collect`; and a
+// (j) Messages that wait for a busy session. A hundred messages that come while a turn runs give one further turn in mode `collect`; and a
 // session that has little to do does not wait for another that has very much.
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -12,7 +12,7 @@ export interface CommitCount {
 }
 
 export interface CommitCounter {
-  /** The counts so far. Resolves when nobody is connected to the database any more. */
+  /** The counts so far. Resolves when no client is connected to the database any more. */
   read(): Promise<CommitCount>;
   close(): Promise<void>;
 }
@@ -33,9 +33,12 @@ export async function openCommitCounter(adminUrl: string, database: string): Pro
   }
   return {
     async read() {
-      // A backend that is ending tells nobody, so this has to ask.
+      // A backend that ends notifies no client, so this polls.
       for (const deadline = performance.now() + goneWithinMs; (await countClients()) > 0; await delay(pollMs)) {
-        if (performance.now() > deadline) throw new Error(`somebody is still connected to ${database}`);
+        if (performance.now() > deadline)
+          throw new Error(
+            `${database} still has connections after ${goneWithinMs} ms; stop the service before counting its commits`,
+          );
       }
       const { rows } = await client.query<{ commits: string; writes: string }>(
         `select xact_commit as commits, pg_snapshot_xmax(pg_current_snapshot()) as writes
