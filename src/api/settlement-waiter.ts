@@ -19,13 +19,10 @@ export interface SettlementWaiterOptions<Settlement> {
 export interface AwaitedMessage {
   id: string;
   sessionId: string;
-  /** True when a worker of this process has claimed it: its end is reported here, unless that worker loses the lock. */
-  isHere?: boolean;
 }
 
 interface Waiter<Settlement> {
   sessionId: string;
-  isHere: boolean;
   end: (settlement: Settlement | null) => void;
 }
 
@@ -33,8 +30,6 @@ interface Waiter<Settlement> {
 const INTERVAL_MS_MIN = 50;
 const INTERVAL_MS_MAX = 250;
 const INTERVAL_GROWTH = 1.5;
-/** Messages that a worker of this process has are looked for only so often. */
-const HERE_INTERVAL_MS = 1_000;
 /** The pause after a query, in times of how long it took: commits in a quick succession do not occupy the database. */
 const PAUSE_FACTOR = 2;
 const PAUSE_MS_MAX = 50;
@@ -45,16 +40,13 @@ export class SettlementWaiter<Settlement> {
   readonly #waiting = new Map<string, Set<Waiter<Settlement>>>();
   /** How many of them wait per session. */
   readonly #sessions = new Map<string, number>();
-  /** What the next query asks for: messages of sessions that were committed to, and those whose interval is over. */
+  /** What the next query asks for: the messages of sessions that were committed to, or all when the interval is over. */
   readonly #woken = new Set<string>();
-  #due: 'none' | 'elsewhere' | 'all' = 'none';
+  #isAllDue = false;
   /** One query at a time: what becomes due meanwhile is asked for by the next. */
   readonly #query = shareNext(() => this.#queryOnce());
   readonly #stopListening: (() => void)[];
   #size = 0;
-  /** How many wait for what is not here. */
-  #elsewhere = 0;
-  #queriedHereAt = Number.NEGATIVE_INFINITY;
   #intervalMs = INTERVAL_MS_MIN;
   #timer: NodeJS.Timeout | undefined;
   #dueAt = Number.POSITIVE_INFINITY;
@@ -89,8 +81,7 @@ export class SettlementWaiter<Settlement> {
   async wait(message: AwaitedMessage, timeoutMs: number, signal: AbortSignal): Promise<Settlement | null> {
     if (this.#isClosed || signal.aborted || this.#size >= this.#options.waitingMax) return null;
     return new Promise<Settlement | null>((resolve) => {
-      const { sessionId, isHere = false } = message;
-      const waiting: Waiter<Settlement> = { sessionId, isHere, end };
+      const waiting: Waiter<Settlement> = { sessionId: message.sessionId, end };
       const timer = setTimeout(() => end(null), timeoutMs);
       const giveUp = () => end(null);
       const remove = () => this.#remove(message.id, waiting);
@@ -119,10 +110,7 @@ export class SettlementWaiter<Settlement> {
     else group.add(waiting);
     this.#sessions.set(waiting.sessionId, (this.#sessions.get(waiting.sessionId) ?? 0) + 1);
     this.#size += 1;
-    if (!waiting.isHere) {
-      this.#elsewhere += 1;
-      this.#intervalMs = INTERVAL_MS_MIN;
-    }
+    this.#intervalMs = INTERVAL_MS_MIN;
     this.#queryLater();
   }
 
@@ -134,7 +122,6 @@ export class SettlementWaiter<Settlement> {
     if (others === 0) this.#sessions.delete(waiting.sessionId);
     else this.#sessions.set(waiting.sessionId, others);
     this.#size -= 1;
-    if (!waiting.isHere) this.#elsewhere -= 1;
   }
 
   #end(settled: ReadonlyMap<string, Settlement>): void {
@@ -143,20 +130,16 @@ export class SettlementWaiter<Settlement> {
 
   /** Queries for all waiting requests after an interval, unless a query is already due sooner: a new request never delays the others. */
   #queryLater(): void {
-    const intervalMs = this.#elsewhere > 0 ? this.#intervalMs : HERE_INTERVAL_MS;
-    const dueAt = performance.now() + intervalMs;
+    const dueAt = performance.now() + this.#intervalMs;
     if (this.#isClosed || this.#size === 0 || this.#dueAt <= dueAt) return;
     clearTimeout(this.#timer);
     this.#dueAt = dueAt;
     this.#timer = setTimeout(() => {
       this.#dueAt = Number.POSITIVE_INFINITY;
-      const isForAll = performance.now() - this.#queriedHereAt >= HERE_INTERVAL_MS;
-      if (isForAll) this.#queriedHereAt = performance.now();
-      if (isForAll) this.#due = 'all';
-      else if (this.#due === 'none') this.#due = 'elsewhere';
+      this.#isAllDue = true;
       void this.#query();
-    }, intervalMs);
-    if (this.#elsewhere > 0) this.#intervalMs = Math.min(this.#intervalMs * INTERVAL_GROWTH, INTERVAL_MS_MAX);
+    }, this.#intervalMs);
+    this.#intervalMs = Math.min(this.#intervalMs * INTERVAL_GROWTH, INTERVAL_MS_MAX);
   }
 
   async #queryOnce(): Promise<void> {
@@ -169,10 +152,9 @@ export class SettlementWaiter<Settlement> {
 
   /** The messages to ask for now. */
   #takeDue(): string[] {
-    const isDue = ({ sessionId, isHere }: Waiter<Settlement>): boolean =>
-      this.#due === 'all' || (this.#due === 'elsewhere' && !isHere) || this.#woken.has(sessionId);
+    const isDue = ({ sessionId }: Waiter<Settlement>): boolean => this.#isAllDue || this.#woken.has(sessionId);
     const ids = [...this.#waiting].filter(([, group]) => [...group].some(isDue)).map(([id]) => id);
-    this.#due = 'none';
+    this.#isAllDue = false;
     this.#woken.clear();
     return ids;
   }

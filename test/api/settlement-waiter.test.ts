@@ -49,20 +49,6 @@ describe('a wait', () => {
     expect(waiter.size).toBe(0);
   });
 
-  test('for a message of a worker of this process queries once a second, without delaying others', async () => {
-    const { waiter } = createWaiter();
-    const here = waiter.wait({ id: 'here', sessionId: 's-here', isHere: true }, 10_000, never);
-    await vi.advanceTimersByTimeAsync(2_500);
-    expect(asked).toEqual([['here'], ['here']]);
-    const there = waiter.wait({ id: 'there', sessionId: 's-there' }, 10_000, never);
-    await vi.advanceTimersByTimeAsync(60);
-    expect(asked.slice(2)).toEqual([['there']]);
-    // That worker has died: another ends its turn.
-    settled.add('here').add('there');
-    await vi.advanceTimersByTimeAsync(2_000);
-    expect(await Promise.all([here, there])).toEqual(['how here ended', 'how there ended']);
-  });
-
   test('ends immediately when this process commits to its session, and queries only that session', async () => {
     const { waiter, wake } = createWaiter();
     const one = waiter.wait({ id: 'a', sessionId: 's-a' }, 10_000, never);
