@@ -11,7 +11,7 @@ import { checkEncoding } from './check-encoding.ts';
 import { createCheckHost } from './check-host.ts';
 import type { ApiContext } from './context.ts';
 import { createServices } from './create-services.ts';
-import { withDeadline } from './deadline.ts';
+import { answerWithin } from './deadline.ts';
 import { createErrorHandler } from './error-handler.ts';
 import { parseJson } from './parse-json.ts';
 import { parseRequest } from './parse-request.ts';
@@ -203,7 +203,7 @@ function createHandler(route: Route, context: ApiContext, services: ApiServices)
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const parsed = parseRequest(route, request, reply, request.principal ?? NOBODY);
     const answering = route.handle(parsed, { context, services });
-    const answer = await (route.isLong === true ? answering : withDeadline(answering, REQUEST_MS_MAX, LATE));
+    const answer = await (route.isLong === true ? answering : answerWithin(answering, REQUEST_MS_MAX, LATE));
     if (answer === ANSWERED) return reply;
     reply.code(answer.status);
     if (answer.headers !== undefined) reply.headers(answer.headers);

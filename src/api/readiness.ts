@@ -1,5 +1,6 @@
 // Readiness: all dependencies are checked in parallel, for a bounded time, and the answer says how long each took. A fault is
 // named by its code only, because a message may contain an address or a password (G31).
+import { withDeadline } from '../deadline.ts';
 import { pingDatabase } from '../store/views/stats.ts';
 import type { ApiContext, Dependency, ModelInfo } from './context.ts';
 
@@ -28,11 +29,9 @@ function statusOf(missing: Dependency[]): Readiness['status'] {
 
 async function checkOne(dependency: Dependency): Promise<Readiness['dependencies'][number]> {
   const startedAt = performance.now();
-  const signal = AbortSignal.timeout(CHECK_MS_MAX);
-  const late = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-  const error = await Promise.race([dependency.check(signal), late]).then(() => null, errorName);
+  const late = (): Error => new DOMException(`no answer within ${CHECK_MS_MAX} ms`, 'TimeoutError');
+  const checked = withDeadline({ ms: CHECK_MS_MAX, late }, async (signal) => await dependency.check(signal));
+  const error = await checked.then(() => null, errorName);
   const durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
   return { name: dependency.name, status: error === null ? 'ok' : 'failed', durationMs, error };
 }

@@ -4,15 +4,15 @@ import { basename, dirname, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { PluginSettings } from '../config.ts';
 import { mergeTextTransforms } from '../core/plugins/text-transforms.ts';
+import { withDeadline } from '../deadline.ts';
 import type { Logger } from '../logger.ts';
 import { withoutPlugins, Plugins } from './plugins.ts';
 import { HookTable } from './hook-table.ts';
 import type { PluginModule } from './plugin-api.ts';
-import { messageOf, PluginError } from './plugin-error.ts';
+import { hookDeadline, messageOf, PluginError } from './plugin-error.ts';
 import { CLOSED_INBOX, type PluginInbox } from './plugin-inbox.ts';
 import { createPluginApi, type Registrations } from './create-plugin-api.ts';
 import { readTools } from './read-tools.ts';
-import { withDeadline } from './with-deadline.ts';
 
 export interface LoadOptions {
   logger: Logger;
@@ -121,7 +121,7 @@ async function called(
 ): Promise<unknown> {
   if (typeof exported !== 'function') throw new PluginError(path, `\`${name}\` is not a function`);
   try {
-    return await withDeadline<unknown>(timeoutMs, () => exported(...values));
+    return await withDeadline<unknown>(hookDeadline(timeoutMs), () => exported(...values));
   } catch (error) {
     if (error instanceof PluginError) throw error;
     throw new PluginError(path, `${name}() failed: ${messageOf(error)}`, error);

@@ -1,4 +1,5 @@
 // A plugin of the configuration that cannot be used stops the start: better than to be missed in the middle of a turn.
+import type { Deadline } from '../deadline.ts';
 
 /** The message names the plugin's path and what is wrong. */
 export class PluginError extends Error {
@@ -13,7 +14,7 @@ export class PluginError extends Error {
 }
 
 /** A handler of a plugin took longer than it may. */
-export class HookTimeoutError extends Error {
+class HookTimeoutError extends Error {
   readonly code = 'hook_timeout';
   readonly timeoutMs: number;
 
@@ -22,6 +23,11 @@ export class HookTimeoutError extends Error {
     this.name = 'HookTimeoutError';
     this.timeoutMs = timeoutMs;
   }
+}
+
+/** The deadline of a handler of a plugin. */
+export function hookDeadline(timeoutMs: number): Deadline {
+  return { ms: timeoutMs, late: () => new HookTimeoutError(timeoutMs) };
 }
 
 /** The text of anything that was thrown. */

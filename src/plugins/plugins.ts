@@ -5,14 +5,15 @@ import { mergeChanges, NO_CHANGES, readPromptChanges, type PromptChanges } from 
 import { NO_TRANSFORMS } from '../core/plugins/text-transforms.ts';
 import type { AttributedContribution, WorkspaceFile } from '../core/prompt/system-input.ts';
 import type { TextTransforms } from '../core/stream/replace-text.ts';
+import { withDeadline } from '../deadline.ts';
 import type { Logger } from '../logger.ts';
 import type { Transport } from '../model/transport.ts';
 import type { Tool } from '../tools/tool.ts';
 import { freezeDeep } from './freeze-deep.ts';
 import type { CheckedHarness } from './harness.ts';
 import { HookTable, type RegisteredHandler } from './hook-table.ts';
+import { hookDeadline } from './plugin-error.ts';
 import type { BootstrapEvent, HookContext, HookName, LlmInputEvent, PromptHookEvent } from './plugin-api.ts';
-import { withDeadline } from './with-deadline.ts';
 
 /** How long one handler may take, and all handlers of one hook together, in milliseconds. */
 const HANDLER_MS_MAX = 10_000;
@@ -172,7 +173,7 @@ export class Plugins {
     timeoutMs: number,
   ): Promise<void> {
     try {
-      await withDeadline(timeoutMs, (signal) => run({ ...facts, signal }));
+      await withDeadline(hookDeadline(timeoutMs), (signal) => run({ ...facts, signal }));
     } catch (error) {
       this.#logger.error({ err: error, plugin, hook, session: facts.sessionKey }, 'Hook of a plugin failed');
     }

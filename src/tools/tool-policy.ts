@@ -1,6 +1,8 @@
 // Which tools an agent has. A policy is names and patterns; deny wins over allow, and the model has no way around it (G30): a tool
 // that is not allowed is not in the toolset, so it is neither shown nor found.
 
+import { matchesPattern } from '../core/matches-pattern.ts';
+
 /** Names of tools, or patterns in which `*` stands for anything; letter case does not matter. */
 export interface ToolPolicy {
   /** Absent: every tool. Empty: none. */
@@ -16,10 +18,5 @@ export function isToolAllowed(name: string, policy: ToolPolicy): boolean {
 }
 
 function matches(name: string, pattern: string): boolean {
-  const source = pattern
-    .trim()
-    .split(/\*+/)
-    .map((literal) => literal.replaceAll(/[^a-z0-9_]/gi, String.raw`\$&`))
-    .join('.*');
-  return new RegExp(`^${source}$`, 'is').test(name);
+  return matchesPattern(name.toLowerCase(), pattern.trim().toLowerCase());
 }

@@ -10,7 +10,7 @@ import {
 import { findTurn } from '../../store/views/turns.ts';
 import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
-import { withDeadline } from '../deadline.ts';
+import { answerWithin } from '../deadline.ts';
 import { EventStream, type EventStreamOptions } from '../event-stream.ts';
 import { parseSessionKey } from '../parse-request.ts';
 import { notFound, Problem } from '../problem.ts';
@@ -38,7 +38,7 @@ const getTurnEvents = defineRoute({
   headers: lastIdHeader,
   answers: { 200: streamDoc, 204: { description: 'The turn has ended, and it has no event after the last id' } },
   async handle(request, { context, services }) {
-    const plan = await withDeadline(planOfTurn(request, context), READ_MS_MAX, 'The turn could not be read in time.');
+    const plan = await answerWithin(planOfTurn(request, context), READ_MS_MAX, 'The turn could not be read in time.');
     if (plan === null) return { status: 204, body: undefined };
     const { filter, after, isEndKnown } = plan;
     return stream(request, services, {
@@ -87,7 +87,7 @@ const getEvents = defineRoute({
     const filter = { sessionKey, types };
     const now = async () => (await readEventHorizon(context.views)) - 1n;
     const after =
-      lastEventIdOf(request) ?? (await withDeadline(now(), READ_MS_MAX, 'The events could not be read in time.'));
+      lastEventIdOf(request) ?? (await answerWithin(now(), READ_MS_MAX, 'The events could not be read in time.'));
     return stream(request, services, {
       after,
       read: (page) => readEvents(context.views, filter, page),

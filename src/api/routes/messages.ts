@@ -6,7 +6,7 @@ import { listMessages, MESSAGE_STATUSES, viewMessage } from '../../store/views/m
 import type { Answer } from '../answer.ts';
 import type { AcceptResult, AcceptedAnswer, ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-import { withDeadline } from '../deadline.ts';
+import { answerWithin } from '../deadline.ts';
 import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
 
 import { waitSecondsOf } from '../prefer.ts';
@@ -49,7 +49,7 @@ const postMessage = defineRoute({
     }
     checkModel(context.config, key, request.body.model);
     const result = takenOf(
-      await withDeadline(
+      await answerWithin(
         context.accept({ sessionKey: key, body: request.body, idempotency: request.idempotency }),
         ACCEPT_MS_MAX,
         'The request timed out, and the message may have been accepted. Send it again with the same Idempotency-Key.',

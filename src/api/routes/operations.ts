@@ -1,6 +1,6 @@
 // Routes for operators: liveness, readiness, counts, metrics and the description of the API.
 import type { z } from 'zod';
-import { withDeadline } from '../deadline.ts';
+import { answerWithin } from '../deadline.ts';
 import { renderHome } from '../home-page.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { liveness, readiness } from '../schemas/answers.ts';
@@ -50,7 +50,7 @@ const getMetrics = defineRoute({
   summary: 'All metrics, for Prometheus',
   answers: { 200: { description: 'Prometheus text', contentType: 'text/plain' } },
   async handle(_request, { services }) {
-    const view = await withDeadline(services.readStats(), SCRAPE_MS_MAX, '').catch(() => null);
+    const view = await answerWithin(services.readStats(), SCRAPE_MS_MAX, '').catch(() => null);
     const text = await services.metrics.render(view);
     return { status: 200, body: text, headers: { 'content-type': services.metrics.registry.contentType } };
   },

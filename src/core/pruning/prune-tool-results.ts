@@ -25,6 +25,7 @@
 //
 // What must hold (properties in the test): pruning never raises the estimate, never touches what is protected, and pruning what
 // is pruned changes nothing.
+import { matchesPattern } from '../matches-pattern.ts';
 import type { ContentBlock, ToolResultBlock } from '../content.ts';
 import type { ModelMessage } from '../model-request.ts';
 import { headOf, tailOf } from '../prompt/cut-text.ts';
@@ -175,23 +176,8 @@ function prunableIn(
 }
 
 function isPrunableTool(name: string, { allow, deny }: PruningView['tools']): boolean {
-  if (deny.some((pattern) => isLike(name, pattern))) return false;
-  return allow.length === 0 || allow.some((pattern) => isLike(name, pattern));
-}
-
-/** True when a name matches a pattern in which `*` matches any text. */
-function isLike(name: string, pattern: string): boolean {
-  const [first = '', ...rest] = pattern.trim().toLowerCase().split('*');
-  if (!name.startsWith(first)) return false;
-  const last = rest.pop();
-  if (last === undefined) return name === first;
-  let from = first.length;
-  for (const part of rest) {
-    const at = name.indexOf(part, from);
-    if (at === -1) return false;
-    from = at + part.length;
-  }
-  return name.length - last.length >= from && name.endsWith(last);
+  const isNamed = (pattern: string): boolean => matchesPattern(name, pattern.trim().toLowerCase());
+  return !deny.some(isNamed) && (allow.length === 0 || allow.some(isNamed));
 }
 
 function hasImage({ content }: ToolResultBlock): boolean {

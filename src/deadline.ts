@@ -1,25 +1,32 @@
-// A deadline around foreign code. What the code does after the deadline cannot be stopped, only ignored: its signal is aborted.
-import { HookTimeoutError } from './plugin-error.ts';
+// A deadline around work that cannot be ended from outside: requests, handlers of plugins, calls to the queue.
 
-/** What `run` resolves with; rejects with `HookTimeoutError` when that takes longer than `timeoutMs`. The signal aborts then. */
+export interface Deadline {
+  ms: number;
+  /** The error that the caller gets when the time is over. */
+  late: () => Error;
+}
+
+/**
+ * What `run` returns; rejects with `late()` when that takes longer than `ms`. The signal aborts then, with the same error. Work that pays
+ * no attention to it continues, and its later result is ignored.
+ */
 export async function withDeadline<Result>(
-  timeoutMs: number,
+  { ms, late }: Deadline,
   run: (signal: AbortSignal) => Result | Promise<Result>,
 ): Promise<Result> {
   const abort = new AbortController();
   const timeout = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
-    const error = new HookTimeoutError(timeoutMs);
+    const error = late();
     abort.abort(error);
     timeout.reject(error);
-  }, timeoutMs);
+  }, ms);
   // A throw before the first await is a rejection, too.
   const running = (async () => await run(abort.signal))();
   try {
     return await Promise.race([running, timeout.promise]);
   } finally {
     clearTimeout(timer);
-    // Its later result is ignored.
     running.catch(() => undefined);
     timeout.promise.catch(() => undefined);
   }
