@@ -2,7 +2,7 @@
 // together in the next. The caller has committed the work already, so a fault here goes to the outage log and is never thrown: a ring that
 // is lost costs the reconciler's interval, and a caller that waited for a dead queue would cost more.
 import { oneInFlight, type OneInFlight } from '../src/coalesce/one-in-flight.ts';
-import { within } from '../src/coalesce/within.ts';
+import { withDeadline } from '../src/deadline.ts';
 import type { OutageLog } from '../src/outage-log.ts';
 import { jobForRing } from './catalogue.ts';
 import type { QueuedRing } from './job-definition.ts';
@@ -116,6 +116,7 @@ class Bell {
   }
 
   #inTime<Value>(answer: Promise<Value>): Promise<Value> {
-    return within(this.#timeoutMs, answer, () => new Error(`the queue did not answer within ${this.#timeoutMs} ms`));
+    const late = (): Error => new Error(`the queue did not answer within ${this.#timeoutMs} ms`);
+    return withDeadline({ ms: this.#timeoutMs, late }, () => answer);
   }
 }

@@ -75,6 +75,8 @@ const TYPE_FILES: Record<string, string[]> = {
 const PACKAGE_ROOMS: Record<string, string[]> = {
   '@anthropic-ai/sdk': ['src/model/', 'src/tools/'],
   undici: ['src/model/'],
+  'ipaddr.js': ['src/network/'],
+  'string-width': ['src/cli/', 'demo/'],
   bullmq: ['jobs/', 'workers/queue/'],
   ioredis: ['workers/queue/', 'src/cli/doctor/'],
   pg: ['src/store/', 'src/embedded-postgres/', 'workers/queue/', 'src/cli/doctor/'],

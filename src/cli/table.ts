@@ -1,5 +1,6 @@
 // Tables for a terminal: columns as wide as their content, and when the lines would not fit, columns leave in a fixed order (the
 // least important first) before the last one is shortened. Pure. In a pipe the width is endless: nothing leaves, nothing is cut.
+import stringWidth from 'string-width';
 import type { Style } from './style.ts';
 
 export interface TableColumn<Row> {
@@ -22,7 +23,7 @@ export function layOutTable<Row>(
 ): string[] {
   const cells = rows.map((row) => columns.map((column) => oneLine(column.value(row))));
   const widths = columns.map((column, at) =>
-    Math.max(textWidth(column.title), ...cells.map((line) => textWidth(line[at] ?? ''))),
+    Math.max(stringWidth(column.title), ...cells.map((line) => stringWidth(line[at] ?? ''))),
   );
   const kept = fittingColumns(columns, widths, width);
   shrinkWidest(kept, widths, width);
@@ -73,18 +74,18 @@ function totalWidth(kept: readonly number[], widths: readonly number[]): number 
 }
 
 function pad(text: string, width: number, align: 'right' | undefined, isLast: boolean): string {
-  const blanks = ' '.repeat(Math.max(0, width - textWidth(text)));
+  const blanks = ' '.repeat(Math.max(0, width - stringWidth(text)));
   if (align === 'right') return blanks + text;
   return isLast ? text : text + blanks;
 }
 
 /** At most `width` columns of a text, ending in `…` when something is missing. */
 export function cut(text: string, width: number): string {
-  if (textWidth(text) <= width) return text;
+  if (stringWidth(text) <= width) return text;
   let kept = '';
   let used = 0;
   for (const { segment } of graphemes.segment(text)) {
-    const next = used + graphemeWidth(segment);
+    const next = used + stringWidth(segment);
     if (next > width - 1) break;
     kept += segment;
     used = next;
@@ -92,21 +93,7 @@ export function cut(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** Columns that a text takes on a terminal. */
-export function textWidth(text: string): number {
-  if (/^[\u0020-\u007e]*$/.test(text)) return text.length;
-  let width = 0;
-  for (const { segment } of graphemes.segment(text)) width += graphemeWidth(segment);
-  return width;
-}
-
 const graphemes = new Intl.Segmenter();
-const WIDE =
-  /^[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
-
-function graphemeWidth(grapheme: string): number {
-  return WIDE.test(grapheme) ? 2 : /^[\p{Mn}\p{Cf}]/u.test(grapheme) ? 0 : 1;
-}
 
 function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').replaceAll(/\p{Cc}/gu, '');

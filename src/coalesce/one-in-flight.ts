@@ -3,7 +3,7 @@
 //
 // A batch that fails is not sent again as a whole: a retry, where one is safe, is part of `run`. See also `share-next.ts`, for callers
 // that all want the same answer.
-import { within } from './within.ts';
+import { withDeadline } from '../deadline.ts';
 
 export interface BatchOptions<Row, Result> {
   /** What the rows are and where they go, in the texts of errors: `jobs for the queue main`. */
@@ -105,7 +105,7 @@ export function oneInFlight<Row, Result>(options: BatchOptions<Row, Result>): On
 async function resultsOf<Row, Result>(rows: Row[], options: BatchOptions<Row, Result>): Promise<Result[]> {
   const { name, run, timeoutMs } = options;
   const late = (): Error => new BatchError('batch_timeout', `The ${name} were not sent within ${timeoutMs} ms.`);
-  const results = await (timeoutMs === undefined ? run(rows) : within(timeoutMs, run(rows), late));
+  const results = await (timeoutMs === undefined ? run(rows) : withDeadline({ ms: timeoutMs, late }, () => run(rows)));
   if (results.length === rows.length) return results;
   const counts = `${results.length} results came back for ${rows.length} ${name}`;
   throw new BatchError('batch_results', `${counts}, and one for each was expected.`);
