@@ -5,6 +5,7 @@ import pg from 'pg';
 import { isFaultOfDatabase } from '../core/database-fault.ts';
 import type { Logger } from '../logger.ts';
 import { createOutageLog, type OutageLog } from '../outage-log.ts';
+import { giveCodes, withCode } from './connection-faults.ts';
 import { checkEventIds } from './event-ids.ts';
 
 export interface DatabaseOptions {
@@ -100,11 +101,13 @@ function openPool(options: PoolOptions, name: string, max: number, settings: str
     onConnect: options.onConnect,
     options: settings.map((setting) => `-c ${setting}`).join(' '),
   });
-  pool.on('error', options.onError);
+  giveCodes(pool);
+  const onError = (error: Error): void => options.onError(withCode(error) as Error);
+  pool.on('error', onError);
   pool.on('release', (error: unknown) => {
     if (error === undefined || error === null || error === false) options.onAnswer();
   });
-  pool.on('connect', (client) => client.on('error', options.onError));
+  pool.on('connect', (client) => client.on('error', onError));
   return pool;
 }
 
@@ -126,10 +129,7 @@ const CAUSES_MAX = 5;
 export function isPassingFault(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = (error as { code?: unknown }).code;
-  if (typeof code === 'string' && isFaultOfDatabase(code)) return true;
-  return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout/.test(
-    error.message,
-  );
+  return typeof code === 'string' && isFaultOfDatabase(code);
 }
 
 /** The SQLSTATE and the words with which the database refused a statement; null for any other error. */

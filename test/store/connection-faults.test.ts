@@ -1,0 +1,54 @@
+// What `pg` says of broken connections, and the codes that it gets: against the installed sources, and against a real server.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isFaultOfDatabase } from '../../src/core/database-fault.ts';
+import { CONNECTION_FAULTS, withCode } from '../../src/store/connection-faults.ts';
+import { isPassingFault, openDatabase, type Database } from '../../src/store/database.ts';
+import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
+import { startPostgresProxy, type PostgresProxy } from '../servers/postgres-proxy.ts';
+
+const require = createRequire(import.meta.url);
+const client = require.resolve('pg/lib/client');
+const pool = createRequire(client).resolve('pg-pool');
+const sources = [client, pool].map((path) => readFileSync(path, 'utf8')).join('\n');
+
+let server: TestDatabase;
+let proxy: PostgresProxy;
+let database: Database;
+
+beforeAll(async () => {
+  server = await withTestDatabase();
+  const { hostname, port } = new URL(server.url);
+  proxy = await startPostgresProxy({ host: hostname, port: Number(port) });
+  database = openDatabase({ url: proxy.urlFor(server.url), role: 'test', hotConnections: 1 });
+});
+
+afterAll(async () => {
+  await database?.close();
+  await proxy?.close();
+  await server?.drop();
+});
+
+test.each([...CONNECTION_FAULTS])('pg says %j, and it is a fault of the database', (sentence, code) => {
+  expect(sources).toContain(`'${sentence}'`);
+  expect(isFaultOfDatabase(code)).toBe(true);
+});
+
+test('a connection that breaks during a statement rejects with a code, and the fault passes', async () => {
+  proxy.arm({ when: 'before', at: 1, matches: ({ tag }) => tag === 'broken', hit: () => 'drop' });
+  const fault = await database.hot.query('/* broken */ select 1').catch((error: unknown) => error);
+  expect(fault).toMatchObject({ code: 'connection_lost' });
+  expect(isPassingFault(fault)).toBe(true);
+  expect((await database.hot.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+});
+
+test('an error of a statement keeps its own code, and does not pass', async () => {
+  const fault = await database.hot.query('select nothing').catch((error: unknown) => error);
+  expect(fault).toMatchObject({ code: '42703' });
+  expect(isPassingFault(fault)).toBe(false);
+});
+
+test('an error that quotes the words of pg gets no code', () => {
+  expect(withCode(new Error('The tool said: Connection terminated'))).not.toHaveProperty('code');
+});
