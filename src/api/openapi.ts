@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { describeFields, descriptionOf } from './describe-fields.ts';
 import { OPERATION_IDS } from './operation-ids.ts';
+import { namesIn, PATH_PARAMETERS } from './path-parameters.ts';
 import { PROBLEMS } from './problem.ts';
 import type { AnswerDoc, Route } from './route.ts';
 import { COMPONENTS } from './schemas/components.ts';
@@ -11,24 +12,6 @@ import { webhooksDocument } from './schemas/webhooks.ts';
 type Json = Record<string, unknown>;
 
 const COMPONENT_PREFIX = '#/components/schemas/';
-
-const PATH_PARAMETERS: Record<string, Json> = {
-  key: {
-    type: 'string',
-    maxLength: 211,
-  },
-  id: { type: 'string', format: 'uuid' },
-  runId: { type: 'string', format: 'uuid' },
-  n: { type: 'integer', minimum: 1 },
-};
-
-const PATH_MEANINGS: Record<string, string> = {
-  key: 'The key of a session; a key without agent: belongs to the agent main',
-  id: 'The id',
-  runId: 'The id of a run of a subagent',
-  n: 'The number of the call, counted from 1',
-  agent: 'The id of an agent',
-};
 
 /** The document of these routes. `publicUrl`: where clients reach them; absent: where the document comes from. */
 export function openApiDocument(routes: Route[], publicUrl?: string): Json {
@@ -125,13 +108,10 @@ function operationOf(route: Route): Json {
 }
 
 function parametersOf(route: Route, operationId: string): Json[] {
-  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
-    name,
-    in: 'path',
-    required: true,
-    description: PATH_MEANINGS[name] ?? '',
-    schema: PATH_PARAMETERS[name] ?? { type: 'string' },
-  }));
+  const inPath = namesIn(route.path).map((name) => {
+    const { description, schema } = PATH_PARAMETERS[name];
+    return { name, in: 'path', required: true, description, schema };
+  });
   const query = route.query instanceof z.ZodObject ? (route.query.shape as Record<string, z.ZodType>) : {};
   const inQuery = Object.entries(query).map(([name, schema]) => ({
     name,

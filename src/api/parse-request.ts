@@ -2,14 +2,12 @@
 // the path of every field that is wrong; nothing is ignored.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { canonicalSessionKey, InvalidSessionKeyError } from '../core/session-key.ts';
 import type { Principal } from './authenticate.ts';
 import { keyedRequestOf } from './idempotency-key.ts';
-import { Problem, notFound, type FieldError, type ProblemCode } from './problem.ts';
-import { noFields, type ApiRequest, type PathValues, type Route } from './route.ts';
-import { isUuid } from '../core/ids.ts';
+import { namesIn, PATH_PARAMETERS, type PathValues } from './path-parameters.ts';
+import { Problem, type FieldError, type ProblemCode } from './problem.ts';
+import { noFields, type ApiRequest, type Route } from './route.ts';
 
-const COUNT = /^[1-9]\d{0,8}$/;
 const ERRORS_MAX = 20;
 
 /** The checked request. Throws `Problem`. */
@@ -19,7 +17,7 @@ export function parseRequest(
   reply: FastifyReply,
   principal: Principal,
 ): ApiRequest<PathValues, unknown, unknown> {
-  const params = parseParams(request.params as Record<string, string>);
+  const params = parseParams(route.path, request.params as Record<string, string>);
   const query = parseFields(route.query, request.query, 'invalid_query');
   const rawBody = request.body ?? {};
   const body = parseFields(route.body, rawBody, 'invalid_body');
@@ -51,37 +49,11 @@ function placeOf(path: string, params: object): string {
   return path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => String(values.get(name)));
 }
 
-/** The canonical form of a session key from outside. Throws `Problem` 400. */
-export function parseSessionKey(raw: string, path: string): PathValues['key'] {
-  try {
-    return canonicalSessionKey(raw);
-  } catch (error) {
-    if (!(error instanceof InvalidSessionKeyError)) throw error;
-    throw new Problem('invalid_session_key', `The ${error.message}.`, {
-      errors: [{ path, message: '1 to 200 characters of a-z 0-9 : _ . @ + -' }],
-      cause: error,
-    });
-  }
-}
-
-function parseParams(raw: Record<string, string>): PathValues {
-  const params: Partial<PathValues> = {};
-  if (raw['key'] !== undefined) params.key = parseSessionKey(raw['key'], 'key');
-  if (raw['id'] !== undefined) {
-    if (!isUuid(raw['id'])) throw notFound('thing with this id: ids are UUIDs');
-    params.id = raw['id'].toLowerCase();
-  }
-  if (raw['runId'] !== undefined) {
-    if (!isUuid(raw['runId'])) throw notFound('run with this id: ids are UUIDs');
-    params.runId = raw['runId'].toLowerCase();
-  }
-  if (raw['n'] !== undefined) {
-    if (!COUNT.test(raw['n'])) throw notFound('thing with this number: numbers begin with 1');
-    params.n = Number(raw['n']);
-  }
-  if (raw['agent'] !== undefined) params.agent = raw['agent'];
-  // Those that the path names are there: the router matched it.
-  return params as PathValues;
+/** The parameters that the path names; the router has found all of them. */
+function parseParams(path: string, raw: Record<string, string>): PathValues {
+  const values = namesIn(path).map((name) => [name, PATH_PARAMETERS[name].parse(raw[name] ?? '')]);
+  // A route's handler sees the names of its own path only.
+  return Object.fromEntries(values) as PathValues;
 }
 
 /** By the schema; without one there may be no fields, which is seen without asking zod. */

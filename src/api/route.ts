@@ -2,26 +2,14 @@
 // the function, and the OpenAPI document; there is no second place where a route is described.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { SessionKey } from '../core/ids.ts';
 import type { Answer } from './answer.ts';
 import type { ApiContext } from './context.ts';
 import type { Principal } from './authenticate.ts';
 import type { ListIdentity } from './cursor.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import { answerOnce } from './idempotency-key.ts';
+import type { PathValues } from './path-parameters.ts';
 import type { ApiServices } from './services.ts';
-
-/**
- * The parameters that paths have, by name. `key` is canonical, `id` and `runId` are UUIDs in lower case, `n` is a positive integer,
- * `agent` a name.
- */
-export interface PathValues {
-  key: SessionKey;
-  id: string;
-  runId: string;
-  n: number;
-  agent: string;
-}
 
 type NamesIn<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
 type ParamsOf<Path> = Pick<PathValues, NamesIn<Path> & keyof PathValues>;

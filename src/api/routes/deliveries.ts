@@ -5,7 +5,7 @@ import { DELIVERY_STATUSES, listDeliveries, viewDelivery } from '../../store/vie
 import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-import { parseSessionKey } from '../parse-request.ts';
+import { parseSessionKey } from '../path-parameters.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';

@@ -12,7 +12,7 @@ import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
 import { answerWithin } from '../deadline.ts';
 import { EventStream, type EventStreamOptions } from '../event-stream.ts';
-import { parseSessionKey } from '../parse-request.ts';
+import { parseSessionKey } from '../path-parameters.ts';
 import { notFound, Problem } from '../problem.ts';
 import { ANSWERED, defineRoute, type ApiRequest, type Route } from '../route.ts';
 import { EVENT_TYPES, liveEvent } from '../schemas/events.ts';

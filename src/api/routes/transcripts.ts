@@ -14,7 +14,7 @@ import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
-import { parseSessionKey } from '../parse-request.ts';
+import { parseSessionKey } from '../path-parameters.ts';
 import { waitSecondsOf } from '../prefer.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';

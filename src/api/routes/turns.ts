@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { LANES } from '../../config.ts';
 import { listTurns, TURN_KINDS, TURN_STATUSES, viewTurn } from '../../store/views/turns.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-import { parseSessionKey } from '../parse-request.ts';
+import { parseSessionKey } from '../path-parameters.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf, turnAborted } from '../schemas/answers.ts';

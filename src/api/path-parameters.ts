@@ -1,0 +1,82 @@
+// The parameters that paths have, by name: what each is checked against, what a route gets, and what the document says of it.
+import { isUuid, type SessionKey } from '../core/ids.ts';
+import { canonicalSessionKey, InvalidSessionKeyError } from '../core/session-key.ts';
+import { notFound, Problem } from './problem.ts';
+
+interface PathParameter<Value> {
+  description: string;
+  /** JSON Schema of the value in a request. */
+  schema: Record<string, unknown>;
+  /** The value that routes get. Throws `Problem`. */
+  parse: (raw: string) => Value;
+}
+
+const COUNT = /^[1-9]\d{0,8}$/;
+
+export const PATH_PARAMETERS = {
+  key: {
+    description: 'The key of a session; a key without agent: belongs to the agent main',
+    schema: { type: 'string', maxLength: 211 },
+    parse: (raw) => parseSessionKey(raw, 'key'),
+  } satisfies PathParameter<SessionKey>,
+  id: uuidOf('The id', 'thing'),
+  runId: uuidOf('The id of a run of a subagent', 'run'),
+  n: {
+    description: 'The number of the call, counted from 1',
+    schema: { type: 'integer', minimum: 1 },
+    parse(raw) {
+      if (!COUNT.test(raw)) throw notFound('thing with this number: numbers begin with 1');
+      return Number(raw);
+    },
+  } satisfies PathParameter<number>,
+  agent: {
+    description: 'The id of an agent',
+    schema: { type: 'string' },
+    parse: (raw) => raw,
+  } satisfies PathParameter<string>,
+};
+
+type PathParameterName = keyof typeof PATH_PARAMETERS;
+
+/** `key` is canonical, `id` and `runId` are UUIDs in lower case, `n` is a positive integer, `agent` a name. */
+export type PathValues = {
+  [Name in PathParameterName]: ReturnType<(typeof PATH_PARAMETERS)[Name]['parse']>;
+};
+
+/** True for a name that paths may have. */
+function isPathParameter(name: string): name is PathParameterName {
+  return Object.hasOwn(PATH_PARAMETERS, name);
+}
+
+/** The names in a path, in their order. */
+export function namesIn(path: string): PathParameterName[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
+    if (!isPathParameter(name))
+      throw new Error(`the path ${path} has a parameter that path-parameters.ts does not know`);
+    return name;
+  });
+}
+
+/** The canonical form of a session key from outside. Throws `Problem` 400. */
+export function parseSessionKey(raw: string, path: string): SessionKey {
+  try {
+    return canonicalSessionKey(raw);
+  } catch (error) {
+    if (!(error instanceof InvalidSessionKeyError)) throw error;
+    throw new Problem('invalid_session_key', `The ${error.message}.`, {
+      errors: [{ path, message: '1 to 200 characters of a-z 0-9 : _ . @ + -' }],
+      cause: error,
+    });
+  }
+}
+
+function uuidOf(description: string, what: string): PathParameter<string> {
+  return {
+    description,
+    schema: { type: 'string', format: 'uuid' },
+    parse(raw) {
+      if (!isUuid(raw)) throw notFound(`${what} with this id: ids are UUIDs`);
+      return raw.toLowerCase();
+    },
+  };
+}
