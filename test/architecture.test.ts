@@ -165,6 +165,14 @@ test('the environment is read in the configuration only', () => {
   expect(readers).toEqual([]);
 });
 
+test('views only read', () => {
+  const views = files.filter((file) => file.startsWith('src/store/views/'));
+  expect(views.length).toBeGreaterThan(10);
+  const writes =
+    /\b(?:insert\s+into|update\s+holdfast|delete\s+from|merge\s+into|for\s+(?:no\s+key\s+)?update|pg_notify)\b|\.(?:insert|update|delete|transaction)\(/i;
+  expect(views.filter((file) => writes.test(codeOf(file)))).toEqual([]);
+});
+
 test('every folder that a service imports from is in the image', () => {
   const inImage = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n');
   const folders = new Set(imports.flatMap(({ to }) => (to === null ? [] : [to.split('/')[0] ?? ''])));

@@ -101,11 +101,6 @@ export class LockKeeper {
     this.#renewTimer = null;
   }
 
-  /** How many sessions are held. */
-  get size(): number {
-    return this.#held.size;
-  }
-
   /**
    * Reserves a session in this worker; false when it is reserved already. A worker may claim again what it holds, so without
    * this a second job of the session would take it away from the first.
