@@ -31,7 +31,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/deadline.ts': [],
   'src/ids.ts': ['src/core/'],
   'src/wake.ts': [],
-  'src/coalesce/': [],
+  'src/coalesce/': ['src/deadline.ts'],
   'src/network/': [],
   'src/schedule/': ['src/core/', ...BASE],
   'src/embedded-postgres/': BASE,
