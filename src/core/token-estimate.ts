@@ -55,13 +55,7 @@ function charsOfResult(content: Extract<ContentBlock, { type: 'tool_result' }>['
   return chars;
 }
 
-// Inputs are the only content whose length is not known without writing it out. Blocks are never changed, so once is enough.
-const inputLengths = new WeakMap<object, number>();
-
+/** Inputs are the only content whose length is not known without writing it out. */
 function inputChars(block: Extract<ContentBlock, { type: 'tool_use' }>): number {
-  const known = inputLengths.get(block);
-  if (known !== undefined) return known;
-  const chars = JSON.stringify(block.input ?? null).length;
-  inputLengths.set(block, chars);
-  return chars;
+  return JSON.stringify(block.input ?? null).length;
 }

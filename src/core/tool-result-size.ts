@@ -40,23 +40,12 @@ export function cutMiddle(text: string, charsMax: number): string {
   return `${text.slice(0, headChars)}\n[... ${text.length - charsMax} characters left out ...]\n${tail}`;
 }
 
-/**
- * A function that truncates the results in messages to `charsMax` characters each. It remembers what it made of each message; those with
- * nothing to truncate stay the same objects.
- */
-export function createResultGuard(charsMax: number): (messages: ModelMessage[]) => ModelMessage[] {
-  const known = new WeakMap<ModelMessage, ModelMessage>();
-  return (messages) =>
-    messages.map((message) => {
-      let made = known.get(message);
-      if (made === undefined) known.set(message, (made = truncateResults(message, charsMax)));
-      return made;
-    });
-}
-
-function truncateResults(message: ModelMessage, charsMax: number): ModelMessage {
-  const content = message.content.map((block) => (block.type === 'tool_result' ? truncate(block, charsMax) : block));
-  return content.every((block, at) => block === message.content[at]) ? message : { ...message, content };
+/** The messages with their results truncated to `charsMax` characters each; those with nothing to truncate stay the same objects. */
+export function truncateResults(messages: ModelMessage[], charsMax: number): ModelMessage[] {
+  return messages.map((message) => {
+    const content = message.content.map((block) => (block.type === 'tool_result' ? truncate(block, charsMax) : block));
+    return content.every((block, at) => block === message.content[at]) ? message : { ...message, content };
+  });
 }
 
 function truncate(block: ToolResultBlock, charsMax: number): ToolResultBlock {

@@ -2,7 +2,6 @@
 import type { Violation } from '../core/history/check-request.ts';
 import type { History } from '../core/history/prepare-history.ts';
 import type { ModelMessage } from '../core/model-request.ts';
-import type { PruningView } from '../core/view.ts';
 
 /** A history, what it was made by, and how far it reaches. Kept with the transcript, so that the next turn can extend it. */
 export interface GrowingView {
@@ -14,8 +13,6 @@ export interface GrowingView {
   count: number;
   firstSeq: number | undefined;
   lastSeq: number | undefined;
-  /** Messages that were pruned before, as this pruning shows them. */
-  pruned: { view: PruningView; known: WeakMap<ModelMessage, ModelMessage> } | null;
   /** How much its images hold, in characters. */
   imageChars: number;
 }

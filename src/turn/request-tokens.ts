@@ -14,17 +14,8 @@ export function estimateNextRequest(turn: RunningTurn): number {
 /** Estimated tokens of every request of the turn in addition to its messages. */
 export function overheadTokens({ request }: RunningTurn): number {
   const system = request.system.reduce((chars, { text }) => chars + text.length, 0);
-  return Math.ceil((system + charsOf(request.tools)) / CHARS_PER_TOKEN);
-}
-
-/** By the list of tools, which many turns share. */
-const toolChars = new WeakMap<object, number>();
-
-function charsOf(tools: RunningTurn['request']['tools']): number {
-  if (tools.length === 0) return 0;
-  let chars = toolChars.get(tools);
-  if (chars === undefined) toolChars.set(tools, (chars = JSON.stringify(tools).length));
-  return chars;
+  const toolChars = request.tools.length === 0 ? 0 : JSON.stringify(request.tools).length;
+  return Math.ceil((system + toolChars) / CHARS_PER_TOKEN);
 }
 
 /** True when the turn's next request would take what is held in reserve. */

@@ -75,9 +75,7 @@ export class RequestView {
   get messages(): readonly ModelMessage[] {
     const { history } = this;
     const pruning = this.#pruning;
-    if (pruning === undefined) return history.messages;
-    if (this.#view.pruned?.view !== pruning) this.#view.pruned = { view: pruning, known: new WeakMap() };
-    return applyPruning(history, pruning, this.#view.pruned.known);
+    return pruning === undefined ? history.messages : applyPruning(history, pruning);
   }
 
   /** The next request, as decided. */
@@ -127,7 +125,6 @@ function newView(key: string, shown: ReturnType<typeof shownEntries>, rules: Vie
     count: shown.length,
     firstSeq: shown[0]?.seq,
     lastSeq: shown.at(-1)?.seq,
-    pruned: null,
     imageChars: (rules.view.images ?? []).flatMap(({ images }) => images).reduce((sum, { chars }) => sum + chars, 0),
   };
 }

@@ -139,13 +139,13 @@ describe('pruning', () => {
     expect(JSON.stringify(cold.messages[2])).toContain('[Tool result trimmed: ');
   });
 
-  test('shows the same bytes, and the same objects, until the cache is cold again', () => {
+  test('shows the same bytes until the cache is cold again', () => {
     const { view, add } = longTurn();
     const cold = ask(view, at(9000, { cacheTouchedAtMs: 0 }));
     step(add, 't4');
     const later = ask(view, at(9500, cold.sessionView));
     expect(later.callView).toEqual(cold.callView);
-    cold.messages.forEach((message, index) => expect(later.messages[index]).toBe(message));
+    cold.messages.forEach((message, index) => expect(later.messages[index]).toEqual(message));
     const again = ask(view, at(20_000, later.sessionView));
     expect(again.callView?.pruning?.trimmedUntil).toBe(6);
   });

@@ -92,20 +92,14 @@ export function decidePruning(
   return isFurther(trimmed, before) ? trimmed : before;
 }
 
-/** The messages as a request shows them; those that stay whole are the same objects. `known` spares building one twice. */
-export function applyPruning(
-  { messages, seqs }: PruneMaterial,
-  view: PruningView,
-  known: WeakMap<ModelMessage, ModelMessage> = new WeakMap(),
-): ModelMessage[] {
+/** The messages as a request shows them; those that stay whole are the same objects. */
+export function applyPruning({ messages, seqs }: PruneMaterial, view: PruningView): ModelMessage[] {
   const start = firstWordsAt(messages, seqs);
   const until = Math.max(view.trimmedUntil, view.clearedUntil);
   return messages.map((message, at) => {
     const seq = seqs[at - 1] ?? 0;
     if (at <= start || seq < 1 || seq > until || message.role !== 'user') return message;
-    const pruned = known.get(message) ?? prune(message, messages[at - 1], seq, view);
-    known.set(message, pruned);
-    return pruned;
+    return prune(message, messages[at - 1], seq, view);
   });
 }
 

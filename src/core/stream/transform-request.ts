@@ -10,21 +10,13 @@ export interface RequestTexts {
   messages: ModelMessage[];
 }
 
-/**
- * A function that transforms requests. It caches the result for each message, so that only the new messages of a history that grew
- * are transformed; messages without anything to replace stay the same objects.
- */
+/** A function that transforms requests; messages without anything to replace stay the same objects. */
 export function createRequestTransform(replacements: readonly Replacement[]): (texts: RequestTexts) => RequestTexts {
   if (replacements.length === 0) return (texts) => texts;
   const replace = replacingAll(replacements);
-  const known = new WeakMap<ModelMessage, ModelMessage>();
   return ({ system, messages }) => ({
     system: system.map((block) => withText(block, replace)),
-    messages: messages.map((message) => {
-      let made = known.get(message);
-      if (made === undefined) known.set(message, (made = transformMessage(message, replace)));
-      return made;
-    }),
+    messages: messages.map((message) => transformMessage(message, replace)),
   });
 }
 

@@ -29,12 +29,11 @@ export function createCacheTrace({
 }: Pick<JsonlFileOptions, 'path' | 'onFault'> & { now: () => Date }): ModelObserver {
   const file = new JsonlFile({ path, bytesMax: FILE_BYTES_MAX, onFault });
   const last = new LRUCache<string, Part[]>({ max: SESSIONS_MAX });
-  const known = new WeakMap<object, Omit<Part, 'name'>>();
   return {
     name: 'cache-trace',
     watch({ request, transport, about }) {
       const at = now().toISOString();
-      const parts = partsOf(request, known);
+      const parts = partsOf(request);
       const session = about?.sessionKey ?? '';
       const before = last.get(session);
       last.set(session, parts);
@@ -62,22 +61,17 @@ export function createCacheTrace({
   };
 }
 
-/** Messages and tools are the same objects from call to call, so each is hashed once. */
-function partsOf({ tools, system, messages }: ModelRequest, known: WeakMap<object, Omit<Part, 'name'>>): Part[] {
-  const digest = (value: object): Omit<Part, 'name'> => {
-    let found = known.get(value);
-    if (found === undefined) {
-      const text = JSON.stringify(value);
-      found = { chars: text.length, sha: hash('sha256', text, 'hex').slice(0, 16) };
-      known.set(value, found);
-    }
-    return found;
-  };
+function partsOf({ tools, system, messages }: ModelRequest): Part[] {
   return [
     { name: 'tools', ...digest(tools) },
     ...system.map((block, at) => ({ name: `system.${at}`, ...digest(block) })),
     ...messages.map((message: ModelMessage, at) => ({ name: `messages.${at}`, ...digest(message) })),
   ];
+}
+
+function digest(value: object): Omit<Part, 'name'> {
+  const text = JSON.stringify(value);
+  return { chars: text.length, sha: hash('sha256', text, 'hex').slice(0, 16) };
 }
 
 function firstChangeOf(before: readonly Part[], now: readonly Part[]): string | null {
