@@ -24,6 +24,7 @@ export interface PluginInboxParts {
 }
 
 /** Makes the inbox of a worker. */
+// oxlint-disable-next-line max-lines-per-function -- Two methods that share how a session is found; each is one call of the store.
 export function createPluginInbox({ config, database, doorbell, wake }: PluginInboxParts): PluginInbox {
   const ensureSession = createEnsureSession(database);
   const accept = createAccept(database);

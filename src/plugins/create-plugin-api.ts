@@ -43,6 +43,7 @@ export interface PluginApiOptions {
 const PROMPT_HOOKS: ReadonlySet<HookName> = new Set(['before_prompt_build', 'before_agent_start', 'agent:bootstrap']);
 
 /** The api of one plugin, and what ends its registration. */
+// oxlint-disable-next-line max-lines-per-function -- One short method for each call of the plugin API.
 export function createPluginApi(options: PluginApiOptions): { api: PluginApi; close: () => void } {
   const { path, id, mayChangePrompts, registrations } = options;
   let isClosed = false;

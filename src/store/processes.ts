@@ -12,6 +12,7 @@ import type {
 import type { SystemEventId } from '../core/ids.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
+import { PROCESS_FACTS_SQL, processFactsOf, type ProcessFactsRow } from './process-facts.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';
 import { dropOldestEventsSql } from './system-events.ts';
 
@@ -105,10 +106,8 @@ updated_sessions as (
 )
 select id, machine, pid, started_ticks from lost`;
 
-const FACTS = `p.id, p.command, p.status, p.exit_code, p.exit_signal, p.reason, p.output_tail, p.poll_key, p.poll_until,
-  (extract(epoch from coalesce(p.ended_at, clock_timestamp()) - p.started_at) * 1000)::bigint as ran_ms`;
-
 /** The functions of a worker's commands in the background, see `ProcessStore` of the tools. */
+// oxlint-disable-next-line max-lines-per-function -- One short method for each statement, and all share `query`.
 export function createProcessStore(database: Database) {
   async function query<Row>(name: string, text: string, values: unknown[], retryMs = RETRY_MS): Promise<Row[]> {
     const result = await retryPassingFaults(() => database.hot.query({ name, text, values }), { retryMs });
@@ -192,24 +191,24 @@ where p.kill_reason is not null or added.inputs is not null`,
     },
 
     async list(sessionKey: string, rowsMax: number): Promise<ProcessFacts[]> {
-      const rows = await query<FactsRow>(
+      const rows = await query<ProcessFactsRow>(
         'list-processes',
         `/* list-processes */
-select ${FACTS} from holdfast.processes p join holdfast.sessions s on s.id = p.session_id
+select ${PROCESS_FACTS_SQL} from holdfast.processes p join holdfast.sessions s on s.id = p.session_id
 where s.key = $1 order by p.status = 'running' desc, p.id desc limit $2`,
         [sessionKey, rowsMax],
       );
-      return rows.map(factsOf);
+      return rows.map(processFactsOf);
     },
 
     async find(sessionKey: string, id: string): Promise<ProcessFacts | null> {
-      const [row] = await query<FactsRow>(
+      const [row] = await query<ProcessFactsRow>(
         'find-process',
         `/* find-process */
-select ${FACTS} from holdfast.processes p join holdfast.sessions s on s.id = p.session_id where s.key = $1 and p.id = $2`,
+select ${PROCESS_FACTS_SQL} from holdfast.processes p join holdfast.sessions s on s.id = p.session_id where s.key = $1 and p.id = $2`,
         [sessionKey, id],
       );
-      return row === undefined ? null : factsOf(row);
+      return row === undefined ? null : processFactsOf(row);
     },
 
     async askToKill(id: string, reason: string): Promise<void> {
@@ -273,26 +272,6 @@ interface LostRow {
   machine: string;
   pid: number | null;
   started_ticks: string | null;
-}
-
-interface FactsRow {
-  id: string;
-  command: string;
-  status: ProcessFacts['status'];
-  exit_code: number | null;
-  exit_signal: string | null;
-  reason: string | null;
-  output_tail: string | null;
-  poll_key: string | null;
-  poll_until: string;
-  ran_ms: string;
-}
-
-function factsOf(row: FactsRow): ProcessFacts {
-  const { id, command, status, reason } = row;
-  const exit = { exitCode: row.exit_code, exitSignal: row.exit_signal };
-  const output = { outputTail: row.output_tail, polledBytes: Number(row.poll_until), pollKey: row.poll_key };
-  return { id, command, status, reason, ...exit, ...output, ranMs: Number(row.ran_ms) };
 }
 
 /** PostgreSQL's text holds no NUL and no lone surrogate. */

@@ -8,17 +8,23 @@
 //      │  └─ kill, /stop, too long, the worker leaves ──▶ killed
 //      └─ its worker no longer renews it ──▶ lost
 import { setTimeout as delay } from 'node:timers/promises';
-import { endNotice, type ProcessFacts } from '../core/background-process.ts';
-import type { OsUser } from '../config/os-users.ts';
+import { endNotice } from '../core/background-process.ts';
 import { newId } from '../ids.ts';
 import type { Logger } from '../logger.ts';
+import {
+  waitFor,
+  type BackgroundCommand,
+  type BackgroundStart,
+  type CommandWait,
+  type RunningCommand,
+} from './background-command.ts';
 import { BackgroundShell } from './background-shell.ts';
 import { outputText } from './output-text.ts';
 import { machineName, startedTicksOf } from './process-identity.ts';
 import { ProcessLog, readProcessLog, trimProcessLogs } from './process-log.ts';
 import type { ProcessStore } from './process-port.ts';
 import { sweepLost } from './sweep-lost.ts';
-import type { CallLease, ToolCall } from './tool.ts';
+import type { CallLease } from './tool.ts';
 
 export interface ProcessKeeperOptions {
   store: ProcessStore;
@@ -30,39 +36,6 @@ export interface ProcessKeeperOptions {
   /** The longest that a command may run, in any worker that shares the outputs. */
   runMsMax: number;
   logger: Logger;
-}
-
-export interface BackgroundCommand {
-  call: ToolCall;
-  command: string;
-  /** Absolute, existing. */
-  workdir: string;
-  environment: Record<string, string>;
-  /** The user that runs it; null: the user of this process. */
-  user: OsUser | null;
-  /** The longest it may run. */
-  timeoutMs: number;
-  /** How long to wait for its end before it is left to itself. */
-  yieldMs: number;
-}
-
-/** `left`: it continues in the background. `over`: it ended during the wait. `refused`: it was not started. */
-export type BackgroundStart =
-  | { kind: 'left'; id: string }
-  | { kind: 'over'; id: string; end: Pick<ProcessFacts, 'exitCode' | 'exitSignal' | 'reason'> }
-  | { kind: 'refused'; reason: string };
-
-interface RunningCommand {
-  id: string;
-  shell: BackgroundShell;
-  /** The last input that was written. */
-  lastInput: number;
-  /** How many calls wait for it: they receive its end, so the session need not be notified. */
-  waiters: number;
-  /** Called after changes. */
-  listeners: Set<() => void>;
-  /** Resolves when the row is closed, too. */
-  closed: Promise<void>;
 }
 
 const RUNNING_PER_SESSION_MAX = 8;
@@ -141,33 +114,10 @@ export class ProcessKeeper {
    * Waits until a process of this worker has more output than `seenBytes` or (`untilEnd`: only) has ended, at most for the time given and
    * not longer than the signal allows. Answers whether the process is one of this worker.
    */
-  async wait(
-    id: string,
-    {
-      untilEnd,
-      seenBytes,
-      timeoutMs,
-      signal,
-    }: { untilEnd: boolean; seenBytes: number; timeoutMs: number; signal: AbortSignal },
-  ): Promise<boolean> {
+  async wait(id: string, wait: CommandWait): Promise<boolean> {
     const kept = this.#kept.get(id);
     if (kept === undefined) return false;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const isOver = (): boolean =>
-      !this.#kept.has(id) || signal.aborted || (!untilEnd && kept.shell.log.totalBytes > seenBytes);
-    const check = (): void => {
-      if (isOver()) resolve();
-    };
-    const timer = setTimeout(resolve, timeoutMs);
-    kept.listeners.add(check);
-    signal.addEventListener('abort', check);
-    kept.waiters += 1;
-    check();
-    await promise;
-    kept.waiters -= 1;
-    clearTimeout(timer);
-    kept.listeners.delete(check);
-    signal.removeEventListener('abort', check);
+    await waitFor(kept, wait, () => !this.#kept.has(id));
     return true;
   }
 

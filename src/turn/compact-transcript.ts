@@ -15,9 +15,7 @@ import { planCompaction, type CompactionPlan } from '../core/compaction/plan-com
 import { summaryRequest } from '../core/compaction/summary-request.ts';
 import { summaryText } from '../core/compaction/summary-text.ts';
 import { textOf } from '../core/content.ts';
-import { CODE_OF_STOP, retryDelayMs } from '../core/failure.ts';
-import type { ModelAnswer } from '../core/model-request.ts';
-import { stopMessage } from '../core/stream/stop-reasons.ts';
+import { retryDelayMs } from '../core/failure.ts';
 import { estimateTextTokens, estimateTokens } from '../core/token-estimate.ts';
 import { newId } from '../ids.ts';
 import type { AnsweredCompaction } from '../store/journal/begin-compaction.ts';
@@ -39,6 +37,7 @@ import type { Pass } from './provider-gate.ts';
 import { estimateNextRequest, overheadTokens } from './request-tokens.ts';
 import { newEntry, type Moment, type RunningTurn } from './running-turn.ts';
 import { fallbacksLeft } from './step-down.ts';
+import { DID_NOT_SHRINK, EMPTY_SUMMARY, summaryFault } from './summary-faults.ts';
 import { summaryModel } from './summary-model.ts';
 import { TurnStopped } from './turn-end.ts';
 
@@ -53,9 +52,6 @@ export type CompactionOutcome =
 type Attempt =
   | CompactionOutcome
   | { kind: 'again'; delayMs: number; wasTooMuch: boolean; code: string; message: string };
-
-/** A summary must be at most this share of what it replaces. */
-const SHRUNK_SHARE_MAX = 0.8;
 
 /** Compacts the transcript of a turn. Throws `TurnStopped` when the turn stops or the session is lost. */
 export async function compactTranscript(
@@ -141,10 +137,10 @@ async function takeAnswer(context: TurnContext, turn: RunningTurn, given: Summar
   const { answer } = called;
   const summary = summaryText(textOf(answer.content), identifiersOf(plan.retired));
   const note = mayFlush ? memoryNoteOf(answer, { now: context.clock.now(), timeZone: turn.agent.userTimezone }) : null;
-  const fault = stopFaultOf(answer) ?? faultOf(summary, plan);
+  const fault = summaryFault(answer, summary, plan.retiredTokens);
   const moment = callMoment(turn, called, wish);
   if (summary === null || fault !== null) {
-    const error = fault ?? EMPTY;
+    const error = fault ?? EMPTY_SUMMARY;
     await writeCompaction(context, turn, { id: compaction.id, moment, called, step: { kind: 'failed', error } });
     if (compaction.isLast) return { kind: 'unchanged', ...error };
     return { kind: 'again', delayMs: 0, wasTooMuch: error.code === DID_NOT_SHRINK, ...error };
@@ -280,29 +276,6 @@ const NOTHING_TO_DO: CompactionOutcome = {
   message: 'A summary would not shorten the conversation.',
 };
 const EXHAUSTED = { kind: 'unchanged', code: 'compaction_exhausted' } as const;
-const DID_NOT_SHRINK = 'did_not_shrink';
-const EMPTY = { code: 'empty_summary', message: 'The model wrote no summary.' };
-
-/** What ended an answer before it was a summary; null: nothing. The words in it then say so, or were taken back. */
-function stopFaultOf({
-  stopReason,
-  wireStopReason = stopReason,
-}: ModelAnswer): { code: string; message: string } | null {
-  if (stopReason === 'sensitive' || stopReason === 'unhandled') {
-    return { code: CODE_OF_STOP[stopReason], message: stopMessage(stopReason, wireStopReason) };
-  }
-  return stopReason === 'refusal' ? { code: 'model_refused', message: 'The model refused to write a summary.' } : null;
-}
-
-function faultOf(summary: string | null, plan: CompactionPlan): { code: string; message: string } | null {
-  if (summary === null) return EMPTY;
-  const tokens = estimateTextTokens(summary);
-  if (tokens <= plan.retiredTokens * SHRUNK_SHARE_MAX) return null;
-  return {
-    code: DID_NOT_SHRINK,
-    message: `The summary has ${tokens} tokens, too many for ${plan.retiredTokens} tokens of conversation.`,
-  };
-}
 
 function isForFlush(context: TurnContext, turn: RunningTurn): boolean {
   return turn.kind !== 'heartbeat' && mayFlushMemory(context.config, turn.agent);
