@@ -3,36 +3,12 @@
 //
 // Locking: the session rows, in the order of their ids, first. A turn that ends locks the same row before it decides that nothing waits,
 // so a message that finds the session busy is never missed.
-import type { MessageId, SessionId } from '../core/ids.ts';
-import type { QueueDrop, QueueMode } from '../core/queue-mode.ts';
-import { acceptSql } from './accept-statement.ts';
-import type { Database } from './database.ts';
-import { isoSql, sessionFactsSql, type SessionFacts } from './session-facts.ts';
+import type { MessageId } from '../core/ids.ts';
+import { ACCEPT, ACCEPT_REASONS } from './accept-statement.ts';
 import { shareStatement, type RowSubmitter } from './share-statement.ts';
-import { prepared, Values, type SqlColumn } from './statement.ts';
-
-/** An input on its way into a session that exists. */
-export interface NewInput {
-  /** Made by the caller, so that a statement that is sent again stores nothing twice. */
-  messageId: MessageId;
-  sessionId: SessionId;
-  kind: 'message' | 'announcement' | 'cron' | 'heartbeat' | 'followup' | 'batch' | 'compaction';
-  /** The validated body as JSON text, stored as it is. */
-  body: string;
-  /** Where it came from and with whose authority; only inputs of equal route are batched (G6). */
-  route: string;
-  /** The queue mode of the message itself. */
-  mode: QueueMode | null;
-  /** What holds where neither the message nor the session says otherwise; absent for inputs that no queue mode concerns. */
-  queue?: { mode: QueueMode; cap: number; drop: QueueDrop };
-  /** The answer of a chat command that was executed: the row is inserted as settled. Absent for all other messages. */
-  commandReply?: string;
-  /** Unique without a time limit, e.g. channel, account, chat and platform message id; null when the platform provides none. */
-  platformKey: string | null;
-  idempotency: { scope: string; key: string; sha256: string } | null;
-  /** The most messages that may wait in this session; over it the input is refused, and nothing is written (G27). */
-  waitingMax: number;
-}
+import type { Database } from './database.ts';
+import type { NewInput } from './new-input.ts';
+import type { SessionFacts } from './session-facts.ts';
 
 export interface StoredMessage {
   id: MessageId;
@@ -74,14 +50,7 @@ export function createAccept(database: Database): RowSubmitter<NewInput, Accepta
 }
 
 async function acceptAll(database: Database, inputs: NewInput[]): Promise<Acceptance[]> {
-  const values = new Values();
-  const isKeyed = inputs.some((input) => input.idempotency !== null);
-  const text = acceptSql({
-    isKeyed,
-    inputs: inputTable(values, inputs, isKeyed),
-    sessions: values.array('uuid', inputs, (input) => input.sessionId),
-  });
-  const result = await database.hot.query(prepared('accept', text, values.list));
+  const result = await database.hot.query(ACCEPT.prepared(inputs));
   const stored = new Map<string, AcceptedRow>(result.rows.map((row: AcceptedRow) => [row.id, row]));
   const refused = inputs.filter((input) => !stored.has(input.messageId));
   const reasons = refused.length > 0 ? await findReasons(database, refused) : new Map<string, Acceptance>();
@@ -133,52 +102,8 @@ interface AcceptedRow {
   ring_no: string | null;
 }
 
-const KEY_COLUMNS: Record<string, SqlColumn<NewInput>> = {
-  scope: ['text', (input) => input.idempotency?.scope ?? null],
-  key: ['text', (input) => input.idempotency?.key ?? null],
-  sha256: ['text', (input) => input.idempotency?.sha256 ?? null],
-};
-
-function inputTable(values: Values, inputs: NewInput[], isKeyed: boolean): string {
-  return values.table('input', inputs, {
-    n: ['int', (_, index) => index + 1],
-    id: ['uuid', (input) => input.messageId],
-    session_id: ['uuid', (input) => input.sessionId],
-    kind: ['text', (input) => input.kind],
-    body: ['json', (input) => input.body],
-    route: ['text', (input) => input.route],
-    inline_mode: ['text', (input) => input.mode],
-    platform_key: ['text', (input) => input.platformKey],
-    waiting_max: ['int', (input) => input.waitingMax],
-    default_mode: ['text', (input) => input.queue?.mode ?? null],
-    cap: ['int', (input) => input.queue?.cap ?? null],
-    drop_policy: ['text', (input) => input.queue?.drop ?? null],
-    command_reply: ['text', (input) => input.commandReply ?? null],
-    ...(isKeyed && KEY_COLUMNS),
-  });
-}
-
-// Why an input was not stored. Looked up afterwards, in a new snapshot, because the row that it met may be as young as itself.
-const reasonsSql = (inputs: string): string => `/* accept-reasons */
-with input as (select * from ${inputs})
-select input.id, own.seq, own.kind, own.status, own.error, own.reply, own.disposition, ${isoSql('own.received_at')} as received_at,
-  ${isoSql('own.settled_at')} as settled_at, s.lane, ${sessionFactsSql('s')} as session,
-  k.request_sha256 is distinct from input.sha256 and k.key is not null as is_mismatch, k.resource_id, twin.id as twin_id
-from input
-left join holdfast.inbox own on own.id = input.id
-left join holdfast.sessions s on s.id = input.session_id
-left join holdfast.idempotency_keys k on k.scope = input.scope and k.key = input.key
-left join holdfast.inbox twin on twin.platform_key = input.platform_key`;
-
 async function findReasons(database: Database, inputs: NewInput[]): Promise<Map<string, Acceptance>> {
-  const values = new Values();
-  const table = values.table('input', inputs, {
-    id: ['uuid', (input) => input.messageId],
-    session_id: ['uuid', (input) => input.sessionId],
-    platform_key: ['text', (input) => input.platformKey],
-    ...KEY_COLUMNS,
-  });
-  const result = await database.hot.query(prepared('accept-reasons', reasonsSql(table), values.list));
+  const result = await database.hot.query(ACCEPT_REASONS.prepared(inputs));
   return new Map(result.rows.map((row) => [row.id, reasonOf(row)]));
 }
 

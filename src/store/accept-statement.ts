@@ -1,56 +1,76 @@
-// The statement that accepts messages (accept-messages.ts).
+// The statement that accepts messages, and the one that says why some were not stored (accept-messages.ts).
 import { INTERRUPTED, ROLLED_BACK } from '../core/stop-words.ts';
-import { insertEventsSql } from './events.ts';
+import type { NewInput } from './new-input.ts';
+import { insertedEvents } from './events.ts';
+import type { SqlColumns } from './record-set.ts';
 import { firstRingSql } from './session-locks.ts';
 import { isoSql, sessionFactsSql } from './session-facts.ts';
+import { cte, optional, rows, statement } from './statement.ts';
 
-/** The optional parts of a statement. A part that no input needs is left out. */
-export interface AcceptStatementParts {
-  /** True when some have idempotency keys: the columns `scope`, `key` and `sha256` of the inputs. */
-  isKeyed: boolean;
-  /** SQL of the table `input`, a row per input. */
-  inputs: string;
-  /** SQL of the array of their sessions. */
-  sessions: string;
-}
+type Inputs = readonly NewInput[];
 
 // How many messages wait, this one included, as the answer reports it.
 const WAITING_SQL = `(judged.would_wait - (judged.disposition = 'rejected' or judged.command_reply is not null)::int)`;
 
-const KEYED_SQL = `inserted_keys as (
-  insert into holdfast.idempotency_keys (scope, key, request_sha256, resource_id)
-  select scope, key, sha256, id from fitting where key is not null
-  on conflict do nothing
-  returning resource_id
-),`;
+const KEY_COLUMNS: SqlColumns<NewInput> = {
+  scope: ['text', (input) => input.idempotency?.scope ?? null],
+  key: ['text', (input) => input.idempotency?.key ?? null],
+  sha256: ['text', (input) => input.idempotency?.sha256 ?? null],
+};
 
-/**
- * The statement for some inputs. Purpose: store those that are new and fit. Output: a row per stored input. Locking: the session rows in
- * the order of their ids. The CTE `locked` sees each as it is once its lock is granted; the other tables are seen as they were when the
- * statement began, which is why uniqueness is left to the indexes (`on conflict`) and counts are kept in the session row.
- */
-export function acceptSql({ isKeyed, inputs, sessions }: AcceptStatementParts): string {
-  return `/* accept */
-with input as materialized (select * from ${inputs}),
-locked as materialized (
+const newInputs = rows('input', (inputs: Inputs) => inputs, {
+  n: ['int', (_, index) => index + 1],
+  id: ['uuid', (input) => input.messageId],
+  session_id: ['uuid', (input) => input.sessionId],
+  kind: ['text', (input) => input.kind],
+  body: ['json', (input) => input.body],
+  route: ['text', (input) => input.route],
+  inline_mode: ['text', (input) => input.mode],
+  platform_key: ['text', (input) => input.platformKey],
+  waiting_max: ['int', (input) => input.waitingMax],
+  default_mode: ['text', (input) => input.queue?.mode ?? null],
+  cap: ['int', (input) => input.queue?.cap ?? null],
+  drop_policy: ['text', (input) => input.queue?.drop ?? null],
+  command_reply: ['text', (input) => input.commandReply ?? null],
+  ...KEY_COLUMNS,
+});
+
+const locked = cte(
+  `locked as materialized (
   select s.*, s.turn_id is not null or s.owner is not null and s.lease_expires_at > clock_timestamp() as is_busy
-  from holdfast.sessions s where s.id = any (${sessions}) order by s.id for no key update
-),
-fitting as materialized (
+  from holdfast.sessions s where s.id = any ($sessions::uuid[]) order by s.id for no key update
+)`,
+  { binds: { sessions: (inputs: Inputs) => inputs.map((input) => input.sessionId) } },
+);
+
+const fitting = cte(`fitting as materialized (
   select * from (
     select input.*, s.waiting + row_number() over (partition by input.session_id order by input.n) as would_wait
     from input join locked s on s.id = input.session_id
   ) as counted where would_wait <= waiting_max
-),
-${isKeyed ? KEYED_SQL : ''}
-numbered as materialized (
+)`);
+
+const insertedKeys = optional('keys', (inputs: Inputs) => inputs.some((input) => input.idempotency !== null))(
+  cte(
+    `inserted_keys as (
+  insert into holdfast.idempotency_keys (scope, key, request_sha256, resource_id)
+  select scope, key, sha256, id from fitting where key is not null
+  on conflict do nothing
+  returning resource_id
+)`,
+    { absent: 'inserted_keys as (select null::uuid as resource_id where false)' },
+  ),
+);
+
+const numbered = cte(`numbered as materialized (
   select fitting.*, s.is_busy, s.inbox_seq + row_number() over (partition by fitting.session_id order by fitting.n) as seq,
     case when default_mode is not null then coalesce(inline_mode, s.queue_mode, default_mode) end as mode,
     default_mode is not null and coalesce(s.queue_drop, drop_policy) = 'new' and would_wait > coalesce(s.queue_cap, cap) as is_over
   from fitting join locked s on s.id = fitting.session_id
-  ${isKeyed ? 'where fitting.key is null or fitting.id in (select resource_id from inserted_keys)' : ''}
-),
-judged as materialized (
+  where fitting.key is null or fitting.id in (select resource_id from inserted_keys)
+)`);
+
+const judged = cte(`judged as materialized (
   select *, case
       when command_reply is not null or kind = 'compaction' then 'command'
       when is_over or is_busy and mode = 'reject' then 'rejected'
@@ -59,8 +79,9 @@ judged as materialized (
       else 'queued'
     end as disposition
   from numbered
-),
-stored as (
+)`);
+
+const stored = cte(`stored as (
   insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, platform_key, disposition, reply, status, error,
     settled_at, answer)
   select judged.id, session_id, seq, judged.kind, body, route, mode, platform_key, disposition, command_reply,
@@ -69,18 +90,20 @@ stored as (
       when is_over then json_build_object('code', 'overflow', 'message', 'The inbox is full.')
       else json_build_object('code', 'busy', 'message', 'The session was busy, and the queue mode of the message is reject.') end,
     case when disposition = 'rejected' or command_reply is not null then clock_timestamp() end,
-    ${isKeyed ? `case when judged.key is not null then ${sessionFactsSql('s', WAITING_SQL)} end` : 'null::json'}
+    case when judged.key is not null then ${sessionFactsSql('s', WAITING_SQL)} end
   from judged join locked s on s.id = judged.session_id
   on conflict do nothing
   returning id, session_id, seq, kind, mode, disposition, status, error, reply, received_at, settled_at
-),
-counted as materialized (
+)`);
+
+const counted = cte(`counted as materialized (
   select session_id, max(seq) as last_seq, count(*) filter (where status = 'waiting')::int as arrived,
     coalesce(max(seq) filter (where disposition = 'steered'), 0) as steer_seq,
     bool_or(disposition = 'interrupting') as interrupts, bool_or(disposition = 'interrupting' and mode = 'rollback') as rolls_back
   from stored group by session_id
-),
-updated_sessions as (
+)`);
+
+const updatedSessions = cte(`updated_sessions as (
   update holdfast.sessions s
   set inbox_seq = counted.last_seq, waiting = s.waiting + counted.arrived, updated_at = clock_timestamp(),
     last_message_at = clock_timestamp(), steer_seq = greatest(s.steer_seq, counted.steer_seq),
@@ -88,34 +111,84 @@ updated_sessions as (
       when counted.interrupts then coalesce(s.stop_reason, '${INTERRUPTED}') else s.stop_reason end
   from counted where s.id = counted.session_id
   returning s.*, counted.arrived, counted.interrupts
-),
-rung_doorbells as (
+)`);
+
+const rungDoorbells = cte(`rung_doorbells as (
   insert into holdfast.doorbells (session_id, lane, rings)
   select id, lane, ${firstRingSql('updated_sessions')} from updated_sessions where arrived > 0
   on conflict (session_id) do nothing
   returning session_id, rings
-),
--- The next worker ends a turn that is parked or released: it must not wait until it is due.
-woken as (
+)`);
+
+// The next worker ends a turn that is parked or released: it must not wait until it is due.
+const woken = cte(`woken as (
   update holdfast.doorbells d set rings = d.rings + 1, rung_at = clock_timestamp(), due_at = clock_timestamp()
   from updated_sessions
   where updated_sessions.interrupts and updated_sessions.turn_id is not null and updated_sessions.owner is null and d.session_id = updated_sessions.id
     and d.due_at > clock_timestamp()
   returning d.session_id, d.rings
-),
-inserted_events as (
-  ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.accepted' as type,
+)`);
+
+const acceptedEvents = cte(`accepted_events as (
+  select session_id, null::uuid as turn_id, 'message.accepted' as type,
     json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', disposition) as data, seq * 2 as n from stored
-    union all
-    select session_id, null, 'message.settled', json_build_object('messageId', id, 'status', status), seq * 2 + 1 from stored
-    where status <> 'waiting'`)}
-)
-select stored.id, stored.seq, stored.kind, stored.status, stored.error, stored.reply, stored.disposition,
+  union all
+  select session_id, null, 'message.settled', json_build_object('messageId', id, 'status', status), seq * 2 + 1 from stored
+  where status <> 'waiting'
+)`);
+
+/**
+ * The CTE `locked` sees each session as it is once its lock is granted; the other tables are seen as they were when the statement began,
+ * which is why uniqueness is left to the indexes (`on conflict`) and counts are kept in the session row.
+ */
+export const ACCEPT = statement<Inputs>({
+  name: 'accept',
+  purpose: 'Store the inputs that are new and fit. Answers a row per stored input.',
+  locking: 'The session rows in the order of their ids.',
+  ctes: [
+    newInputs,
+    locked,
+    fitting,
+    ...insertedKeys,
+    numbered,
+    judged,
+    stored,
+    counted,
+    updatedSessions,
+    rungDoorbells,
+    woken,
+    acceptedEvents,
+    insertedEvents('accepted_events'),
+  ],
+  select: `select stored.id, stored.seq, stored.kind, stored.status, stored.error, stored.reply, stored.disposition,
   ${isoSql('stored.received_at')} as received_at, ${isoSql('stored.settled_at')} as settled_at, s.lane, coalesce(rung_doorbells.rings, woken.rings) as ring_no,
   updated_sessions.waiting > coalesce(s.queue_cap, judged.cap) and coalesce(s.queue_drop, judged.drop_policy) in ('summarize', 'old') as is_over_cap,
   ${sessionFactsSql('s', WAITING_SQL)} as session
 from stored join judged on judged.id = stored.id join locked s on s.id = stored.session_id
 join updated_sessions on updated_sessions.id = stored.session_id left join rung_doorbells on rung_doorbells.session_id = stored.session_id
 left join woken on woken.session_id = stored.session_id
-order by stored.seq`;
-}
+order by stored.seq`,
+});
+
+/** Looked up afterwards, in a new snapshot, because the row that an input met may be as young as itself. */
+export const ACCEPT_REASONS = statement<Inputs>({
+  name: 'accept-reasons',
+  purpose: 'Say why inputs were not stored. Answers a row per input.',
+  locking: 'None.',
+  ctes: [
+    rows('input', (inputs: Inputs) => inputs, {
+      id: ['uuid', (input) => input.messageId],
+      session_id: ['uuid', (input) => input.sessionId],
+      platform_key: ['text', (input) => input.platformKey],
+      ...KEY_COLUMNS,
+    }),
+  ],
+  select: `select input.id, own.seq, own.kind, own.status, own.error, own.reply, own.disposition, ${isoSql('own.received_at')} as received_at,
+  ${isoSql('own.settled_at')} as settled_at, s.lane, ${sessionFactsSql('s')} as session,
+  k.request_sha256 is distinct from input.sha256 and k.key is not null as is_mismatch, k.resource_id, twin.id as twin_id
+from input
+left join holdfast.inbox own on own.id = input.id
+left join holdfast.sessions s on s.id = input.session_id
+left join holdfast.idempotency_keys k on k.scope = input.scope and k.key = input.key
+left join holdfast.inbox twin on twin.platform_key = input.platform_key`,
+});

@@ -4,11 +4,11 @@ import type { CompactionReason } from '../core/compaction/compaction-bounds.ts';
 import type { Entry } from '../core/entry.ts';
 import type { MessageId, SessionId, SystemEventId, TurnId } from '../core/ids.ts';
 import type { TurnRequestSettings } from '../core/view.ts';
-import { CLAIM_SQL, claimedSessionOf, type ClaimedSessionRow } from './claim-statement.ts';
+import { CLAIM, claimedSessionOf, type ClaimedSessionRow } from './claim-statement.ts';
+import { shareStatement, type RowSubmitter } from './share-statement.ts';
 import type { ClaimedSession } from './claimed-session.ts';
 import type { Database } from './database.ts';
 import type { LaterRing } from './session-locks.ts';
-import { shareStatement, type RowSubmitter } from './share-statement.ts';
 
 export interface ClaimRequest {
   sessionId: SessionId;
@@ -143,17 +143,15 @@ async function claimAll(database: Database, requests: ClaimRequest[]): Promise<C
 }
 
 async function claimOnce(database: Database, requests: ClaimRequest[]): Promise<ClaimRow[]> {
-  const result = await database.hot.query({
-    name: 'claim',
-    text: CLAIM_SQL,
-    values: [
+  const result = await database.hot.query(
+    CLAIM.prepared([
       requests.map((request) => request.sessionId),
       requests.map((request) => request.owner),
       requests.map((request) => request.leaseMs),
       requests.map((request) => request.known.version),
       requests.map((request) => request.known.seq),
-    ],
-  });
+    ]),
+  );
   return result.rows;
 }
 

@@ -3,6 +3,7 @@ import type { SessionId } from '../core/ids.ts';
 import { CROWD_DEATHS_MAX, FEW_TURNS_MAX } from '../core/process-deaths.ts';
 import type { SessionView } from '../core/view.ts';
 import type { ClaimedSession } from './claimed-session.ts';
+import { literal } from './statement.ts';
 
 /** The largest number of waiting messages that a claim reads; a turn claims fewer. */
 const WAITING_READ_MAX = 200;
@@ -53,14 +54,17 @@ inserted_lost_workers as (
 const COUNTS_SQL = `(lost.worker is not null and (lost.open_turns <= ${FEW_TURNS_MAX} or t.crowd_deaths >= ${CROWD_DEATHS_MAX}))::int`;
 const IN_CROWD_SQL = `(lost.worker is not null and lost.open_turns > ${FEW_TURNS_MAX} and t.crowd_deaths < ${CROWD_DEATHS_MAX})::int`;
 
-// Purpose: claim the sessions that are free and have work, and read what their turns start from.
-// Locking: the session rows in the order of their ids, then what belongs to them; the notes of lost workers, in the order of their names. A
-// statement that had to wait for a row sees the new version of that row, but everything else as it was when the statement began: the last
+// A statement that had to wait for a row sees the new version of that row, but everything else as it was when the statement began: the last
 // answer of the turn that just ended would be missing. So it compares the row's version before and after the wait, and claims nothing that
 // has changed (`stale`): the next statement sees all of it. Every write that concerns a session therefore updates its row. A worker may
 // claim again what it holds itself: that is how it continues after a write whose result it does not know. (It never claims a session that
 // it is running.)
-export const CLAIM_SQL = `/* claim */
+export const CLAIM = literal({
+  name: 'claim',
+  purpose: 'Claim the sessions that are free and have work, and read what their turns start from.',
+  locking:
+    'The session rows in the order of their ids, then what belongs to them; the notes of lost workers, in the order of their names.',
+  text: `/* claim */
 with input as materialized (
   select * from unnest($1::uuid[], $2::text[], $3::int[], $4::bigint[], $5::bigint[])
     as input (session_id, owner, lease_ms, known_version, known_seq)
@@ -151,7 +155,7 @@ select input.session_id, judged.verdict, c.key, c.agent_id, c.kind, c.lane, c.pa
     'fallback', (select coalesce(m.error ->> 'fallback', m.view -> 'fallback' ->> 'model')
       from holdfast.model_calls m where m.turn_id = t.id and m.purpose = 'answer' order by m.call_no desc limit 1),
     'park', case when t.park_code is not null then json_build_object('code', t.park_code, 'text', t.park_text, 'parks', t.parks,
-      'isWoken', exists (select from holdfast.doorbells w where w.session_id = t.session_id and w.woken_at is not null),
+      'isWoken', coalesce((select w.woken_at is not null from holdfast.doorbells w where w.session_id = t.session_id), false),
       'waitedMs', (extract(epoch from clock_timestamp() - t.park_since) * 1000)::bigint) end,
     'compaction', (select c.reason from holdfast.compactions c where c.turn_id = t.id and c.status = 'running' limit 1),
     'inputs', (select json_agg(${INPUT_JSON} order by i.seq) from holdfast.inbox i where i.turn_id = t.id and i.status <> 'dropped'),
@@ -162,7 +166,8 @@ from input
 left join judged on judged.id = input.session_id
 left join claimed c on c.id = input.session_id
 left join deferred on deferred.session_id = input.session_id
-left join resumed t on t.session_id = input.session_id`;
+left join resumed t on t.session_id = input.session_id`,
+});
 
 /** The session of such a row. */
 export function claimedSessionOf(row: ClaimedSessionRow): ClaimedSession {

@@ -79,9 +79,9 @@ export function commandParts({ first, session, reply }: { first: number; session
 
 /** SQL of the events of `inserted_commands`, as a source for `insertEventsSql`. */
 export const COMMAND_EVENTS_SQL = `select session_id, null::uuid as turn_id, 'message.accepted' as type,
-      json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'command') as data, 3000000 as n from inserted_commands
+      json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'command') as data, 0 as n from inserted_commands
     union all
-    select session_id, null, 'message.settled', json_build_object('messageId', id, 'status', status), 3000001 from inserted_commands`;
+    select session_id, null, 'message.settled', json_build_object('messageId', id, 'status', status), 1 from inserted_commands`;
 
 const RETRY_MS = 10_000;
 const UNIQUE_VIOLATION = '23505';

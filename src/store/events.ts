@@ -2,6 +2,7 @@
 // own, except for text deltas, which are batched briefly. An id is the number of the transaction, with an offset
 // (event-ids.ts), and a position in it, so there is one insert of events per statement.
 import { EVENT_XID_SQL } from './event-ids.ts';
+import { cte, type Cte } from './statement.ts';
 
 /** The types of events; they are part of the HTTP API. */
 export type EventType =
@@ -34,9 +35,23 @@ export interface NewEvent {
   data: Record<string, unknown>;
 }
 
-/** SQL of a CTE body that inserts events from a source with session_id, turn_id, type, data (json) and a sort column n. */
-export function insertEventsSql(source: string): string {
+/**
+ * SQL of a CTE body that inserts events. Each source is a select of session_id, turn_id, type, data (json) and n; its events follow those
+ * of the sources before it, and among themselves they are ordered by n.
+ */
+export function insertEventsSql(...sources: [string, ...string[]]): string {
+  const phases = sources.map((source, index) => `select ${index + 1} as phase, source.* from (${source}) as source`);
   return `insert into holdfast.events (id, session_id, turn_id, type, data)
-    select (${EVENT_XID_SQL} << 16) + row_number() over (order by n), session_id, turn_id, type, data
-    from (${source}) as happened`;
+    select (${EVENT_XID_SQL} << 16) + row_number() over (order by phase, n), session_id, turn_id, type, data
+    from (${phases.join('\n    union all ')}) as happened`;
+}
+
+/** The absent form of a CTE with events. */
+export const noEventsSql = (name: string): string =>
+  `${name} as (select null::uuid as session_id, null::uuid as turn_id, null::text as type, null::json as data, 0 as n where false)`;
+
+/** A CTE `inserted_events` from CTEs with events, in the order in which these happened. */
+export function insertedEvents(first: string, ...more: string[]): Cte {
+  const [source, ...sources] = [first, ...more].map((name) => `select session_id, turn_id, type, data, n from ${name}`);
+  return cte(`inserted_events as (\n  ${insertEventsSql(source ?? '', ...sources)}\n)`);
 }

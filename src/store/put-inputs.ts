@@ -55,11 +55,9 @@ export function rungForPart(cte: string, condition: string): string {
 )`;
 }
 
-/** SQL of the events of `inserted_inputs`, as a source for `insertEventsSql`; they follow events with a number smaller than `base`. */
-export function putEventsSql(base: number): string {
-  return `select inserted_inputs.session_id, null::uuid as turn_id, 'message.accepted' as type, json_build_object('messageId', inserted_inputs.id, 'seq', inserted_inputs.seq,
-      'kind', inserted_inputs.kind, 'disposition', inserted_inputs.disposition) as data, ${base} + inserted_inputs.seq * 2 as n from inserted_inputs
+/** SQL of the events of `inserted_inputs`, as a source for `insertEventsSql`. */
+export const PUT_EVENTS_SQL = `select inserted_inputs.session_id, null::uuid as turn_id, 'message.accepted' as type, json_build_object('messageId', inserted_inputs.id, 'seq', inserted_inputs.seq,
+      'kind', inserted_inputs.kind, 'disposition', inserted_inputs.disposition) as data, inserted_inputs.seq * 2 as n from inserted_inputs
     union all
-    select inserted_inputs.session_id, null, 'message.settled', json_build_object('messageId', inserted_inputs.id, 'status', inserted_inputs.status), ${base} + inserted_inputs.seq * 2 + 1
+    select inserted_inputs.session_id, null, 'message.settled', json_build_object('messageId', inserted_inputs.id, 'status', inserted_inputs.status), inserted_inputs.seq * 2 + 1
     from inserted_inputs where inserted_inputs.status <> 'waiting'`;
-}

@@ -11,24 +11,20 @@
 // start nothing: it measures the lease with its monotonic clock, from before the claim was sent, and stops trusting it a
 // margin before the row expires.
 import type { SessionId } from '../core/ids.ts';
-import type { Database } from './database.ts';
 import { shareStatement, type RowSubmitter } from './share-statement.ts';
+import type { Database } from './database.ts';
+import { literal } from './statement.ts';
 
 export interface HeldLock {
   sessionId: SessionId;
   epoch: number;
 }
 
-/** Renews the leases of one owner and returns the sessions that it still holds; a missing one is lost permanently. */
-export async function renewLocks(
-  database: Database,
-  owner: string,
-  leaseMs: number,
-  held: HeldLock[],
-): Promise<Set<SessionId>> {
-  const result = await database.hot.query({
-    name: 'renew',
-    text: `/* renew */
+export const RENEW = literal({
+  name: 'renew',
+  purpose: 'Renew the leases of one owner. Answers the sessions that it still holds.',
+  locking: 'The session rows in the order of their ids.',
+  text: `/* renew */
 with input as (select * from unnest($1::uuid[], $2::bigint[]) as input (session_id, epoch)),
 locked as materialized (
   select s.id from holdfast.sessions s join input on input.session_id = s.id
@@ -37,18 +33,31 @@ locked as materialized (
 update holdfast.sessions s set lease_expires_at = clock_timestamp() + $4 * interval '1 millisecond'
 from locked where s.id = locked.id
 returning s.id`,
-    values: [held.map((lock) => lock.sessionId), held.map((lock) => lock.epoch), owner, leaseMs],
-  });
+});
+
+/** Renews the leases of one owner and returns the sessions that it still holds; a missing one is lost permanently. */
+export async function renewLocks(
+  database: Database,
+  owner: string,
+  leaseMs: number,
+  held: HeldLock[],
+): Promise<Set<SessionId>> {
+  const result = await database.hot.query(
+    RENEW.prepared([held.map((lock) => lock.sessionId), held.map((lock) => lock.epoch), owner, leaseMs]),
+  );
   return new Set(result.rows.map((row) => row.id));
 }
 
+export const WATCH = literal({
+  name: 'watch',
+  purpose: 'Read which of the held sessions are asked to stop, and why.',
+  locking: 'None.',
+  text: '/* watch */ select id, stop_reason from holdfast.sessions where id = any ($1::uuid[]) and stop_reason is not null',
+});
+
 /** Looks which of the held sessions are asked to stop, and why. A plain read. */
 export async function readStopReasons(database: Database, sessionIds: SessionId[]): Promise<Map<SessionId, string>> {
-  const result = await database.hot.query({
-    name: 'watch',
-    text: '/* watch */ select id, stop_reason from holdfast.sessions where id = any ($1::uuid[]) and stop_reason is not null',
-    values: [sessionIds],
-  });
+  const result = await database.hot.query(WATCH.prepared([sessionIds]));
   return new Map(result.rows.map((row) => [row.id, row.stop_reason]));
 }
 
@@ -81,7 +90,11 @@ export function createRelease(database: Database): RowSubmitter<HeldLock, Needed
 }
 
 // A session that was stopped before its turn was open has nothing left to be stopped.
-const RELEASE_SQL = `/* release */
+export const RELEASE = literal({
+  name: 'release',
+  purpose: 'Release locks and leave the turns open. Answers the rings that start them again.',
+  locking: 'The session rows in the order of their ids, then rows that belong to them.',
+  text: `/* release */
 with input as materialized (select * from unnest($1::uuid[], $2::bigint[]) as input (session_id, epoch)),
 locked as materialized (
   select s.id, s.turn_id, s.waiting, s.turn_id is not null or s.waiting > 0 as has_work
@@ -102,14 +115,13 @@ deleted_doorbells as (
 update holdfast.doorbells d
 set rings = d.rings + 1, rung_at = now(), due_at = now()
 from locked where d.session_id = locked.id and locked.has_work
-returning d.session_id, d.lane, d.rings`;
+returning d.session_id, d.lane, d.rings`,
+});
 
 async function releaseAll(database: Database, releases: HeldLock[]): Promise<(NeededRing | null)[]> {
-  const result = await database.hot.query({
-    name: 'release',
-    text: RELEASE_SQL,
-    values: [releases.map((release) => release.sessionId), releases.map((release) => release.epoch)],
-  });
+  const result = await database.hot.query(
+    RELEASE.prepared([releases.map((release) => release.sessionId), releases.map((release) => release.epoch)]),
+  );
   const rows = new Map(result.rows.map((row) => [row.session_id as SessionId, row]));
   return releases.map((release) => {
     const row = rows.get(release.sessionId);

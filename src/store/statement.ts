@@ -1,62 +1,220 @@
-// Statements that are put together from parts: the values they bind, and their names as prepared statements.
+// Statements that one can see. A statement is a list of named CTEs and a final select. Each CTE is constant text that is either part of
+// the statement or left out, so a statement has a finite list of texts, and `npm run sql` prints them (docs/decisions/0039).
+//
+// A text names its values: `$head::json`, always with the type. They become `$1`, `$2`, ... in the order of their first use.
+import { recordsOf, selectRecordsSql, type SqlColumns } from './record-set.ts';
 
-/** The type of a column; values of `json` are texts of JSON, and times are dates. */
-type ColumnType = 'bigint' | 'boolean' | 'int' | 'json' | 'text' | 'timestamptz' | 'uuid';
+/** The values of placeholders, by their names. */
+type Binds<Input> = Readonly<Record<string, (input: Input) => unknown>>;
 
-/** A column of a table: its type, and its value in a row. */
-export type SqlColumn<Row> = [type: ColumnType, pick: (row: Row, index: number) => unknown];
-
-/** The values of a statement under construction. */
-export class Values {
-  readonly list: unknown[] = [];
-
-  /** Adds an array, one value per row, and returns its placeholder with the cast, e.g. `$3::uuid[]`. */
-  array<Row>(type: ColumnType, rows: readonly Row[], pick: (row: Row, index: number) => unknown): string {
-    this.list.push(rows.map(pick));
-    return `$${this.list.length}::${type}[]`;
-  }
-
-  /**
-   * Adds rows as one value and returns the SQL of a table of them, with these columns. Beside one array per column, which the server
-   * unnests one by one, this costs a third with one row and the same with twenty. A NUL in a text is an error of the statement, as it
-   * is everywhere in PostgreSQL; half a surrogate pair becomes U+FFFD.
-   */
-  table<Row>(alias: string, rows: readonly Row[], columns: Record<string, SqlColumn<Row>>): string {
-    const shape = Object.entries(columns);
-    this.list.push(toJson(rows.map((row, index) => recordOf(shape, row, index))));
-    const types = shape.map(([name, [type]]) => `${name} ${type === 'json' ? 'text' : type}`).join(', ');
-    const source = `json_to_recordset($${this.list.length}::json)`;
-    if (shape.every(([, [type]]) => type !== 'json')) return `${source} as ${alias} (${types})`;
-    // JSON goes as a text, so that values that are valid only in JSON, such as \u0000, are not interpreted in transit.
-    const list = shape.map(([name, [type]]) => (type === 'json' ? `${name}::json` : name)).join(', ');
-    return `(select ${list} from ${source} as records (${types})) as ${alias}`;
-  }
+/** A part of a statement. */
+export interface Cte<in Input = unknown> {
+  readonly name: string;
+  /** `name as (...)`. */
+  readonly text: string;
+  /** What stands in its place when it is left out and another text refers to it: a variant, or no rows of the same columns. */
+  readonly absent?: string;
+  readonly binds: Binds<Input>;
+  /** Absent: it is part of every text of the statement. */
+  readonly option?: StatementOption<Input>;
 }
 
-function recordOf<Row>(shape: [string, SqlColumn<Row>][], row: Row, index: number): Record<string, unknown> {
-  const record: Record<string, unknown> = {};
-  for (const [name, [, pick]] of shape) record[name] = pick(row, index);
-  return record;
+interface StatementOption<in Input> {
+  readonly name: string;
+  readonly when: (input: Input) => boolean;
 }
 
-/** Half of a surrogate pair, which PostgreSQL refuses; or the same letters as text. */
-const LONE_SURROGATE = /\\ud[89a-f]/;
-
-function toJson(records: object[]): string {
-  const text = JSON.stringify(records);
-  if (!LONE_SURROGATE.test(text)) return text;
-  return JSON.stringify(records, (_, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value));
-}
-
-const names = new Map<string, string>();
-
-/** A prepared statement: equal texts have equal names, so that a connection plans each of them once. */
-export function prepared(
-  kind: string,
+/** A CTE from its text, `name as (...)`. */
+export function cte<Input = unknown>(
   text: string,
-  values: unknown[],
-): { name: string; text: string; values: unknown[] } {
-  let name = names.get(text);
-  if (name === undefined) names.set(text, (name = `${kind}-${names.size}`));
-  return { name, text, values };
+  { absent, binds = {} }: { absent?: string; binds?: Binds<Input> } = {},
+): Cte<Input> {
+  const name = nameOf(text);
+  if (absent !== undefined && nameOf(absent) !== name)
+    throw new Error(`The CTE ${name} has an absent form with the name ${nameOf(absent)}. Give both the same name.`);
+  return { name, text, binds, ...(absent !== undefined && { absent }) };
+}
+
+/** A CTE with the rows that a statement is given: `pick` chooses them from its input. */
+export function rows<Input, Row>(
+  name: string,
+  pick: (input: Input) => readonly Row[],
+  columns: SqlColumns<Row>,
+): Cte<Input> {
+  const bind = (input: Input): string => recordsOf(pick(input), columns);
+  return cte(`${name} as (\n  ${selectRecordsSql(`$${name}`, columns)}\n)`, { binds: { [name]: bind } });
+}
+
+/** Makes CTEs that are part of a statement only when its input asks for it; all of one option are in or out together. */
+export function optional<Input>(
+  name: string,
+  when: (input: Input) => boolean,
+): (...ctes: Cte<Input>[]) => Cte<Input>[] {
+  const option = { name, when };
+  return (...ctes) => ctes.map((one) => ({ ...one, option }));
+}
+
+/** What a reader of a statement has to know. */
+interface StatementFacts {
+  name: string;
+  /** What it is for, and what it answers. */
+  purpose: string;
+  /** Which rows it locks, and in which order. */
+  locking: string;
+}
+
+export interface StatementParts<in Input> extends StatementFacts {
+  /** In their order: a CTE refers to those before it. */
+  ctes: readonly Cte<Input>[];
+  /** What follows the CTEs. */
+  select: string;
+}
+
+/** A text as it is sent. */
+export interface RenderedStatement {
+  text: string;
+  /** The placeholders, in their order; empty where a text numbers them itself. */
+  parameters: { name: string; type: string }[];
+}
+
+/** A query for `pg`: equal names have equal texts, so a connection plans each of them once. */
+export interface PreparedQuery {
+  name: string;
+  text: string;
+  values: unknown[];
+}
+
+/** A statement as it is listed: its facts, and the text that any choice of its options gives. */
+export interface VisibleStatement extends StatementFacts {
+  /** The names of its options. */
+  options: readonly string[];
+  render(options: ReadonlySet<string>): RenderedStatement;
+}
+
+export interface Statement<in Input> extends VisibleStatement {
+  /** The query for this input. Its name has a digit for each option: 1 when its CTEs are in. */
+  prepared(input: Input): PreparedQuery;
+}
+
+/** Makes a statement. */
+export function statement<Input>(parts: StatementParts<Input>): Statement<Input> {
+  const { name, purpose, locking, ctes } = parts;
+  const options = [...new Map(ctes.flatMap(({ option }) => (option ? [[option.name, option]] : []))).values()];
+  const binds: Binds<Input> = Object.assign({}, ...ctes.map((one) => one.binds));
+  // At most one entry for each choice of the options; a service uses a few of them.
+  const variants = new Map<string, RenderedStatement>();
+  return {
+    name,
+    purpose,
+    locking,
+    options: options.map((option) => option.name),
+    render: (included) => render(parts, included),
+    prepared(input) {
+      const included = options.filter((option) => option.when(input));
+      const digits = options.map((option) => (included.includes(option) ? '1' : '0')).join('');
+      let variant = variants.get(digits);
+      if (variant === undefined) {
+        variant = render(parts, new Set(included.map((option) => option.name)));
+        variants.set(digits, variant);
+      }
+      const values = variant.parameters.map((parameter) => valueOf(parts.name, binds, parameter.name, input));
+      return { name: digits === '' ? name : `${name}-${digits}`, text: variant.text, values };
+    },
+  };
+}
+
+function valueOf<Input>(statementName: string, binds: Binds<Input>, parameter: string, input: Input): unknown {
+  const bind = binds[parameter];
+  if (bind === undefined)
+    throw new Error(
+      `The statement ${statementName} uses $${parameter}, but no CTE of it binds that value. Add the bind.`,
+    );
+  return bind(input);
+}
+
+/** A statement whose text is one literal, which numbers its placeholders itself. Its text begins with its name as a comment. */
+export function literal(facts: StatementFacts & { text: string }): Statement<unknown[]> {
+  const { text, ...rest } = facts;
+  return {
+    ...rest,
+    options: [],
+    render: () => ({ text, parameters: [] }),
+    prepared: (values) => ({ name: facts.name, text, values }),
+  };
+}
+
+/** Renders a statement with these options, and checks its names. */
+export function render<Input>(parts: StatementParts<Input>, options: ReadonlySet<string>): RenderedStatement {
+  const texts = choose(parts, options);
+  checkNames(parts.name, texts, parts.select);
+  const parameters: RenderedStatement['parameters'] = [];
+  const withs = texts.map(({ text }) => text).join(',\n');
+  const named = `/* ${parts.name} */\n${withs === '' ? '' : `with ${withs}\n`}${parts.select}`;
+  const text = named.replaceAll(PLACEHOLDER, (_, name: string, type: string | undefined) => {
+    if (type === undefined)
+      throw new Error(
+        `The statement ${parts.name} uses $${name} without a type. Write it with one, e.g. $${name}::uuid.`,
+      );
+    let position = parameters.findIndex((parameter) => parameter.name === name);
+    if (position === -1) position = parameters.push({ name, type }) - 1;
+    return `$${position + 1}::${type}`;
+  });
+  return { text, parameters };
+}
+
+interface ChosenText {
+  name: string;
+  text: string;
+}
+
+/** The texts of the CTEs that are in, and of the absent forms that another text refers to. */
+function choose<Input>({ ctes, select }: StatementParts<Input>, options: ReadonlySet<string>): ChosenText[] {
+  const needed = new Set(tablesOf(select));
+  const chosen: ChosenText[] = [];
+  for (const one of ctes.toReversed()) {
+    const isIn = one.option === undefined || options.has(one.option.name);
+    const text = isIn ? one.text : needed.has(one.name) ? one.absent : undefined;
+    if (text === undefined) continue;
+    tablesOf(text).forEach((table) => needed.add(table));
+    chosen.unshift({ name: one.name, text });
+  }
+  return chosen;
+}
+
+/** A CTE may refer to those before it alone. */
+function checkNames(statementName: string, ctes: ChosenText[], select: string): void {
+  const known = new Set<string>();
+  for (const { name, text } of [...ctes, { name: 'the final select', text: select }]) {
+    const missing = tablesOf(text).find((table) => !known.has(table));
+    if (missing !== undefined)
+      throw new Error(
+        `In the statement ${statementName}, ${name} refers to ${missing}, but no CTE before it has that name. ` +
+          'Add the CTE, or give the one that is left out an absent form.',
+      );
+    if (known.has(name))
+      throw new Error(`The statement ${statementName} has two CTEs with the name ${name}. Rename one of them.`);
+    known.add(name);
+  }
+}
+
+const PLACEHOLDER = /\$([a-z_]+)(?:::([a-z]+(?:\[\])?))?/g;
+/** A list of tables after `from`, `join` or `using`; `distinct from` and `extract(... from ...)` of a column are none. */
+const TABLES =
+  /(?<!distinct )\b(?:from|join|using)\s+((?:[a-z_][\w.]*)(?![\w.(])(?:\s+(?:as\s+)?[a-z_]\w*)?(?:\s*,\s*[a-z_][\w.]*(?![\w.(])(?:\s+(?:as\s+)?[a-z_]\w*)?)*)/g;
+const NO_TABLE = /^(?:lateral|unnest|only)$/;
+
+/** The CTEs that a text refers to: the names without a schema where tables stand. */
+function tablesOf(text: string): string[] {
+  const code = text.replaceAll(/--[^\n]*/g, '').replaceAll(/'(?:[^']|'')*'/g, "''");
+  const tables = [...code.matchAll(TABLES)].flatMap(([, list = '']) =>
+    list.split(',').map((one) => one.trim().split(/\s/)[0] ?? ''),
+  );
+  return tables.filter((table) => !table.includes('.') && !NO_TABLE.test(table));
+}
+
+function nameOf(text: string): string {
+  const name = /^([a-z_]+) as (?:materialized )?\(/.exec(text)?.[1];
+  if (name === undefined)
+    throw new Error(`The text of a CTE begins with "${text.slice(0, 40)}". Begin it with "name as (" instead.`);
+  return name;
 }

@@ -11,10 +11,10 @@ import type { Database } from './database.ts';
 import { COMMAND_EVENTS_SQL, commandDeliveriesSql, commandParts, commandValues, type NewCommand } from './commands.ts';
 import { insertEventsSql } from './events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
-import { ARRIVED_SQL, NEW_ID_SQL, PUT_PARTS, putEventsSql } from './put-inputs.ts';
+import { ARRIVED_SQL, NEW_ID_SQL, PUT_EVENTS_SQL, PUT_PARTS } from './put-inputs.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';
 import { firstRingSql, type NeededRing } from './session-locks.ts';
-import { announcedEventsSql, endingColumnsSql, endRunParts, type QueueModes } from './subagent-ends.ts';
+import { ANNOUNCED_EVENTS_SQL, END_RUN_PARTS, endingColumnsSql, type QueueModes } from './subagent-ends.ts';
 
 export interface FamilyStop {
   sessionId: SessionId;
@@ -141,16 +141,15 @@ ended_below as (
     output_tokens = e.output_tokens, announcement_id = e.announcement_id, announced_to = e.told_id
   from below_ending e cross join input where r.id = e.id and r.status = 'running'
 ),
-${endRunParts({
-  mode: '$8::text',
-  byChannel: '$9',
-  more: [
-    `select announcement_id, told_id, 'announcement', json_build_object('announcement', json_build_object('kind', 'subagent', 'runId', id,
-      'sessionId', child_id, 'sessionKey', key, 'label', label, 'status', 'killed', 'runtimeMs', 0, 'inputTokens', 0, 'outputTokens', 0,
-      'isForUser', false, 'active', 0)), '', null, 'announce:' || id, 'cancelled', 'queued',
-      json_build_object('code', 'aborted', 'message', 'The parent session was stopped, and the subagent with it.') from below_ending`,
-  ],
-}).join(',\n')},
+queue_modes as materialized (select $8::text as mode, $9::json as by_channel),
+${END_RUN_PARTS.join(',\n')},
+incoming as materialized (
+  select * from announcements
+  union all select announcement_id, told_id, 'announcement', json_build_object('announcement', json_build_object('kind', 'subagent', 'runId', id,
+    'sessionId', child_id, 'sessionKey', key, 'label', label, 'status', 'killed', 'runtimeMs', 0, 'inputTokens', 0, 'outputTokens', 0,
+    'isForUser', false, 'active', 0)), '', null, 'announce:' || id, 'cancelled', 'queued',
+    json_build_object('code', 'aborted', 'message', 'The parent session was stopped, and the subagent with it.') from below_ending
+),
 ${PUT_PARTS.join(',\n')},
 changed as materialized (
   select session_id, sum(children)::int as children, sum(descendants)::int as descendants from (
@@ -207,10 +206,13 @@ stopped as materialized (
 ),
 ${isCommand ? COMMAND_PARTS : keyedPart(10, 'select to_json(stopped) from stopped')},
 inserted_events as (
-  ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.settled' as type,
-      json_build_object('messageId', id, 'status', status) as data, seq as n from cancelled
-    union all ${putEventsSql(1_000_000)}
-    union all ${announcedEventsSql(2_000_000)}${isCommand ? `\n    union all ${COMMAND_EVENTS_SQL}` : ''}`)}
+  ${insertEventsSql(
+    `select session_id, null::uuid as turn_id, 'message.settled' as type,
+      json_build_object('messageId', id, 'status', status) as data, seq as n from cancelled`,
+    PUT_EVENTS_SQL,
+    ANNOUNCED_EVENTS_SQL,
+    ...(isCommand ? [COMMAND_EVENTS_SQL] : []),
+  )}
 )
 select verdict.verdict, stopped.aborted, stopped.cancelled, stopped.runs,
   (select json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings))

@@ -5,7 +5,7 @@ import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { readLastOutput } from './last-output.ts';
-import { ARRIVED_SQL, PUT_PARTS, putEventsSql, rungForPart } from './put-inputs.ts';
+import { ARRIVED_SQL, PUT_PARTS, PUT_EVENTS_SQL, rungForPart } from './put-inputs.ts';
 import { readRows } from './read-rows.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';
 import type { NeededRing } from './session-locks.ts';
@@ -125,7 +125,7 @@ updated_sessions as (
   returning s.*
 ),
 ${rungForPart('updated_sessions', 'true')},
-inserted_events as (${insertEventsSql(putEventsSql(0))}),
+inserted_events as (${insertEventsSql(PUT_EVENTS_SQL)}),
 ${keyedPart(6, `select json_build_object('messageId', inserted_inputs.id, 'isBusy', inserted_inputs.disposition = 'steered') from inserted_inputs`)}
 select l.id as session_id, l.is_busy, exists (select from inserted_inputs) or exists (select from earlier) as is_put, arrival_doorbells.lane, arrival_doorbells.rings
 from locked l left join arrival_doorbells on true`;

@@ -2,7 +2,7 @@
 // makes sure that every wait ends (G19): when its time has passed and the session has not been claimed since, an input says so.
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
-import { announcementBodySql, ARRIVED_SQL, NEW_ID_SQL, PUT_PARTS, putEventsSql, rungForPart } from './put-inputs.ts';
+import { announcementBodySql, ARRIVED_SQL, NEW_ID_SQL, PUT_PARTS, PUT_EVENTS_SQL, rungForPart } from './put-inputs.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';
 import type { NeededRing } from './session-locks.ts';
 
@@ -63,7 +63,7 @@ updated_sessions as (
   returning s.*
 ),
 ${rungForPart('updated_sessions', 'true')},
-inserted_events as (${insertEventsSql(putEventsSql(0))})
+inserted_events as (${insertEventsSql(PUT_EVENTS_SQL)})
 select session_id as "sessionId", lane, rings as "ringNo" from arrival_doorbells`;
 
 /** Ends the waits whose time is over; resolves with the rings that this needs. */

@@ -28,12 +28,12 @@ const safeguards: Safeguard[] = [
     name: 'the epoch check of a step and of the end of a turn',
     changes: [
       {
-        file: `${journal}/write-parts.ts`,
+        file: `${journal}/fence.ts`,
         find: 'select head.n, s.epoch = head.epoch and s.turn_id',
         replace: 'select head.n, s.turn_id',
       },
       {
-        file: `${journal}/write-parts.ts`,
+        file: `${journal}/fence.ts`,
         find: 's.epoch = head.epoch and s.turn_id = head.turn_id and s.entry_seq = head.base_seq as is_new',
         replace: 's.turn_id = head.turn_id and s.entry_seq = head.base_seq as is_new',
       },
@@ -115,8 +115,8 @@ const familySafeguards: FamilySafeguard[] = [
     changes: [
       {
         file: 'src/store/subagent-ends.ts',
-        find: 'from judged_end where session_id is not null${more',
-        replace: 'from judged_end where false${more',
+        find: 'from judged_end where session_id is not null\n',
+        replace: 'from judged_end where false\n',
       },
     ],
     scenario: 'spawn with two children',

@@ -1,6 +1,7 @@
 // Rows that are bound as one value come out of PostgreSQL as they went in.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { prepared, Values, type SqlColumn } from '../../src/store/statement.ts';
+import type { SqlColumn } from '../../src/store/record-set.ts';
+import { rows, statement } from '../../src/store/statement.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -10,10 +11,15 @@ beforeAll(async () => {
 afterAll(() => rig.drop());
 
 /** Rows by way of the server. */
-async function returned<Row>(rows: Row[], columns: Record<string, SqlColumn<Row>>): Promise<unknown[]> {
-  const values = new Values();
-  const table = values.table('sent', rows, columns);
-  return (await rig.database.hot.query(prepared('statement-test', `select * from ${table}`, values.list))).rows;
+async function returned<Row>(
+  sent: readonly Row[],
+  columns: Record<string, SqlColumn<Row>>,
+  select = 'select * from sent',
+): Promise<Record<string, unknown>[]> {
+  const ctes = [rows('sent', (all: readonly Row[]) => all, columns)];
+  const test = statement({ name: 'statement-test', purpose: 'Return rows.', locking: 'None.', ctes, select });
+  const { text, values } = test.prepared(sent);
+  return (await rig.database.hot.query({ text, values })).rows;
 }
 
 test('every type keeps its values, and null', async () => {
@@ -53,12 +59,10 @@ test('no rows are an empty table', async () => {
 
 test('what only JSON may hold stays in JSON', async () => {
   const content = { nul: 'a\u0000b', half: '\ud83d', literal: '\\u0000 and \\ud83d' };
-  const rows = [JSON.stringify(content)];
-  const values = new Values();
-  const table = values.table('sent', rows, { content: ['json', (text) => text] });
-  const query = prepared('statement-test', `select content::text as content from ${table}`, values.list);
-  const [stored] = (await rig.database.hot.query(query)).rows;
-  expect(stored.content).toBe(rows[0]);
+  const sent = [JSON.stringify(content)];
+  const columns: Record<string, SqlColumn<string | undefined>> = { content: ['json', (text) => text] };
+  const [stored] = await returned(sent, columns, 'select content::text as content from sent');
+  expect(stored?.['content']).toBe(sent[0]);
 });
 
 test('half a surrogate pair in a text becomes the replacement character', async () => {

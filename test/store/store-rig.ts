@@ -2,7 +2,8 @@
 import type { EntryId, MessageId, SessionId, SystemEventId, TurnId } from '../../src/core/ids.ts';
 import { canonicalSessionKey } from '../../src/core/session-key.ts';
 import { newId } from '../../src/ids.ts';
-import { createAccept, type NewInput } from '../../src/store/accept-messages.ts';
+import { createAccept } from '../../src/store/accept-messages.ts';
+import type { NewInput } from '../../src/store/new-input.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import type { JournalWrite } from '../../src/store/journal.ts';
 import { createCommitStep } from '../../src/store/journal/commit-step.ts';

@@ -1,13 +1,14 @@
 // `begin-compaction`: before a summary is requested. Charges its model call, counts the attempts of its turn, and reads what an
 // earlier worker left: a stored answer is used instead of a new request, anything else is abandoned. See journal.ts.
 import type { CompactionReason } from '../../core/compaction/compaction-bounds.ts';
-import type { Database } from '../database.ts';
-import { insertEventsSql } from '../events.ts';
-import type { JournalWrite } from '../journal.ts';
 import { retryPassingFaults, TURN_RETRY_MS } from '../retry-passing-faults.ts';
 import type { RowSubmitter } from '../share-statement.ts';
-import { prepared, Values } from '../statement.ts';
-import { journalParts, PROGRESS_SQL } from './write-parts.ts';
+import type { Database } from '../database.ts';
+import { insertedEvents } from '../events.ts';
+import type { JournalWrite } from '../journal.ts';
+import { cte, rows, statement } from '../statement.ts';
+import { fence, head, locked, PROGRESS_SQL, verdict } from './fence.ts';
+import { storedSteps } from './write-parts.ts';
 
 export interface CompactionBegin extends JournalWrite {
   compaction: {
@@ -53,20 +54,32 @@ export function createBeginCompaction(database: Database): RowSubmitter<Compacti
   return (begin) => retryPassingFaults(() => beginOne(database, begin), { retryMs: TURN_RETRY_MS });
 }
 
+type Begins = readonly CompactionBegin[];
+
+const newCompactions = rows('new_compactions', (begins: Begins) => begins.map(({ compaction }) => compaction), {
+  id: ['uuid', (row) => row.id],
+  reason: ['text', (row) => row.reason],
+  tokens_before: ['bigint', (row) => row.tokensBefore],
+  attempts_max: ['int', (row) => row.attemptsMax],
+});
+
 // Compactions of the session that were started. Only the holder of the lock writes these rows, and an earlier holder cannot
 // write any more once we have claimed.
-const EARLIER_SQL = `own as materialized (
-  select c.id, c.attempt from holdfast.compactions c join wish on wish.id = c.id
-),
-answered as materialized (
-  select c.* from holdfast.compactions c join fence on c.turn_id = fence.turn_id join wish on c.id <> wish.id
+const ownCompactions = cte(`own as materialized (
+  select c.id, c.attempt from holdfast.compactions c join new_compactions wish on wish.id = c.id
+)`);
+
+const answeredCompactions = cte(`answered as materialized (
+  select c.* from holdfast.compactions c join fence on c.turn_id = fence.turn_id join new_compactions wish on c.id <> wish.id
   where c.status = 'running' and c.summary is not null order by c.id desc limit 1
-),
-counted as materialized (
-  select count(*)::int as failed from holdfast.compactions c join fence on c.turn_id = fence.turn_id join wish on c.id <> wish.id
+)`);
+
+const failedCompactions = cte(`counted as materialized (
+  select count(*)::int as failed from holdfast.compactions c join fence on c.turn_id = fence.turn_id join new_compactions wish on c.id <> wish.id
   where c.status in ('running', 'failed', 'timedOut') and coalesce(c.error ->> 'code', '') not in ('model_away', 'rate_limited')
-),
-cycle as materialized (
+)`);
+
+const memoryCycle = cte(`cycle as materialized (
   select exists (
     select from holdfast.compactions c join fence on c.session_id = fence.session_id
     where c.memory is not null and c.status not in ('completed', 'restored') and c.id > coalesce((
@@ -74,58 +87,78 @@ cycle as materialized (
       where done.session_id = fence.session_id and done.status in ('completed', 'restored') order by done.id desc limit 1
     ), '00000000-0000-0000-0000-000000000000')
   ) as has_flushed
-),
-judged as materialized (
+)`);
+
+const judgedCompactions = cte(`judged as materialized (
   select fence.*, wish.id, wish.reason, wish.tokens_before, counted.failed + 1 as attempt, case
       when exists (select from own) then 'begun'
       when exists (select from answered) then 'answered'
       when counted.failed >= wish.attempts_max then 'exhausted'
       else 'begun'
     end as verdict
-  from fence, wish, counted
-)`;
+  from fence, new_compactions wish, counted
+)`);
 
-async function beginOne(database: Database, begin: CompactionBegin): Promise<CompactionStart> {
-  const values = new Values();
-  const parts = journalParts(values, [begin]);
-  const wish = values.table('wish', [begin.compaction], {
-    id: ['uuid', (row) => row.id],
-    reason: ['text', (row) => row.reason],
-    tokens_before: ['bigint', (row) => row.tokensBefore],
-    attempts_max: ['int', (row) => row.attemptsMax],
-  });
-  // Purpose: begin a compaction, or say why not. Locking: the session row. Output: one row.
-  const text = `/* begin-compaction */
-with ${parts},
-wish as materialized (select * from ${wish}),
-${EARLIER_SQL},
-begun as (
+const begunCompactions = cte(`begun as (
   insert into holdfast.compactions (id, session_id, transcript_no, turn_id, reason, attempt, tokens_before)
   select id, session_id, transcript_no, turn_id, reason, attempt, tokens_before from judged where verdict = 'begun'
   on conflict (id) do nothing
   returning id, session_id, turn_id, reason, attempt, tokens_before
-),
-given_up as (
+)`);
+
+const givenUpCompactions = cte(`given_up as (
   update holdfast.compactions c set status = 'failed', ended_at = clock_timestamp(),
     error = json_build_object('code', 'interrupted', 'message', 'Its worker stopped before the compaction was done.')
   from judged
   where c.session_id = judged.session_id and c.status = 'running' and c.id <> judged.id and judged.verdict <> 'answered'
-),
-progressed as (
+)`);
+
+const progressedTurns = cte(`progressed as (
   update holdfast.turns t set status = 'running', ${PROGRESS_SQL}
   from judged as fence where t.id = fence.turn_id and fence.verdict = 'begun'
-),
-updated_sessions as (
+)`);
+
+const updatedSessions = cte(`updated_sessions as (
   update holdfast.sessions s set updated_at = clock_timestamp() from judged where s.id = judged.session_id
-),
-inserted_events as (${insertEventsSql(`select session_id, turn_id, 'compaction.started' as type, json_build_object('compactionId', id,
-    'reason', reason, 'attempt', attempt, 'tokensBefore', tokens_before) as data, 1 as n from begun`)})
-select verdict.is_ok, verdict.stop_reason, judged.verdict, coalesce(own.attempt, judged.attempt) as attempt, not cycle.has_flushed as may_flush,
+)`);
+
+const begunEvents = cte(`begun_events as (
+  select session_id, turn_id, 'compaction.started' as type, json_build_object('compactionId', id,
+    'reason', reason, 'attempt', attempt, 'tokensBefore', tokens_before) as data, 1 as n from begun
+)`);
+
+export const BEGIN_COMPACTION = statement<Begins>({
+  name: 'begin-compaction',
+  purpose: 'Begin a compaction, or say why not. Answers one row.',
+  locking: 'The session row.',
+  ctes: [
+    head,
+    locked,
+    verdict,
+    fence,
+    ...storedSteps,
+    newCompactions,
+    ownCompactions,
+    answeredCompactions,
+    failedCompactions,
+    memoryCycle,
+    judgedCompactions,
+    begunCompactions,
+    givenUpCompactions,
+    progressedTurns,
+    updatedSessions,
+    begunEvents,
+    insertedEvents('begun_events'),
+  ],
+  select: `select verdict.is_ok, verdict.stop_reason, judged.verdict, coalesce(own.attempt, judged.attempt) as attempt, not cycle.has_flushed as may_flush,
   case when judged.verdict = 'answered' then json_build_object('id', answered.id, 'firstKeptSeq', answered.first_kept_seq,
     'pinnedSeqs', answered.pinned_seqs, 'summary', answered.summary, 'memory', answered.memory,
     'tokensBefore', answered.tokens_before) end as compaction
-from verdict left join judged on true left join own on true left join answered on true left join cycle on true`;
-  const result = await database.hot.query(prepared('begin-compaction', text, values.list));
+from verdict left join judged on true left join own on true left join answered on true left join cycle on true`,
+});
+
+async function beginOne(database: Database, begin: CompactionBegin): Promise<CompactionStart> {
+  const result = await database.hot.query(BEGIN_COMPACTION.prepared([begin]));
   return begunOf(result.rows[0]);
 }
 

@@ -1,33 +1,26 @@
 // What some ends of turns do and most do not: hide entries, insert deliveries, insert a dead letter, store the result of a heartbeat. Parts
 // of `finish-turn`, each left out of a statement in which no end needs it. They read its CTEs `fence`, `tail`, `updated_sessions` and
 // `settled`.
-import type { Values } from '../statement.ts';
+import { cte, optional, rows } from '../statement.ts';
 import type { TurnEnd } from './turn-end.ts';
 
-/** The CTEs that these ends need in addition to those of every end. */
-export function endParts(values: Values, ends: TurnEnd[]): string[] {
-  return [...hidden(ends), ...posted(values, ends), ...lettered(ends), ...polled(values, ends)];
-}
+type Ends = readonly TurnEnd[];
 
-function hidden(ends: TurnEnd[]): string[] {
-  if (ends.every((end) => end.hides === null)) return [];
-  return [
-    `hidden as (
+const hiddenEntries = optional('hidden_entries', (ends: Ends) => ends.some((end) => end.hides !== null))(
+  cte(`hidden_entries as (
   update holdfast.entries e
   set state = case when tail.hides = 'poll' then 'pruned' else 'hidden' end, retired_seq = fence.base_seq + 1
   from fence join tail on tail.n = fence.n
   where e.session_id = fence.session_id and e.seq >= tail.prompt_seq and e.state = 'active' and (
     tail.hides = 'prompt' and e.seq = tail.prompt_seq or tail.hides in ('turn', 'poll') and e.turn_id = fence.turn_id and e.kind <> 'summary')
-)`,
-  ];
-}
+)`),
+);
 
-function posted(values: Values, ends: TurnEnd[]): string[] {
-  const rows = ends.flatMap((end, index) =>
-    end.deliveries.map((delivery, position) => ({ n: index + 1, pos: position + 1, delivery })),
-  );
-  if (rows.length === 0) return [];
-  const table = values.table('d', rows, {
+const newDeliveries = rows(
+  'new_deliveries',
+  (ends: Ends) =>
+    ends.flatMap((end, index) => end.deliveries.map((delivery, place) => ({ n: index + 1, pos: place + 1, delivery }))),
+  {
     n: ['int', (row) => row.n],
     pos: ['int', (row) => row.pos],
     id: ['uuid', (row) => row.delivery.id],
@@ -35,39 +28,33 @@ function posted(values: Values, ends: TurnEnd[]): string[] {
     target: ['json', (row) => JSON.stringify(row.delivery.target)],
     payload: ['json', (row) => JSON.stringify(row.delivery.payload)],
     expires_ms: ['bigint', (row) => row.delivery.expiresMs],
-  });
-  return [
-    `inserted_deliveries as (
+  },
+);
+
+const insertedDeliveries = optional('deliveries', (ends: Ends) => ends.some((end) => end.deliveries.length > 0))(
+  newDeliveries,
+  cte(`inserted_deliveries as (
   insert into holdfast.deliveries (id, session_id, turn_id, seq, channel, target, payload, expires_at)
   select d.id, fence.session_id, fence.turn_id, updated_sessions.delivery_seq - updated_sessions.deliveries + d.pos, d.channel, d.target, d.payload,
     clock_timestamp() + d.expires_ms * interval '1 millisecond'
-  from ${table}
-  join fence on fence.n = d.n join updated_sessions on updated_sessions.n = d.n
-)`,
-  ];
-}
+  from new_deliveries d join fence on fence.n = d.n join updated_sessions on updated_sessions.n = d.n
+)`),
+);
 
-function lettered(ends: TurnEnd[]): string[] {
-  if (ends.every((end) => end.deadLetter === null)) return [];
-  return [
-    `inserted_dead_letters as (
+const insertedDeadLetters = optional('dead_letters', (ends: Ends) => ends.some((end) => end.deadLetter !== null))(
+  cte(`inserted_dead_letters as (
   insert into holdfast.dead_letters (id, kind, session_id, turn_id, code, reason)
   select letter_id, 'turn', session_id, turn_id, letter_code, letter_reason from tail where letter_id is not null
-)`,
-  ];
-}
+)`),
+);
 
-function polled(values: Values, ends: TurnEnd[]): string[] {
-  const rows = ends.flatMap(({ pollResult }, index) =>
-    pollResult === undefined ? [] : [{ n: index + 1, pollResult }],
-  );
-  if (rows.length === 0) return [];
-  const table = values.table('p', rows, { n: ['int', (row) => row.n], result: ['text', (row) => row.pollResult] });
-  return [
-    `settled_polls as (
-  update holdfast.heartbeats h set result = p.result
-  from ${table} join tail on tail.n = p.n join settled on settled.turn_id = tail.turn_id
-  where h.message_id = settled.id
-)`,
-  ];
-}
+const settledPolls = optional('poll_results', (ends: Ends) => ends.some((end) => end.pollResult !== undefined))(
+  cte(`settled_polls as (
+  update holdfast.heartbeats h set result = tail.poll_result
+  from tail join settled on settled.turn_id = tail.turn_id
+  where h.message_id = settled.id and tail.poll_result is not null
+)`),
+);
+
+/** The CTEs that some ends need in addition to those of every end. */
+export const endParts = [...hiddenEntries, ...insertedDeliveries, ...insertedDeadLetters, ...settledPolls];

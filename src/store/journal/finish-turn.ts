@@ -2,16 +2,25 @@
 // replies in the outbox, the dead letter if it failed, and the lock's release are one statement. It holds the session row,
 // so it sees a message that arrived meanwhile: then the doorbell stays, with its next ring (G4). See journal.ts.
 import { storableText } from '../../core/storable-text.ts';
-import type { Database } from '../database.ts';
-import { insertEventsSql } from '../events.ts';
-import type { LaterRing } from '../session-locks.ts';
 import { shareStatement, type RowSubmitter } from '../share-statement.ts';
-import { prepared, Values } from '../statement.ts';
-import { endParts } from './end-parts.ts';
-import { outreachOf, reachedOf, reachesOut, type NotifiedSessions } from './reach-out.ts';
-import { settlementsOf, settledTurnSql, type Settlements } from './tell-settlements.ts';
+import type { Database } from '../database.ts';
+import { insertedEvents } from '../events.ts';
 import type { TurnEnd } from './turn-end.ts';
-import { eventsSource, journalParts, PROGRESS_SQL, viewsSql } from './write-parts.ts';
+import type { LaterRing } from '../session-locks.ts';
+import { cte, rows, statement } from '../statement.ts';
+import { endParts } from './end-parts.ts';
+import { fence, head, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
+import {
+  ENDING_SQL,
+  endingRun,
+  lockedFamily,
+  reachedOf,
+  reachedSessions,
+  reachesOut,
+  type NotifiedSessions,
+} from './reach-out.ts';
+import { settledTurns, settlementsOf, type Settlements } from './tell-settlements.ts';
+import { journalEvents, storedSteps } from './write-parts.ts';
 
 /**
  * `ok`: ended; `ring` calls for what still waits, `deliveryRingNo` is the ring for the outbox when something was put there, `reached`
@@ -61,44 +70,52 @@ const GATHERS_SQL = `select case when i.kind = 'announcement' then updated_sessi
           then updated_sessions.debounce_ms else 0 end
       from holdfast.inbox i where i.session_id = updated_sessions.id and i.status = 'waiting' order by i.seq limit 1`;
 
-const SETTLED_AT_END = 1_000_000;
+type Ends = readonly TurnEnd[];
 
-async function finishTurns(database: Database, ends: TurnEnd[]): Promise<FinishResult[]> {
-  const values = new Values();
-  const [only] = ends;
-  const outreach = only !== undefined && reachesOut(only) ? outreachOf(values, only) : null;
-  const isTelling = ends.some((end) => end.isAwaited);
-  const parts = journalParts(values, ends, { also: outreach?.also, isReturning: isTelling });
-  const tail = tailTable(values, ends);
-  const optional = [...endParts(values, ends), ...(outreach?.parts ?? [])];
-  const events = eventsSource(values, ends);
-  const views = viewsSql(values, ends);
-  const told = isTelling ? settledTurnSql(values, ends) : '';
-  // Purpose: end each turn. Locking: the session rows in the order of their ids, then rows that belong to them.
-  const text = `/* finish-turn */
-with ${parts},
-${(outreach?.before ?? [])
-  .map(
-    (part) => `${part},
-`,
-  )
-  .join('')}tail as materialized (
-  select tail.*, fence.session_id, fence.turn_id,
-    case when tail.hides is not null then (select t.prompt_seq from holdfast.turns t where t.id = fence.turn_id) end as prompt_seq
-  from ${tail}
-  join fence on fence.n = tail.n
-),
-ended as (
+const newEnds = rows('new_ends', (ends: Ends) => ends, {
+  n: ['int', (_, index) => index + 1],
+  status: ['text', (end) => end.status],
+  message_status: ['text', (end) => end.messageStatus],
+  reply: ['text', (end) => (end.reply === null ? null : storableText(end.reply))],
+  error: ['json', (end) => (end.error === null ? null : JSON.stringify(end.error))],
+  was_aborted: ['boolean', (end) => end.wasAborted],
+  context_tokens: ['bigint', (end) => end.contextTokens],
+  deliveries: ['int', (end) => end.deliveries.length],
+  letter_id: ['uuid', (end) => end.deadLetter?.id ?? null],
+  letter_code: ['text', (end) => end.deadLetter?.code ?? null],
+  letter_reason: ['text', (end) => (end.deadLetter === null ? null : storableText(end.deadLetter.reason))],
+  debounce_ms: ['int', (end) => end.debounceMs],
+  gather_ms_max: ['int', (end) => end.gatherMsMax],
+  cap: ['int', (end) => end.cap],
+  steer_seen: ['bigint', (end) => end.steerSeen],
+  ended_type: ['text', (end) => end.ended.type],
+  ended_data: ['json', (end) => JSON.stringify(end.ended.data)],
+  hides: ['text', (end) => end.hides],
+  announce_debounce_ms: ['int', (end) => end.announceDebounceMs ?? end.debounceMs],
+  poll_result: ['text', (end) => end.pollResult ?? null],
+  is_awaited: ['boolean', (end) => end.isAwaited],
+});
+
+const tail = cte(`tail as materialized (
+  select new_ends.*, fence.session_id, fence.turn_id,
+    case when new_ends.hides is not null then (select t.prompt_seq from holdfast.turns t where t.id = fence.turn_id) end as prompt_seq
+  from new_ends join fence on fence.n = new_ends.n
+)`);
+
+const endedTurns = cte(`ended as (
   update holdfast.turns t
   set status = tail.status, reply = tail.reply, error = tail.error, ended_at = clock_timestamp(), ${PROGRESS_SQL}
-  from fence join tail on tail.n = fence.n where t.id = fence.turn_id${isTelling ? '\n  returning t.*, fence.version' : ''}
-),
-settled as (
+  from fence join tail on tail.n = fence.n where t.id = fence.turn_id
+  returning t.*, fence.version
+)`);
+
+const settledMessages = cte(`settled as (
   update holdfast.inbox i set status = tail.message_status, error = tail.error, settled_at = clock_timestamp()
   from tail where i.turn_id = tail.turn_id and i.status = 'claimed'
-  returning ${isTelling ? 'i.*' : 'i.id, i.seq, i.session_id, i.turn_id, i.status'}
-),
-updated_sessions as (
+  returning i.*
+)`);
+
+const updatedSessions = cte(`updated_sessions as (
   update holdfast.sessions s
   set owner = null, lease_expires_at = null, turn_id = null, stop_reason = null,
     entry_seq = fence.base_seq + fence.added, updated_at = clock_timestamp(),
@@ -115,18 +132,22 @@ updated_sessions as (
     transcript_version = s.transcript_version + case when tail.hides is not null then 1 else 0 end,
     was_aborted = tail.was_aborted, delivery_seq = s.delivery_seq + tail.deliveries,
     input_tokens = s.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens,
-    output_tokens = s.output_tokens + fence.output_tokens, context_tokens = tail.context_tokens${views}${outreach?.own ?? ''}
+    output_tokens = s.output_tokens + fence.output_tokens, context_tokens = tail.context_tokens,
+    ${VIEW_SQL},
+    ${ENDING_SQL}
   from fence join tail on tail.n = fence.n where s.id = fence.session_id
   returning s.id, s.waiting, s.delivery_seq, fence.n, tail.deliveries, s.last_message_at, tail.gather_ms_max, tail.cap,
     case when s.steer_seq <= tail.steer_seen then tail.debounce_ms else 0 end as debounce_ms,
     case when s.steer_seq <= tail.steer_seen then tail.announce_debounce_ms else 0 end as announce_debounce_ms
-),
-next_inputs as materialized (
+)`);
+
+const nextInputs = cte(`next_inputs as materialized (
   select updated_sessions.id, updated_sessions.last_message_at, updated_sessions.gather_ms_max,
     coalesce((${GATHERS_SQL}), updated_sessions.debounce_ms) as debounce_ms
   from updated_sessions where updated_sessions.waiting > 0
-),
-rung_doorbells as (
+)`);
+
+const rungDoorbells = cte(`rung_doorbells as (
   update holdfast.doorbells d
   set rings = d.rings + 1, rung_at = clock_timestamp(), quiet_ms = nullif(next_inputs.debounce_ms, 0),
     gather_until = clock_timestamp() + next_inputs.gather_ms_max * interval '1 millisecond',
@@ -134,36 +155,66 @@ rung_doorbells as (
       clock_timestamp() + least(next_inputs.debounce_ms, next_inputs.gather_ms_max) * interval '1 millisecond')
   from next_inputs where d.session_id = next_inputs.id
   returning d.session_id, d.lane, d.rings, extract(epoch from d.due_at - clock_timestamp()) * 1000 as due_in_ms
-),
-deleted_doorbells as (
+)`);
+
+const deletedDoorbells = cte(`deleted_doorbells as (
   delete from holdfast.doorbells d using updated_sessions where d.session_id = updated_sessions.id and updated_sessions.waiting = 0
-),
-${optional.map((part) => `${part},\n`).join('')}inserted_events as (
-  ${insertEventsSql(`${events === null ? '' : `${events}\n    union all`}
-    select session_id, turn_id, 'message.settled' as type, json_build_object('messageId', id, 'status', status) as data,
-      ${SETTLED_AT_END} + seq as n from settled${(outreach?.events ?? [])
-        .map(
-          (source) => `
-    union all
-    ${source}`,
-        )
-        .join('')}
-    union all
-    select session_id, turn_id, ended_type, ended_data, ${SETTLED_AT_END} * 1000000::bigint + n from tail`)}
-)
-select head.n, verdict.is_new, coalesce(t.ended_at is not null and t.epoch = head.epoch, false) as was_ended,
+)`);
+
+const settledEvents = cte(`settled_events as (
+  select session_id, turn_id, 'message.settled' as type, json_build_object('messageId', id, 'status', status) as data, seq as n from settled
+)`);
+
+const endedEvents = cte(`ended_events as (
+  select session_id, turn_id, ended_type as type, ended_data as data, n from tail
+)`);
+
+export const FINISH_TURN = statement<Ends>({
+  name: 'finish-turn',
+  purpose: 'End each turn. Answers a row per end, with the rings that it needs.',
+  locking: 'The session rows in the order of their ids, then rows that belong to them.',
+  ctes: [
+    head,
+    ...lockedFamily,
+    verdict,
+    fence,
+    ...storedSteps,
+    ...endingRun,
+    newEnds,
+    tail,
+    endedTurns,
+    settledMessages,
+    updatedSessions,
+    nextInputs,
+    rungDoorbells,
+    deletedDoorbells,
+    ...endParts,
+    ...reachedSessions,
+    ...journalEvents,
+    settledEvents,
+    endedEvents,
+    insertedEvents('journal_events', 'settled_events', 'announced_events', 'put_events', 'ended_events'),
+    ...settledTurns,
+  ],
+  select: `select head.n, verdict.is_new, coalesce(t.ended_at is not null and t.epoch = head.epoch, false) as was_ended,
   rung_doorbells.session_id, rung_doorbells.lane, rung_doorbells.rings, rung_doorbells.due_in_ms, t.attempt,
   extract(epoch from t.started_at - t.queued_at) * 1000 as waited_ms, extract(epoch from clock_timestamp() - t.started_at) * 1000 as ran_ms,
-  case when updated_sessions.deliveries > 0 then (updated_sessions.delivery_seq - updated_sessions.deliveries + 1) * 1000 end as delivery_ring_no${outreach?.answer ?? ''}${told}
+  case when updated_sessions.deliveries > 0 then (updated_sessions.delivery_seq - updated_sessions.deliveries + 1) * 1000 end as delivery_ring_no,
+  (select json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)) from arrival_doorbells) as rings_for,
+  (select json_agg(session_id) from arrived) as reached, settled_turns.told as told_turn
 from head
 left join updated_sessions on updated_sessions.n = head.n
 left join verdict on verdict.n = head.n
 left join holdfast.turns t on t.id = head.turn_id
-left join rung_doorbells on rung_doorbells.session_id = head.session_id`;
-  const result = await database.hot.query(prepared('finish-turn', text, values.list));
-  const rows = new Map(result.rows.map((row) => [Number(row.n), row]));
+left join rung_doorbells on rung_doorbells.session_id = head.session_id
+left join settled_turns on settled_turns.n = head.n`,
+});
+
+async function finishTurns(database: Database, ends: TurnEnd[]): Promise<FinishResult[]> {
+  const result = await database.hot.query(FINISH_TURN.prepared(ends));
+  const answers = new Map(result.rows.map((row) => [Number(row.n), row]));
   return ends.map((_, index) => {
-    const row = rows.get(index + 1);
+    const row = answers.get(index + 1);
     if (row === undefined || !(row.is_new || row.was_ended)) return { kind: 'fenced' };
     const ring =
       row.rings === null
@@ -187,29 +238,5 @@ left join rung_doorbells on rung_doorbells.session_id = head.session_id`;
         ranMs: Math.round(Number(row.ran_ms)),
       },
     };
-  });
-}
-
-function tailTable(values: Values, ends: TurnEnd[]): string {
-  return values.table('tail', ends, {
-    n: ['int', (_, index) => index + 1],
-    status: ['text', (end) => end.status],
-    message_status: ['text', (end) => end.messageStatus],
-    reply: ['text', (end) => (end.reply === null ? null : storableText(end.reply))],
-    error: ['json', (end) => (end.error === null ? null : JSON.stringify(end.error))],
-    was_aborted: ['boolean', (end) => end.wasAborted],
-    context_tokens: ['bigint', (end) => end.contextTokens],
-    deliveries: ['int', (end) => end.deliveries.length],
-    letter_id: ['uuid', (end) => end.deadLetter?.id ?? null],
-    letter_code: ['text', (end) => end.deadLetter?.code ?? null],
-    letter_reason: ['text', (end) => (end.deadLetter === null ? null : storableText(end.deadLetter.reason))],
-    debounce_ms: ['int', (end) => end.debounceMs],
-    gather_ms_max: ['int', (end) => end.gatherMsMax],
-    cap: ['int', (end) => end.cap],
-    steer_seen: ['bigint', (end) => end.steerSeen],
-    ended_type: ['text', (end) => end.ended.type],
-    ended_data: ['json', (end) => JSON.stringify(end.ended.data)],
-    hides: ['text', (end) => end.hides],
-    announce_debounce_ms: ['int', (end) => end.announceDebounceMs ?? end.debounceMs],
   });
 }

@@ -1,13 +1,14 @@
 // `park-turn`: an open turn waits for something outside. Its reason is stored with it, its lock and its slot are free, and its session's
 // doorbell says when a worker has to look. The same statement stores the model call that has failed, so it is counted once. See journal.ts.
 import { storableText } from '../../core/storable-text.ts';
+import { shareStatement, type RowSubmitter } from '../share-statement.ts';
 import type { Database } from '../database.ts';
-import { insertEventsSql } from '../events.ts';
+import { insertedEvents } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
 import type { LaterRing } from '../session-locks.ts';
-import { shareStatement, type RowSubmitter } from '../share-statement.ts';
-import { prepared, Values } from '../statement.ts';
-import { eventsSource, journalParts, PROGRESS_SQL, viewsSql } from './write-parts.ts';
+import { cte, optional, rows, statement } from '../statement.ts';
+import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
+import { haveEvents, JOURNAL_EVENTS_SQL, newEvents, storedSteps } from './write-parts.ts';
 
 /** What a turn waits for. */
 export interface ParkReason {
@@ -39,54 +40,75 @@ export function createParkTurn(database: Database): RowSubmitter<TurnPark, Parki
   return shareStatement('park-turn', (parks) => parkTurns(database, parks));
 }
 
-async function parkTurns(database: Database, parks: TurnPark[]): Promise<Parking[]> {
-  const values = new Values();
-  const parts = journalParts(values, parks);
-  const events = eventsSource(values, parks);
-  const views = viewsSql(values, parks);
-  const tail = values.table('tail', parks, {
-    n: ['int', (_, index) => index + 1],
-    code: ['text', ({ reason }) => reason.code],
-    text: ['text', ({ reason }) => storableText(reason.text)],
-    by: ['text', ({ reason }) => reason.by],
-    delay_ms: ['bigint', (park) => Math.ceil(park.delayMs)],
-    not_before_ms: ['bigint', (park) => Math.ceil(park.notBeforeMs)],
-    parks: ['int', (park) => park.parks],
-  });
-  // Purpose: park each turn. Locking: the session rows in the order of their ids, then rows that belong to them. Output: a row per write.
-  // One that is sent again finds its turn parked and writes nothing.
-  const text = `/* park-turn */
-with ${parts},
-tail as materialized (
-  select tail.*, fence.session_id, fence.turn_id from ${tail} join fence on fence.n = tail.n
+const newParks = rows('new_parks', (parks: readonly TurnPark[]) => parks, {
+  n: ['int', (_, index) => index + 1],
+  code: ['text', ({ reason }) => reason.code],
+  text: ['text', ({ reason }) => storableText(reason.text)],
+  by: ['text', ({ reason }) => reason.by],
+  delay_ms: ['bigint', (park) => Math.ceil(park.delayMs)],
+  not_before_ms: ['bigint', (park) => Math.ceil(park.notBeforeMs)],
+  parks: ['int', (park) => park.parks],
+});
+
+// A write that is sent again finds its turn parked and writes nothing.
+const tail = cte(`tail as materialized (
+  select new_parks.*, fence.session_id, fence.turn_id from new_parks join fence on fence.n = new_parks.n
   join holdfast.turns t on t.id = fence.turn_id and t.status <> 'parked'
-),
-parked as (
+)`);
+
+const parkedTurns = cte(`parked_turns as (
   update holdfast.turns t
   set status = 'parked', park_code = tail.code, park_text = tail.text, park_by = tail.by, parks = tail.parks,
     park_since = case when tail.parks = 1 then clock_timestamp() else coalesce(t.park_since, clock_timestamp()) end,
     park_not_before = clock_timestamp() + tail.not_before_ms * interval '1 millisecond', ${PROGRESS_SQL}
   from fence join tail on tail.n = fence.n where t.id = fence.turn_id
-),
-released_sessions as (
+)`);
+
+const releasedSessions = cte(`released_sessions as (
   update holdfast.sessions s
-  set owner = null, lease_expires_at = null, updated_at = clock_timestamp()${views}
+  set owner = null, lease_expires_at = null, updated_at = clock_timestamp(), ${VIEW_SQL}
   from fence join tail on tail.n = fence.n where s.id = fence.session_id
   returning s.id, case when s.stop_reason is null then tail.delay_ms else 0 end as delay_ms
-),
-rung_doorbells as (
+)`);
+
+const rungDoorbells = cte(`rung_doorbells as (
   update holdfast.doorbells d
   set rings = d.rings + 1, rung_at = clock_timestamp(), woken_at = null, due_at = clock_timestamp() + released_sessions.delay_ms * interval '1 millisecond'
   from released_sessions where d.session_id = released_sessions.id
   returning d.session_id, d.lane, d.rings, released_sessions.delay_ms
-)${events === null ? '' : `,\ntold as (${insertEventsSql(`${events} join tail on tail.n = fence.n`)})`}
-select head.n, verdict.is_ok, head.session_id, d.lane, coalesce(rung_doorbells.rings, d.rings) as rings, coalesce(rung_doorbells.delay_ms, 0) as delay_ms
+)`);
+
+const parkEvents = cte(`park_events as (
+  ${JOURNAL_EVENTS_SQL} join tail on tail.n = fence.n
+)`);
+
+export const PARK_TURN = statement<readonly TurnPark[]>({
+  name: 'park-turn',
+  purpose: 'Park each turn. Answers a row per write, with the ring of its session.',
+  locking: 'The session rows in the order of their ids, then rows that belong to them.',
+  ctes: [
+    head,
+    locked,
+    verdict,
+    fence,
+    ...storedSteps,
+    newParks,
+    tail,
+    parkedTurns,
+    releasedSessions,
+    rungDoorbells,
+    ...optional('events', haveEvents)(newEvents, parkEvents, insertedEvents('park_events')),
+  ],
+  select: `select head.n, verdict.is_ok, head.session_id, d.lane, coalesce(rung_doorbells.rings, d.rings) as rings, coalesce(rung_doorbells.delay_ms, 0) as delay_ms
 from head left join verdict on verdict.n = head.n left join holdfast.doorbells d on d.session_id = head.session_id
-left join rung_doorbells on rung_doorbells.session_id = head.session_id`;
-  const result = await database.hot.query(prepared('park-turn', text, values.list));
-  const rows = new Map(result.rows.map((row) => [Number(row.n), row]));
+left join rung_doorbells on rung_doorbells.session_id = head.session_id`,
+});
+
+async function parkTurns(database: Database, parks: TurnPark[]): Promise<Parking[]> {
+  const result = await database.hot.query(PARK_TURN.prepared(parks));
+  const answers = new Map(result.rows.map((row) => [Number(row.n), row]));
   return parks.map((_, index) => {
-    const row = rows.get(index + 1);
+    const row = answers.get(index + 1);
     if (row === undefined || row.is_ok !== true || row.lane === null) return { kind: 'fenced' };
     const ring = {
       sessionId: row.session_id,

@@ -1,0 +1,26 @@
+// What a session is to receive.
+import type { MessageId, SessionId } from '../core/ids.ts';
+import type { QueueDrop, QueueMode } from '../core/queue-mode.ts';
+
+/** An input on its way into a session that exists. */
+export interface NewInput {
+  /** Made by the caller, so that a statement that is sent again stores nothing twice. */
+  messageId: MessageId;
+  sessionId: SessionId;
+  kind: 'message' | 'announcement' | 'cron' | 'heartbeat' | 'followup' | 'batch' | 'compaction';
+  /** The validated body as JSON text, stored as it is. */
+  body: string;
+  /** Where it came from and with whose authority; only inputs of equal route are batched (G6). */
+  route: string;
+  /** The queue mode of the message itself. */
+  mode: QueueMode | null;
+  /** What holds where neither the message nor the session says otherwise; absent for inputs that no queue mode concerns. */
+  queue?: { mode: QueueMode; cap: number; drop: QueueDrop };
+  /** The answer of a chat command that was executed: the row is inserted as settled. Absent for all other messages. */
+  commandReply?: string;
+  /** Unique without a time limit, e.g. channel, account, chat and platform message id; null when the platform provides none. */
+  platformKey: string | null;
+  idempotency: { scope: string; key: string; sha256: string } | null;
+  /** The most messages that may wait in this session; over it the input is refused, and nothing is written (G27). */
+  waitingMax: number;
+}
