@@ -73,7 +73,7 @@ test('every statement of a turn is in the file that the page names', () => {
   }));
   expect(statements.length).toBeGreaterThan(5);
   expect(
-    statements.filter(({ name, file }) => !new RegExp(`/\\* ${name} \\*/|prepared\\('${name}'`).test(read(file))),
+    statements.filter(({ name, file }) => !new RegExp(`/\\* ${name} \\*/|name: '${name}'`).test(read(file))),
   ).toEqual([]);
 });
 

@@ -32,10 +32,10 @@ export function isoSql(column: string): string {
   return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
-// A turn that a worker runs is not parked, so most are not looked up.
+// A turn that a worker runs is not parked, so most are not looked up. `exists` would let the planner read all turns into a hash table.
 function isParkedSql(s: string): string {
-  return `(${s}.owner is null and exists (
-      select from holdfast.turns open_turn where open_turn.id = ${s}.turn_id and open_turn.status = 'parked'))`;
+  return `(${s}.owner is null and coalesce((
+      select open_turn.status = 'parked' from holdfast.turns open_turn where open_turn.id = ${s}.turn_id), false))`;
 }
 
 /**

@@ -1,0 +1,40 @@
+// A statement as `npm run sql` prints it: what a reader has to know, and a PREPARE that psql accepts.
+import type { VisibleStatement } from '../src/store/statement.ts';
+
+export interface PrintedForm {
+  /** Of the golden file. */
+  file: string;
+  text: string;
+}
+
+/** The forms of a statement: with none of its options and with all of them; one form when it has no options. */
+export function printedForms(statement: VisibleStatement): PrintedForm[] {
+  const { name, options } = statement;
+  if (options.length === 0) return [{ file: `${name}.sql`, text: printed(statement, []) }];
+  return [
+    { file: `${name}.plain.sql`, text: printed(statement, []) },
+    { file: `${name}.full.sql`, text: printed(statement, options) },
+  ];
+}
+
+function printed(statement: VisibleStatement, included: readonly string[]): string {
+  const { name, purpose, locking, options } = statement;
+  const { text, parameters } = statement.render(new Set(included));
+  const types = parameters.length === 0 ? '' : ` (${parameters.map(({ type }) => type).join(', ')})`;
+  const lines = [
+    `-- ${name}`,
+    `-- Purpose: ${purpose}`,
+    `-- Locking: ${locking}`,
+    ...(options.length === 0 ? [] : [`-- Options: ${included.join(', ') || 'none'} (of ${options.join(', ')})`]),
+    ...(parameters.length === 0
+      ? []
+      : [
+          `-- Parameters: ${parameters.map(({ name: parameter, type }, index) => `$${index + 1} ${parameter} ${type}`).join(', ')}`,
+        ]),
+    `prepare "${name}"${types} as`,
+    text.replaceAll(/[ \t]+$/gm, ''),
+    ';',
+    '',
+  ];
+  return lines.join('\n');
+}

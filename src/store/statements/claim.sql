@@ -1,0 +1,136 @@
+-- claim
+-- Purpose: Claim the sessions that are free and have work, and read what their turns start from.
+-- Locking: The session rows in the order of their ids, then what belongs to them; the notes of lost workers, in the order of their names.
+prepare "claim" as
+/* claim */
+with input as materialized (
+  select * from unnest($1::uuid[], $2::text[], $3::int[], $4::bigint[], $5::bigint[])
+    as input (session_id, owner, lease_ms, known_version, known_seq)
+),
+seen as materialized (
+  select s.id, s.xmin as version from holdfast.sessions s where s.id = any ($1::uuid[])
+),
+locked as materialized (
+  select s.*, s.xmin as version from holdfast.sessions s where s.id = any ($1::uuid[]) order by s.id for no key update
+),
+lost as materialized (
+  select lost_owner.worker, coalesce(
+    (select w.open_turns from holdfast.lost_workers w where w.worker = lost_owner.worker),
+    (select count(*)::int from holdfast.turns t
+      where t.ended_at is null and t.status in ('running', 'resuming') and t.worker = lost_owner.worker)) as open_turns
+  from (
+    select distinct l.owner as worker from locked l join input on input.session_id = l.id
+    where l.owner <> input.owner and l.turn_id is not null and l.lease_expires_at <= clock_timestamp()
+  ) as lost_owner
+),
+found as materialized (
+  select l.id, input.owner as claimant, l.turn_id,
+    -- A stopped one runs nothing: it need not wait until it can be run alone (G24).
+    t.crowd_deaths + (lost.worker is not null and lost.open_turns > 2 and t.crowd_deaths < 2)::int >= 2 and l.stop_reason is null as is_suspect,
+    case when l.owner <> input.owner and l.turn_id is not null then l.owner end as lost_worker,
+    case
+      when seen.version <> l.version then 'stale'
+      when l.owner <> input.owner and l.lease_expires_at > clock_timestamp() then 'busy'
+      when l.waiting = 0 and l.turn_id is null then 'idle'
+      when d.due_at > clock_timestamp() or gathering.until > clock_timestamp() then 'early'
+      else 'claimed'
+    end as verdict,
+    gathering.until as gather_until
+  from locked l join input on input.session_id = l.id join seen on seen.id = l.id
+  left join holdfast.doorbells d on d.session_id = l.id
+  left join holdfast.turns t on t.id = l.turn_id left join lost on lost.worker = l.owner and l.owner <> input.owner
+  cross join lateral (
+    select case when d.quiet_ms is not null and l.turn_id is null
+      then least(l.last_message_at + d.quiet_ms * interval '1 millisecond', d.gather_until) end as until
+  ) as gathering
+),
+judged as materialized (
+  select found.id, found.lost_worker, case when held.is_back then 'early' else found.verdict end as verdict,
+    case when held.is_back then clock_timestamp() + (1 + 2 * random()) * interval '1 second' else found.gather_until end as look_at
+  from (
+    select *, row_number() over (partition by claimant, verdict, is_suspect order by id) as place from found
+  ) as found
+  cross join lateral (
+    select case when found.verdict = 'claimed' and found.is_suspect then found.place > 1 or exists (
+      select from holdfast.turns t where t.ended_at is null and t.status in ('running', 'resuming') and t.worker = found.claimant
+        and t.crowd_deaths >= 2 and t.id <> found.turn_id
+    ) else false end as is_back
+  ) as held
+),
+inserted_lost_workers as (
+  insert into holdfast.lost_workers (worker, open_turns)
+  select worker, open_turns from lost where worker in (select lost_worker from judged where verdict = 'claimed') order by worker
+  on conflict do nothing
+),
+deferred as (
+  update holdfast.doorbells d set due_at = judged.look_at, rings = d.rings + 1, rung_at = clock_timestamp()
+  from judged where d.session_id = judged.id and judged.verdict = 'early' and judged.look_at > d.due_at
+  returning d.session_id, d.lane, d.rings, extract(epoch from d.due_at - clock_timestamp()) * 1000 as due_in_ms
+),
+claimed as (
+  update holdfast.sessions s
+  set epoch = s.epoch + 1, owner = input.owner,
+    lease_expires_at = clock_timestamp() + input.lease_ms * interval '1 millisecond',
+    -- The lock ran out before a turn was open: its worker crashed or stalled while it assembled the prompt.
+    lost_claims = s.lost_claims + (s.turn_id is null and s.owner is not null and s.lease_expires_at <= clock_timestamp())::int
+  from judged join input on input.session_id = judged.id
+  where s.id = judged.id and judged.verdict = 'claimed'
+  returning s.*, input.known_version, input.known_seq, judged.lost_worker
+),
+resumed as (
+  update holdfast.turns t
+  set attempt = t.attempt + 1, epoch = c.epoch, worker = c.owner, status = 'resuming', claimed_at = clock_timestamp(),
+    deaths = t.deaths + (lost.worker is not null and (lost.open_turns <= 2 or t.crowd_deaths >= 2))::int, crowd_deaths = t.crowd_deaths + (lost.worker is not null and lost.open_turns > 2 and t.crowd_deaths < 2)::int
+  from claimed c left join lost on lost.worker = c.lost_worker where t.id = c.turn_id
+  returning t.*
+)
+select input.session_id, judged.verdict, c.key, c.agent_id, c.kind, c.lane, c.parent_id, c.run_id,
+  cardinality(c.ancestors) as depth, c.label, c.channel, c.queue_mode, c.model, c.thinking, c.reasoning, c.epoch, c.waiting, c.transcript_no,
+  c.transcript_version, c.entry_seq, c.leaf_seq, c.context_tokens, c.was_aborted, c.stop_reason, c.view, c.queue_debounce_ms, c.queue_cap,
+  c.steer_seq, c.overflowed, c.lost_claims, deferred.lane as ring_lane, deferred.rings, deferred.due_in_ms,
+  case when c.overflowed > 0 then (
+    select json_agg(json_build_object('id', o.id, 'text', left(o.body ->> 'text', 1300)) order by o.seq) from (
+      select * from holdfast.inbox i where i.session_id = c.id and i.status = 'dropped' and i.is_summarized and i.turn_id is null
+      order by i.seq limit 50
+    ) as o
+  ) end as overflow,
+  (c.known_version <> c.transcript_version) as is_whole,
+  case when c.waiting > 0 then (
+    select json_agg(json_build_object('id', i.id, 'seq', i.seq, 'kind', i.kind, 'body', i.body, 'route', i.route, 'mode', i.mode,
+  'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint) order by i.seq) from (
+      select * from holdfast.inbox i where i.session_id = c.id and i.status = 'waiting' order by i.seq limit 200
+    ) as i
+  ) end as inputs,
+  (select json_agg(json_build_object('id', e.id, 'text', e.text, 'isTrusted', e.is_trusted,
+      'createdAt', (extract(epoch from e.created_at) * 1000)::bigint) order by e.id)
+    from holdfast.system_events e where e.session_id = c.id and e.state = 'queued') as events,
+  -- The active entries that the worker does not know, a summary first.
+  (select json_agg(entry order by entry.kind <> 'summary', entry.seq) from (
+      select e.id, e.seq, e.parent_seq as "parentSeq", e.kind, e.role, e.turn_id as "turnId", e.content, e.provenance
+      from holdfast.entries e
+      where e.session_id = c.id and e.state = 'active' and e.transcript_no = c.transcript_no
+        and e.seq > case when c.known_version = c.transcript_version then c.known_seq else 0 end
+    ) as entry) as entries,
+  case when t.id is not null then json_build_object('id', t.id, 'kind', t.kind, 'attempt', t.attempt, 'deaths', t.deaths,
+    'model', t.model, 'thinking', t.thinking, 'promptSeq', t.prompt_seq, 'systemSha256', t.system_sha256,
+    'toolsSha256', t.tools_sha256, 'calls', t.calls, 'retries', t.retries, 'steps', t.steps,
+    'inputTokens', t.input_tokens, 'outputTokens', t.output_tokens, 'cacheReadTokens', t.cache_read_tokens,
+    'cacheWriteTokens', t.cache_write_tokens, 'view', t.view,
+    'lostCalls', t.calls - coalesce((select max(m.call_no) from holdfast.model_calls m where m.turn_id = t.id), 0),
+    'fallback', (select coalesce(m.error ->> 'fallback', m.view -> 'fallback' ->> 'model')
+      from holdfast.model_calls m where m.turn_id = t.id and m.purpose = 'answer' order by m.call_no desc limit 1),
+    'park', case when t.park_code is not null then json_build_object('code', t.park_code, 'text', t.park_text, 'parks', t.parks,
+      'isWoken', coalesce((select w.woken_at is not null from holdfast.doorbells w where w.session_id = t.session_id), false),
+      'waitedMs', (extract(epoch from clock_timestamp() - t.park_since) * 1000)::bigint) end,
+    'compaction', (select c.reason from holdfast.compactions c where c.turn_id = t.id and c.status = 'running' limit 1),
+    'inputs', (select json_agg(json_build_object('id', i.id, 'seq', i.seq, 'kind', i.kind, 'body', i.body, 'route', i.route, 'mode', i.mode,
+  'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint) order by i.seq) from holdfast.inbox i where i.turn_id = t.id and i.status <> 'dropped'),
+    'toolCalls', (select json_agg(json_build_object('step', tc.step, 'ordinal', tc.ordinal, 'callId', tc.call_id,
+        'status', tc.status, 'runs', tc.runs, 'result', tc.result) order by tc.ordinal)
+      from holdfast.tool_calls tc where tc.turn_id = t.id and tc.step = t.steps)) end as open_turn
+from input
+left join judged on judged.id = input.session_id
+left join claimed c on c.id = input.session_id
+left join deferred on deferred.session_id = input.session_id
+left join resumed t on t.session_id = input.session_id
+;

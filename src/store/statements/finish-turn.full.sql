@@ -1,0 +1,358 @@
+-- finish-turn
+-- Purpose: End each turn. Answers a row per end, with the rings that it needs.
+-- Locking: The session rows in the order of their ids, then rows that belong to them.
+-- Options: outreach, entries, model_calls, tool_intents, tool_results, run_end, hidden_entries, deliveries, dead_letters, poll_results, events, awaited (of outreach, entries, model_calls, tool_intents, tool_results, run_end, hidden_entries, deliveries, dead_letters, poll_results, events, awaited)
+-- Parameters: $1 head json, $2 sessions uuid[], $3 noticed_sessions uuid[], $4 new_entries json, $5 new_calls json, $6 new_intents json, $7 new_results json, $8 run_ends json, $9 new_ends json, $10 new_deliveries json, $11 new_notices json, $12 new_events json
+prepare "finish-turn" (json, uuid[], uuid[], json, json, json, json, json, json, json, json, json) as
+/* finish-turn */
+with head as (
+  select n, session_id, epoch, base_seq, added, turn_id, calls, retries, steps, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, session_view::json
+  from json_to_recordset($1::json) as records (n int, session_id uuid, epoch bigint, base_seq bigint, added int, turn_id uuid, calls int, retries int, steps int, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, session_view text)
+),
+locked as materialized (
+  select s.*, s.xmin as version from holdfast.sessions s
+  where s.id = any ($2::uuid[] || array(select unnest(own.ancestors) from holdfast.sessions own where own.id = any ($2::uuid[]))
+    || $3::uuid[])
+  order by s.id for no key update
+),
+verdict as materialized (
+  select head.n, s.epoch = head.epoch and s.turn_id = head.turn_id
+      and s.entry_seq in (head.base_seq, head.base_seq + head.added) as is_ok,
+    s.epoch = head.epoch and s.turn_id = head.turn_id and s.entry_seq = head.base_seq as is_new,
+    s.stop_reason, s.waiting, s.steer_seq
+  from head join locked s on s.id = head.session_id
+),
+fence as materialized (
+  select head.*, s.transcript_no, s.leaf_seq, s.version
+  from head join verdict on verdict.n = head.n and verdict.is_new join locked s on s.id = head.session_id
+),
+new_entries as (
+  select n, pos, id, kind, role, content::json, is_pruned, provenance::json
+  from json_to_recordset($4::json) as records (n int, pos int, id uuid, kind text, role text, content text, is_pruned boolean, provenance text)
+),
+stored_entries as (
+  insert into holdfast.entries (session_id, seq, id, transcript_no, parent_seq, kind, role, content, turn_id, state, retired_seq, provenance)
+  select fence.session_id, fence.base_seq + e.pos, e.id, fence.transcript_no,
+    case when e.pos = 1 then fence.leaf_seq else fence.base_seq + e.pos - 1 end, e.kind, e.role, e.content, fence.turn_id,
+    case when e.is_pruned then 'pruned' else 'active' end, case when e.is_pruned then fence.base_seq + e.pos end, e.provenance
+  from new_entries e join fence on fence.n = e.n
+),
+new_calls as (
+  select n, call_no, step, until_seq, status, stop_reason, response_id, error::json, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at, purpose, view::json, request_sha256, notes::json
+  from json_to_recordset($5::json) as records (n int, call_no int, step int, until_seq bigint, status text, stop_reason text, response_id text, error text, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, started_at timestamptz, first_chunk_at timestamptz, ended_at timestamptz, purpose text, view text, request_sha256 text, notes text)
+),
+stored_calls as (
+  insert into holdfast.model_calls (turn_id, call_no, step, epoch, until_seq, status, stop_reason, response_id, error,
+    input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at, purpose,
+    view, request_sha256, notes)
+  select fence.turn_id, c.call_no, c.step, fence.epoch, c.until_seq, c.status, c.stop_reason, c.response_id, c.error,
+    c.input_tokens, c.output_tokens, c.cache_read_tokens, c.cache_write_tokens, c.started_at, c.first_chunk_at, c.ended_at,
+    c.purpose, c.view, c.request_sha256, c.notes
+  from new_calls c join fence on fence.n = c.n
+  on conflict (turn_id, call_no) do nothing
+  returning turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at
+),
+new_intents as (
+  select n, step, ordinal, call_id, name, is_idempotent, status
+  from json_to_recordset($6::json) as records (n int, step int, ordinal int, call_id text, name text, is_idempotent boolean, status text)
+),
+stored_intents as (
+  insert into holdfast.tool_calls (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch, ended_at)
+  select fence.turn_id, i.step, i.ordinal, i.call_id, i.name, i.is_idempotent, i.status, fence.epoch,
+    case when i.status <> 'intent' then clock_timestamp() end
+  from new_intents i join fence on fence.n = i.n
+  on conflict (turn_id, step, ordinal) do update set runs = tool_calls.runs + 1, epoch = excluded.epoch
+  returning turn_id, step, ordinal, call_id, name, status, is_idempotent, runs, intent_at, ended_at
+),
+new_results as (
+  select n, step, ordinal, status, result::json
+  from json_to_recordset($7::json) as records (n int, step int, ordinal int, status text, result text)
+),
+settled_calls as (
+  update holdfast.tool_calls t
+  set status = c.status, result = c.result, ended_at = clock_timestamp()
+  from new_results c join fence on fence.n = c.n
+  where t.turn_id = fence.turn_id and t.step = c.step and t.ordinal = c.ordinal
+  returning t.turn_id, t.step, t.ordinal, t.call_id, t.name, t.status, t.is_idempotent, t.runs, t.intent_at, t.ended_at
+),
+run_ends as (
+  select status, result, error, is_answer, is_suppressed, mode, by_channel::json
+  from json_to_recordset($8::json) as records (status text, result text, error text, is_answer boolean, is_suppressed boolean, mode text, by_channel text)
+),
+ending as materialized (
+  select run.id, run.parent_id, run.child_id, run.root_id, coalesce(run.label, run.task) as label, run.created_at, run.route, run.deliver,
+    run.cleanup, greatest(0, s.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens - coalesce((select sum(before.input_tokens) from holdfast.subagent_runs before
+      where before.child_id = run.child_id and before.id <> run.id), 0))::bigint as input_tokens,
+    greatest(0, s.output_tokens + fence.output_tokens - coalesce((select sum(before.output_tokens) from holdfast.subagent_runs before
+      where before.child_id = run.child_id and before.id <> run.id), 0))::bigint as output_tokens, run_ends.status, run_ends.result, run_ends.error, run_ends.is_suppressed, false as is_told
+  from run_ends cross join fence join locked s on s.id = fence.session_id join holdfast.subagent_runs run on run.id = s.run_id
+  where s.waiting = 0 and (run_ends.is_answer or s.live_children = 0)
+),
+new_ends as (
+  select n, status, message_status, reply, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, announce_debounce_ms, poll_result, is_awaited
+  from json_to_recordset($9::json) as records (n int, status text, message_status text, reply text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, announce_debounce_ms int, poll_result text, is_awaited boolean)
+),
+tail as materialized (
+  select new_ends.*, fence.session_id, fence.turn_id,
+    case when new_ends.hides is not null then (select t.prompt_seq from holdfast.turns t where t.id = fence.turn_id) end as prompt_seq
+  from new_ends join fence on fence.n = new_ends.n
+),
+ended as (
+  update holdfast.turns t
+  set status = tail.status, reply = tail.reply, error = tail.error, ended_at = clock_timestamp(), calls = fence.calls, retries = fence.retries, steps = fence.steps,
+    input_tokens = fence.input_tokens, output_tokens = fence.output_tokens, cache_read_tokens = fence.cache_read_tokens,
+    cache_write_tokens = fence.cache_write_tokens
+  from fence join tail on tail.n = fence.n where t.id = fence.turn_id
+  returning t.*, fence.version
+),
+settled as (
+  update holdfast.inbox i set status = tail.message_status, error = tail.error, settled_at = clock_timestamp()
+  from tail where i.turn_id = tail.turn_id and i.status = 'claimed'
+  returning i.*
+),
+updated_sessions as (
+  update holdfast.sessions s
+  set owner = null, lease_expires_at = null, turn_id = null, stop_reason = null,
+    entry_seq = fence.base_seq + fence.added, updated_at = clock_timestamp(),
+    leaf_seq = case
+      -- Unless a compaction of the turn has put its summary after the prompt.
+      when tail.hides = 'prompt' and s.leaf_seq = tail.prompt_seq
+        then (select e.parent_seq from holdfast.entries e where e.session_id = s.id and e.seq = tail.prompt_seq)
+      when tail.hides in ('turn', 'poll') then (select max(e.seq) from holdfast.entries e
+        where e.session_id = s.id and e.transcript_no = s.transcript_no and e.state = 'active'
+          and (e.turn_id <> fence.turn_id or e.kind = 'summary'))
+      when fence.added > 0 then fence.base_seq + fence.added
+      else s.leaf_seq
+    end,
+    transcript_version = s.transcript_version + case when tail.hides is not null then 1 else 0 end,
+    was_aborted = tail.was_aborted, delivery_seq = s.delivery_seq + tail.deliveries,
+    input_tokens = s.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens,
+    output_tokens = s.output_tokens + fence.output_tokens, context_tokens = tail.context_tokens,
+    view = coalesce(fence.session_view, s.view),
+    run_id = case when exists (select from ending where ending.child_id = s.id) then null else s.run_id end,
+    archived_at = case when exists (select from ending where ending.child_id = s.id and ending.cleanup = 'delete') then clock_timestamp()
+      else s.archived_at end
+  from fence join tail on tail.n = fence.n where s.id = fence.session_id
+  returning s.id, s.waiting, s.delivery_seq, fence.n, tail.deliveries, s.last_message_at, tail.gather_ms_max, tail.cap,
+    case when s.steer_seq <= tail.steer_seen then tail.debounce_ms else 0 end as debounce_ms,
+    case when s.steer_seq <= tail.steer_seen then tail.announce_debounce_ms else 0 end as announce_debounce_ms
+),
+next_inputs as materialized (
+  select updated_sessions.id, updated_sessions.last_message_at, updated_sessions.gather_ms_max,
+    coalesce((select case when i.kind = 'announcement' then updated_sessions.announce_debounce_ms
+        when i.kind = 'message' and coalesce(i.mode, 'collect') not in ('followup', 'reject') and updated_sessions.waiting < updated_sessions.cap
+          then updated_sessions.debounce_ms else 0 end
+      from holdfast.inbox i where i.session_id = updated_sessions.id and i.status = 'waiting' order by i.seq limit 1), updated_sessions.debounce_ms) as debounce_ms
+  from updated_sessions where updated_sessions.waiting > 0
+),
+rung_doorbells as (
+  update holdfast.doorbells d
+  set rings = d.rings + 1, rung_at = clock_timestamp(), quiet_ms = nullif(next_inputs.debounce_ms, 0),
+    gather_until = clock_timestamp() + next_inputs.gather_ms_max * interval '1 millisecond',
+    due_at = least(next_inputs.last_message_at + next_inputs.debounce_ms * interval '1 millisecond',
+      clock_timestamp() + least(next_inputs.debounce_ms, next_inputs.gather_ms_max) * interval '1 millisecond')
+  from next_inputs where d.session_id = next_inputs.id
+  returning d.session_id, d.lane, d.rings, extract(epoch from d.due_at - clock_timestamp()) * 1000 as due_in_ms
+),
+deleted_doorbells as (
+  delete from holdfast.doorbells d using updated_sessions where d.session_id = updated_sessions.id and updated_sessions.waiting = 0
+),
+hidden_entries as (
+  update holdfast.entries e
+  set state = case when tail.hides = 'poll' then 'pruned' else 'hidden' end, retired_seq = fence.base_seq + 1
+  from fence join tail on tail.n = fence.n
+  where e.session_id = fence.session_id and e.seq >= tail.prompt_seq and e.state = 'active' and (
+    tail.hides = 'prompt' and e.seq = tail.prompt_seq or tail.hides in ('turn', 'poll') and e.turn_id = fence.turn_id and e.kind <> 'summary')
+),
+new_deliveries as (
+  select n, pos, id, channel, target::json, payload::json, expires_ms
+  from json_to_recordset($10::json) as records (n int, pos int, id uuid, channel text, target text, payload text, expires_ms bigint)
+),
+inserted_deliveries as (
+  insert into holdfast.deliveries (id, session_id, turn_id, seq, channel, target, payload, expires_at)
+  select d.id, fence.session_id, fence.turn_id, updated_sessions.delivery_seq - updated_sessions.deliveries + d.pos, d.channel, d.target, d.payload,
+    clock_timestamp() + d.expires_ms * interval '1 millisecond'
+  from new_deliveries d join fence on fence.n = d.n join updated_sessions on updated_sessions.n = d.n
+),
+inserted_dead_letters as (
+  insert into holdfast.dead_letters (id, kind, session_id, turn_id, code, reason)
+  select letter_id, 'turn', session_id, turn_id, letter_code, letter_reason from tail where letter_id is not null
+),
+settled_polls as (
+  update holdfast.heartbeats h set result = tail.poll_result
+  from tail join settled on settled.turn_id = tail.turn_id
+  where h.message_id = settled.id and tail.poll_result is not null
+),
+queue_modes as materialized (select mode, by_channel from run_ends),
+recipient as materialized (
+  select ending.id as run_id, child.key as child_key, relative.* from ending join locked child on child.id = ending.child_id
+  left join lateral (
+    select l.id as session_id, cardinality(l.ancestors) = 0 as is_for_user,
+      l.live_children - case when l.id = ending.parent_id then 1 else 0 end as active,
+      l.run_id is not null and l.turn_id is null and l.waiting = 0 as is_parked,
+      (l.turn_id is not null or l.owner is not null and l.lease_expires_at > clock_timestamp())
+        and coalesce(l.queue_mode, queue_modes.by_channel ->> l.channel, queue_modes.mode) in ('steer', 'steer-backlog') as steers
+    from unnest(child.ancestors) with ordinality as above (id, place) join locked l on l.id = above.id cross join queue_modes
+    where l.archived_at is null and (cardinality(l.ancestors) = 0 or l.run_id is not null)
+    order by above.place desc limit 1
+  ) as relative on true
+),
+judged_end as materialized (
+  select ending.*, recipient.session_id, recipient.child_key, recipient.is_for_user, recipient.active, recipient.steers,
+    clock_timestamp() as ended_at,
+    ending.is_told or ending.is_suppressed and not (recipient.is_parked and recipient.active = 0) as is_silent,
+    case when recipient.session_id is not null then encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
+    placing substring(int8send(floor(extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6), 52, 1), 53, 1), 'hex')::uuid end as announcement_id,
+    json_strip_nulls(json_build_object('kind', 'subagent', 'runId', ending.id, 'sessionId', ending.child_id,
+      'sessionKey', recipient.child_key, 'label', ending.label, 'status', ending.status, 'error', ending.error, 'result', ending.result,
+      'runtimeMs', floor(extract(epoch from clock_timestamp() - ending.created_at) * 1000), 'inputTokens', ending.input_tokens,
+      'outputTokens', ending.output_tokens, 'isForUser', recipient.is_for_user, 'active', recipient.active)) as facts
+  from ending join recipient on recipient.run_id = ending.id
+),
+announcements as materialized (
+  select announcement_id as id, session_id, 'announcement' as kind,
+    case when deliver is null then json_build_object('announcement', facts)
+      else json_build_object('announcement', facts, 'deliver', deliver) end as body,
+    route, case when steers then 'steer' end as mode, 'announce:' || id as cause_key,
+    case when is_silent then 'silent' else 'waiting' end as status, case when steers then 'steered' else 'queued' end as disposition,
+    case when is_told then json_build_object('code', 'told', 'message', 'The recipient of the announcement ended the run itself.')
+      when is_silent then json_build_object('code', 'announce_skip', 'message', 'The subagent requested no announcement.') end as error
+  from judged_end where session_id is not null
+),
+ended_run as (
+  update holdfast.subagent_runs r
+  set status = e.status, result = e.result, error = e.error, ended_at = e.ended_at, input_tokens = e.input_tokens,
+    output_tokens = e.output_tokens, announcement_id = e.announcement_id, announced_to = e.session_id
+  from judged_end e where r.id = e.id and r.status = 'running'
+),
+inserted_run_letters as (
+  insert into holdfast.dead_letters (id, kind, session_id, code, reason)
+  select encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
+    placing substring(int8send(floor(extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6), 52, 1), 53, 1), 'hex')::uuid, 'announcement', child_id, 'parent_gone', 'The run ' || id || ' has ended, and no session is left to receive its announcement.'
+  from judged_end where session_id is null and not is_silent
+),
+relative_counts as materialized (
+  select session_id, sum(children)::int as children, sum(descendants)::int as descendants from (
+    select parent_id as session_id, 1 as children, 0 as descendants from ending union all select root_id, 0, 1 from ending
+  ) as counts group by session_id
+),
+new_notices as (
+  select id, session_id, body::json, route, cause_key
+  from json_to_recordset($11::json) as records (id uuid, session_id uuid, body text, route text, cause_key text)
+),
+incoming as materialized (
+  select * from announcements
+  union all select notice.id, notice.session_id, 'message', notice.body, notice.route, 'followup', notice.cause_key, 'waiting', 'queued', null::json
+  from new_notices notice join locked l on l.id = notice.session_id cross join fence where l.archived_at is null
+),
+numbered as materialized (
+  select incoming.*, l.inbox_seq + row_number() over (partition by incoming.session_id order by incoming.cause_key) as seq
+  from incoming join locked l on l.id = incoming.session_id
+),
+inserted_inputs as (
+  insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, cause_key, status, disposition, error, settled_at)
+  select id, session_id, seq, kind, body, route, mode, cause_key, status, disposition, error,
+    case when status <> 'waiting' then clock_timestamp() end
+  from numbered
+  on conflict do nothing
+  returning id, session_id, seq, kind, status, disposition, cause_key
+),
+arrived as materialized (
+  select session_id, max(seq) as last_seq, count(*) filter (where status = 'waiting')::int as waiting,
+    coalesce(max(seq) filter (where status = 'waiting' and disposition = 'steered'), 0) as steer_seq
+  from inserted_inputs group by session_id
+),
+updated_relatives as (
+  update holdfast.sessions s
+  set live_children = s.live_children - coalesce(relative.children, 0), live_descendants = s.live_descendants - coalesce(relative.descendants, 0),
+    waiting = s.waiting + coalesce(arrived.waiting, 0), inbox_seq = greatest(s.inbox_seq, arrived.last_seq),
+    steer_seq = greatest(s.steer_seq, arrived.steer_seq),
+    last_message_at = case when arrived.waiting > 0 then clock_timestamp() else s.last_message_at end, updated_at = clock_timestamp()
+  from (select session_id from relative_counts union select session_id from arrived) as touched
+  left join relative_counts relative on relative.session_id = touched.session_id left join arrived on arrived.session_id = touched.session_id
+  where s.id = touched.session_id
+  returning s.*, coalesce(arrived.waiting, 0) as has_arrived
+),
+arrival_doorbells as (
+  insert into holdfast.doorbells (session_id, lane, rings)
+  select s.id, s.lane, ((s.inbox_seq + s.epoch) << 20) from updated_relatives s where s.has_arrived > 0
+  on conflict (session_id) do nothing
+  returning session_id, lane, rings
+),
+put_events as (
+  select inserted_inputs.session_id, null::uuid as turn_id, 'message.accepted' as type, json_build_object('messageId', inserted_inputs.id, 'seq', inserted_inputs.seq,
+      'kind', inserted_inputs.kind, 'disposition', inserted_inputs.disposition) as data, inserted_inputs.seq * 2 as n from inserted_inputs
+    union all
+    select inserted_inputs.session_id, null, 'message.settled', json_build_object('messageId', inserted_inputs.id, 'status', inserted_inputs.status), inserted_inputs.seq * 2 + 1
+    from inserted_inputs where inserted_inputs.status <> 'waiting'
+),
+announced_events as (
+  select e.session_id, null::uuid as turn_id, 'announce.queued' as type, json_build_object('runId', e.id, 'childSessionKey', e.child_key,
+      'messageId', e.announcement_id, 'status', e.status, 'disposition', case when e.steers then 'steered' else 'queued' end) as data,
+      0 as n
+    from judged_end e where e.session_id is not null and not e.is_silent
+),
+new_events as (
+  select n, pos, type, data::json
+  from json_to_recordset($12::json) as records (n int, pos int, type text, data text)
+),
+journal_events as (
+  select fence.session_id, fence.turn_id, e.type, e.data, e.pos as n
+  from new_events e join fence on fence.n = e.n
+),
+settled_events as (
+  select session_id, turn_id, 'message.settled' as type, json_build_object('messageId', id, 'status', status) as data, seq as n from settled
+),
+ended_events as (
+  select session_id, turn_id, ended_type as type, ended_data as data, n from tail
+),
+inserted_events as (
+  insert into holdfast.events (id, session_id, turn_id, type, data)
+    select ((pg_current_xact_id()::text::bigint + (select o.xid_offset from holdfast.event_ids o where o.singleton)) << 16) + row_number() over (order by phase, n), session_id, turn_id, type, data
+    from (select 1 as phase, source.* from (select session_id, turn_id, type, data, n from journal_events) as source
+    union all select 2 as phase, source.* from (select session_id, turn_id, type, data, n from settled_events) as source
+    union all select 3 as phase, source.* from (select session_id, turn_id, type, data, n from announced_events) as source
+    union all select 4 as phase, source.* from (select session_id, turn_id, type, data, n from put_events) as source
+    union all select 5 as phase, source.* from (select session_id, turn_id, type, data, n from ended_events) as source) as happened
+),
+settled_turns as materialized (
+  select tail.n, json_build_object('turn', json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
+  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'harness', case when t.kind <> 'compaction'
+    then coalesce(t.view -> 'harness', '{"id":"built-in","reason":"auto_fallback"}'::json) end, 'reply', t.reply, 'error', t.error,
+  'why', null, 'usage', json_build_object('inputTokens', t.input_tokens, 'outputTokens', t.output_tokens,
+  'cacheReadTokens', t.cache_read_tokens, 'cacheWriteTokens', t.cache_write_tokens), 'queuedAt', to_char(t.queued_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'claimedAt', to_char(t.claimed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+  'startedAt', to_char(t.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'endedAt', to_char(t.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'stepCount', t.steps),
+      'messages', (select json_agg(json_build_object('id', i.id, 'sessionKey', s.key, 'seq', i.seq, 'kind', i.kind,
+  'text', coalesce(i.body ->> 'text', ''), 'status', i.status, 'turnId', i.turn_id, 'retryOf', substring(i.cause_key from '^retry:(.*)$'),
+  'reply', case when i.status = 'answered' then coalesce(i.reply, t.reply) end,
+  'error', coalesce(i.error, case when i.status in ('failed', 'cancelled') then t.error end),
+  'why', null, 'receivedAt', to_char(i.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'settledAt', to_char(i.settled_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) order by i.seq) from settled i where i.turn_id = t.id),
+      'calls', (select json_agg(json_build_object('step', c.step, 'call', json_build_object('n', c.call_no, 'purpose', c.purpose, 'notes', c.notes,
+    'status', c.status, 'stopReason', c.stop_reason, 'error', c.error, 'usage', json_build_object('inputTokens', c.input_tokens, 'outputTokens', c.output_tokens,
+  'cacheReadTokens', c.cache_read_tokens, 'cacheWriteTokens', c.cache_write_tokens),
+    'startedAt', to_char(c.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'firstChunkAt', to_char(c.first_chunk_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+    'endedAt', to_char(c.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) order by c.call_no)
+  from (select turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at from holdfast.model_calls before where before.turn_id = t.id
+      union all select turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at from stored_calls) c where c.turn_id = t.id),
+      'tools', (select json_agg(json_build_object('step', x.step, 'tool', json_build_object('callId', x.call_id,
+    'name', x.name, 'status', x.status, 'isIdempotent', x.is_idempotent, 'runs', x.runs,
+    'startedAt', to_char(x.intent_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'endedAt', to_char(x.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) order by x.step, x.ordinal)
+  from (select turn_id, step, ordinal, call_id, name, status, is_idempotent, runs, intent_at, ended_at from holdfast.tool_calls before where before.turn_id = t.id
+        and not exists (select from stored_intents w where w.turn_id = t.id and w.step = before.step and w.ordinal = before.ordinal) and not exists (select from settled_calls w where w.turn_id = t.id and w.step = before.step and w.ordinal = before.ordinal)
+      union all select turn_id, step, ordinal, call_id, name, status, is_idempotent, runs, intent_at, ended_at from stored_intents union all select turn_id, step, ordinal, call_id, name, status, is_idempotent, runs, intent_at, ended_at from settled_calls) x where x.turn_id = t.id)) as told
+  from tail join ended t on t.id = tail.turn_id join holdfast.sessions s on s.id = t.session_id and s.xmin = t.version
+  where tail.is_awaited
+)
+select head.n, verdict.is_new, coalesce(t.ended_at is not null and t.epoch = head.epoch, false) as was_ended,
+  rung_doorbells.session_id, rung_doorbells.lane, rung_doorbells.rings, rung_doorbells.due_in_ms, t.attempt,
+  extract(epoch from t.started_at - t.queued_at) * 1000 as waited_ms, extract(epoch from clock_timestamp() - t.started_at) * 1000 as ran_ms,
+  case when updated_sessions.deliveries > 0 then (updated_sessions.delivery_seq - updated_sessions.deliveries + 1) * 1000 end as delivery_ring_no,
+  (select json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)) from arrival_doorbells) as rings_for,
+  (select json_agg(session_id) from arrived) as reached, settled_turns.told as told_turn
+from head
+left join updated_sessions on updated_sessions.n = head.n
+left join verdict on verdict.n = head.n
+left join holdfast.turns t on t.id = head.turn_id
+left join rung_doorbells on rung_doorbells.session_id = head.session_id
+left join settled_turns on settled_turns.n = head.n
+;

@@ -1,0 +1,130 @@
+-- finish-turn
+-- Purpose: End each turn. Answers a row per end, with the rings that it needs.
+-- Locking: The session rows in the order of their ids, then rows that belong to them.
+-- Options: none (of outreach, entries, model_calls, tool_intents, tool_results, run_end, hidden_entries, deliveries, dead_letters, poll_results, events, awaited)
+-- Parameters: $1 head json, $2 sessions uuid[], $3 new_ends json
+prepare "finish-turn" (json, uuid[], json) as
+/* finish-turn */
+with head as (
+  select n, session_id, epoch, base_seq, added, turn_id, calls, retries, steps, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, session_view::json
+  from json_to_recordset($1::json) as records (n int, session_id uuid, epoch bigint, base_seq bigint, added int, turn_id uuid, calls int, retries int, steps int, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, session_view text)
+),
+locked as materialized (
+  select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_reason, s.waiting, s.steer_seq, s.inbox_seq, s.xmin as version
+  from holdfast.sessions s where s.id = any ($2::uuid[]) order by s.id for no key update
+),
+verdict as materialized (
+  select head.n, s.epoch = head.epoch and s.turn_id = head.turn_id
+      and s.entry_seq in (head.base_seq, head.base_seq + head.added) as is_ok,
+    s.epoch = head.epoch and s.turn_id = head.turn_id and s.entry_seq = head.base_seq as is_new,
+    s.stop_reason, s.waiting, s.steer_seq
+  from head join locked s on s.id = head.session_id
+),
+fence as materialized (
+  select head.*, s.transcript_no, s.leaf_seq, s.version
+  from head join verdict on verdict.n = head.n and verdict.is_new join locked s on s.id = head.session_id
+),
+ending as (select null::uuid as child_id, null::text as cleanup where false),
+new_ends as (
+  select n, status, message_status, reply, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, announce_debounce_ms, poll_result, is_awaited
+  from json_to_recordset($3::json) as records (n int, status text, message_status text, reply text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, announce_debounce_ms int, poll_result text, is_awaited boolean)
+),
+tail as materialized (
+  select new_ends.*, fence.session_id, fence.turn_id,
+    case when new_ends.hides is not null then (select t.prompt_seq from holdfast.turns t where t.id = fence.turn_id) end as prompt_seq
+  from new_ends join fence on fence.n = new_ends.n
+),
+ended as (
+  update holdfast.turns t
+  set status = tail.status, reply = tail.reply, error = tail.error, ended_at = clock_timestamp(), calls = fence.calls, retries = fence.retries, steps = fence.steps,
+    input_tokens = fence.input_tokens, output_tokens = fence.output_tokens, cache_read_tokens = fence.cache_read_tokens,
+    cache_write_tokens = fence.cache_write_tokens
+  from fence join tail on tail.n = fence.n where t.id = fence.turn_id
+  returning t.*, fence.version
+),
+settled as (
+  update holdfast.inbox i set status = tail.message_status, error = tail.error, settled_at = clock_timestamp()
+  from tail where i.turn_id = tail.turn_id and i.status = 'claimed'
+  returning i.*
+),
+updated_sessions as (
+  update holdfast.sessions s
+  set owner = null, lease_expires_at = null, turn_id = null, stop_reason = null,
+    entry_seq = fence.base_seq + fence.added, updated_at = clock_timestamp(),
+    leaf_seq = case
+      -- Unless a compaction of the turn has put its summary after the prompt.
+      when tail.hides = 'prompt' and s.leaf_seq = tail.prompt_seq
+        then (select e.parent_seq from holdfast.entries e where e.session_id = s.id and e.seq = tail.prompt_seq)
+      when tail.hides in ('turn', 'poll') then (select max(e.seq) from holdfast.entries e
+        where e.session_id = s.id and e.transcript_no = s.transcript_no and e.state = 'active'
+          and (e.turn_id <> fence.turn_id or e.kind = 'summary'))
+      when fence.added > 0 then fence.base_seq + fence.added
+      else s.leaf_seq
+    end,
+    transcript_version = s.transcript_version + case when tail.hides is not null then 1 else 0 end,
+    was_aborted = tail.was_aborted, delivery_seq = s.delivery_seq + tail.deliveries,
+    input_tokens = s.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens,
+    output_tokens = s.output_tokens + fence.output_tokens, context_tokens = tail.context_tokens,
+    view = coalesce(fence.session_view, s.view),
+    run_id = case when exists (select from ending where ending.child_id = s.id) then null else s.run_id end,
+    archived_at = case when exists (select from ending where ending.child_id = s.id and ending.cleanup = 'delete') then clock_timestamp()
+      else s.archived_at end
+  from fence join tail on tail.n = fence.n where s.id = fence.session_id
+  returning s.id, s.waiting, s.delivery_seq, fence.n, tail.deliveries, s.last_message_at, tail.gather_ms_max, tail.cap,
+    case when s.steer_seq <= tail.steer_seen then tail.debounce_ms else 0 end as debounce_ms,
+    case when s.steer_seq <= tail.steer_seen then tail.announce_debounce_ms else 0 end as announce_debounce_ms
+),
+next_inputs as materialized (
+  select updated_sessions.id, updated_sessions.last_message_at, updated_sessions.gather_ms_max,
+    coalesce((select case when i.kind = 'announcement' then updated_sessions.announce_debounce_ms
+        when i.kind = 'message' and coalesce(i.mode, 'collect') not in ('followup', 'reject') and updated_sessions.waiting < updated_sessions.cap
+          then updated_sessions.debounce_ms else 0 end
+      from holdfast.inbox i where i.session_id = updated_sessions.id and i.status = 'waiting' order by i.seq limit 1), updated_sessions.debounce_ms) as debounce_ms
+  from updated_sessions where updated_sessions.waiting > 0
+),
+rung_doorbells as (
+  update holdfast.doorbells d
+  set rings = d.rings + 1, rung_at = clock_timestamp(), quiet_ms = nullif(next_inputs.debounce_ms, 0),
+    gather_until = clock_timestamp() + next_inputs.gather_ms_max * interval '1 millisecond',
+    due_at = least(next_inputs.last_message_at + next_inputs.debounce_ms * interval '1 millisecond',
+      clock_timestamp() + least(next_inputs.debounce_ms, next_inputs.gather_ms_max) * interval '1 millisecond')
+  from next_inputs where d.session_id = next_inputs.id
+  returning d.session_id, d.lane, d.rings, extract(epoch from d.due_at - clock_timestamp()) * 1000 as due_in_ms
+),
+deleted_doorbells as (
+  delete from holdfast.doorbells d using updated_sessions where d.session_id = updated_sessions.id and updated_sessions.waiting = 0
+),
+arrived as (select null::uuid as session_id where false),
+arrival_doorbells as (select null::uuid as session_id, null::text as lane, null::bigint as rings where false),
+put_events as (select null::uuid as session_id, null::uuid as turn_id, null::text as type, null::json as data, 0 as n where false),
+announced_events as (select null::uuid as session_id, null::uuid as turn_id, null::text as type, null::json as data, 0 as n where false),
+journal_events as (select null::uuid as session_id, null::uuid as turn_id, null::text as type, null::json as data, 0 as n where false),
+settled_events as (
+  select session_id, turn_id, 'message.settled' as type, json_build_object('messageId', id, 'status', status) as data, seq as n from settled
+),
+ended_events as (
+  select session_id, turn_id, ended_type as type, ended_data as data, n from tail
+),
+inserted_events as (
+  insert into holdfast.events (id, session_id, turn_id, type, data)
+    select ((pg_current_xact_id()::text::bigint + (select o.xid_offset from holdfast.event_ids o where o.singleton)) << 16) + row_number() over (order by phase, n), session_id, turn_id, type, data
+    from (select 1 as phase, source.* from (select session_id, turn_id, type, data, n from journal_events) as source
+    union all select 2 as phase, source.* from (select session_id, turn_id, type, data, n from settled_events) as source
+    union all select 3 as phase, source.* from (select session_id, turn_id, type, data, n from announced_events) as source
+    union all select 4 as phase, source.* from (select session_id, turn_id, type, data, n from put_events) as source
+    union all select 5 as phase, source.* from (select session_id, turn_id, type, data, n from ended_events) as source) as happened
+),
+settled_turns as (select null::int as n, null::json as told where false)
+select head.n, verdict.is_new, coalesce(t.ended_at is not null and t.epoch = head.epoch, false) as was_ended,
+  rung_doorbells.session_id, rung_doorbells.lane, rung_doorbells.rings, rung_doorbells.due_in_ms, t.attempt,
+  extract(epoch from t.started_at - t.queued_at) * 1000 as waited_ms, extract(epoch from clock_timestamp() - t.started_at) * 1000 as ran_ms,
+  case when updated_sessions.deliveries > 0 then (updated_sessions.delivery_seq - updated_sessions.deliveries + 1) * 1000 end as delivery_ring_no,
+  (select json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)) from arrival_doorbells) as rings_for,
+  (select json_agg(session_id) from arrived) as reached, settled_turns.told as told_turn
+from head
+left join updated_sessions on updated_sessions.n = head.n
+left join verdict on verdict.n = head.n
+left join holdfast.turns t on t.id = head.turn_id
+left join rung_doorbells on rung_doorbells.session_id = head.session_id
+left join settled_turns on settled_turns.n = head.n
+;

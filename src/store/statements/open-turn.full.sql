@@ -1,0 +1,110 @@
+-- open-turn
+-- Purpose: Open each turn. Answers a verdict per turn.
+-- Locking: The session rows in the order of their ids, then the inputs that they are stamped on.
+-- Options: system_events, overflow, snapshots, hidden_entries (of system_events, overflow, snapshots, hidden_entries)
+-- Parameters: $1 head json, $2 sessions uuid[], $3 input_ids json, $4 system_event_ids json, $5 overflow_ids json, $6 new_snapshots json, $7 new_events json
+prepare "open-turn" (json, uuid[], json, json, json, json, json) as
+/* open-turn */
+with head as (
+  select n, session_id, epoch, base_seq, turn_id, kind, lane, worker, model, thinking, prompt_id, prompt::json, inputs, system_sha256, tools_sha256, queued_at, claimed_at, parts::json, view::json, session_view::json, provenance::json, hidden_from, overflowed
+  from json_to_recordset($1::json) as records (n int, session_id uuid, epoch bigint, base_seq bigint, turn_id uuid, kind text, lane text, worker text, model text, thinking text, prompt_id uuid, prompt text, inputs int, system_sha256 text, tools_sha256 text, queued_at timestamptz, claimed_at timestamptz, parts text, view text, session_view text, provenance text, hidden_from bigint, overflowed int)
+),
+locked as materialized (
+  select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_reason
+  from holdfast.sessions s where s.id = any ($2::uuid[]) order by s.id for no key update
+),
+verdict as materialized (
+  select head.n, case
+      when s.epoch <> head.epoch then 'fenced'
+      when s.turn_id = head.turn_id then 'ok'
+      when s.turn_id is not null or s.entry_seq <> head.base_seq then 'fenced'
+      when s.stop_reason is not null then 'stopped'
+      else 'new'
+    end as verdict
+  from head join locked s on s.id = head.session_id
+),
+fence as materialized (
+  select head.*, s.transcript_no, s.leaf_seq
+  from head join verdict on verdict.n = head.n and verdict.verdict = 'new' join locked s on s.id = head.session_id
+),
+opened_turns as (
+  insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, thinking, prompt_seq, system_sha256,
+    tools_sha256, queued_at, claimed_at, view)
+  select turn_id, session_id, kind, lane, 'running', epoch, worker, model, thinking, base_seq + 1, system_sha256, tools_sha256,
+    queued_at, claimed_at, view from fence
+),
+inserted_prompts as (
+  insert into holdfast.entries (session_id, seq, id, transcript_no, parent_seq, kind, role, content, turn_id, parts, provenance)
+  select session_id, base_seq + 1, prompt_id, transcript_no,
+    case when hidden_from is null then leaf_seq
+      else (select e.parent_seq from holdfast.entries e where e.session_id = fence.session_id and e.seq = hidden_from) end,
+    'prompt', 'user', prompt, turn_id, parts, provenance
+  from fence where prompt_id is not null
+),
+input_ids as (
+  select n, id
+  from json_to_recordset($3::json) as records (n int, id uuid)
+),
+claimed_inputs as (
+  update holdfast.inbox i set status = 'claimed', turn_id = fence.turn_id
+  from input_ids join fence on fence.n = input_ids.n
+  where i.id = input_ids.id
+),
+system_event_ids as (
+  select n, id
+  from json_to_recordset($4::json) as records (n int, id uuid)
+),
+consumed_events as (
+  update holdfast.system_events e
+  set state = 'consumed', turn_id = fence.turn_id, drop_reason = null, settled_at = clock_timestamp()
+  from system_event_ids join fence on fence.n = system_event_ids.n
+  where e.id = system_event_ids.id
+),
+overflow_ids as (
+  select n, id
+  from json_to_recordset($5::json) as records (n int, id uuid)
+),
+stamped_overflow as (
+  update holdfast.inbox i set turn_id = fence.turn_id
+  from overflow_ids join fence on fence.n = overflow_ids.n where i.id = overflow_ids.id
+),
+new_snapshots as (
+  select sha256, content::json
+  from json_to_recordset($6::json) as records (sha256 text, content text)
+),
+inserted_snapshots as (
+  insert into holdfast.snapshots (sha256, content)
+  select * from new_snapshots on conflict do nothing
+),
+hidden_entries as (
+  update holdfast.entries e set state = 'hidden', retired_seq = fence.base_seq + 1
+  from fence where e.session_id = fence.session_id and e.transcript_no = fence.transcript_no and e.state = 'active'
+    and e.seq between fence.hidden_from and fence.base_seq and e.kind <> 'summary'
+),
+updated_sessions as (
+  update holdfast.sessions s
+  set turn_id = fence.turn_id, lost_claims = 0, waiting = s.waiting - fence.inputs, updated_at = clock_timestamp(),
+    entry_seq = fence.base_seq + case when fence.prompt_id is null then 0 else 1 end,
+    leaf_seq = case when fence.prompt_id is null then s.leaf_seq else fence.base_seq + 1 end,
+    -- The hint and the memory of the last event are used up by a prompt.
+    was_aborted = s.was_aborted and fence.prompt_id is null,
+    last_event_text = case when fence.prompt_id is null then s.last_event_text end,
+    view = coalesce(fence.session_view, s.view), overflowed = s.overflowed - fence.overflowed,
+    transcript_version = s.transcript_version + case when fence.hidden_from is null then 0 else 1 end
+  from fence where s.id = fence.session_id
+),
+new_events as (
+  select n, pos, type, data::json
+  from json_to_recordset($7::json) as records (n int, pos int, type text, data text)
+),
+journal_events as (
+  select fence.session_id, fence.turn_id, e.type, e.data, e.pos as n
+  from new_events e join fence on fence.n = e.n
+),
+inserted_events as (
+  insert into holdfast.events (id, session_id, turn_id, type, data)
+    select ((pg_current_xact_id()::text::bigint + (select o.xid_offset from holdfast.event_ids o where o.singleton)) << 16) + row_number() over (order by phase, n), session_id, turn_id, type, data
+    from (select 1 as phase, source.* from (select session_id, turn_id, type, data, n from journal_events) as source) as happened
+)
+select n, verdict from verdict
+;

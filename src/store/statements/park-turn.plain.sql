@@ -1,0 +1,59 @@
+-- park-turn
+-- Purpose: Park each turn. Answers a row per write, with the ring of its session.
+-- Locking: The session rows in the order of their ids, then rows that belong to them.
+-- Options: none (of entries, model_calls, tool_intents, tool_results, events)
+-- Parameters: $1 head json, $2 sessions uuid[], $3 new_parks json
+prepare "park-turn" (json, uuid[], json) as
+/* park-turn */
+with head as (
+  select n, session_id, epoch, base_seq, added, turn_id, calls, retries, steps, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, session_view::json
+  from json_to_recordset($1::json) as records (n int, session_id uuid, epoch bigint, base_seq bigint, added int, turn_id uuid, calls int, retries int, steps int, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, session_view text)
+),
+locked as materialized (
+  select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_reason, s.waiting, s.steer_seq, s.inbox_seq, s.xmin as version
+  from holdfast.sessions s where s.id = any ($2::uuid[]) order by s.id for no key update
+),
+verdict as materialized (
+  select head.n, s.epoch = head.epoch and s.turn_id = head.turn_id
+      and s.entry_seq in (head.base_seq, head.base_seq + head.added) as is_ok,
+    s.epoch = head.epoch and s.turn_id = head.turn_id and s.entry_seq = head.base_seq as is_new,
+    s.stop_reason, s.waiting, s.steer_seq
+  from head join locked s on s.id = head.session_id
+),
+fence as materialized (
+  select head.*, s.transcript_no, s.leaf_seq, s.version
+  from head join verdict on verdict.n = head.n and verdict.is_new join locked s on s.id = head.session_id
+),
+new_parks as (
+  select n, code, text, by, delay_ms, not_before_ms, parks
+  from json_to_recordset($3::json) as records (n int, code text, text text, by text, delay_ms bigint, not_before_ms bigint, parks int)
+),
+tail as materialized (
+  select new_parks.*, fence.session_id, fence.turn_id from new_parks join fence on fence.n = new_parks.n
+  join holdfast.turns t on t.id = fence.turn_id and t.status <> 'parked'
+),
+parked_turns as (
+  update holdfast.turns t
+  set status = 'parked', park_code = tail.code, park_text = tail.text, park_by = tail.by, parks = tail.parks,
+    park_since = case when tail.parks = 1 then clock_timestamp() else coalesce(t.park_since, clock_timestamp()) end,
+    park_not_before = clock_timestamp() + tail.not_before_ms * interval '1 millisecond', calls = fence.calls, retries = fence.retries, steps = fence.steps,
+    input_tokens = fence.input_tokens, output_tokens = fence.output_tokens, cache_read_tokens = fence.cache_read_tokens,
+    cache_write_tokens = fence.cache_write_tokens
+  from fence join tail on tail.n = fence.n where t.id = fence.turn_id
+),
+released_sessions as (
+  update holdfast.sessions s
+  set owner = null, lease_expires_at = null, updated_at = clock_timestamp(), view = coalesce(fence.session_view, s.view)
+  from fence join tail on tail.n = fence.n where s.id = fence.session_id
+  returning s.id, case when s.stop_reason is null then tail.delay_ms else 0 end as delay_ms
+),
+rung_doorbells as (
+  update holdfast.doorbells d
+  set rings = d.rings + 1, rung_at = clock_timestamp(), woken_at = null, due_at = clock_timestamp() + released_sessions.delay_ms * interval '1 millisecond'
+  from released_sessions where d.session_id = released_sessions.id
+  returning d.session_id, d.lane, d.rings, released_sessions.delay_ms
+)
+select head.n, verdict.is_ok, head.session_id, d.lane, coalesce(rung_doorbells.rings, d.rings) as rings, coalesce(rung_doorbells.delay_ms, 0) as delay_ms
+from head left join verdict on verdict.n = head.n left join holdfast.doorbells d on d.session_id = head.session_id
+left join rung_doorbells on rung_doorbells.session_id = head.session_id
+;

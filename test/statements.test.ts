@@ -1,0 +1,106 @@
+// Statements are constant text that one can see: the checks of the renderer, and the golden files of `npm run sql`.
+import { globSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { printedForms } from '../scripts/printed-statement.ts';
+import { cte, optional, render, rows, statement, type Cte } from '../src/store/statement.ts';
+import { STATEMENTS } from '../src/store/statements.ts';
+
+const GOLDEN = resolve(import.meta.dirname, '../src/store/statements');
+
+const numbers = rows('numbers', (input: readonly number[]) => input, { n: ['int', (n) => n] });
+const big = optional('big', (input: readonly number[]) => input.some((n) => n > 9));
+
+function parts<Input>(ctes: Cte<Input>[], select: string) {
+  return { name: 'test', purpose: 'Test.', locking: 'None.', ctes, select };
+}
+
+const textOf = <Input>(ctes: Cte<Input>[], select: string, ...options: string[]) =>
+  render(parts(ctes, select), new Set(options)).text;
+
+describe('a statement', () => {
+  test('leaves out a CTE whose option is not chosen', () => {
+    const ctes = [numbers, ...big(cte('large as (select n from numbers where n > 9)'))];
+    expect(textOf(ctes, 'select * from numbers')).not.toContain('large');
+    expect(textOf(ctes, 'select * from numbers', 'big')).toContain('large as (');
+  });
+
+  test('puts the absent form of a CTE where another text refers to it', () => {
+    const large = cte('large as (select n from numbers where n > 9)', {
+      absent: 'large as (select 0 as n where false)',
+    });
+    expect(textOf([numbers, ...big(large)], 'select * from large')).toContain('large as (select 0 as n where false)');
+    expect(textOf([numbers, ...big(large)], 'select * from numbers')).not.toContain('large');
+  });
+
+  test('refuses a reference to a CTE that is left out and has no absent form', () => {
+    const ctes = [numbers, ...big(cte('large as (select n from numbers where n > 9)'))];
+    expect(() => textOf(ctes, 'select * from numbers, large')).toThrow('the final select refers to large');
+    expect(textOf(ctes, 'select * from numbers, large', 'big')).toContain('large as (');
+  });
+
+  test('refuses a reference to a later CTE', () => {
+    const ctes = [cte('first as (select * from second)'), cte('second as (select 1)')];
+    expect(() => textOf(ctes, 'select * from first')).toThrow('first refers to second, but no CTE before it');
+  });
+
+  test('refuses two CTEs with one name', () => {
+    const ctes = [cte('one as (select 1)'), cte('one as (select 2)')];
+    expect(() => textOf(ctes, 'select * from one')).toThrow('two CTEs with the name one');
+  });
+
+  test('sees tables, columns, functions, comments and texts for what they are', () => {
+    const select = `select extract(epoch from t.at), t.a is distinct from other -- from nowhere
+      from holdfast.turns t, unnest(array[1]) as place, lateral (select 'from nowhere') as x using_is_a_name`;
+    expect(textOf([], select)).toContain('nowhere');
+  });
+
+  test('numbers its values in the order of their first use, each once', () => {
+    const ctes = [
+      numbers,
+      cte('twice as (select $limit::int as a, $limit::int as b, $offset::int as c)', {
+        binds: { limit: () => 2, offset: () => 3 },
+      }),
+    ];
+    const query = statement(parts(ctes, 'select * from twice')).prepared([]);
+    expect(query.text).toContain('select $2::int as a, $2::int as b, $3::int as c');
+    expect(query.values).toEqual(['[]', 2, 3]);
+  });
+
+  test('refuses a value without a type, and one that no CTE binds', () => {
+    expect(() => textOf([cte('one as (select $limit)')], 'select 1')).toThrow('uses $limit without a type');
+    const unbound = statement(parts([cte('one as (select $limit::int)')], 'select * from one'));
+    expect(() => unbound.prepared([])).toThrow('no CTE of it binds that value');
+  });
+
+  test('has one name for each choice of its options', () => {
+    const one = statement(parts([numbers, ...big(cte('large as (select 1)'))], 'select * from numbers'));
+    expect([[1], [2], [10], [11], []].map((input) => one.prepared(input).name)).toEqual([
+      'test-0',
+      'test-0',
+      'test-1',
+      'test-1',
+      'test-0',
+    ]);
+  });
+});
+
+test('the names of all statements differ', () => {
+  const names = STATEMENTS.map(({ name }) => name);
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+});
+
+test('every statement renders with any one of its options, and without any one', () => {
+  for (const one of STATEMENTS) {
+    for (const option of one.options) {
+      expect(one.render(new Set([option])).text).toContain(`/* ${one.name} */`);
+      expect(one.render(new Set(one.options.filter((other) => other !== option))).text).toContain(`/* ${one.name} */`);
+    }
+  }
+});
+
+test('the golden files hold what is rendered; `npm run sql -- --write` writes them', () => {
+  const forms = STATEMENTS.flatMap(printedForms);
+  expect(globSync('*', { cwd: GOLDEN }).toSorted()).toEqual(forms.map(({ file }) => file).toSorted());
+  for (const { file, text } of forms) expect(readFileSync(join(GOLDEN, file), 'utf8'), file).toBe(text);
+});
