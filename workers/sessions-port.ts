@@ -11,8 +11,8 @@ import { maySee, type VisibilityRules } from '../src/core/session-visibility.ts'
 import { storableText } from '../src/core/storable-text.ts';
 import { mayBeSpawned } from '../src/core/subagent-spawn.ts';
 import { newId } from '../src/ids.ts';
-import { createAccept } from '../src/store/accept-messages.ts';
-import type { Acceptance, NewInput } from '../src/store/accept-messages.ts';
+import { createAccept, type Acceptance } from '../src/store/accept-messages.ts';
+import type { NewInput } from '../src/store/new-input.ts';
 import type { Database } from '../src/store/database.ts';
 import { createFamily, spawnSettingsOf, type Family, type SteerAnswer } from '../src/store/family.ts';
 import type { NeededRing } from '../src/store/session-locks.ts';

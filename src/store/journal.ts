@@ -13,7 +13,7 @@
 //     nothing is written twice. All other values are absolute, never increments.
 //   - Signals return with the same round trip: whether to stop, and how many messages wait.
 //
-// Statements are shared by all turns of a worker (coalescer.ts). Nothing else in Holdfast writes entries, turns, model calls
+// Statements are shared by all turns of a worker (share-statement.ts). Nothing else in Holdfast writes entries, turns, model calls
 // or tool calls.
 import type { ContentBlock } from '../core/content.ts';
 import type { EntryKind, EntryProvenance } from '../core/entry.ts';
