@@ -1,0 +1,52 @@
+// Builders for tests of families: a session that spawns, and what it asks for.
+import type { SessionId, SessionKey } from '../../src/core/ids.ts';
+import { newId } from '../../src/ids.ts';
+import { spawnSubagent, type NewSpawn, type SpawnResult } from '../../src/store/spawn.ts';
+import type { StoreRig } from './store-rig.ts';
+
+/** A spawn from outside that nothing is special about. */
+export async function spawnFrom(
+  rig: StoreRig,
+  parentId: SessionId,
+  more: Partial<NewSpawn> = {},
+): Promise<SpawnResult> {
+  const [row] = await rig.rows('select key, cardinality(ancestors) as depth from holdfast.sessions where id = $1', [
+    parentId,
+  ]);
+  const { key, depth } = row as { key: SessionKey; depth: number };
+  return spawnSubagent(rig.database, {
+    parent: { id: parentId, key, agentId: 'main', depth },
+    plan: {
+      agentId: 'main',
+      task: 'a task',
+      label: null,
+      model: null,
+      thinking: null,
+      runTimeoutSeconds: 0,
+      cleanup: 'keep',
+      mode: 'run',
+      deliver: null,
+    },
+    body: '{"text":"a task"}',
+    route: 'route',
+    causeKey: newId<string>(),
+    turnId: null,
+    originRoute: 'route',
+    limits: { depthMax: 3, childrenMax: 5, descendantsMax: 10 },
+    ...more,
+  });
+}
+
+/** The child of a spawn that must succeed. */
+export async function childOf(rig: StoreRig, parentId: SessionId): Promise<{ childId: SessionId; runId: string }> {
+  const result = await spawnFrom(rig, parentId);
+  if (result.kind !== 'spawned') throw new Error(`The spawn was refused: ${result.code}.`);
+  return result;
+}
+
+/** What the row of a session counts. */
+export async function familyCounts(rig: StoreRig, sessionId: SessionId): Promise<unknown> {
+  const columns = 'waiting, live_children as children, live_descendants as descendants';
+  const [row] = await rig.rows(`select ${columns} from holdfast.sessions where id = $1`, [sessionId]);
+  return row;
+}

@@ -1,0 +1,80 @@
+// `finish-turn`: the end of a turn settles its messages, releases the lock and decides whether another ring is needed.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { DeliveryId } from '../../src/core/ids.ts';
+import { newId } from '../../src/ids.ts';
+import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
+
+let rig: StoreRig;
+beforeAll(async () => {
+  rig = await createStoreRig();
+});
+afterAll(() => rig.drop());
+
+async function running() {
+  const sessionId = await rig.session();
+  const input = rig.input(sessionId);
+  await rig.accept(input);
+  return { sessionId, messageId: input.messageId, ...(await rig.opened(sessionId)) };
+}
+
+const doorbellsOf = (sessionId: string) =>
+  rig.rows('select rings::int from holdfast.doorbells where session_id = $1', [sessionId]);
+
+test('an end settles the messages, releases the session and removes its doorbell', async () => {
+  const { sessionId, messageId, turnId, write } = await running();
+  expect(await rig.finishTurn(goodEnd(write))).toMatchObject({ kind: 'ok', ring: null, deliveryRingNo: null });
+  expect(await rig.rows('select status from holdfast.inbox where id = $1', [messageId])).toEqual([
+    { status: 'answered' },
+  ]);
+  expect(await rig.rows('select status, reply from holdfast.turns where id = $1', [turnId])).toEqual([
+    { status: 'completed', reply: 'reply' },
+  ]);
+  expect(await rig.rows('select owner, turn_id from holdfast.sessions where id = $1', [sessionId])).toEqual([
+    { owner: null, turn_id: null },
+  ]);
+  expect(await doorbellsOf(sessionId)).toEqual([]);
+});
+
+test('a message that came during the turn keeps the doorbell and gets the next ring (G4)', async () => {
+  const { sessionId, write } = await running();
+  await rig.accept(rig.input(sessionId));
+  const [before] = await doorbellsOf(sessionId);
+  const end = await rig.finishTurn(goodEnd(write));
+  expect(end).toMatchObject({ kind: 'ok', ring: { sessionId, lane: 'main', ringNo: before.rings + 1 } });
+  expect(await doorbellsOf(sessionId)).toEqual([{ rings: before.rings + 1 }]);
+});
+
+test('an end that is sent again is stored once, with one event (G23)', async () => {
+  const { sessionId, turnId, write } = await running();
+  const end = goodEnd(write);
+  expect(await rig.finishTurn(end)).toMatchObject({ kind: 'ok' });
+  const stored = () =>
+    rig.rows(
+      `select (select count(*)::int from holdfast.entries where turn_id = $1) as entries,
+         (select count(*)::int from holdfast.events where session_id = $2 and type = 'turn.ended') as ended`,
+      [turnId, sessionId],
+    );
+  expect(await stored()).toEqual([{ entries: 2, ended: 1 }]);
+  expect(await rig.finishTurn(end)).toMatchObject({ kind: 'ok' });
+  expect(await stored()).toEqual([{ entries: 2, ended: 1 }]);
+});
+
+test('replies go to the outbox in their order, with one ring, and an end without success leaves a dead letter', async () => {
+  const { turnId, write } = await running();
+  const delivery = () => ({ id: newId<DeliveryId>(), channel: 'webhook', target: {}, payload: {}, expiresMs: 60_000 });
+  const deliveries = [delivery(), delivery()];
+  const deadLetter = { id: newId<string>(), code: 'a_code', reason: 'a reason' };
+  const end = await rig.finishTurn(
+    goodEnd(write, { deliveries, deadLetter, status: 'failed', messageStatus: 'failed' }),
+  );
+  expect(end).toMatchObject({ kind: 'ok', deliveryRingNo: expect.any(Number) });
+  expect(
+    await rig.rows('select id, seq::int from holdfast.deliveries where turn_id = $1 order by seq', [turnId]),
+  ).toEqual([
+    { id: deliveries[0]?.id, seq: 1 },
+    { id: deliveries[1]?.id, seq: 2 },
+  ]);
+  expect(await rig.rows('select code, reason from holdfast.dead_letters where turn_id = $1', [turnId])).toEqual([
+    { code: 'a_code', reason: 'a reason' },
+  ]);
+});

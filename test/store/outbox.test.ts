@@ -1,0 +1,86 @@
+// The outbox as rows: order, leases and the end of a delivery. What is sent is in test/workers/outbox-relay.test.ts.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { DeliveryId, SessionId } from '../../src/core/ids.ts';
+import { newId } from '../../src/ids.ts';
+import {
+  claimDelivery,
+  readDueDeliveries,
+  settleDelivery,
+  type ClaimedDelivery,
+  type DeliverySettlement,
+} from '../../src/store/outbox.ts';
+import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
+
+let rig: StoreRig;
+beforeAll(async () => {
+  rig = await createStoreRig();
+});
+afterAll(() => rig.drop());
+
+/** A session with these many replies in its outbox. */
+async function withReplies(count: number, expiresMs = 60_000) {
+  const sessionId = await rig.session();
+  await rig.accept(rig.input(sessionId));
+  const { write } = await rig.opened(sessionId);
+  const ids = Array.from({ length: count }, () => newId<DeliveryId>());
+  const deliveries = ids.map((id) => ({ id, channel: 'webhook', target: {}, payload: {}, expiresMs }));
+  await rig.finishTurn(goodEnd(write, { deliveries }));
+  return { sessionId, ids };
+}
+
+const claim = (sessionId: SessionId, owner = 'relay', leaseMs = 60_000) =>
+  claimDelivery(rig.database, { sessionId, owner, leaseMs });
+
+const settle = (delivery: ClaimedDelivery | null, more: Partial<DeliverySettlement>) =>
+  settleDelivery(rig.database, {
+    delivery: delivery!,
+    owner: 'relay',
+    status: 'sent',
+    lastStatus: 200,
+    lastError: null,
+    delayMs: 0,
+    ...more,
+  });
+
+const statusOf = async (id: unknown): Promise<unknown> =>
+  (await rig.rows('select status from holdfast.deliveries where id = $1', [id]))[0]?.status;
+
+test('a later reply cannot be claimed before the earlier one is settled (G21)', async () => {
+  const { sessionId, ids } = await withReplies(2);
+  const first = await claim(sessionId);
+  expect(first).toMatchObject({ id: ids[0], attempts: 1 });
+  expect(await claim(sessionId, 'another relay')).toBeNull();
+  await settle(first, {});
+  expect(await claim(sessionId)).toMatchObject({ id: ids[1] });
+});
+
+test('a reply that has to wait is not claimed early, and no later one overtakes it (G21)', async () => {
+  const { sessionId, ids } = await withReplies(2);
+  await settle(await claim(sessionId), { status: 'pending', lastStatus: 503, delayMs: 60_000 });
+  expect(await statusOf(ids[0])).toBe('pending');
+  expect(await claim(sessionId)).toBeNull();
+});
+
+test('after the lease another relay claims the reply, and the first one writes nothing more', async () => {
+  const { sessionId, ids } = await withReplies(1);
+  const slow = await claim(sessionId, 'relay', 0);
+  expect(await claim(sessionId, 'another relay')).toMatchObject({ id: ids[0], attempts: 2 });
+  await settle(slow, {});
+  expect(await statusOf(ids[0])).toBe('sending');
+});
+
+test('a reply that fails for good is a dead letter, and the next one is due', async () => {
+  const { sessionId, ids } = await withReplies(2);
+  await settle(await claim(sessionId), { status: 'failed', lastStatus: 410, lastError: 'gone' });
+  expect(await rig.rows('select kind, reason from holdfast.dead_letters where delivery_id = $1', [ids[0]])).toEqual([
+    { kind: 'delivery', reason: 'gone' },
+  ]);
+  expect((await readDueDeliveries(rig.database)).map((due) => due.sessionId)).toContain(sessionId);
+});
+
+test('a reply that is too old expires, and is not claimed', async () => {
+  const { sessionId, ids } = await withReplies(1, 0);
+  expect(await claim(sessionId)).toBeNull();
+  await readDueDeliveries(rig.database);
+  expect(await statusOf(ids[0])).toBe('expired');
+});

@@ -1,0 +1,61 @@
+// `reconcile`: which sessions are rung again, by the rows alone. What the worker makes of it is in test/workers/reconciler.test.ts.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { SessionId } from '../../src/core/ids.ts';
+import { countRings, selectStaleRings } from '../../src/store/reconcile.ts';
+import { createStoreRig, type StoreRig } from './store-rig.ts';
+
+let rig: StoreRig;
+beforeAll(async () => {
+  rig = await createStoreRig();
+});
+afterAll(() => rig.drop());
+
+async function waiting(): Promise<SessionId> {
+  const sessionId = await rig.session();
+  await rig.accept(rig.input(sessionId));
+  return sessionId;
+}
+
+const select = (staleAfterMs: number, room = 100) =>
+  selectStaleRings(rig.database, { staleAfterMs, lanes: [{ lane: 'main', room }] });
+
+const ids = ({ stale }: Awaited<ReturnType<typeof select>>): string[] => stale.map(({ sessionId }) => sessionId);
+
+test('an old ring is selected, a fresh one is not, and the next deadline is known (G22)', async () => {
+  const sessionId = await waiting();
+  const fresh = await select(60_000);
+  expect(ids(fresh)).not.toContain(sessionId);
+  expect(fresh.nextInMs).toBeGreaterThan(0);
+  expect(ids(await select(0))).toContain(sessionId);
+  // It counts as rung now.
+  expect(ids(await select(60_000))).not.toContain(sessionId);
+});
+
+test('a session that a worker holds is not selected before its lease has expired (G10)', async () => {
+  const sessionId = await waiting();
+  await rig.claimed(sessionId, 'worker-1', 60_000);
+  expect(ids(await select(0))).not.toContain(sessionId);
+  await rig.rows(`update holdfast.sessions set lease_expires_at = now() where id = $1`, [sessionId]);
+  const { stale } = await select(60_000);
+  expect(stale.find((ring) => ring.sessionId === sessionId)).toMatchObject({ isAbandoned: true });
+});
+
+test('a lane gets as many as it has room for, the oldest first', async () => {
+  await select(0);
+  const [older] = [await waiting(), await waiting()];
+  await rig.rows(
+    `update holdfast.doorbells set rung_at = now() - interval '1 hour', due_at = now() - interval '2 hours'
+    where session_id = $1`,
+    [older],
+  );
+  expect(ids(await select(0, 1))).toEqual([older]);
+});
+
+test('of two reconcilers that read the same ring one counts it', async () => {
+  const sessionId = await waiting();
+  const { stale } = await select(0);
+  const own = stale.filter((ring) => ring.sessionId === sessionId);
+  expect(own).toHaveLength(1);
+  const counted = await Promise.all([countRings(rig.database, own), countRings(rig.database, own)]);
+  expect(counted.flat()).toEqual([{ sessionId, lane: 'main', ringNo: (own[0]?.ringNo ?? 0) + 1 }]);
+});

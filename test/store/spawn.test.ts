@@ -1,0 +1,59 @@
+// `spawn`: one statement makes the session of a subagent, its run, its first input and the ring.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { childOf, familyCounts, spawnFrom } from './family-builders.ts';
+import { createStoreRig, type StoreRig } from './store-rig.ts';
+
+let rig: StoreRig;
+beforeAll(async () => {
+  rig = await createStoreRig();
+});
+afterAll(() => rig.drop());
+
+test('a spawn makes the session, its run, its first input and its ring, and counts it above (G18)', async () => {
+  const parentId = await rig.session();
+  const spawned = await spawnFrom(rig, parentId);
+  expect(spawned).toMatchObject({ kind: 'spawned', ring: { lane: 'subagent' } });
+  const { childId, runId } = spawned as { childId: string; runId: string };
+  expect(await rig.rows('select parent_id, run_id, waiting from holdfast.sessions where id = $1', [childId])).toEqual([
+    { parent_id: parentId, run_id: runId, waiting: 1 },
+  ]);
+  expect(await rig.rows('select status, task from holdfast.subagent_runs where id = $1', [runId])).toEqual([
+    { status: 'running', task: 'a task' },
+  ]);
+  expect(await rig.rows('select kind, status from holdfast.inbox where session_id = $1', [childId])).toEqual([
+    { kind: 'message', status: 'waiting' },
+  ]);
+  expect(await familyCounts(rig, parentId)).toMatchObject({ children: 1, descendants: 1 });
+});
+
+test('a second spawn of the same cause returns the first (G18)', async () => {
+  const parentId = await rig.session();
+  const results = [
+    ...(await Promise.all([1, 2].map(() => spawnFrom(rig, parentId, { causeKey: `cause of ${parentId}` })))),
+    await spawnFrom(rig, parentId, { causeKey: `cause of ${parentId}` }),
+  ];
+  const runs = results.map((result) => (result.kind === 'spawned' ? result.runId : result.code));
+  expect(new Set(runs).size).toBe(1);
+  expect(await familyCounts(rig, parentId)).toMatchObject({ children: 1, descendants: 1 });
+});
+
+test('the limits hold for simultaneous spawns, also for those deeper in the family', async () => {
+  const parentId = await rig.session();
+  const limits = { depthMax: 2, childrenMax: 3, descendantsMax: 4 };
+  const many = await Promise.all(Array.from({ length: 8 }, () => spawnFrom(rig, parentId, { limits })));
+  expect(many.filter(({ kind }) => kind === 'spawned')).toHaveLength(3);
+  const refused = many.filter((result) => result.kind === 'refused');
+  expect(new Set(refused.map(({ code }) => code))).toEqual(new Set(['children']));
+  const child = many.find((result) => result.kind === 'spawned');
+  const below = await Promise.all([1, 2].map(() => spawnFrom(rig, child!.childId, { limits })));
+  expect(below.map((result) => (result.kind === 'refused' ? result.code : result.kind)).toSorted()).toEqual([
+    'descendants',
+    'spawned',
+  ]);
+});
+
+test('a session at the greatest depth spawns nothing', async () => {
+  const { childId } = await childOf(rig, await rig.session());
+  const limits = { depthMax: 1, childrenMax: 3, descendantsMax: 4 };
+  expect(await spawnFrom(rig, childId, { limits })).toEqual({ kind: 'refused', code: 'depth', count: 1 });
+});

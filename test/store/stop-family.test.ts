@@ -1,0 +1,76 @@
+// `stop-family`: one statement stops a session and all that work below it.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { SessionId } from '../../src/core/ids.ts';
+import { stopFamily, type FamilyStop } from '../../src/store/stop-family.ts';
+import { childOf, familyCounts } from './family-builders.ts';
+import { createStoreRig, type StoreRig } from './store-rig.ts';
+
+let rig: StoreRig;
+beforeAll(async () => {
+  rig = await createStoreRig();
+});
+afterAll(() => rig.drop());
+
+const stop = (sessionId: SessionId, more: Partial<FamilyStop> = {}) =>
+  stopFamily(rig.database, {
+    sessionId,
+    keepsQueued: false,
+    reason: 'a test',
+    status: 'killed',
+    result: null,
+    isTold: false,
+    modes: { mode: 'collect', byChannel: {} },
+    ...more,
+  });
+
+const statusOf = async (runId: string): Promise<unknown> =>
+  (await rig.rows('select status from holdfast.subagent_runs where id = $1', [runId]))[0]?.status;
+
+test('a stop signals the running turn, cancels what waits and ends the runs below (G18, G24)', async () => {
+  const sessionId = await rig.session();
+  await rig.accept(rig.input(sessionId));
+  const { turnId } = await rig.opened(sessionId);
+  const late = rig.input(sessionId);
+  await rig.accept(late);
+  const child = await childOf(rig, sessionId);
+  const grandchild = await childOf(rig, child.childId);
+  const stopped = await stop(sessionId);
+  // Of the session's own messages one waited; those of the sessions below are not counted.
+  expect(stopped).toMatchObject({ kind: 'stopped', aborted: turnId, cancelled: 1, runs: 2 });
+  expect(
+    await rig.rows('select stop_reason is not null as is_stopping from holdfast.sessions where id = $1', [sessionId]),
+  ).toEqual([{ is_stopping: true }]);
+  expect(await rig.rows('select status from holdfast.inbox where id = $1', [late.messageId])).toEqual([
+    { status: 'cancelled' },
+  ]);
+  for (const { childId } of [child, grandchild]) {
+    expect(await rig.rows('select distinct status from holdfast.inbox where session_id = $1', [childId])).toEqual([
+      { status: 'cancelled' },
+    ]);
+  }
+  expect(await Promise.all([child, grandchild].map(({ runId }) => statusOf(runId)))).toEqual(['killed', 'killed']);
+  expect(await familyCounts(rig, sessionId)).toEqual({ waiting: 0, children: 0, descendants: 0 });
+});
+
+test('a stop of a subagent leaves its sisters alone and notifies the session above', async () => {
+  const sessionId = await rig.session();
+  const [child, sister] = [await childOf(rig, sessionId), await childOf(rig, sessionId)];
+  expect(await stop(child.childId, { runId: child.runId })).toMatchObject({
+    kind: 'stopped',
+    runs: 1,
+    reached: expect.arrayContaining([sessionId]),
+  });
+  expect(await statusOf(sister.runId)).toBe('running');
+  expect(await familyCounts(rig, sessionId)).toEqual({ waiting: 1, children: 1, descendants: 1 });
+  expect(await rig.rows('select kind from holdfast.inbox where session_id = $1', [sessionId])).toEqual([
+    { kind: 'announcement' },
+  ]);
+});
+
+test('a run that has ended is not stopped again', async () => {
+  const sessionId = await rig.session();
+  const { childId, runId } = await childOf(rig, sessionId);
+  await stop(childId, { runId });
+  expect(await stop(childId, { runId })).toEqual({ kind: 'ended' });
+  expect(await familyCounts(rig, sessionId)).toMatchObject({ waiting: 1 });
+});
