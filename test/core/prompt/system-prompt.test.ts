@@ -73,41 +73,21 @@ const headingsOf = (text: string): string[] => text.match(/^#{1,3} .*$/gm) ?? []
 const whole = (input: SystemPromptInput): string => Object.values(buildSystemPrompt(input)).join('\n');
 
 describe('sections', () => {
-  test('stand in their order', () => {
+  // The order of all sections is in test/requests/system-prompt.test.ts.
+  test('that change from turn to turn stand after the boundary, and the others before it', () => {
     const { stable, dynamic } = buildSystemPrompt({ ...everything, files: shown('SOUL.md', 'HEARTBEAT.md') });
-    expect(headingsOf(stable)).toEqual([
-      '## Tooling',
-      '## Tool Call Style',
-      '## Execution Bias',
-      '## Safety',
-      '## Skills (mandatory)',
-      '## Memory Recall',
-      '## Model Aliases',
-      '## Workspace',
-      '## Documentation',
-      '## Sandbox',
-      '## Authorized Senders',
-      '## Current Date & Time',
-      '## Workspace Files (injected)',
-      '## Reply Tags',
-      '## Messaging',
-      '### message tool',
-      '## Voice (TTS)',
-      '## Group Chat Context',
-      '## Inbound Context (trusted metadata)',
-      '## Reactions',
-      '## Reasoning Format',
-      '# Project Context',
-      '## /w/SOUL.md',
-      '## Silent Replies',
-    ]);
-    expect(headingsOf(dynamic)).toEqual([
+    const stableHeadings = headingsOf(stable);
+    const dynamicHeadings = headingsOf(dynamic);
+    expect(stableHeadings.slice(-3)).toEqual(['# Project Context', '## /w/SOUL.md', '## Silent Replies']);
+    expect(dynamicHeadings).toEqual([
       '# Dynamic Project Context',
       '## /w/HEARTBEAT.md',
       '### Your part in this group',
       '## Heartbeats',
       '## Runtime',
     ]);
+    expect(stableHeadings.filter((heading) => dynamicHeadings.includes(heading))).toEqual([]);
+    expect(new Set(stableHeadings).size).toBe(stableHeadings.length);
   });
 
   test('name sources in the memory unless citations are off', () => {
