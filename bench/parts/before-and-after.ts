@@ -99,7 +99,7 @@ async function measureLoad(
   title: string,
 ): Promise<Alternation<Side, Figures>> {
   const { rounds, turnsEach, warmUpTurns } = context.isQuick
-    ? { rounds: 1, turnsEach: 4, warmUpTurns: 2 }
+    ? { rounds: 2, turnsEach: 6, warmUpTurns: 4 }
     : { rounds: 5, turnsEach: 16, warmUpTurns: 10 };
   const load = { sessions, turnsEach, text: turnText };
   context.say(`${title}: warming up`);

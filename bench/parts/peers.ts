@@ -48,7 +48,7 @@ async function measure(
   sides: Record<Side, Pick<Peer, 'run'>>,
 ): Promise<Alternation<Side, LoadResult>> {
   const { rounds, turnsEach, warmUpTurns } = context.isQuick
-    ? { rounds: 1, turnsEach: 4, warmUpTurns: 2 }
+    ? { rounds: 2, turnsEach: 6, warmUpTurns: 4 }
     : { rounds: 5, turnsEach: 16, warmUpTurns: 10 };
   const load = { sessions, turnsEach, text: turnText };
   context.say('warming up');

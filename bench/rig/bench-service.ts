@@ -90,11 +90,10 @@ export async function startBenchService(options: ServiceOptions): Promise<BenchS
   const seed = (sessions: number, entries: number): Promise<string[]> => seedSessions(databaseUrl, sessions, entries);
   async function send(session: string, text: string): Promise<void> {
     const answer = await http.post(`/v1/sessions/${session}/messages`, { text }, { prefer: `wait=${waitSeconds}` });
-    if (isAsItShouldBe(answer)) return;
-    const body = JSON.stringify(answer.body).slice(0, 1000);
-    throw new Error(
-      `${session} was answered ${answer.status}: ${body}\n${processes.map((each) => each.output()).join('\n')}`,
-    );
+    const fault = faultOf(answer);
+    if (fault !== null) {
+      throw new Error(`${session}: ${fault}\n${processes.map((each) => each.output()).join('\n')}`);
+    }
   }
   return {
     pid: service.pid,
@@ -123,13 +122,11 @@ interface Settled {
   turn: { steps: { tools: { status: string }[] }[] } | null;
 }
 
-/** What is fast and wrong is not to be measured: the reply has come, and every tool has run. */
-function isAsItShouldBe(answer: HttpAnswer): boolean {
-  if (answer.status !== 200) return false;
-  const { reply, turn } = answer.body as Settled;
-  return reply === 'Done.' && turn !== null && turn.steps.every(({ tools }) => tools.every(isDone));
-}
-
-function isDone(tool: { status: string }): boolean {
-  return tool.status === 'done';
+/** Why the answer does not count, since a turn that is fast and wrong is not measured; null if it has its reply and every tool has run. */
+function faultOf({ status, body }: HttpAnswer): string | null {
+  if (status !== 200) return `answered ${status}: ${JSON.stringify(body).slice(0, 1000)}`;
+  const { reply, turn } = body as Settled;
+  const failed = turn?.steps.flatMap(({ tools }) => tools).find((tool) => tool.status !== 'done');
+  if (failed !== undefined) return `a tool call did not end as done: ${JSON.stringify(failed).slice(0, 1000)}`;
+  return turn === null || reply !== 'Done.' ? `unexpected reply ${JSON.stringify(reply)} of the turn` : null;
 }
