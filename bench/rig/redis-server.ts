@@ -24,7 +24,10 @@ export async function startRedisServer(): Promise<RedisServer> {
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   const { promise: isReady, resolve, reject } = Promise.withResolvers<void>();
-  const endWithBench = (): void => void child.kill('SIGKILL');
+  const endWithBench = (): void => {
+    child.kill('SIGKILL');
+    rmSync(dir, { recursive: true, force: true });
+  };
   process.once('exit', endWithBench);
   createInterface({ input: child.stdout }).on('line', (line) => {
     if (line.includes('Ready to accept connections')) resolve();
