@@ -1,4 +1,5 @@
 // The `cron` tool's way to the store. Whose a cron is, and whether its agent may change it, is decided here.
+import type { Inbox } from '../src/store/inbox.ts';
 import type { Doorbell } from '../jobs/index.ts';
 import type { Config, Lane } from '../src/config.ts';
 import { InvalidCronError } from '../src/schedule/cron-definition.ts';
@@ -6,7 +7,6 @@ import { findCron, type Cron } from '../src/store/crons.ts';
 import type { Database } from '../src/store/database.ts';
 import { drizzle } from '../src/store/drizzle.ts';
 import { addCron, editCron, removeCron, runCronNow, type CronBook } from '../src/store/manage-crons.ts';
-import { createEnsureSession } from '../src/store/sessions.ts';
 import { listCrons, listFires } from '../src/store/views/crons.ts';
 import type { CronToolResult, CronPort, CronSummary } from '../src/tools/cron-tool.ts';
 import { isUuid } from '../src/core/ids.ts';
@@ -14,6 +14,7 @@ import { isUuid } from '../src/core/ids.ts';
 export interface CronPortParts {
   config: Config;
   database: Database;
+  inbox: Pick<Inbox, 'ensureSession'>;
   doorbell: Pick<Doorbell, 'ring'>;
 }
 
@@ -21,8 +22,8 @@ const LISTED_MAX = 100;
 const FIRES_MAX = 10;
 
 /** Makes the port. */
-export function createCronPort({ config, database, doorbell }: CronPortParts): CronPort {
-  const book: CronBook = { config, database, ensureSession: createEnsureSession(database) };
+export function createCronPort({ config, database, inbox, doorbell }: CronPortParts): CronPort {
+  const book: CronBook = { config, database, ensureSession: inbox.ensureSession };
   const views = drizzle({ client: database.views });
 
   /** The cron of this id, if it is the agent's. */

@@ -1,4 +1,5 @@
 // What plugins put into sessions, as rows: a system event or a message, each once for its key, and the ring that it needs.
+import type { Inbox } from '../src/store/inbox.ts';
 import type { Doorbell } from '../jobs/index.ts';
 import { isAgent, type Config, type Lane } from '../src/config.ts';
 import { deliveryUrl } from '../src/config/schema-scalars.ts';
@@ -8,26 +9,24 @@ import { agentIdOf, canonicalSessionKey, laneOf, sessionKindOf } from '../src/co
 import { storableText } from '../src/core/storable-text.ts';
 import { newId } from '../src/ids.ts';
 import { fingerprintOf, type PluginInbox, type PluginQueueResult } from '../src/plugins/plugin-inbox.ts';
-import { createAccept } from '../src/store/accept-messages.ts';
 import type { Database } from '../src/store/database.ts';
 import { dropOverflow } from '../src/store/drop-overflow.ts';
 import { isKeyTaken } from '../src/store/idempotency.ts';
-import { createEnsureSession } from '../src/store/sessions.ts';
 import { enqueueSystemEvent } from '../src/store/system-events.ts';
 import type { Wake } from '../src/wake.ts';
 
 export interface PluginInboxParts {
   config: Config;
   database: Database;
+  inbox: Inbox;
   doorbell: Pick<Doorbell, 'ring'>;
   wake: Wake;
 }
 
 /** Makes the inbox of a worker. */
 // oxlint-disable-next-line max-lines-per-function -- Two methods that share how a session is found; each is one call of the store.
-export function createPluginInbox({ config, database, doorbell, wake }: PluginInboxParts): PluginInbox {
-  const ensureSession = createEnsureSession(database);
-  const accept = createAccept(database);
+export function createPluginInbox({ config, database, inbox, doorbell, wake }: PluginInboxParts): PluginInbox {
+  const { ensureSession, accept } = inbox;
 
   function sessionOf(named: string): Promise<SessionId> {
     const key = canonicalSessionKey(named);

@@ -5,6 +5,7 @@
 //   beat ──▶ round: fire crons ▶ make polls ▶ settle fires ▶ (now and then) retire, notices, trimming ──▶ the next known moment
 //
 // node-cron provides the beat. A round in progress at a beat is not disturbed; one more follows it.
+import type { Inbox } from '../src/store/inbox.ts';
 import type { ScheduledTask } from 'node-cron';
 import type { Doorbell } from '../jobs/index.ts';
 import type { Config } from '../src/config.ts';
@@ -13,7 +14,6 @@ import type { Logger } from '../src/logger.ts';
 import { readDatabaseTime, readDueCrons } from '../src/store/crons.ts';
 import type { Database } from '../src/store/database.ts';
 import { nextPollInMs, renewPolls, trimPolls } from '../src/store/heartbeats.ts';
-import { createEnsureSession } from '../src/store/sessions.ts';
 import { retireCrons, trimFires } from '../src/store/settle-fires.ts';
 import { reconcileConfigCrons } from './config-crons.ts';
 import { fireDueCrons, giveNotices, settleEndedFires } from './schedule-crons.ts';
@@ -22,6 +22,7 @@ import { hasHeartbeats, makeDuePolls, syncHeartbeats, type HeartbeatParts } from
 export interface SchedulerOptions {
   config: Config;
   database: Database;
+  inbox: Pick<Inbox, 'ensureSession'>;
   doorbell: Pick<Doorbell, 'ring'>;
   logger: Logger;
 }
@@ -53,7 +54,7 @@ export class Scheduler {
   constructor(options: SchedulerOptions) {
     this.#parts = {
       ...options,
-      ensureSession: createEnsureSession(options.database),
+      ensureSession: options.inbox.ensureSession,
       owner: newId<string>(),
       signal: this.#stopped.signal,
     };

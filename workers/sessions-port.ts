@@ -1,5 +1,6 @@
 // The database side of the tools about sessions: rows, and rings for sessions that have work now. What a session may see and change
 // is decided here, from the configuration and the family, never from what a model says (G30).
+import type { Inbox } from '../src/store/inbox.ts';
 import type { Doorbell } from '../jobs/index.ts';
 import { agentOf, type Config, type Lane } from '../src/config.ts';
 import { exchangeRoute, type Exchange } from '../src/core/exchange.ts';
@@ -11,8 +12,6 @@ import { maySee, type VisibilityRules } from '../src/core/session-visibility.ts'
 import { storableText } from '../src/core/storable-text.ts';
 import { mayBeSpawned } from '../src/core/subagent-spawn.ts';
 import { newId } from '../src/ids.ts';
-import { createAccept, type Acceptance } from '../src/store/accept-messages.ts';
-import type { NewInput } from '../src/store/new-input.ts';
 import type { Database } from '../src/store/database.ts';
 import { createFamily, spawnSettingsOf, type Family, type SteerAnswer } from '../src/store/family.ts';
 import type { NeededRing } from '../src/store/session-locks.ts';
@@ -24,7 +23,6 @@ import {
   readTurnOrigin,
   type ListedSession,
 } from '../src/store/session-tools.ts';
-import type { RowSubmitter } from '../src/store/share-statement.ts';
 import { listRecentRuns } from '../src/store/subagents.ts';
 import { noteYield } from '../src/store/yields.ts';
 import type { Refusal, SeenSession, SeenSubagent, SessionsPort } from '../src/tools/sessions-port.ts';
@@ -34,13 +32,13 @@ import type { Wake } from '../src/wake.ts';
 export interface SessionsPortParts {
   config: Config;
   database: Database;
+  inbox: Pick<Inbox, 'accept'>;
   doorbell: Pick<Doorbell, 'ring'>;
   wake: Wake;
 }
 
 interface Parts extends SessionsPortParts {
   family: Family;
-  accept: RowSubmitter<NewInput, Acceptance>;
 }
 
 const KILLED_BY_PARENT = 'It was killed by the session that spawned it.';
@@ -54,7 +52,7 @@ export function createSessionsPort(options: SessionsPortParts): SessionsPort {
     ring: (rings) => ring(options, rings),
     committed: (sessionId) => options.wake.committed(sessionId, 'progress'),
   });
-  const parts: Parts = { ...options, family, accept: createAccept(database) };
+  const parts: Parts = { ...options, family };
   return {
     spawn: (call, request) => spawn(parts, call, request),
     subagents: (call, recentMinutes) => subagents(parts, call, recentMinutes),
@@ -174,7 +172,7 @@ async function send(
     provenance: { kind: 'inter_session', sourceSession: viewer.key, sourceTool: 'sessions_send' },
     ...(wantsAnswer ? { exchange } : {}),
   };
-  const acceptance = await parts.accept({
+  const acceptance = await parts.inbox.accept({
     messageId: newId<MessageId>(),
     sessionId: target.id,
     kind: 'message',

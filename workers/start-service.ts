@@ -72,7 +72,8 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   const doorbell = modules.createDoorbell({ openQueue: (name) => backend.openQueue(name), outages: backend.outages });
   enders.push(() => doorbell.close());
   const wake = createWake();
-  const parts = { config, logger, clock: systemClock, database, wake, doorbell, backend };
+  const inbox = modules.createInbox(database);
+  const parts = { config, logger, clock: systemClock, database, inbox, wake, doorbell, backend };
 
   const reconciler = new modules.Reconciler({
     database,
@@ -100,7 +101,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   if (isReconciling) reconciler.start();
   if (roles.includes('scheduler')) enders.push(modules.startHousekeeper({ database, config, logger }));
   if (modules.Scheduler !== null) {
-    const scheduler = new modules.Scheduler({ database, doorbell, config, logger });
+    const scheduler = new modules.Scheduler({ database, inbox, doorbell, config, logger });
     enders.push(() => scheduler.stop());
     scheduler.start();
   }
@@ -163,6 +164,7 @@ async function loadModules(roles: readonly Role[]) {
     inspect,
     migrate,
     database,
+    inbox,
     queue,
     jobs,
     reconciler,
@@ -177,6 +179,7 @@ async function loadModules(roles: readonly Role[]) {
     import('../src/store/inspect-database.ts'),
     import('../src/store/migrate.ts'),
     import('../src/store/database.ts'),
+    import('../src/store/inbox.ts'),
     import('./queue/open-queue-backend.ts'),
     import('../jobs/index.ts'),
     import('./reconciler.ts'),
@@ -195,6 +198,7 @@ async function loadModules(roles: readonly Role[]) {
     createLayoutCheck: migrate.createLayoutCheck,
     openDatabase: database.openDatabase as (options: Parameters<typeof database.openDatabase>[0]) => Database,
     openQueueBackend: queue.openQueueBackend,
+    createInbox: inbox.createInbox,
     createDoorbell: jobs.createDoorbell,
     Reconciler: reconciler.Reconciler,
     stillWaiting: waiting.stillWaiting,

@@ -1,4 +1,5 @@
 // The worker role: takes the jobs of every lane and runs turns, takes the jobs of the outbox and delivers replies.
+import type { Inbox } from '../src/store/inbox.ts';
 import { hostname } from 'node:os';
 import { QUEUE_NAMES, type Doorbell, type QueueName } from '../jobs/index.ts';
 import type { Channel } from '../src/channels/channel.ts';
@@ -36,6 +37,7 @@ export interface WorkerOptions {
   logger: Logger;
   clock: Clock;
   database: Database;
+  inbox: Inbox;
   wake: Wake;
   doorbell: Doorbell;
   backend: QueueBackend;
@@ -57,16 +59,20 @@ const DELIVERIES_CONCURRENCY = 8;
 
 /** Starts the worker role; jobs are fetched immediately. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
-  const { config, logger, clock, database, wake, doorbell, backend } = options;
+  const { config, logger, clock, database, inbox, wake, doorbell, backend } = options;
   const owner = `${hostname()}:${process.pid}:${newId<string>()}`;
   const draining = new AbortController();
   await openWorkspaces(config);
-  const plugins = await loadCheckedPlugins(config, logger, createPluginInbox({ config, database, doorbell, wake }));
+  const plugins = await loadCheckedPlugins(
+    config,
+    logger,
+    createPluginInbox({ config, database, inbox, doorbell, wake }),
+  );
   const { transports } = plugins;
   const model = createConfiguredModel({ config, clock, logger, endpoint: options.modelEndpoint, transports });
   const ports = createToolPorts({ config, database, doorbell, logger, owner });
-  const cronTool = createCronTool(createCronPort({ config, database, doorbell }));
-  const sessionTools = createSessionTools(createSessionsPort({ config, database, doorbell, wake }));
+  const cronTool = createCronTool(createCronPort({ config, database, inbox, doorbell }));
+  const sessionTools = createSessionTools(createSessionsPort({ config, database, inbox, doorbell, wake }));
   const context = createTurnContext({
     config,
     logger,

@@ -1,5 +1,6 @@
 // From a checked message to a committed inbox row: ensures that its session exists, stores it, rings, and returns the result.
 // The ring is not awaited: the row is its own outbox, and the reconciler rings again when the ring is lost.
+import type { Inbox } from '../store/inbox.ts';
 import type { Doorbell } from '../../jobs/ring.ts';
 import type { Config, Lane } from '../config.ts';
 import { mayCommand, readChatCommand, takeDirectives, type ChatCommand } from '../core/chat-command.ts';
@@ -8,11 +9,10 @@ import type { DeliveryId, MessageId, SessionId, SessionKey } from '../core/ids.t
 import { addressOf } from '../core/reply-address.ts';
 import { agentIdOf, laneOf, sessionKindOf } from '../core/session-key.ts';
 import { newId } from '../ids.ts';
-import { createAccept, type Acceptance, type StoredMessage } from '../store/accept-messages.ts';
+import { type Acceptance, type StoredMessage } from '../store/accept-messages.ts';
 import { readDeliveryRing, type CommandDelivery } from '../store/commands.ts';
 import type { Database } from '../store/database.ts';
 import { dropOverflow } from '../store/drop-overflow.ts';
-import { createEnsureSession } from '../store/sessions.ts';
 import { viewAcceptance, viewMessage, type MessageView } from '../store/views/messages.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 import { viewSession } from '../store/views/sessions.ts';
@@ -24,6 +24,7 @@ import { createWaitingTotal } from './waiting-total.ts';
 export interface AcceptParts {
   config: Config;
   database: Database;
+  inbox: Inbox;
   views: ViewDatabase;
   doorbell: Pick<Doorbell, 'ring'>;
   wake: Wake;
@@ -36,8 +37,7 @@ const FULL_RETRY_MS = 2_000;
 /** Makes the function that accepts messages; messages that arrive together share statements. */
 export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
   const { config, database, views, doorbell, wake } = parts;
-  const ensureSession = createEnsureSession(database);
-  const accept = createAccept(database);
+  const { ensureSession, accept } = parts.inbox;
   const waiting = createWaitingTotal(views);
   const commands = createCommands(parts);
 

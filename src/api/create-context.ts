@@ -1,4 +1,5 @@
 // The API's context, built from the store: which function of the store each operation of a route uses.
+import type { Inbox } from '../store/inbox.ts';
 import { drizzle } from '../store/drizzle.ts';
 import type { Doorbell } from '../../jobs/ring.ts';
 import type { Lane } from '../config.ts';
@@ -10,7 +11,6 @@ import { retryTurn } from '../store/retry-turn.ts';
 import type { Database } from '../store/database.ts';
 import { discardDelivery, redriveDelivery } from '../store/decide-delivery.ts';
 import { patchSession } from '../store/patch-session.ts';
-import { createEnsureSession } from '../store/sessions.ts';
 import { enqueueSystemEvent } from '../store/system-events.ts';
 import type { Wake } from '../wake.ts';
 import { createAcceptMessage, newSessionOf } from './accept-message.ts';
@@ -34,12 +34,13 @@ export type ContextParts = Omit<
   | 'wake'
 > & {
   database: Database;
+  inbox: Inbox;
   doorbell: Pick<Doorbell, 'ring'>;
   wake: Wake;
 };
 
 /** The context of an API over this database. */
-export function createApiContext({ database, doorbell, ...parts }: ContextParts): ApiContext {
+export function createApiContext({ database, inbox, doorbell, ...parts }: ContextParts): ApiContext {
   const views = drizzle({ client: database.views });
   const { config, wake } = parts;
   const control = createControl({ config, database, views, doorbell, wake });
@@ -47,18 +48,17 @@ export function createApiContext({ database, doorbell, ...parts }: ContextParts)
     ...parts,
     views,
     outages: database.outages,
-    accept: createAcceptMessage({ config, database, views, doorbell, wake, control }),
-    enqueueSystemEvent: createEnqueue(database, wake),
+    accept: createAcceptMessage({ config, database, inbox, views, doorbell, wake, control }),
+    enqueueSystemEvent: createEnqueue(database, inbox, wake),
     control,
-    schedule: createSchedule({ config, database, doorbell, wake }),
-    lifecycle: createLifecycle({ config, database, views, doorbell, wake, control }),
-    subagents: createSubagents({ config, database, doorbell, wake }),
+    schedule: createSchedule({ config, database, inbox, doorbell, wake }),
+    lifecycle: createLifecycle({ config, database, inbox, views, doorbell, wake, control }),
+    subagents: createSubagents({ config, database, inbox, doorbell, wake }),
     deadLetters: createDeadLetterControl(database, control),
   };
 }
 
-function createEnqueue(database: Database, wake: Wake): EnqueueSystemEvent {
-  const ensureSession = createEnsureSession(database);
+function createEnqueue(database: Database, { ensureSession }: Inbox, wake: Wake): EnqueueSystemEvent {
   return async ({ sessionKey, text, contextKey, trusted, idempotency }) => {
     const sessionId = await ensureSession(newSessionOf(sessionKey));
     const enqueued = await enqueueSystemEvent(database, {

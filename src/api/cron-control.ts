@@ -1,4 +1,5 @@
 // What the routes of crons and heartbeats do: the store's functions, and the rings that follow from them.
+import type { Inbox } from '../store/inbox.ts';
 import type { Doorbell } from '../../jobs/ring.ts';
 import { agentOf, type Config, type Lane } from '../config.ts';
 import type { MessageId, SessionId } from '../core/ids.ts';
@@ -11,7 +12,6 @@ import { addCron, editCron, removeCron, runCronNow, type CronBook } from '../sto
 import { findCron, readDatabaseTime } from '../store/crons.ts';
 import type { NeededRing } from '../store/session-locks.ts';
 import { settlePolls } from '../store/settle-polls.ts';
-import { createEnsureSession } from '../store/sessions.ts';
 import type { Wake } from '../wake.ts';
 import { newSessionOf } from './accept-message.ts';
 import type { ScheduleControl } from './context.ts';
@@ -19,6 +19,7 @@ import type { ScheduleControl } from './context.ts';
 interface Parts {
   config: Config;
   database: Database;
+  inbox: Pick<Inbox, 'ensureSession'>;
   doorbell: Pick<Doorbell, 'ring'>;
   wake: Wake;
 }
@@ -27,8 +28,8 @@ interface Parts {
 const POLL_LEASE_MS = 10_000;
 
 /** Makes what the routes are given. */
-export function createSchedule({ config, database, doorbell, wake }: Parts): ScheduleControl {
-  const book: CronBook = { config, database, ensureSession: createEnsureSession(database) };
+export function createSchedule({ config, database, inbox, doorbell, wake }: Parts): ScheduleControl {
+  const book: CronBook = { config, database, ensureSession: inbox.ensureSession };
   const owner = newId<string>();
 
   function ring(kind: 'cron' | 'heartbeat', needed: NeededRing | null): void {

@@ -1,12 +1,13 @@
 // Operations on a session's transcript as a whole: compact it, undo that, start a new one, copy it. A compaction is an input like a
 // message, because it needs the session's lock and a model; the others are one statement each.
+import type { Inbox } from '../store/inbox.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Doorbell } from '../../jobs/ring.ts';
 import type { Config, Lane } from '../config.ts';
 import { routeOf } from '../core/inbound.ts';
 import type { MessageId, SessionId } from '../core/ids.ts';
 import { newId } from '../ids.ts';
-import { createAccept, type Acceptance } from '../store/accept-messages.ts';
+import { type Acceptance } from '../store/accept-messages.ts';
 import type { Database } from '../store/database.ts';
 import { forkSession } from '../store/fork-session.ts';
 import { resetSession, type Reset } from '../store/reset-session.ts';
@@ -21,6 +22,7 @@ import type { Control, SessionLifecycle } from './context.ts';
 export interface LifecycleParts {
   config: Config;
   database: Database;
+  inbox: Pick<Inbox, 'accept'>;
   views: ViewDatabase;
   doorbell: Pick<Doorbell, 'ring'>;
   wake: Wake;
@@ -33,7 +35,7 @@ const LOOK_MS = 50;
 
 /** Makes the functions of a process. */
 export function createLifecycle(parts: LifecycleParts): SessionLifecycle {
-  const accept = createAccept(parts.database);
+  const { accept } = parts.inbox;
   return {
     requestCompaction: async ({ sessionKey, instructions, idempotency }) => {
       const session = await findSession(parts.views, sessionKey);

@@ -1,9 +1,9 @@
 // What people do about subagents: the same as agents do with their tools, under the key of the API.
+import type { Inbox } from '../store/inbox.ts';
 import type { Doorbell } from '../../jobs/ring.ts';
 import type { Config, Lane } from '../config.ts';
 import type { Database } from '../store/database.ts';
 import { createFamily } from '../store/family.ts';
-import { createEnsureSession } from '../store/sessions.ts';
 import type { Wake } from '../wake.ts';
 import { newSessionOf } from './accept-message.ts';
 import type { Subagents } from './context.ts';
@@ -11,13 +11,14 @@ import type { Subagents } from './context.ts';
 export interface SubagentParts {
   config: Config;
   database: Database;
+  inbox: Pick<Inbox, 'ensureSession'>;
   doorbell: Pick<Doorbell, 'ring'>;
   wake: Wake;
 }
 
 /** Makes the functions of a process. */
-export function createSubagents({ config, database, doorbell, wake }: SubagentParts): Subagents {
-  const ensureSession = createEnsureSession(database);
+export function createSubagents({ config, database, inbox, doorbell, wake }: SubagentParts): Subagents {
+  const { ensureSession } = inbox;
   const family = createFamily({
     config,
     database,

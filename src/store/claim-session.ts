@@ -1,5 +1,6 @@
 // Claiming: takes the lock of a session (session-locks.ts) and reads, in the same round trip, all that its turn starts from: what
 // waits, the system events, the transcript that the worker does not know yet, and the open turn if an earlier worker left one.
+import type { TurnKind } from '../core/turn-kind.ts';
 import type { CompactionReason } from '../core/compaction/compaction-bounds.ts';
 import type { Entry } from '../core/entry.ts';
 import type { MessageId, SessionId, SystemEventId, TurnId } from '../core/ids.ts';
@@ -43,7 +44,7 @@ export interface WaitingEvent {
 /** A turn that an earlier worker left open, as far as its journal goes. */
 export interface OpenTurn {
   id: TurnId;
-  kind: string;
+  kind: TurnKind;
   attempt: number;
   deaths: number;
   model: string;

@@ -17,8 +17,11 @@ export interface NeededSession {
 
 const REMEMBERED_SESSIONS_MAX = 50_000;
 
-/** Makes the function that returns the id of a session, which it creates if need be. */
-export function createEnsureSession(database: Database): (session: NeededSession) => Promise<SessionId> {
+/** Returns the id of a session, which it creates if need be. */
+export type EnsureSession = (session: NeededSession) => Promise<SessionId>;
+
+/** Makes that function, with a memory of its own. */
+export function createEnsureSession(database: Database): EnsureSession {
   const known = new LRUCache<string, SessionId>({ max: REMEMBERED_SESSIONS_MAX });
   const ensure = shareStatement('ensure-session', (sessions: NeededSession[]) => ensureAll(database, sessions));
   return async (session) => {

@@ -1,5 +1,6 @@
 // A turn while it runs: what is fixed, and the few things that move. Only `commit` (commit.ts) and the end of a turn move them, and
 // only after the database has said yes.
+import type { TurnKind } from '../core/turn-kind.ts';
 import type { AgentSettings } from '../config.ts';
 import type { ContentBlock } from '../core/content.ts';
 import type { Entry, EntryKind } from '../core/entry.ts';
@@ -21,7 +22,7 @@ import { TurnStopped, type TurnFailed } from './turn-end.ts';
 export interface RunningTurn {
   readonly id: TurnId;
   /** As the API shows it; a `compaction` asks the model nothing but a summary. */
-  readonly kind: string;
+  readonly kind: TurnKind;
   readonly session: ClaimedSession;
   readonly agent: AgentSettings;
   readonly held: HeldSession;

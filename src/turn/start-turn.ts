@@ -1,5 +1,6 @@
 // Starts a turn: chooses its inputs, drains its events, assembles its prompt, and commits all of it in one statement. From
 // then on a retry finds everything again (G13).
+import type { TurnKind } from '../core/turn-kind.ts';
 import { agentOf, isAgent, type AgentSettings, type QueueMode } from '../config.ts';
 import type { Entry } from '../core/entry.ts';
 import type { EntryId, TurnId } from '../core/ids.ts';
@@ -226,12 +227,8 @@ function chooseInputs(context: TurnContext, claim: SessionClaim): WaitingInput[]
   return inputsWithEqualExpiry(selected, context.clock.now().getTime());
 }
 
-function promptKindOf(inputs: WaitingInput[]): WaitingInput['kind'] {
-  return inputs[0]?.kind ?? 'message';
-}
-
 /** The kind of a turn, as the API shows it. */
-function turnKindOf(inputs: WaitingInput[]): string {
-  const kind = promptKindOf(inputs);
+function turnKindOf([first]: WaitingInput[]): TurnKind {
+  const kind = first?.kind ?? 'message';
   return kind === 'announcement' ? 'announce' : kind;
 }

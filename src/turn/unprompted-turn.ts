@@ -1,5 +1,6 @@
 // Turns that say nothing to the model: they put no prompt into the transcript, but are claimed, recorded, stopped and resumed like any
 // other.
+import type { TurnKind } from '../core/turn-kind.ts';
 import { modelRefOf, type AgentSettings } from '../config.ts';
 import type { Entry } from '../core/entry.ts';
 import type { EntryId, TurnId } from '../core/ids.ts';
@@ -18,7 +19,7 @@ import type { Transcript } from './transcript-cache.ts';
 import type { TurnFailed } from './turn-end.ts';
 
 export interface UnpromptedTurn {
-  kind: string;
+  kind: TurnKind;
   held: HeldSession;
   transcript: Transcript;
   /** The input that it settles. */

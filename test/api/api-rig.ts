@@ -1,5 +1,6 @@
 // An API over a real database, with workers where a test wants them: real turns against the scripted model, no queue. Rings are
 // only written down.
+import { createInbox } from '../../src/store/inbox.ts';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import type { Ring } from '../../jobs/ring.ts';
 import { createApi } from '../../src/api/create-api.ts';
@@ -72,6 +73,7 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
       clock: systemClock,
       adminKey: ADMIN_KEY,
       database: turns.database,
+      inbox: createInbox(turns.database),
       doorbell: { ring: async (rung) => void rings.push(...rung) },
       wake,
       deriveRequest: (turnId, n) => deriveRequest(turns.database, { turnId, callNo: n, defaultThinking: () => 'off' }),

@@ -1,4 +1,5 @@
 // A plugin that queues: the tool that docs/plugins.md shows, in real turns on a real database.
+import { createInbox } from '../../src/store/inbox.ts';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -41,6 +42,7 @@ const inbox = () =>
   createPluginInbox({
     config: rig.config,
     database: rig.database,
+    inbox: createInbox(rig.database),
     doorbell: { ring: async (rung) => void rings.push(...rung) },
     wake: createWake(),
   });

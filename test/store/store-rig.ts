@@ -38,7 +38,7 @@ export async function createStoreRig() {
     return {
       messageId: newId<MessageId>(),
       sessionId,
-      kind: 'message',
+      kind: 'message' as const,
       body: '{"text":"hello"}',
       route: 'route',
       mode: null,
@@ -95,7 +95,7 @@ export function newTurn({ session, inputs, events }: Claimed, turnId: TurnId) {
   return {
     fence: { sessionId: session.id, epoch: session.epoch, baseSeq: session.entrySeq },
     turnId,
-    kind: 'message',
+    kind: 'message' as const,
     lane: 'main',
     worker: 'worker',
     model: 'model',

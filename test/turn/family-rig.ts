@@ -1,4 +1,5 @@
 // A turn rig whose workers have the tools about sessions: families of sessions on one database, their turns run when a test says so.
+import { createInbox } from '../../src/store/inbox.ts';
 import type { SessionId } from '../../src/core/ids.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { createSessionTools } from '../../src/tools/session-tools.ts';
@@ -37,6 +38,7 @@ export async function createFamilyRig(databaseUrl: string, settings: object = {}
   const port = createSessionsPort({
     config: rig.config,
     database: rig.database,
+    inbox: createInbox(rig.database),
     doorbell: { ring: async (rung) => void rings.push(...rung) },
     wake: createWake(),
   });

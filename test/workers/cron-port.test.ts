@@ -1,4 +1,5 @@
 // The `cron` tool over a real database: what an agent may do with crons, and what it may not.
+import { createInbox } from '../../src/store/inbox.ts';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Ring } from '../../jobs/index.ts';
 import { newId } from '../../src/ids.ts';
@@ -21,6 +22,7 @@ shareAmongTests(async (onEnd) => {
   const port = createCronPort({
     config: configWith(),
     database: rig.database,
+    inbox: createInbox(rig.database),
     doorbell: { ring: async (rung) => void rings.push(...rung) },
   });
   tool = createCronTool(port);

@@ -1,4 +1,5 @@
 // Goal: whatever is due is fired in time and once, by any number of schedulers, and a scheduler that stops leaves nothing running.
+import { createInbox } from '../../src/store/inbox.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Config } from '../../src/config.ts';
 import { findCron, readConfigCrons } from '../../src/store/crons.ts';
@@ -25,7 +26,7 @@ afterEach(async () => {
 
 function startScheduler(config: Config = configWith()): Scheduler {
   const { database, doorbell, logger } = schedulerParts(rig.database, config);
-  const scheduler = new Scheduler({ config, database, doorbell, logger });
+  const scheduler = new Scheduler({ config, database, inbox: createInbox(database), doorbell, logger });
   running.push(scheduler);
   scheduler.start();
   return scheduler;

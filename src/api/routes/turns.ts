@@ -1,7 +1,8 @@
 // Turns: their steps, their model requests, and the routes to stop or retry them.
 import { z } from 'zod';
 import { LANES } from '../../config.ts';
-import { listTurns, TURN_KINDS, TURN_STATUSES, viewTurn } from '../../store/views/turns.ts';
+import { TURN_KINDS } from '../../core/turn-kind.ts';
+import { listTurns, TURN_STATUSES, viewTurn } from '../../store/views/turns.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { notFound, Problem } from '../problem.ts';

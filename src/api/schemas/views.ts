@@ -9,7 +9,8 @@ import { MESSAGE_STATUSES, type MessageView } from '../../store/views/messages.t
 import type { StatsView } from '../../store/views/stats.ts';
 import { SYSTEM_EVENT_STATES, type SystemEventView } from '../../store/views/system-events.ts';
 import { ENTRY_KINDS, ENTRY_STATES, type EntryView } from '../../store/views/transcript.ts';
-import { TURN_KINDS, TURN_STATUSES, type SpanView, type TurnView } from '../../store/views/turns.ts';
+import { TURN_KINDS } from '../../core/turn-kind.ts';
+import { TURN_STATUSES, type SpanView, type TurnView } from '../../store/views/turns.ts';
 import type { Why } from '../../store/why-sql.ts';
 import { CALL_PURPOSES, type ModelCallView, type StepView, type ToolCallView } from '../../store/views/turn-steps.ts';
 import { fault } from './faults.ts';

@@ -19,7 +19,6 @@ export const TURN_STATUSES = [
   'interrupted',
   'resuming',
 ] as const;
-export const TURN_KINDS = ['message', 'cron', 'heartbeat', 'announce', 'followup', 'batch', 'compaction'] as const;
 
 /** A stretch of a turn's time, from the times that its journal holds; `n` numbers model calls and steps of tools. */
 export interface SpanView {

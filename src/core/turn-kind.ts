@@ -1,0 +1,5 @@
+// The kinds of turns, as the API shows them: what a turn answers.
+
+export const TURN_KINDS = ['message', 'cron', 'heartbeat', 'announce', 'followup', 'batch', 'compaction'] as const;
+
+export type TurnKind = (typeof TURN_KINDS)[number];
