@@ -8,6 +8,7 @@ import { performance } from 'node:perf_hooks';
 import type { Role } from '../../../workers/start-service.ts';
 import { ensureApiKey, secretsOf, type Config } from '../../config.ts';
 import { API_URL_FILE } from '../../config/client-settings.ts';
+import { logConsoleWarnings } from '../console-warnings.ts';
 import { createLogger, type Logger } from '../../logger.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
@@ -27,6 +28,7 @@ export async function runStart(options: { roles: string; migrate: boolean }, ter
   const roles = parseRoles(options.roles);
   const { config } = loadOrRefuse(EXIT.badConfiguration);
   const logger = await openLog(config, roles);
+  logConsoleWarnings(logger);
   const stop = stopSignal(logger);
   // The service keeps running when the reader of its output has ended.
   process.stdout.removeAllListeners('error').on('error', () => undefined);
