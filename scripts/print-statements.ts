@@ -1,4 +1,4 @@
-// `npm run sql` prints every statement of the store, each as it can be pasted into psql: its plain form, with none of its options, and its
+// `npm run sql` prints the statements of a turn, each as it can be pasted into psql: its plain form, with none of its options, and its
 // full form, with all of them. `npm run sql -- finish-turn` prints the one of that name, `npm run sql -- --write` writes the golden files.
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -18,10 +18,5 @@ if (name === '--write') {
     process.stderr.write(`There is no statement "${name}". Name one of ${names}.\n`);
     process.exitCode = 1;
   }
-  process.stdout.write(
-    `${chosen
-      .flatMap(printedForms)
-      .map(({ text }) => text)
-      .join('\n')}\n`,
-  );
+  for (const { text } of chosen.flatMap(printedForms)) process.stdout.write(`${text}\n`);
 }

@@ -46,7 +46,7 @@ test('a compressed answer fails when what it holds is longer than its tokens all
   });
 });
 
-test('calls use the proxy of the environment when Node is told to use it', async () => {
+test('calls use the proxy of the environment when Node is started with NODE_USE_ENV_PROXY', async () => {
   const hosts: (string | undefined)[] = [];
   const proxy = http.createServer((incoming, response) => {
     hosts.push(incoming.headers.host);
