@@ -17,7 +17,7 @@ import { newId } from '../src/ids.ts';
 import { pollInputOf } from '../src/schedule/poll-input.ts';
 import { claimPolls, renewPolls, syncPolledAgents, type ClaimedPoll } from '../src/store/heartbeats.ts';
 import { settlePolls, type PollSettlement } from '../src/store/settle-polls.ts';
-import { loadWorkspaceFiles } from '../src/turn/load-workspace.ts';
+import { loadWorkspaceFiles } from '../src/turn/open/load-workspace.ts';
 import { checkGate } from './heartbeat-gate.ts';
 import { ringFor, type CronParts } from './schedule-crons.ts';
 

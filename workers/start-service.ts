@@ -185,7 +185,7 @@ async function loadModules(roles: readonly Role[]) {
     import('./reconciler.ts'),
     import('./still-waiting.ts'),
     import('./housekeeper.ts'),
-    import('../src/turn/derive-request.ts'),
+    import('../src/turn/open/derive-request.ts'),
     isApi ? import('../src/api/create-api.ts') : null,
     isApi ? import('../src/api/create-context.ts') : null,
     isWorker ? import('./start-worker.ts') : null,

@@ -4,7 +4,7 @@
 //   suspicious   calls of one session have failed and nothing has succeeded since: that may be the session's own fault, so others continue
 //   open         calls of two sessions have failed in a row: no calls but one probe at a time, at growing intervals
 //
-// A success closes it. Pure: clocks and randomness are passed in; src/turn/provider-gate.ts keeps the states.
+// A success closes it. Pure: clocks and randomness are passed in; src/turn/loop/provider-gate.ts keeps the states.
 
 /** The shortest and the longest time between two probes, in milliseconds. */
 export interface ProbeBounds {

@@ -20,9 +20,9 @@ import type { HeldLock, NeededRing } from '../store/session-locks.ts';
 import type { RowSubmitter } from '../store/share-statement.ts';
 import type { Toolset } from '../tools/toolset.ts';
 import type { CommitKind, MessageSettlements } from '../wake.ts';
-import type { DeltaWriter } from './delta-writer.ts';
+import type { DeltaWriter } from './loop/delta-writer.ts';
 import type { LockKeeper } from './held-session.ts';
-import type { ProviderGate } from './provider-gate.ts';
+import type { ProviderGate } from './loop/provider-gate.ts';
 import type { SnapshotCache } from './snapshot-cache.ts';
 import type { TranscriptCache } from './transcript-cache.ts';
 

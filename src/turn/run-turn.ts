@@ -19,17 +19,17 @@ import type { SessionId } from '../core/ids.ts';
 import { isPassingFault } from '../store/database.ts';
 import type { FinishResult } from '../store/journal/finish-turn.ts';
 import type { LaterRing, NeededRing } from '../store/session-locks.ts';
-import { runCompactionTurn } from './compact-turn.ts';
+import { runCompactionTurn } from './compact/compact-turn.ts';
 import type { TurnContext } from './context.ts';
-import { endAfterFault } from './end-after-fault.ts';
-import { finishAnswered, finishYielded } from './end-turn.ts';
+import { endAfterFault } from './end/end-after-fault.ts';
+import { finishAnswered, finishYielded } from './end/end-turn.ts';
 import type { HeldSession } from './held-session.ts';
-import { resumeTurn } from './resume-turn.ts';
+import { resumeTurn } from './open/resume-turn.ts';
 import type { RunningTurn } from './running-turn.ts';
-import { startTurn, type ClaimWithTranscript } from './start-turn.ts';
-import { runToolLoop } from './tool-loop.ts';
+import { startTurn, type ClaimWithTranscript } from './open/start-turn.ts';
+import { runToolLoop } from './loop/tool-loop.ts';
 import { knownOf } from './transcript-cache.ts';
-import { parkTurn } from './await-model.ts';
+import { parkTurn } from './loop/await-model.ts';
 import { TurnStopped, type ParkWish } from './turn-end.ts';
 
 export type TurnOutcome =

@@ -13,7 +13,7 @@ import type { JournalWrite, ModelCallRow, NewEntry, TurnProgress } from '../stor
 import type { EarlierPark, LedgerRow, WaitingInput } from '../store/claim-session.ts';
 import type { Toolset } from '../tools/toolset.ts';
 import type { RequestBase } from './context.ts';
-import type { ContextRoom } from './context-room.ts';
+import type { ContextRoom } from './compact/context-room.ts';
 import type { HeldSession } from './held-session.ts';
 import type { RequestView } from './request-view.ts';
 import type { Transcript } from './transcript-cache.ts';

@@ -12,7 +12,7 @@ import { systemClock } from '../../src/clock.ts';
 import type { Config } from '../../src/config.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import { deriveRequest } from '../../src/turn/derive-request.ts';
+import { deriveRequest } from '../../src/turn/open/derive-request.ts';
 import { createWake } from '../../src/wake.ts';
 import { createTurnRig } from '../turn/turn-rig.ts';
 

@@ -74,7 +74,7 @@ const safeguards: Safeguard[] = [
     name: 'the ledger of effects',
     changes: [
       {
-        file: 'src/turn/plan-calls.ts',
+        file: 'src/turn/loop/plan-calls.ts',
         find: 'if (tool?.isIdempotent === true) return',
         replace: 'if (tool !== undefined) return',
       },

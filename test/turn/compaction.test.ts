@@ -9,7 +9,7 @@ import { SUMMARY_START } from '../../src/core/compaction/summary-text.ts';
 import type { MessageId } from '../../src/core/ids.ts';
 import { abortSession } from '../../src/store/control.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import { deriveRequest } from '../../src/turn/derive-request.ts';
+import { deriveRequest } from '../../src/turn/open/derive-request.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { longText, seedHistory } from './seed-history.ts';

@@ -7,7 +7,7 @@ import type { InboundMessage } from '../../src/core/inbound.ts';
 import type { RequestPart } from '../../src/core/request-parts.ts';
 import { retryTurn } from '../../src/store/retry-turn.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import { deriveRequest, type DerivedRequest } from '../../src/turn/derive-request.ts';
+import { deriveRequest, type DerivedRequest } from '../../src/turn/open/derive-request.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { limitsOf } from '../../src/turn/open-view.ts';
+import { limitsOf } from '../../src/turn/open/open-view.ts';
 
 test('a turn keeps the limits and the form of thinking that it was opened with, also one that was opened with a budget alone', () => {
   const adaptive = { maxTokens: 10, thinking: { type: 'adaptive' }, effort: 'low' } as const;

@@ -1,7 +1,7 @@
 // Turns whose model a plugin serves: asked, resumed by another worker and derived again like any other, and refused where nobody serves
 // the provider.
 import { expect, test } from 'vitest';
-import { deriveRequest } from '../../src/turn/derive-request.ts';
+import { deriveRequest } from '../../src/turn/open/derive-request.ts';
 import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
 import { textOf } from '../../src/core/content.ts';
 import type { TransportCall } from '../../src/model/transport.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ModelMessage } from '../../src/core/model-request.ts';
 import type { HookHandlers, LlmInputEvent } from '../../src/plugins/plugin-api.ts';
-import { deriveRequest } from '../../src/turn/derive-request.ts';
+import { deriveRequest } from '../../src/turn/open/derive-request.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';

@@ -1,0 +1,282 @@
+// Compaction as a recorded step of a turn: the summary of older entries takes their place. After a crash at any point, a transcript
+// never has a summary twice, and a summary that was paid for is not requested again:
+//
+//   begin       the call is charged and the row says `running`                      begin-compaction
+//   ask         one model call with its own deadline
+//   answered    only with a memory to be written: the answer is kept, then the memory is appended
+//   completed   the summary is an entry, the older ones keep their rows             compaction-completed
+//   failed      or it did not succeed: the transcript is unchanged                  compaction-failed
+//
+// After a crash the next worker finds `running`: with an answer it resumes after the flush, without one it starts again, as one more
+// attempt. A turn has few attempts; between them it waits no longer than `aggregateWaitSeconds` in total.
+import { setTimeout as delay } from 'node:timers/promises';
+import { identifiersOf } from '../../core/compaction/identifiers.ts';
+import { planCompaction, type CompactionPlan } from '../../core/compaction/plan-compaction.ts';
+import { summaryRequest } from '../../core/compaction/summary-request.ts';
+import { summaryText } from '../../core/compaction/summary-text.ts';
+import { textOf } from '../../core/content.ts';
+import { retryDelayMs } from '../../core/failure.ts';
+import { estimateTextTokens, estimateTokens } from '../../core/token-estimate.ts';
+import { newId } from '../../ids.ts';
+import type { AnsweredCompaction } from '../../store/journal/begin-compaction.ts';
+import type { CompactionStep } from '../../store/journal/write-compaction.ts';
+import { readPostCompactionContext } from './compact-aftermath.ts';
+import { askForSummary, type SummaryCall } from './compact-ask.ts';
+import {
+  beginCompaction,
+  callMoment,
+  nextCallNo,
+  readWorkspaceAnew,
+  writeCompaction,
+  type CompactionWish,
+} from './compact-write.ts';
+import { enterGate, noteOutage, parkedStop, providerOf } from '../loop/await-model.ts';
+import type { TurnContext } from '../context.ts';
+import { appendMemory, mayFlushMemory, memoryNoteOf } from './memory-flush.ts';
+import type { Pass } from '../loop/provider-gate.ts';
+import { estimateNextRequest, overheadTokens } from './request-tokens.ts';
+import { newEntry, type Moment, type RunningTurn } from '../running-turn.ts';
+import { fallbacksLeft } from '../loop/step-down.ts';
+import { DID_NOT_SHRINK, EMPTY_SUMMARY, summaryFault } from './summary-faults.ts';
+import { summaryModel } from './summary-model.ts';
+import { TurnStopped } from '../turn-end.ts';
+
+/** `compacted`: estimates of the context. `unchanged`: the transcript did not change, and `code` says why. */
+export type CompactionOutcome =
+  | { kind: 'compacted'; tokensBefore: number; tokensAfter: number }
+  | { kind: 'unchanged'; code: string; message: string };
+
+/**
+ * The result of one attempt. `again`: another may succeed, after this many milliseconds, and with less input when this one was too large.
+ */
+type Attempt =
+  | CompactionOutcome
+  | { kind: 'again'; delayMs: number; wasTooMuch: boolean; code: string; message: string };
+
+/** Compacts the transcript of a turn. Throws `TurnStopped` when the turn stops or the session is lost. */
+export async function compactTranscript(
+  context: TurnContext,
+  turn: RunningTurn,
+  wish: CompactionWish,
+): Promise<CompactionOutcome> {
+  let waitMs = turn.agent.compaction.aggregateWaitSeconds * 1000;
+  let squeeze = 0;
+  turn.room.isCompacting = true;
+  try {
+    for (;;) {
+      const attempt = await tryOnce(context, turn, wish, squeeze);
+      if (attempt.kind !== 'again') return attempt;
+      const { delayMs, code, message } = attempt;
+      if (delayMs > waitMs) return { kind: 'unchanged', code, message };
+      waitMs -= delayMs;
+      if (attempt.wasTooMuch) squeeze += 1;
+      await delay(delayMs, undefined, { signal: turn.held.signal }).catch(() => turn.held.signal.throwIfAborted());
+    }
+  } finally {
+    turn.room.isCompacting = false;
+  }
+}
+
+async function tryOnce(
+  context: TurnContext,
+  turn: RunningTurn,
+  wish: CompactionWish,
+  squeeze: number,
+): Promise<Attempt> {
+  const plan = planFor(turn, wish, squeeze);
+  const tokensBefore = estimateNextRequest(turn);
+  if (plan === null) return NOTHING_TO_DO;
+  const model = summaryModel(context, turn);
+  const pass = enterGate(context, turn, providerOf(model));
+  try {
+    const [id, callNo] = [newId<string>(), nextCallNo(turn)];
+    const { maxAttempts } = turn.agent.compaction;
+    const begun = await beginCompaction(context, turn, { id, wish, tokensBefore });
+    if (begun.kind === 'exhausted') return { ...EXHAUSTED, message: `All ${maxAttempts} attempts failed.` };
+    if (begun.kind === 'answered') return await finish(context, turn, begun.compaction, {});
+    const compaction: CompactionAttempt = { id, tokensBefore, isLast: begun.attempt >= maxAttempts };
+    const mayFlush = wish.reason === 'threshold' && begun.mayFlush && isForFlush(context, turn);
+    const called = await askForSummary(context, turn, {
+      callNo,
+      request: summaryRequest({
+        ...wish,
+        retired: plan.retired,
+        ...model,
+        contextTokens: turn.agent.contextTokens,
+        squeeze,
+        mayFlush,
+      }),
+    });
+    if (called.kind !== 'answered') return await takeFailure(context, turn, { compaction, called, wish, pass });
+    pass.answered();
+    return await takeAnswer(context, turn, { compaction, plan, called, mayFlush, wish });
+  } finally {
+    // An attempt that was broken off before its call has ended would hold back every other session.
+    pass.left();
+  }
+}
+
+/** A compaction that was begun by this worker. */
+interface CompactionAttempt {
+  id: string;
+  tokensBefore: number;
+  /** True when the turn has no other attempt. */
+  isLast: boolean;
+}
+
+interface SummaryAnswer {
+  compaction: CompactionAttempt;
+  plan: CompactionPlan;
+  called: Extract<SummaryCall, { kind: 'answered' }>;
+  mayFlush: boolean;
+  wish: CompactionWish;
+}
+
+async function takeAnswer(context: TurnContext, turn: RunningTurn, given: SummaryAnswer): Promise<Attempt> {
+  const { compaction, plan, called, mayFlush, wish } = given;
+  const { answer } = called;
+  const summary = summaryText(textOf(answer.content), identifiersOf(plan.retired));
+  const note = mayFlush ? memoryNoteOf(answer, { now: context.clock.now(), timeZone: turn.agent.userTimezone }) : null;
+  const fault = summaryFault(answer, summary, plan.retiredTokens);
+  const moment = callMoment(turn, called, wish);
+  if (summary === null || fault !== null) {
+    const error = fault ?? EMPTY_SUMMARY;
+    await writeCompaction(context, turn, { id: compaction.id, moment, called, step: { kind: 'failed', error } });
+    if (compaction.isLast) return { kind: 'unchanged', ...error };
+    return { kind: 'again', delayMs: 0, wasTooMuch: error.code === DID_NOT_SHRINK, ...error };
+  }
+  const { firstKeptSeq, pinnedSeqs } = plan;
+  const ready: AnsweredCompaction = {
+    id: compaction.id,
+    tokensBefore: compaction.tokensBefore,
+    firstKeptSeq,
+    pinnedSeqs,
+    summary,
+    memory: note,
+  };
+  if (note === null) return await finish(context, turn, ready, { moment, called });
+  const step: CompactionStep = { kind: 'answered', cut: { firstKeptSeq, pinnedSeqs }, summary, memory: note };
+  await writeCompaction(context, turn, { id: compaction.id, moment, called, step });
+  return await finish(context, turn, ready, {});
+}
+
+/** From the answer to the end: the memory first, so that it is written before the entries leave the model's sight. */
+async function finish(
+  context: TurnContext,
+  turn: RunningTurn,
+  ready: AnsweredCompaction,
+  call: { moment?: Moment; called?: SummaryCall },
+): Promise<CompactionOutcome> {
+  if (ready.memory !== null) {
+    // The worker may have been paused for a long time after the previous write; the file is not fenced.
+    turn.held.assertHeld();
+    await appendMemory(turn.agent.workspaceDir, ready.memory, ready.id).catch((error: unknown) => {
+      context.logger.warn({ err: error, sessionKey: turn.session.key }, 'Memory before a compaction was not written');
+    });
+  }
+  const cut = { firstKeptSeq: ready.firstKeptSeq, pinnedSeqs: ready.pinnedSeqs };
+  const kept = turn.transcript.entries.filter(
+    ({ seq, kind }) => kind !== 'summary' && (seq >= cut.firstKeptSeq || cut.pinnedSeqs.includes(seq)),
+  );
+  const overhead =
+    turn.kind === 'compaction'
+      ? Math.max(0, ready.tokensBefore - estimateTokens(turn.transcript.entries))
+      : overheadTokens(turn);
+  const tokensAfter = overhead + estimateTokens(kept) + estimateTextTokens(ready.summary);
+  const { audit, refresh } = await readPostCompactionContext(context, turn);
+  if (audit !== null && audit.missing.length > 0) readWorkspaceAnew(turn);
+  const summary = newEntry('summary', 'user', [{ type: 'text', text: ready.summary }]);
+  const version = await writeCompaction(context, turn, {
+    id: ready.id,
+    moment: { ...call.moment, entries: [summary] },
+    called: call.called ?? null,
+    step: { kind: 'completed', cut, tokensAfter, audit, refresh },
+  });
+  turn.transcript.compact({ ...summary, seq: turn.baseSeq }, cut, version);
+  turn.contextTokens = tokensAfter;
+  turn.room.reportedTokens = null;
+  turn.room.condensedTokens = tokensAfter;
+  context.logger.info(
+    { sessionKey: turn.session.key, turnId: turn.id, tokensBefore: ready.tokensBefore, tokensAfter, audit },
+    'Transcript compacted',
+  );
+  return { kind: 'compacted', tokensBefore: ready.tokensBefore, tokensAfter };
+}
+
+type FailedSummaryCall = Exclude<SummaryCall, { kind: 'answered' }>;
+
+async function takeFailure(
+  context: TurnContext,
+  turn: RunningTurn,
+  {
+    compaction,
+    called,
+    wish,
+    pass,
+  }: { compaction: CompactionAttempt; called: FailedSummaryCall; wish: CompactionWish; pass: Pass },
+): Promise<Attempt> {
+  const moment = callMoment(turn, called, wish);
+  const { id } = compaction;
+  switch (called.kind) {
+    case 'timedOut': {
+      const error = { code: 'compaction_timeout', message: called.message };
+      await writeCompaction(context, turn, { id, moment, called, step: { kind: 'timedOut', error } });
+      return { kind: 'unchanged', ...error };
+    }
+    case 'stopped': {
+      const { kind: code, message } = called.reason;
+      // A worker that leaves, or has lost the session, leaves the row to the next one.
+      if (code !== 'stopped' && code !== 'turn-timeout') throw new TurnStopped(called.reason);
+      // The compaction is closed; the end of the turn follows.
+      await writeCompaction(context, turn, { id, moment, called, step: { kind: 'failed', error: { code, message } } });
+      throw new TurnStopped(called.reason);
+    }
+    case 'failed': {
+      const { fault, verdict } = called;
+      const retries = turn.progress.retries + 1;
+      const outage = noteOutage(context, turn, { fault, pass });
+      const { maxRetries } = context.config.models.providers.anthropic;
+      const mayRetry =
+        verdict.kind !== 'fatal' && retries <= maxRetries && !compaction.isLast && outage?.mayStay !== false;
+      // An attempt that an outage has ended does not count: the turn waits, and tries again.
+      const code = outage === null || mayRetry ? verdict.code : outage.wish.reason.code;
+      const error = { code, message: fault.message.slice(0, 2000) };
+      const charged = mayRetry ? { ...moment, progress: { ...moment.progress, retries } } : moment;
+      await writeCompaction(context, turn, { id, moment: charged, called, step: { kind: 'failed', error } });
+      if (!mayRetry && outage !== null && fallbacksLeft(turn).length === 0)
+        throw parkedStop(context, turn, outage.wish);
+      if (!mayRetry) return { kind: 'unchanged', ...error };
+      // The next attempt shortens the input; there is nothing to wait for.
+      const delayMs =
+        verdict.kind === 'overflow'
+          ? 0
+          : retryDelayMs({ attempt: retries, random: context.random(), retryAfterMs: fault.retryAfterMs });
+      return { kind: 'again', delayMs, wasTooMuch: verdict.kind === 'overflow', ...error };
+    }
+    default:
+      return called satisfies never;
+  }
+}
+
+/** The cut of a compaction for this reason; null when it would win nothing. */
+export function planFor(
+  turn: RunningTurn,
+  { reason }: Pick<CompactionWish, 'reason'>,
+  squeeze: number,
+): CompactionPlan | null {
+  const { contextTokens, compaction } = turn.agent;
+  return planCompaction(turn.transcript.entries, { bounds: { contextTokens, ...compaction }, reason, squeeze });
+}
+
+/** The code of an outcome: a summary would win nothing. */
+export const NOTHING_TO_COMPACT = 'nothing_to_compact';
+const NOTHING_TO_DO: CompactionOutcome = {
+  kind: 'unchanged',
+  code: NOTHING_TO_COMPACT,
+  message: 'A summary would not shorten the conversation.',
+};
+const EXHAUSTED = { kind: 'unchanged', code: 'compaction_exhausted' } as const;
+
+function isForFlush(context: TurnContext, turn: RunningTurn): boolean {
+  return turn.kind !== 'heartbeat' && mayFlushMemory(context.config, turn.agent);
+}

@@ -1,0 +1,50 @@
+// Checks before every model call whether its request leaves the reserve free, and compacts the transcript when it does not: as a step
+// of the turn that is recorded like any other. A failed compaction costs only its time: the turn continues with the unchanged
+// transcript. Only a request that the provider refuses for its length, and that cannot be made shorter, ends the turn.
+import type { ModelError } from '../../model/model.ts';
+import type { TurnContext } from '../context.ts';
+import { compactTranscript, NOTHING_TO_COMPACT, planFor } from './compact-transcript.ts';
+import { isFull } from './request-tokens.ts';
+import type { RunningTurn } from '../running-turn.ts';
+import { TurnFailed } from '../turn-end.ts';
+
+/** Makes room for the next call when it needs some. Throws `TurnStopped` when the turn stops meanwhile. */
+export async function compactWhenFull(context: TurnContext, turn: RunningTurn): Promise<void> {
+  const { room } = turn;
+  const reason = room.interrupted ?? (!room.hasGivenUp && isFull(turn) ? 'threshold' : null);
+  room.interrupted = null;
+  if (reason === null) return;
+  const outcome = await compactTranscript(context, turn, { reason, instructions: null });
+  // By the next step there may be more to compact.
+  if (outcome.kind === 'compacted' || outcome.code === NOTHING_TO_COMPACT) return;
+  // Anything else that was in the way is in the way of the next step, too.
+  room.hasGivenUp = true;
+  const { code, message } = outcome;
+  context.logger.warn(
+    { turnId: turn.id, sessionKey: turn.session.key, code },
+    `Turn continues without a compaction: ${message}`,
+  );
+}
+
+/** Makes room after the provider refused a request for its length. Throws `TurnFailed` (`blocked`) when there is no way to. */
+export async function compactAfterOverflow(
+  context: TurnContext,
+  turn: RunningTurn,
+  refusal: ModelError,
+): Promise<void> {
+  const outcome = await compactTranscript(context, turn, { reason: 'overflow', instructions: null });
+  if (outcome.kind === 'unchanged') throw contextFullFailure(refusal, outcome.message);
+}
+
+/** True when there is something that a refused request could do without. */
+export function canCompact(turn: RunningTurn): boolean {
+  return planFor(turn, { reason: 'overflow' }, 0) !== null;
+}
+
+/** The end of a turn whose request cannot be sent. */
+export function contextFullFailure(refusal: ModelError, why = 'nothing in it can be compacted.'): TurnFailed {
+  const message =
+    `The conversation does not fit the context of the model (${refusal.message}), and it could not be compacted: ${why} ` +
+    'Send a shorter message, reset the session, or choose a model with a larger context.';
+  return new TurnFailed('blocked', message, refusal);
+}

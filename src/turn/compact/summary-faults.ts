@@ -1,0 +1,39 @@
+// What is wrong with an answer that should be a summary.
+import { CODE_OF_STOP } from '../../core/failure.ts';
+import type { ModelAnswer } from '../../core/model-request.ts';
+import { stopMessage } from '../../core/stream/stop-reasons.ts';
+import { estimateTextTokens } from '../../core/token-estimate.ts';
+
+export interface SummaryFault {
+  code: string;
+  message: string;
+}
+
+/** A summary must be at most this share of what it replaces. */
+const SHRUNK_SHARE_MAX = 0.8;
+
+export const DID_NOT_SHRINK = 'did_not_shrink';
+export const EMPTY_SUMMARY: SummaryFault = { code: 'empty_summary', message: 'The model wrote no summary.' };
+
+/** Why the answer cannot replace `retiredTokens` of conversation; null: it can. `summary`: its text, null when it has none. */
+export function summaryFault(answer: ModelAnswer, summary: string | null, retiredTokens: number): SummaryFault | null {
+  return stopFaultOf(answer) ?? faultOf(summary, retiredTokens);
+}
+
+/** What ended an answer before it was a summary; null: nothing. The words in it then say so, or were taken back. */
+function stopFaultOf({ stopReason, wireStopReason = stopReason }: ModelAnswer): SummaryFault | null {
+  if (stopReason === 'sensitive' || stopReason === 'unhandled') {
+    return { code: CODE_OF_STOP[stopReason], message: stopMessage(stopReason, wireStopReason) };
+  }
+  return stopReason === 'refusal' ? { code: 'model_refused', message: 'The model refused to write a summary.' } : null;
+}
+
+function faultOf(summary: string | null, retiredTokens: number): SummaryFault | null {
+  if (summary === null) return EMPTY_SUMMARY;
+  const tokens = estimateTextTokens(summary);
+  if (tokens <= retiredTokens * SHRUNK_SHARE_MAX) return null;
+  return {
+    code: DID_NOT_SHRINK,
+    message: `The summary has ${tokens} tokens, too many for ${retiredTokens} tokens of conversation.`,
+  };
+}

@@ -1,0 +1,120 @@
+// What the end of a turn means for other sessions: a subagent's run ends and is announced to the session above it; an answer within an
+// exchange is forwarded to the other side. Decided here, from values; executed by the statement that ends the turn.
+import { boundedResult, isAnnounceSkip, type RunStatus } from '../../core/announcement.ts';
+import { answerExchange, exchangeOf, exchangeRoute, failExchange, type ExchangeAnswer } from '../../core/exchange.ts';
+import type { MessageId, SessionId } from '../../core/ids.ts';
+import { lastAnswerOf, lastOutputOf, type OutputEntry } from '../../core/last-output.ts';
+import type { AnswerOutcome } from '../../core/next-steps.ts';
+import type { SessionMessage } from '../../core/session-message.ts';
+import { storableText } from '../../core/storable-text.ts';
+import { newId } from '../../ids.ts';
+import type { TurnEnd, Notice, SubagentRunEnd } from '../../store/journal/turn-end.ts';
+import type { TurnContext } from '../context.ts';
+import type { RunningTurn } from '../running-turn.ts';
+
+/** The part of a turn's end that other sessions are concerned with. */
+export type TurnNotices = Pick<TurnEnd, 'run' | 'notices'>;
+
+/** A decided answer, and what of it leaves for the session's own user. */
+export interface DecidedAnswer {
+  outcome: AnswerOutcome;
+  /** The text that is delivered; null: none. */
+  delivered: string | null;
+  outreach: TurnNotices;
+}
+
+/** Settles an answer that was given, or withheld on purpose. */
+export function settleAnswer(
+  context: TurnContext,
+  turn: RunningTurn,
+  { outcome: decided, entries }: { outcome: AnswerOutcome; entries: readonly OutputEntry[] },
+): DecidedAnswer {
+  const isSuppressed = worksOnRun(turn) && decided.reply !== null && isAnnounceSkip(decided.reply);
+  const outcome = isSuppressed ? silenced(decided) : decided;
+  const said =
+    outcome.reply === null ? lastAnswerOf([...turn.transcript.entries, ...entries]) : boundedResult(outcome.reply);
+  const run = runEndOf(context, turn, {
+    status: 'ok',
+    result: said,
+    error: null,
+    isAnswer: outcome.reply !== null || isSuppressed,
+    isSuppressed,
+  });
+  const exchange = exchangeOf(turn.inputs[0]?.body);
+  if (exchange === null) return { outcome, delivered: worksOnRun(turn) ? null : outcome.reply, outreach: run };
+  const { next, ownReply } = answerExchange(exchange, outcome.reply);
+  return {
+    outcome: next === null && ownReply === null ? silenced(outcome) : outcome,
+    delivered: ownReply,
+    outreach: { ...run, notices: noticesOf(turn, next) },
+  };
+}
+
+/** What other sessions receive about a turn that did not succeed. */
+export function settleFault(
+  context: TurnContext,
+  turn: RunningTurn,
+  { status, message }: { status: Exclude<RunStatus, 'ok'>; message: string },
+): TurnNotices {
+  if (turn.kind === 'compaction') return settleCompacted(context, turn);
+  const result = lastOutputOf(turn.transcript.entries);
+  const run = runEndOf(context, turn, { status, result, error: message, isAnswer: false, isSuppressed: false });
+  const exchange = exchangeOf(turn.inputs[0]?.body);
+  return exchange === null ? run : { ...run, notices: noticesOf(turn, failExchange(exchange, message)) };
+}
+
+/**
+ * What other sessions receive about a turn that only compacted its session: a run that could not end during it ends now, as it would
+ * have.
+ */
+export function settleCompacted(context: TurnContext, turn: RunningTurn): TurnNotices {
+  const result = lastAnswerOf(turn.transcript.entries);
+  return runEndOf(context, turn, { status: 'ok', result, error: null, isAnswer: false, isSuppressed: false });
+}
+
+/** True for a turn of a subagent that works on its task. */
+function worksOnRun({ session }: RunningTurn): boolean {
+  return session.runId !== null;
+}
+
+function runEndOf(
+  { config }: TurnContext,
+  turn: RunningTurn,
+  { result, error, ...end }: Omit<SubagentRunEnd, 'modes'>,
+): TurnNotices {
+  if (!worksOnRun(turn)) return {};
+  const { mode, byChannel } = config.messages.queue;
+  return {
+    run: { ...end, result: storable(result), error: storable(error), modes: { mode, byChannel } },
+  };
+}
+
+function noticesOf(turn: RunningTurn, next: ExchangeAnswer['next']): Notice[] {
+  if (next === null) return [];
+  const { exchange, target, text } = next;
+  const { deliver } = exchange.origin;
+  const body: SessionMessage = {
+    text: storableText(text),
+    provenance: { kind: 'inter_session', sourceSession: turn.session.key, sourceTool: 'sessions_send' },
+    exchange,
+    ...(target.id === exchange.from.id && deliver !== undefined ? { deliver } : {}),
+  };
+  return [
+    {
+      id: newId<MessageId>(),
+      // It was read from a row of sessions when the exchange began.
+      sessionId: target.id as SessionId,
+      body: JSON.stringify(body),
+      route: exchangeRoute(exchange),
+      causeKey: `exchange:${exchange.id}:${exchange.turn}`,
+    },
+  ];
+}
+
+function silenced(outcome: AnswerOutcome): AnswerOutcome {
+  return { ...outcome, status: 'silent', messageStatus: 'silent', reply: null };
+}
+
+function storable(text: string | null): string | null {
+  return text === null ? null : storableText(text);
+}

@@ -1,0 +1,41 @@
+// The result of a heartbeat poll. A poll that found nothing leaves no trace in what the model sees: its entries are pruned in the
+// statement that ends its turn (G15: the rows stay). A recent alert is not sent again.
+import { createHash } from 'node:crypto';
+import { isRepeated } from '../../core/heartbeat-poll.ts';
+import type { TurnEnd } from '../../store/journal/turn-end.ts';
+import type { TurnContext } from '../context.ts';
+import { changeSessionView, type Moment, type RunningTurn } from '../running-turn.ts';
+
+export interface PollVerdict {
+  pollResult: 'acknowledged' | 'alert' | 'duplicate';
+  hides: Extract<TurnEnd['hides'], 'poll'> | null;
+}
+
+/** Judges by the text that would be sent; null: it was acknowledged. An alert that is sent is stored with the session. */
+export function judgePoll(context: TurnContext, turn: RunningTurn, text: string | null): PollVerdict {
+  const hides = isOnlyPoll(turn) ? 'poll' : null;
+  if (text === null) return { pollResult: 'acknowledged', hides };
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  const alert = { sha256, atMs: context.clock.now().getTime() };
+  if (isRepeated(alert, turn.sessionView.lastAlert, turn.agent.heartbeat.dedupeHours)) {
+    return { pollResult: 'duplicate', hides };
+  }
+  changeSessionView(turn, { lastAlert: alert });
+  return { pollResult: 'alert', hides: null };
+}
+
+/** The last write of a poll without an alert: its text is not sent, and what is pruned is stored where no request shows it. */
+export function silentMoment(moment: Moment, { hides }: PollVerdict): Moment {
+  const { entries = [], events = [] } = moment;
+  return {
+    ...moment,
+    entries: hides === 'poll' ? entries.map((entry) => ({ ...entry, isPruned: true })) : entries,
+    events: events.filter(({ type }) => type !== 'model.delta' && type !== 'model.reasoning'),
+  };
+}
+
+/** False when a person's message reached the turn, or older entries were compacted in it: that must stay. */
+function isOnlyPoll(turn: RunningTurn): boolean {
+  const { promptSeq } = turn.requests.rules;
+  return turn.transcript.entries.every(({ seq, kind }) => seq < promptSeq || (kind !== 'steer' && kind !== 'summary'));
+}

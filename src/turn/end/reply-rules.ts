@@ -1,0 +1,32 @@
+// What decides which words of an answer are a reply: the same for what is shown while it comes and for what the turn is settled with.
+import type { ReplyRules } from '../../core/next-steps.ts';
+import { reasoningOf } from '../../core/reasoning.ts';
+import type { WaitingInput } from '../../store/claim-session.ts';
+import type { TurnContext } from '../context.ts';
+import type { RunningTurn } from '../running-turn.ts';
+
+/** The rules of a turn's answers. */
+export function replyRulesOf(
+  { config }: Pick<TurnContext, 'config'>,
+  { agent, inputs }: Pick<RunningTurn, 'agent' | 'inputs'>,
+): ReplyRules {
+  return {
+    hasReasoningTags: config.reasoning.enabled,
+    heartbeatAckCharsMax: answersOnlyPoll(inputs) ? agent.heartbeat.ackMaxChars : null,
+  };
+}
+
+/** True for a turn that answers only a heartbeat: a message that joined it needs an answer like any other. */
+export function answersOnlyPoll(inputs: readonly Pick<WaitingInput, 'kind'>[]): boolean {
+  return inputs.length > 0 && inputs.every(({ kind }) => kind === 'heartbeat');
+}
+
+/** True for a turn whose live events show what its model thinks. Polls leave no trace, so theirs do not. */
+export function showsReasoning({ session, inputs }: Pick<RunningTurn, 'session' | 'inputs'>): boolean {
+  return reasoningOf(session.reasoning) === 'stream' && !answersOnlyPoll(inputs);
+}
+
+/** True for a turn whose reply begins with what its model thought. An alert has its own form, and a subagent answers its parent. */
+export function repliesWithReasoning({ session, inputs }: Pick<RunningTurn, 'session' | 'inputs'>): boolean {
+  return reasoningOf(session.reasoning) === 'on' && session.kind !== 'subagent' && !answersOnlyPoll(inputs);
+}

@@ -1,0 +1,93 @@
+// What the end of a turn puts into the outbox: its reply, the news that it failed, or the answer to a chat command. It is sent to the
+// address of the last of its messages, else to that of the configuration, else nowhere. Written by the statement that ends the turn.
+import { failureText, type DeliveryPayload } from '../../core/delivery-payload.ts';
+import { exchangeOf } from '../../core/exchange.ts';
+import type { DeliveryId } from '../../core/ids.ts';
+import type { InboundMessage } from '../../core/inbound.ts';
+import type { OwnInput } from '../../core/own-input.ts';
+import { addressOf, addressOfRoute, type ReplyAddress } from '../../core/reply-address.ts';
+import type { ReplyTarget } from '../../core/reply-tags.ts';
+import { newId } from '../../ids.ts';
+import type { WaitingInput } from '../../store/claim-session.ts';
+import type { NewDelivery } from '../../store/journal/turn-end.ts';
+import type { TurnContext } from '../context.ts';
+import type { RunningTurn } from '../running-turn.ts';
+import { wasSentByTool } from './sent-messages.ts';
+
+/** The delivery of a reply, unless a tool has sent the same already. */
+export function replyDeliveries(
+  context: TurnContext,
+  turn: RunningTurn,
+  { text, replyTarget }: { text: string; replyTarget: ReplyTarget | null },
+): NewDelivery[] {
+  if (wasSentByTool(turn, text)) return [];
+  const last = turn.inputs.at(-1)?.body as InboundMessage | undefined;
+  const answeredId = replyTarget?.kind === 'message' ? replyTarget.id : last?.messageId;
+  const quotes = replyTarget === null || answeredId === undefined ? {} : { replyToMessageId: answeredId };
+  return deliveriesOf(context, turn, { type: 'reply', text, ...quotes });
+}
+
+/**
+ * The delivery of a failure. None for a poll, which is repeated, and none for a turn that another session waits for: that session is
+ * notified by an announcement or by the end of the exchange.
+ */
+export function failureDeliveries(
+  context: TurnContext,
+  turn: RunningTurn,
+  error: { code: string; message: string },
+): NewDelivery[] {
+  const isInternal = turn.session.runId !== null || exchangeOf(turn.inputs[0]?.body) !== null;
+  if (turn.kind === 'heartbeat' || isInternal || isAskedByRequest(turn)) return [];
+  return deliveriesOf(context, turn, { type: 'failure', text: failureText(error), error });
+}
+
+/** The delivery of the result of a chat command that took its turn in the session. */
+export function commandDeliveries(context: TurnContext, turn: RunningTurn, text: string): NewDelivery[] {
+  return isAskedByRequest(turn) ? [] : deliveriesOf(context, turn, { type: 'command', text });
+}
+
+/** True for a compaction with a request of its own: its answer is in the turn, and no message waits for one. */
+function isAskedByRequest({ kind, inputs }: RunningTurn): boolean {
+  if (kind !== 'compaction') return false;
+  const { text } = (inputs[0]?.body ?? {}) as { text?: unknown };
+  return typeof text !== 'string' || !/^\s*\/compact(?:\s|$)/i.test(text);
+}
+
+function deliveriesOf(
+  { config }: TurnContext,
+  { id, session, inputs }: RunningTurn,
+  said: Pick<DeliveryPayload, 'type' | 'text' | 'error' | 'replyToMessageId'>,
+): NewDelivery[] {
+  const { webhook } = config.channels;
+  const last = inputs.at(-1);
+  const { deliver } = (last?.body ?? {}) as Pick<OwnInput, 'deliver'>;
+  const url = deliver?.url ?? webhook.url;
+  if (url === undefined || deliver === null) return [];
+  const payload: DeliveryPayload = {
+    sessionKey: session.key,
+    turnId: id,
+    messageIds: inputs.map((input) => input.id),
+    ...said,
+    ...(last === undefined ? {} : addressOfInput(last)),
+  };
+  return [{ id: newId<DeliveryId>(), channel: 'webhook', target: { url }, payload, expiresMs: webhook.expiresAfter }];
+}
+
+function addressOfInput({ kind, body, route }: WaitingInput): ReplyAddress {
+  switch (kind) {
+    case 'announcement':
+      return addressOfRoute(route);
+    case 'cron':
+    case 'heartbeat': {
+      const { channel } = body as OwnInput;
+      return channel === undefined ? {} : { channel, recipient: { channel } };
+    }
+    case 'message':
+    case 'followup':
+    case 'batch':
+    case 'compaction':
+      return addressOf(body as InboundMessage);
+    default:
+      return kind satisfies never;
+  }
+}

@@ -1,0 +1,127 @@
+// What a turn does about a model call that has failed: it asks again, makes the prompt smaller, waits for the model, or ends. The next call
+// is charged in the commit that stores the failed one.
+import { setTimeout as delay } from 'node:timers/promises';
+import { classifyFailure, retryDelayMs } from '../../core/failure.ts';
+import { IDLE_TIMEOUTS_IN_A_ROW_MAX } from '../../core/stream/idle-timeout.ts';
+import { mayAnotherAnswer } from '../../core/model-fallback.ts';
+import type { ModelError } from '../../model/model.ts';
+import type { NewEvent } from '../../store/events.ts';
+import type { ModelCallRow } from '../../store/journal.ts';
+import { enterGate, noteOutage, parkedStop } from './await-model.ts';
+import { commit } from '../commit.ts';
+import { contextFullFailure, canCompact, compactAfterOverflow } from '../compact/compact-when-full.ts';
+import type { TurnContext } from '../context.ts';
+import { modelEnded, modelStarted } from './model-events.ts';
+import type { Pass } from './provider-gate.ts';
+import { stepBack, stepDown } from './fall-back.ts';
+import type { RunningTurn } from '../running-turn.ts';
+import { TurnFailed } from '../turn-end.ts';
+
+/** A wait longer than this is not spent in a worker: the turn is parked and its slot is free, in milliseconds. */
+const WAIT_IN_SLOT_MS_MAX = 5_000;
+
+/** A call that has failed. */
+export interface FailedCall {
+  fault: ModelError;
+  /** Its row, which is not in the journal yet. */
+  row: ModelCallRow;
+  pass: Pass;
+}
+
+/**
+ * Charges the next call, waits as long as it must, and resolves with the right to make it. Throws `TurnFailed` when there is no next call,
+ * `TurnStopped` (parked) when there is none for now.
+ */
+export async function afterFailedCall(context: TurnContext, turn: RunningTurn, failed: FailedCall): Promise<Pass> {
+  const { fault, row, pass } = failed;
+  turn.callWithoutAnswer = row;
+  const outage = noteOutage(context, turn, { fault, pass });
+  const attempt = turn.progress.retries + 1;
+  const delayMs = retryDelayMs({ attempt, random: context.random(), retryAfterMs: fault.retryAfterMs });
+  if (outage !== null) {
+    if (outage.mayStay && delayMs <= WAIT_IN_SLOT_MS_MAX) {
+      return await askAgain(context, turn, { row, retries: attempt, delayMs });
+    }
+    const next = await askAnother(context, turn, { code: outage.wish.reason.code, isRefused: false }, failed);
+    if (next !== null) return next;
+    stepBack(context, turn);
+    throw parkedStop(context, turn, outage.wish);
+  }
+  const verdict = classifyFailure(fault);
+  if (verdict.kind === 'fatal') {
+    const { code } = verdict;
+    const next = mayAnotherAnswer(code) ? await askAnother(context, turn, { code, isRefused: true }, failed) : null;
+    if (next !== null) return next;
+    throw new TurnFailed(verdict.code, fault.message, fault);
+  }
+  const isTooLong = verdict.kind === 'overflow';
+  if (isTooLong && !canCompact(turn)) throw contextFullFailure(fault);
+  if (fault.type === 'idle_timeout' && ++turn.idleTimeoutsInARow >= IDLE_TIMEOUTS_IN_A_ROW_MAX) {
+    const message = `The turn ended after ${turn.idleTimeoutsInARow} model calls in a row timed out without output: ${fault.message}`;
+    throw new TurnFailed(verdict.code, message, fault);
+  }
+  if (attempt > context.config.models.providers.anthropic.maxRetries) {
+    throw new TurnFailed(
+      verdict.code,
+      `The turn ended after ${turn.progress.calls} model calls: ${fault.message}`,
+      fault,
+    );
+  }
+  if (isTooLong) {
+    await chargeNext(context, turn, { row, retries: attempt, delayMs: 0 });
+    await compactAfterOverflow(context, turn, fault);
+    return enterGate(context, turn);
+  }
+  if (delayMs > WAIT_IN_SLOT_MS_MAX) {
+    turn.progress = { ...turn.progress, retries: attempt };
+    const reason = {
+      code: 'retry_wait',
+      text: `The model call is retried later: ${fault.message}`,
+      by: pass.provider,
+    };
+    throw parkedStop(context, turn, { reason, hasCalled: true, delayMs, notBeforeMs: fault.retryAfterMs ?? 0 });
+  }
+  return await askAgain(context, turn, { row, retries: attempt, delayMs });
+}
+
+/** Asks the next model of the turn: the failed call, the step down and its event are one commit. Null: there is none. */
+async function askAnother(
+  context: TurnContext,
+  turn: RunningTurn,
+  why: { code: string; isRefused: boolean },
+  { fault, row }: FailedCall,
+): Promise<Pass | null> {
+  const step = stepDown(context, turn, { ...why, row, text: fault.message });
+  if (step === null) return null;
+  turn.callWithoutAnswer = step.row;
+  const { retries } = turn.progress;
+  return await askAgain(context, turn, { row: step.row, event: step.event, retries, delayMs: 0 });
+}
+
+interface NextCall {
+  row: ModelCallRow;
+  /** A further event; absent: none. */
+  event?: NewEvent;
+  retries: number;
+  delayMs: number;
+}
+
+async function askAgain(context: TurnContext, turn: RunningTurn, next: NextCall): Promise<Pass> {
+  await chargeNext(context, turn, next);
+  await delay(next.delayMs, undefined, { signal: turn.held.signal }).catch(() => turn.held.signal.throwIfAborted());
+  return enterGate(context, turn);
+}
+
+async function chargeNext(
+  context: TurnContext,
+  turn: RunningTurn,
+  { row, event, retries, delayMs }: NextCall,
+): Promise<void> {
+  const calls = turn.progress.calls + 1;
+  await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
+  await commit(context, turn, {
+    progress: { calls, retries },
+    modelCalls: [row],
+    events: [modelEnded(turn.id, row, delayMs), ...(event === undefined ? [] : [event]), modelStarted(turn.id, calls)],
+  });
+}

@@ -1,0 +1,143 @@
+// Waits out what is not the turn's fault (G33): while a model is away, or asks to wait longer than a worker should, the turn is parked. It
+// holds no lock and no slot, and gives up when it has waited for `models.outage.giveUpAfter`, or when all of its messages have expired.
+import { outageOf } from '../../core/failure.ts';
+import { pauseAfterFailureMs, pauseBehindProbeMs } from '../../core/model-outage.ts';
+import { DEFAULT_PROVIDER } from '../../core/model-ref.ts';
+import { lastExpiry } from '../../core/message-expiry.ts';
+import type { ModelError } from '../../model/model.ts';
+import type { LaterRing } from '../../store/session-locks.ts';
+import type { ParkReason } from '../../store/journal/park-turn.ts';
+import type { NewEvent } from '../../store/events.ts';
+import type { RequestBase, TurnContext } from '../context.ts';
+import { modelEnded } from './model-events.ts';
+import type { Pass } from './provider-gate.ts';
+import { advanceTurn, writeOf, type RunningTurn } from '../running-turn.ts';
+import { logFailedCalls } from '../turn-log.ts';
+import { TurnFailed, TurnStopped, type ParkWish } from '../turn-end.ts';
+
+/** The provider of a model as a request names it. */
+export function providerOf({ provider = DEFAULT_PROVIDER }: Pick<RequestBase, 'provider'>): string {
+  return provider;
+}
+
+/**
+ * The right to make the next call; acquire it before the call is charged. Throws `TurnStopped` (parked) while the provider is
+ * unavailable, and `TurnFailed` when the turn has reached its longest wait.
+ */
+export function enterGate(context: TurnContext, turn: RunningTurn, provider = providerOf(turn.request)): Pass {
+  assertStillWanted(context, turn);
+  const entry = context.gate.enter(provider, { session: turn.session.id, isWoken: turn.park?.isWoken === true });
+  if (entry.kind === 'pass') return entry;
+  const { probeMs } = context.config.models.outage;
+  const reason = { code: 'model_away', text: `The provider ${provider} does not answer.`, by: provider };
+  const delayMs = pauseBehindProbeMs({ waitMs: entry.waitMs, random: context.random() }, probeMs);
+  throw parkedStop(context, turn, { reason, hasCalled: false, delayMs, notBeforeMs: 0 });
+}
+
+/** The number of short interruptions of a provider during which a turn keeps its slot; then it is parked. */
+const RETRIES_IN_SLOT_MAX = 2;
+
+/** What a turn does about an outage that one of its calls has met. */
+interface OutageDecision {
+  /** True: it may ask again from its slot, after a short wait. */
+  mayStay: boolean;
+  /** How it is parked otherwise. */
+  wish: ParkWish;
+}
+
+/** Notes the failure of a call with its provider; null: the provider is not to blame, and `pass` is ended. */
+export function noteOutage(
+  context: TurnContext,
+  turn: RunningTurn,
+  { fault, pass }: { fault: ModelError; pass: Pass },
+): OutageDecision | null {
+  const code = outageOf(fault);
+  if (code === null) {
+    // An error with a status shows that the provider answers; a stream that broke off or fell silent shows nothing.
+    if (fault.status === null) pass.left();
+    else pass.answered();
+    return null;
+  }
+  const { maxRetries } = context.config.models.providers.anthropic;
+  const { probeMs } = context.config.models.outage;
+  const retryAfterMs = Math.max(0, fault.retryAfterMs ?? 0);
+  const gate = pass.failed(retryAfterMs);
+  const atLeastMs = Math.max(retryAfterMs, gate.waitMs);
+  const delayMs = pauseAfterFailureMs({ pauses: turn.park?.parks ?? 0, random: context.random(), atLeastMs }, probeMs);
+  return {
+    mayStay: turn.park === null && !gate.isAway && turn.progress.retries < Math.min(RETRIES_IN_SLOT_MAX, maxRetries),
+    wish: {
+      reason: { code, text: fault.message, by: pass.provider },
+      hasCalled: true,
+      isBlocked: gate.isNews,
+      delayMs,
+      notBeforeMs: retryAfterMs,
+    },
+  };
+}
+
+/** The stop by which a turn is parked, to be thrown. Throws `TurnFailed` when it has waited for as long as it may. */
+export function parkedStop(context: TurnContext, turn: RunningTurn, wish: ParkWish): TurnStopped {
+  const leftMs = patienceMs(context, turn);
+  if (leftMs <= 0) throw givenUp(context, turn, wish.reason);
+  const delayMs = Math.min(wish.delayMs, leftMs);
+  return new TurnStopped({ kind: 'parked', message: wish.reason.text, park: { ...wish, delayMs } });
+}
+
+/** Throws `TurnFailed` when no further call is useful: the messages have expired, or the model was unavailable for too long. */
+function assertStillWanted(context: TurnContext, turn: RunningTurn): void {
+  if (patienceMs(context, turn) > 0) return;
+  throw givenUp(context, turn, turn.park ?? { code: 'expired', text: '' });
+}
+
+/** How much longer a turn may wait, in milliseconds. */
+function patienceMs(context: TurnContext, turn: RunningTurn): number {
+  const { giveUpAfter } = context.config.models.outage;
+  const expiresAt = lastExpiry(turn.inputs);
+  const untilExpiryMs = expiresAt === null ? Number.POSITIVE_INFINITY : expiresAt - context.clock.now().getTime();
+  // A turn that has begun to answer is not taken back for the clock alone.
+  const isBegun = turn.progress.steps > 0 && turn.park === null;
+  return Math.min(giveUpAfter - (turn.park?.waitedMs ?? 0), isBegun ? Number.POSITIVE_INFINITY : untilExpiryMs);
+}
+
+function givenUp(
+  context: TurnContext,
+  turn: RunningTurn,
+  { code, text }: Pick<ParkReason, 'code' | 'text'>,
+): TurnFailed {
+  const why = text === '' ? '' : ` Last: ${text}`;
+  const expiresAt = lastExpiry(turn.inputs);
+  if (expiresAt !== null && expiresAt <= context.clock.now().getTime()) {
+    const at = new Date(expiresAt).toISOString();
+    return new TurnFailed('expired', `The turn waited until its messages expired at ${at} (expiresAt).${why}`);
+  }
+  const hours = Math.round(context.config.models.outage.giveUpAfter / 36_000) / 100;
+  return new TurnFailed(code, `The turn ended after waiting for ${hours} h (models.outage.giveUpAfter).${why}`);
+}
+
+/** Parks a turn, with the failed call that is the reason for it, if there is one. Null: this worker no longer holds the session. */
+export async function parkTurn(context: TurnContext, turn: RunningTurn, wish: ParkWish): Promise<LaterRing | null> {
+  const failed = turn.callWithoutAnswer;
+  const { reason, delayMs } = wish;
+  const isNew = turn.park?.code !== reason.code;
+  const events: NewEvent[] = failed === null ? [] : [modelEnded(turn.id, failed, delayMs)];
+  // A turn that was woken and not let through continues to wait: that is no new event.
+  if (isNew || wish.hasCalled) {
+    events.push({ type: 'turn.parked', data: { ...reason, dueInMs: Math.ceil(delayMs) } });
+  }
+  if (wish.isBlocked === true) {
+    events.push({ type: 'model.blocked', data: { provider: reason.by, code: reason.code, text: reason.text } });
+  }
+  await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
+  const write = writeOf(turn, { ...(failed === null ? {} : { modelCalls: [failed] }), events });
+  // It has waited since its model answered last, whatever the current reason is: alternating reasons must not extend the wait.
+  const parks = turn.park === null ? 1 : turn.park.parks + (wish.hasCalled ? 1 : 0);
+  const parking = await context.store.parkTurn({ ...write, ...wish, parks });
+  if (parking.kind === 'fenced') return null;
+  advanceTurn(turn, write);
+  logFailedCalls(context.logger, turn, write.modelCalls);
+  context.transcripts.keep(turn.session.id, turn.transcript);
+  context.onCommit(turn.session.id, 'progress');
+  if (!wish.hasCalled && reason.by !== null) context.gate.waitsBehindProbe(reason.by);
+  return parking.ring;
+}

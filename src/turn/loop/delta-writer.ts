@@ -1,0 +1,105 @@
+// Batches the deltas of all running turns briefly, texts and reasoning, and writes them together. Deltas that are still batched when the
+// answer is committed are written by that commit instead, so a short answer costs no write of its own.
+//
+// Two statements in flight may be committed in either order, and readers read in the order of commits. So there is one write at a time, and
+// a commit that ends a call waits for the write that has text of it.
+import { setTimeout as delay } from 'node:timers/promises';
+import { shareNext } from '../../coalesce/share-next.ts';
+import type { SessionId, TurnId } from '../../core/ids.ts';
+import type { Logger } from '../../logger.ts';
+import type { Database } from '../../store/database.ts';
+import { appendDeltas } from '../../store/deltas.ts';
+
+/** How long text is gathered, in milliseconds. */
+const GATHER_MS = 80;
+
+export interface DeltaTarget {
+  sessionId: SessionId;
+  epoch: number;
+  turnId: TurnId;
+}
+
+/** What a model call has said or thought, as an event. */
+export interface DeltaEvent {
+  type: 'model.delta' | 'model.reasoning';
+  data: { call: number; text: string };
+}
+
+/** What is gathered of a turn, in the order in which it came. */
+interface DeltaBatch extends DeltaTarget {
+  deltas: DeltaEvent[];
+}
+
+export class DeltaWriter {
+  readonly #database: Database;
+  readonly #logger: Logger;
+  readonly #onWritten: (sessionId: SessionId) => void;
+  readonly #gathered = new Map<SessionId, DeltaBatch>();
+  /** The write in flight, by the sessions that have text in it. */
+  readonly #writing = new Map<SessionId, Promise<void>>();
+  readonly #flush = shareNext(() => this.#writeGathered());
+
+  constructor(options: { database: Database; logger: Logger; onWritten: (sessionId: SessionId) => void }) {
+    this.#database = options.database;
+    this.#logger = options.logger;
+    this.#onWritten = options.onWritten;
+  }
+
+  /** Adds text of a model call. */
+  add(target: DeltaTarget, call: number, text: string): void {
+    this.#add(target, { type: 'model.delta', data: { call, text } });
+  }
+
+  /** Adds what a model call has thought. */
+  addReasoning(target: DeltaTarget, call: number, text: string): void {
+    this.#add(target, { type: 'model.reasoning', data: { call, text } });
+  }
+
+  /**
+   * Takes out what is gathered for a turn, for the statement that ends its model call. Resolves when everything before it is written
+   * or lost; never rejects.
+   */
+  async take(target: DeltaTarget): Promise<DeltaEvent[]> {
+    await this.#writing.get(target.sessionId);
+    const gathered = this.#gathered.get(target.sessionId);
+    if (gathered === undefined || gathered.turnId !== target.turnId) return [];
+    this.#gathered.delete(target.sessionId);
+    return gathered.deltas;
+  }
+
+  #add(target: DeltaTarget, delta: DeltaEvent): void {
+    const gathered = this.#gathered.get(target.sessionId);
+    const last = gathered?.deltas.at(-1);
+    if (gathered === undefined || gathered.turnId !== target.turnId) {
+      this.#gathered.set(target.sessionId, { ...target, deltas: [delta] });
+    } else if (last?.type === delta.type && last.data.call === delta.data.call) last.data.text += delta.data.text;
+    else gathered.deltas.push(delta);
+    void this.#flush();
+  }
+
+  /** Never rejects. */
+  async #writeGathered(): Promise<void> {
+    if (this.#gathered.size === 0) return;
+    await delay(GATHER_MS);
+    const batches = [...this.#gathered.values()];
+    this.#gathered.clear();
+    const written = this.#write(batches);
+    for (const { sessionId } of batches) this.#writing.set(sessionId, written);
+    await written;
+    this.#writing.clear();
+  }
+
+  async #write(batches: DeltaBatch[]): Promise<void> {
+    if (batches.length === 0) return;
+    try {
+      await appendDeltas(
+        this.#database,
+        batches.flatMap(({ deltas, ...target }) => deltas.map((delta) => ({ ...target, ...delta }))),
+      );
+      for (const { sessionId } of batches) this.#onWritten(sessionId);
+    } catch (error) {
+      // Only for looking at: the answer itself is committed with all its text.
+      this.#logger.debug({ err: error }, 'Text deltas were lost');
+    }
+  }
+}

@@ -1,0 +1,76 @@
+// What is to be done with each tool call of an answer: run it, or answer with what is known already. Decided from the answer when it is new,
+// and from the ledger when an earlier worker left it (G11).
+import type { ToolUseBlock } from '../../core/content.ts';
+import type { ModelAnswer } from '../../core/model-request.ts';
+import type { LedgerRow } from '../../store/claim-session.ts';
+import type { ToolSettlement } from '../../store/journal.ts';
+import type { Tool, ToolOutcome } from '../../tools/tool.ts';
+import { unknownToolOutcome } from '../../tools/toolset.ts';
+import type { RunningTurn } from '../running-turn.ts';
+
+/** What is to be done with a call: run it, or answer with what is known already. */
+export type Plan = { call: ToolUseBlock; ordinal: number } & (
+  | { kind: 'run'; tool: Tool }
+  | { kind: 'known'; outcome: ToolOutcome; status: ToolSettlement['status'] | null }
+);
+
+/** Plans the calls of an answer that was just committed with their intents. */
+export function planFresh(turn: RunningTurn, answer: ModelAnswer, calls: ToolUseBlock[]): Plan[] {
+  return calls.map((call, index) => {
+    const ordinal = index + 1;
+    const malformed = answer.malformedInputs?.[call.id];
+    if (malformed !== undefined) {
+      return known(
+        call,
+        ordinal,
+        null,
+        `The input of this call is not valid JSON and was not run: ${malformed.slice(0, 500)}`,
+      );
+    }
+    const tool = turn.toolset.findTool(call.name);
+    return tool === undefined ? unknownTool(turn, call, ordinal) : { call, ordinal, kind: 'run', tool };
+  });
+}
+
+/** Plans the calls of an answer that an earlier worker left without results, from what the ledger says of them. */
+export function planResumed(turn: RunningTurn, calls: ToolUseBlock[]): Plan[] {
+  const rows = new Map<number, LedgerRow>(turn.ledger.map((row) => [row.ordinal, row]));
+  return calls.map((call, index) => {
+    const ordinal = index + 1;
+    const row = rows.get(ordinal);
+    const tool = turn.toolset.findTool(call.name);
+    if (row === undefined) return unknownTool(turn, call, ordinal);
+    if (row.result !== null) {
+      return {
+        call,
+        ordinal,
+        kind: 'known',
+        outcome: row.result as ToolOutcome,
+        status: row.status as ToolSettlement['status'],
+      };
+    }
+    if (tool?.isIdempotent === true) return { call, ordinal, kind: 'run', tool };
+    return known(
+      call,
+      ordinal,
+      'unknown',
+      'outcome unknown: the worker crashed while this call ran. It may or may not have taken effect, and was not run again. ' +
+        'Check before repeating it.',
+    );
+  });
+}
+
+/** True when no call of the batch changes anything. */
+export function isReadOnly(plans: readonly Plan[]): boolean {
+  return plans.every(
+    (plan) => plan.kind === 'known' || (plan.tool.onlyLooks?.(plan.call.input) ?? plan.tool.isReadOnly === true),
+  );
+}
+
+function known(call: ToolUseBlock, ordinal: number, status: ToolSettlement['status'] | null, message: string): Plan {
+  return { call, ordinal, kind: 'known', status, outcome: { content: message, isError: true } };
+}
+
+function unknownTool(turn: RunningTurn, call: ToolUseBlock, ordinal: number): Plan {
+  return { call, ordinal, kind: 'known', status: null, outcome: unknownToolOutcome(call.name, turn.toolset) };
+}

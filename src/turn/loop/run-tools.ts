@@ -1,0 +1,253 @@
+// Runs the tool calls of one model answer. Each call that may do something has an intent in the ledger before it runs and an
+// outcome after; the results of the batch are one entry, in source order (G11).
+//
+// A read-only batch (`isReadOnly`) has no effect to guard. It starts immediately, and when it ends within milliseconds, answer,
+// calls and results are one write; otherwise the answer is committed with intents as any other, while the batch continues.
+//
+// After a crash, the ledger says how each call ended: finished calls keep their result and never run again; an unfinished one runs
+// again, with the same idempotency key, only if its tool is idempotent, else its result says that the outcome is unknown.
+import type { ToolResultBlock, ToolUseBlock } from '../../core/content.ts';
+import { refOfModel } from '../../core/model-ref.ts';
+import type { ModelAnswer } from '../../core/model-request.ts';
+import { storedCharsMax } from '../../core/tool-result-size.ts';
+import type { NewEvent } from '../../store/events.ts';
+import type { ToolIntent, ToolSettlement } from '../../store/journal.ts';
+import { runTool } from '../../tools/run-tool.ts';
+import { ToolTimeoutError, type Tool, type ToolOutcome } from '../../tools/tool.ts';
+import { commit } from '../commit.ts';
+import type { TurnContext } from '../context.ts';
+import { modelStarted } from './model-events.ts';
+import type { Plan } from './plan-calls.ts';
+import { newEntry, type Moment, type RunningTurn } from '../running-turn.ts';
+import { TurnStopped } from '../turn-end.ts';
+
+type ResultsMoment = Pick<Moment, 'entries' | 'toolSettlements' | 'progress' | 'events'>;
+type BatchMoment = ResultsMoment & Pick<Moment, 'toolIntents'>;
+
+/** A batch on its way: what is known, and what still runs. */
+export interface ToolBatch {
+  plans: Plan[];
+  step: number;
+  settled: SettledCall[];
+  running: Map<Plan, Promise<SettledCall>>;
+}
+
+/** How long the answer of a batch that only looks waits for its results, in milliseconds. */
+const MOMENT_MS = 5;
+
+interface SettledCall {
+  plan: Plan;
+  outcome: ToolOutcome;
+  status: ToolSettlement['status'] | null;
+}
+
+/** The intents of an answer's calls: one for each call whose tool exists and whose input could be read. */
+export function intentsOf(turn: RunningTurn, answer: ModelAnswer, calls: ToolUseBlock[], step: number): ToolIntent[] {
+  return calls.flatMap((call, index) => {
+    const tool = turn.toolset.findTool(call.name);
+    if (tool === undefined || answer.malformedInputs?.[call.id] !== undefined) return [];
+    const { isIdempotent } = tool;
+    return [{ step, ordinal: index + 1, callId: call.id, name: call.name, isIdempotent, status: 'intent' }];
+  });
+}
+
+/** Starts the calls of a batch. Their intents are committed already, or they only look. */
+export function beginTools(context: TurnContext, turn: RunningTurn, plans: Plan[], step: number): ToolBatch {
+  const settled: SettledCall[] = plans.flatMap((plan) =>
+    plan.kind === 'known' ? [{ plan, outcome: plan.outcome, status: plan.status }] : [],
+  );
+  const running = new Map<Plan, Promise<SettledCall>>();
+  for (const plan of plans) {
+    if (plan.kind !== 'run') continue;
+    const run = runOne(context, turn, plan);
+    // The end of the batch receives the error; until then there may be no listener.
+    run.catch(() => undefined);
+    running.set(plan, run);
+  }
+  return { plans, step, settled, running };
+}
+
+/** The end of a batch: the write that stores its results, and whether a tool also requested the end of the turn. */
+export interface BatchResult<Write> {
+  moment: Write;
+  endsTurn: boolean;
+}
+
+/** The end of a read-only batch that took only milliseconds: calls and results in one write. Null: it takes longer. */
+export async function endReadOnlyBatch(
+  turn: RunningTurn,
+  batch: ToolBatch,
+): Promise<BatchResult<Required<BatchMoment>> | null> {
+  const all = Promise.all(batch.running.values());
+  // One that fails is not over: it is met again by `endTools`.
+  const isOver = all.then(
+    (ended) => ended,
+    () => null,
+  );
+  let timer: NodeJS.Timeout | undefined;
+  const moment = new Promise<null>((resolve) => (timer = setTimeout(resolve, MOMENT_MS, null)));
+  const found = await Promise.race([isOver, moment]);
+  clearTimeout(timer);
+  if (found === null) return null;
+  const settled = [...batch.settled, ...found];
+  const toolIntents = settled.flatMap(({ plan, status }): ToolIntent[] => {
+    if (plan.kind !== 'run') return [];
+    const { call, ordinal, tool } = plan;
+    const ended = status === 'failed' ? 'failed' : 'done';
+    return [
+      { step: batch.step, ordinal, callId: call.id, name: call.name, isIdempotent: tool.isIdempotent, status: ended },
+    ];
+  });
+  const end = batchEnd(turn, batch.plans, settled, batch.step);
+  return { ...end, moment: { ...end.moment, toolSettlements: [], toolIntents } };
+}
+
+/**
+ * Waits for a batch and returns its end, which is not committed yet. Results of calls that finish while others still run are
+ * stored in the ledger immediately. Throws `TurnStopped`; `stoppedMoment` then settles the unfinished calls.
+ */
+export async function endTools(
+  context: TurnContext,
+  turn: RunningTurn,
+  batch: ToolBatch,
+): Promise<BatchResult<Required<ResultsMoment>>> {
+  const { plans, step, settled, running } = batch;
+  let reported = settled.length;
+  try {
+    while (running.size > 0) {
+      const first = await Promise.race(running.values());
+      running.delete(first.plan);
+      settled.push(first);
+      // Others that finished at the same time are written together.
+      if (running.size > 0) await takeFinished(running, settled);
+      if (running.size > 0) {
+        await commit(context, turn, {
+          toolSettlements: settled.slice(reported).map((one) => settlementOf(one, step, true)),
+        });
+        reported = settled.length;
+      }
+    }
+  } catch (error) {
+    await Promise.allSettled(running.values());
+    throw error;
+  }
+  return batchEnd(turn, plans, settled, step);
+}
+
+/** The results of a batch that was stopped: what had finished, and for the rest that it was stopped. */
+export function stoppedMoment(turn: RunningTurn, calls: ToolUseBlock[], message: string): Moment {
+  const results = calls.map((call): ToolResultBlock => ({
+    type: 'tool_result',
+    tool_use_id: call.id,
+    content: `Stopped: ${message} The call may or may not have taken effect.`,
+    is_error: true,
+  }));
+  const step = turn.progress.steps;
+  return {
+    entries: [newEntry('results', 'user', results)],
+    toolSettlements: calls.map((_, index) => ({ step, ordinal: index + 1, status: 'unknown', result: null })),
+  };
+}
+
+/** The results of a batch that gives way to a message: none of its calls has run. */
+export function skippedMoment(turn: RunningTurn, plans: readonly Plan[], step: number): Required<ResultsMoment> {
+  const settled = plans.map((plan): SettledCall => {
+    if (plan.kind === 'known') return { plan, outcome: plan.outcome, status: plan.status };
+    return { plan, outcome: { content: SKIPPED, isError: true }, status: 'skipped' };
+  });
+  return batchEnd(turn, [...plans], settled, step).moment;
+}
+
+const SKIPPED = 'Skipped due to queued user message.';
+
+async function takeFinished(running: Map<Plan, Promise<SettledCall>>, settled: SettledCall[]): Promise<void> {
+  const pending = Symbol('pending');
+  for (const [plan, promise] of running) {
+    const outcome = await Promise.race([promise, Promise.resolve(pending)]);
+    if (outcome === pending) continue;
+    running.delete(plan);
+    settled.push(outcome as SettledCall);
+  }
+}
+
+async function runOne(
+  context: TurnContext,
+  turn: RunningTurn,
+  plan: Extract<Plan, { kind: 'run' }>,
+): Promise<SettledCall> {
+  turn.held.assertHeld();
+  const call = {
+    sessionKey: turn.session.key,
+    agentId: turn.agent.id,
+    model: refOfModel(turn.request),
+    thinking: turn.thinking,
+    turnId: turn.id,
+    callId: plan.call.id,
+    idempotencyKey: `${turn.id}:${plan.call.id}`,
+    workspaceDir: turn.agent.workspaceDir,
+    lease: { epoch: turn.held.epoch, assertHeld: () => turn.held.assertHeld() },
+  };
+  const limits = {
+    timeoutMs: context.config.tools.exec.timeoutSeconds * 1000,
+    resultCharsMax: storedCharsMax(turn.agent.contextTokens),
+  };
+  const { signal, release } = signalForTool(turn, plan.tool);
+  try {
+    const outcome = await runTool(plan.tool, plan.call.input, { ...call, signal }, limits);
+    return { plan, outcome, status: outcome.isError ? 'failed' : 'done' };
+  } catch (error) {
+    turn.held.signal.throwIfAborted();
+    throw error;
+  } finally {
+    release();
+  }
+}
+
+/** The turn's signal for a tool: to it, the turn's deadline is a deadline, which leaves it less time to end than a stop does (G25). */
+function signalForTool(turn: RunningTurn, tool: Tool): { signal: AbortSignal; release: () => void } {
+  const { signal } = turn.held;
+  const forTool = new AbortController();
+  const pass = (): void => {
+    const isDeadline = signal.reason instanceof TurnStopped && signal.reason.reason.kind === 'turn-timeout';
+    const timeoutMs = turn.agent.timeoutSeconds * 1000;
+    forTool.abort(isDeadline ? new ToolTimeoutError(tool.spec.name, timeoutMs) : signal.reason);
+  };
+  signal.addEventListener('abort', pass, { once: true });
+  return { signal: forTool.signal, release: () => signal.removeEventListener('abort', pass) };
+}
+
+/** The results of a batch in source order, with the charge for the next model call if there is to be one. */
+function batchEnd(
+  turn: RunningTurn,
+  plans: Plan[],
+  settled: SettledCall[],
+  step: number,
+): BatchResult<Required<ResultsMoment>> {
+  const outcomes = new Map(settled.map((one) => [one.plan, one]));
+  const inOrder = plans.map((plan) => outcomes.get(plan) as SettledCall);
+  const endsTurn = inOrder.some(({ outcome }) => outcome.endsTurn === true && !outcome.isError);
+  const calls = turn.progress.calls + 1;
+  const moment = {
+    entries: [newEntry('results', 'user', inOrder.map(resultBlock))],
+    toolSettlements: inOrder.flatMap((one) => (one.status === null ? [] : [settlementOf(one, step, false)])),
+    progress: endsTurn ? {} : { calls },
+    events: [...inOrder.map(endedEvent), ...(endsTurn ? [] : [modelStarted(turn.id, calls)])],
+  };
+  return { moment, endsTurn };
+}
+
+function resultBlock({ plan, outcome }: SettledCall): ToolResultBlock {
+  const block: ToolResultBlock = { type: 'tool_result', tool_use_id: plan.call.id, content: outcome.content };
+  return outcome.isError ? { ...block, is_error: true } : block;
+}
+
+function settlementOf({ plan, outcome, status }: SettledCall, step: number, withResult: boolean): ToolSettlement {
+  return { step, ordinal: plan.ordinal, status: status ?? 'failed', result: withResult ? outcome : null };
+}
+
+function endedEvent({ plan, outcome, status }: SettledCall): NewEvent {
+  return {
+    type: 'tool.ended',
+    data: { callId: plan.call.id, name: plan.call.name, status: status ?? 'failed', isError: outcome.isError },
+  };
+}

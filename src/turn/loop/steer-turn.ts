@@ -1,0 +1,97 @@
+// Steering: messages that reach a turn while it runs. Each write of the turn returns the number of the last message that is meant for
+// it; when that is new, the worker reads the inbox. What it finds is recorded as an entry of the turn, and the rows are stamped with
+// the turn in the same write (G1): a crash leaves either both or neither. Messages that arrive too late are the next turn, from the
+// same rows.
+import type { QueueMode } from '../../config.ts';
+import { announcementOf, announcementText } from '../../core/announcement.ts';
+import { resolveEnvelopeZone } from '../../core/prompt/envelope-time.ts';
+import { buildSteerPrompt } from '../../core/prompt/message-prompt.ts';
+import type { InboundMessage } from '../../core/inbound.ts';
+import type { MessageId } from '../../core/ids.ts';
+import { selectSteers } from '../../core/queue-mode.ts';
+import { newId } from '../../ids.ts';
+import type { WaitingInput } from '../../store/claim-session.ts';
+import type { TakenSteers } from '../../store/journal.ts';
+import { readWaitingInputs } from '../../store/waiting-inputs.ts';
+import { commit } from '../commit.ts';
+import type { TurnContext } from '../context.ts';
+import { provenanceOf } from '../open/open-view.ts';
+import { capOf } from '../open/queue-cap.ts';
+import { canSendMedia } from '../open/write-prompt.ts';
+import { newEntry, type Moment, type RunningTurn } from '../running-turn.ts';
+import { HOST_TIMEZONE } from '../../clock.ts';
+
+/** What a write takes along when messages join the turn. */
+export interface Steering {
+  inputs: WaitingInput[];
+  moment: Required<Pick<Moment, 'entries' | 'events' | 'steers'>>;
+}
+
+/** The messages that are to join the turn now; null when there are none. No round trip unless a message for this turn has come. */
+export async function findSteering(context: TurnContext, turn: RunningTurn): Promise<Steering | null> {
+  const { known, seen } = turn.steers;
+  if (known <= seen) return null;
+  const waiting = await readWaitingInputs(context.database, turn.session.id);
+  const { inputs, isCut } = selectSteers(
+    waiting.map((input) => ({ ...input, mode: input.mode as QueueMode | null })),
+    { route: routeOfTurn(turn) ?? waiting[0]?.route ?? '', cap: capOf(context, turn.session) },
+  );
+  // The remaining messages are read again at the next step.
+  turn.steers.seen = isCut ? Math.min(known, inputs.at(-1)?.seq ?? known) : known;
+  return inputs.length === 0 ? null : { inputs, moment: momentOf(context, turn, inputs) };
+}
+
+/** The route that the turn answers (G6); undefined for a cron tick or a heartbeat, which a message of any route may join. */
+function routeOfTurn({ inputs }: RunningTurn): string | undefined {
+  return inputs.find(({ kind }) => kind !== 'cron' && kind !== 'heartbeat')?.route;
+}
+
+/** Commits the messages that are to join the turn now, if there are any. */
+export async function takeSteering(context: TurnContext, turn: RunningTurn): Promise<void> {
+  const steering = await findSteering(context, turn);
+  if (steering !== null) await commitSteering(context, turn, steering, {});
+}
+
+/** Commits messages that join the turn, after the other entries of the step. */
+export async function commitSteering(
+  context: TurnContext,
+  turn: RunningTurn,
+  { inputs, moment }: Steering,
+  before: Moment,
+): Promise<void> {
+  await commit(context, turn, {
+    ...before,
+    entries: [...(before.entries ?? []), ...moment.entries],
+    events: [...(before.events ?? []), ...moment.events],
+    steers: moment.steers,
+  });
+  turn.inputs.push(...inputs);
+}
+
+function momentOf({ config }: TurnContext, turn: RunningTurn, inputs: readonly WaitingInput[]): Steering['moment'] {
+  const { envelopeTimezone, userTimezone } = turn.agent;
+  const zone = resolveEnvelopeZone(envelopeTimezone, { userTimezone, hostTimezone: HOST_TIMEZONE });
+  const entries = inputs.map((input) => {
+    const announcement = announcementOf(input.body);
+    const message = input.body as InboundMessage;
+    const text =
+      announcement === null
+        ? buildSteerPrompt(message, { zone, canSendMedia: canSendMedia(config, turn.toolset, message) }).text
+        : announcementText(announcement);
+    const provenance = provenanceOf([input]);
+    const entry = newEntry('steer', 'user', [{ type: 'text', text }]);
+    return provenance === null ? entry : { ...entry, provenance };
+  });
+  const ids = inputs.map(({ id }) => id);
+  return {
+    entries,
+    events: [{ type: 'steer.injected', data: { messageIds: ids } }],
+    steers: { ids, followUps: inputs.flatMap(followUpOf) },
+  };
+}
+
+// Steered now and answered once more, in a turn of its own: that turn's input is new, and has this message as its one cause.
+function followUpOf({ id, mode, body, route }: WaitingInput): TakenSteers['followUps'] {
+  if (mode !== 'steer-backlog') return [];
+  return [{ id: newId<MessageId>(), causeKey: `follow-up:${id}`, body: JSON.stringify(body), route }];
+}

@@ -1,0 +1,149 @@
+// The tool loop: ask, commit the answer with the intents of its calls, run them, commit their results, ask again, until an
+// answer calls no tool. Starts where the journal ends: after a prompt, after results, or after an answer whose calls have
+// no results yet.
+import { toolUsesOf, type ToolUseBlock } from '../../core/content.ts';
+import type { NewEvent } from '../../store/events.ts';
+import type { AnsweredCall } from './ask-model.ts';
+import { commit } from '../commit.ts';
+import type { TurnContext } from '../context.ts';
+import { nextAnswer } from './harness.ts';
+import { modelEnded } from './model-events.ts';
+import { isReadOnly, planFresh, planResumed } from './plan-calls.ts';
+import { beginTools, endReadOnlyBatch, endTools, intentsOf, skippedMoment, type BatchResult } from './run-tools.ts';
+import { newEntry, type Moment, type RunningTurn } from '../running-turn.ts';
+import { commitSteering, findSteering, takeSteering } from './steer-turn.ts';
+import { TurnFailed, TurnStopped } from '../turn-end.ts';
+
+/**
+ * How the loop ends. Nothing of it is committed yet: that is the end of the turn, one statement with all of it. `answered`: with an
+ * answer that calls no tool. `yielded`: a tool requested the end; the moment has the results of its batch.
+ */
+export type LoopResult = { kind: 'answered'; answered: AnsweredCall } | { kind: 'yielded'; moment: Moment };
+
+/** Runs a turn to its end. */
+export async function runToolLoop(context: TurnContext, turn: RunningTurn): Promise<LoopResult> {
+  let yielded = await finishOpenCalls(context, turn);
+  for (;;) {
+    if (yielded !== null) return { kind: 'yielded', moment: yielded };
+    await takeSteering(context, turn);
+    stopAtBoundary(context, turn);
+    if (turn.progress.steps >= turn.agent.maxSteps) {
+      throw new TurnFailed('max_steps', `The turn did not end within ${turn.agent.maxSteps} steps (maxSteps).`);
+    }
+    const answered = await nextAnswer(context, turn);
+    const { answer } = answered;
+    const calls = toolUsesOf(answer.content);
+    if (calls.length === 0) return { kind: 'answered', answered };
+    yielded = await takeStep(context, turn, answered, calls);
+  }
+}
+
+/**
+ * Commits an answer that calls tools, runs them, and commits their results: two writes, or one when they only look. A tool that
+ * ends the turn leaves the last of them to that end: it is returned.
+ */
+async function takeStep(
+  context: TurnContext,
+  turn: RunningTurn,
+  answered: AnsweredCall,
+  calls: ToolUseBlock[],
+): Promise<Moment | null> {
+  const { answer } = answered;
+  const step = turn.progress.steps + 1;
+  const started = calls.map((call): NewEvent => ({
+    type: 'tool.started',
+    data: { callId: call.id, name: call.name, step },
+  }));
+  const plans = planFresh(turn, answer, calls);
+  const looking = isReadOnly(plans) ? beginTools(context, turn, plans, step) : null;
+  const moment = await answerMoment(context, turn, answered);
+  const events = [...moment.events, ...started];
+  const look = looking === null ? null : await endReadOnlyBatch(turn, looking);
+  if (look !== null) {
+    const progress = { ...moment.progress, ...look.moment.progress };
+    const entries = [...moment.entries, ...look.moment.entries];
+    const whole = { ...moment, ...look.moment, progress, entries, events: [...events, ...look.moment.events] };
+    return await commitUnlessLast(context, turn, { moment: whole, endsTurn: look.endsTurn });
+  }
+  await commit(context, turn, { ...moment, toolIntents: intentsOf(turn, answer, calls, step), events });
+  if (looking === null) {
+    // What the user says now comes before tools that have not begun.
+    const steering = await findSteering(context, turn);
+    if (steering !== null) {
+      await commitSteering(context, turn, steering, skippedMoment(turn, plans, step));
+      return null;
+    }
+  }
+  const end = await endTools(context, turn, looking ?? beginTools(context, turn, plans, step));
+  return await commitUnlessLast(context, turn, end);
+}
+
+/** Commits the end of a batch; when a tool ends the turn with it, it is returned instead. */
+async function commitUnlessLast(
+  context: TurnContext,
+  turn: RunningTurn,
+  { moment, endsTurn }: BatchResult<Moment>,
+): Promise<Moment | null> {
+  if (endsTurn) return moment;
+  await commit(context, turn, moment);
+  return null;
+}
+
+type AnswerMoment = Required<Pick<Moment, 'entries' | 'modelCalls' | 'progress' | 'events'>>;
+
+/** The part of a write that every answer has in common: entry, call, totals, and the text that was not streamed out yet. */
+export async function answerMoment(
+  context: TurnContext,
+  turn: RunningTurn,
+  { answer, call }: AnsweredCall,
+): Promise<AnswerMoment> {
+  const target = { sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id };
+  const deltas = await context.deltas.take(target);
+  const { usage } = answer;
+  turn.contextTokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
+  turn.room.reportedTokens = turn.contextTokens;
+  turn.room.newTokens = 0;
+  return {
+    entries: answer.content.length > 0 ? [newEntry('answer', 'assistant', answer.content)] : [],
+    modelCalls: [call],
+    progress: {
+      steps: turn.progress.steps + 1,
+      inputTokens: turn.progress.inputTokens + usage.inputTokens,
+      outputTokens: turn.progress.outputTokens + usage.outputTokens,
+      cacheReadTokens: turn.progress.cacheReadTokens + usage.cacheReadTokens,
+      cacheWriteTokens: turn.progress.cacheWriteTokens + usage.cacheWriteTokens,
+    },
+    events: [...deltas.map(({ type, data }) => ({ type, data: { ...data } })), modelEnded(turn.id, call)],
+  };
+}
+
+/** An earlier worker may have left an answer whose calls have no results: they come first. Returns as `takeStep` does. */
+async function finishOpenCalls(context: TurnContext, turn: RunningTurn): Promise<Moment | null> {
+  const last = turn.lastEntry;
+  if (last.kind !== 'answer') return null;
+  const calls = toolUsesOf(last.content);
+  if (calls.length === 0) return null;
+  const step = turn.progress.steps;
+  const plans = planResumed(turn, calls);
+  const again = plans.filter((plan) => plan.kind === 'run');
+  if (again.length > 0) {
+    // Running a call again is an intent of its own, committed before it runs.
+    const toolIntents = again.map(({ call, ordinal, tool }) => ({
+      step,
+      ordinal,
+      callId: call.id,
+      name: call.name,
+      isIdempotent: tool.isIdempotent,
+      status: 'intent' as const,
+    }));
+    await commit(context, turn, { toolIntents });
+  }
+  turn.mustCharge = false;
+  return await commitUnlessLast(context, turn, await endTools(context, turn, beginTools(context, turn, plans, step)));
+}
+
+/** A worker that is leaving hands the turn over between two steps. */
+function stopAtBoundary(context: TurnContext, turn: RunningTurn): void {
+  turn.held.assertHeld();
+  if (context.isDraining()) throw new TurnStopped({ kind: 'shutdown', message: 'The worker is shutting down.' });
+}

@@ -1,0 +1,131 @@
+// What the configuration says in every system prompt of an agent. Made once per configuration and agent: it does not change while
+// a process runs, and must be the same in all of them.
+import { createHash, createHmac } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
+import os from 'node:os';
+import type { AgentSettings, Config } from '../../config.ts';
+import type { AttributedContribution, RuntimeFacts, SystemPromptInput } from '../../core/prompt/system-input.ts';
+
+/** The part of a system prompt's input that the configuration decides. */
+export type AgentFacts = Pick<
+  SystemPromptInput,
+  | 'agentId'
+  | 'workspaceDir'
+  | 'timezone'
+  | 'defaultModel'
+  | 'modelAliases'
+  | 'authorizedSenders'
+  | 'docs'
+  | 'sandbox'
+  | 'ttsHint'
+  | 'hasReasoningTags'
+  | 'memoryCitations'
+  | 'heartbeatPrompt'
+  | 'channelNames'
+  | 'contributions'
+  | 'isExtraContextDynamic'
+>;
+
+const HASH_CHARS = 12;
+const DOCS_MAX = 50;
+const TTS_HINT =
+  'Replies are read out aloud. Keep them short, in whole sentences, without tables, lists of links or code.';
+
+const factsOfConfig = new WeakMap<Config, Map<string, AgentFacts>>();
+
+/** What the configuration says to the prompts of an agent; the same object at every call. */
+export function agentFactsOf(config: Config, agent: AgentSettings): AgentFacts {
+  let known = factsOfConfig.get(config);
+  if (known === undefined) factsOfConfig.set(config, (known = new Map()));
+  let facts = known.get(agent.id);
+  if (facts === undefined) known.set(agent.id, (facts = factsOf(config, agent)));
+  return facts;
+}
+
+/** The machine that this process runs on. */
+export const MACHINE: RuntimeFacts = {
+  host: os.hostname(),
+  os: `${os.type()} ${os.release()}`,
+  arch: os.arch(),
+  node: process.version,
+  // What the exec tool starts commands with.
+  shell: existsSync('/bin/bash') ? 'bash' : 'sh',
+};
+
+function factsOf(config: Config, agent: AgentSettings): AgentFacts {
+  const { docs, tts, heartbeat, channels } = config;
+  return {
+    agentId: agent.id,
+    workspaceDir: agent.workspaceDir,
+    timezone: agent.userTimezone,
+    defaultModel: agent.model,
+    modelAliases: agent.models,
+    authorizedSenders: ownersShown(config),
+    hasReasoningTags: config.reasoning.enabled,
+    memoryCitations: config.memory.citations,
+    channelNames: Object.entries(channels.platforms)
+      .filter(([, { enabled = true }]) => enabled)
+      .map(([name]) => name)
+      .toSorted(),
+    contributions: contributionsOf(agent),
+    isExtraContextDynamic: agent.chatContextPlace === 'dynamic',
+    ...(docs.enabled ? { docs: { path: docs.path, files: docsIn(docs.path) } } : {}),
+    ...(tts.enabled ? { ttsHint: tts.hint ?? TTS_HINT } : {}),
+    ...(heartbeat.enabled ? { heartbeatPrompt: agent.heartbeat.prompt } : {}),
+    ...sandboxOf(config),
+  };
+}
+
+/** The Markdown files of a folder, by name; none when it cannot be read. */
+function docsIn(path: string): string[] {
+  try {
+    const entries = readdirSync(path, { withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile() && entry.name.endsWith('.md'));
+    return files
+      .map(({ name }) => name)
+      .toSorted()
+      .slice(0, DOCS_MAX);
+  } catch {
+    return [];
+  }
+}
+
+/** The owners as prompts show them: their ids, or hashes that do not reveal them. */
+function ownersShown({ owner }: Config): string[] {
+  const { ids, display } = owner;
+  return display === 'raw' ? ids : ids.map((id) => hashOf(id, owner.displaySecret));
+}
+
+function hashOf(id: string, secret: string | undefined): string {
+  const hash = secret === undefined ? createHash('sha256') : createHmac('sha256', secret);
+  return hash.update(id).digest('hex').slice(0, HASH_CHARS);
+}
+
+function contributionsOf({ promptContribution }: AgentSettings): AttributedContribution[] {
+  const { interactionStyle, toolCallStyle, executionBias } = promptContribution.sectionOverrides;
+  const { stablePrefix, dynamicSuffix } = promptContribution;
+  return [
+    {
+      origin: 'configuration',
+      ...(stablePrefix === undefined ? {} : { stablePrefix }),
+      ...(dynamicSuffix === undefined ? {} : { dynamicSuffix }),
+      sectionOverrides: {
+        ...(interactionStyle === undefined ? {} : { interaction_style: interactionStyle }),
+        ...(toolCallStyle === undefined ? {} : { tool_call_style: toolCallStyle }),
+        ...(executionBias === undefined ? {} : { execution_bias: executionBias }),
+      },
+    },
+  ];
+}
+
+function sandboxOf({ sandbox }: Config): Pick<SystemPromptInput, 'sandbox'> {
+  if (!sandbox.enabled) return {};
+  const { hostMount, workspaceAccess, browserUrl } = sandbox;
+  return {
+    sandbox: {
+      workspaceAccess,
+      ...(hostMount === undefined ? {} : { hostMount }),
+      ...(browserUrl === undefined ? {} : { browserUrl }),
+    },
+  };
+}

@@ -1,0 +1,158 @@
+// Assembles what stays the same through a turn: system prompt, tools, model. Pure: equal inputs give equal bytes, so that the
+// provider's prompt cache holds (and a retry sends the same).
+import { modelRefOf, type AgentSettings, type Config, type ThinkingLevel } from '../../config.ts';
+import { splitAtBoundary } from '../../core/prompt/cache-boundary.ts';
+import type { PromptMode } from '../../core/prompt/prompt-mode.ts';
+import { modelOfRef } from '../../core/model-ref.ts';
+import type { SystemBlock } from '../../core/model-request.ts';
+import { systemBlocks } from '../../core/prompt/system-blocks.ts';
+import type { AttributedContribution, GroupActivation, SystemPromptInput } from '../../core/prompt/system-input.ts';
+import { joinSections, writeSections, type SectionSpan, type WrittenSection } from '../../core/prompt/system-prompt.ts';
+import type { ReasoningLevel } from '../../core/reasoning.ts';
+import { thinkingRequest } from '../../core/thinking-request.ts';
+import { messageFeaturesOf, reactionModeOf } from '../../config/message-features.ts';
+import type { Toolset } from '../../tools/toolset.ts';
+import { agentFactsOf, MACHINE } from './agent-facts.ts';
+import type { RequestBase } from '../context.ts';
+import type { ChatFacts, SessionWorkspace } from './session-context.ts';
+import { TurnFailed } from '../turn-end.ts';
+
+/** What a turn's system prompt is written from. */
+export interface SystemChoices {
+  config: Config;
+  agent: AgentSettings;
+  mode: PromptMode;
+  toolset: Toolset;
+  workspace: SessionWorkspace;
+  chat: ChatFacts;
+  /** Set in the turn that explains the agent's role in its group. */
+  groupIntro: GroupActivation | null;
+  /** `provider/model`. */
+  model: string;
+  thinking: ThinkingLevel;
+  reasoning: ReasoningLevel;
+  /** What plugins contribute, after what the configuration contributes. */
+  contributions: readonly AttributedContribution[];
+}
+
+/** The last prompt of a chat in a workspace: turns for which nothing has changed share its objects and what is made of them. */
+const lastWritten = new WeakMap<
+  ChatFacts,
+  WeakMap<SessionWorkspace, { choices: SystemChoices; sections: WrittenSection[] }>
+>();
+
+/** The sections of a turn's system prompt; the same array as for the turn before when nothing has changed. */
+export function systemSections(choices: SystemChoices): WrittenSection[] {
+  let ofChat = lastWritten.get(choices.chat);
+  if (ofChat === undefined) lastWritten.set(choices.chat, (ofChat = new WeakMap()));
+  const last = ofChat.get(choices.workspace);
+  if (last !== undefined && isSameChoice(last.choices, choices)) return last.sections;
+  const sections = sectionsOf(choices);
+  ofChat.set(choices.workspace, { choices, sections });
+  return sections;
+}
+
+function isSameChoice(one: SystemChoices, other: SystemChoices): boolean {
+  const { contributions, ...rest } = one;
+  return (
+    Object.entries(rest).every(([name, value]) => other[name as keyof SystemChoices] === value) &&
+    contributions.length === other.contributions.length &&
+    contributions.every((contribution, at) => contribution === other.contributions[at])
+  );
+}
+
+/** Those of the configuration, when it has its own prompt, else Holdfast's. */
+function sectionsOf(choices: SystemChoices): WrittenSection[] {
+  const { systemPromptOverride } = choices.agent;
+  if (systemPromptOverride === undefined) return writeSections(systemInputOf(choices));
+  const { stable, dynamic } = splitAtBoundary(systemPromptOverride);
+  const section = { name: 'system-prompt-override', origin: 'configuration' } as const;
+  return [
+    { ...section, isStable: true, text: stable },
+    { ...section, isStable: false, text: dynamic },
+  ].filter(({ text }) => text !== '');
+}
+
+/** The unchanging part of a turn's requests, and the positions of the sections of its system prompt. */
+export function assembleRequest(
+  sections: readonly WrittenSection[],
+  {
+    model,
+    thinking,
+    reasoning,
+    toolset,
+    channel,
+  }: Pick<SystemChoices, 'model' | 'thinking' | 'reasoning' | 'toolset'> & { channel: string | undefined },
+): { request: RequestBase; spans: SectionSpan[] } {
+  const { system, spans } = join(sections);
+  const named = modelOfRef(model);
+  const request: RequestBase = {
+    ...named,
+    ...thinkingRequest({ ...named, level: thinking, isShown: reasoning !== 'off' }),
+    system,
+    tools: toolset.specsOn(channel),
+  };
+  return { request, spans };
+}
+
+interface JoinedSystem {
+  system: SystemBlock[];
+  spans: SectionSpan[];
+}
+
+const joined = new WeakMap<readonly WrittenSection[], JoinedSystem>();
+
+function join(sections: readonly WrittenSection[]): JoinedSystem {
+  const known = joined.get(sections);
+  if (known !== undefined) return known;
+  const { prompt, spans } = joinSections(sections);
+  const made = { system: systemBlocks(prompt), spans };
+  joined.set(sections, made);
+  return made;
+}
+
+/**
+ * The model of a turn as `provider/model`, from a name or an alias. Throws `TurnFailed` for one that cannot be used: `providers` are
+ * those that are served.
+ */
+export function modelFor(agent: AgentSettings, wanted: string, providers: readonly string[]): string {
+  const ref = modelRefOf(agent, wanted);
+  if (ref !== null && providers.some((provider) => ref.startsWith(`${provider}/`))) return ref;
+  const known = providers.map((provider) => `${provider}/<model>`).join(', ');
+  throw new TurnFailed(
+    'unknown_model',
+    `There is no model "${wanted}": use ${known} or an alias of agents.defaults.models.`,
+  );
+}
+
+function systemInputOf(choices: SystemChoices): SystemPromptInput {
+  const { config, agent, mode, toolset, workspace, chat, groupIntro, model, thinking, reasoning } = choices;
+  const facts = agentFactsOf(config, agent);
+  return {
+    ...facts,
+    ...chat,
+    ...channelFactsOf(config, chat.channel),
+    mode,
+    tools: toolset.tools.map((tool) => ({ name: tool.spec.name, summary: tool.summary })),
+    files: workspace.files,
+    skillsPrompt: workspace.skills,
+    model,
+    thinking,
+    reasoning,
+    runtime: workspace.repo === null ? MACHINE : { ...MACHINE, repo: workspace.repo },
+    contributions: [...(facts.contributions ?? []), ...choices.contributions],
+    ...(groupIntro === null ? {} : { groupIntro }),
+  };
+}
+
+/** What the configuration knows of the channel that a chat is on. */
+function channelFactsOf(
+  config: Config,
+  channel: string | undefined,
+): Pick<SystemPromptInput, 'capabilities' | 'messageHints' | 'messageFeatures' | 'reactions'> {
+  if (channel === undefined) return {};
+  const { capabilities = [], messageHints = [] } = config.channels.platforms[channel] ?? {};
+  const mode = reactionModeOf(config, channel);
+  const messageFeatures = messageFeaturesOf(config, channel);
+  return { capabilities, messageHints, messageFeatures, ...(mode === 'off' ? {} : { reactions: { channel, mode } }) };
+}

@@ -1,0 +1,161 @@
+// Derives the request of a model call that was made: from the snapshots that its turn was opened with, the views that its turn and
+// itself were stored with, and the entries that it showed, whatever their state is now. Nothing of it is stored twice; the hash of
+// the body that was sent proves that it is the same.
+import { createHash } from 'node:crypto';
+import { viewMessages } from '../../core/history/view-messages.ts';
+import { hashesOfImages } from '../../core/images/show-images.ts';
+import { modelName, modelOfRef } from '../../core/model-ref.ts';
+import type { ModelRequest, SystemBlock, ToolSpec } from '../../core/model-request.ts';
+import type { SectionSpan } from '../../core/prompt/system-prompt.ts';
+import { describeRequest, type PartedEntry, type RequestPart } from '../../core/request-parts.ts';
+import { thinkingRequest } from '../../core/thinking-request.ts';
+import type { CallView, TurnRequestSettings } from '../../core/view.ts';
+import type { ThinkingLevel } from '../../config.ts';
+import { toWireRequest, type WireRequest } from '../../model/wire-request.ts';
+import type { Database } from '../../store/database.ts';
+import { readSnapshots } from '../../store/snapshots.ts';
+import { inputTransformOf } from '../loop/input-transform.ts';
+import { blobsOf, limitsOf, providerView, viewWith } from './open-view.ts';
+
+export interface DerivedRequest {
+  turnId: string;
+  call: number;
+  step: number;
+  /** What it was made for: an answer of the turn, or the summary of a compaction. */
+  purpose: string;
+  status: string;
+  /** The body as it was sent. */
+  request: WireRequest;
+  /** The hash of the bytes that were sent, in hex; null: none were. */
+  requestSha256: string | null;
+  /**
+   * Whether the body as it is derived here has the same hash; null when nothing was sent, or when it went to a provider of a plugin in
+   * a form that only the plugin knows.
+   */
+  matches: boolean | null;
+  /** Whose words it is made of, in the order of the provider's cache: tools, system prompt, messages. */
+  parts: RequestPart[];
+}
+
+interface WantedRequest {
+  turnId: string;
+  callNo: number;
+  /** Holds for turns that were opened without limits of their own. */
+  defaultThinking: (agentId: string) => ThinkingLevel;
+}
+
+/** The request of call `callNo` of a turn; null when there was no such call. */
+export async function deriveRequest(database: Database, wanted: WantedRequest): Promise<DerivedRequest | null> {
+  const call = await readCall(database, wanted);
+  if (call === null) return null;
+  const [entries, blobs] = await Promise.all([readEntries(database, call), readBlobs(database, call)]);
+  const whole = blobs.get(call.view?.wholeSha256 ?? '') as ModelRequest | undefined;
+  const { promptSeq } = call;
+  const { of, view, limits } = askedModelOf(call);
+  const named = blobsOf(view, blobs);
+  const viewed = viewMessages(entries, { view, promptSeq, model: modelName(of), isTraced: true, ...named }, call.view);
+  const request: ModelRequest = whole ?? {
+    ...of,
+    ...(limits ?? thinkingRequest({ ...of, level: call.thinking ?? wanted.defaultThinking(call.agentId) })),
+    tools: (blobs.get(call.toolsSha256) ?? []) as ToolSpec[],
+    ...inputTransformOf(view)({
+      system: (blobs.get(call.systemSha256) ?? []) as SystemBlock[],
+      messages: [...viewed.messages],
+    }),
+  };
+  const body = bodyOf(request, call.requestSha256);
+  return {
+    turnId: wanted.turnId,
+    call: wanted.callNo,
+    step: call.step,
+    purpose: call.purpose,
+    status: call.status,
+    request: body.request,
+    requestSha256: call.requestSha256,
+    matches: matchOf(request, body, call),
+    parts: describeRequest({
+      system: body.request.system ?? [],
+      tools: body.request.tools ?? [],
+      messages: body.request.messages,
+      trace: whole === undefined ? viewed.trace : [],
+      isWhole: whole !== undefined,
+      entries: whole === undefined ? entries : [],
+      injected: named.injected,
+      sections: whole === undefined ? ((blobs.get(view.sectionsSha256 ?? '') ?? []) as SectionSpan[]) : [],
+    }),
+  };
+}
+
+/** The model that a call asked: that of its turn, or the one that the turn had stepped down to. */
+function askedModelOf({ turnView, model, view }: CallRow) {
+  const fallback = view?.fallback;
+  if (fallback === undefined)
+    return { of: { ...providerView(turnView), model }, view: turnView, limits: limitsOf(turnView) };
+  const { model: ref, family: _family, models: _models, ...limits } = fallback;
+  return { of: modelOfRef(ref), view: viewWith(turnView, fallback), limits };
+}
+
+/** The body of a request. Whether its answer was to be streamed is all that no row says; the hash does. */
+function bodyOf(request: ModelRequest, sentSha256: string | null): { request: WireRequest; sha256: string } {
+  const bodies = [true, false].map((isStreaming) => {
+    const body = toWireRequest(request, { isStreaming });
+    return { request: body, sha256: createHash('sha256').update(JSON.stringify(body)).digest('hex') };
+  });
+  const [streamed, whole] = bodies as [(typeof bodies)[0], (typeof bodies)[0]];
+  return whole.sha256 === sentSha256 ? whole : streamed;
+}
+
+function matchOf(request: ModelRequest, body: { sha256: string }, { requestSha256 }: CallRow): boolean | null {
+  if (requestSha256 === null) return null;
+  return body.sha256 === requestSha256 || (request.provider === undefined ? false : null);
+}
+
+/** A call as its rows tell of it. */
+interface CallRow {
+  sessionId: string;
+  agentId: string;
+  model: string;
+  thinking: ThinkingLevel | null;
+  promptSeq: number;
+  untilSeq: number;
+  systemSha256: string;
+  toolsSha256: string;
+  turnView: TurnRequestSettings;
+  view: CallView | null;
+  step: number;
+  purpose: string;
+  status: string;
+  requestSha256: string | null;
+}
+
+async function readCall(database: Database, { turnId, callNo }: WantedRequest): Promise<CallRow | null> {
+  const result = await database.views.query(
+    `select t.session_id as "sessionId", s.agent_id as "agentId", t.model, t.thinking, t.prompt_seq::int as "promptSeq",
+       c.until_seq::int as "untilSeq", t.system_sha256 as "systemSha256", t.tools_sha256 as "toolsSha256", t.view as "turnView",
+       c.view, c.step, c.purpose, c.status, c.request_sha256 as "requestSha256"
+     from holdfast.turns t join holdfast.sessions s on s.id = t.session_id
+     join holdfast.model_calls c on c.turn_id = t.id and c.call_no = $2 where t.id = $1`,
+    [turnId, callNo],
+  );
+  return (result.rows[0] as CallRow | undefined) ?? null;
+}
+
+/** The entries that a call could show: those that were on the active path at that position of the session. */
+async function readEntries(database: Database, { sessionId, untilSeq, promptSeq }: CallRow): Promise<PartedEntry[]> {
+  const result = await database.views.query(
+    `select e.id, e.seq::int, e.parent_seq::int as "parentSeq", e.kind, e.role, e.content, e.turn_id as "turnId", e.provenance, e.parts
+     from holdfast.entries e
+     where e.session_id = $1 and e.seq <= $2 and (e.state = 'active' or e.retired_seq > $2)
+       and not coalesce(e.absences @> $2::bigint, false)
+       and e.transcript_no = (select p.transcript_no from holdfast.entries p where p.session_id = $1 and p.seq = $3)
+     order by e.kind <> 'summary', e.seq`,
+    [sessionId, untilSeq, promptSeq],
+  );
+  return result.rows;
+}
+
+function readBlobs(database: Database, call: CallRow): Promise<Map<string, unknown>> {
+  const { injectedSha256, images, sectionsSha256 } = call.turnView;
+  const named = [call.systemSha256, call.toolsSha256, injectedSha256, sectionsSha256, call.view?.wholeSha256];
+  return readSnapshots(database, [...named.filter((sha256) => sha256 !== undefined), ...hashesOfImages(images)]);
+}

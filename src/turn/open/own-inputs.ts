@@ -1,0 +1,40 @@
+// Settings that inputs written by Holdfast have for their turn, in addition to their text.
+import type { AgentSettings } from '../../config.ts';
+import type { OwnInput } from '../../core/own-input.ts';
+import type { WaitingEvent, WaitingInput } from '../../store/claim-session.ts';
+import { settleWithoutTurn } from '../../store/settle-without-turn.ts';
+import type { TurnContext } from '../context.ts';
+import type { HeldSession } from '../held-session.ts';
+import { lockLost } from '../running-turn.ts';
+
+type Asking = Pick<WaitingInput, 'kind' | 'body'>;
+
+/** True for a tick that begins a new transcript. */
+export function beginsTranscript(input: Asking): boolean {
+  return ownOf(input)?.isFresh === true;
+}
+
+/** True for a poll that only announces a system event, when an earlier prompt has contained that event. */
+export function isSuperfluous(input: Asking, events: readonly WaitingEvent[]): boolean {
+  const eventId = input.kind === 'heartbeat' ? ownOf(input)?.eventId : undefined;
+  return eventId !== undefined && !events.some(({ id }) => id === eventId);
+}
+
+/** Settles a moot poll without a turn: no model is asked. Throws `TurnStopped` when the lock is gone. */
+export async function leaveOut(context: TurnContext, held: HeldSession, input: WaitingInput): Promise<void> {
+  held.assertHeld();
+  const { sessionId, epoch } = held;
+  if (!(await settleWithoutTurn(context.database, { sessionId, epoch, messageId: input.id }))) throw lockLost({ held });
+  context.onCommit(sessionId, 'settlement');
+}
+
+/** The settings of a turn with these inputs: a tick may bring its own deadline. */
+export function settingsFor(agent: AgentSettings, inputs: readonly Asking[]): AgentSettings {
+  const timeoutSeconds = inputs[0] === undefined ? undefined : ownOf(inputs[0])?.timeoutSeconds;
+  return timeoutSeconds === undefined ? agent : { ...agent, timeoutSeconds };
+}
+
+/** Only ticks and polls may ask for anything: what messages bring in such fields was refused at the door. */
+function ownOf({ kind, body }: Asking): OwnInput | null {
+  return kind === 'cron' || kind === 'heartbeat' ? (body as OwnInput) : null;
+}

@@ -1,0 +1,67 @@
+// Where plugins take part in a turn: what they receive, and how their changes are applied. Their results are part of what the
+// opening of the turn commits, so a retry after a crash finds them and runs no hook again.
+import { channelOf, type InboundMessage } from '../../core/inbound.ts';
+import { DEFAULT_PROVIDER } from '../../core/model-ref.ts';
+import type { ModelMessage } from '../../core/model-request.ts';
+import { NO_CHANGES, type PromptChanges } from '../../core/plugins/prompt-changes.ts';
+import { joinParts, type PromptPart } from '../../core/prompt/prompt-parts.ts';
+import { isOwnKind } from '../../core/prompt/user-prompt.ts';
+import type { HookFacts } from '../../plugins/plugins.ts';
+import type { TurnMaterial } from './turn-material.ts';
+import type { RequestBase, TurnContext } from '../context.ts';
+import { promptedKindOf } from './prompted-kind.ts';
+import type { RequestView } from '../request-view.ts';
+
+/** What handlers receive about a turn. */
+export function turnFactsOf({ claim: { session }, inputs, agent, turnId }: TurnMaterial): HookFacts {
+  const kind = promptedKindOf(inputs);
+  const message = isOwnKind(kind) ? undefined : (inputs.at(-1)?.body as InboundMessage | undefined);
+  return {
+    agentId: agent.id,
+    sessionKey: session.key,
+    sessionId: session.id,
+    workspaceDir: agent.workspaceDir,
+    messageProvider: message === undefined ? null : channelOf(message),
+    runId: turnId,
+    trigger: kind,
+  };
+}
+
+/** What plugins want changed of a turn. They are shown the parts of its prompt as one text, and the past as the turn will show it. */
+export function changesOfPlugins(
+  { plugins }: TurnContext,
+  material: TurnMaterial,
+  parts: readonly PromptPart[],
+): Promise<PromptChanges> {
+  if (!plugins.changesPrompts) return Promise.resolve(NO_CHANGES);
+  const event = { prompt: joinParts(parts).text, messages: material.past.messages() };
+  return plugins.changePrompt(event, turnFactsOf(material));
+}
+
+/** Tells the plugins that want to know what the model is about to be asked; to be called once, when the turn has been opened. */
+export function tellLlmInput(
+  { plugins }: TurnContext,
+  material: TurnMaterial,
+  { request, prompt, view }: { request: RequestBase; prompt: string; view: RequestView },
+): void {
+  if (!plugins.hearsLlmInput) return;
+  const facts = turnFactsOf(material);
+  const { messages } = view.history;
+  plugins.tellLlmInput(
+    {
+      runId: facts.runId,
+      sessionId: facts.sessionId,
+      provider: request.provider ?? DEFAULT_PROVIDER,
+      model: request.model,
+      systemPrompt: request.system.map(({ text }) => text).join('\n'),
+      prompt,
+      historyMessages: messages.slice(0, -1),
+      imagesCount: imagesIn(messages.at(-1)),
+    },
+    facts,
+  );
+}
+
+function imagesIn(message: ModelMessage | undefined): number {
+  return message?.content.filter(({ type }) => type === 'image').length ?? 0;
+}

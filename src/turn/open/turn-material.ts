@@ -1,0 +1,51 @@
+// What a turn is assembled from, and what its steps ask of it.
+import type { AgentSettings } from '../../config.ts';
+import type { TurnId } from '../../core/ids.ts';
+import type { InboundMessage } from '../../core/inbound.ts';
+import { isOwnKind } from '../../core/prompt/user-prompt.ts';
+import type { SessionKind } from '../../core/session-key.ts';
+import type { SessionView } from '../../core/view.ts';
+import type { Claim, PromptedKind, WaitingInput } from '../../store/claim-session.ts';
+import type { Past } from './open-view.ts';
+import { promptedKindOf } from './prompted-kind.ts';
+
+/** What a turn is assembled from. */
+export interface TurnMaterial {
+  turnId: TurnId;
+  claim: Extract<Claim, { kind: 'claimed' }>;
+  /** What the turn answers, oldest first; at least one. */
+  inputs: WaitingInput[];
+  agent: AgentSettings;
+  /** What its requests will show of the past. */
+  past: Past;
+}
+
+/** What the steps ask of the claim. */
+export interface PromptFacts {
+  kind: PromptedKind;
+  sessionKind: SessionKind;
+  /** The bodies of the inputs. */
+  messages: InboundMessage[];
+  /** The last of them when a person sent it; null for what Holdfast writes itself. */
+  message: InboundMessage | null;
+  isNewSession: boolean;
+  /** What earlier turns of the transcript fixed. */
+  view: SessionView;
+}
+
+/** Reads the facts out of the material. */
+export function factsOf({ claim, inputs }: TurnMaterial): PromptFacts {
+  const { session } = claim;
+  const kind = promptedKindOf(inputs);
+  const messages = inputs.map((input) => input.body as InboundMessage);
+  const isNewSession = session.leafSeq === null;
+  return {
+    kind,
+    // The store writes only kinds of `sessionKindOf`.
+    sessionKind: session.kind as SessionKind,
+    messages,
+    message: isOwnKind(kind) ? null : (messages.at(-1) ?? null),
+    isNewSession,
+    view: isNewSession ? {} : session.view,
+  };
+}

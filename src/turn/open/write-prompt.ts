@@ -1,0 +1,76 @@
+// Writes the user prompt of a turn from its claimed inputs.
+import type { Config, ThinkingLevel } from '../../config.ts';
+import { messageFeaturesOf } from '../../config/message-features.ts';
+import { summaryLineOf } from '../../core/collect.ts';
+import { channelOf, type InboundMessage } from '../../core/inbound.ts';
+import { channelSummary } from '../../core/prompt/channel-summary.ts';
+import { resolveEnvelopeZone } from '../../core/prompt/envelope-time.ts';
+import { buildUserPrompt, type UserPrompt } from '../../core/prompt/user-prompt.ts';
+import type { WaitingInput } from '../../store/claim-session.ts';
+import { MESSAGE_TOOL } from '../../tools/message-tool.ts';
+import type { Toolset } from '../../tools/toolset.ts';
+import type { TurnContext } from '../context.ts';
+import type { PromptFacts, TurnMaterial } from './turn-material.ts';
+import { HOST_TIMEZONE } from '../../clock.ts';
+
+/** True when the prompt of these inputs mentions messages that were dropped over the cap: one of them is from a sender. */
+export function mentionsOverflow(inputs: readonly WaitingInput[]): boolean {
+  return inputs[0]?.kind === 'message';
+}
+
+/** The prompt, before plugins change it. */
+export function writePrompt(
+  { config, clock }: Pick<TurnContext, 'config' | 'clock'>,
+  { claim, inputs, agent }: TurnMaterial,
+  facts: PromptFacts,
+  toolset: Toolset,
+): UserPrompt {
+  const { session } = claim;
+  return buildUserPrompt({
+    kind: facts.kind,
+    messages: facts.messages,
+    events: claim.events,
+    zone: resolveEnvelopeZone(agent.envelopeTimezone, {
+      userTimezone: agent.userTimezone,
+      hostTimezone: HOST_TIMEZONE,
+    }),
+    isNewSession: facts.isNewSession,
+    wasAborted: session.wasAborted,
+    thinking: (session.thinking as ThinkingLevel | null) ?? null,
+    resetTriggers: config.session.resetTriggers,
+    ownerIds: config.owner.ids,
+    now: { epochMs: clock.now().getTime(), timezone: agent.userTimezone },
+    ...(mentionsOverflow(inputs) && session.overflowed > 0
+      ? {
+          overflow: {
+            droppedCount: session.overflowed,
+            summaryLines: claim.overflow.map(({ text }) => summaryLineOf(text)),
+          },
+        }
+      : {}),
+    canSendMedia: canSendMedia(config, toolset, facts.messages[0]),
+    channelLines: facts.isNewSession && facts.sessionKind === 'main' ? channelLines(config) : [],
+  });
+}
+
+/** True when an agent with these tools can send files to where a message comes from. */
+export function canSendMedia(config: Config, toolset: Toolset, message: InboundMessage | undefined): boolean {
+  if (message === undefined || toolset.findTool(MESSAGE_TOOL) === undefined) return false;
+  return messageFeaturesOf(config, channelOf(message)).media;
+}
+
+function channelLines({ channels }: Config): string[] {
+  return channelSummary(
+    Object.entries(channels.platforms).map(([name, { enabled = true, label, phone, accounts = {} }]) => ({
+      name,
+      isEnabled: enabled,
+      ...(label === undefined ? {} : { label }),
+      ...(phone === undefined ? {} : { phone }),
+      accounts: Object.entries(accounts).map(([id, { name: called, details = [] }]) => ({
+        id,
+        details,
+        ...(called === undefined ? {} : { name: called }),
+      })),
+    })),
+  );
+}
