@@ -1,5 +1,4 @@
 // The statement that accepts messages, and the one that says why some were not stored (accept-messages.ts).
-import { INTERRUPTED, ROLLED_BACK } from '../core/stop-words.ts';
 import type { NewInput } from './new-input.ts';
 import { insertedEvents } from './events.ts';
 import type { SqlColumns } from './record-set.ts';
@@ -107,8 +106,10 @@ const updatedSessions = cte(`updated_sessions as (
   update holdfast.sessions s
   set inbox_seq = counted.last_seq, waiting = s.waiting + counted.arrived, updated_at = clock_timestamp(),
     last_message_at = clock_timestamp(), steer_seq = greatest(s.steer_seq, counted.steer_seq),
-    stop_reason = case when counted.rolls_back then '${ROLLED_BACK}'
-      when counted.interrupts then coalesce(s.stop_reason, '${INTERRUPTED}') else s.stop_reason end
+    stop_kind = case when counted.rolls_back then 'rolledBack'
+      when counted.interrupts and s.stop_reason is null then 'interrupted' else s.stop_kind end,
+    stop_reason = case when counted.rolls_back then 'rolled back by a newer message'
+      when counted.interrupts then coalesce(s.stop_reason, 'interrupted by a newer message') else s.stop_reason end
   from counted where s.id = counted.session_id
   returning s.*, counted.arrived, counted.interrupts
 )`);

@@ -3,6 +3,7 @@ import type { SessionId } from '../core/ids.ts';
 import { CROWD_DEATHS_MAX, FEW_TURNS_MAX } from '../core/process-deaths.ts';
 import type { SessionView } from '../core/view.ts';
 import type { ClaimedSession } from './claimed-session.ts';
+import { stopOf, type StopRow } from './session-locks.ts';
 import { literal } from './statement.ts';
 
 /** The largest number of waiting messages that a claim reads; a turn claims fewer. */
@@ -122,8 +123,8 @@ resumed as (
 )
 select input.session_id, judged.verdict, c.key, c.agent_id, c.kind, c.lane, c.parent_id, c.run_id,
   cardinality(c.ancestors) as depth, c.label, c.channel, c.queue_mode, c.model, c.thinking, c.reasoning, c.epoch, c.waiting, c.transcript_no,
-  c.transcript_version, c.entry_seq, c.leaf_seq, c.context_tokens, c.was_aborted, c.stop_reason, c.view, c.queue_debounce_ms, c.queue_cap,
-  c.steer_seq, c.overflowed, c.lost_claims, deferred.lane as ring_lane, deferred.rings, deferred.due_in_ms,
+  c.transcript_version, c.entry_seq, c.leaf_seq, c.context_tokens, c.was_aborted, c.stop_kind, c.stop_reason, c.view,
+  c.queue_debounce_ms, c.queue_cap, c.steer_seq, c.overflowed, c.lost_claims, deferred.lane as ring_lane, deferred.rings, deferred.due_in_ms,
   case when c.overflowed > 0 then (
     select json_agg(json_build_object('id', o.id, 'text', left(o.body ->> 'text', ${OVERFLOW_CHARS_MAX})) order by o.seq) from (
       select * from holdfast.inbox i where i.session_id = c.id and i.status = 'dropped' and i.is_summarized and i.turn_id is null
@@ -194,7 +195,7 @@ export function claimedSessionOf(row: ClaimedSessionRow): ClaimedSession {
     leafSeq: row.leaf_seq === null ? null : Number(row.leaf_seq),
     contextTokens: Number(row.context_tokens),
     wasAborted: row.was_aborted,
-    stopReason: row.stop_reason,
+    stop: stopOf(row),
     queueDebounceMs: row.queue_debounce_ms,
     queueCap: row.queue_cap,
     steerSeq: Number(row.steer_seq),
@@ -205,7 +206,7 @@ export function claimedSessionOf(row: ClaimedSessionRow): ClaimedSession {
 }
 
 /** The session row as a claim returns it. */
-export interface ClaimedSessionRow {
+export interface ClaimedSessionRow extends StopRow {
   session_id: SessionId;
   key: string;
   agent_id: string;
@@ -228,7 +229,6 @@ export interface ClaimedSessionRow {
   leaf_seq: string | null;
   context_tokens: string;
   was_aborted: boolean;
-  stop_reason: string | null;
   queue_debounce_ms: number | null;
   queue_cap: number | null;
   steer_seq: string;

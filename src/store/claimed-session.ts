@@ -1,5 +1,6 @@
 // A session as a worker holds it.
 import type { SessionId } from '../core/ids.ts';
+import type { SessionStop } from '../core/session-stop.ts';
 import type { SessionView } from '../core/view.ts';
 
 /** The session row as it was claimed. */
@@ -29,7 +30,7 @@ export interface ClaimedSession {
   /** Tokens of the last request and its answer together; 0: not known, because nothing was asked or the transcript has changed. */
   contextTokens: number;
   wasAborted: boolean;
-  stopReason: string | null;
+  stop: SessionStop | null;
   /** The session's own settings of its queue; null: the configuration's hold. */
   queueDebounceMs: number | null;
   queueCap: number | null;

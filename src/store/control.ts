@@ -69,7 +69,7 @@ export async function abortTurn(
     text: `/* abort-turn */
 with turn as materialized (select t.id, t.session_id from holdfast.turns t where t.id = $1),
 updated_sessions as (
-  update holdfast.sessions s set stop_reason = $2, updated_at = clock_timestamp()
+  update holdfast.sessions s set stop_kind = 'stopped', stop_reason = $2, updated_at = clock_timestamp()
   from turn where s.id = turn.session_id and s.turn_id = turn.id
   returning s.id, s.owner is null or s.lease_expires_at <= clock_timestamp() as is_free
 ),

@@ -18,6 +18,7 @@
 import type { ContentBlock } from '../core/content.ts';
 import type { EntryKind, EntryProvenance } from '../core/entry.ts';
 import type { EntryId, MessageId, SessionId, TurnId } from '../core/ids.ts';
+import type { SessionStop } from '../core/session-stop.ts';
 import type { AnswerRepair } from '../core/model-request.ts';
 import type { CallView, SessionView } from '../core/view.ts';
 import type { NewEvent } from './events.ts';
@@ -108,7 +109,7 @@ export interface ToolSettlement {
 }
 
 /** The result of a write of a running turn. `fenced`: this worker no longer holds the session; stop immediately and write nothing. */
-export type Verdict = { kind: 'ok'; stopReason: string | null; waiting: number; steerSeq: number } | { kind: 'fenced' };
+export type Verdict = { kind: 'ok'; stop: SessionStop | null; waiting: number; steerSeq: number } | { kind: 'fenced' };
 
 /** Messages that join a running turn, and the follow-ups that some of them leave. */
 export interface TakenSteers {

@@ -27,8 +27,8 @@ ended as (
 updated_sessions as (
   update holdfast.sessions s
   set transcript_no = s.transcript_no + 1, transcript_version = s.transcript_version + 1, leaf_seq = null, view = '{}',
-    context_tokens = 0, was_aborted = false, stop_reason = null, epoch = s.epoch + 1, owner = null, lease_expires_at = null,
-    updated_at = clock_timestamp()
+    context_tokens = 0, was_aborted = false, stop_kind = null, stop_reason = null, epoch = s.epoch + 1, owner = null,
+    lease_expires_at = null, updated_at = clock_timestamp()
   from fit where s.id = fit.id
   returning s.*
 ),

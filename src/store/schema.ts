@@ -39,6 +39,7 @@ export const sessions = holdfast.table('sessions', {
   leafSeq: count('leaf_seq'),
   transcriptVersion: count('transcript_version').notNull(),
   stopReason: text('stop_reason'),
+  stopKind: text('stop_kind'),
   wasAborted: boolean('was_aborted').notNull(),
   lastEventText: text('last_event_text'),
   deliverySeq: count('delivery_seq').notNull(),

@@ -11,6 +11,7 @@
 // start nothing: it measures the lease with its monotonic clock, from before the claim was sent, and stops trusting it a
 // margin before the row expires.
 import type { SessionId } from '../core/ids.ts';
+import type { SessionStop } from '../core/session-stop.ts';
 import { shareStatement, type RowSubmitter } from './share-statement.ts';
 import type { Database } from './database.ts';
 import { literal } from './statement.ts';
@@ -52,13 +53,28 @@ export const WATCH = literal({
   name: 'watch',
   purpose: 'Read which of the held sessions are asked to stop, and why.',
   locking: 'None.',
-  text: '/* watch */ select id, stop_reason from holdfast.sessions where id = any ($1::uuid[]) and stop_reason is not null',
+  text: '/* watch */ select id, stop_kind, stop_reason from holdfast.sessions where id = any ($1::uuid[]) and stop_reason is not null',
 });
 
 /** Looks which of the held sessions are asked to stop, and why. A plain read. */
-export async function readStopReasons(database: Database, sessionIds: SessionId[]): Promise<Map<SessionId, string>> {
+export async function readStops(
+  database: Database,
+  sessionIds: SessionId[],
+): Promise<Map<SessionId, SessionStop | null>> {
   const result = await database.hot.query(WATCH.prepared([sessionIds]));
-  return new Map(result.rows.map((row) => [row.id, row.stop_reason]));
+  return new Map(result.rows.map((row) => [row.id, stopOf(row)]));
+}
+
+/** What a row of `holdfast.sessions` says about a stop. */
+export interface StopRow {
+  /** Counts only beside a reason, see migration 0014. */
+  stop_kind: SessionStop['kind'] | null;
+  stop_reason: string | null;
+}
+
+/** The stop that the open turn of a session is asked for; null: none. */
+export function stopOf({ stop_kind, stop_reason }: StopRow): SessionStop | null {
+  return stop_reason === null ? null : { kind: stop_kind ?? 'stopped', message: stop_reason };
 }
 
 /** A ring that a session needs: the id of its job follows from these. */
@@ -103,7 +119,8 @@ locked as materialized (
 ),
 released_sessions as (
   update holdfast.sessions s
-  set owner = null, lease_expires_at = null, stop_reason = case when s.turn_id is not null then s.stop_reason end
+  set owner = null, lease_expires_at = null, stop_kind = case when s.turn_id is not null then s.stop_kind end,
+    stop_reason = case when s.turn_id is not null then s.stop_reason end
   from locked where s.id = locked.id
 ),
 interrupted_turns as (

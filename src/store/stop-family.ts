@@ -162,7 +162,9 @@ changed as materialized (
 ),
 updated_sessions as (
   update holdfast.sessions s
-  set stop_reason = case when stopping.id is null then s.stop_reason
+  set stop_kind = case when stopping.id is null then s.stop_kind
+      when s.turn_id is not null or s.owner is not null then 'stopped' end,
+    stop_reason = case when stopping.id is null then s.stop_reason
       when s.turn_id is not null or s.owner is not null then input.reason end,
     waiting = s.waiting + coalesce(arrived.waiting, 0) - (select count(*) from cancelled where cancelled.session_id = s.id)::int,
     live_children = s.live_children - changed.children, live_descendants = s.live_descendants - changed.descendants,

@@ -16,6 +16,6 @@ export async function commit(context: TurnContext, turn: RunningTurn, moment: Mo
   logFailedCalls(context.logger, turn, write.modelCalls);
   turn.steers.known = verdict.steerSeq;
   context.onCommit(turn.session.id, 'progress');
-  if (verdict.stopReason !== null) turn.held.stop({ kind: 'stopped', message: verdict.stopReason });
+  if (verdict.stop !== null) turn.held.stop(verdict.stop);
   turn.held.assertHeld();
 }

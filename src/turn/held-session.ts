@@ -7,7 +7,7 @@ import type { Clock } from '../clock.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { Logger } from '../logger.ts';
 import type { Database } from '../store/database.ts';
-import { readStopReasons, renewLocks } from '../store/session-locks.ts';
+import { readStops, renewLocks } from '../store/session-locks.ts';
 import { TurnStopped, type StopReason } from './turn-end.ts';
 
 /** How often a worker checks whether its sessions must stop, in milliseconds. */
@@ -176,13 +176,13 @@ export class LockKeeper {
     const held = [...this.#held.values()].filter((one) => !one.signal.aborted);
     if (held.length === 0) return;
     try {
-      const reasons = await readStopReasons(
+      const stops = await readStops(
         this.#options.database,
         held.map((one) => one.sessionId),
       );
       for (const one of held) {
-        const message = reasons.get(one.sessionId);
-        if (message !== undefined) one.stop({ kind: 'stopped', message });
+        const stop = stops.get(one.sessionId) ?? null;
+        if (stop !== null) one.stop(stop);
       }
     } catch (error) {
       this.#options.logger.debug({ err: error }, 'Stop signals could not be read');

@@ -1,18 +1,24 @@
 // Why a turn stops before it is done. These are values: an abort signal carries one as its reason, and `run-turn` turns
 // it into the end of the turn, or into no end at all (the turn stays resumable).
+import type { SessionStop } from '../core/session-stop.ts';
 import type { ParkReason } from '../store/journal/park-turn.ts';
 
 /**
- * `stopped`: a person requested it. `turn-timeout`: the deadline of the turn. `shutdown`: the worker is ending; another worker resumes
+ * A stop of the session: a person, a parent, a deadline of the run or a newer message requested it. `turn-timeout`: the deadline of the turn. `shutdown`: the worker is ending; another worker resumes
  * the turn. `parked`: it waits for an external event for longer than a worker should. `lock-lost`: another worker runs the session
  * now, or may do so; write nothing, start nothing.
  */
 export type StopReason =
-  | { kind: 'stopped'; message: string }
+  | SessionStop
   | { kind: 'turn-timeout'; message: string }
   | { kind: 'shutdown'; message: string }
   | { kind: 'parked'; message: string; park: ParkWish }
   | { kind: 'lock-lost'; message: string };
+
+/** The code of a model call that was ended for this reason. A stop of any kind ends a call in the same way. */
+export function callCodeOf({ kind }: StopReason): string {
+  return kind === 'interrupted' || kind === 'rolledBack' ? 'stopped' : kind;
+}
 
 /** Why a turn is parked, and for how long in milliseconds; `notBeforeMs` holds also when it is woken. */
 export interface ParkWish {

@@ -22,7 +22,7 @@ test('a step appends its entries after the prompt and says how many messages wai
   const { sessionId, turnId, write } = await running();
   await rig.accept(rig.input(sessionId));
   const verdict = await rig.commitStep({ ...write, entries: [answer('one'), answer('two')] });
-  expect(verdict).toMatchObject({ kind: 'ok', stopReason: null, waiting: 1 });
+  expect(verdict).toMatchObject({ kind: 'ok', stop: null, waiting: 1 });
   expect(await entriesOf(turnId)).toEqual([
     { kind: 'prompt', seq: 1 },
     { kind: 'answer', seq: 2 },

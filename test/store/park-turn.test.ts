@@ -73,7 +73,10 @@ describe('a parked turn', () => {
     const { sessionId, park } = await openedTurn();
     await rig.rows(`update holdfast.sessions set stop_reason = 'stopped by the user' where id = $1`, [sessionId]);
     expect(await rig.parkTurn(park)).toMatchObject({ kind: 'parked', ring: { dueInMs: 0 } });
-    expect(await claim(sessionId)).toMatchObject({ kind: 'claimed', session: { stopReason: 'stopped by the user' } });
+    expect(await claim(sessionId)).toMatchObject({
+      kind: 'claimed',
+      session: { stop: { kind: 'stopped', message: 'stopped by the user' } },
+    });
   });
 
   test('is due immediately when it is aborted (G24)', async () => {

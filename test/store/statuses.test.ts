@@ -1,6 +1,7 @@
 // The statuses that the code knows are those that the database permits: each list is written in a constant of src/store/views and in a
 // CHECK of a migration, and neither may change alone.
 import { expect, test } from 'vitest';
+import { STOP_KINDS } from '../../src/core/session-stop.ts';
 import { COMPACTION_REASONS, COMPACTION_STATUSES } from '../../src/store/views/compactions.ts';
 import { FIRE_STATUSES } from '../../src/store/views/crons.ts';
 import { DEAD_LETTER_STATES } from '../../src/store/views/dead-letters.ts';
@@ -28,6 +29,7 @@ const lists: [column: string, known: readonly string[]][] = [
   ['heartbeats.result', HEARTBEAT_RESULTS],
   ['compactions.status', COMPACTION_STATUSES],
   ['compactions.reason', COMPACTION_REASONS],
+  ['sessions.stop_kind', STOP_KINDS],
 ];
 
 let rig: StoreRig;

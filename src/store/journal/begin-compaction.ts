@@ -1,11 +1,13 @@
 // `begin-compaction`: before a summary is requested. Charges its model call, counts the attempts of its turn, and reads what an
 // earlier worker left: a stored answer is used instead of a new request, anything else is abandoned. See journal.ts.
 import type { CompactionReason } from '../../core/compaction/compaction-bounds.ts';
+import type { SessionStop } from '../../core/session-stop.ts';
 import { retryPassingFaults, TURN_RETRY_MS } from '../retry-passing-faults.ts';
 import type { RowSubmitter } from '../share-statement.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
+import { stopOf, type StopRow } from '../session-locks.ts';
 import { cte, rows, statement } from '../statement.ts';
 import { fence, head, locked, PROGRESS_SQL, verdict } from './fence.ts';
 import { storedSteps } from './write-parts.ts';
@@ -42,7 +44,7 @@ export interface AnsweredCompaction {
  * stored the answer; nothing was charged. `exhausted`: no attempt is left; nothing was charged. `fenced`: this worker no longer holds
  * the session.
  */
-export type CompactionStart = { stopReason: string | null } & (
+export type CompactionStart = { stop: SessionStop | null } & (
   | { kind: 'begun'; attempt: number; mayFlush: boolean }
   | { kind: 'answered'; compaction: AnsweredCompaction }
   | { kind: 'exhausted' }
@@ -150,7 +152,7 @@ export const BEGIN_COMPACTION = statement<Begins>({
     begunEvents,
     insertedEvents('begun_events'),
   ],
-  select: `select verdict.is_ok, verdict.stop_reason, judged.verdict, coalesce(own.attempt, judged.attempt) as attempt, not cycle.has_flushed as may_flush,
+  select: `select verdict.is_ok, verdict.stop_kind, verdict.stop_reason, judged.verdict, coalesce(own.attempt, judged.attempt) as attempt, not cycle.has_flushed as may_flush,
   case when judged.verdict = 'answered' then json_build_object('id', answered.id, 'firstKeptSeq', answered.first_kept_seq,
     'pinnedSeqs', answered.pinned_seqs, 'summary', answered.summary, 'memory', answered.memory,
     'tokensBefore', answered.tokens_before) end as compaction
@@ -163,19 +165,18 @@ async function beginOne(database: Database, begin: CompactionBegin): Promise<Com
 }
 
 function begunOf(row: CompactionStartRow | undefined): CompactionStart {
-  const stopReason = row?.stop_reason ?? null;
-  if (row === undefined || !row.is_ok) return { kind: 'fenced', stopReason };
+  const stop = row === undefined ? null : stopOf(row);
+  if (row === undefined || !row.is_ok) return { kind: 'fenced', stop };
   if (row.verdict === 'answered' && row.compaction !== null) {
     const { pinnedSeqs } = row.compaction;
-    return { kind: 'answered', stopReason, compaction: { ...row.compaction, pinnedSeqs: pinnedSeqs ?? [] } };
+    return { kind: 'answered', stop, compaction: { ...row.compaction, pinnedSeqs: pinnedSeqs ?? [] } };
   }
-  if (row.verdict === 'begun') return { kind: 'begun', stopReason, attempt: row.attempt, mayFlush: row.may_flush };
-  return { kind: row.verdict === 'exhausted' ? 'exhausted' : 'fenced', stopReason };
+  if (row.verdict === 'begun') return { kind: 'begun', stop, attempt: row.attempt, mayFlush: row.may_flush };
+  return { kind: row.verdict === 'exhausted' ? 'exhausted' : 'fenced', stop };
 }
 
-interface CompactionStartRow {
+interface CompactionStartRow extends StopRow {
   is_ok: boolean;
-  stop_reason: string | null;
   verdict: 'begun' | 'answered' | 'exhausted' | null;
   attempt: number;
   may_flush: boolean;

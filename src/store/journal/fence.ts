@@ -24,7 +24,8 @@ export const head = rows('head', (writes: readonly JournalWrite[]) => writes, {
 export const sessions = { sessions: (writes: readonly JournalWrite[]) => writes.map((write) => write.fence.sessionId) };
 
 export const LOCKED_SQL = `locked as materialized (
-  select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_reason, s.waiting, s.steer_seq, s.inbox_seq, s.xmin as version
+  select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_kind, s.stop_reason, s.waiting, s.steer_seq, s.inbox_seq,
+    s.xmin as version
   from holdfast.sessions s where s.id = any ($sessions::uuid[]) order by s.id for no key update
 )`;
 
@@ -36,7 +37,7 @@ export const verdict = cte(`verdict as materialized (
   select head.n, s.epoch = head.epoch and s.turn_id = head.turn_id
       and s.entry_seq in (head.base_seq, head.base_seq + head.added) as is_ok,
     s.epoch = head.epoch and s.turn_id = head.turn_id and s.entry_seq = head.base_seq as is_new,
-    s.stop_reason, s.waiting, s.steer_seq
+    s.stop_kind, s.stop_reason, s.waiting, s.steer_seq
   from head join locked s on s.id = head.session_id
 )`);
 

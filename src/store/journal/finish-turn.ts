@@ -117,7 +117,7 @@ const settledMessages = cte(`settled as (
 
 const updatedSessions = cte(`updated_sessions as (
   update holdfast.sessions s
-  set owner = null, lease_expires_at = null, turn_id = null, stop_reason = null,
+  set owner = null, lease_expires_at = null, turn_id = null, stop_kind = null, stop_reason = null,
     entry_seq = fence.base_seq + fence.added, updated_at = clock_timestamp(),
     leaf_seq = case
       -- Unless a compaction of the turn has put its summary after the prompt.

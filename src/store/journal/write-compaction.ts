@@ -7,11 +7,13 @@
 // A summary is never in a transcript twice: `completed` moves the session's entry number, and a row that this write has already
 // changed counts as done. A reader sees the entries as before or the summary in their place, nothing in between.
 import type { SystemEventId } from '../../core/ids.ts';
+import type { SessionStop } from '../../core/session-stop.ts';
 import { retryPassingFaults, TURN_RETRY_MS } from '../retry-passing-faults.ts';
 import type { RowSubmitter } from '../share-statement.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents, noEventsSql } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
+import { stopOf } from '../session-locks.ts';
 import { cte, optional, rows, statement, type Cte } from '../statement.ts';
 import { dropOldestEventsSql } from '../system-events.ts';
 import type { MemoryNote } from './begin-compaction.ts';
@@ -45,7 +47,7 @@ export interface CompactionWrite extends JournalWrite {
 }
 
 /** `version`: of the transcript after the write. */
-export type CompactionVerdict = { kind: 'ok'; stopReason: string | null; version: number } | { kind: 'fenced' };
+export type CompactionVerdict = { kind: 'ok'; stop: SessionStop | null; version: number } | { kind: 'fenced' };
 
 /** Makes the function that writes the moments of compactions. */
 export function createWriteCompaction(database: Database): RowSubmitter<CompactionWrite, CompactionVerdict> {
@@ -117,7 +119,7 @@ const endedEvents = cte(`ended_events as (
 )`);
 
 const LOCKING = 'The session row, then rows that belong to it.';
-const SELECT_VERDICT = `select verdict.is_ok, verdict.stop_reason, coalesce(updated_sessions.transcript_version, s.transcript_version) as version
+const SELECT_VERDICT = `select verdict.is_ok, verdict.stop_kind, verdict.stop_reason, coalesce(updated_sessions.transcript_version, s.transcript_version) as version
 from verdict left join updated_sessions on true left join holdfast.sessions s on s.id = any ($sessions::uuid[])`;
 
 export const COMPACTION_ANSWERED = statement<Writes>({
@@ -250,5 +252,5 @@ async function writeOne(database: Database, write: CompactionWrite): Promise<Com
   const result = await database.hot.query(STATEMENTS[write.step.kind].prepared([write]));
   const row = result.rows[0];
   if (row === undefined || !row.is_ok) return { kind: 'fenced' };
-  return { kind: 'ok', stopReason: row.stop_reason, version: Number(row.version) };
+  return { kind: 'ok', stop: stopOf(row), version: Number(row.version) };
 }

@@ -79,6 +79,8 @@ updated_sessions as (
   update holdfast.sessions s
   set inbox_seq = counted.last_seq, waiting = s.waiting + counted.arrived, updated_at = clock_timestamp(),
     last_message_at = clock_timestamp(), steer_seq = greatest(s.steer_seq, counted.steer_seq),
+    stop_kind = case when counted.rolls_back then 'rolledBack'
+      when counted.interrupts and s.stop_reason is null then 'interrupted' else s.stop_kind end,
     stop_reason = case when counted.rolls_back then 'rolled back by a newer message'
       when counted.interrupts then coalesce(s.stop_reason, 'interrupted by a newer message') else s.stop_reason end
   from counted where s.id = counted.session_id

@@ -19,7 +19,7 @@ verdict as materialized (
   select head.n, s.epoch = head.epoch and s.turn_id = head.turn_id
       and s.entry_seq in (head.base_seq, head.base_seq + head.added) as is_ok,
     s.epoch = head.epoch and s.turn_id = head.turn_id and s.entry_seq = head.base_seq as is_new,
-    s.stop_reason, s.waiting, s.steer_seq
+    s.stop_kind, s.stop_reason, s.waiting, s.steer_seq
   from head join locked s on s.id = head.session_id
 ),
 fence as materialized (
@@ -112,7 +112,7 @@ settled as (
 ),
 updated_sessions as (
   update holdfast.sessions s
-  set owner = null, lease_expires_at = null, turn_id = null, stop_reason = null,
+  set owner = null, lease_expires_at = null, turn_id = null, stop_kind = null, stop_reason = null,
     entry_seq = fence.base_seq + fence.added, updated_at = clock_timestamp(),
     leaf_seq = case
       -- Unless a compaction of the turn has put its summary after the prompt.

@@ -11,7 +11,8 @@ locked as materialized (
 ),
 released_sessions as (
   update holdfast.sessions s
-  set owner = null, lease_expires_at = null, stop_reason = case when s.turn_id is not null then s.stop_reason end
+  set owner = null, lease_expires_at = null, stop_kind = case when s.turn_id is not null then s.stop_kind end,
+    stop_reason = case when s.turn_id is not null then s.stop_reason end
   from locked where s.id = locked.id
 ),
 interrupted_turns as (

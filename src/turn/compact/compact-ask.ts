@@ -11,7 +11,7 @@ import { IdleClock } from '../loop/idle-clock.ts';
 import { auditHeaders, faultOf } from '../loop/model-call.ts';
 import type { RunningTurn } from '../running-turn.ts';
 import { snapshotOf, type Snapshot } from '../snapshot-cache.ts';
-import { TurnStopped, type StopReason } from '../turn-end.ts';
+import { callCodeOf, TurnStopped, type StopReason } from '../turn-end.ts';
 
 /** How a call for a summary went. Each has the row that it becomes, and the request that the row names. */
 export type SummaryCall = { call: ModelCallRow; snapshot: Snapshot } & (
@@ -76,9 +76,9 @@ export async function askForSummary(
     return { kind: 'answered', answer, snapshot, call: rowOf({ status: 'ok', error: null }, answer) };
   } catch (error) {
     if (error instanceof TurnStopped) {
-      const { kind: code, message } = error.reason;
-      const call = rowOf({ status: 'aborted', error: { code, message } });
-      return { kind: 'stopped', reason: error.reason, snapshot, call };
+      const { reason } = error;
+      const call = rowOf({ status: 'aborted', error: { code: callCodeOf(reason), message: reason.message } });
+      return { kind: 'stopped', reason, snapshot, call };
     }
     if (error instanceof CompactionTimeout) {
       const { code, message } = error;

@@ -39,7 +39,7 @@ import { newEntry, type Moment, type RunningTurn } from '../running-turn.ts';
 import { fallbacksLeft } from '../loop/step-down.ts';
 import { DID_NOT_SHRINK, EMPTY_SUMMARY, summaryFault } from './summary-faults.ts';
 import { summaryModel } from './summary-model.ts';
-import { TurnStopped } from '../turn-end.ts';
+import { callCodeOf, TurnStopped } from '../turn-end.ts';
 
 /** `compacted`: estimates of the context. `unchanged`: the transcript did not change, and `code` says why. */
 export type CompactionOutcome =
@@ -224,7 +224,8 @@ async function takeFailure(
       return { kind: 'unchanged', ...error };
     }
     case 'stopped': {
-      const { kind: code, message } = called.reason;
+      const { message } = called.reason;
+      const code = callCodeOf(called.reason);
       // A worker that leaves, or has lost the session, leaves the row to the next one.
       if (code !== 'stopped' && code !== 'turn-timeout') throw new TurnStopped(called.reason);
       // The compaction is closed; the end of the turn follows.

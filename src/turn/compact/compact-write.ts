@@ -28,7 +28,7 @@ export async function beginCompaction(
   });
   if (begun.kind === 'fenced') throw lockLost(turn);
   // A stop ends the call before it is made, and that is recorded.
-  if (begun.stopReason !== null) turn.held.stop({ kind: 'stopped', message: begun.stopReason });
+  if (begun.stop !== null) turn.held.stop(begun.stop);
   if (begun.kind !== 'begun') return begun;
   turn.progress = journal.progress;
   // Where no call is charged beforehand, a further attempt charges its own.
@@ -60,7 +60,7 @@ export async function writeCompaction(
   turn.baseSeq += journal.entries.length;
   if (journal.sessionView === turn.sessionView) turn.isSessionViewChanged = false;
   context.onCommit(turn.session.id, 'progress');
-  if (verdict.stopReason !== null) turn.held.stop({ kind: 'stopped', message: verdict.stopReason });
+  if (verdict.stop !== null) turn.held.stop(verdict.stop);
   return verdict.version;
 }
 

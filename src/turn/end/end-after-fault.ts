@@ -27,6 +27,8 @@ async function endFor(context: TurnContext, turn: RunningTurn, error: unknown): 
   }
   switch (error.reason.kind) {
     case 'stopped':
+    case 'interrupted':
+    case 'rolledBack':
     case 'turn-timeout':
       return await finishStopped(context, turn, error.reason);
     case 'shutdown':

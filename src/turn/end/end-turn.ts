@@ -1,5 +1,6 @@
 // Ends a turn: with its last answer, with a failure, or stopped. Each is one commit that also settles the messages, puts the
 // reply into the outbox and gives the lock back.
+import type { SessionStop } from '../../core/session-stop.ts';
 import { textOf, toolUsesOf } from '../../core/content.ts';
 import { CODE_OF_STOP } from '../../core/failure.ts';
 import type { ModelAnswer } from '../../core/model-request.ts';
@@ -7,7 +8,6 @@ import { withReasoning } from '../../core/reasoning.ts';
 import { stopMessage } from '../../core/stream/stop-reasons.ts';
 import { decideOutcome } from '../../core/next-steps.ts';
 import { newId } from '../../ids.ts';
-import { INTERRUPTED, ROLLED_BACK } from '../../core/stop-words.ts';
 import type { FinishResult } from '../../store/journal/finish-turn.ts';
 import type { TurnEnd } from '../../store/journal/turn-end.ts';
 import type { AnsweredCall } from '../loop/ask-model.ts';
@@ -180,11 +180,11 @@ export function finishUnstored(context: TurnContext, turn: RunningTurn, failure:
 export async function finishStopped(
   context: TurnContext,
   turn: RunningTurn,
-  reason: Extract<StopReason, { kind: 'stopped' | 'turn-timeout' }>,
+  reason: SessionStop | Extract<StopReason, { kind: 'turn-timeout' }>,
 ): Promise<FinishResult> {
-  const isStop = reason.kind === 'stopped';
-  const isRolledBack = isStop && reason.message === ROLLED_BACK;
-  const isInterrupted = isStop && (isRolledBack || reason.message === INTERRUPTED);
+  const isStop = reason.kind !== 'turn-timeout';
+  const isRolledBack = reason.kind === 'rolledBack';
+  const isInterrupted = isRolledBack || reason.kind === 'interrupted';
   const code = isInterrupted ? 'interrupted' : isStop ? 'aborted' : 'turn_timeout';
   const { entries: closing = [], ...moment } = await closingMoment(context, turn, reason.message);
   const error = { code, message: reason.message };

@@ -20,7 +20,7 @@ import { modelStarted, turnResumed } from './model-events.ts';
 import { replyRulesOf, showsReasoning } from '../end/reply-rules.ts';
 import { changeSessionView, type RunningTurn } from '../running-turn.ts';
 import { callViewOf } from './step-down.ts';
-import { TurnFailed, TurnStopped } from '../turn-end.ts';
+import { callCodeOf, TurnFailed, TurnStopped } from '../turn-end.ts';
 
 /** An answer with what is known of its call, to be committed together. */
 export interface AnsweredCall {
@@ -129,11 +129,10 @@ async function askOnce(context: TurnContext, turn: RunningTurn, sent: SentCall):
   } catch (error) {
     sent.notes = diagnostics.figures();
     if (error instanceof TurnStopped) {
-      const { kind, message } = error.reason;
       const endedAt = context.clock.now();
       turn.callWithoutAnswer = brokenCall(turn, {
         status: 'aborted',
-        error: { code: kind, message },
+        error: { code: callCodeOf(error.reason), message: error.reason.message },
         sent,
         endedAt,
       });

@@ -15,7 +15,7 @@ import type { RequestBase, TurnContext } from '../context.ts';
 import { inputTransformOf } from './input-transform.ts';
 import { modelStarted } from './model-events.ts';
 import type { RunningTurn } from '../running-turn.ts';
-import { TurnFailed, TurnStopped } from '../turn-end.ts';
+import { callCodeOf, TurnFailed, TurnStopped } from '../turn-end.ts';
 
 /** What the opening of a turn decides about its harness; `failure`: the one that must answer is not there. */
 export function chooseHarness(
@@ -104,7 +104,7 @@ function okPart({ id, stopReason, usage }: ModelAnswer): HarnessCallResult {
 /** The row of a run without an answer; its cost is not known. */
 function brokenPart(error: unknown): HarnessCallResult {
   const isStopped = error instanceof TurnStopped;
-  const code = isStopped ? error.reason.kind : 'harness_failed';
+  const code = isStopped ? callCodeOf(error.reason) : 'harness_failed';
   const message = error instanceof Error ? error.message : String(error);
   return {
     status: isStopped ? 'aborted' : 'failed',

@@ -38,7 +38,7 @@ export async function resumeTurn(
   const agent = settingsFor(settingsOf(context, session), open.inputs);
   const transcript = transcriptOf(claim);
   const snapshots = await readSnapshots(context.database, [open.systemSha256, open.toolsSha256]);
-  if (session.stopReason !== null) held.stop({ kind: 'stopped', message: session.stopReason });
+  if (session.stop !== null) held.stop(session.stop);
   // Its worker crashed between the opening and the end of a turn that only gives up its input.
   const isGivenUp = open.kind !== 'compaction' && open.promptSeq > session.entrySeq;
   const lastEntry =

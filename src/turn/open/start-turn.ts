@@ -39,7 +39,7 @@ export async function startTurn(
   found: ClaimWithTranscript,
   held: HeldSession,
 ): Promise<RunningTurn | null> {
-  if (found.inputs.length === 0 || found.session.stopReason !== null) return null;
+  if (found.inputs.length === 0 || found.session.stop !== null) return null;
   if (found.session.lostClaims >= LOST_CLAIMS_MAX) return await giveUpFirst(context, found, held);
   const inputs = chooseInputs(context, found);
   const [first] = inputs;

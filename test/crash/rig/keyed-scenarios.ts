@@ -192,7 +192,7 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
         status: 200,
         ...changeOnce(ground, {
           id: sessionId,
-          back: 'update holdfast.sessions set stop_reason = null where id = $1',
+          back: 'update holdfast.sessions set stop_kind = null, stop_reason = null where id = $1',
           isChanged: 'holdfast.sessions where id = $1 and stop_reason is not null',
         }),
       };

@@ -1,0 +1,100 @@
+// What the end of a stopped turn follows from: the kind of the stop, never its sentence. The turn is held up inside a tool.
+import { beforeEach, describe, expect, test } from 'vitest';
+import { abortSession } from '../../src/store/control.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import type { Tool } from '../../src/tools/tool.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { createTurnRig, type TurnRig } from './turn-rig.ts';
+
+let rig: TurnRig;
+let url: string;
+let entered: PromiseWithResolvers<void>;
+
+const hold: Tool = {
+  spec: { name: 'hold', description: 'Waits', input_schema: { type: 'object' } },
+  summary: 'Waits',
+  isIdempotent: false,
+  async run(_, { signal }) {
+    entered.resolve();
+    return new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+  },
+};
+
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
+  url = database.url;
+  rig = await createTurnRig(url, { tools: [hold] });
+  const made = rig;
+  onEnd(() => made.close());
+});
+beforeEach(() => {
+  entered = Promise.withResolvers();
+});
+
+/** A turn inside its tool. */
+async function heldTurn(name: string) {
+  const worker = rig.worker();
+  await rig.send(name, '[[tool: hold {}]]');
+  const running = worker.run(name);
+  await entered.promise;
+  return { worker, running };
+}
+
+/** How the first turn of a session ended, and which of its entries the next prompt still contains. */
+async function endOf(name: string) {
+  const sessionId = await rig.sessionOf(name);
+  const [turn] = await rig.rows('select status, error from holdfast.turns where session_id = $1', [sessionId]);
+  const states = await rig.rows('select distinct state from holdfast.entries where session_id = $1', [sessionId]);
+  const [session] = await rig.rows('select was_aborted, stop_kind, stop_reason from holdfast.sessions where id = $1', [
+    sessionId,
+  ]);
+  return { ...turn, states: states.map(({ state }) => state), ...session };
+}
+
+test('a stop whose sentence reads like that of a rollback hides no entry (G24)', async () => {
+  const { worker, running } = await heldTurn('sentence');
+  const reason = 'rolled back by a newer message';
+  await abortSession(rig.database, { sessionKey: 'agent:main:sentence', keepQueued: true, reason });
+  expect(await running).toMatchObject({ kind: 'ended' });
+  expect(await endOf('sentence')).toMatchObject({
+    error: { code: 'aborted', message: reason },
+    states: ['active'],
+    was_aborted: true,
+  });
+  worker.stop();
+});
+
+describe('a turn that was stopped before the migration of the stop kinds, and whose worker has crashed, ends', () => {
+  test.each([
+    ['interrupted', 'interrupted by a newer message', { code: 'interrupted', states: ['active'], wasAborted: true }],
+    ['rolled back', 'rolled back by a newer message', { code: 'interrupted', states: ['hidden'], wasAborted: false }],
+    ['aborted', 'stopped by the user', { code: 'aborted', states: ['active'], wasAborted: true }],
+  ])('%s', async (kind, reason, { code, states, wasAborted }) => {
+    const name = kind.replace(' ', '-');
+    const { worker } = await heldTurn(name);
+    // It no longer renews its lease and no longer looks for stops.
+    worker.stop();
+    await rig.rows('alter table holdfast.sessions drop column stop_kind');
+    await rig.rows("delete from holdfast.migrations where name = '0014_stop_kind.sql'");
+    await rig.rows(
+      `update holdfast.sessions set stop_reason = $2, lease_expires_at = clock_timestamp() - interval '1 second' where id = $1`,
+      [await rig.sessionOf(name), reason],
+    );
+    expect(await migrate(url)).toEqual({ applied: ['0014_stop_kind.sql'] });
+    const next = rig.worker();
+    expect(await next.run(name)).toMatchObject({ kind: 'ended' });
+    next.stop();
+    expect(await endOf(name)).toEqual({
+      status: 'aborted',
+      error: { code, message: reason },
+      states,
+      was_aborted: wasAborted,
+      stop_kind: null,
+      stop_reason: null,
+    });
+  });
+});
