@@ -30,6 +30,14 @@ test.each(limits.filter(({ setBy }) => setBy.startsWith('fixed')))('$setBy is $v
   expect(formatDuration(factors.reduce((product, factor) => product * factor, 1))).toBe(value);
 });
 
+test('every budget for sending a statement again stands in one file, and is a time limit', () => {
+  const named = globSync('src/store/**/*.ts', { cwd: ROOT }).flatMap((file) =>
+    [...readPage(file).matchAll(/const (\w*RETRY_MS) =/g)].map(([, name]) => `fixed: \`${name}\` in \`${file}\``),
+  );
+  const listed = limits.map(({ setBy }) => setBy).filter((setBy) => setBy.includes('retry-passing-faults'));
+  expect(named.toSorted()).toEqual(listed.toSorted());
+});
+
 test('every metric of Holdfast is on the page, and no other', () => {
   const registry = new Registry();
   createJobMetrics(registry);

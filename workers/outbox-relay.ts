@@ -47,7 +47,7 @@ export async function relayDeliveries(
     const settlement = settlementOf(relay, delivery, await sendOnce(relay, delivery, signal));
     // A delivery that was acknowledged but could not be stored is sent again when the lease expires: until then the
     // write is retried.
-    await retryPassingFaults(() => settleDelivery(relay.database, settlement), { retryMs: leaseMs });
+    await retryPassingFaults(() => settleDelivery(relay.database, settlement), leaseMs);
     relay.wake.committed(sessionId, 'progress');
     if (settlement.status === 'failed') logGivenUp(relay.logger, settlement);
     if (settlement.status === 'pending') return settled;

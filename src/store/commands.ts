@@ -8,7 +8,7 @@ import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { keyValues, type KeyedRequest } from './idempotency.ts';
 import { patchSql, type SessionPatch } from './patch-session.ts';
-import { retryPassingFaults } from './retry-passing-faults.ts';
+import { retryPassingFaults, TURN_RETRY_MS } from './retry-passing-faults.ts';
 import { sessionFactsSql } from './session-facts.ts';
 
 /** A command on its way into the inbox of its session, where it is settled immediately. */
@@ -83,7 +83,6 @@ export const COMMAND_EVENTS_SQL = `select session_id, null::uuid as turn_id, 'me
     union all
     select session_id, null, 'message.settled', json_build_object('messageId', id, 'status', status), 1 from inserted_commands`;
 
-const RETRY_MS = 10_000;
 const UNIQUE_VIOLATION = '23505';
 
 // Purpose: store a command, with the overrides of its session that it changes, if any.
@@ -108,9 +107,7 @@ export function patchByCommand(
 ): Promise<boolean> {
   const values = [sessionId, JSON.stringify(patch), command.reply, ...commandValues(command)];
   return isStoredNow(() =>
-    retryPassingFaults(() => database.hot.query({ name: 'patch-by-command', text: PATCH_SQL, values }), {
-      retryMs: RETRY_MS,
-    }),
+    retryPassingFaults(() => database.hot.query({ name: 'patch-by-command', text: PATCH_SQL, values }), TURN_RETRY_MS),
   );
 }
 

@@ -9,7 +9,7 @@ import type { Tick } from '../core/schedule/plan-ticks.ts';
 import type { NextSlot } from './crons.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
-import { retryPassingFaults } from './retry-passing-faults.ts';
+import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
 import { firstRingSql, type NeededRing } from './session-locks.ts';
 
 /** A tick with the input that it causes, if it fires. */
@@ -46,7 +46,6 @@ export interface FiringResult {
 
 /** Why a slot that was to fire did not. */
 const INBOX_FULL = 'inbox_full';
-const RETRY_MS = 5_000;
 
 // The crons that the plans still fit, held until the end of the statement; `firing` is one row per plan, n from 1.
 const HELD_SQL = `held as materialized (
@@ -159,7 +158,7 @@ export interface FireRow {
 
 /** Sends a statement about fires; each of them may be sent again unchanged. */
 export async function ask(database: Database, name: string, text: string, values: unknown[]): Promise<FireRow[]> {
-  const result = await retryPassingFaults(() => database.hot.query({ name, text, values }), { retryMs: RETRY_MS });
+  const result = await retryPassingFaults(() => database.hot.query({ name, text, values }), REQUEST_RETRY_MS);
   return result.rows;
 }
 

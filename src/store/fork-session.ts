@@ -4,7 +4,7 @@ import type { SessionId, SessionKey } from '../core/ids.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
-import { retryPassingFaults } from './retry-passing-faults.ts';
+import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
 
 export interface Fork {
   sourceKey: SessionKey;
@@ -21,8 +21,6 @@ export interface Fork {
 export type ForkResult =
   | { kind: 'ok'; sessionId: SessionId; entries: number }
   | { kind: 'exists' | 'unknown' | 'unknown-entry' };
-
-const RETRY_MS = 5_000;
 
 // Renumbered in the order of the path, a summary first. An answer whose calls have no results yet is left out: its results will be
 // stored in the source, never here. Locking: none; what is committed is copied.
@@ -85,7 +83,7 @@ export async function forkSession(database: Database, fork: Fork): Promise<ForkR
     ...keyValues(fork.idempotency),
   ];
   const run = (): Promise<{ rows: ForkRow[] }> => database.hot.query({ name: 'fork-session', text: FORK_SQL, values });
-  const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];
+  const row = (await retryPassingFaults(run, REQUEST_RETRY_MS)).rows[0];
   if (row === undefined) return { kind: 'unknown' };
   if (fork.entryId !== null && row.place === null) return { kind: 'unknown-entry' };
   if (row.made_id === null && row.twin_id !== sessionId) return { kind: 'exists' };

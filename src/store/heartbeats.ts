@@ -8,7 +8,7 @@ import type { SessionId } from '../core/ids.ts';
 import type { TaskTimes } from '../core/heartbeat-file.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
-import { retryPassingFaults } from './retry-passing-faults.ts';
+import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
 
 /** An agent that is polled. */
 export interface PolledAgent {
@@ -38,8 +38,6 @@ export interface ClaimedPoll {
   /** The database's time. */
   nowMs: number;
 }
-
-const RETRY_MS = 5_000;
 
 /** Makes the agents' rows equal to the configuration: new ones, changed ones, and those that are no longer polled. */
 export async function syncPolledAgents(database: Database, agents: readonly PolledAgent[]): Promise<void> {
@@ -189,7 +187,7 @@ select coalesce(opened.scheduled_for, known.scheduled_for) as scheduled_for, clo
 from (select 1) as one left join opened on true left join holdfast.heartbeats known on known.id = $1`,
       values: [poll.id, poll.agentId, poll.sessionId, poll.owner, poll.leaseMs, ...keyValues(poll.idempotency)],
     });
-  const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];
+  const row = (await retryPassingFaults(run, REQUEST_RETRY_MS)).rows[0];
   return { scheduledFor: row.scheduled_for, lastUrl: row.last_url, nowMs: row.now.getTime() };
 }
 

@@ -2,9 +2,7 @@
 // silent.
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
-import { retryPassingFaults } from './retry-passing-faults.ts';
-
-const RETRY_MS = 5_000;
+import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
 
 const LAST_TALK_SQL = `/* last-talk */
 select (extract(epoch from i.received_at) * 1000)::bigint as at_ms from holdfast.inbox i
@@ -17,6 +15,6 @@ export async function readLastTalk(
 ): Promise<number | null> {
   const run = (): Promise<{ rows: { at_ms: string }[] }> =>
     database.hot.query({ name: 'last-talk', text: LAST_TALK_SQL, values: [sessionId, beforeSeq] });
-  const [row] = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows;
+  const [row] = (await retryPassingFaults(run, REQUEST_RETRY_MS)).rows;
   return row === undefined ? null : Number(row.at_ms);
 }

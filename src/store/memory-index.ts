@@ -10,9 +10,8 @@ import type {
 } from '../core/memory/memory-search.ts';
 import { searchText } from '../core/memory/search-text.ts';
 import type { Database } from './database.ts';
-import { retryPassingFaults } from './retry-passing-faults.ts';
+import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
 
-const RETRY_MS = 5_000;
 /** Contents that are not on disk any more are kept this long: another worker may see the disk a little later. */
 const OUTDATED_AFTER = '1 hour';
 
@@ -62,7 +61,7 @@ export async function searchMemory(database: Database, search: MemorySearch): Pr
       text: SEARCH_SQL,
       values: [agentId, files.map(({ path }) => path), files.map(({ sha256 }) => sha256), searchText(query), hitsMax],
     });
-  const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];
+  const row = (await retryPassingFaults(run, REQUEST_RETRY_MS)).rows[0];
   return { hits: row?.hits ?? [], missing: row?.missing ?? [] };
 }
 
@@ -112,7 +111,7 @@ export async function indexMemory(database: Database, { agentId, files, current 
         current.map(({ sha256 }) => sha256),
       ],
     });
-  await retryPassingFaults(run, { retryMs: RETRY_MS });
+  await retryPassingFaults(run, REQUEST_RETRY_MS);
 }
 
 /** PostgreSQL's text holds no NUL and no lone surrogate. */

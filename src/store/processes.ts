@@ -13,12 +13,9 @@ import type { SystemEventId } from '../core/ids.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
 import { PROCESS_FACTS_SQL, processFactsOf, type ProcessFactsRow } from './process-facts.ts';
-import { retryPassingFaults } from './retry-passing-faults.ts';
+import { LASTING_RETRY_MS, retryPassingFaults, TURN_RETRY_MS } from './retry-passing-faults.ts';
 import { dropOldestEventsSql } from './system-events.ts';
 
-const RETRY_MS = 10_000;
-/** The end of a process is tried for longer: until then only its worker knows. */
-const END_RETRY_MS = 60_000;
 const LOST_PER_LOOK_MAX = 20;
 const LOST_REASON = 'its worker has crashed or stopped';
 
@@ -109,8 +106,8 @@ select id, machine, pid, started_ticks from lost`;
 /** The functions of a worker's commands in the background, see `ProcessStore` of the tools. */
 // oxlint-disable-next-line max-lines-per-function -- One short method for each statement, and all share `query`.
 export function createProcessStore(database: Database) {
-  async function query<Row>(name: string, text: string, values: unknown[], retryMs = RETRY_MS): Promise<Row[]> {
-    const result = await retryPassingFaults(() => database.hot.query({ name, text, values }), { retryMs });
+  async function query<Row>(name: string, text: string, values: unknown[], retryMs = TURN_RETRY_MS): Promise<Row[]> {
+    const result = await retryPassingFaults(() => database.hot.query({ name, text, values }), retryMs);
     return result.rows as Row[];
   }
 
@@ -147,7 +144,7 @@ export function createProcessStore(database: Database) {
         newId<SystemEventId>(),
         told?.isTrusted ?? true,
       ];
-      await query('end-process', END_SQL, values, END_RETRY_MS);
+      await query('end-process', END_SQL, values, LASTING_RETRY_MS);
     },
 
     async renew({ worker, leaseMs, ids }: ProcessLease): Promise<ReadonlySet<string>> {

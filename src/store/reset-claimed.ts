@@ -4,9 +4,7 @@
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
-import { retryPassingFaults } from './retry-passing-faults.ts';
-
-const RETRY_MS = 5_000;
+import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
 
 const RESET_SQL = `/* reset-claimed */
 with locked as materialized (
@@ -39,6 +37,6 @@ export async function resetClaimed(
 ): Promise<boolean> {
   const values = [reset.sessionId, reset.epoch, reset.transcriptNo, reset.reason];
   const run = () => database.hot.query({ name: 'reset-claimed', text: RESET_SQL, values });
-  const result = await retryPassingFaults(run, { retryMs: RETRY_MS });
+  const result = await retryPassingFaults(run, REQUEST_RETRY_MS);
   return result.rows.length > 0;
 }

@@ -4,7 +4,7 @@ import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
-import { retryPassingFaults } from './retry-passing-faults.ts';
+import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
 import type { NeededRing } from './session-locks.ts';
 
 /** `running`: a turn is open; end it first. `unknown`: no such session. */
@@ -12,8 +12,6 @@ export type Reset =
   | { kind: 'ok'; sessionId: SessionId; transcriptNo: number; previousNo: number; ring: NeededRing | null }
   | { kind: 'running' }
   | { kind: 'unknown' };
-
-const RETRY_MS = 5_000;
 
 // A worker that has claimed the session but not opened its turn yet assembles a prompt on the old transcript: the epoch is raised,
 // so that its opening is refused, and the doorbell is rung again for the waiting messages.
@@ -59,7 +57,7 @@ export async function resetSession(database: Database, key: string, idempotency?
   const next = current.rows[0].transcript_no + 1;
   const run = (): Promise<{ rows: ResetRow[] }> =>
     database.hot.query({ name: 'reset-session', text: RESET_SQL, values: [key, next, ...keyValues(idempotency)] });
-  const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];
+  const row = (await retryPassingFaults(run, REQUEST_RETRY_MS)).rows[0];
   if (row === undefined) return { kind: 'unknown' };
   const { no: transcriptNo } = row;
   if (transcriptNo === null) return { kind: 'running' };

@@ -4,7 +4,7 @@
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
-import { retryPassingFaults } from './retry-passing-faults.ts';
+import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
 import type { NeededRing } from './session-locks.ts';
 
 /**
@@ -14,8 +14,6 @@ import type { NeededRing } from './session-locks.ts';
 export type Restoration =
   | { kind: 'ok'; sessionId: SessionId; ring: NeededRing | null }
   | { kind: 'running' | 'conflict' | 'unknown' };
-
-const RETRY_MS = 5_000;
 
 // The epoch is raised because of a worker that has claimed the session but not opened its turn yet, as in a reset.
 const RESTORE_SQL = `/* restore-compaction */
@@ -78,7 +76,7 @@ export async function restoreCompaction(
       text: RESTORE_SQL,
       values: [input.sessionKey, input.compactionId, ...keyValues(input.idempotency)],
     });
-  const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];
+  const row = (await retryPassingFaults(run, REQUEST_RETRY_MS)).rows[0];
   if (row === undefined || row.compaction_id === null) return { kind: 'unknown' };
   if (row.moved_id === null) {
     if (row.status === 'restored') return { kind: 'ok', sessionId: row.id, ring: null };

@@ -3,7 +3,7 @@
 import type { DeliveryId, SessionId } from '../core/ids.ts';
 import type { InboundMessage } from '../core/inbound.ts';
 import type { Database } from './database.ts';
-import { retryPassingFaults } from './retry-passing-faults.ts';
+import { retryPassingFaults, TURN_RETRY_MS } from './retry-passing-faults.ts';
 
 export interface OutgoingMessage {
   id: DeliveryId;
@@ -26,7 +26,6 @@ export type Posting =
   | { kind: 'closed' }
   | { kind: 'too-many'; max: number };
 
-const RETRY_MS = 10_000;
 const MESSAGES_PER_TURN_MAX = 30;
 /** How often a statement looks again that met an equal one on its way. */
 const LOOKS_MAX = 5;
@@ -69,7 +68,7 @@ export async function sendMessage(database: Database, message: OutgoingMessage):
   for (let look = 1; look <= LOOKS_MAX; look += 1) {
     const run = (): Promise<{ rows: PostedRow[] }> =>
       database.hot.query({ name: 'send-message', text: SEND_SQL, values });
-    const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];
+    const row = (await retryPassingFaults(run, TURN_RETRY_MS)).rows[0];
     if (row?.id) return { kind: 'posted', id: row.id, sessionId: row.session_id, ringNo: Number(row.seq) * 1000 };
     if (row?.is_open !== true) return { kind: 'closed' };
     if (row.is_full) return { kind: 'too-many', max: MESSAGES_PER_TURN_MAX };
@@ -108,6 +107,6 @@ export async function readTurnChat(
 ): Promise<TurnChat> {
   const run = (): Promise<{ rows: { body: InboundMessage | null; ids: string[] }[] }> =>
     database.hot.query({ name: 'chat-message', text: CHAT_SQL, values: [sessionKey, turnId] });
-  const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];
+  const row = (await retryPassingFaults(run, TURN_RETRY_MS)).rows[0];
   return { message: row?.body ?? null, messageIds: row?.ids ?? [] };
 }

@@ -3,7 +3,7 @@
 import type { SystemEventId } from '../core/ids.ts';
 import { DONE, type CronRunEffect, type RunCron, type CronRunResult } from '../core/schedule/error-backoff.ts';
 import type { Database } from './database.ts';
-import { retryPassingFaults } from './retry-passing-faults.ts';
+import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
 
 /** A fire whose input is settled, with what decides about its cron. */
 export interface EndedFire {
@@ -13,7 +13,6 @@ export interface EndedFire {
   cron: RunCron;
 }
 
-const RETRY_MS = 5_000;
 const ENDED_MAX = 500;
 
 // Runs that went well and change nothing about their cron: nearly all.
@@ -40,7 +39,7 @@ order by i.settled_at, f.cron_id, f.scheduled_for limit ${ENDED_MAX}`;
 /** Settles the fires that went well, and answers those whose end changes something about their cron, in the order of their ends. */
 export async function settleFires(database: Database): Promise<EndedFire[]> {
   const run = () => database.hot.query({ name: 'settle-fires', text: SETTLE_WELL_SQL });
-  await retryPassingFaults(run, { retryMs: RETRY_MS });
+  await retryPassingFaults(run, REQUEST_RETRY_MS);
   const result = await database.hot.query({ name: 'ended-fires', text: READ_ENDED_SQL });
   return result.rows.map((row) => ({
     cronId: row.cron_id,
@@ -117,7 +116,7 @@ export async function settleFire(
     noticeId,
   ];
   const run = () => database.hot.query({ name: 'settle-fire', text: SETTLE_ONE_SQL, values });
-  await retryPassingFaults(run, { retryMs: RETRY_MS });
+  await retryPassingFaults(run, REQUEST_RETRY_MS);
 }
 
 /** Disables the crons that have no slot left and no active run, and deletes those with `deleteAfterRun`. */

@@ -3,7 +3,7 @@ import type { TaskTimes } from '../core/heartbeat-file.ts';
 import type { MessageId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
-import { retryPassingFaults } from './retry-passing-faults.ts';
+import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
 import { firstRingSql, type NeededRing } from './session-locks.ts';
 
 /** What was found about a claimed poll. */
@@ -30,7 +30,6 @@ export interface SettledPoll {
 
 /** Why a poll is skipped whose session already has work. */
 const BUSY = 'busy';
-const RETRY_MS = 5_000;
 
 // Purpose: settle polls, and put those that are made into their inboxes. A scheduled poll that finds its session with work is skipped; a
 // requested one waits after that work.
@@ -124,7 +123,7 @@ export async function settlePolls(database: Database, settlements: readonly Poll
     settlements.map(({ tasks }) => (tasks === null ? null : JSON.stringify(tasks))),
   ];
   const run = () => database.hot.query({ name: 'settle-heartbeats', text: SETTLE_SQL, values });
-  const result = await retryPassingFaults(run, { retryMs: RETRY_MS });
+  const result = await retryPassingFaults(run, REQUEST_RETRY_MS);
   return result.rows.map((row) => ({
     id: row.id,
     status: row.status,

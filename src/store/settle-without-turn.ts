@@ -3,9 +3,7 @@
 import type { MessageId, SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
-import { retryPassingFaults } from './retry-passing-faults.ts';
-
-const RETRY_MS = 5_000;
+import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
 
 const SETTLE_SQL = `/* settle-without-turn */
 with locked as materialized (
@@ -32,6 +30,6 @@ export async function settleWithoutTurn(
 ): Promise<boolean> {
   const run = () =>
     database.hot.query({ name: 'settle-without-turn', text: SETTLE_SQL, values: [sessionId, epoch, messageId] });
-  const result = await retryPassingFaults(run, { retryMs: RETRY_MS });
+  const result = await retryPassingFaults(run, REQUEST_RETRY_MS);
   return result.rows.length > 0;
 }

@@ -23,7 +23,7 @@ export function shareStatement<Row, Result>(
 ): RowSubmitter<Row, Result> {
   const { submit } = oneInFlight({
     name: `rows of the statement ${name}`,
-    run: (rows: Row[]) => retryPassingFaults(() => run(rows), { retryMs: TURN_RETRY_MS }),
+    run: (rows: Row[]) => retryPassingFaults(() => run(rows), TURN_RETRY_MS),
     rowsMax: ROWS_MAX,
     waitingMax: WAITING_MAX,
     isShared: isPassingFault,

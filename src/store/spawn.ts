@@ -11,7 +11,7 @@ import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { isKeyTaken, keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { readRows } from './read-rows.ts';
-import { retryPassingFaults } from './retry-passing-faults.ts';
+import { retryPassingFaults, TURN_RETRY_MS } from './retry-passing-faults.ts';
 import { firstRingSql, type NeededRing } from './session-locks.ts';
 
 /** The immutable facts of the spawning session. */
@@ -52,7 +52,6 @@ export type SpawnResult =
   | { kind: 'spawned'; runId: string; childId: SessionId; childKey: SessionKey; ring: NeededRing | null }
   | { kind: 'refused'; code: SpawnRefusal; count: number };
 
-const RETRY_MS = 10_000;
 const UNIQUE_VIOLATION = '23505';
 
 /** The facts of a spawning session; null: there is none of that key. */
@@ -155,7 +154,7 @@ from judged cross join input left join earlier on true left join rung_doorbells 
 export async function spawnSubagent(database: Database, spawn: NewSpawn): Promise<SpawnResult> {
   const values = columnsOf(spawn);
   const run = () => database.hot.query({ name: 'spawn', text: SPAWN_SQL, values });
-  const once = () => retryPassingFaults(run, { retryMs: RETRY_MS });
+  const once = () => retryPassingFaults(run, TURN_RETRY_MS);
   // A twin that was being committed is not seen by the statement that waited for it; the next one sees it.
   const result = await once().catch((error: unknown) => {
     if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION || isKeyTaken(error)) throw error;

@@ -7,7 +7,7 @@ import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { readLastOutput } from './last-output.ts';
 import { ARRIVED_SQL, PUT_PARTS, PUT_EVENTS_SQL, rungForPart } from './put-inputs.ts';
 import { readRows } from './read-rows.ts';
-import { retryPassingFaults } from './retry-passing-faults.ts';
+import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
 import type { NeededRing } from './session-locks.ts';
 import { stopFamily, type FamilyStopResult } from './stop-family.ts';
 import type { QueueModes } from './subagent-ends.ts';
@@ -33,7 +33,6 @@ export interface RunFacts {
 }
 
 const RUNS_MAX = 200;
-const RETRY_MS = 5_000;
 
 const FACTS = `r.id as "runId", c.id as "childId", c.key as "childKey", p.id as "parentId", p.key as "parentKey", r.label, r.task, r.status,
   r.mode, r.cleanup, r.deliver, r.error, (extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
@@ -141,7 +140,7 @@ export async function steerRun(database: Database, steer: Steer): Promise<SteerR
     ...keyValues(steer.idempotency),
   ];
   const run = () => database.hot.query({ name: 'steer-run', text: STEER_SQL, values });
-  const row = (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows[0];
+  const row = (await retryPassingFaults(run, REQUEST_RETRY_MS)).rows[0];
   if (row === undefined || !row.is_put) return { kind: 'ended' };
   const { session_id: sessionId, is_busy: isBusy, lane, rings } = row;
   return {

@@ -1,16 +1,13 @@
 // Wakes the turns that wait for a provider, when it answers again: they become due one after the other, those that have waited longest
 // first, so that what has waited together does not come back together. Never before the time that the provider asked for.
 import type { Database } from './database.ts';
-import { retryPassingFaults } from './retry-passing-faults.ts';
+import { LASTING_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
 
 /** Between two of them, in milliseconds. */
 const SPACING_MS = 25;
 
 /** The largest number of turns that are woken together; the others wait until they are due. */
 const WOKEN_MAX = 5_000;
-
-/** A provider comes back once: a wake that is lost costs its turns minutes. */
-const RETRY_MS = 60_000;
 
 // Locking: the doorbells, in the order of their wait. Other statements lock some of them in other orders, so it may be the one that a
 // deadlock ends, and is sent again.
@@ -27,5 +24,5 @@ from woken where d.session_id = woken.session_id and d.due_at > clock_timestamp(
 /** Makes the turns due that wait for `by` with this code. The reconciler rings for each when its time has come. */
 export async function wakeParked(database: Database, { code, by }: { code: string; by: string }): Promise<void> {
   const run = () => database.hot.query({ name: 'wake-parked', text: SQL, values: [code, by] });
-  await retryPassingFaults(run, { retryMs: RETRY_MS });
+  await retryPassingFaults(run, LASTING_RETRY_MS);
 }

@@ -3,10 +3,9 @@
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { announcementBodySql, ARRIVED_SQL, NEW_ID_SQL, PUT_PARTS, PUT_EVENTS_SQL, rungForPart } from './put-inputs.ts';
-import { retryPassingFaults } from './retry-passing-faults.ts';
+import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
 import type { NeededRing } from './session-locks.ts';
 
-const RETRY_MS = 5_000;
 const DUE_MAX = 100;
 
 const YIELD_SQL = `/* yield */
@@ -27,7 +26,7 @@ export async function noteYield(
 ): Promise<boolean> {
   const values = [wait.sessionKey, wait.turnId, wait.seconds];
   const run = () => database.hot.query({ name: 'yield', text: YIELD_SQL, values });
-  return (await retryPassingFaults(run, { retryMs: RETRY_MS })).rows.length > 0;
+  return (await retryPassingFaults(run, REQUEST_RETRY_MS)).rows.length > 0;
 }
 
 // Purpose: wake the sessions whose time has passed. Locking: their session rows, in the order of their ids; the rows of this table

@@ -53,7 +53,7 @@ export type CompactionStart = { stop: SessionStop | null } & (
 
 /** Makes the function that begins compactions. */
 export function createBeginCompaction(database: Database): RowSubmitter<CompactionBegin, CompactionStart> {
-  return (begin) => retryPassingFaults(() => beginOne(database, begin), { retryMs: TURN_RETRY_MS });
+  return (begin) => retryPassingFaults(() => beginOne(database, begin), TURN_RETRY_MS);
 }
 
 type Begins = readonly CompactionBegin[];

@@ -51,7 +51,7 @@ export type CompactionVerdict = { kind: 'ok'; stop: SessionStop | null; version:
 
 /** Makes the function that writes the moments of compactions. */
 export function createWriteCompaction(database: Database): RowSubmitter<CompactionWrite, CompactionVerdict> {
-  return (write) => retryPassingFaults(() => writeOne(database, write), { retryMs: TURN_RETRY_MS });
+  return (write) => retryPassingFaults(() => writeOne(database, write), TURN_RETRY_MS);
 }
 
 type Writes = readonly CompactionWrite[];
