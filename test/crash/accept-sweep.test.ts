@@ -139,9 +139,9 @@ async function readInbox(session: string): Promise<InboxRow[]> {
 async function sweep(fault: FaultKind): Promise<{ faults: string[]; missed: string[] }> {
   const faults: string[] = [];
   const missed: string[] = [];
-  // The long form strikes both sides of each round trip, the short form one side of every other one, each fault at other ones.
-  const struckOf4 = { kill: 0, freeze: 3, cut: 1, race: 2 }[fault];
-  const points = everyPoint(posts, fault).filter((_, at) => isLongForm() || at % 4 === struckOf4);
+  // The long form strikes both sides of each round trip, the short form one side of every fourth one, each fault at other ones.
+  const struckOf8 = { kill: 0, freeze: 3, cut: 5, race: 2 }[fault];
+  const points = everyPoint(posts, fault).filter((_, at) => isLongForm() || at % 8 === struckOf8);
   for (const point of points) {
     let isStruck = false;
     for (let tries = 0; tries < triesMax && !isStruck; tries += 1) {

@@ -5,13 +5,18 @@ import { expect, test } from 'vitest';
 import { setTimeout as delay } from 'node:timers/promises';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { isLongForm } from '../servers/test-form.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import { isFullSweep } from './rig/sweep-points.ts';
 import type { Victim } from './rig/victim.ts';
 import { waitUntil } from './rig/wait-until.ts';
 
 const seed = Number(process.env['HOLDFAST_SEED'] ?? Math.trunc(Math.random() * 2 ** 31));
-const [parents, each, kills, taskMsMax] = isFullSweep() ? [50, 20, 25, 400] : [5, 8, 3, 2_000];
+const [parents, each, kills, taskMsMax] = isFullSweep()
+  ? [50, 20, 25, 400]
+  : isLongForm()
+    ? [5, 8, 3, 2_000]
+    : [3, 5, 2, 2_000];
 const workers = 3;
 const overMsMax = isFullSweep() ? 1_000_000 : 400_000;
 /** Between two kills, in milliseconds. */

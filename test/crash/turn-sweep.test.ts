@@ -31,10 +31,10 @@ describe.each(queues)('with the queue in %s', (queue) => {
     turn = await recordTurn(rig);
   });
 
-  /** The exhaustive form takes all points, the long form one in `every`, the short form one in four times as many. */
+  /** The exhaustive form takes all points, the long form one in `every`, the short form one in eight times as many. */
   function choose(points: StrikePoint[], every: number): StrikePoint[] {
     if (isFullSweep()) return points;
-    return alternating(points).filter((_, index) => index % (isLongForm() ? every : every * 4) === 0);
+    return alternating(points).filter((_, index) => index % (isLongForm() ? every : every * 8) === 0);
   }
 
   async function strikeAll(points: StrikePoint[]): Promise<StrikeReport[]> {

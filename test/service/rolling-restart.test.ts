@@ -1,17 +1,18 @@
 // Goal: replacing every worker of a busy service, one after the other, loses, doubles and fails nothing (G26). Method: clients in
-// twenty sessions send messages with tool loops and a delivery each, without pause, while each worker is told to stop with SIGTERM
+// many sessions send messages with tool loops and a delivery each, without pause, while each worker is told to stop with SIGTERM
 // and another one takes its place; afterwards everything is counted.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { isLongForm } from '../servers/test-form.ts';
 import { openServiceRig, queues, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 import { judge, replyTo, startLoad, toolLoop, untilQuiet } from './rig/steady-load.ts';
 import { startReceiver, type WebhookReceiver } from './rig/webhook-receiver.ts';
 
-const sessions = 20;
-const answeredBetweenRestarts = 30;
+const sessions = isLongForm() ? 20 : 10;
+const answeredBetweenRestarts = isLongForm() ? 30 : 12;
 /** Busy, and with room for processes to start. */
 const pauseMs = 300;
 /** `shutdown.graceMs`. */
