@@ -12,12 +12,11 @@ import { QUEUE_NAMES, type Doorbell, type QueueDepth, type QueueName } from './r
 export interface RingQueue {
   addBulk(jobs: { name: string; data: QueuedRing['data']; opts: QueuedRing['opts'] }[]): Promise<unknown>;
   getJobCounts(...states: (keyof QueueDepth)[]): Promise<Record<string, number>>;
-  close(): Promise<void>;
 }
 
 interface DoorbellOptions {
-  /** Opens the producing side of a queue; called once per queue, when it is first needed. */
-  openQueue: (name: QueueName) => RingQueue;
+  /** The producing side of a queue, which stays open; called once per queue, when it is first needed. */
+  queue: (name: QueueName) => RingQueue;
   /** Takes what a ring fails with. */
   outages: Pick<OutageLog, 'failed' | 'answered'>;
   /** How long one command may take, in milliseconds. A caller of `ring` waits for at most two while fewer than `BATCH_MAX` jobs wait. */
@@ -73,7 +72,7 @@ class Bell {
   #unanswered = 0;
 
   constructor(name: QueueName, options: DoorbellOptions) {
-    this.#queue = options.openQueue(name);
+    this.#queue = options.queue(name);
     this.#outages = options.outages;
     this.#timeoutMs = options.ringTimeoutMs ?? RING_TIMEOUT_MS;
     this.#jobs = oneInFlight({
@@ -97,9 +96,9 @@ class Bell {
     return { waiting: counts['waiting'] ?? 0, active: counts['active'] ?? 0, delayed: counts['delayed'] ?? 0 };
   }
 
+  /** Sends what waits. */
   async close(): Promise<void> {
     await this.#jobs.close();
-    await this.#inTime(this.#queue.close()).catch(this.#outages.failed);
   }
 
   async #add(jobs: QueuedRing[]): Promise<void[]> {

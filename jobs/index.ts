@@ -1,5 +1,5 @@
 // The catalogue of the queue for all other rooms: what can be rung, and what a job from the queue means.
 export { jobForRing, parseJob } from './catalogue.ts';
 export { createDoorbell, type RingQueue } from './create-doorbell.ts';
-export { JOB_LOCK_MS, JOB_OPTIONS, STALLED_COUNT_MAX, STALLED_INTERVAL_MS } from './options.ts';
+export { JOB_LOCK_MS, STALLED_COUNT_MAX, STALLED_INTERVAL_MS } from './options.ts';
 export { QUEUE_NAMES, type Doorbell, type QueueName, type Ring, type RingKind, type TurnRing } from './ring.ts';

@@ -52,6 +52,6 @@ export interface Doorbell {
   ring(rings: readonly Ring[]): Promise<void>;
   /** How many jobs each queue holds now. Rejects when the queue cannot be asked. */
   depth(): Promise<Record<QueueName, QueueDepth>>;
-  /** Sends the waiting rings, within the same bound, and closes the queues. Later rings are dropped. */
+  /** Sends the waiting rings, within the same bound. Later rings are dropped. */
   close(): Promise<void>;
 }

@@ -165,6 +165,33 @@ test('the environment is read in the configuration only', () => {
   expect(readers).toEqual([]);
 });
 
+test("BullMQ's own classes are used: none of ours extends one, and nothing replaces one of their methods", () => {
+  const named = new Set(
+    imports
+      .filter(({ specifier }) => packageOf(specifier) === 'bullmq')
+      .flatMap(({ from }) => namesFrom(from, 'bullmq')),
+  );
+  expect(named).toContain('Worker');
+  const heirs = files.filter((file) =>
+    [...codeOf(file).matchAll(/\bextends\s+(\w+)/g)].some(([, base = '']) => named.has(base)),
+  );
+  expect(heirs).toEqual([]);
+  const replacers = files.filter(
+    (file) =>
+      file.startsWith('workers/queue/') && /^\s*(?:backend|worker|queue|connection)\.\w+ = /m.test(codeOf(file)),
+  );
+  expect(replacers).toEqual([]);
+});
+
+test("no statement names BullMQ's tables", () => {
+  const found = files.filter(
+    (file) => file.startsWith('workers/') || file.startsWith('jobs/') || file.startsWith('src/'),
+  );
+  expect(
+    found.filter((file) => /\bbullmq\.\w|\bbullmq_|(?:from|into|update|table)\s+\$\{SCHEMA\}/i.test(codeOf(file))),
+  ).toEqual([]);
+});
+
 test('views only read', () => {
   const views = files.filter((file) => file.startsWith('src/store/views/'));
   expect(views.length).toBeGreaterThan(10);
@@ -189,6 +216,14 @@ function importsOf(from: string): Import[] {
     to: specifier.startsWith('.') ? fileOf(from, specifier) : null,
     isOfTypes: ofTypes.has(specifier),
   }));
+}
+
+/** What a file imports from a package by name. */
+function namesFrom(file: string, specifier: string): string[] {
+  const lists = codeOf(file).matchAll(/import (?:type )?\{([^}]*)\} from '([^']+)'/g);
+  return [...lists].flatMap(([, list = '', from]) =>
+    from === specifier ? list.split(',').map((name) => name.replace(/^\s*type\s/, '').trim()) : [],
+  );
 }
 
 function fileOf(from: string, specifier: string): string {

@@ -69,7 +69,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   enders.push(() => database.close());
   const backend = await modules.openQueueBackend({ databaseUrl, redisUrl, logger, isMigrating: options.migrate });
   enders.push(() => backend.close());
-  const doorbell = modules.createDoorbell({ openQueue: (name) => backend.openQueue(name), outages: backend.outages });
+  const doorbell = modules.createDoorbell({ queue: backend.queue, outages: backend.outages });
   enders.push(() => doorbell.close());
   const wake = createWake();
   const inbox = modules.createInbox(database);

@@ -122,13 +122,15 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   ports.keeper?.start();
   // A lane of concurrency 0 is left to other workers.
   const taken = QUEUE_NAMES.filter((lane) => lane === 'deliver' || config.runtime.concurrency[lane] > 0);
-  const lanes = taken.map((lane) =>
-    startLaneWorker(backend, {
-      lane,
-      concurrency: concurrencyOf(config, lane),
-      process: (job) => (lane === 'deliver' ? deliver(relay, job) : runUntilShutdown(context, doorbell, job)),
-      onEnd: observeJob,
-    }),
+  const lanes = await Promise.all(
+    taken.map((lane) =>
+      startLaneWorker(backend, {
+        lane,
+        concurrency: concurrencyOf(config, lane),
+        process: (job) => (lane === 'deliver' ? deliver(relay, job) : runUntilShutdown(context, doorbell, job)),
+        onEnd: observeJob,
+      }),
+    ),
   );
   return {
     direct: {

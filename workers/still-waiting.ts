@@ -1,7 +1,7 @@
 // Tells which rings still wait in the queue, by the ids of their jobs.
 import type { Lane } from '../src/config.ts';
 import type { StaleRing } from '../src/store/reconcile.ts';
-import type { AnyQueue, QueueBackend } from './queue/queue-backend.ts';
+import type { QueueBackend } from './queue/queue-backend.ts';
 
 /** States in which a job will still be taken by a worker. */
 const ALIVE = new Set(['waiting', 'delayed', 'prioritized', 'waiting-children']);
@@ -12,7 +12,8 @@ const ALIVE = new Set(['waiting', 'delayed', 'prioritized', 'waiting-children'])
 export async function stillWaiting(backend: QueueBackend, rings: StaleRing[]): Promise<Set<string>> {
   const alive = new Set<string>();
   for (const [lane, ofLane] of Map.groupBy(rings, (ring) => ring.lane)) {
-    const queue = queueOf(backend, lane as Lane);
+    // The store writes only lanes of the configuration.
+    const queue = backend.queue(lane as Lane);
     const { waiting = 0, delayed = 0 } = await queue.getJobCounts('waiting', 'delayed');
     if (waiting + delayed === 0) continue;
     const ids = ofLane.map((ring) => `${ring.sessionId}.${ring.ringNo}`);
@@ -22,15 +23,4 @@ export async function stillWaiting(backend: QueueBackend, rings: StaleRing[]): P
     });
   }
   return alive;
-}
-
-const queues = new WeakMap<QueueBackend, Map<Lane, AnyQueue>>();
-
-/** The producing side of a lane, opened once per backend. */
-function queueOf(backend: QueueBackend, lane: Lane): AnyQueue {
-  let opened = queues.get(backend);
-  if (opened === undefined) queues.set(backend, (opened = new Map()));
-  let queue = opened.get(lane);
-  if (queue === undefined) opened.set(lane, (queue = backend.openQueue(lane)));
-  return queue;
 }

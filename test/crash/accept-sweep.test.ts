@@ -43,6 +43,7 @@ async function recordPost(): Promise<Map<string, number>> {
     const kind = kindOf(trip);
     if (trip.outcome !== 'pending' || !isOfTurn(trip) || kind === 'renew') return;
     if (kind !== 'ensure-session' && kinds.length === 0) return;
+    if (kind === 'queue: take' || kind === 'queue: finish') return;
     kinds.push(kind);
     if (lastKinds.includes(kind)) ended.resolve();
   });

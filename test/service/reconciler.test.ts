@@ -30,7 +30,7 @@ test(
     const env = { DATABASE_URL: proxy.urlFor(rig.databaseUrl) };
     const front = await rig.start('api,worker,scheduler', { env });
     api = rig.apiOf(front);
-    // Our own statements have tags: this is the first one of BullMQ's.
+    // Our own statements have tags: this is BullMQ's.
     const broken = proxy.arm({
       when: 'before',
       matches: ({ label, tag }) => label === 'holdfast:queue' && tag === null,

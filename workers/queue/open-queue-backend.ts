@@ -1,7 +1,10 @@
-// Chooses where the queue lives: in Redis when there is one, else in the database. Nothing above this file knows which.
+// BullMQ's own queues and workers, on either server: in Redis when there is one, else in the database. This file is the only place that
+// makes them, and nothing above it knows which server it is.
+import { Queue, Worker } from 'bullmq';
+import { JOB_LOCK_MS, STALLED_COUNT_MAX, STALLED_INTERVAL_MS, type QueueName } from '../../jobs/index.ts';
 import type { Logger } from '../../src/logger.ts';
 import { createOutageLog } from '../../src/outage-log.ts';
-import type { QueueBackend } from './queue-backend.ts';
+import type { ProducerQueue, QueueBackend, QueueServer } from './queue-backend.ts';
 
 export interface QueueBackendOptions {
   databaseUrl: string;
@@ -12,15 +15,79 @@ export interface QueueBackendOptions {
   isMigrating?: boolean;
 }
 
-/** Opens the queue; rejects when it cannot be reached. The other backend's driver is not even loaded. */
+/** Keeps Holdfast's keys apart from others'. Two installations need two databases of Redis, or they take each other's jobs. */
+const PREFIX = 'holdfast';
+
+/** After a command that failed for want of a connection. BullMQ's default is 15 s, longer than a restart of a server. */
+const RETRY_MS = 500;
+
+/** Holdfast reads no events of BullMQ, which always writes them: the last ones are kept for its tools. */
+const EVENTS_MAX = 100;
+
+/** Opens the queue; rejects when it cannot be reached. The other server's driver is not even loaded. */
 export async function openQueueBackend(options: QueueBackendOptions): Promise<QueueBackend> {
   const { databaseUrl, redisUrl, logger, isMigrating = true } = options;
-  // After any error of the queue's driver or of BullMQ, the queue counts as unavailable.
   const outages = createOutageLog({ dependency: 'queue', logger, isOutage: () => true });
-  if (redisUrl !== undefined) {
-    const { openRedisQueues } = await import('./open-redis-queues.ts');
-    return openRedisQueues({ redisUrl, logger, outages });
+  const onError = (error: Error): void => {
+    if (!isOfOneJob(error)) outages.failed(error);
+  };
+  const server = await connect();
+  const shared = { prefix: PREFIX, connection: {} };
+  const queues = new Map<QueueName, ProducerQueue>();
+
+  async function connect(): Promise<QueueServer> {
+    if (redisUrl !== undefined) {
+      const { connectRedis } = await import('./connect-redis.ts');
+      return await connectRedis({ redisUrl, logger, onError });
+    }
+    const { connectPostgres } = await import('./connect-postgres.ts');
+    return await connectPostgres({ databaseUrl, onError, isMigrating });
   }
-  const { openPostgresQueues } = await import('./open-postgres-queues.ts');
-  return openPostgresQueues({ databaseUrl, outages, isMigrating });
+
+  return {
+    kind: server.kind,
+    outages,
+    queue(name) {
+      let queue = queues.get(name);
+      if (queue === undefined) {
+        const opened = new Queue(name, { ...shared, streams: { events: { maxLen: EVENTS_MAX } } }, server.queueBackend);
+        opened.on('error', onError);
+        queues.set(name, (queue = opened));
+      }
+      return queue;
+    },
+    async startWorker(name, { concurrency, process }) {
+      const workerBackend = await server.connectWorker(name);
+      const worker = new Worker(
+        name,
+        (job, token) => process(job, token ?? ''),
+        {
+          ...shared,
+          concurrency,
+          drainDelay: server.sleepSeconds,
+          runRetryDelay: RETRY_MS,
+          lockDuration: JOB_LOCK_MS,
+          stalledInterval: STALLED_INTERVAL_MS,
+          maxStalledCount: STALLED_COUNT_MAX,
+        },
+        workerBackend,
+      );
+      worker.on('error', onError);
+      return worker;
+    },
+    async ping() {
+      await server.ping();
+      outages.answered();
+    },
+    async close() {
+      await Promise.all(Array.from(queues.values(), (queue) => queue.close()));
+      await server.close();
+    },
+  };
+}
+
+/** BullMQ gives the refusal of a command a negative number: the job was wiped, or was given to another worker. The queue answered. */
+function isOfOneJob(error: Error): boolean {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'number' && code < 0;
 }

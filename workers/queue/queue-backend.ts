@@ -1,41 +1,40 @@
-// What the rest of Holdfast sees of BullMQ: a backend that opens producers and consumers of queues. One code path uses it;
-// PostgreSQL and Redis provide it.
-import type { Job, Queue, Worker } from 'bullmq';
+// What the rest of Holdfast sees of BullMQ, and what its two servers must provide.
+import type { BackendFactory, IQueueBackend, Job, Queue, Worker } from 'bullmq';
 import type { QueueName } from '../../jobs/index.ts';
 import type { OutageLog } from '../../src/outage-log.ts';
 
-/** A BullMQ worker or queue of either backend; only what both backends have is used. */
-export type AnyQueue = Pick<Queue, 'addBulk' | 'getJobCounts' | 'getJobState' | 'close'>;
-type AnyWorker = Pick<Worker, 'pause' | 'resume' | 'close'>;
-export type AnyJob = Pick<Job, 'id' | 'name' | 'data' | 'moveToWait'>;
+export type ProducerQueue = Pick<Queue, 'addBulk' | 'getJobCounts' | 'getJobState' | 'close'>;
+export type QueueJob = Pick<Job, 'name' | 'data' | 'moveToWait'>;
 
 interface WorkerSettings {
   concurrency: number;
   /** Runs a job. A rejection gives the job back; see `settle.ts`, the only place that makes one. */
-  process: (job: AnyJob, token: string) => Promise<void>;
-}
-
-/** The consuming side of one queue. */
-interface QueueConsumer {
-  worker: AnyWorker;
-  /** When the queue last answered this consumer, on the monotonic clock; null before the first answer. */
-  lastPollAtMs(): number | null;
-  /** Stops fetching jobs before the worker does, and returns those that were fetched and not started. */
-  interrupt(): Promise<void>;
-  /** Takes jobs again after `interrupt`. */
-  resume(): Promise<void>;
+  process: (job: QueueJob, token: string) => Promise<void>;
 }
 
 export interface QueueBackend {
-  kind: 'postgres' | 'redis';
+  kind: QueueServer['kind'];
   /** Takes what the callers meet when the queue cannot be reached. */
   outages: OutageLog;
-  /** Opens the producing side of a queue; without a connection of its own. */
-  openQueue: (name: QueueName) => AnyQueue;
-  /** Opens the consuming side of a queue, which starts to fetch jobs immediately. */
-  openConsumer(name: QueueName, settings: WorkerSettings): QueueConsumer;
+  /** The producing side of a queue, opened once. */
+  queue: (name: QueueName) => ProducerQueue;
+  /** Starts a worker, which fetches jobs immediately. Rejects when the queue cannot be reached. */
+  startWorker(name: QueueName, settings: WorkerSettings): Promise<Pick<Worker, 'close'>>;
   /** Resolves when the queue answers; rejects when it does not, within some seconds. */
   ping(): Promise<void>;
-  /** Ends the connections. Workers and queues are closed before. */
+  /** Closes the queues and ends the connections. Workers are closed before. */
+  close(): Promise<void>;
+}
+
+/** A server that BullMQ keeps its jobs in. It was reached once, and its connections are restored by themselves. */
+export interface QueueServer {
+  kind: 'postgres' | 'redis';
+  /** Makes BullMQ's own backend for a queue to add jobs to. */
+  queueBackend: BackendFactory<IQueueBackend>;
+  /** Connects for one worker of a queue; returns what makes BullMQ's own backend for it. */
+  connectWorker(name: QueueName): Promise<BackendFactory<IQueueBackend>>;
+  /** How long a worker that hears nothing sleeps before it looks by itself. */
+  sleepSeconds: number;
+  ping(): Promise<void>;
   close(): Promise<void>;
 }

@@ -8,7 +8,7 @@
 // stop immediately. Jobs that arrive in between return to the queue.
 import { parseJob, type QueueName, type RingKind } from '../../jobs/index.ts';
 import type { SessionId } from '../../src/core/ids.ts';
-import type { AnyJob, QueueBackend } from './queue-backend.ts';
+import type { QueueBackend, QueueJob } from './queue-backend.ts';
 import { returnJob, type JobOutcome } from './settle.ts';
 import { Slots } from './slots.ts';
 
@@ -56,13 +56,6 @@ export interface LaneWorker {
   free(): number;
   /** Jobs that run now. */
   active(): number;
-  /** When the queue last answered, on the monotonic clock; null before it did. */
-  lastPollAtMs(): number | null;
-  /** False when slots are free and the queue has not answered for this long: the process should be restarted. */
-  isLive(withinMs: number): boolean;
-  /** Fetches no more jobs until `resume`; running jobs continue. */
-  pause(): Promise<void>;
-  resume(): Promise<void>;
   /**
    * Fetches no more jobs, requests running ones to stop, and waits for them; shortly before the deadline it forces them.
    * Resolves with how many still run. Cannot be undone.
@@ -74,22 +67,21 @@ export interface LaneWorker {
 const ABORT_SHARE = 0.2;
 const ABORT_MS_MAX = 5_000;
 
-/** Starts to fetch jobs immediately. */
-export function startLaneWorker(backend: QueueBackend, options: LaneWorkerOptions): LaneWorker {
+/** Starts to fetch jobs immediately. Rejects when the queue cannot be reached. */
+export async function startLaneWorker(backend: QueueBackend, options: LaneWorkerOptions): Promise<LaneWorker> {
   const { lane, concurrency, onEnd } = options;
   const draining = new AbortController();
   const leaving = new AbortController();
   const slots = new Slots(concurrency);
   const looks = new Set<Promise<void>>();
-  let isPaused = false;
 
-  const consumer = backend.openConsumer(lane, {
+  const worker = await backend.startWorker(lane, {
     concurrency,
     async process(job, token) {
-      if (isPaused || draining.signal.aborted) await returnJob(job, token);
+      if (draining.signal.aborted) await returnJob(job, token);
       await slots.take();
       try {
-        if (isPaused || draining.signal.aborted) await returnJob(job, token);
+        if (draining.signal.aborted) await returnJob(job, token);
         await look(job);
       } finally {
         slots.leave();
@@ -97,7 +89,7 @@ export function startLaneWorker(backend: QueueBackend, options: LaneWorkerOption
     },
   });
 
-  async function look(job: AnyJob): Promise<void> {
+  async function look(job: QueueJob): Promise<void> {
     const parsed = parseJob(job.name, job.data);
     if (parsed === null) onEnd({ queue: lane, job: null, outcome: 'orphan' });
     else await runJob(parsed);
@@ -115,7 +107,7 @@ export function startLaneWorker(backend: QueueBackend, options: LaneWorkerOption
   return {
     lane,
     look(ring) {
-      if (isPaused || draining.signal.aborted || !slots.tryTake()) return false;
+      if (draining.signal.aborted || !slots.tryTake()) return false;
       const running = runJob(ring).finally(() => {
         slots.leave();
         looks.delete(running);
@@ -123,24 +115,8 @@ export function startLaneWorker(backend: QueueBackend, options: LaneWorkerOption
       looks.add(running);
       return true;
     },
-    free: () => (isPaused || draining.signal.aborted ? 0 : slots.free),
+    free: () => (draining.signal.aborted ? 0 : slots.free),
     active: () => slots.taken,
-    lastPollAtMs: () => consumer.lastPollAtMs(),
-    isLive(withinMs) {
-      if (isPaused || draining.signal.aborted || slots.free <= 0) return true;
-      const lastPollAtMs = consumer.lastPollAtMs();
-      return lastPollAtMs !== null && performance.now() - lastPollAtMs <= withinMs;
-    },
-    async pause() {
-      isPaused = true;
-      await consumer.worker.pause(true);
-      await consumer.interrupt();
-    },
-    async resume() {
-      isPaused = false;
-      await consumer.resume();
-      await consumer.worker.resume();
-    },
     async drain(graceMs) {
       const reason: ShutdownReason = { kind: 'shutdown' };
       const abortMs = Math.max(graceMs * (1 - ABORT_SHARE), graceMs - ABORT_MS_MAX);
@@ -148,7 +124,7 @@ export function startLaneWorker(backend: QueueBackend, options: LaneWorkerOption
       const { promise: isOver, resolve: endGrace } = Promise.withResolvers<void>();
       const graceTimer = setTimeout(endGrace, graceMs);
       draining.abort(reason);
-      await Promise.race([Promise.all([consumer.worker.close(), ...looks]), isOver]);
+      await Promise.race([Promise.all([worker.close(), ...looks]), isOver]);
       clearTimeout(abortTimer);
       clearTimeout(graceTimer);
       return { stillActive: slots.taken };

@@ -17,10 +17,8 @@ const polls = new Set([
   'event-ids',
   'event-ids-server',
   'event-ids-raise',
-  'queue: poll',
   'queue: ping',
-  'queue: extend',
-  'queue: reclaim',
+  'queue: other',
 ]);
 
 /** Commits of a turn: the first of them after a fault shows that the session goes on. */
@@ -34,9 +32,22 @@ const journal = new Set([
   'compaction-failed',
 ]);
 
+/** What BullMQ's statements are for, by the function that they call; the others only look. */
+const queueFunctions: Record<string, string> = {
+  add_job: 'queue: add',
+  add_jobs_bulk: 'queue: add',
+  move_to_active: 'queue: take',
+  move_to_completed: 'queue: finish',
+  move_to_completed_fetch: 'queue: finish',
+};
+
 /** The name under which round trips of the same purpose are counted. */
 export function kindOf(trip: RoundTrip): string {
   if (trip.tag !== null) return trip.tag;
+  if (trip.label === 'holdfast:queue') {
+    const called = /\b(\w+)\(\s*\$1\b/.exec(trip.sql[0] ?? '')?.[1] ?? '';
+    return queueFunctions[called] ?? 'queue: other';
+  }
   const words = (trip.sql[0] ?? '').replaceAll(/\s+/g, ' ').trim();
   return words.slice(0, 60);
 }

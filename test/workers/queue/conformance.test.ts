@@ -3,9 +3,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { TurnRing } from '../../../jobs/index.ts';
 import type { ShutdownReason } from '../../../workers/queue/start-lane-worker.ts';
 import { shareAmongTests } from '../../servers/share-among-tests.ts';
-import { gate, newSession, openQueueRig, pending, ring, Seen } from './queue-rig.ts';
+import { asleep, gate, newSession, openQueueRig, pending, ring, Seen } from './queue-rig.ts';
 import { queueServers, type QueueServer } from './queue-server.ts';
 import { SLOWNESS_MAX } from '../../servers/busy-machine.ts';
 
@@ -22,23 +23,23 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
   });
 
   test('a ring wakes a worker that sleeps', async () => {
-    const { doorbell, startWorker } = await openQueueRig(server);
+    const rig = await openQueueRig(server);
     const seen = new Seen();
-    const worker = startWorker({ process: async ({ sessionId }) => seen.add(sessionId) });
-    await expect.poll(() => worker.lastPollAtMs()).not.toBeNull();
-    const first = ring();
-    await doorbell.ring([first]);
-    await seen.count(1);
-    expect(seen.sessions).toEqual([first.sessionId]);
+    await rig.startWorker({ process: async ({ sessionId }) => seen.add(sessionId) });
+    await asleep(rig, seen);
+    const next = ring();
+    await rig.doorbell.ring([next]);
+    await seen.count(2);
+    expect(seen.sessions.at(-1)).toBe(next.sessionId);
   });
 
   test('a ring wakes a worker of another process', async () => {
     const here = await openQueueRig(server);
     const there = await openQueueRig(server);
     const seen = new Seen();
-    const worker = there.startWorker({ process: async ({ sessionId }) => seen.add(sessionId) });
-    await expect.poll(() => worker.lastPollAtMs()).not.toBeNull();
-    for (let count = 1; count <= 20; count += 1) {
+    await there.startWorker({ process: async ({ sessionId }) => seen.add(sessionId) });
+    await asleep(here, seen);
+    for (let count = 2; count <= 20; count += 1) {
       await here.doorbell.ring([ring()]);
       await seen.count(count);
     }
@@ -49,7 +50,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     const seen = new Seen();
     const { opened, open } = gate();
     const [looked, rung] = [newSession(), ring()];
-    const worker = startWorker({
+    const worker = await startWorker({
       async process({ sessionId }) {
         seen.add(`begun ${sessionId}`);
         await opened;
@@ -71,16 +72,45 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     expect(seen.sessions).toEqual([`begun ${looked}`, `done ${looked}`]);
     expect(worker.look({ kind: 'inbound', sessionId: newSession() })).toBe(false);
     const { startWorker: startOther } = await openQueueRig(server);
-    startOther({ process: async ({ sessionId }) => seen.add(`job ${sessionId}`) });
+    await startOther({ process: async ({ sessionId }) => seen.add(`job ${sessionId}`) });
     await seen.count(3);
     expect(seen.sessions.at(-1)).toBe(`job ${rung.sessionId}`);
+  });
+
+  test('tools of BullMQ see the queues, their jobs and their workers', async () => {
+    const rig = await openQueueRig(server);
+    const { opened, open } = gate();
+    const seen = new Seen();
+    await rig.startWorker({
+      async process({ sessionId }) {
+        seen.add(sessionId);
+        await opened;
+      },
+    });
+    const [running, waiting] = [ring(), ring()];
+    await rig.doorbell.ring([running]);
+    await seen.count(1);
+    await rig.doorbell.ring([waiting]);
+    const queue = server.openTool('main');
+    onTestFinished(() => queue.close());
+    const idOf = ({ sessionId }: TurnRing): string => `${sessionId}.1`;
+    expect((await queue.getJobs('active')).map(({ id }) => id)).toEqual([idOf(running)]);
+    const [job] = await queue.getJobs('waiting');
+    expect(job).toMatchObject({ id: idOf(waiting), name: 'inbound', data: { sessionId: waiting.sessionId } });
+    expect(await queue.getWorkers()).toHaveLength(1);
+    open();
+    await seen.count(2);
+    await expect
+      .poll(() => queue.getJobCounts('completed', 'failed', 'waiting', 'active'))
+      .toEqual({ completed: 0, failed: 0, waiting: 0, active: 0 });
   });
 
   test('each ring of many is one job for one of many workers', async () => {
     const rigs = await Promise.all([openQueueRig(server), openQueueRig(server), openQueueRig(server)]);
     const rings = Array.from({ length: 600 }, () => ring());
     const seen = new Seen();
-    for (const rig of rigs) rig.startWorker({ concurrency: 8, process: async ({ sessionId }) => seen.add(sessionId) });
+    for (const rig of rigs)
+      await rig.startWorker({ concurrency: 8, process: async ({ sessionId }) => seen.add(sessionId) });
     await Promise.all(rings.map(async (one, index) => rigs[index % 3]?.doorbell.ring([one])));
     await seen.count(rings.length);
     expect(seen.sessions.toSorted()).toEqual(rings.map(({ sessionId }) => sessionId).toSorted());
@@ -92,7 +122,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     const seen = new Seen();
     const sessionId = newSession();
     for (const lane of ['main', 'subagent', 'cron', 'batch', 'deliver'] as const) {
-      startWorker({ lane, process: async ({ kind }) => seen.add(`${lane} ${kind}`) });
+      await startWorker({ lane, process: async ({ kind }) => seen.add(`${lane} ${kind}`) });
     }
     await doorbell.ring([
       { kind: 'inbound', lane: 'main', sessionId, ringNo: 1 },
@@ -121,7 +151,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     await rig.doorbell.ring([ring(sessionId, 1)]);
     expect(await pending(rig)).toBe(1);
     const seen = new Seen();
-    rig.startWorker({ process: async (job) => seen.add(job.sessionId) });
+    await rig.startWorker({ process: async (job) => seen.add(job.sessionId) });
     await rig.doorbell.ring([ring(sessionId, 2)]);
     await seen.count(2);
     await expect.poll(() => pending(rig)).toBe(0);
@@ -133,7 +163,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     const sessionId = newSession();
     const started = new Seen();
     const { opened, open } = gate();
-    startWorker({
+    await startWorker({
       async process(job) {
         started.add(job.sessionId);
         await opened;
@@ -151,7 +181,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     const rings = Array.from({ length: 40 }, () => ring());
     for (const one of rings) await doorbell.ring([one]);
     const seen = new Seen();
-    startWorker({ process: async ({ sessionId }) => seen.add(sessionId) });
+    await startWorker({ process: async ({ sessionId }) => seen.add(sessionId) });
     await seen.count(rings.length);
     expect(seen.sessions).toEqual(rings.map(({ sessionId }) => sessionId));
   });
@@ -173,17 +203,17 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     child.kill('SIGKILL');
     await exited;
     const seen = new Seen();
-    startWorker({ process: async (job) => seen.add(job.sessionId) });
+    await startWorker({ process: async (job) => seen.add(job.sessionId) });
     await doorbell.ring([ring(sessionId, 2), ring()]);
     await seen.count(2);
     expect(seen.sessions).toContain(sessionId);
   });
 
   test('a wipe while 200 wait harms no worker (G22)', async () => {
-    const { doorbell, startWorker } = await openQueueRig(server);
+    const { doorbell, startWorker, warnings } = await openQueueRig(server);
     const { opened, open } = gate();
     const seen = new Seen();
-    startWorker({
+    await startWorker({
       concurrency: 4,
       async process({ sessionId }) {
         seen.add(sessionId);
@@ -197,13 +227,14 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     const later = Array.from({ length: 20 }, () => ring());
     await doorbell.ring(later);
     await expect.poll(() => later.every(({ sessionId }) => seen.sessions.includes(sessionId))).toBe(true);
+    expect(warnings).toEqual([]);
   });
 
   test('workers and rings continue after the server was killed and started again', async () => {
     const { doorbell, startWorker } = await openQueueRig(server);
     const { opened, open } = gate();
     const seen = new Seen();
-    const worker = startWorker({
+    const worker = await startWorker({
       concurrency: 2,
       async process({ sessionId }) {
         seen.add(sessionId);
@@ -227,7 +258,6 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
         { interval: 100 },
       )
       .toBe(true);
-    await expect.poll(() => worker.isLive(10_000)).toBe(true);
     expect(worker.errors).toEqual([]);
   });
 
@@ -242,7 +272,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     await expect(rig.doorbell.depth()).rejects.toThrow();
     await server.restart();
     const seen = new Seen();
-    rig.startWorker({ process: async ({ sessionId }) => seen.add(sessionId) });
+    await rig.startWorker({ process: async ({ sessionId }) => seen.add(sessionId) });
     await expect
       .poll(
         async () => {
@@ -270,7 +300,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     const rig = await openQueueRig(server);
     const { opened, open } = gate();
     const seen = new Seen();
-    const worker = rig.startWorker({
+    const worker = await rig.startWorker({
       concurrency: 4,
       async process({ sessionId, draining, signal }) {
         seen.add(sessionId);
@@ -289,7 +319,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     expect(seen.sessions).toHaveLength(1);
     expect(worker.ended).toEqual({ done: 1, failed: 0, orphan: 0 });
     const seenBySuccessor = new Seen();
-    rig.startWorker({ process: async ({ sessionId }) => seenBySuccessor.add(sessionId) });
+    await rig.startWorker({ process: async ({ sessionId }) => seenBySuccessor.add(sessionId) });
     await seenBySuccessor.count(late.length);
     expect(seenBySuccessor.sessions.toSorted()).toEqual(late.map(({ sessionId }) => sessionId).toSorted());
   });
@@ -298,7 +328,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     const { doorbell, startWorker } = await openQueueRig(server);
     const heard: string[] = [];
     const seen = new Seen();
-    const worker = startWorker({
+    const worker = await startWorker({
       process({ sessionId, draining, signal }) {
         draining.addEventListener('abort', () => heard.push('draining'));
         signal.addEventListener('abort', () => heard.push('signal'));
@@ -316,28 +346,9 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     expect(performance.now() - startedAtMs).toBeLessThan(400 * SLOWNESS_MAX);
   });
 
-  test('a paused worker leaves rings to others, and continues when it is resumed', async () => {
-    const rig = await openQueueRig(server);
-    const other = await openQueueRig(server);
-    const seen = new Seen();
-    const seenByOther = new Seen();
-    const worker = rig.startWorker({ concurrency: 4, process: async ({ sessionId }) => seen.add(sessionId) });
-    await rig.doorbell.ring([ring()]);
-    await seen.count(1);
-    await worker.pause();
-    await rig.doorbell.ring([ring(), ring(), ring()]);
-    const otherWorker = other.startWorker({ process: async ({ sessionId }) => seenByOther.add(sessionId) });
-    await seenByOther.count(3);
-    expect(seen.sessions).toHaveLength(1);
-    await otherWorker.drain(5_000);
-    await worker.resume();
-    await rig.doorbell.ring([ring()]);
-    await seen.count(2);
-  });
-
   test('a job that means nothing is taken off the queue and counted', async () => {
     const rig = await openQueueRig(server);
-    const queue = rig.backend.openQueue('main');
+    const queue = rig.backend.queue('main');
     const payloads = [
       { name: 'inbound', data: {} },
       { name: 'inbound', data: { sessionId: 'x' } },
@@ -353,7 +364,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     );
     const gone = newSession();
     const seen = new Seen();
-    const worker = rig.startWorker({
+    const worker = await rig.startWorker({
       async process({ sessionId }) {
         seen.add(sessionId);
         return sessionId === gone ? 'orphan' : 'done';
@@ -363,13 +374,12 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     await seen.count(2);
     await expect.poll(() => pending(rig)).toBe(0);
     expect(worker.ended).toEqual({ done: 1, failed: 0, orphan: 5 });
-    await queue.close();
   });
 
   test('a job whose work fails is over, and the next one runs', async () => {
     const rig = await openQueueRig(server);
     const seen = new Seen();
-    const worker = rig.startWorker({
+    const worker = await rig.startWorker({
       async process({ sessionId }) {
         seen.add(sessionId);
         if (seen.sessions.length === 1) throw new Error('the work failed');
@@ -387,7 +397,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     const rig = await openQueueRig(server);
     const { opened, open } = gate();
     const seen = new Seen();
-    rig.startWorker({
+    await rig.startWorker({
       concurrency: 2,
       async process({ sessionId }) {
         seen.add(sessionId);
@@ -404,16 +414,6 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     expect(depth.deliver).toEqual({ waiting: 1, active: 0, delayed: 0 });
     open();
     await seen.count(5);
-  });
-
-  test('a worker whose server is unavailable stops being live', async () => {
-    const { startWorker } = await openQueueRig(server);
-    const worker = startWorker({ process: async () => undefined });
-    await expect.poll(() => worker.isLive(8_000)).toBe(true);
-    await server.kill();
-    await expect.poll(() => worker.isLive(500)).toBe(false);
-    await server.restart();
-    await expect.poll(() => worker.isLive(8_000)).toBe(true);
   });
 
   test('the queue answers a ping, and says so when it does not', async () => {

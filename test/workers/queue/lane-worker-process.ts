@@ -5,7 +5,7 @@ import { startLaneWorker } from '../../../workers/queue/start-lane-worker.ts';
 const [databaseUrl = '', redisUrl = ''] = process.argv.slice(2);
 const logger = { warn: () => undefined, info: () => undefined };
 const backend = await openQueueBackend({ databaseUrl, redisUrl: redisUrl === '' ? undefined : redisUrl, logger });
-startLaneWorker(backend, {
+await startLaneWorker(backend, {
   lane: 'main',
   concurrency: 1,
   process: ({ sessionId }) => {

@@ -1,7 +1,7 @@
 // A process's side of the queue, as the service builds it: a backend, a doorbell, workers. Everything that was opened is closed
 // at the end of the test, and what the log said can be read.
 import { randomUUID } from 'node:crypto';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { createDoorbell, type Doorbell, type QueueName, type TurnRing } from '../../../jobs/index.ts';
 import type { SessionId } from '../../../src/core/ids.ts';
 import { openQueueBackend } from '../../../workers/queue/open-queue-backend.ts';
@@ -19,7 +19,7 @@ export interface QueueRig {
   doorbell: Doorbell;
   /** The messages of the log's warnings, in order. */
   warnings: string[];
-  startWorker: (options: Partial<LaneWorkerOptions> & Pick<LaneWorkerOptions, 'process'>) => CountingWorker;
+  startWorker: (options: Partial<LaneWorkerOptions> & Pick<LaneWorkerOptions, 'process'>) => Promise<CountingWorker>;
 }
 
 /** A lane's worker, and how its jobs have ended so far. */
@@ -30,13 +30,14 @@ export interface CountingWorker extends LaneWorker {
 
 /** Opens a backend, a doorbell and whatever workers the test asks for. */
 export async function openQueueRig(
-  server: Pick<QueueServer, 'databaseUrl' | 'redisUrl'>,
+  server: Pick<QueueServer, 'databaseUrl' | 'redisUrl'> & { isMigrating?: boolean },
   ringTimeoutMs = 120_000,
 ): Promise<QueueRig> {
   const warnings: string[] = [];
   const logger = { warn: (_: unknown, text?: string) => void warnings.push(text ?? ''), info: () => undefined };
-  const backend = await openQueueBackend({ databaseUrl: server.databaseUrl, redisUrl: server.redisUrl, logger });
-  const doorbell = createDoorbell({ openQueue: backend.openQueue, outages: backend.outages, ringTimeoutMs });
+  const { databaseUrl, redisUrl, isMigrating = true } = server;
+  const backend = await openQueueBackend({ databaseUrl, redisUrl, logger, isMigrating });
+  const doorbell = createDoorbell({ queue: backend.queue, outages: backend.outages, ringTimeoutMs });
   const workers: LaneWorker[] = [];
   onTestFinished(async () => {
     await Promise.all(workers.map((worker) => worker.drain(500)));
@@ -47,14 +48,14 @@ export async function openQueueRig(
     backend,
     doorbell,
     warnings,
-    startWorker(options) {
+    async startWorker(options) {
       const ended = { done: 0, failed: 0, orphan: 0 };
       const errors: unknown[] = [];
       const onEnd = ({ outcome, error }: JobEnd): void => {
         ended[outcome] += 1;
         if (outcome === 'failed') errors.push(error);
       };
-      const worker = startLaneWorker(backend, { lane: 'main', concurrency: 1, onEnd, ...options });
+      const worker = await startLaneWorker(backend, { lane: 'main', concurrency: 1, onEnd, ...options });
       workers.push(worker);
       return { ...worker, ended, errors };
     },
@@ -97,4 +98,12 @@ export function gate(): { opened: Promise<void>; open: () => void } {
 export async function pending(rig: QueueRig, name: QueueName = 'main'): Promise<number> {
   const { waiting, active, delayed } = (await rig.doorbell.depth())[name];
   return waiting + active + delayed;
+}
+
+/** Resolves when a worker has seen the queue empty, after one job: from then on it sleeps. */
+export async function asleep(rig: QueueRig, seen: Seen): Promise<void> {
+  const before = seen.sessions.length;
+  await rig.doorbell.ring([ring()]);
+  await seen.count(before + 1);
+  await expect.poll(() => pending(rig)).toBe(0);
 }

@@ -1,4 +1,5 @@
 // The servers that a queue can live in, seen alike, so that one suite can hold both to the same promises.
+import { createPostgresBackend, Queue } from 'bullmq';
 import pg from 'pg';
 import { Redis } from 'ioredis';
 import { startTestPostgres } from '../../servers/postgres.ts';
@@ -15,6 +16,8 @@ export interface QueueServer {
   /** Makes the server swallow commands without an answer until the returned function is called. */
   hang(): Promise<() => Promise<void>>;
   stop(): Promise<void>;
+  /** A queue as a tool of BullMQ opens it, with nothing of ours. */
+  openTool(name: string): Pick<Queue, 'getJobs' | 'getJobCounts' | 'getWorkers' | 'close'>;
 }
 
 /** How to start each of them; Redis is left out when the run wants none. */
@@ -46,6 +49,7 @@ async function startPostgresQueue(): Promise<QueueServer> {
       return () => client.end();
     },
     stop: () => server.stop(),
+    openTool: (name) => new Queue(name, { connection: { connectionString: databaseUrl } }, createPostgresBackend),
   };
 }
 
@@ -67,6 +71,7 @@ async function startRedisQueue(): Promise<QueueServer> {
       return async () => thaw();
     },
     stop: () => server.stop(),
+    openTool: (name) => new Queue(name, { connection: { url: server.url }, prefix: 'holdfast' }),
   };
 }
 
