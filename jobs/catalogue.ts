@@ -1,4 +1,5 @@
 // Every kind of job there is, by the name that it has in the queue; the way from a ring to its job and back.
+import type { Ring, RingKind } from '../src/after-commit.ts';
 import { announcement } from './announcement.ts';
 import { cronTick } from './cron-tick.ts';
 import { delivery } from './delivery.ts';
@@ -6,7 +7,6 @@ import { followUp } from './follow-up.ts';
 import { heartbeatPoll } from './heartbeat-poll.ts';
 import { inboundMessage } from './inbound-message.ts';
 import type { JobPayload, QueuedRing } from './job-definition.ts';
-import type { Ring, RingKind } from './ring.ts';
 
 const CATALOGUE = {
   inbound: inboundMessage,

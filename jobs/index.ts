@@ -2,4 +2,5 @@
 export { jobForRing, parseJob } from './catalogue.ts';
 export { createDoorbell, type RingQueue } from './create-doorbell.ts';
 export { JOB_LOCK_MS, STALLED_COUNT_MAX, STALLED_INTERVAL_MS } from './options.ts';
-export { QUEUE_NAMES, type Doorbell, type QueueName, type Ring, type RingKind, type TurnRing } from './ring.ts';
+export { QUEUE_NAMES, type Doorbell, type QueueName } from './ring.ts';
+export type { Ring, RingKind, TurnRing } from '../src/after-commit.ts';

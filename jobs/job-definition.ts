@@ -1,8 +1,9 @@
 // The shape of a kind of job, shared by the files of the kinds. The payload is `{ sessionId }` for all of them; it is checked
 // where it is taken from the queue, because anything may have been written there.
+import type { DeliveryRing, Ring, RingKind, TurnRing } from '../src/after-commit.ts';
 import type { SessionId } from '../src/core/ids.ts';
 import { JOB_OPTIONS } from './options.ts';
-import type { DeliveryRing, QueueName, Ring, RingKind, TurnRing } from './ring.ts';
+import type { QueueName } from './ring.ts';
 
 /** All that a job carries. */
 export interface JobPayload {

@@ -1,34 +1,10 @@
 // The interface of the doorbell: what can be rung, and where. A ring carries ids only and means "check this session"; all
 // facts are rows, so a ring that is lost or repeated changes only the time.
+import type { Ring } from '../src/after-commit.ts';
 import type { Lane } from '../src/config.ts';
-import type { SessionId } from '../src/core/ids.ts';
 
 /** A queue per lane, and one for replies on their way out. */
 export type QueueName = Lane | 'deliver';
-
-/** Why a session must be checked. Each needs a turn of the session. */
-type TurnRingKind = 'inbound' | 'cron' | 'heartbeat' | 'announce' | 'followup';
-
-export type RingKind = TurnRingKind | 'deliver';
-
-/** A session has work: the lane's next free worker checks it. */
-export interface TurnRing {
-  kind: TurnRingKind;
-  lane: Lane;
-  sessionId: SessionId;
-  /** The ring's number within its session: the same number is the same ring, however often it is rung. */
-  ringNo: number;
-}
-
-/** A session has replies to deliver. Deliveries have a queue of their own, for sessions of all lanes. */
-export interface DeliveryRing {
-  kind: 'deliver';
-  lane?: Lane;
-  sessionId: SessionId;
-  ringNo: number;
-}
-
-export type Ring = TurnRing | DeliveryRing;
 
 // A record, so that the compiler finds a lane that is missing here.
 const QUEUES: Record<QueueName, true> = { main: true, subagent: true, cron: true, batch: true, deliver: true };

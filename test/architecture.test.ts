@@ -16,6 +16,7 @@ const BASE = [
   'src/deadline.ts',
   'src/ids.ts',
   'src/wake.ts',
+  'src/after-commit.ts',
   'src/coalesce/',
   'src/network/',
   'src/schedule/',
@@ -31,6 +32,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/deadline.ts': [],
   'src/ids.ts': ['src/core/'],
   'src/wake.ts': [],
+  'src/after-commit.ts': ['src/core/', ...BASE],
   'src/coalesce/': ['src/deadline.ts'],
   'src/network/': [],
   'src/schedule/': ['src/core/', ...BASE],
@@ -42,7 +44,8 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/images/': ['src/core/', ...BASE],
   'src/channels/': ['src/core/', 'src/store/', ...BASE],
   'src/turn/': ['src/core/', 'src/store/', 'src/model/', 'src/tools/', 'src/plugins/', 'src/images/', ...BASE],
-  'src/api/': ['src/core/', 'src/store/', 'jobs/', ...BASE],
+  'src/service/': ['src/core/', 'src/store/', 'jobs/', ...BASE],
+  'src/api/': ['src/core/', 'src/store/', 'src/service/', ...BASE],
   'jobs/': ['src/core/', ...BASE],
   'workers/': [
     'src/core/',
@@ -53,6 +56,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'src/images/',
     'src/channels/',
     'src/turn/',
+    'src/service/',
     'jobs/',
     ...BASE,
   ],
@@ -69,6 +73,13 @@ const MAY_IMPORT: Record<string, string[]> = {
 const TYPE_FILES: Record<string, string[]> = {
   // A client and the service agree about the answers, and the client loads nothing of the service.
   'src/api/answer-types.ts': ['src/cli/', 'demo/'],
+};
+
+/** What the API reads from the store beside the views; the answer of a keyed request is stored with its key. */
+const API_READS: Record<string, string[]> = {
+  'src/store/crons.ts': ['cronOf', 'readDatabaseTime'],
+  'src/store/database.ts': ['isPassingFault'],
+  'src/store/idempotency.ts': ['isKeyTaken', 'keepAnswer', 'readKey'],
 };
 
 /** Packages that only some rooms may import; all others may be imported anywhere outside the core. */
@@ -144,13 +155,35 @@ test('packages with a room of their own are imported there only', () => {
   expect(strays.map(({ from, specifier }) => `${from} -> ${specifier}`)).toEqual([]);
 });
 
-test('the turn knows no queue and the api knows no turn', () => {
-  const strays = imports.filter(
-    ({ from, to }) =>
-      (from.startsWith('src/turn/') && (to?.startsWith('jobs/') || to?.startsWith('workers/'))) ||
-      (from.startsWith('src/api/') && to?.startsWith('src/turn/')),
-  );
-  expect(strays).toEqual([]);
+test('the api reads from the store, and writes through use cases', () => {
+  const written = imports.filter(({ from, specifier, to, isOfTypes }) => {
+    if (!from.startsWith('src/api/') || to?.startsWith('src/store/') !== true || isOfTypes) return false;
+    if (to.startsWith('src/store/views/')) return false;
+    return valuesOf(from, specifier).some((name) => API_READS[to]?.includes(name) !== true);
+  });
+  expect(written.map(({ from, specifier }) => `${from} -> ${specifier}`)).toEqual([]);
+});
+
+test('only publish rings doorbells and wakes waiters', () => {
+  const callers = files.filter((file) => !file.startsWith('jobs/') && /\.(?:ring|committed)\(/.test(codeOf(file)));
+  expect(callers).toEqual(['src/service/publish.ts']);
+  // The entry point makes both; jobs/index.ts is their catalogue.
+  const holders = imports.filter(({ from }) => /\bDoorbell\b/.test(codeOf(from))).map(({ from }) => from);
+  expect([...new Set(holders)].filter((file) => !file.startsWith('jobs/'))).toEqual(['src/service/publish.ts']);
+});
+
+test('what follows from a write is published where the write is called', () => {
+  const committed = /^export (?:async )?function (\w+)\([^{]*?\): Promise<Committed</gms;
+  const isDirect = /publish\(\s*await (?:retryPassingFaults\(\(\) => )?$/;
+  const calls = imports.flatMap(({ from, specifier, to }) => {
+    if (from.startsWith('src/store/') || to?.startsWith('src/store/') !== true) return [];
+    const writes = Array.from(codeOf(to).matchAll(committed), ([, name]) => name ?? '');
+    const names = valuesOf(from, specifier).filter((name) => writes.includes(name));
+    return names.flatMap((name) => callsOf(from, new RegExp(`(?<!#)\\b${name}\\(`, 'g')));
+  });
+  calls.push(...files.filter((file) => !file.startsWith('src/store/')).flatMap((file) => callsOf(file, INBOX_WRITE)));
+  expect(calls.length).toBeGreaterThan(15);
+  expect(calls.filter(({ before }) => !isDirect.test(before)).map(({ file, call }) => `${file}: ${call}`)).toEqual([]);
 });
 
 test('there is no default export and no export-everything outside the catalogue', () => {
@@ -224,6 +257,26 @@ function namesFrom(file: string, specifier: string): string[] {
   return [...lists].flatMap(([, list = '', from]) =>
     from === specifier ? list.split(',').map((name) => name.replace(/^\s*type\s/, '').trim()) : [],
   );
+}
+
+/** The write of the shared inbox, with the name of its object. */
+const INBOX_WRITE = /\b(?:service\.)?inbox\.accept\(/g;
+
+/** Where a file calls something, and its code before that. */
+function callsOf(file: string, call: RegExp): { file: string; call: string; before: string }[] {
+  const code = codeOf(file);
+  return Array.from(code.matchAll(call), (found) => ({ file, call: found[0], before: code.slice(0, found.index) }));
+}
+
+/** The values that a file imports from another by name. */
+function valuesOf(from: string, specifier: string): string[] {
+  const names =
+    new RegExp(`^import \\{([^}]*)\\} from '${RegExp.escape(specifier)}'`, 'm').exec(codeOf(from))?.[1] ?? '';
+  const values = names
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && !name.startsWith('type '));
+  return values.map((name) => name.split(' as ')[0] ?? name);
 }
 
 function fileOf(from: string, specifier: string): string {

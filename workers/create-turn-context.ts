@@ -1,6 +1,8 @@
 // Builds what a turn is given in a worker process: the store's shared statements, the locks, the model, the tools.
+import type { Publish } from '../src/after-commit.ts';
 import type { Clock } from '../src/clock.ts';
 import { agentOf, type Config } from '../src/config.ts';
+import type { SessionId } from '../src/core/ids.ts';
 import { DENIED_TOOLS } from '../src/core/subagent-role.ts';
 import { ImageLoader } from '../src/images/load-images.ts';
 import type { Logger } from '../src/logger.ts';
@@ -24,14 +26,14 @@ import { LockKeeper } from '../src/turn/held-session.ts';
 import { ProviderGate } from '../src/turn/loop/provider-gate.ts';
 import { SnapshotCache } from '../src/turn/snapshot-cache.ts';
 import { TranscriptCache } from '../src/turn/transcript-cache.ts';
-import type { Wake } from '../src/wake.ts';
 
 export interface WorkerParts {
   config: Config;
   logger: Logger;
   clock: Clock;
   database: Database;
-  wake: Wake;
+  publish: Publish;
+  isAwaited: TurnContext['isAwaited'];
   model: Model;
   /** All tools, those of plugins among them. */
   tools: readonly Tool[];
@@ -43,7 +45,7 @@ export interface WorkerParts {
 
 /** The context of a worker's turns. The lock keeper in it must be started. */
 export function createTurnContext(parts: WorkerParts): TurnContext {
-  const { config, logger, clock, database, wake } = parts;
+  const { config, logger, clock, database, publish } = parts;
   const { leaseMs } = config.runtime;
   return {
     config,
@@ -61,7 +63,11 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
       writeCompaction: createWriteCompaction(database),
     },
     locks: new LockKeeper({ database, clock, logger, owner: parts.owner, leaseMs }),
-    deltas: new DeltaWriter({ database, logger, onWritten: (sessionId) => wake.committed(sessionId, 'progress') }),
+    deltas: new DeltaWriter({
+      database,
+      logger,
+      onWritten: (sessionId) => void publish({ after: { changed: [sessionId], rings: [] } }),
+    }),
     transcripts: new TranscriptCache(),
     model: parts.model,
     gate: createGate(parts),
@@ -72,8 +78,15 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     snapshotCache: new SnapshotCache(),
     random: Math.random,
     isDraining: parts.isDraining,
-    onCommit: (sessionId, what, settled) => wake.committed(sessionId, what, settled),
-    isAwaited: (sessionId) => wake.isAwaited(sessionId),
+    onCommit(id, what, settled = new Map()) {
+      // A turn commits in sessions only.
+      const sessionId = id as SessionId;
+      const isEnd = what === 'settlement';
+      publish({
+        after: { changed: isEnd ? [] : [sessionId], settled: new Map(isEnd ? [[sessionId, settled]] : []), rings: [] },
+      });
+    },
+    isAwaited: parts.isAwaited,
   };
 }
 

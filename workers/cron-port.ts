@@ -1,46 +1,18 @@
-// The `cron` tool's way to the store. Whose a cron is, and whether its agent may change it, is decided here.
-import type { Inbox } from '../src/store/inbox.ts';
-import type { Doorbell } from '../jobs/index.ts';
-import type { Config, Lane } from '../src/config.ts';
+// The `cron` tool's way to the use cases of crons: its results in the words that an agent reads.
 import { InvalidCronError } from '../src/schedule/cron-definition.ts';
-import { findCron, type Cron } from '../src/store/crons.ts';
-import type { Database } from '../src/store/database.ts';
-import { drizzle } from '../src/store/drizzle.ts';
-import { addCron, editCron, removeCron, runCronNow, type CronBook } from '../src/store/manage-crons.ts';
+import { addCron, editCron, findNamedCron, removeCron, type CronChange } from '../src/service/edit-cron.ts';
+import { runCronNow } from '../src/service/run-cron.ts';
+import type { Service } from '../src/service/service.ts';
+import type { Cron } from '../src/store/crons.ts';
 import { listCrons, listFires } from '../src/store/views/crons.ts';
 import type { CronToolResult, CronPort, CronSummary } from '../src/tools/cron-tool.ts';
-import { isUuid } from '../src/core/ids.ts';
-
-export interface CronPortParts {
-  config: Config;
-  database: Database;
-  inbox: Pick<Inbox, 'ensureSession'>;
-  doorbell: Pick<Doorbell, 'ring'>;
-}
 
 const LISTED_MAX = 100;
 const FIRES_MAX = 10;
 
 /** Makes the port. */
-export function createCronPort({ config, database, inbox, doorbell }: CronPortParts): CronPort {
-  const book: CronBook = { config, database, ensureSession: inbox.ensureSession };
-  const views = drizzle({ client: database.views });
-
-  /** The cron of this id, if it is the agent's. */
-  async function own(agentId: string, id: string): Promise<Cron | null> {
-    const cron = isUuid(id) ? await findCron(database, id) : null;
-    return cron?.agentId === agentId ? cron : null;
-  }
-
-  /** The same, if the agent made it. */
-  async function made(agentId: string, id: string): Promise<CronToolResult<Cron>> {
-    const cron = await own(agentId, id);
-    if (cron === null) return unknown(id);
-    if (cron.origin !== 'agent')
-      return refused('a person created it, and only a person can change it; ask for the change');
-    return { kind: 'ok', value: cron };
-  }
-
+export function createCronPort(service: Service): CronPort {
+  const { views } = service;
   return {
     async list(agentId) {
       const { items } = await listCrons(views, { agentId }, { limit: LISTED_MAX, after: null });
@@ -48,48 +20,41 @@ export function createCronPort({ config, database, inbox, doorbell }: CronPortPa
     },
     add: (agentId, input, cause) =>
       refusing(async () => {
-        const result = await addCron(book, {
-          input: { ...input, agentId },
-          origin: 'agent',
-          causeKey: `tool:${cause}`,
-        });
+        const made = { input: { ...input, agentId }, origin: 'agent' as const, causeKey: `tool:${cause}` };
+        const result = await addCron(service, { ...made, idempotency: null });
         if (result.kind === 'full')
           return refused('you have the largest number of crons that an agent may have; remove one first');
         return { kind: 'ok', value: summaryOf(result.cron) };
       }),
     update: (agentId, id, patch) =>
       refusing(async () => {
-        const found = await made(agentId, id);
-        if (found.kind === 'refused') return found;
-        const { agentId: _agentId, ...change } = patch;
-        const result = await editCron(book, found.value.id, change);
-        if (result.kind !== 'done')
-          return refused('another request changed it at the same time; read it and try again');
-        return { kind: 'ok', value: summaryOf(result.cron) };
+        const result = await editCron(service, { id, by: agentId }, patch);
+        return result.kind === 'done' ? { kind: 'ok', value: summaryOf(result.cron) } : notChanged(result.kind, id);
       }),
     async remove(agentId, id) {
-      const found = await made(agentId, id);
+      const result = await removeCron(service, { id, by: agentId });
       // Removed before: a call that is made again.
-      if (found.kind === 'refused') return found;
-      await removeCron(book, found.value.id);
-      return { kind: 'ok', value: null };
+      return result === 'done' ? { kind: 'ok', value: null } : notChanged(result, id);
     },
     async run(agentId, id, cause) {
-      const cron = await own(agentId, id);
-      const result = cron === null ? null : await runCronNow(book, cron.id, { causeKey: `tool:${cause}` });
-      if (result === null || result.kind === 'unknown') return unknown(id);
+      const result = await runCronNow(service, { id, by: agentId }, { causeKey: `tool:${cause}`, idempotency: null });
+      if (result.kind === 'unknown') return unknown(id);
       if (result.kind === 'full') return refused('too many messages wait in its session');
-      // The store writes only lanes of the configuration.
-      if (result.ring !== null) void doorbell.ring([{ kind: 'cron', ...result.ring, lane: result.ring.lane as Lane }]);
       return { kind: 'ok', value: { scheduledFor: result.scheduledFor.toISOString() } };
     },
     async fires(agentId, id) {
-      const cron = await own(agentId, id);
+      const cron = await findNamedCron(service, { id, by: agentId });
       if (cron === null) return unknown(id);
       const { items } = await listFires(views, cron.id, { limit: FIRES_MAX, after: null });
       return { kind: 'ok', value: items };
     },
   };
+}
+
+function notChanged(why: Exclude<CronChange['kind'], 'done'>, id: string): CronToolResult<never> {
+  if (why === 'unknown') return unknown(id);
+  if (why === 'busy') return refused('another request changed it at the same time; read it and try again');
+  return refused('a person created it, and only a person can change it; ask for the change');
 }
 
 function summaryOf(cron: Cron): CronSummary {

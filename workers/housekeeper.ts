@@ -1,23 +1,22 @@
 // The housekeeper of the scheduler role: deletes old rows and ends what would wait without end. Any number may run; each round is bounded.
-import type { Config } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
-import type { Database } from '../src/store/database.ts';
+import type { Service } from '../src/service/service.ts';
 import { endStalled } from '../src/store/end-overdue.ts';
 import { trimEvents } from '../src/store/trim-events.ts';
 
 const ROUND_MS = 60_000;
 
 /** Trims old events and ends stuck runs now and then. Returns the function that ends it. */
-export function startHousekeeper(options: { database: Database; config: Config; logger: Logger }): () => Promise<void> {
-  const { database, config, logger } = options;
+export function startHousekeeper(service: Service, logger: Logger): () => Promise<void> {
+  const { database, config, publish } = service;
   let isStopped = false;
   let round: Promise<void> = Promise.resolve();
 
   async function work(): Promise<void> {
     try {
       while (!isStopped && (await trimEvents(database, config.events.retention)));
-      const stalled = await endStalled(database, config.messages.queue);
-      if (stalled > 0) logger.error({ runs: stalled }, 'Subagents that had stopped without a result were ended');
+      const { runs } = publish(await endStalled(database, config.messages.queue));
+      if (runs > 0) logger.error({ runs }, 'Subagents that had stopped without a result were ended');
     } catch (error) {
       database.outages.report(error, 'Housekeeper round failed; the next round retries');
     }

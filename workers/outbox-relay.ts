@@ -3,6 +3,7 @@
 //
 // A session's deliveries are sent in order because only the oldest open one can be claimed (src/store/outbox.ts). When one
 // must wait, the later ones wait with it; the relay continues with other sessions, and the reconciler rings when it is due.
+import type { Publish } from '../src/after-commit.ts';
 import type { Channel, DeliveryResult } from '../src/channels/channel.ts';
 import type { Config } from '../src/config.ts';
 import { deliveryDelayMs } from '../src/core/backoff.ts';
@@ -11,14 +12,13 @@ import type { Database } from '../src/store/database.ts';
 import { claimDelivery, settleDelivery, type ClaimedDelivery, type DeliverySettlement } from '../src/store/outbox.ts';
 import { retryPassingFaults } from '../src/store/retry-passing-faults.ts';
 import type { Logger } from '../src/logger.ts';
-import type { Wake } from '../src/wake.ts';
 
 export interface OutboxRelay {
   database: Database;
   config: Config;
   owner: string;
   channels: ReadonlyMap<string, Channel>;
-  wake: Wake;
+  publish: Publish;
   random: () => number;
   logger: Logger;
 }
@@ -47,8 +47,7 @@ export async function relayDeliveries(
     const settlement = settlementOf(relay, delivery, await sendOnce(relay, delivery, signal));
     // A delivery that was acknowledged but could not be stored is sent again when the lease expires: until then the
     // write is retried.
-    await retryPassingFaults(() => settleDelivery(relay.database, settlement), leaseMs);
-    relay.wake.committed(sessionId, 'progress');
+    relay.publish(await retryPassingFaults(() => settleDelivery(relay.database, settlement), leaseMs));
     if (settlement.status === 'failed') logGivenUp(relay.logger, settlement);
     if (settlement.status === 'pending') return settled;
   }

@@ -10,8 +10,8 @@
 // It runs every `reconcileMs`, and earlier when it knows an earlier deadline: a lease that expires, a retry that becomes due, the
 // deadline of a subagent, the end of a wait. A ring that still waits in the queue is not rung again: with ten thousand sessions waiting
 // for a worker there are ten thousand jobs, not more each second.
-import { QUEUE_NAMES, type Doorbell, type QueueName, type Ring } from '../jobs/index.ts';
-import type { Lane } from '../src/config.ts';
+import { QUEUE_NAMES, type QueueName, type Ring } from '../jobs/index.ts';
+import type { Publish } from '../src/after-commit.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Database } from '../src/store/database.ts';
 import { endOverdue } from '../src/store/end-overdue.ts';
@@ -21,7 +21,7 @@ import { countRings, STALE_RINGS_MAX, selectStaleRings, type StaleRing } from '.
 
 export interface ReconcilerOptions {
   database: Database;
-  doorbell: Doorbell;
+  publish: Publish;
   logger: Logger;
   reconcileMs: number;
   /** How sessions take announcements that find them busy. */
@@ -123,20 +123,15 @@ export class Reconciler {
 
   /** Returns the milliseconds until the next known deadline; null: none is known. */
   async #ringFaded(): Promise<number | null> {
-    const { database, doorbell, reconcileMs, logger } = this.#options;
+    const { database, publish, reconcileMs, logger } = this.#options;
     if (this.#queue.isAway) return await this.#lookDirectly();
     const lanes = QUEUE_NAMES.map((lane) => ({ lane, room: STALE_RINGS_MAX }));
     const { stale, nextInMs } = await selectStaleRings(database, { staleAfterMs: reconcileMs, lanes });
     if (stale.length === 0) return nextInMs;
     const alive = await this.#stillWaiting(stale.filter((ring) => !ring.isAbandoned));
-    const needed = await countRings(
-      database,
-      stale.filter((ring) => !alive.has(`${ring.sessionId}.${ring.ringNo}`)),
-    );
-    if (needed.length > 0) {
-      logger.debug({ rings: needed.length }, 'Jobs are enqueued again');
-      await doorbell.ring(needed.map((ring): Ring => ({ kind: 'inbound', ...ring, lane: ring.lane as Lane })));
-    }
+    const lost = stale.filter((ring) => !alive.has(`${ring.sessionId}.${ring.ringNo}`));
+    const { rings } = publish(await countRings(database, lost));
+    if (rings > 0) logger.debug({ rings }, 'Jobs are enqueued again');
     return nextInMs;
   }
 
@@ -147,8 +142,7 @@ export class Reconciler {
     if (lanes === null) return null;
     const rooms = QUEUE_NAMES.map((lane) => ({ lane, room: lanes.free(lane) }));
     const { stale, nextInMs } = await selectStaleRings(database, { staleAfterMs: reconcileMs, lanes: rooms });
-    // The store writes only lanes of the configuration.
-    for (const { lane, sessionId } of stale) lanes.look(lane as Lane, { kind: 'inbound', sessionId });
+    for (const { lane, sessionId } of stale) lanes.look(lane, { kind: 'inbound', sessionId });
     return stale.length > 0 ? DIRECT_ROUND_MS : nextInMs;
   }
 
@@ -163,19 +157,15 @@ export class Reconciler {
   }
 
   async #endOverdue(): Promise<number | null> {
-    const { database, doorbell, modes } = this.#options;
-    const { rings, nextInMs } = await endOverdue(database, modes);
-    if (rings.length > 0) {
-      await doorbell.ring(rings.map((ring): Ring => ({ kind: 'announce', ...ring, lane: ring.lane as Lane })));
-    }
-    return nextInMs;
+    const { database, publish, modes } = this.#options;
+    return publish(await endOverdue(database, modes)).nextInMs;
   }
 
   async #ringDeliveries(): Promise<null> {
-    const { database, doorbell, lanes } = this.#options;
+    const { database, publish, lanes } = this.#options;
     const due = await readDueDeliveries(database);
     if (due.length === 0) return null;
-    if (!this.#queue.isAway) await doorbell.ring(due.map((ring): Ring => ({ kind: 'deliver', ...ring })));
+    if (!this.#queue.isAway) publish({ after: { changed: [], rings: due } });
     else if (lanes !== null) {
       for (const { sessionId } of due.slice(0, lanes.free('deliver'))) {
         lanes.look('deliver', { kind: 'deliver', sessionId });

@@ -1,33 +1,27 @@
 // The crons' part of a scheduler's round: fires what is due, and settles what has ended. Plans are made from rows by pure functions; a
 // statement carries each out, if it still fits. Nothing here is remembered between two rounds.
-import type { Doorbell, TurnRing } from '../jobs/index.ts';
-import { isAgent, type Config, type Lane } from '../src/config.ts';
+import { isAgent, type Config } from '../src/config.ts';
 import type { MessageId, SessionId, SystemEventId } from '../src/core/ids.ts';
 import { noticeText, sessionKeyOf } from '../src/core/schedule/cron.ts';
 import { decideCronRunEffect } from '../src/core/schedule/error-backoff.ts';
 import { planTicks, type TickPlan } from '../src/core/schedule/plan-ticks.ts';
 import { staggerOf, type Timetable } from '../src/core/schedule/timetable.ts';
-import { agentIdOf, canonicalSessionKey, laneOf, sessionKindOf } from '../src/core/session-key.ts';
+import { canonicalSessionKey } from '../src/core/session-key.ts';
 import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
 import { tickInputOf } from '../src/schedule/tick-input.ts';
 import { timetableOf } from '../src/schedule/timetable.ts';
+import type { Service } from '../src/service/service.ts';
 import { fireCronEvent, type EventFiring } from '../src/store/cron-event-fires.ts';
 import { fireCrons, type Firing } from '../src/store/cron-fires.ts';
 import { disableCron, type Cron } from '../src/store/crons.ts';
-import type { Database } from '../src/store/database.ts';
 import { readLastUrl } from '../src/store/last-url.ts';
-import type { NeededRing } from '../src/store/session-locks.ts';
 import { closeNotice, readOwedNotices, settleFire, settleFires } from '../src/store/settle-fires.ts';
-import type { NeededSession } from '../src/store/sessions.ts';
+import { newSessionOf } from '../src/store/sessions.ts';
 import { enqueueSystemEvent } from '../src/store/system-events.ts';
 
-export interface CronParts {
-  config: Config;
-  database: Database;
-  doorbell: Pick<Doorbell, 'ring'>;
+export interface CronParts extends Pick<Service, 'config' | 'database' | 'inbox' | 'publish'> {
   logger: Logger;
-  ensureSession: (session: NeededSession) => Promise<SessionId>;
 }
 
 /** Why a cron is disabled whose only slot had passed when a scheduler first saw it. */
@@ -39,17 +33,14 @@ export async function fireDueCrons(parts: CronParts, due: readonly Cron[], nowMs
   const fitting = planned.filter((one) => one !== null);
   const turns = fitting.filter(({ firing }) => !('event' in firing)).map(({ firing }) => firing);
   const events = fitting.flatMap(({ firing }) => ('event' in firing ? [firing] : []));
-  const results = await fireCrons(parts.database, turns);
+  const { database, publish } = parts;
+  const results = publish(await fireCrons(database, turns));
   for (const firing of events) {
-    const result = await fireCronEvent(parts.database, firing);
+    const result = publish(await fireCronEvent(database, firing));
     if (result !== null) results.push(result);
   }
   const applied = new Set(results.map(({ cronId }) => cronId));
   for (const { firing } of fitting) if (applied.has(firing.cronId)) logPassedTicks(parts.logger, firing);
-  await ringFor(
-    parts,
-    results.flatMap(({ ring }) => ring ?? []),
-  );
   return fitting.some(({ isBehind }) => isBehind);
 }
 
@@ -140,17 +131,8 @@ function firingOf(
   return { ...firing, event: input.event, pollId: input.kind === null ? null : newId<MessageId>() };
 }
 
-function ensureSessionOf({ ensureSession }: CronParts, cron: Cron): Promise<SessionId> {
-  const key = sessionKeyOf(cron);
-  const kind = sessionKindOf(key);
-  return ensureSession({
-    key,
-    candidateId: newId<SessionId>(),
-    agentId: agentIdOf(key),
-    kind,
-    lane: laneOf(kind),
-    channel: null,
-  });
+function ensureSessionOf({ inbox }: CronParts, cron: Cron): Promise<SessionId> {
+  return inbox.ensureSession(newSessionOf(sessionKeyOf(cron)));
 }
 
 /** An isolated session receives no messages: the session that last received one for the agent counts. */
@@ -171,37 +153,19 @@ export async function settleEndedFires(parts: CronParts, nowMs: number): Promise
 }
 
 /** Notifies the main sessions of crons that were disabled; each notice is given once, also after a crash. */
-export async function giveNotices({ database, config, ensureSession }: CronParts): Promise<void> {
+export async function giveNotices({ database, config, inbox, publish }: CronParts): Promise<void> {
   for (const notice of await readOwedNotices(database)) {
     if (isAgent(config, notice.agentId)) {
-      const sessionId = await ensureSession({
-        key: canonicalSessionKey(`agent:${notice.agentId}:main`),
-        candidateId: newId<SessionId>(),
-        agentId: notice.agentId,
-        kind: 'main',
-        lane: 'main',
-        channel: null,
-      });
-      await enqueueSystemEvent(database, {
+      const event = {
         id: notice.noticeId,
-        sessionId,
+        sessionId: await inbox.ensureSession(newSessionOf(canonicalSessionKey(`agent:${notice.agentId}:main`))),
         text: noticeText(notice),
         // No reminder: it waits for the next prompt.
         contextKey: `notice:${notice.cronId}`,
         isTrusted: true,
-      });
+      };
+      publish(await enqueueSystemEvent(database, event));
     }
     await closeNotice(database, notice.noticeId);
   }
-}
-
-/** Rings for the sessions that ticks have reached. A ring that is lost is rung again by the reconciler. */
-export async function ringFor(
-  { doorbell }: Pick<CronParts, 'doorbell'>,
-  rings: readonly NeededRing[],
-  kind: 'cron' | 'heartbeat' = 'cron',
-): Promise<void> {
-  if (rings.length === 0) return;
-  // The store writes only lanes of the configuration.
-  await doorbell.ring(rings.map((ring): TurnRing => ({ kind, ...ring, lane: ring.lane as Lane })));
 }

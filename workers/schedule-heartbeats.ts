@@ -11,15 +11,16 @@ import {
   type TaskTimes,
 } from '../src/core/heartbeat-file.ts';
 import { occasionOf } from '../src/core/heartbeat-poll.ts';
-import type { MessageId, SessionId } from '../src/core/ids.ts';
+import type { MessageId } from '../src/core/ids.ts';
 import { canonicalSessionKey } from '../src/core/session-key.ts';
 import { newId } from '../src/ids.ts';
 import { pollInputOf } from '../src/schedule/poll-input.ts';
 import { claimPolls, renewPolls, syncPolledAgents, type ClaimedPoll } from '../src/store/heartbeats.ts';
+import { newSessionOf } from '../src/store/sessions.ts';
 import { settlePolls, type PollSettlement } from '../src/store/settle-polls.ts';
 import { loadWorkspaceFiles } from '../src/turn/open/load-workspace.ts';
 import { checkGate } from './heartbeat-gate.ts';
-import { ringFor, type CronParts } from './schedule-crons.ts';
+import type { CronParts } from './schedule-crons.ts';
 
 export interface HeartbeatParts extends CronParts {
   /** Names this scheduler as an owner of polls; never used twice. */
@@ -46,12 +47,12 @@ const ROUNDS_MAX = 100;
 const HOST_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** Makes the rows of the polled agents what the configuration says. */
-export async function syncHeartbeats({ config, database, ensureSession }: CronParts, nowMs: number): Promise<void> {
+export async function syncHeartbeats({ config, database, inbox }: CronParts, nowMs: number): Promise<void> {
   const agents = polledAgents(config);
   const rows = await Promise.all(
     agents.map(async ({ id, heartbeat: { every } }) => ({
       agentId: id,
-      sessionId: await ensureSession(mainSessionOf(id)),
+      sessionId: await inbox.ensureSession(newSessionOf(canonicalSessionKey(`agent:${id}:main`))),
       everyMs: every,
       firstAtMs: firstPoll(id, every, nowMs),
     })),
@@ -66,7 +67,7 @@ export function hasHeartbeats(config: Config): boolean {
 
 /** Checks the polls that are due, and makes those that are needed. One scheduler must not call it twice at the same time. */
 export async function makeDuePolls(parts: HeartbeatParts): Promise<void> {
-  const { config, database, owner, signal } = parts;
+  const { config, database, owner, publish, signal } = parts;
   const { leaseMs } = config.runtime;
   const renew = (): void =>
     void renewPolls(database, { owner, leaseMs }).catch((error: unknown) =>
@@ -80,15 +81,8 @@ export async function makeDuePolls(parts: HeartbeatParts): Promise<void> {
     const looks = Promise.all(polls.map((poll) => judgePoll(parts, poll)));
     const settlements = await looks.finally(() => clearInterval(renewing));
     // Unfinished polls are left to the next scheduler.
-    const settled = await settlePolls(
-      database,
-      settlements.filter((one) => one !== null),
-    );
-    await ringFor(
-      parts,
-      settled.flatMap(({ ring }) => ring ?? []),
-      'heartbeat',
-    );
+    const found = settlements.filter((one) => one !== null);
+    publish(await settlePolls(database, found));
   }
 }
 
@@ -176,15 +170,4 @@ async function readFile(agent: AgentSettings, onError: (error: unknown) => void)
 function polledAgents(config: Config): AgentSettings[] {
   if (!config.heartbeat.enabled) return [];
   return config.agents.list.map(({ id }) => agentOf(config, id)).filter(({ heartbeat }) => heartbeat.every > 0);
-}
-
-function mainSessionOf(agentId: string) {
-  return {
-    key: canonicalSessionKey(`agent:${agentId}:main`),
-    candidateId: newId<SessionId>(),
-    agentId,
-    kind: 'main',
-    lane: 'main',
-    channel: null,
-  };
 }

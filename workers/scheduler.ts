@@ -5,14 +5,11 @@
 //   beat ──▶ round: fire crons ▶ make polls ▶ settle fires ▶ (now and then) retire, notices, trimming ──▶ the next known moment
 //
 // node-cron provides the beat. A round in progress at a beat is not disturbed; one more follows it.
-import type { Inbox } from '../src/store/inbox.ts';
 import type { ScheduledTask } from 'node-cron';
-import type { Doorbell } from '../jobs/index.ts';
-import type { Config } from '../src/config.ts';
 import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
+import type { Service } from '../src/service/service.ts';
 import { readDatabaseTime, readDueCrons } from '../src/store/crons.ts';
-import type { Database } from '../src/store/database.ts';
 import { nextPollInMs, renewPolls, trimPolls } from '../src/store/heartbeats.ts';
 import { retireCrons, trimFires } from '../src/store/settle-fires.ts';
 import { reconcileConfigCrons } from './config-crons.ts';
@@ -20,10 +17,7 @@ import { fireDueCrons, giveNotices, settleEndedFires } from './schedule-crons.ts
 import { hasHeartbeats, makeDuePolls, syncHeartbeats, type HeartbeatParts } from './schedule-heartbeats.ts';
 
 export interface SchedulerOptions {
-  config: Config;
-  database: Database;
-  inbox: Pick<Inbox, 'ensureSession'>;
-  doorbell: Pick<Doorbell, 'ring'>;
+  service: Service;
   logger: Logger;
 }
 
@@ -51,13 +45,8 @@ export class Scheduler {
   #tidiedAtMs = Number.NEGATIVE_INFINITY;
   #trimmedAtMs = performance.now();
 
-  constructor(options: SchedulerOptions) {
-    this.#parts = {
-      ...options,
-      ensureSession: options.inbox.ensureSession,
-      owner: newId<string>(),
-      signal: this.#stopped.signal,
-    };
+  constructor({ service, logger }: SchedulerOptions) {
+    this.#parts = { ...service, logger, owner: newId<string>(), signal: this.#stopped.signal };
   }
 
   /** Begins to look; what the configuration names is made so in the first round. Nothing is waited for. */

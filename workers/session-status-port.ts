@@ -1,21 +1,15 @@
 // Serves the `session_status` tool: the session's row and figures, and the one override that an agent may set for its own session.
 import type { Clock } from '../src/clock.ts';
-import { agentOf, isAgent, modelFault, type Config } from '../src/config.ts';
+import { agentOf, isAgent } from '../src/config.ts';
 import { sessionSettings } from '../src/config/session-settings.ts';
-import type { Database } from '../src/store/database.ts';
-import { drizzle } from '../src/store/drizzle.ts';
-import { patchSession } from '../src/store/patch-session.ts';
+import { overrideSession } from '../src/service/patch-session.ts';
+import type { Service } from '../src/service/service.ts';
 import { readSessionUsage } from '../src/store/session-usage.ts';
 import type { SessionStatusPort } from '../src/tools/session-status-tool.ts';
 
 /** Makes the port of a worker. */
-export function createSessionStatusPort(parts: {
-  config: Config;
-  clock: Clock;
-  database: Database;
-}): SessionStatusPort {
-  const { config, clock, database } = parts;
-  const views = drizzle({ client: database.views });
+export function createSessionStatusPort(service: Service, clock: Clock): SessionStatusPort {
+  const { config, database } = service;
   return {
     async status({ sessionKey, agentId }) {
       const agent = agentOf(config, isAgent(config, agentId) ? agentId : (config.agents.list[0]?.id ?? 'main'));
@@ -35,10 +29,10 @@ export function createSessionStatusPort(parts: {
       };
       return { ...about, session: { settings: sessionSettings(config, facts), usage } };
     },
-    async setModel({ sessionKey, agentId }, model) {
-      const fault = model === null ? null : modelFault(config, agentId, model);
-      if (fault !== null) return fault;
-      return (await patchSession(views, sessionKey, { model })) ? null : 'this session no longer exists';
+    async setModel({ sessionKey }, model) {
+      const set = await overrideSession(service, sessionKey, { model });
+      if (set.kind === 'refused') return set.message;
+      return set.kind === 'done' ? null : 'this session no longer exists';
     },
   };
 }

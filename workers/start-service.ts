@@ -72,12 +72,12 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   const doorbell = modules.createDoorbell({ queue: backend.queue, outages: backend.outages });
   enders.push(() => doorbell.close());
   const wake = createWake();
-  const inbox = modules.createInbox(database);
-  const parts = { config, logger, clock: systemClock, database, inbox, wake, doorbell, backend };
+  const service = modules.createService({ config, database, wake, doorbell });
+  const parts = { logger, clock: systemClock, service, wake };
 
   const reconciler = new modules.Reconciler({
     database,
-    doorbell,
+    publish: service.publish,
     logger,
     reconcileMs: config.runtime.reconcileMs,
     modes: config.messages.queue,
@@ -94,14 +94,15 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   enders.push(() => reconciler.stop());
   const metrics = modules.createApi === null ? null : new Registry();
   const onJobEnd = metrics === null || modules.startWorker === null ? undefined : createJobMetrics(metrics);
-  const worker = modules.startWorker === null ? null : await modules.startWorker({ ...parts, modelEndpoint, onJobEnd });
+  const worker =
+    modules.startWorker === null ? null : await modules.startWorker({ ...parts, backend, modelEndpoint, onJobEnd });
   if (worker !== null) enders.push(() => worker.drain(config.shutdown.graceMs * LANES_SHARE));
   // Messages of a process that only accepts are rung for by those that work.
   const isReconciling = roles.includes('worker') || roles.includes('scheduler');
   if (isReconciling) reconciler.start();
-  if (roles.includes('scheduler')) enders.push(modules.startHousekeeper({ database, config, logger }));
+  if (roles.includes('scheduler')) enders.push(modules.startHousekeeper(service, logger));
   if (modules.Scheduler !== null) {
-    const scheduler = new modules.Scheduler({ database, inbox, doorbell, config, logger });
+    const scheduler = new modules.Scheduler({ service, logger });
     enders.push(() => scheduler.stop());
     scheduler.start();
   }
@@ -164,7 +165,7 @@ async function loadModules(roles: readonly Role[]) {
     inspect,
     migrate,
     database,
-    inbox,
+    service,
     queue,
     jobs,
     reconciler,
@@ -179,7 +180,7 @@ async function loadModules(roles: readonly Role[]) {
     import('../src/store/inspect-database.ts'),
     import('../src/store/migrate.ts'),
     import('../src/store/database.ts'),
-    import('../src/store/inbox.ts'),
+    import('../src/service/service.ts'),
     import('./queue/open-queue-backend.ts'),
     import('../jobs/index.ts'),
     import('./reconciler.ts'),
@@ -198,7 +199,7 @@ async function loadModules(roles: readonly Role[]) {
     createLayoutCheck: migrate.createLayoutCheck,
     openDatabase: database.openDatabase as (options: Parameters<typeof database.openDatabase>[0]) => Database,
     openQueueBackend: queue.openQueueBackend,
-    createInbox: inbox.createInbox,
+    createService: service.createService,
     createDoorbell: jobs.createDoorbell,
     Reconciler: reconciler.Reconciler,
     stillWaiting: waiting.stillWaiting,

@@ -1,7 +1,6 @@
 // The worker role: takes the jobs of every lane and runs turns, takes the jobs of the outbox and delivers replies.
-import type { Inbox } from '../src/store/inbox.ts';
 import { hostname } from 'node:os';
-import { QUEUE_NAMES, type Doorbell, type QueueName } from '../jobs/index.ts';
+import { QUEUE_NAMES, type QueueName } from '../jobs/index.ts';
 import type { Channel } from '../src/channels/channel.ts';
 import { isLoopbackHost } from '../src/network/public-address.ts';
 import { createWebhookChannel } from '../src/channels/webhook/webhook-channel.ts';
@@ -12,7 +11,8 @@ import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
 import { createConfiguredModel } from '../src/model/configured-model.ts';
 import { loadCheckedPlugins } from '../src/plugins/load-checked-plugins.ts';
-import type { Database } from '../src/store/database.ts';
+import type { Publish } from '../src/after-commit.ts';
+import type { Service } from '../src/service/service.ts';
 import { createCoreTools } from '../src/tools/core-tools.ts';
 import { createCronTool } from '../src/tools/cron-tool.ts';
 import { openWorkspaces } from '../src/tools/open-workspace.ts';
@@ -33,13 +33,11 @@ import { createSessionsPort } from './sessions-port.ts';
 import { createToolPorts } from './tool-ports.ts';
 
 export interface WorkerOptions {
-  config: Config;
   logger: Logger;
   clock: Clock;
-  database: Database;
-  inbox: Inbox;
-  wake: Wake;
-  doorbell: Doorbell;
+  service: Service;
+  /** Says for which sessions a request waits. */
+  wake: Pick<Wake, 'isAwaited'>;
   backend: QueueBackend;
   /** Called after each job; absent: nothing counts them. */
   onJobEnd?: ((end: JobEnd) => void) | undefined;
@@ -59,32 +57,30 @@ const DELIVERIES_CONCURRENCY = 8;
 
 /** Starts the worker role; jobs are fetched immediately. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
-  const { config, logger, clock, database, inbox, wake, doorbell, backend } = options;
+  const { logger, clock, service, wake, backend } = options;
+  const { config, database, publish } = service;
   const owner = `${hostname()}:${process.pid}:${newId<string>()}`;
   const draining = new AbortController();
   await openWorkspaces(config);
-  const plugins = await loadCheckedPlugins(
-    config,
-    logger,
-    createPluginInbox({ config, database, inbox, doorbell, wake }),
-  );
+  const plugins = await loadCheckedPlugins(config, logger, createPluginInbox(service));
   const { transports } = plugins;
   const model = createConfiguredModel({ config, clock, logger, endpoint: options.modelEndpoint, transports });
-  const ports = createToolPorts({ config, database, doorbell, logger, owner });
-  const cronTool = createCronTool(createCronPort({ config, database, inbox, doorbell }));
-  const sessionTools = createSessionTools(createSessionsPort({ config, database, inbox, doorbell, wake }));
+  const ports = createToolPorts({ service, logger, owner });
+  const cronTool = createCronTool(createCronPort(service));
+  const sessionTools = createSessionTools(createSessionsPort(service));
   const context = createTurnContext({
     config,
     logger,
     clock,
     database,
-    wake,
+    publish,
+    isAwaited: wake.isAwaited,
     owner,
     model,
     tools: [
       ...createCoreTools({
         ...ports.options,
-        sessionStatus: createSessionStatusPort({ config, clock, database }),
+        sessionStatus: createSessionStatusPort(service, clock),
         // Prompts send agents there.
         readRoots: config.docs.enabled ? [config.docs.path] : [],
       }),
@@ -110,7 +106,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       }),
     ],
   ]);
-  const relay: OutboxRelay = { database, config, owner, channels, wake, random: Math.random, logger };
+  const relay: OutboxRelay = { database, config, owner, channels, publish, random: Math.random, logger };
   const observeJob = (end: JobEnd): void => {
     const { queue, job, outcome, error } = end;
     const facts = { queue, job: job?.kind ?? 'unknown', sessionId: job?.sessionId, outcome };
@@ -127,7 +123,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       startLaneWorker(backend, {
         lane,
         concurrency: concurrencyOf(config, lane),
-        process: (job) => (lane === 'deliver' ? deliver(relay, job) : runUntilShutdown(context, doorbell, job)),
+        process: (job) => (lane === 'deliver' ? deliver(relay, job) : runUntilShutdown(context, publish, job)),
         onEnd: observeJob,
       }),
     ),
@@ -155,13 +151,13 @@ function concurrencyOf({ runtime, agents }: Config, lane: QueueName): number {
 }
 
 /** Runs the next turn of a session, which stops when its worker leaves, and rings for what follows; again for a job that came meanwhile. */
-async function runUntilShutdown(context: TurnContext, doorbell: Doorbell, job: LaneJob): Promise<void> {
+async function runUntilShutdown(context: TurnContext, publish: Publish, job: LaneJob): Promise<void> {
   const leave = (): void => context.locks.stopAll({ kind: 'shutdown', message: 'The worker is shutting down.' });
   job.signal.addEventListener('abort', leave, { once: true });
   try {
     for (let isWanted = true; isWanted;) {
       const outcome = await runTurn(context, job.sessionId);
-      await ringNext(doorbell, outcome);
+      ringNext(publish, outcome);
       isWanted = outcome.kind !== 'busy' && context.locks.takeTurnedAway(job.sessionId) && !job.draining.aborted;
     }
   } finally {

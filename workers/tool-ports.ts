@@ -1,25 +1,21 @@
 // Builds what the tools of a worker need of the database and the queue: the index of memories, the outbox, the keeper of commands in the
 // background. The caller starts and stops the keeper.
-import type { Doorbell } from '../jobs/index.ts';
 import { join } from 'node:path';
-import { processEnvironment, type Config } from '../src/config.ts';
+import { processEnvironment } from '../src/config.ts';
 import { messageFeaturesOf } from '../src/config/message-features.ts';
-import type { DeliveryId } from '../src/core/ids.ts';
-import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
-import type { Database } from '../src/store/database.ts';
+import { postMessage } from '../src/service/post-message.ts';
+import type { Service } from '../src/service/service.ts';
 import { indexMemory, searchMemory } from '../src/store/memory-index.ts';
 import { createProcessStore } from '../src/store/processes.ts';
-import { readTurnChat, sendMessage } from '../src/store/send-message.ts';
+import { readTurnChat } from '../src/store/send-message.ts';
 import type { CoreToolOptions } from '../src/tools/core-tools.ts';
 import type { MessageToolOptions } from '../src/tools/message-tool.ts';
 import { planAllCommands } from '../src/tools/command-user.ts';
 import { ProcessKeeper } from '../src/tools/process-keeper.ts';
 
 export interface ToolPortParts {
-  config: Config;
-  database: Database;
-  doorbell: Pick<Doorbell, 'ring'>;
+  service: Service;
   logger: Logger;
   /** Names this process among the owners of commands; never used twice. */
   owner: string;
@@ -33,7 +29,7 @@ export interface ToolPorts {
 
 /** The ports as the configuration wants them: what is switched off is absent. */
 export function createToolPorts(parts: ToolPortParts): ToolPorts {
-  const { config, database } = parts;
+  const { config, database } = parts.service;
   const { fetch, message } = config.tools;
   const { keeper, exec, process } = commandPorts(parts);
   return {
@@ -46,12 +42,12 @@ export function createToolPorts(parts: ToolPortParts): ToolPorts {
         add: (addition) => indexMemory(database, addition),
       },
       webFetch: fetch.enabled ? fetch : undefined,
-      message: message.enabled ? messagePort(parts) : undefined,
+      message: message.enabled ? messagePort(parts.service) : undefined,
     },
   };
 }
 
-function commandPorts({ config, database, logger, owner }: ToolPortParts) {
+function commandPorts({ service: { config, database }, logger, owner }: ToolPortParts) {
   const { exec } = config.tools;
   if (!exec.enabled) return { keeper: null, exec: undefined, process: undefined };
   const { dataDir, leaseMs } = config.runtime;
@@ -78,7 +74,8 @@ function commandPorts({ config, database, logger, owner }: ToolPortParts) {
   };
 }
 
-function messagePort({ config, database, doorbell }: ToolPortParts): MessageToolOptions {
+function messagePort(service: Service): MessageToolOptions {
+  const { config, database } = service;
   const { webhook, platforms } = config.channels;
   const known = Object.keys(platforms).filter((name) => platforms[name]?.enabled !== false);
   return {
@@ -86,21 +83,6 @@ function messagePort({ config, database, doorbell }: ToolPortParts): MessageTool
     featuresOf: (channel) => messageFeaturesOf(config, channel),
     mediaRoots: [join(config.runtime.dataDir, 'media'), ...config.images.roots],
     chat: (call) => readTurnChat(database, call),
-    async post({ call, url, payload }) {
-      const posted = await sendMessage(database, {
-        id: newId<DeliveryId>(),
-        sessionKey: call.sessionKey,
-        turnId: call.turnId,
-        causeKey: call.idempotencyKey,
-        channel: 'webhook',
-        target: { url },
-        payload,
-        expiresMs: webhook.expiresAfter,
-      });
-      if (posted.kind === 'posted') {
-        await doorbell.ring([{ kind: 'deliver', sessionId: posted.sessionId, ringNo: posted.ringNo }]);
-      }
-      return posted;
-    },
+    post: (message) => postMessage(service, message),
   };
 }

@@ -9,6 +9,11 @@ export function checkModel(config: Config, sessionKey: SessionKey, model: string
   if (model === undefined || model === null) return;
   const fault = modelFault(config, agentIdOf(sessionKey), model);
   if (fault === null) return;
+  throw modelProblem(fault);
+}
+
+/** The refusal of a model that no provider serves. */
+export function modelProblem(fault: string): Problem {
   const message = `${fault.charAt(0).toUpperCase()}${fault.slice(1)}.`;
-  throw new Problem('invalid_body', `model: ${message}`, { errors: [{ path: 'model', message }] });
+  return new Problem('invalid_body', `model: ${message}`, { errors: [{ path: 'model', message }] });
 }

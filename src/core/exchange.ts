@@ -40,6 +40,24 @@ export function exchangeOf(body: unknown): Exchange | null {
   return provenance !== undefined && exchange !== undefined ? exchange : null;
 }
 
+/**
+ * A new exchange, within the one whose message the sender's turn answers (`answered`), if any; null when it would be one too many inside
+ * the other.
+ */
+export function beginExchange(start: {
+  id: string;
+  from: Side;
+  to: Side;
+  answered: { exchange: Exchange | null; origin: Exchange['origin'] } | null;
+  turnsMax: number;
+}): Exchange | null {
+  const { answered, turnsMax, ...sides } = start;
+  const outer = answered?.exchange ?? null;
+  const chain = outer === null ? 0 : outer.chain + 1;
+  if (chain > turnsMax) return null;
+  return { ...sides, turn: 0, turnsMax, chain, origin: outer?.origin ?? answered?.origin ?? { route: '' } };
+}
+
 /** The route of an exchange's messages: they never share a turn with anything else. */
 export function exchangeRoute({ id }: Pick<Exchange, 'id'>): string {
   return JSON.stringify(['exchange', id]);

@@ -115,6 +115,32 @@ export function spawnMessage(about: {
   };
 }
 
+/**
+ * Why a planned subagent was not spawned. `depth`, `children`, `descendants`: the limit is reached. `ended`: the run of the spawning session
+ * has ended. `stopped`: the turn of the call is being stopped or has ended. `working`: the subagent is already working.
+ */
+export type SpawnRefusal = 'depth' | 'children' | 'descendants' | 'ended' | 'stopped' | 'working';
+
+/** Why nothing was spawned, for people and models; `count` is what was counted against the limit. */
+export function spawnRefusalText(code: SpawnRefusal, count: number, settings: SpawnSettings): string {
+  switch (code) {
+    case 'depth':
+      return `maxSpawnDepth is ${settings.maxSpawnDepth}, and this session is at depth ${count}`;
+    case 'children':
+      return `maxChildrenPerSession is ${settings.maxChildrenPerSession}, and ${count} subagents of this session are active`;
+    case 'descendants':
+      return `maxDescendants is ${settings.maxDescendants}, and ${count} subagents of this family are active`;
+    case 'ended':
+      return 'the run of this session has ended, so it cannot spawn or steer subagents';
+    case 'stopped':
+      return 'the turn that requested it is being stopped';
+    case 'working':
+      return 'the subagent is already working';
+    default:
+      return code satisfies never;
+  }
+}
+
 function refused(field: string, message: string): SpawnPlanResult {
   return { kind: 'refused', field, message };
 }

@@ -3,11 +3,14 @@
 //
 // Locking: the session rows, in the order of their ids, first. A turn that ends locks the same row before it decides that nothing waits,
 // so a message that finds the session busy is never missed.
+import type { Committed } from '../after-commit.ts';
+import type { Lane } from '../config.ts';
 import type { MessageId } from '../core/ids.ts';
 import { ACCEPT, ACCEPT_REASONS } from './accept-statement.ts';
 import { shareStatement, type RowSubmitter } from './share-statement.ts';
 import type { Database } from './database.ts';
 import type { NewInput } from './new-input.ts';
+import { afterOf, type RungColumns } from './rings.ts';
 import type { SessionFacts } from './session-facts.ts';
 
 export interface StoredMessage {
@@ -23,9 +26,9 @@ export interface StoredMessage {
 }
 
 /**
- * `accepted`: stored now, and `ringNo` is the ring that its session needs, or null when it has one already. A message that was
- * `rejected` is stored as dropped, with its reason. `isOverCap`: more messages wait than the cap allows; drop the oldest. `duplicate`:
- * an equal input was stored before; `id` names it. `mismatch`: the idempotency key was used with another body. `full`: too many wait.
+ * `accepted`: stored now. A message that was `rejected` is stored as dropped, with its reason. `isOverCap`: more messages wait than the cap
+ * allows; drop the oldest. `duplicate`: an equal input was stored before; `id` names it. `mismatch`: the idempotency key was used with
+ * another body. `full`: too many wait.
  */
 export type Acceptance =
   | {
@@ -33,8 +36,6 @@ export type Acceptance =
       message: StoredMessage;
       session: SessionFacts;
       disposition: StoredDisposition;
-      ringNo: number | null;
-      lane: string;
       isOverCap: boolean;
     }
   | { kind: 'duplicate'; id: MessageId; by: 'idempotency' | 'platform' }
@@ -45,34 +46,38 @@ export type Acceptance =
 export type StoredDisposition = 'queued' | 'steered' | 'interrupting' | 'command' | 'rejected';
 
 /** Makes the accepting function of a process; calls that overlap share statements. */
-export function createAccept(database: Database): RowSubmitter<NewInput, Acceptance> {
+export function createAccept(database: Database): RowSubmitter<NewInput, Committed<Acceptance>> {
   return shareStatement('accept', (inputs) => acceptAll(database, inputs));
 }
 
-async function acceptAll(database: Database, inputs: NewInput[]): Promise<Acceptance[]> {
+async function acceptAll(database: Database, inputs: NewInput[]): Promise<Committed<Acceptance>[]> {
   const result = await database.hot.query(ACCEPT.prepared(inputs));
   const stored = new Map<string, AcceptedRow>(result.rows.map((row: AcceptedRow) => [row.id, row]));
   const refused = inputs.filter((input) => !stored.has(input.messageId));
-  const reasons = refused.length > 0 ? await findReasons(database, refused) : new Map<string, Acceptance>();
+  const reasons = refused.length > 0 ? await findReasons(database, refused) : new Map<string, ReasonRow>();
   const rung = new Set<string>();
   return inputs.map((input) => {
     const row = stored.get(input.messageId);
-    if (row === undefined) return reasons.get(input.messageId) as Acceptance;
-    const needsRing = row.ring_no !== null && !rung.has(input.sessionId);
+    // ACCEPT_REASONS has a row for each input.
+    if (row === undefined) return reasonOf(input, reasons.get(input.messageId) as ReasonRow);
+    const rings = rung.has(input.sessionId) ? null : row.ring_no;
     rung.add(input.sessionId);
-    return {
-      kind: 'accepted',
-      message: storedOf(row),
-      session: row.session,
-      disposition: row.disposition,
-      isOverCap: row.is_over_cap === true,
-      ringNo: needsRing ? Number(row.ring_no) : null,
-      lane: row.lane,
-    };
+    return accepted(input, { ...row, rings });
   });
 }
 
-function storedOf(row: AcceptedRow): StoredMessage {
+function accepted({ sessionId }: NewInput, row: Omit<AcceptedRow, 'ring_no'> & RungColumns): Committed<Acceptance> {
+  return {
+    kind: 'accepted',
+    message: storedOf(row),
+    session: row.session,
+    disposition: row.disposition,
+    isOverCap: row.is_over_cap === true,
+    after: afterOf('inbound', sessionId, row),
+  };
+}
+
+function storedOf(row: Omit<AcceptedRow, 'ring_no'>): StoredMessage {
   const { id, kind, status, error, reply } = row;
   return {
     id,
@@ -98,28 +103,18 @@ interface AcceptedRow {
   disposition: StoredDisposition;
   is_over_cap: boolean | null;
   session: SessionFacts;
-  lane: string;
+  lane: Lane;
   ring_no: string | null;
 }
 
-async function findReasons(database: Database, inputs: NewInput[]): Promise<Map<string, Acceptance>> {
+async function findReasons(database: Database, inputs: NewInput[]): Promise<Map<string, ReasonRow>> {
   const result = await database.hot.query(ACCEPT_REASONS.prepared(inputs));
-  return new Map(result.rows.map((row) => [row.id, reasonOf(row)]));
+  return new Map(result.rows.map((row: ReasonRow) => [row.id, row]));
 }
 
-function reasonOf(row: ReasonRow): Acceptance {
+function reasonOf(input: NewInput, row: ReasonRow): Committed<Acceptance> {
   // An unknown COMMIT that had succeeded: the first sending stored it, and rang or left it to the reconciler.
-  if (row.seq !== null) {
-    return {
-      kind: 'accepted',
-      message: storedOf({ ...row, seq: row.seq }),
-      session: row.session,
-      disposition: row.disposition,
-      ringNo: null,
-      lane: row.lane,
-      isOverCap: false,
-    };
-  }
+  if (row.seq !== null) return accepted(input, { ...row, seq: row.seq, is_over_cap: false, rings: null });
   if (row.is_mismatch) return { kind: 'mismatch' };
   // A key that made the message itself is replayed as such; one that was new and met an older platform message is not.
   if (row.resource_id !== null && row.resource_id !== row.id && (row.twin_id ?? row.resource_id) === row.resource_id) {

@@ -3,6 +3,7 @@
 import type { TurnKind } from '../core/turn-kind.ts';
 import type { CompactionReason } from '../core/compaction/compaction-bounds.ts';
 import type { Entry } from '../core/entry.ts';
+import type { Lane } from '../config.ts';
 import type { MessageId, SessionId, SystemEventId, TurnId } from '../core/ids.ts';
 import type { TurnRequestSettings } from '../core/view.ts';
 import { CLAIM, claimedSessionOf, type ClaimedSessionRow } from './claim-statement.ts';
@@ -182,7 +183,7 @@ function claimOf(row: ClaimRow): Claim {
 
 interface ClaimRow extends ClaimedSessionRow {
   verdict: Claim['kind'] | 'stale' | null;
-  ring_lane: string | null;
+  ring_lane: Lane | null;
   rings: string | null;
   due_in_ms: number | null;
   overflow: { id: MessageId; text: string }[] | null;

@@ -2,12 +2,14 @@
 // command that is sent again has no second effect, and a command acts on what was accepted before it and on nothing else.
 //
 // Uniqueness: the insert of the row, or of its key, fails when the command was stored before, and PostgreSQL undoes the effect with it.
+import type { Committed, Ring } from '../after-commit.ts';
 import type { DeliveryPayload } from '../core/delivery-payload.ts';
 import type { DeliveryId, MessageId, SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { keyValues, type KeyedRequest } from './idempotency.ts';
 import { patchSql, type SessionPatch } from './patch-session.ts';
+import { readRows } from './read-rows.ts';
 import { retryPassingFaults, TURN_RETRY_MS } from './retry-passing-faults.ts';
 import { sessionFactsSql } from './session-facts.ts';
 
@@ -100,31 +102,35 @@ ${commandParts({ first: 4, session: 'updated_sessions', reply: '$3::text' }).joi
 inserted_events as (${insertEventsSql(COMMAND_EVENTS_SQL)})
 select id from inserted_commands`;
 
-/** Stores a command, and changes overrides of its session. False: the command was stored before, and nothing was changed now. */
-export function patchByCommand(
+/** Stores a command, and changes overrides of its session. Not stored: it was stored before, and nothing was changed now. */
+export async function patchByCommand(
   database: Database,
   { sessionId, patch, command }: { sessionId: SessionId; patch: SessionPatch; command: NewCommand },
-): Promise<boolean> {
+): Promise<Committed<{ isStored: boolean }>> {
   const values = [sessionId, JSON.stringify(patch), command.reply, ...commandValues(command)];
-  return isStoredNow(() =>
-    retryPassingFaults(() => database.hot.query({ name: 'patch-by-command', text: PATCH_SQL, values }), TURN_RETRY_MS),
-  );
-}
-
-/** The ring that the outbox needs for the delivery of a command; null when there is none. */
-export async function readDeliveryRing(database: Database, id: DeliveryId): Promise<number | null> {
-  const text = '/* delivery-ring */ select d.seq from holdfast.deliveries d where d.id = $1';
-  const [row] = (await database.hot.query({ name: 'delivery-ring', text, values: [id] })).rows as { seq: string }[];
-  return row === undefined ? null : Number(row.seq) * 1000;
-}
-
-/** Runs the statement of a command. False: it was undone, because the command is stored already. */
-export async function isStoredNow(run: () => Promise<unknown>): Promise<boolean> {
+  const run = () => database.hot.query({ name: 'patch-by-command', text: PATCH_SQL, values });
   try {
-    await run();
-    return true;
+    await retryPassingFaults(run, TURN_RETRY_MS);
   } catch (error) {
-    if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION) throw error;
-    return false;
+    if (isStoredBefore(error)) return { isStored: false };
+    throw error;
   }
+  return { isStored: true, after: { changed: [sessionId], rings: await readReplyRings(database, sessionId, command) } };
+}
+
+/** The ring that the outbox needs for the reply to a stored command, as a list of one; empty when the reply is delivered nowhere. */
+export async function readReplyRings(
+  database: Database,
+  sessionId: SessionId,
+  { delivery }: Pick<NewCommand, 'delivery'>,
+): Promise<Ring[]> {
+  if (delivery === null) return [];
+  const text = '/* delivery-ring */ select d.seq from holdfast.deliveries d where d.id = $1';
+  const rows = await readRows<{ seq: string }>(database.hot, { name: 'delivery-ring', text, values: [delivery.id] });
+  return rows.map(({ seq }) => ({ kind: 'deliver', sessionId, ringNo: Number(seq) * 1000 }));
+}
+
+/** True for the error of a command's statement that was undone because the command is stored already. */
+export function isStoredBefore(error: unknown): boolean {
+  return (error as { code?: unknown }).code === UNIQUE_VIOLATION;
 }

@@ -1,10 +1,11 @@
 // Control: stops a session from outside. It never waits in a queue: the request is written into the session row, which the
 // worker that runs it reads several times a second and at every step (G24).
+import type { Committed } from '../after-commit.ts';
 import type { SessionId, TurnId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { readLastOutput } from './last-output.ts';
-import type { NeededRing } from './session-locks.ts';
+import { afterOf, type RungColumns } from './rings.ts';
 import { findSpawner } from './spawn.ts';
 import { stopFamily, type StopCommand } from './stop-family.ts';
 import type { QueueModes } from './subagent-ends.ts';
@@ -16,11 +17,7 @@ export interface Abortion {
   /** How many waiting messages were cancelled. */
   cancelled: number;
   /** How many runs of subagents were stopped with it. */
-  stoppedRuns: number;
-  /** Rings for turns that no worker runs now, and the sessions that changed. */
-  rings: NeededRing[];
-  /** Every session that was changed. */
-  changed: SessionId[];
+  runs: number;
 }
 
 /**
@@ -38,7 +35,7 @@ export async function abortSession(
     /** The chat command that asks for it, which is stored with it. */
     command?: StopCommand;
   },
-): Promise<Abortion | null> {
+): Promise<Committed<Abortion> | null> {
   const session = await findSpawner(database, input.sessionKey);
   if (session === null) return null;
   const stopped = await stopFamily(database, {
@@ -52,9 +49,7 @@ export async function abortSession(
     idempotency: input.idempotency ?? null,
     ...(input.command === undefined ? {} : { command: input.command }),
   });
-  if (stopped.kind === 'ended') return null;
-  const { aborted, cancelled, runs, rings, reached } = stopped;
-  return { sessionId: session.id, aborted, cancelled, stoppedRuns: runs, rings, changed: reached };
+  return stopped.kind === 'ended' ? null : { ...stopped, sessionId: session.id };
 }
 
 const DEFAULT_MODES: QueueModes = { mode: 'collect', byChannel: {} };
@@ -63,7 +58,7 @@ const DEFAULT_MODES: QueueModes = { mode: 'collect', byChannel: {} };
 export async function abortTurn(
   database: Database,
   { turnId, idempotency }: { turnId: string; idempotency?: KeyedRequest | null },
-): Promise<{ kind: 'stopped'; sessionId: string; ring: NeededRing | null } | { kind: 'ended' | 'unknown' }> {
+): Promise<Committed<{ kind: 'stopped' | 'ended' | 'unknown' }>> {
   const result = await database.hot.query({
     name: 'abort-turn',
     text: `/* abort-turn */
@@ -86,9 +81,8 @@ ${keyedPart(3, `select json_build_object('aborted', updated_sessions.id is not n
 select updated_sessions.id, rung_doorbells.lane, rung_doorbells.rings from turn left join updated_sessions on true left join rung_doorbells on rung_doorbells.session_id = updated_sessions.id`,
     values: [turnId, 'stopped by the user', ...keyValues(idempotency)],
   });
-  const row = result.rows[0];
+  const row = result.rows[0] as ({ id: SessionId | null } & RungColumns) | undefined;
   if (row === undefined) return { kind: 'unknown' };
   if (row.id === null) return { kind: 'ended' };
-  const ring = row.rings === null ? null : { sessionId: row.id, lane: row.lane, ringNo: Number(row.rings) };
-  return { kind: 'stopped', sessionId: row.id, ring };
+  return { kind: 'stopped', after: afterOf('inbound', row.id, row) };
 }

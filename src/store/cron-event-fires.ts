@@ -1,6 +1,7 @@
 // Fires crons that leave a line for the next prompt of their session, and makes sure that a turn reads it. See cron-fires.ts.
+import type { Committed } from '../after-commit.ts';
 import type { MessageId } from '../core/ids.ts';
-import { ADVANCED_SQL, ask, planColumns, ringOf, tickColumns, type Firing, type FiringResult } from './cron-fires.ts';
+import { ADVANCED_SQL, ask, planColumns, resultOf, tickColumns, type Firing, type FiringResult } from './cron-fires.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { firstRingSql } from './session-locks.ts';
@@ -111,7 +112,7 @@ select candidate.cron_id, candidate.session_id, held.n is null as is_stale, rung
 from candidate left join held on held.n = candidate.n left join rung_doorbells on rung_doorbells.session_id = candidate.session_id`;
 
 /** Fires a plan whose ticks leave a line for the next prompt; several that fire together leave one. Null: the plan was outdated. */
-export async function fireCronEvent(database: Database, firing: EventFiring): Promise<FiringResult | null> {
+export async function fireCronEvent(database: Database, firing: EventFiring): Promise<Committed<FiringResult> | null> {
   const { event } = firing;
   const values = [
     ...planColumns([firing]),
@@ -125,7 +126,7 @@ export async function fireCronEvent(database: Database, firing: EventFiring): Pr
   for (let look = 1; look <= STALE_LOOKS_MAX; look += 1) {
     const [row] = await ask(database, 'fire-cron-event', FIRE_EVENT_SQL, values);
     if (row === undefined) return null;
-    if (!row.is_stale) return { cronId: row.cron_id, fired: row.fired, ring: ringOf(row) };
+    if (!row.is_stale) return resultOf(row);
   }
   return null;
 }

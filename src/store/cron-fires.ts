@@ -4,13 +4,15 @@
 //
 // Locking: the crons (skipping those that are locked), then the session rows in the order of their ids. No statement locks a cron
 // after a session.
+import type { Committed } from '../after-commit.ts';
 import type { MessageId, SessionId } from '../core/ids.ts';
 import type { Tick } from '../core/schedule/plan-ticks.ts';
 import type { NextSlot } from './crons.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
-import { firstRingSql, type NeededRing } from './session-locks.ts';
+import { afterOf, type RungColumns } from './rings.ts';
+import { firstRingSql } from './session-locks.ts';
 
 /** A tick with the input that it causes, if it fires. */
 export interface PlannedTick {
@@ -40,8 +42,6 @@ export interface FiringResult {
   cronId: string;
   /** How many slots of it fired now. */
   fired: number;
-  /** The ring that its session needs. */
-  ring: NeededRing | null;
 }
 
 /** Why a slot that was to fire did not. */
@@ -135,24 +135,17 @@ select held.cron_id, held.session_id, rung_doorbells.lane, rung_doorbells.rings,
 from held left join rung_doorbells on rung_doorbells.session_id = held.session_id`;
 
 /** Fires plans whose ticks cause turns. A plan that is outdated, or whose cron another scheduler is firing, is left out of the answer. */
-export async function fireCrons(database: Database, firings: readonly Firing[]): Promise<FiringResult[]> {
+export async function fireCrons(database: Database, firings: readonly Firing[]): Promise<Committed<FiringResult>[]> {
   if (firings.length === 0) return [];
   const rows = await ask(database, 'fire-crons', FIRE_SQL, [...planColumns(firings), ...tickColumns(firings)]);
-  const rung = new Set<string>();
-  return rows.map((row) => {
-    const isFirst = !rung.has(row.session_id);
-    rung.add(row.session_id);
-    return { cronId: row.cron_id, fired: row.fired, ring: isFirst ? ringOf(row) : null };
-  });
+  return rows.map(resultOf);
 }
 
-export interface FireRow {
+export interface FireRow extends RungColumns {
   cron_id: string;
   session_id: SessionId;
   is_stale: boolean;
   fired: number;
-  lane: string | null;
-  rings: string | null;
   scheduled_for: Date | null;
 }
 
@@ -162,9 +155,8 @@ export async function ask(database: Database, name: string, text: string, values
   return result.rows;
 }
 
-export function ringOf(row: FireRow): NeededRing | null {
-  if (row.rings === null || row.lane === null) return null;
-  return { sessionId: row.session_id, lane: row.lane, ringNo: Number(row.rings) };
+export function resultOf(row: FireRow): Committed<FiringResult> {
+  return { cronId: row.cron_id, fired: row.fired, after: afterOf('cron', row.session_id, row) };
 }
 
 /** The columns of the plans. */

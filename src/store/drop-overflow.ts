@@ -1,10 +1,12 @@
 // Drops waiting messages over the cap of a session, oldest first, where its policy is `summarize` or `old`. The rows stay, each with its
 // reason; where the policy says so, a line in the next prompt mentions each of them (G5). Messages that a turn has claimed are never
 // changed. Sent after the message over the cap is committed: if it is lost with its process, the next message repeats it.
+import type { Committed } from '../after-commit.ts';
 import type { QueueDrop } from '../core/queue-mode.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
+import { settledIn } from './rings.ts';
 
 // The statement may have waited for the row, and then sees the inbox as it was before: the update checks a row that was claimed
 // meanwhile again and leaves it unchanged.
@@ -39,15 +41,17 @@ inserted_events as (
 )
 select count(*)::int as dropped from dropped`;
 
-/** Drops the messages over the cap; resolves with their number. `cap` and `drop` apply where the session has none of its own. */
+/** Drops the messages over the cap. `cap` and `drop` apply where the session has none of its own. */
 export async function dropOverflow(
   database: Database,
   input: { sessionId: SessionId; cap: number; drop: QueueDrop },
-): Promise<number> {
+): Promise<Committed<{ dropped: number }>> {
   const result = await database.hot.query({
     name: 'drop-overflow',
     text: DROP_SQL,
     values: [input.sessionId, input.cap, input.drop],
   });
-  return result.rows[0].dropped;
+  const { dropped } = result.rows[0] as { dropped: number };
+  if (dropped === 0) return { dropped };
+  return { dropped, after: { changed: [], settled: settledIn([input.sessionId]), rings: [] } };
 }

@@ -1,9 +1,10 @@
 // Ends what no worker would end: runs of subagents past their deadline, waits past their deadline, and runs that are stuck. Any number
 // of processes may do this; each end is one statement that checks whether it is needed.
+import type { Committed } from '../after-commit.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { readLastOutput } from './last-output.ts';
-import type { NeededRing } from './session-locks.ts';
+import { allOf } from './rings.ts';
 import { stopFamily } from './stop-family.ts';
 import type { QueueModes } from './subagent-ends.ts';
 import { wakeOverdue } from './yields.ts';
@@ -40,25 +41,22 @@ interface OverdueRun {
   reason: string;
 }
 
-/** The rings that the ended runs need, and the milliseconds until the next deadline; null: there is none. */
-export interface Overdue {
-  rings: NeededRing[];
-  nextInMs: number | null;
-}
-
-/** Ends what is past its deadline. One query, when there is nothing. */
-export async function endOverdue(database: Database, modes: QueueModes): Promise<Overdue> {
+/** Ends what is past its deadline; resolves with the milliseconds until the next one, or null. One query, when there is nothing. */
+export async function endOverdue(
+  database: Database,
+  modes: QueueModes,
+): Promise<Committed<{ nextInMs: number | null }>> {
   const first = await readMoments(database);
-  const rings: NeededRing[] = [];
+  const ended: Committed<object>[] = [];
   if (isOver(first.runMs)) {
     const due = await database.hot.query({ name: 'due-runs', text: DUE_SQL });
-    rings.push(...(await endRuns(database, due.rows, modes)));
+    ended.push(...(await endRuns(database, due.rows, modes)));
   }
-  if (isOver(first.yieldMs)) rings.push(...(await wakeOverdue(database)));
+  if (isOver(first.yieldMs)) ended.push(...(await wakeOverdue(database)));
   const next = isOver(first.runMs) || isOver(first.yieldMs) ? await readMoments(database) : first;
   // What is past its deadline and still open is being ended by another process: the next round checks it again.
   const coming = [next.runMs, next.yieldMs].filter((ms) => ms !== null && ms > 0) as number[];
-  return { rings, nextInMs: coming.length === 0 ? null : Math.min(...coming) };
+  return { nextInMs: coming.length === 0 ? null : Math.min(...coming), after: allOf(ended) };
 }
 
 async function readMoments(database: Database): Promise<{ runMs: number | null; yieldMs: number | null }> {
@@ -71,23 +69,18 @@ function isOver(ms: number | null): boolean {
   return ms !== null && ms <= 0;
 }
 
-/**
- * Ends runs that are stuck, so that their parents are notified, and resolves with their number; the reconciler rings. No cause of stuck
- * runs is known: this is a safety net.
- */
-export async function endStalled(database: Database, modes: QueueModes): Promise<number> {
+/** Ends runs that are stuck, so that their parents are notified. No cause of stuck runs is known: this is a safety net. */
+export async function endStalled(database: Database, modes: QueueModes): Promise<Committed<{ runs: number }>> {
   const stalled = await database.hot.query({ name: 'stalled-runs', text: STALLED_SQL });
-  await endRuns(database, stalled.rows, modes);
-  return stalled.rows.length;
+  return { runs: stalled.rows.length, after: allOf(await endRuns(database, stalled.rows, modes)) };
 }
 
-async function endRuns(database: Database, runs: OverdueRun[], modes: QueueModes): Promise<NeededRing[]> {
-  const rings: NeededRing[] = [];
+async function endRuns(database: Database, runs: OverdueRun[], modes: QueueModes): Promise<Committed<object>[]> {
+  const ended: Committed<object>[] = [];
   for (const { id: runId, child_id: sessionId, status, reason } of runs) {
     const result = await readLastOutput(database, sessionId);
     const stop = { sessionId, keepsQueued: false, reason, runId, status, result, isTold: false, modes };
-    const stopped = await stopFamily(database, stop);
-    if (stopped.kind === 'stopped') rings.push(...stopped.rings);
+    ended.push(await stopFamily(database, stop));
   }
-  return rings;
+  return ended;
 }

@@ -5,6 +5,7 @@
 //      ▲                 │  ├─ may pass ──▶ pending (due later)       until it expires: expired
 //      │                 │  └─ will not  ──▶ failed + dead letter
 //      └── lease expired ┘  (the receiver knows it by its dedupe key; a channel without one makes it `unknown`)
+import type { Committed, DeliveryRing } from '../after-commit.ts';
 import type { DeliveryId, SessionId } from '../core/ids.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
@@ -75,7 +76,7 @@ export interface DeliverySettlement {
  * Stores the result of an attempt, with its event, and a dead letter when it has failed permanently. No effect when another relay has
  * claimed it.
  */
-export async function settleDelivery(database: Database, settlement: DeliverySettlement): Promise<void> {
+export async function settleDelivery(database: Database, settlement: DeliverySettlement): Promise<Committed<object>> {
   const { delivery, status, lastStatus } = settlement;
   const lastError = settlement.lastError?.replaceAll('\u0000', '').toWellFormed().slice(0, 1000) ?? null;
   await database.hot.query({
@@ -108,18 +109,13 @@ select 1`,
       newId<string>(),
     ],
   });
-}
-
-export interface DueDelivery {
-  sessionId: SessionId;
-  /** Grows with every attempt, so that it names a ring. */
-  ringNo: number;
+  return { after: { changed: [delivery.sessionId], rings: [] } };
 }
 
 const DUE_MAX = 500;
 
-/** Marks deliveries that are too old as expired, and returns the sessions whose oldest open delivery is due. */
-export async function readDueDeliveries(database: Database): Promise<DueDelivery[]> {
+/** Marks deliveries that are too old as expired, and returns the rings for the sessions whose oldest open delivery is due. */
+export async function readDueDeliveries(database: Database): Promise<DeliveryRing[]> {
   const result = await database.hot.query({
     name: 'due-deliveries',
     text: `/* due-deliveries */
@@ -141,5 +137,6 @@ select * from (
 where (status = 'pending' and due_at <= clock_timestamp()) or (status = 'sending' and lease_expires_at <= clock_timestamp())
 limit ${DUE_MAX}`,
   });
-  return result.rows.map((row) => ({ sessionId: row.session_id, ringNo: Number(row.ring_no) }));
+  // The number grows with every attempt, so that it names a ring.
+  return result.rows.map((row) => ({ kind: 'deliver', sessionId: row.session_id, ringNo: Number(row.ring_no) }));
 }

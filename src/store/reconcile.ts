@@ -1,7 +1,8 @@
 // Reconciling: rings again for sessions that have work, that no worker holds, and whose last ring is old. With it, wiping the
 // queue costs time and loses nothing (G22), and the session of a crashed worker resumes when its lease has expired (G10).
-import type { SessionId } from '../core/ids.ts';
+import type { Committed } from '../after-commit.ts';
 import type { Database } from './database.ts';
+import { ringsOf } from './rings.ts';
 import type { NeededRing } from './session-locks.ts';
 
 /** The largest number of sessions of a lane in one round. */
@@ -71,8 +72,8 @@ select null, null, null, null, extract(epoch from min(moment) - clock_timestamp(
   };
 }
 
-/** Increments the ring number of each session, unless another process did so meanwhile; returns the rings to send. */
-export async function countRings(database: Database, stale: NeededRing[]): Promise<NeededRing[]> {
+/** Increments the ring number of each session, unless another process did so meanwhile; resolves with how many are rung for. */
+export async function countRings(database: Database, stale: NeededRing[]): Promise<Committed<{ rings: number }>> {
   const result = await database.hot.query({
     name: 'count-rings',
     text: `/* count-rings */
@@ -82,9 +83,6 @@ where d.session_id = stale.session_id and d.rings = stale.rings
 returning d.session_id, d.lane, d.rings`,
     values: [stale.map((ring) => ring.sessionId), stale.map((ring) => ring.ringNo)],
   });
-  return result.rows.map((row) => ({
-    sessionId: row.session_id as SessionId,
-    lane: row.lane,
-    ringNo: Number(row.rings),
-  }));
+  const rings = result.rows.flatMap((row) => ringsOf('inbound', row.session_id, row));
+  return { rings: rings.length, after: { changed: [], rings } };
 }

@@ -1,15 +1,16 @@
 // A reset: the session continues with an empty transcript under the same key. The old one stays as it is, linked by its number.
 // Only done on request (G15).
+import type { Committed } from '../after-commit.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
-import type { NeededRing } from './session-locks.ts';
+import { afterOf, type RungColumns } from './rings.ts';
 
 /** `running`: a turn is open; end it first. `unknown`: no such session. */
 export type Reset =
-  | { kind: 'ok'; sessionId: SessionId; transcriptNo: number; previousNo: number; ring: NeededRing | null }
+  | { kind: 'ok'; transcriptNo: number; previousNo: number }
   | { kind: 'running' }
   | { kind: 'unknown' };
 
@@ -46,7 +47,11 @@ select locked.id, ended_now.no, rung_doorbells.lane, rung_doorbells.rings
 from locked left join ended_now on true left join rung_doorbells on true`;
 
 /** Gives the session of this canonical key a new transcript, unless a turn is open. */
-export async function resetSession(database: Database, key: string, idempotency?: KeyedRequest | null): Promise<Reset> {
+export async function resetSession(
+  database: Database,
+  key: string,
+  idempotency?: KeyedRequest | null,
+): Promise<Committed<Reset>> {
   const current = await database.hot.query({
     name: 'transcript-no',
     text: '/* transcript-no */ select transcript_no from holdfast.sessions where key = $1',
@@ -61,15 +66,11 @@ export async function resetSession(database: Database, key: string, idempotency?
   if (row === undefined) return { kind: 'unknown' };
   const { no: transcriptNo } = row;
   if (transcriptNo === null) return { kind: 'running' };
-  const ring =
-    row.rings === null || row.lane === null ? null : { sessionId: row.id, lane: row.lane, ringNo: Number(row.rings) };
-  return { kind: 'ok', sessionId: row.id, transcriptNo, previousNo: transcriptNo - 1, ring };
+  return { kind: 'ok', transcriptNo, previousNo: transcriptNo - 1, after: afterOf('inbound', row.id, row) };
 }
 
-interface ResetRow {
+interface ResetRow extends RungColumns {
   id: SessionId;
   /** The number of the new transcript; null: a turn is open. */
   no: number | null;
-  lane: string | null;
-  rings: string | null;
 }

@@ -1,19 +1,20 @@
 // Undoing a compaction: the entries that its summary replaced become active again in their places, and the summary is retired. Newer
 // entries stay. Later compactions of the same transcript are undone with it, since they include its summary. Each entry keeps the
 // range in which it was retired, so that the requests of that time stay derivable.
+import type { Committed } from '../after-commit.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
-import type { NeededRing } from './session-locks.ts';
+import { afterOf, type RungColumns } from './rings.ts';
 
 /**
  * `ok`: it is undone, now or earlier. `running`: a turn is open; end it first. `conflict`: it did not succeed, or its transcript was
  * ended by a reset. `unknown`: the session has no such compaction.
  */
-export type Restoration =
-  | { kind: 'ok'; sessionId: SessionId; ring: NeededRing | null }
-  | { kind: 'running' | 'conflict' | 'unknown' };
+export interface Restoration {
+  kind: 'ok' | 'running' | 'conflict' | 'unknown';
+}
 
 // The epoch is raised because of a worker that has claimed the session but not opened its turn yet, as in a reset.
 const RESTORE_SQL = `/* restore-compaction */
@@ -69,7 +70,7 @@ from locked left join wanted on true left join updated_sessions on true left joi
 export async function restoreCompaction(
   database: Database,
   input: { sessionKey: string; compactionId: string; idempotency?: KeyedRequest | null },
-): Promise<Restoration> {
+): Promise<Committed<Restoration>> {
   const run = (): Promise<{ rows: RestoreRow[] }> =>
     database.hot.query({
       name: 'restore-compaction',
@@ -79,20 +80,16 @@ export async function restoreCompaction(
   const row = (await retryPassingFaults(run, REQUEST_RETRY_MS)).rows[0];
   if (row === undefined || row.compaction_id === null) return { kind: 'unknown' };
   if (row.moved_id === null) {
-    if (row.status === 'restored') return { kind: 'ok', sessionId: row.id, ring: null };
+    if (row.status === 'restored') return { kind: 'ok' };
     return { kind: row.status === 'completed' && row.turn_id !== null ? 'running' : 'conflict' };
   }
-  const ring =
-    row.rings === null || row.lane === null ? null : { sessionId: row.id, lane: row.lane, ringNo: Number(row.rings) };
-  return { kind: 'ok', sessionId: row.id, ring };
+  return { kind: 'ok', after: afterOf('inbound', row.id, row) };
 }
 
-interface RestoreRow {
+interface RestoreRow extends RungColumns {
   id: SessionId;
   turn_id: string | null;
   compaction_id: string | null;
   status: string | null;
   moved_id: string | null;
-  lane: string | null;
-  rings: string | null;
 }

@@ -1,10 +1,13 @@
 // Retries a turn that ended badly, for a person (G17). The last turn of its session is undone: its messages wait again, and its entries are
 // hidden. When the session has newer turns, those must not change: each message is inserted into the inbox once more, as a new one that
 // names the old one as its cause. Either way its dead letter is closed, and a second retry finds nothing to do.
+import type { Committed } from '../after-commit.ts';
+import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { NEW_ID_SQL } from './put-inputs.ts';
+import { afterOf, type RungColumns } from './rings.ts';
 import { firstRingSql } from './session-locks.ts';
 
 /** SQL of the message that an inbox row is a retry of; null for any other. */
@@ -16,9 +19,7 @@ export function retryOfSql(causeKey: string): string {
  * `ok`: these messages wait now. `conflict`: the turn ended well or still runs, or its messages were retried before. `unknown`: there is no
  * such turn.
  */
-export type RetryResult =
-  | { kind: 'ok'; sessionId: string; lane: string; ringNo: number | null; messageIds: string[] }
-  | { kind: 'conflict' | 'unknown' };
+export type RetryResult = { kind: 'ok'; messageIds: string[] } | { kind: 'conflict' | 'unknown' };
 
 /** How often it looks again when its session has changed under it. */
 const STALE_LOOKS_MAX = 20;
@@ -104,7 +105,7 @@ export async function retryTurn(
   database: Database,
   turnId: string,
   idempotency?: KeyedRequest | null,
-): Promise<RetryResult> {
+): Promise<Committed<RetryResult>> {
   const values = [turnId, ...keyValues(idempotency)];
   for (let look = 1; look <= STALE_LOOKS_MAX; look += 1) {
     const result = await database.hot.query({ name: 'retry-turn', text: RETRY_SQL, values });
@@ -112,18 +113,15 @@ export async function retryTurn(
     if (row === undefined) return { kind: 'unknown' };
     if (row.verdict === 'conflict') return { kind: 'conflict' };
     if (row.verdict === 'stale') continue;
-    const ringNo = row.rings === null ? null : Number(row.rings);
-    return { kind: 'ok', sessionId: row.session_id, lane: row.lane, ringNo, messageIds: row.ids ?? [] };
+    return { kind: 'ok', messageIds: row.ids ?? [], after: afterOf('inbound', row.session_id, row) };
   }
   throw new Error(
     `The session of the turn ${turnId} was changed by other requests at each attempt to retry the turn. Try again later.`,
   );
 }
 
-interface RetryRow {
+interface RetryRow extends RungColumns {
   verdict: 'last' | 'moved-on' | 'conflict' | 'stale';
-  session_id: string;
-  lane: string;
-  rings: string | null;
+  session_id: SessionId;
   ids: string[] | null;
 }

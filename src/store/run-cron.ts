@@ -1,11 +1,13 @@
 // A run of a cron on request: what a tick would do, now. See cron-fires.ts.
+import type { Committed } from '../after-commit.ts';
 import type { MessageId, SessionId } from '../core/ids.ts';
-import { ask, ringOf } from './cron-fires.ts';
+import { ask } from './cron-fires.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { isoSql } from './session-facts.ts';
-import { firstRingSql, type NeededRing } from './session-locks.ts';
+import { afterOf } from './rings.ts';
+import { firstRingSql } from './session-locks.ts';
 import { dropOldestEventsSql } from './system-events.ts';
 
 // Purpose: a run on request. It is not a slot: it has a time of its own and does not change the schedule.
@@ -75,17 +77,16 @@ export interface ManualRun {
 }
 
 /**
- * Runs a cron now. `ran`: with the time that names the fire, and the ring that its session needs. `again`: it was requested with this
- * cause before. `full`: too many messages wait. `unknown`: no such cron or session.
+ * `ran`: now, or when it was requested with this cause before; the time names the fire. `full`: too many messages wait. `unknown`: no such
+ * cron or session.
  */
+export type ManualRunResult = { kind: 'ran'; scheduledFor: Date } | { kind: 'full' } | { kind: 'unknown' };
+
+/** Runs a cron now. */
 export async function runCron(
   database: Database,
   { cronId, sessionId, input, event, causeKey, waitingMax, idempotency }: ManualRun,
-): Promise<
-  | { kind: 'ran'; scheduledFor: Date; ring: NeededRing | null }
-  | { kind: 'again'; scheduledFor: Date }
-  | { kind: 'full' | 'unknown' }
-> {
+): Promise<Committed<ManualRunResult>> {
   const [row] = await ask(database, 'run-cron', RUN_NOW_SQL, [
     cronId,
     sessionId,
@@ -102,7 +103,9 @@ export async function runCron(
     ...keyValues(idempotency),
   ]);
   if (row === undefined) return { kind: 'unknown' };
-  if (row.scheduled_for !== null) return { kind: 'ran', scheduledFor: row.scheduled_for, ring: ringOf(row) };
+  if (row.scheduled_for !== null) {
+    return { kind: 'ran', scheduledFor: row.scheduled_for, after: afterOf('cron', sessionId, row) };
+  }
   const known = await database.views.query(
     `/* run-of-cause */
 select coalesce(f.scheduled_for, e.created_at) as scheduled_for
@@ -112,5 +115,5 @@ left join holdfast.system_events e on e.cause_key = cause.key`,
     [causeKey],
   );
   const scheduledFor: Date | null = known.rows[0]?.scheduled_for ?? null;
-  return scheduledFor === null ? { kind: 'full' } : { kind: 'again', scheduledFor };
+  return scheduledFor === null ? { kind: 'full' } : { kind: 'ran', scheduledFor };
 }

@@ -1,5 +1,6 @@
 // Messages of a running turn: rows of the outbox that are there before the turn ends. One tool call inserts one row, also when it
 // is sent again; a turn that is no longer open sends nothing.
+import type { Committed, Ring } from '../after-commit.ts';
 import type { DeliveryId, SessionId } from '../core/ids.ts';
 import type { InboundMessage } from '../core/inbound.ts';
 import type { Database } from './database.ts';
@@ -18,13 +19,10 @@ export interface OutgoingMessage {
 }
 
 /**
- * `posted`: it is in the outbox, now or since an earlier sending; `ringNo` is the ring that the outbox needs. `closed`: the turn is no
+ * `posted`: it is in the outbox, now or since an earlier sending. `closed`: the turn is no
  * longer open. `too-many`: the turn has reached its limit.
  */
-export type Posting =
-  | { kind: 'posted'; id: DeliveryId; sessionId: SessionId; ringNo: number }
-  | { kind: 'closed' }
-  | { kind: 'too-many'; max: number };
+export type Posting = { kind: 'posted'; id: DeliveryId } | { kind: 'closed' } | { kind: 'too-many'; max: number };
 
 const MESSAGES_PER_TURN_MAX = 30;
 /** How often a statement looks again that met an equal one on its way. */
@@ -53,7 +51,7 @@ from sent left join locked on true
 left join (select * from inserted_deliveries union all select * from known) as found on true`;
 
 /** Puts a message of an open turn into the outbox. */
-export async function sendMessage(database: Database, message: OutgoingMessage): Promise<Posting> {
+export async function sendMessage(database: Database, message: OutgoingMessage): Promise<Committed<Posting>> {
   const { id, sessionKey, turnId, causeKey, channel, target, payload, expiresMs } = message;
   const values = [
     sessionKey,
@@ -69,7 +67,10 @@ export async function sendMessage(database: Database, message: OutgoingMessage):
     const run = (): Promise<{ rows: PostedRow[] }> =>
       database.hot.query({ name: 'send-message', text: SEND_SQL, values });
     const row = (await retryPassingFaults(run, TURN_RETRY_MS)).rows[0];
-    if (row?.id) return { kind: 'posted', id: row.id, sessionId: row.session_id, ringNo: Number(row.seq) * 1000 };
+    if (row?.id) {
+      const ring: Ring = { kind: 'deliver', sessionId: row.session_id, ringNo: Number(row.seq) * 1000 };
+      return { kind: 'posted', id: row.id, after: { changed: [], rings: [ring] } };
+    }
     if (row?.is_open !== true) return { kind: 'closed' };
     if (row.is_full) return { kind: 'too-many', max: MESSAGES_PER_TURN_MAX };
   }

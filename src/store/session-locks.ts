@@ -10,6 +10,7 @@
 // row in the same statement, so an owner that was paused past its lease writes nothing (G7). The owner itself must also
 // start nothing: it measures the lease with its monotonic clock, from before the claim was sent, and stops trusting it a
 // margin before the row expires.
+import type { Lane } from '../config.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { SessionStop } from '../core/session-stop.ts';
 import { shareStatement, type RowSubmitter } from './share-statement.ts';
@@ -80,7 +81,7 @@ export function stopOf({ stop_kind, stop_reason }: StopRow): SessionStop | null 
 /** A ring that a session needs: the id of its job follows from these. */
 export interface NeededRing {
   sessionId: SessionId;
-  lane: string;
+  lane: Lane;
   ringNo: number;
 }
 

@@ -2,6 +2,8 @@
 // it has seen and asks only once.
 import { LRUCache } from 'lru-cache';
 import type { SessionId, SessionKey } from '../core/ids.ts';
+import { agentIdOf, laneOf, sessionKindOf } from '../core/session-key.ts';
+import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
 import { shareStatement } from './share-statement.ts';
 
@@ -13,6 +15,12 @@ export interface NeededSession {
   kind: string;
   lane: string;
   channel: string | null;
+}
+
+/** The session of a canonical key, as it is made when something reaches it for the first time. */
+export function newSessionOf(key: SessionKey, channel: string | null = null): NeededSession {
+  const kind = sessionKindOf(key);
+  return { key, candidateId: newId<SessionId>(), agentId: agentIdOf(key), kind, lane: laneOf(kind), channel };
 }
 
 const REMEMBERED_SESSIONS_MAX = 50_000;

@@ -1,10 +1,12 @@
 // Settling polls: what was found about each, and the inbox rows of those that are made, in one statement. See heartbeats.ts.
+import type { Committed } from '../after-commit.ts';
 import type { TaskTimes } from '../core/heartbeat-file.ts';
-import type { MessageId } from '../core/ids.ts';
+import type { MessageId, SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
-import { firstRingSql, type NeededRing } from './session-locks.ts';
+import { afterOf, type RungColumns } from './rings.ts';
+import { firstRingSql } from './session-locks.ts';
 
 /** What was found about a claimed poll. */
 export interface PollSettlement {
@@ -25,7 +27,6 @@ export interface SettledPoll {
   id: string;
   status: 'fired' | 'skipped';
   reason: string | null;
-  ring: NeededRing | null;
 }
 
 /** Why a poll is skipped whose session already has work. */
@@ -109,7 +110,10 @@ select settled.id, settled.status, settled.reason, settled.session_id, rung_door
 from settled left join rung_doorbells on rung_doorbells.session_id = settled.session_id`;
 
 /** Settles the polls that this process holds; those that another one has taken over are not in the answer. */
-export async function settlePolls(database: Database, settlements: readonly PollSettlement[]): Promise<SettledPoll[]> {
+export async function settlePolls(
+  database: Database,
+  settlements: readonly PollSettlement[],
+): Promise<Committed<SettledPoll>[]> {
   if (settlements.length === 0) return [];
   const values = [
     settlements.map(({ id }) => id),
@@ -124,10 +128,14 @@ export async function settlePolls(database: Database, settlements: readonly Poll
   ];
   const run = () => database.hot.query({ name: 'settle-heartbeats', text: SETTLE_SQL, values });
   const result = await retryPassingFaults(run, REQUEST_RETRY_MS);
-  return result.rows.map((row) => ({
-    id: row.id,
-    status: row.status,
-    reason: row.reason,
-    ring: row.rings === null ? null : { sessionId: row.session_id, lane: row.lane, ringNo: Number(row.rings) },
+  return result.rows.map(({ id, status, reason, ...row }: SettledRow) => ({
+    id,
+    status,
+    reason,
+    after: afterOf('heartbeat', row.session_id, row),
   }));
+}
+
+interface SettledRow extends SettledPoll, RungColumns {
+  session_id: SessionId;
 }

@@ -4,7 +4,8 @@
 //
 // Locking: the rows of the spawning session and of the top of its family (where the live runs are counted), in the order of their ids. So
 // the limits hold for any number of simultaneous spawns.
-import type { SpawnPlan } from '../core/subagent-spawn.ts';
+import type { Committed } from '../after-commit.ts';
+import type { SpawnPlan, SpawnRefusal } from '../core/subagent-spawn.ts';
 import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
@@ -12,7 +13,8 @@ import { insertEventsSql } from './events.ts';
 import { isKeyTaken, keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { readRows } from './read-rows.ts';
 import { retryPassingFaults, TURN_RETRY_MS } from './retry-passing-faults.ts';
-import { firstRingSql, type NeededRing } from './session-locks.ts';
+import { ringsOf, type RungColumns } from './rings.ts';
+import { firstRingSql } from './session-locks.ts';
 
 /** The immutable facts of the spawning session. */
 export interface Spawner {
@@ -42,14 +44,8 @@ export interface NewSpawn {
   again?: { childId: SessionId; childKey: SessionKey };
 }
 
-/**
- * Why nothing was spawned. `depth`, `children`, `descendants`: the limit is reached. `ended`: the run of the spawning session has
- * ended. `stopped`: the turn of the call is being stopped or has ended. `working`: the subagent is already working.
- */
-export type SpawnRefusal = 'depth' | 'children' | 'descendants' | 'ended' | 'stopped' | 'working';
-
 export type SpawnResult =
-  | { kind: 'spawned'; runId: string; childId: SessionId; childKey: SessionKey; ring: NeededRing | null }
+  | { kind: 'spawned'; runId: string; childId: SessionId; childKey: SessionKey }
   | { kind: 'refused'; code: SpawnRefusal; count: number };
 
 const UNIQUE_VIOLATION = '23505';
@@ -151,7 +147,7 @@ select judged.verdict, coalesce(earlier.id, input.run_id) as run_id, coalesce(ea
 from judged cross join input left join earlier on true left join rung_doorbells on true`;
 
 /** Spawns, or says what the same cause has made before. Throws when there is no such parent. */
-export async function spawnSubagent(database: Database, spawn: NewSpawn): Promise<SpawnResult> {
+export async function spawnSubagent(database: Database, spawn: NewSpawn): Promise<Committed<SpawnResult>> {
   const values = columnsOf(spawn);
   const run = () => database.hot.query({ name: 'spawn', text: SPAWN_SQL, values });
   const once = () => retryPassingFaults(run, TURN_RETRY_MS);
@@ -165,23 +161,21 @@ export async function spawnSubagent(database: Database, spawn: NewSpawn): Promis
   if (row.verdict !== 'spawned' && row.verdict !== 'earlier') {
     return { kind: 'refused', code: row.verdict, count: row.count };
   }
-  const { child_id: childId, lane, rings } = row;
+  const { child_id: childId } = row;
   return {
     kind: 'spawned',
     runId: row.run_id,
     childId,
     childKey: row.child_key,
-    ring: lane === null || rings === null ? null : { sessionId: childId, lane, ringNo: Number(rings) },
+    after: { changed: [spawn.parent.id, childId], rings: ringsOf('inbound', childId, row) },
   };
 }
 
-interface SpawnRow {
+interface SpawnRow extends RungColumns {
   verdict: 'spawned' | 'earlier' | SpawnRefusal;
   run_id: string;
   child_id: SessionId;
   child_key: SessionKey;
-  lane: string | null;
-  rings: string | null;
   count: number;
 }
 

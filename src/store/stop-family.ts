@@ -5,14 +5,23 @@
 // Locking: the rows of the session, of all sessions above it and of all working sessions below it, in the order of their ids. The working
 // sessions below it are read before the rows are locked; if one was spawned or has ended meanwhile, the counts in the rows show it,
 // nothing is written, and the statement is sent again (`stale`).
+import type { Committed, Ring } from '../after-commit.ts';
 import type { RunStatus } from '../core/announcement.ts';
 import type { SessionId, TurnId } from '../core/ids.ts';
 import type { Database } from './database.ts';
-import { COMMAND_EVENTS_SQL, commandDeliveriesSql, commandParts, commandValues, type NewCommand } from './commands.ts';
+import {
+  COMMAND_EVENTS_SQL,
+  commandDeliveriesSql,
+  commandParts,
+  commandValues,
+  readReplyRings,
+  type NewCommand,
+} from './commands.ts';
 import { insertEventsSql } from './events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { ARRIVED_SQL, NEW_ID_SQL, PUT_EVENTS_SQL, PUT_PARTS } from './put-inputs.ts';
 import { retryPassingFaults, TURN_RETRY_MS } from './retry-passing-faults.ts';
+import { settledIn } from './rings.ts';
 import { firstRingSql, type NeededRing } from './session-locks.ts';
 import { ANNOUNCED_EVENTS_SQL, END_RUN_PARTS, endingColumnsSql, type QueueModes } from './subagent-ends.ts';
 
@@ -41,14 +50,7 @@ export type StopCommand = Omit<NewCommand, 'reply'>;
 
 /** `stopped`: `runs` counts the runs that ended, the session's own among them. `ended`: it was not working on that run any more. */
 export type FamilyStopResult =
-  | {
-      kind: 'stopped';
-      aborted: TurnId | null;
-      cancelled: number;
-      runs: number;
-      rings: NeededRing[];
-      reached: SessionId[];
-    }
+  | { kind: 'stopped'; aborted: TurnId | null; cancelled: number; runs: number }
   | { kind: 'ended' };
 
 /** How often it looks again when the family has changed under it. */
@@ -228,7 +230,7 @@ const STOP_SQL = {
 };
 
 /** Stops it; resolves once that is committed. Workers notice within a second. Throws when there is no such session. */
-export async function stopFamily(database: Database, stop: FamilyStop): Promise<FamilyStopResult> {
+export async function stopFamily(database: Database, stop: FamilyStop): Promise<Committed<FamilyStopResult>> {
   const { sessionId, keepsQueued, reason, runId, status, result, isTold, modes, idempotency, command } = stop;
   const values = [
     sessionId,
@@ -249,8 +251,20 @@ export async function stopFamily(database: Database, stop: FamilyStop): Promise<
     if (answer === undefined) throw new Error(`There is no session ${sessionId}.`);
     if (answer.verdict === 'ended') return { kind: 'ended' };
     if (answer.verdict === 'stopped') {
-      const { aborted, cancelled, runs, rings, reached } = answer;
-      return { kind: 'stopped', aborted, cancelled, runs, rings: rings ?? [], reached: reached ?? [] };
+      const { aborted, cancelled, runs, reached } = answer;
+      // The turns that it stops, and announcements that have arrived above it.
+      const rings: Ring[] = (answer.rings ?? []).map((ring) => ({
+        kind: ring.sessionId === sessionId ? 'inbound' : 'announce',
+        ...ring,
+      }));
+      if (command !== undefined) rings.push(...(await readReplyRings(database, sessionId, command)));
+      return {
+        kind: 'stopped',
+        aborted,
+        cancelled,
+        runs,
+        after: { changed: [], settled: settledIn(reached ?? []), rings },
+      };
     }
   }
   throw new Error(

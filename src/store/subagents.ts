@@ -1,4 +1,5 @@
 // Runs of subagents for their parents: list them, steer one, end one.
+import type { Committed } from '../after-commit.ts';
 import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
 import type { RunStatus } from '../core/announcement.ts';
 import type { Database } from './database.ts';
@@ -8,7 +9,7 @@ import { readLastOutput } from './last-output.ts';
 import { ARRIVED_SQL, PUT_PARTS, PUT_EVENTS_SQL, rungForPart } from './put-inputs.ts';
 import { readRows } from './read-rows.ts';
 import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
-import type { NeededRing } from './session-locks.ts';
+import { afterOf, type RungColumns } from './rings.ts';
 import { stopFamily, type FamilyStopResult } from './stop-family.ts';
 import type { QueueModes } from './subagent-ends.ts';
 
@@ -66,7 +67,7 @@ select * from (
 export async function killRun(
   database: Database,
   kill: { runId: string; reason: string; isTold: boolean; modes: QueueModes; idempotency?: KeyedRequest | null },
-): Promise<FamilyStopResult | null> {
+): Promise<Committed<FamilyStopResult> | null> {
   const { runId, reason, isTold, modes, idempotency = null } = kill;
   const run = await findRun(database, runId);
   if (run === null) return null;
@@ -99,9 +100,7 @@ export interface Steer {
 }
 
 /** `ended`: the run has ended, and nothing was written. */
-export type SteerResult =
-  | { kind: 'steered'; sessionId: SessionId; isBusy: boolean; ring: NeededRing | null }
-  | { kind: 'ended' };
+export type SteerResult = { kind: 'steered'; isBusy: boolean } | { kind: 'ended' };
 
 // Locking: the row of the subagent's session, so the run cannot end around it.
 const STEER_SQL = `/* steer-run */
@@ -130,7 +129,7 @@ select l.id as session_id, l.is_busy, exists (select from inserted_inputs) or ex
 from locked l left join arrival_doorbells on true`;
 
 /** Says one more thing to a subagent that works: it joins its turn, or wakes it. Idempotent on its cause. */
-export async function steerRun(database: Database, steer: Steer): Promise<SteerResult> {
+export async function steerRun(database: Database, steer: Steer): Promise<Committed<SteerResult>> {
   const values = [
     steer.runId,
     steer.messageId,
@@ -140,13 +139,13 @@ export async function steerRun(database: Database, steer: Steer): Promise<SteerR
     ...keyValues(steer.idempotency),
   ];
   const run = () => database.hot.query({ name: 'steer-run', text: STEER_SQL, values });
-  const row = (await retryPassingFaults(run, REQUEST_RETRY_MS)).rows[0];
+  const row = (await retryPassingFaults(run, REQUEST_RETRY_MS)).rows[0] as SteerRow | undefined;
   if (row === undefined || !row.is_put) return { kind: 'ended' };
-  const { session_id: sessionId, is_busy: isBusy, lane, rings } = row;
-  return {
-    kind: 'steered',
-    sessionId,
-    isBusy,
-    ring: rings === null ? null : { sessionId, lane, ringNo: Number(rings) },
-  };
+  return { kind: 'steered', isBusy: row.is_busy, after: afterOf('inbound', row.session_id, row) };
+}
+
+interface SteerRow extends RungColumns {
+  session_id: SessionId;
+  is_busy: boolean;
+  is_put: boolean;
 }

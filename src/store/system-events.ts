@@ -1,5 +1,6 @@
 // System events: one-line facts for the next prompt of a session. At most 20 wait; over that the oldest is dropped, counted
 // and visible. An event equal to the last one since the last drain is a duplicate.
+import type { Committed } from '../after-commit.ts';
 import type { SessionId, SystemEventId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
@@ -91,7 +92,7 @@ ${keyedPart(6, 'select to_json(enqueued) from enqueued')}
 select * from enqueued`;
 
 /** Queues an event for the session's next prompt. Idempotent on its id, and fails with `isKeyTaken` on its key. */
-export async function enqueueSystemEvent(database: Database, event: NewSystemEvent): Promise<QueuedEvent> {
+export async function enqueueSystemEvent(database: Database, event: NewSystemEvent): Promise<Committed<QueuedEvent>> {
   for (;;) {
     const result = await database.hot.query({
       name: 'enqueue-event',
@@ -106,6 +107,6 @@ export async function enqueueSystemEvent(database: Database, event: NewSystemEve
       ],
     });
     const enqueued = result.rows[0] as QueuedEvent | undefined;
-    if (enqueued !== undefined) return enqueued;
+    if (enqueued !== undefined) return { ...enqueued, after: { changed: [event.sessionId], rings: [] } };
   }
 }

@@ -1,10 +1,13 @@
 // Waiting without a slot: a session that has ended its turn to wait holds no lock and no lane, and any input wakes it. The row here
 // makes sure that every wait ends (G19): when its time has passed and the session has not been claimed since, an input says so.
+import type { Committed } from '../after-commit.ts';
+import type { Lane } from '../config.ts';
+import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { announcementBodySql, ARRIVED_SQL, NEW_ID_SQL, PUT_PARTS, PUT_EVENTS_SQL, rungForPart } from './put-inputs.ts';
 import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
-import type { NeededRing } from './session-locks.ts';
+import { afterOf } from './rings.ts';
 
 const DUE_MAX = 100;
 
@@ -65,8 +68,10 @@ ${rungForPart('updated_sessions', 'true')},
 inserted_events as (${insertEventsSql(PUT_EVENTS_SQL)})
 select session_id as "sessionId", lane, rings as "ringNo" from arrival_doorbells`;
 
-/** Ends the waits whose time is over; resolves with the rings that this needs. */
-export async function wakeOverdue(database: Database): Promise<NeededRing[]> {
+/** Ends the waits whose time is over; resolves with an item for each session that has to be rung for. */
+export async function wakeOverdue(database: Database): Promise<Committed<object>[]> {
   const result = await database.hot.query({ name: 'wake-yields', text: WAKE_SQL });
-  return result.rows.map((row) => ({ ...row, ringNo: Number(row.ringNo) }));
+  return result.rows.map(({ sessionId, lane, ringNo }: { sessionId: SessionId; lane: Lane; ringNo: string }) => ({
+    after: afterOf('announce', sessionId, { lane, rings: ringNo }),
+  }));
 }

@@ -1,8 +1,6 @@
 // An API over a real database, with workers where a test wants them: real turns against the scripted model, no queue. Rings are
 // only written down.
-import { createInbox } from '../../src/store/inbox.ts';
 import type { FastifyInstance, InjectOptions } from 'fastify';
-import type { Ring } from '../../jobs/ring.ts';
 import { createApi } from '../../src/api/create-api.ts';
 import { createApiContext } from '../../src/api/create-context.ts';
 import type { ApiContext, Dependency } from '../../src/api/context.ts';
@@ -14,6 +12,7 @@ import { createLogger } from '../../src/logger.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { deriveRequest } from '../../src/turn/open/derive-request.ts';
 import { createWake } from '../../src/wake.ts';
+import { recordedService } from '../service/recorded-service.ts';
 import { createTurnRig } from '../turn/turn-rig.ts';
 
 export const ADMIN_KEY = 'hf_admin_key_of_the_tests';
@@ -59,22 +58,19 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
   });
   const turns = await createTurnRig(databaseUrl, { tools: [echo], databaseLogger: logger });
   const wake = createWake();
-  const rings: Ring[] = [];
   const config: Config = {
     ...turns.config,
     limits: { ...turns.config.limits, ...options.limits },
     owner: { ...turns.config.owner, ids: options.ownerIds ?? turns.config.owner.ids },
     api: { ...turns.config.api, ...options.api, keys: options.keys ?? [] },
   };
+  const { service, rings } = recordedService({ config, database: turns.database, wake });
   const context: ApiContext = {
     ...createApiContext({
-      config,
+      service,
       logger,
       clock: systemClock,
       adminKey: ADMIN_KEY,
-      database: turns.database,
-      inbox: createInbox(turns.database),
-      doorbell: { ring: async (rung) => void rings.push(...rung) },
       wake,
       deriveRequest: (turnId, n) => deriveRequest(turns.database, { turnId, callNo: n, defaultThinking: () => 'off' }),
       modelInfo: { provider: 'scripted', name: 'anthropic/claude-sonnet-5-5', isScripted: true },

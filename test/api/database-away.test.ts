@@ -91,14 +91,14 @@ test('a message during a short outage is accepted once (G1)', async () => {
 
 /** Posts a message whose statement never ends, and resolves with the answer at the deadline of the request. */
 async function postUntilTimeout(): Promise<Awaited<ReturnType<ApiRig['post']>>> {
-  const { context } = rig;
-  const { accept } = context;
+  const { inbox } = rig.context.service;
+  const { accept } = inbox;
   onTestFinished(() => {
     vi.useRealTimers();
-    context.accept = accept;
+    inbox.accept = accept;
   });
   const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>();
-  context.accept = () => {
+  inbox.accept = () => {
     isAsked();
     return new Promise(() => undefined);
   };

@@ -102,8 +102,8 @@ const familySafeguards: FamilySafeguard[] = [
     changes: [
       {
         file: 'workers/sessions-port.ts',
-        find: 'family.spawn({ sessionKey, turnId, causeKey: `call:${idempotencyKey}` }, request)',
-        replace: 'family.spawn({ sessionKey, turnId, causeKey: null }, request)',
+        find: 'const origin = { sessionKey, turnId, causeKey: `call:${idempotencyKey}`, idempotency: null };',
+        replace: 'const origin = { sessionKey, turnId, causeKey: null, idempotency: null };',
       },
     ],
     scenario: 'spawn with two children',

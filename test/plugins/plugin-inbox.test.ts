@@ -1,16 +1,15 @@
 // A plugin that queues: the tool that docs/plugins.md shows, in real turns on a real database.
-import { createInbox } from '../../src/store/inbox.ts';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createLogger } from '../../src/logger.ts';
 import { loadPlugins } from '../../src/plugins/load-plugins.ts';
-import { createWake } from '../../src/wake.ts';
 import { createPluginInbox } from '../../workers/plugin-inbox.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { aToolCall } from '../tools/workspace.ts';
+import { recordedService } from '../service/recorded-service.ts';
 import { createTurnRig, type TurnRig } from '../turn/turn-rig.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -18,7 +17,7 @@ const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
 
 let rig: TurnRig;
 let cwd: string;
-let rings: unknown[];
+let recorded: ReturnType<typeof recordedService>;
 
 shareAmongTests(async (onEnd) => {
   cwd = await mkdtemp(join(tmpdir(), 'holdfast-plugin-inbox-'));
@@ -35,17 +34,10 @@ shareAmongTests(async (onEnd) => {
   await writeFile(join(cwd, 'orders.mjs'), source);
 });
 beforeEach(() => {
-  rings = [];
+  recorded = recordedService(rig);
 });
 
-const inbox = () =>
-  createPluginInbox({
-    config: rig.config,
-    database: rig.database,
-    inbox: createInbox(rig.database),
-    doorbell: { ring: async (rung) => void rings.push(...rung) },
-    wake: createWake(),
-  });
+const inbox = () => createPluginInbox(recorded.service);
 
 /** The tool of the documentation, as a worker loads it. */
 async function documentedTool() {
@@ -61,7 +53,7 @@ describe('the tool of the documentation', () => {
     const tool = await documentedTool();
     const call = aToolCall({ workspaceDir: cwd, sessionKey: 'agent:main:asker', idempotencyKey: 'call-1' });
     expect(await tool.run({ kind: 'green' }, call)).toMatchObject({ content: 'Ordered.' });
-    expect(rings).toMatchObject([{ kind: 'inbound', lane: 'main' }]);
+    expect(recorded.rings).toMatchObject([{ kind: 'inbound', lane: 'main' }]);
     expect(await (await documentedTool()).run({ kind: 'green' }, call)).toMatchObject({
       content: 'It was ordered before.',
     });

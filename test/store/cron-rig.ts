@@ -1,5 +1,5 @@
 // Builders for tests of crons over the store: crons that are due, and a scheduler's round without its clock.
-import type { Ring } from '../../jobs/index.ts';
+import type { Ring } from '../../src/after-commit.ts';
 import { loadConfig, type Config } from '../../src/config.ts';
 import { cronInput } from '../../src/config/schema-crons.ts';
 import { newId } from '../../src/ids.ts';
@@ -7,9 +7,10 @@ import { createLogger } from '../../src/logger.ts';
 import { definitionOf, firstSlotOf } from '../../src/schedule/cron-definition.ts';
 import { createCron, findCron, readDatabaseTime, readDueCrons, type Cron } from '../../src/store/crons.ts';
 import type { Database } from '../../src/store/database.ts';
-import { createEnsureSession } from '../../src/store/sessions.ts';
 import { fireDueCrons, settleEndedFires } from '../../workers/schedule-crons.ts';
 import type { HeartbeatParts } from '../../workers/schedule-heartbeats.ts';
+import { recordedService } from '../service/recorded-service.ts';
+import type { Service } from '../../src/service/service.ts';
 
 const silent = createLogger({ level: 'silent', format: 'json', name: 'test' });
 
@@ -20,14 +21,14 @@ export function configWith(change: (config: Config) => Partial<Config> = () => (
 }
 
 /** What a scheduler's round works with, and the rings that it made. */
-export function schedulerParts(database: Database, config: Config = configWith()): HeartbeatParts & { rings: Ring[] } {
-  const rings: Ring[] = [];
+export function schedulerParts(
+  database: Database,
+  config: Config = configWith(),
+): Service & HeartbeatParts & { rings: Ring[] } {
+  const { service, rings } = recordedService({ config, database });
   return {
-    config,
-    database,
-    doorbell: { ring: async (rung) => void rings.push(...rung) },
+    ...service,
     logger: silent,
-    ensureSession: createEnsureSession(database),
     owner: newId<string>(),
     signal: new AbortController().signal,
     rings,

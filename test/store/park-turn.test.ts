@@ -89,7 +89,7 @@ describe('a parked turn', () => {
     }[];
     expect(await abortSession(rig.database, { sessionKey: key, keepQueued: true })).toMatchObject({
       aborted: turnId,
-      rings: [{ sessionId }],
+      after: { rings: [{ sessionId }] },
     });
     expect(await claim(sessionId)).toMatchObject({ kind: 'claimed' });
   });
@@ -102,7 +102,7 @@ describe('a parked turn', () => {
       const queue = { mode: 'collect', cap: 20, drop: 'wait' } as const;
       const accepted = await rig.accept(rig.input(sessionId, { mode, queue }));
       expect(accepted).toMatchObject({ kind: 'accepted', disposition: 'interrupting' });
-      expect(accepted).toMatchObject({ ringNo: expect.any(Number) as number });
+      expect(accepted).toMatchObject({ after: { rings: [{ sessionId }] } });
       expect(await claim(sessionId)).toMatchObject({ kind: 'claimed' });
     },
   );

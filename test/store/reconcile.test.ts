@@ -57,5 +57,6 @@ test('of two reconcilers that read the same ring one counts it', async () => {
   const own = stale.filter((ring) => ring.sessionId === sessionId);
   expect(own).toHaveLength(1);
   const counted = await Promise.all([countRings(rig.database, own), countRings(rig.database, own)]);
-  expect(counted.flat()).toEqual([{ sessionId, lane: 'main', ringNo: (own[0]?.ringNo ?? 0) + 1 }]);
+  const ring = { kind: 'inbound', sessionId, lane: 'main', ringNo: (own[0]?.ringNo ?? 0) + 1 };
+  expect(counted.flatMap(({ after }) => after?.rings)).toEqual([ring]);
 });

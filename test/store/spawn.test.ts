@@ -12,7 +12,7 @@ afterAll(() => rig.drop());
 test('a spawn makes the session, its run, its first input and its ring, and counts it above (G18)', async () => {
   const parentId = await rig.session();
   const spawned = await spawnFrom(rig, parentId);
-  expect(spawned).toMatchObject({ kind: 'spawned', ring: { lane: 'subagent' } });
+  expect(spawned).toMatchObject({ kind: 'spawned', after: { rings: [{ kind: 'inbound', lane: 'subagent' }] } });
   const { childId, runId } = spawned as { childId: string; runId: string };
   expect(await rig.rows('select parent_id, run_id, waiting from holdfast.sessions where id = $1', [childId])).toEqual([
     { parent_id: parentId, run_id: runId, waiting: 1 },

@@ -55,11 +55,9 @@ test('a stop signals the running turn, cancels what waits and ends the runs belo
 test('a stop of a subagent leaves its sisters alone and notifies the session above', async () => {
   const sessionId = await rig.session();
   const [child, sister] = [await childOf(rig, sessionId), await childOf(rig, sessionId)];
-  expect(await stop(child.childId, { runId: child.runId })).toMatchObject({
-    kind: 'stopped',
-    runs: 1,
-    reached: expect.arrayContaining([sessionId]),
-  });
+  const stopped = await stop(child.childId, { runId: child.runId });
+  expect(stopped).toMatchObject({ kind: 'stopped', runs: 1, after: { rings: [{ kind: 'announce', sessionId }] } });
+  expect([...(stopped.after?.settled?.keys() ?? [])]).toEqual(expect.arrayContaining([sessionId, child.childId]));
   expect(await statusOf(sister.runId)).toBe('running');
   expect(await familyCounts(rig, sessionId)).toEqual({ waiting: 1, children: 1, descendants: 1 });
   expect(await rig.rows('select kind from holdfast.inbox where session_id = $1', [sessionId])).toEqual([

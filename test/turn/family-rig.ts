@@ -1,11 +1,9 @@
 // A turn rig whose workers have the tools about sessions: families of sessions on one database, their turns run when a test says so.
-import { createInbox } from '../../src/store/inbox.ts';
 import type { SessionId } from '../../src/core/ids.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { createSessionTools } from '../../src/tools/session-tools.ts';
-import { createWake } from '../../src/wake.ts';
-import type { Ring } from '../../jobs/index.ts';
 import { createSessionsPort } from '../../workers/sessions-port.ts';
+import { recordedService } from '../service/recorded-service.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 export type FamilyRig = Awaited<ReturnType<typeof createFamilyRig>>;
@@ -34,14 +32,8 @@ interface LastBody {
 /** Makes it; `settings` is the configuration file. */
 export async function createFamilyRig(databaseUrl: string, settings: object = {}, tools: Tool[] = []) {
   const rig: TurnRig = await createTurnRig(databaseUrl, { settings });
-  const rings: Ring[] = [];
-  const port = createSessionsPort({
-    config: rig.config,
-    database: rig.database,
-    inbox: createInbox(rig.database),
-    doorbell: { ring: async (rung) => void rings.push(...rung) },
-    wake: createWake(),
-  });
+  const { service, rings } = recordedService(rig);
+  const port = createSessionsPort(service);
 
   function worker() {
     return rig.worker({ tools: [...createSessionTools(port), ...tools] });

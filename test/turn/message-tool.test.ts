@@ -13,10 +13,11 @@ import { createToolPorts } from '../../workers/tool-ports.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { aToolCall } from '../tools/workspace.ts';
+import { recordedService } from '../service/recorded-service.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 let rig: TurnRig;
-const rings: unknown[] = [];
+let recorded: ReturnType<typeof recordedService>;
 const calls: ToolCall[] = [];
 
 shareAmongTests(async (onEnd) => {
@@ -32,15 +33,15 @@ shareAmongTests(async (onEnd) => {
     tools: { message: { channels: ['signal', 'matrix'] } },
   };
   rig = await createTurnRig(database.url, { settings });
+  recorded = recordedService(rig);
   const made = rig;
   onEnd(() => made.close());
 });
 
 function messageTool() {
+  const { service } = recorded;
   const { options } = createToolPorts({
-    config: rig.config,
-    database: rig.database,
-    doorbell: { ring: async (rung) => void rings.push(...rung) },
+    service,
     logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
     owner: 'test',
   });
@@ -90,7 +91,7 @@ describe('a message', () => {
       payload: { recipient: { channel: 'telegram', accountId: 'bot', chatId: '42' }, sessionKey: 'agent:main:plain' },
     });
     expect(results[0]?.content).toMatch(/^Queued for telegram 42 as delivery [0-9a-f-]{36}\.$/);
-    expect(rings.at(-1)).toMatchObject({ kind: 'deliver', ringNo: 1000 });
+    expect(recorded.rings.at(-1)).toMatchObject({ kind: 'deliver', ringNo: 1000 });
   });
 
   test('goes to the address that the message names for its answers', async () => {

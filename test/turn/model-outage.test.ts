@@ -143,7 +143,9 @@ describe('a turn whose model is unavailable', () => {
     const message = await patientRig.send('aborted', '[[error: 429 retry-after=600]] [[reply: never]]');
     await worker.run('aborted');
     const { id } = await openTurnOf(patientRig, 'aborted');
-    expect(await abortTurn(patientRig.database, { turnId: id })).toMatchObject({ ring: { lane: 'main' } });
+    expect(await abortTurn(patientRig.database, { turnId: id })).toMatchObject({
+      after: { rings: [{ lane: 'main' }] },
+    });
     expect(await worker.run('aborted')).toMatchObject({ kind: 'ended' });
     expect(await viewTurn(views(patientRig), id)).toMatchObject({ status: 'aborted', why: null });
     expect(await viewMessage(views(patientRig), message)).toMatchObject({ status: 'cancelled' });

@@ -5,6 +5,7 @@ import { createSessionStatusTool } from '../../src/tools/session-status-tool.ts'
 import { createSessionStatusPort } from '../../workers/session-status-port.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { recordedService } from '../service/recorded-service.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 let rig: TurnRig;
@@ -23,8 +24,8 @@ shareAmongTests(async (onEnd) => {
 
 /** Runs a turn that calls the tool; answers the lines that the model is given and whether they are an error. */
 async function status(session: string, input: object, more: object = {}) {
-  const { config, database } = rig;
-  const tool = createSessionStatusTool(createSessionStatusPort({ config, database, clock: systemClock }));
+  const { service } = recordedService(rig);
+  const tool = createSessionStatusTool(createSessionStatusPort(service, systemClock));
   const worker = rig.worker({ tools: [tool] });
   const usage = '[[usage: input=11 output=22 cache-read=33 cache-write=44]]';
   await rig.send(session, `${usage} [[tool: session_status ${JSON.stringify(input)}]] [[reply: ok]]`, more);

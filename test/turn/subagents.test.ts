@@ -527,7 +527,7 @@ describe('stopping', () => {
     const running = worker.runSession(runs[0]!.child_id);
     await entered.promise;
     const done = await abortSession(rig.database, { sessionKey: 'agent:main:all-stop', keepQueued: false });
-    expect(done).toMatchObject({ aborted: null, cancelled: 0, stoppedRuns: 2 });
+    expect(done).toMatchObject({ aborted: null, cancelled: 0, runs: 2 });
     await running;
     expect(await rig.runsOf('all-stop')).toMatchObject([{ status: 'killed' }, { status: 'killed' }]);
     expect(await rig.announcements(id)).toMatchObject([{ status: 'cancelled' }, { status: 'cancelled' }]);
@@ -551,7 +551,7 @@ describe('stopping', () => {
       await turn.goOn();
       const runs = await rig.runsOf(name);
       expect(runs.map(({ status }) => status)).toEqual(runs.map(() => 'killed'));
-      expect(stopped?.stoppedRuns).toBe(runs.length);
+      expect(stopped?.runs).toBe(runs.length);
       expect(await rig.counts(await rig.sessionOf(name))).toMatchObject({ live_children: 0, live_descendants: 0 });
     }
     worker.stop();
@@ -592,8 +592,10 @@ describe('stopping', () => {
       "update holdfast.subagent_runs set created_at = now() - interval '1 s', deadline_at = now() where label = 'slow'",
     );
     const id = await rig.sessionOf('slow');
-    expect(await endOverdue(rig.database, MODES)).toMatchObject({ rings: [{ sessionId: id }] });
-    expect(await endOverdue(rig.database, MODES)).toMatchObject({ rings: [] });
+    expect(await endOverdue(rig.database, MODES)).toMatchObject({
+      after: { rings: [{ kind: 'announce', sessionId: id }] },
+    });
+    expect(await endOverdue(rig.database, MODES)).toMatchObject({ after: { rings: [] } });
     expect(await rig.runsOf('slow')).toMatchObject([{ status: 'timedOut', error: 'The run took longer than 1 s.' }]);
     await worker.run('slow');
     expect(rig.lastPrompt('agent:main:slow')).toContain('A subagent task "slow" just timed out.');
@@ -605,7 +607,7 @@ describe('stopping', () => {
     await rig.rows("update holdfast.inbox set status = 'cancelled' where session_id = $1", [runs[0]!.child_id]);
     const past = "waiting = 0, updated_at = now() - interval '10 minutes'";
     await rig.rows(`update holdfast.sessions set ${past} where id = $1`, [runs[0]!.child_id]);
-    expect(await endStalled(rig.database, MODES)).toBe(1);
+    expect(await endStalled(rig.database, MODES)).toMatchObject({ runs: 1, after: { rings: [{ sessionId: id }] } });
     expect(await rig.runsOf('stuck')).toMatchObject([{ status: 'failed', error: 'The run stopped without a result.' }]);
     expect(await rig.announcements(id)).toMatchObject([{ status: 'waiting' }]);
     worker.stop();
@@ -691,7 +693,7 @@ describe('waiting', () => {
     await rig.send('alone', '[[tool: sessions_yield {"timeoutSeconds":30}]] [[reply: never]]');
     await worker.run('alone');
     const id = await rig.sessionOf('alone');
-    expect(await due(id)).toMatchObject({ rings: [{ sessionId: id }] });
+    expect(await due(id)).toMatchObject({ after: { rings: [{ kind: 'announce', sessionId: id }] } });
     await worker.run('alone');
     expect(rig.lastPrompt('agent:main:alone')).toMatch(
       /\n\[System Message\] Nothing has arrived for 30 s, and your wait has ended\./,
@@ -700,7 +702,7 @@ describe('waiting', () => {
     await worker.run('alone');
     await rig.send('alone', 'woken');
     await worker.run('alone');
-    expect(await due(id)).toMatchObject({ rings: [] });
+    expect(await due(id)).toMatchObject({ after: { rings: [] } });
     expect(await rig.rows('select 1 from holdfast.yields where session_id = $1', [id])).toEqual([]);
     worker.stop();
   });

@@ -12,6 +12,7 @@ import { createLogger, type Logger } from '../../src/logger.ts';
 import { createConfiguredModel } from '../../src/model/configured-model.ts';
 import { withoutPlugins, type Plugins } from '../../src/plugins/plugins.ts';
 import { startScriptedModel } from '../../scripted-model/scripted-model.ts';
+import { createPublish } from '../../src/service/publish.ts';
 import { createAccept } from '../../src/store/accept-messages.ts';
 import type { NewInput } from '../../src/store/new-input.ts';
 import { openDatabase } from '../../src/store/database.ts';
@@ -109,13 +110,15 @@ export async function createTurnRig(
 
   /** A worker that runs turns when it is told to; with a wake of its own it is as if in a process of its own. */
   function worker(more: { isDraining?: () => boolean; tools?: Tool[]; plugins?: Plugins; wake?: Wake } = {}) {
+    const wake = more.wake ?? createWake();
     const plugins = more.plugins ?? options.plugins ?? withoutPlugins(logger);
     const context = createTurnContext({
       config,
       logger,
       clock,
       database,
-      wake: more.wake ?? createWake(),
+      publish: createPublish({ wake, doorbell: { ring: async () => undefined } }),
+      isAwaited: (sessionId) => wake.isAwaited(sessionId),
       model: createConfiguredModel({
         config,
         clock,

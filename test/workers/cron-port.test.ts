@@ -1,31 +1,25 @@
 // The `cron` tool over a real database: what an agent may do with crons, and what it may not.
-import { createInbox } from '../../src/store/inbox.ts';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Ring } from '../../jobs/index.ts';
 import { newId } from '../../src/ids.ts';
 import { CRONS_PER_AGENT_MAX } from '../../src/store/crons.ts';
 import { createCronTool } from '../../src/tools/cron-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { createCronPort } from '../../workers/cron-port.ts';
+import { recordedService } from '../service/recorded-service.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { configWith, fireAll, makeCron, schedulerParts } from '../store/cron-rig.ts';
 import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
 
 let rig: StoreRig;
 let tool: Tool;
-const rings: Ring[] = [];
+let recorded: ReturnType<typeof recordedService>;
 
 shareAmongTests(async (onEnd) => {
   const made = await createStoreRig();
   onEnd(() => made.drop());
   rig = made;
-  const port = createCronPort({
-    config: configWith(),
-    database: rig.database,
-    inbox: createInbox(rig.database),
-    doorbell: { ring: async (rung) => void rings.push(...rung) },
-  });
-  tool = createCronTool(port);
+  recorded = recordedService({ config: configWith(), database: rig.database });
+  tool = createCronTool(createCronPort(recorded.service));
 });
 
 async function call(input: object, more: { sessionKey?: string; idempotencyKey?: string } = {}) {
@@ -62,7 +56,7 @@ test('an agent makes, lists, changes, runs and removes its own crons', async () 
   expect((await call({ action: 'list' })).value.crons).toContainEqual(expect.objectContaining({ id }));
   expect((await call({ action: 'update', id, job: { enabled: false } })).value).toMatchObject({ enabled: false });
   expect((await call({ action: 'run', id })).value).toMatchObject({ scheduledFor: expect.any(String) });
-  expect(rings.at(-1)).toMatchObject({ kind: 'cron' });
+  expect(recorded.rings.at(-1)).toMatchObject({ kind: 'cron' });
   expect((await call({ action: 'fires', id })).value).toEqual([expect.objectContaining({ isManual: true })]);
   expect((await call({ action: 'remove', id })).value).toEqual({ done: true });
   expect((await call({ action: 'run', id })).text).toContain('there is no cron');

@@ -9,6 +9,7 @@ import { loadConfig } from '../../src/config.ts';
 import { createRedact } from '../../src/config/redact-secrets.ts';
 import type { DeliveryId, SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
+import { createPublish } from '../../src/service/publish.ts';
 import { claimDelivery, readDueDeliveries } from '../../src/store/outbox.ts';
 import { createWake } from '../../src/wake.ts';
 import { relayDeliveries, type OutboxRelay } from '../../workers/outbox-relay.ts';
@@ -61,7 +62,7 @@ beforeAll(async () => {
     config: loadConfig({ env: {}, cwd: '/' }),
     owner: 'relay',
     channels: new Map([['webhook', createWebhookChannel(onLoopback)]]),
-    wake: createWake(),
+    publish: createPublish({ wake: createWake(), doorbell: { ring: async () => undefined } }),
     random: () => 0,
     logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
   };

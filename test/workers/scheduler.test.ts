@@ -1,9 +1,8 @@
 // Goal: whatever is due is fired in time and once, by any number of schedulers, and a scheduler that stops leaves nothing running.
-import { createInbox } from '../../src/store/inbox.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Config } from '../../src/config.ts';
 import { findCron, readConfigCrons } from '../../src/store/crons.ts';
-import { editCron } from '../../src/store/manage-crons.ts';
+import { editCron } from '../../src/service/edit-cron.ts';
 import { reconcileConfigCrons } from '../../workers/config-crons.ts';
 import { Scheduler } from '../../workers/scheduler.ts';
 import { SLOWNESS_MAX } from '../servers/busy-machine.ts';
@@ -25,8 +24,8 @@ afterEach(async () => {
 });
 
 function startScheduler(config: Config = configWith()): Scheduler {
-  const { database, doorbell, logger } = schedulerParts(rig.database, config);
-  const scheduler = new Scheduler({ config, database, inbox: createInbox(database), doorbell, logger });
+  const service = schedulerParts(rig.database, config);
+  const scheduler = new Scheduler({ service, logger: service.logger });
   running.push(scheduler);
   scheduler.start();
   return scheduler;
@@ -109,14 +108,11 @@ describe('crons of the configuration file', () => {
   test('follow the file, stay paused, and are switched off when they are gone from it', async () => {
     await reconcile(withJobs(job));
     const [cron] = await readConfigCrons(rig.database);
-    const book = {
-      database: rig.database,
-      config: withJobs(job),
-      ensureSession: schedulerParts(rig.database).ensureSession,
-    };
-    expect(await editCron(book, cron!.id, { name: 'other' })).toEqual({ kind: 'fixed' });
-    await editCron(book, cron!.id, { enabled: true });
-    expect(await editCron(book, cron!.id, { enabled: false })).toMatchObject({
+    const service = schedulerParts(rig.database, withJobs(job));
+    const named = { id: cron!.id, by: null };
+    expect(await editCron(service, named, { name: 'other' })).toEqual({ kind: 'fixed' });
+    await editCron(service, named, { enabled: true });
+    expect(await editCron(service, named, { enabled: false })).toMatchObject({
       kind: 'done',
       cron: { isEnabled: false },
     });

@@ -4,7 +4,10 @@ import { cronInput, cronPatch } from '../../config/schema-crons.ts';
 import { staggerOf } from '../../core/schedule/timetable.ts';
 import { InvalidCronError } from '../../schedule/cron-definition.ts';
 import { slotsAfter, timetableOf } from '../../schedule/timetable.ts';
-import { cronOf as cronOfRow, type Cron } from '../../store/crons.ts';
+import { newId } from '../../ids.ts';
+import { addCron, editCron, findNamedCron, removeCron } from '../../service/edit-cron.ts';
+import { runCronNow } from '../../service/run-cron.ts';
+import { cronOf as cronOfRow, readDatabaseTime, type Cron } from '../../store/crons.ts';
 import { listCrons, listFires, viewFire } from '../../store/views/crons.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
@@ -46,13 +49,15 @@ const postCron = defineEffect({
   body: cronInput,
   answers: { 201: { description: 'The cron', schema: cron }, 409: { description: 'The agent has too many crons' } },
   async perform({ body, idempotency }, { context }) {
-    const made = await refusing(() => context.schedule.addCron(body, idempotency));
-    if (made === null)
+    const made = await refusing(() =>
+      addCron(context.service, { input: body, origin: 'api', causeKey: null, idempotency }),
+    );
+    if (made.kind === 'full')
       throw new Problem(
         'conflict',
         'The agent has the largest number of crons that it may have. Delete one, then try again.',
       );
-    return made;
+    return made.row;
   },
   answer: async (made) => ({ status: 201, body: cronViewOf(cronOfRow(made)) }),
 });
@@ -74,13 +79,14 @@ const patchCron = defineRoute({
   body: cronPatch,
   answers: { 200: { description: 'The cron as it is now', schema: cron }, 409: conflictDoc },
   async handle({ params, body }, { context }) {
-    const changed = await refusing(() => context.schedule.editCron(params.id, body));
+    const changed = await refusing(() => editCron(context.service, { id: params.id, by: null }, body));
     switch (changed.kind) {
       case 'done':
         return { status: 200, body: cronViewOf(changed.cron) };
       case 'unknown':
         throw notFound(`cron ${params.id}`);
       case 'fixed':
+      case 'foreign':
         throw new Problem('conflict', FIXED);
       case 'busy':
         throw new Problem(
@@ -102,9 +108,9 @@ const deleteCron = defineRoute({
     409: conflictDoc,
   },
   async handle({ params }, { context }) {
-    const result = await context.schedule.removeCron(params.id);
+    const result = await removeCron(context.service, { id: params.id, by: null });
     if (result === 'unknown') throw notFound(`cron ${params.id}`);
-    if (result === 'fixed') throw new Problem('conflict', FIXED);
+    if (result !== 'done') throw new Problem('conflict', FIXED);
     return { status: 200, body: { deleted: true } };
   },
 });
@@ -114,7 +120,7 @@ const runCron = defineEffect({
   summary: 'Run a cron now; its schedule does not change',
   answers: { 202: { description: 'The fire', schema: cronFire }, 429: { description: 'Too many messages wait' } },
   async perform({ params: { id }, idempotency }, { context }) {
-    const result = await context.schedule.runCron(id, idempotency);
+    const result = await runCronNow(context.service, { id, by: null }, { causeKey: newId<string>(), idempotency });
     if (result.kind === 'unknown') throw notFound(`cron ${id}`);
     if (result.kind === 'full') throw new Problem('inbox_full', 'Too many messages wait in the session of the cron.');
     return { scheduledFor: result.scheduledFor.toISOString() };
@@ -148,7 +154,11 @@ const getNext = defineRoute({
   answers: { 200: { description: 'The slots, earliest first', schema: cronSlots } },
   async handle({ params, query }, { context }) {
     const kept = await cronOf(context, params.id);
-    const slots = nextSlots(kept, await context.schedule.readTime(), Math.min(query.count ?? SLOTS_DEFAULT, SLOTS_MAX));
+    const slots = nextSlots(
+      kept,
+      await readDatabaseTime(context.service.database),
+      Math.min(query.count ?? SLOTS_DEFAULT, SLOTS_MAX),
+    );
     return { status: 200, body: { items: slots } };
   },
 });
@@ -165,7 +175,7 @@ function nextSlots(kept: Cron, nowMs: number, count: number): { slotAt: string; 
 }
 
 async function cronOf(context: ApiContext, id: string): Promise<Cron> {
-  const found = await context.schedule.findCron(id);
+  const found = await findNamedCron(context.service, { id, by: null });
   if (found === null) throw notFound(`cron ${id}`);
   return found;
 }

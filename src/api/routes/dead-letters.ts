@@ -1,5 +1,6 @@
 // Dead letters: what could not be finished and waits for a person, grouped by its error.
 import { z } from 'zod';
+import { discardOpenLetters, redriveLetters } from '../../service/redrive-letters.ts';
 import { DEAD_LETTER_STATES, listDeadLetterGroups } from '../../store/views/dead-letters.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
@@ -40,7 +41,7 @@ const redrive = defineEffect({
   summary: 'Retry the turns and send the deliveries of open dead letters again, at most 500 in one request',
   body: letterFilter,
   answers: { 200: { description: 'The result for each letter', schema: redrivenLetters } },
-  perform: async ({ body, idempotency }, { context }) => context.deadLetters.redrive(body, idempotency),
+  perform: async ({ body, idempotency }, { context }) => redriveLetters(context.service, body, idempotency),
   answer: async (redriven) => ({ status: 200, body: redriven }),
 });
 
@@ -50,7 +51,7 @@ const discard = defineEffect({
   body: letterFilter,
   answers: { 200: { description: 'How many letters were discarded', schema: discardedLetters } },
   perform: async ({ body, idempotency }, { context }) => ({
-    discarded: await context.deadLetters.discard(body, idempotency),
+    discarded: await discardOpenLetters(context.service, body, idempotency),
   }),
   answer: async (discarded) => ({ status: 200, body: discarded }),
 });

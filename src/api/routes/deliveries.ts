@@ -1,5 +1,6 @@
 // The outbox: what leaves, what does not, and what a person decides about it.
 import { z } from 'zod';
+import { decideDelivery } from '../../service/redrive-letters.ts';
 import type { DeliveryDecision } from '../../store/decide-delivery.ts';
 import { DELIVERY_STATUSES, listDeliveries, viewDelivery } from '../../store/views/deliveries.ts';
 import type { Answer } from '../answer.ts';
@@ -45,7 +46,7 @@ const redrive = defineEffect({
   summary: 'Send a delivery again that failed, expired, was discarded or has an unknown result',
   answers: { 200: { description: 'The delivery as it is now', schema: delivery }, 409: conflictDoc },
   perform: async ({ params, idempotency }, { context }) =>
-    decided(context, params.id, await context.control.redriveDelivery(params.id, idempotency)),
+    decided(context, params.id, await decideDelivery(context.service, params.id, { decision: 'redrive', idempotency })),
   answer: (_decided, { params }, { context }) => answerNow(context, params.id),
 });
 
@@ -54,7 +55,7 @@ const discard = defineEffect({
   summary: 'Discard a delivery',
   answers: { 200: { description: 'The delivery as it is now', schema: delivery }, 409: conflictDoc },
   perform: async ({ params, idempotency }, { context }) =>
-    decided(context, params.id, await context.control.discardDelivery(params.id, idempotency)),
+    decided(context, params.id, await decideDelivery(context.service, params.id, { decision: 'discard', idempotency })),
   answer: (_decided, { params }, { context }) => answerNow(context, params.id),
 });
 

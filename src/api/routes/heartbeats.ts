@@ -1,6 +1,7 @@
 // Heartbeats: the polls of agents, and a poll right now.
 import { z } from 'zod';
 import { isAgent } from '../../config.ts';
+import { pollAgent } from '../../service/poll-agent.ts';
 import { HEARTBEAT_STATUSES, listHeartbeats, viewHeartbeat } from '../../store/views/heartbeats.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 
@@ -39,7 +40,7 @@ const postHeartbeat = defineEffect({
     if (!isAgent(context.config, params.agent)) {
       throw new Problem('unknown_agent', `There is no agent ${params.agent} in the configuration.`);
     }
-    return { id: await context.schedule.poll(params.agent, idempotency) };
+    return { id: await pollAgent(context.service, params.agent, idempotency) };
   },
   async answer({ id }, _request, { context }) {
     const found = await viewHeartbeat(context.views, id);

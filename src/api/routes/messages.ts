@@ -2,9 +2,10 @@
 import { z } from 'zod';
 import { isAgent } from '../../config.ts';
 import { agentIdOf } from '../../core/session-key.ts';
+import { acceptMessage, type AcceptedAnswer, type AcceptResult } from '../../service/accept-message.ts';
 import { listMessages, MESSAGE_STATUSES, viewMessage } from '../../store/views/messages.ts';
 import type { Answer } from '../answer.ts';
-import type { AcceptResult, AcceptedAnswer, ApiContext } from '../context.ts';
+import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { answerWithin } from '../deadline.ts';
 import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
@@ -50,7 +51,7 @@ const postMessage = defineRoute({
     checkModel(context.config, key, request.body.model);
     const result = takenOf(
       await answerWithin(
-        context.accept({ sessionKey: key, body: request.body, idempotency: request.idempotency }),
+        acceptMessage(context.service, { sessionKey: key, body: request.body, idempotency: request.idempotency }),
         ACCEPT_MS_MAX,
         'The request timed out, and the message may have been accepted. Send it again with the same Idempotency-Key.',
       ),

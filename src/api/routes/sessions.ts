@@ -4,7 +4,9 @@ import { findSession, listSessions, viewSession } from '../../store/views/sessio
 import { listEntries } from '../../store/views/transcript.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 
-import { checkModel } from '../check-model.ts';
+import { overrideSession } from '../../service/patch-session.ts';
+import { stopSession } from '../../service/stop-session.ts';
+import { modelProblem } from '../check-model.ts';
 import { notFound } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { abortion, abortRequest, listOf } from '../schemas/answers.ts';
@@ -47,9 +49,9 @@ const patchSession = defineRoute({
   body: sessionPatch,
   answers: { 200: { description: 'The session as it is now', schema: session } },
   async handle({ params, body }, { context }) {
-    checkModel(context.config, params.key, body.model);
-    const isKnown = await context.control.patchSession(params.key, body);
-    const found = isKnown ? await viewSession(context.views, params.key) : null;
+    const patched = await overrideSession(context.service, params.key, body);
+    if (patched.kind === 'refused') throw modelProblem(patched.message);
+    const found = patched.kind === 'done' ? await viewSession(context.views, params.key) : null;
     if (found === null) throw notFound(`session ${params.key}`);
     return { status: 200, body: found };
   },
@@ -96,7 +98,7 @@ const abort = defineEffect({
   answers: { 200: { description: 'The stopped turn and the number of cancelled messages', schema: abortion } },
   async perform({ params, body, idempotency }, { context }) {
     const wish = { sessionKey: params.key, keepQueued: body.queued === 'keep', idempotency };
-    const done = await context.control.abortSession(wish);
+    const done = await stopSession(context.service, wish);
     if (done === null) throw notFound(`session ${params.key}`);
     return { aborted: done.aborted, cancelled: done.cancelled };
   },

@@ -2,7 +2,9 @@
 import { z } from 'zod';
 import { isAgent } from '../../config.ts';
 import { agentIdOf } from '../../core/session-key.ts';
-import type { SpawnAnswer, SteerAnswer } from '../../store/family.ts';
+import { spawn, type SpawnAnswer } from '../../service/spawn-subagent.ts';
+import { steerSubagent, type SteerAnswer } from '../../service/steer-subagent.ts';
+import { stopRun } from '../../service/stop-session.ts';
 import { findSession } from '../../store/views/sessions.ts';
 import { listSubagents, viewSubagent } from '../../store/views/subagents.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
@@ -32,7 +34,8 @@ const postSpawn = defineEffect({
     if (!isAgent(context.config, agentIdOf(key))) {
       throw new Problem('unknown_agent', `There is no agent ${agentIdOf(key)} in the configuration.`);
     }
-    return spawnedOf(await context.subagents.spawn(key, body, idempotency), key);
+    const origin = { sessionKey: key, turnId: null, causeKey: null, idempotency };
+    return spawnedOf(await spawn(context.service, origin, body), key);
   },
   answer: async ({ runId, childSessionKey }) => ({ status: 202, body: { runId, childSessionKey } }),
 });
@@ -96,7 +99,7 @@ const postKill = defineEffect({
   summary: 'Stop a subagent and all runs below it; its end is announced',
   answers: { 200: { description: 'How many runs were ended', schema: killed } },
   async perform({ params, idempotency }, { context }) {
-    const runs = await context.subagents.kill(params.runId, KILLED, idempotency);
+    const runs = await stopRun(context.service, { runId: params.runId, reason: KILLED, isTold: false, idempotency });
     if (runs === null) throw notFound(`run ${params.runId}`);
     return { runs };
   },
@@ -114,7 +117,8 @@ const postSteer = defineEffect({
   },
   async perform({ params: { runId }, body, idempotency }, { context }) {
     const text = body.text ?? body.message ?? '';
-    return steeredOf(await context.subagents.steer(runId, text, idempotency), runId);
+    const message = { runId, text, from: null, causeKey: null, idempotency };
+    return steeredOf(await steerSubagent(context.service, message), runId);
   },
   async answer(result, { params: { runId } }) {
     if (!('messageId' in result)) return { status: 202, body: { runId: result.runId, messageId: null, how: 'again' } };

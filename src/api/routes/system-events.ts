@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { isAgent } from '../../config.ts';
 import { agentIdOf } from '../../core/session-key.ts';
+import { enqueueEvent } from '../../service/enqueue-event.ts';
 import { findSession } from '../../store/views/sessions.ts';
 import { listSystemEvents } from '../../store/views/system-events.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
@@ -24,7 +25,7 @@ const postSystemEvent = defineEffect({
     if (!isAgent(context.config, agentIdOf(params.key))) {
       throw new Problem('unknown_agent', `There is no agent ${agentIdOf(params.key)} in the configuration.`);
     }
-    return context.enqueueSystemEvent({ sessionKey: params.key, ...factOf(body), idempotency });
+    return enqueueEvent(context.service, { sessionKey: params.key, ...factOf(body), idempotency });
   },
   async answer({ disposition, id, createdAt }, { params, body }) {
     const event = { id, sessionKey: params.key, ...factOf(body), createdAt };

@@ -2,6 +2,9 @@
 import { z } from 'zod';
 import { isAgent } from '../../config.ts';
 import { agentIdOf } from '../../core/session-key.ts';
+import { requestCompaction, undoCompaction } from '../../service/compact-session.ts';
+import { copySession } from '../../service/fork-session.ts';
+import { startTranscript } from '../../service/start-transcript.ts';
 import {
   listCompactions,
   listTranscripts,
@@ -57,7 +60,7 @@ const compact = defineRoute({
     const { key } = request.params;
     const { idempotency } = request;
     const { instructions = '' } = request.body;
-    const asked = await context.lifecycle.requestCompaction({ sessionKey: key, instructions, idempotency });
+    const asked = await requestCompaction(context.service, { sessionKey: key, instructions, idempotency });
     if (asked === null) throw notFound(`session ${key}`);
     const { acceptance, sessionId } = asked;
     if (acceptance.kind === 'mismatch') throw idempotencyMismatch();
@@ -130,7 +133,7 @@ const restore = defineEffect({
   },
   async perform({ params, idempotency }, { context }) {
     const wish = { sessionKey: params.key, compactionId: params.id, idempotency };
-    const outcome = await context.lifecycle.restoreCompaction(wish);
+    const outcome = await undoCompaction(context.service, wish);
     switch (outcome) {
       case 'ok':
         return {};
@@ -163,7 +166,7 @@ const resetRoute = defineEffect({
   },
   async perform({ params, body, idempotency }, { context }) {
     const isAborting = body.abort === true;
-    const done = await context.lifecycle.reset({ sessionKey: params.key, isAborting, idempotency });
+    const done = await startTranscript(context.service, { sessionKey: params.key, isAborting, idempotency });
     if (done.kind === 'unknown') throw notFound(`session ${params.key}`);
     if (done.kind === 'running') {
       throw new Problem('conflict', 'A turn of the session is running. Wait for its end, or send {"abort": true}.');
@@ -206,7 +209,7 @@ const fork = defineEffect({
       throw new Problem('unknown_agent', `There is no agent ${agentIdOf(targetKey)} in the configuration.`);
     }
     const entryId = body.entryId ?? null;
-    const made = await context.lifecycle.fork({ sourceKey: params.key, entryId, targetKey, idempotency });
+    const made = await copySession(context.service, { sourceKey: params.key, entryId, targetKey, idempotency });
     switch (made.kind) {
       case 'ok':
         return { entries: made.entries };

@@ -2,6 +2,8 @@
 import { z } from 'zod';
 import { LANES } from '../../config.ts';
 import { TURN_KINDS } from '../../core/turn-kind.ts';
+import { redoTurn } from '../../service/redrive-letters.ts';
+import { stopTurn } from '../../service/stop-session.ts';
 import { listTurns, TURN_STATUSES, viewTurn } from '../../store/views/turns.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { parseSessionKey } from '../path-parameters.ts';
@@ -76,7 +78,7 @@ const abort = defineEffect({
   summary: 'Stop one turn; the waiting messages of its session stay',
   answers: { 200: { description: 'Whether it was running', schema: turnAborted } },
   async perform({ params, idempotency }, { context }) {
-    const outcome = await context.control.abortTurn(params.id, idempotency);
+    const outcome = await stopTurn(context.service, params.id, idempotency);
     if (outcome === 'unknown') throw notFound(`turn ${params.id}`);
     return { aborted: outcome === 'stopped' };
   },
@@ -95,7 +97,7 @@ const retry = defineEffect({
     409: { description: 'The turn ended well, still runs, or was retried before' },
   },
   async perform({ params, idempotency }, { context }) {
-    const result = await context.control.retryTurn(params.id, idempotency);
+    const result = await redoTurn(context.service, params.id, idempotency);
     switch (result.kind) {
       case 'ok':
         return { retried: params.id, messageIds: result.messageIds };

@@ -9,20 +9,15 @@ import { sessionSettings, type SessionSettings } from '../config/session-setting
 import { chatHelp } from '../core/chat-help.ts';
 import { reasoningOf, type ReasoningLevel } from '../core/reasoning.ts';
 import { agentIdOf } from '../core/session-key.ts';
-import { isStoredNow, type NewCommand } from '../store/commands.ts';
+import { isStoredBefore, patchByCommand, type NewCommand } from '../store/commands.ts';
 import type { SessionPatch } from '../store/patch-session.ts';
 import type { SessionFacts } from '../store/session-facts.ts';
-import type { ViewDatabase } from '../store/views/page.ts';
 import { viewSession } from '../store/views/sessions.ts';
-import type { Control } from './context.ts';
+import type { Service } from './service.ts';
+import { stopSession } from './stop-session.ts';
 
-interface CommandParts {
-  config: Config;
-  views: ViewDatabase;
-  control: Pick<Control, 'abortSession' | 'patchByCommand'>;
-}
-
-interface GivenCommand {
+/** A command on its way. */
+export interface GivenCommand {
   command: ChatCommand;
   sessionKey: SessionKey;
   sessionId: SessionId;
@@ -34,15 +29,7 @@ interface GivenCommand {
  * `stored`: the effect and the row of the command are committed. `known`: the command was stored before, and nothing was done now.
  * `message`: it takes its turn in the session like a message.
  */
-export type CommandOutcome = { kind: 'stored' | 'known' | 'message' };
-
-/** Carries a command out. */
-export type CarryOut = (given: GivenCommand) => Promise<CommandOutcome>;
-
-/** Makes the function that carries out commands. */
-export function createCommands(parts: CommandParts): CarryOut {
-  return (given) => carryOut(parts, given);
-}
+export type CommandOutcome = 'stored' | 'known' | 'message';
 
 /** What a level of reasoning does, for people. */
 const MEANING: Readonly<Record<ReasoningLevel, string>> = {
@@ -51,59 +38,62 @@ const MEANING: Readonly<Record<ReasoningLevel, string>> = {
   stream: "the model's thinking is sent as live events, and not in replies",
 };
 
-async function carryOut(parts: CommandParts, given: GivenCommand): Promise<CommandOutcome> {
-  const { config, views, control } = parts;
+/** Carries a command out. */
+export async function carryOut(service: Service, given: GivenCommand): Promise<CommandOutcome> {
+  const { config, views } = service;
   const { command, sessionKey, input } = given;
   switch (command.kind) {
     case 'mistaken':
-      return patch(parts, given, {}, command.reply);
-    case 'stop': {
-      const wish = { sessionKey, keepQueued: false, command: input };
-      return outcomeOf(await isStoredNow(() => control.abortSession(wish)));
-    }
+      return patch(service, given, {}, command.reply);
+    case 'stop':
+      try {
+        await stopSession(service, { sessionKey, keepQueued: false, command: input });
+        return 'stored';
+      } catch (error) {
+        if (isStoredBefore(error)) return 'known';
+        throw error;
+      }
     case 'status':
-      return patch(parts, given, {}, statusReply(config, await viewSession(views, sessionKey)));
+      return patch(service, given, {}, statusReply(config, await viewSession(views, sessionKey)));
     case 'think': {
       const { level } = command;
       if (level !== null) {
-        return patch(parts, given, { thinking: level }, `Thinking is set to ${level} for this session.`);
+        return patch(service, given, { thinking: level }, `Thinking is set to ${level} for this session.`);
       }
       const session = await viewSession(views, sessionKey);
-      return patch(parts, given, {}, `Thinking: ${session?.thinking ?? 'default'}.`);
+      return patch(service, given, {}, `Thinking: ${session?.thinking ?? 'default'}.`);
     }
     case 'reasoning': {
       const { level } = command;
       if (level !== null)
-        return patch(parts, given, { reasoning: level }, `Reasoning is set to ${level}: ${MEANING[level]}.`);
+        return patch(service, given, { reasoning: level }, `Reasoning is set to ${level}: ${MEANING[level]}.`);
       const current = reasoningOf((await viewSession(views, sessionKey))?.reasoning ?? null);
-      return patch(parts, given, {}, `Reasoning: ${current} (${MEANING[current]}).`);
+      return patch(service, given, {}, `Reasoning: ${current} (${MEANING[current]}).`);
     }
     case 'help':
-      return patch(parts, given, {}, chatHelp(config.session.resetTriggers));
+      return patch(service, given, {}, chatHelp(config.session.resetTriggers));
     case 'queue': {
       const session = await viewSession(views, sessionKey);
-      if (command.change === null) return patch(parts, given, {}, queueLine(settingsOf(config, sessionKey, session)));
+      if (command.change === null) return patch(service, given, {}, queueLine(settingsOf(config, sessionKey, session)));
       const changed = session === null ? null : { ...session, ...command.change };
-      return patch(parts, given, command.change, `Set. ${queueLine(settingsOf(config, sessionKey, changed))}`);
+      return patch(service, given, command.change, `Set. ${queueLine(settingsOf(config, sessionKey, changed))}`);
     }
     case 'compact':
-      return { kind: 'message' };
+      return 'message';
     default:
       return command satisfies never;
   }
 }
 
 async function patch(
-  { control }: CommandParts,
+  { database, publish }: Service,
   { sessionId, input }: GivenCommand,
   change: SessionPatch,
   reply: string,
 ): Promise<CommandOutcome> {
-  return outcomeOf(await control.patchByCommand({ sessionId, patch: change, command: { ...input, reply } }));
-}
-
-function outcomeOf(isStored: boolean): CommandOutcome {
-  return { kind: isStored ? 'stored' : 'known' };
+  const command = { ...input, reply };
+  const { isStored } = publish(await patchByCommand(database, { sessionId, patch: change, command }));
+  return isStored ? 'stored' : 'known';
 }
 
 function statusReply(config: Config, session: SessionFacts | null): string {

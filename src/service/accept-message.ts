@@ -1,92 +1,90 @@
-// From a checked message to a committed inbox row: ensures that its session exists, stores it, rings, and returns the result.
-// The ring is not awaited: the row is its own outbox, and the reconciler rings again when the ring is lost.
-import type { Inbox } from '../store/inbox.ts';
-import type { Doorbell } from '../../jobs/ring.ts';
-import type { Config, Lane } from '../config.ts';
+// From a checked message to a committed inbox row: carries out chat commands, ensures that the session exists, stores the message, and
+// publishes it. Nothing waits for the ring: the row is its own outbox, and the reconciler rings again when the ring is lost.
+import type { Config } from '../config.ts';
 import { mayCommand, readChatCommand, takeDirectives, type ChatCommand } from '../core/chat-command.ts';
 import { channelOf, routeOf, type InboundMessage } from '../core/inbound.ts';
 import type { DeliveryId, MessageId, SessionId, SessionKey } from '../core/ids.ts';
 import { addressOf } from '../core/reply-address.ts';
-import { agentIdOf, laneOf, sessionKindOf } from '../core/session-key.ts';
 import { newId } from '../ids.ts';
-import { type Acceptance, type StoredMessage } from '../store/accept-messages.ts';
-import { readDeliveryRing, type CommandDelivery } from '../store/commands.ts';
-import type { Database } from '../store/database.ts';
-import { dropOverflow } from '../store/drop-overflow.ts';
+import type { Acceptance, StoredMessage } from '../store/accept-messages.ts';
+import type { CommandDelivery } from '../store/commands.ts';
+import type { KeyedRequest } from '../store/idempotency.ts';
+import type { SessionFacts } from '../store/session-facts.ts';
+import { newSessionOf } from '../store/sessions.ts';
 import { viewAcceptance, viewMessage, type MessageView } from '../store/views/messages.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 import { viewSession } from '../store/views/sessions.ts';
-import type { Wake } from '../wake.ts';
-import { createCommands } from './chat-commands.ts';
-import type { AcceptResult, AcceptMessage, Control } from './context.ts';
-import { createWaitingTotal } from './waiting-total.ts';
+import { carryOut } from './chat-commands.ts';
+import type { Service } from './service.ts';
 
-export interface AcceptParts {
-  config: Config;
-  database: Database;
-  inbox: Inbox;
-  views: ViewDatabase;
-  doorbell: Pick<Doorbell, 'ring'>;
-  wake: Wake;
-  control: Pick<Control, 'abortSession' | 'patchByCommand'>;
+/** What became of a message at the door. */
+type Disposition = 'queued' | 'steered' | 'interrupting' | 'duplicate' | 'command' | 'rejected';
+
+export interface AcceptedAnswer {
+  message: MessageView;
+  session: SessionFacts;
+  disposition: Disposition;
 }
+
+/**
+ * `accepted`: committed. `duplicate`: it was accepted before; the answer is
+ * the first one when the Idempotency-Key says so, else it shows the message as it is now. `mismatch`: the key was used with another
+ * body. `full`: nothing was written.
+ */
+export type AcceptResult =
+  | ({ kind: 'accepted'; sessionId: string } & AcceptedAnswer)
+  | ({ kind: 'duplicate'; by: 'idempotency' | 'platform'; sessionId: string } & AcceptedAnswer)
+  | { kind: 'mismatch' }
+  | { kind: 'full'; retryAfterMs: number };
 
 /** How long a client is asked to wait when as much waits as may. */
 const FULL_RETRY_MS = 2_000;
 
-/** Makes the function that accepts messages; messages that arrive together share statements. */
-export function createAcceptMessage(parts: AcceptParts): AcceptMessage {
-  const { config, database, views, doorbell, wake } = parts;
-  const { ensureSession, accept } = parts.inbox;
-  const waiting = createWaitingTotal(views);
-  const commands = createCommands(parts);
-
-  return async ({ sessionKey, body: sent, idempotency }) => {
-    if (waiting.total() >= config.limits.waitingTotal) return { kind: 'full', retryAfterMs: FULL_RETRY_MS };
-    const needed = newSessionOf(sessionKey, sent);
-    const sessionId = await ensureSession(needed);
-    const messageId = newId<MessageId>();
-    const platformKey = platformKeyOf(sessionKey, sent);
-    const { body, command } = readMessage(sent, config.owner.ids);
-    const stored = {
-      messageId,
-      body: JSON.stringify(body),
-      route: routeOf(body, config.owner.ids),
-      platformKey,
-      idempotency,
-    };
-    const delivery = command === null ? null : commandDelivery(config, { sessionKey, messageId, body });
-    const input = { ...stored, delivery };
-    const outcome = command === null ? null : await commands({ command, sessionKey, sessionId, input });
-    if (outcome?.kind === 'stored') {
-      const ringNo = delivery === null ? null : await readDeliveryRing(database, delivery.id);
-      if (ringNo !== null) void doorbell.ring([{ kind: 'deliver', sessionId, ringNo }]);
-      return { ...(await firstAnswer(views, messageId)), kind: 'accepted' };
-    }
-    const queue = queuePolicyOf(config, body);
-    const acceptance = await accept({
+/** Accepts a message; resolves after the commit, and rejects when nothing is known to be written. */
+export async function acceptMessage(
+  service: Service,
+  message: { sessionKey: SessionKey; body: InboundMessage; idempotency: KeyedRequest | null },
+): Promise<AcceptResult> {
+  const { config, views, inbox, waiting, publish } = service;
+  const { sessionKey, body: sent, idempotency } = message;
+  if (waiting.total() >= config.limits.waitingTotal) return { kind: 'full', retryAfterMs: FULL_RETRY_MS };
+  const sessionId = await inbox.ensureSession(newSessionOf(sessionKey, channelOf(sent)));
+  const messageId = newId<MessageId>();
+  const { body, command } = readMessage(sent, config.owner.ids);
+  const stored = {
+    messageId,
+    body: JSON.stringify(body),
+    route: routeOf(body, config.owner.ids),
+    platformKey: platformKeyOf(sessionKey, sent),
+    idempotency,
+  };
+  const outcome =
+    command === null
+      ? null
+      : await carryOut(service, {
+          command,
+          sessionKey,
+          sessionId,
+          input: { ...stored, delivery: commandDelivery(config, { sessionKey, messageId, body }) },
+        });
+  if (outcome === 'stored') return { ...(await firstAnswer(views, messageId)), kind: 'accepted' };
+  const acceptance = publish(
+    await inbox.accept({
       ...stored,
       sessionId,
       kind: command?.kind === 'compact' ? 'compaction' : 'message',
       mode: body.mode ?? null,
       // A command that is stored already has its own reply.
-      ...(outcome === null ? { queue } : outcome.kind === 'message' ? {} : { commandReply: '' }),
+      ...(outcome === null
+        ? { queue: queuePolicyOf(config, body) }
+        : outcome === 'message'
+          ? {}
+          : { commandReply: '' }),
       waitingMax: config.limits.waitingPerSession,
-    });
-    if (acceptance.kind === 'accepted') {
-      if (acceptance.message.status === 'waiting') waiting.add(1);
-      wake.committed(sessionId, 'progress');
-      if (acceptance.isOverCap && (await dropOverflow(database, { sessionId, ...queue })) > 0) {
-        wake.committed(sessionId, 'settlement');
-      }
-      if (acceptance.ringNo !== null) {
-        const { ringNo } = acceptance;
-        // The store writes only lanes of the configuration.
-        void doorbell.ring([{ kind: 'inbound', lane: acceptance.lane as Lane, sessionId, ringNo }]);
-      }
-    }
-    return answerOf(views, acceptance, { sessionKey, sessionId, text: body.text });
-  };
+    }),
+  );
+  if (acceptance.kind === 'accepted' && acceptance.message.status === 'waiting') waiting.add(1);
+  return answerOf(views, acceptance, { sessionKey, sessionId, text: body.text });
 }
 
 /** The message as it is processed: a command of an authorised sender, or text without its directives. */
@@ -120,23 +118,6 @@ function queuePolicyOf({ messages: { queue } }: Config, body: InboundMessage) {
   const channel = channelOf(body);
   const byChannel = Object.hasOwn(queue.byChannel, channel) ? queue.byChannel[channel] : undefined;
   return { mode: byChannel ?? queue.mode, cap: queue.cap, drop: queue.drop };
-}
-
-/** A session as it is made when this message is the first that reaches it. */
-export function newSessionOf(key: SessionKey, body?: InboundMessage) {
-  const kind = sessionKindOf(key);
-  let candidateId: SessionId | undefined;
-  return {
-    key,
-    // Created on demand: nearly always the session exists.
-    get candidateId() {
-      return (candidateId ??= newId<SessionId>());
-    },
-    agentId: agentIdOf(key),
-    kind,
-    lane: laneOf(kind),
-    channel: body === undefined ? null : channelOf(body),
-  };
 }
 
 /** Unique without a time limit per channel, account and chat (G2); a message without a chat belongs to that of its session. */

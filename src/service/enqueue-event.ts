@@ -1,0 +1,24 @@
+// Queues a system event for the next prompt of a session, which is created if need be.
+import type { SessionKey, SystemEventId } from '../core/ids.ts';
+import { newId } from '../ids.ts';
+import type { KeyedRequest } from '../store/idempotency.ts';
+import { newSessionOf } from '../store/sessions.ts';
+import { enqueueSystemEvent, type QueuedEvent } from '../store/system-events.ts';
+import type { Service } from './service.ts';
+
+/** Queues it; resolves after the commit, and rejects as `isKeyTaken` says when another request was first. */
+export async function enqueueEvent(
+  { database, inbox, publish }: Service,
+  event: {
+    sessionKey: SessionKey;
+    text: string;
+    contextKey: string | null;
+    trusted: boolean;
+    idempotency: KeyedRequest | null;
+  },
+): Promise<QueuedEvent> {
+  const { sessionKey, text, contextKey, trusted: isTrusted, idempotency } = event;
+  const sessionId = await inbox.ensureSession(newSessionOf(sessionKey));
+  const id = newId<SystemEventId>();
+  return publish(await enqueueSystemEvent(database, { id, sessionId, text, contextKey, isTrusted, idempotency }));
+}

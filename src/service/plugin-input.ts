@@ -1,0 +1,97 @@
+// What plugins put into sessions: a system event or a message, each once for its key.
+import { isAgent } from '../config.ts';
+import { deliveryUrl } from '../config/schema-scalars.ts';
+import { routeOf, type InboundMessage } from '../core/inbound.ts';
+import type { MessageId, SessionId, SystemEventId } from '../core/ids.ts';
+import { agentIdOf, canonicalSessionKey } from '../core/session-key.ts';
+import { storableText } from '../core/storable-text.ts';
+import { newId } from '../ids.ts';
+import { isKeyTaken } from '../store/idempotency.ts';
+import { newSessionOf } from '../store/sessions.ts';
+import { enqueueSystemEvent } from '../store/system-events.ts';
+import type { Service } from './service.ts';
+
+/** `isNew` false: it was queued before under its key, or equals the event before it. */
+interface PluginInputResult {
+  id: string;
+  isNew: boolean;
+}
+
+/** Queues an event; `keyed` names it within its plugin, and what it was made of. */
+export async function queuePluginEvent(
+  service: Service,
+  event: { sessionKey: string; text: string; keyed: { plugin: string; key: string; sha256: string } },
+): Promise<PluginInputResult> {
+  const sessionId = await sessionOf(service, event.sessionKey);
+  const { plugin, key, sha256 } = event.keyed;
+  const id = newId<SystemEventId>();
+  const stored = {
+    id,
+    sessionId,
+    text: storableText(event.text).trim(),
+    contextKey: null,
+    isTrusted: false,
+    idempotency: { scope: `plugin:${plugin} system-event`, key, sha256 },
+  };
+  try {
+    const queued = service.publish(await enqueueSystemEvent(service.database, stored));
+    return { id: queued.id, isNew: queued.disposition === 'queued' };
+  } catch (error) {
+    if (!isKeyTaken(error)) throw error;
+    return { id, isNew: false };
+  }
+}
+
+/** Sends a message that the session answers; `key` names it within its plugin. */
+export async function sendPluginMessage(
+  service: Service,
+  plugin: string,
+  message: { sessionKey: string; text: string; key: string; deliver?: { url: string } },
+): Promise<PluginInputResult> {
+  const { config, inbox, publish } = service;
+  const { sessionKey, text, key, deliver } = message;
+  if (deliver !== undefined && !deliveryUrl.safeParse(deliver.url).success) {
+    throw new Error('deliver.url: expected an http or https URL without user and password');
+  }
+  const sessionId = await sessionOf(service, sessionKey);
+  const body: InboundMessage = {
+    text: storableText(text),
+    ...(deliver === undefined ? {} : { deliver: { url: deliver.url } }),
+  };
+  const { mode, cap, drop } = config.messages.queue;
+  const { waitingPerSession } = config.limits;
+  const acceptance = publish(
+    await inbox.accept({
+      messageId: newId<MessageId>(),
+      sessionId,
+      kind: 'message',
+      body: JSON.stringify(body),
+      route: routeOf(body, config.owner.ids),
+      mode: null,
+      queue: { mode, cap, drop },
+      platformKey: JSON.stringify(['plugin', plugin, key]),
+      idempotency: null,
+      waitingMax: waitingPerSession,
+    }),
+  );
+  switch (acceptance.kind) {
+    case 'accepted':
+      return { id: acceptance.message.id, isNew: true };
+    case 'duplicate':
+      return { id: acceptance.id, isNew: false };
+    case 'mismatch':
+    case 'full':
+      throw new Error(
+        `${sessionKey} has ${waitingPerSession} waiting messages, the limit (limits.waitingPerSession). Try again later.`,
+      );
+    default:
+      return acceptance satisfies never;
+  }
+}
+
+function sessionOf({ config, inbox }: Service, named: string): Promise<SessionId> {
+  const key = canonicalSessionKey(named);
+  const agentId = agentIdOf(key);
+  if (!isAgent(config, agentId)) throw new Error(`sessionKey: the agent ${JSON.stringify(agentId)} does not exist`);
+  return inbox.ensureSession(newSessionOf(key));
+}

@@ -1,0 +1,91 @@
+// What people do about work that ended badly: turns are retried, deliveries are sent again, and dead letters are redriven or discarded, each
+// in a statement of its own that also closes the letter. So a request that was cut off and is sent again continues with what is still open,
+// and nothing is redriven twice (G17).
+import {
+  discardLetters,
+  keepRedriveKey,
+  readOpenLetters,
+  type LetterFilter,
+  type OpenLetter,
+} from '../store/decide-dead-letters.ts';
+import { discardDelivery, redriveDelivery, type DeliveryDecision } from '../store/decide-delivery.ts';
+import type { KeyedRequest } from '../store/idempotency.ts';
+import { retryTurn, type RetryResult } from '../store/retry-turn.ts';
+import type { Service } from './service.ts';
+
+export interface RedrivenLetter {
+  id: string;
+  result: 'redriven' | 'skipped';
+  /** Why it was skipped; it stays open. */
+  reason: string | null;
+  /** The messages that wait because of it. */
+  messageIds: string[];
+}
+
+interface Redriven {
+  redriven: number;
+  skipped: number;
+  /** Open letters that the request names and has not reached: it is to be sent again for them. */
+  remaining: number;
+  letters: RedrivenLetter[];
+}
+
+/** The most letters of one request. */
+const LETTERS_MAX = 500;
+
+/** Lets the messages of a turn that ended badly wait again, once. */
+export async function redoTurn(
+  { database, publish }: Service,
+  turnId: string,
+  idempotency: KeyedRequest | null,
+): Promise<RetryResult> {
+  return publish(await retryTurn(database, turnId, idempotency));
+}
+
+/** Sends a delivery again, or discards it; the reconciler rings for its session. */
+export async function decideDelivery(
+  { views }: Service,
+  id: string,
+  { decision, idempotency }: { decision: 'redrive' | 'discard'; idempotency: KeyedRequest | null },
+): Promise<DeliveryDecision> {
+  const decide = decision === 'redrive' ? redriveDelivery : discardDelivery;
+  return decide(views, id, idempotency);
+}
+
+/** Redrives open letters, at most 500 in one request. */
+export async function redriveLetters(
+  service: Service,
+  filter: LetterFilter,
+  idempotency: KeyedRequest | null,
+): Promise<Redriven> {
+  const { letters: open, count } = await readOpenLetters(service.database, filter, LETTERS_MAX);
+  const letters: RedrivenLetter[] = [];
+  for (const letter of open) letters.push(await redriveOne(service, letter));
+  const redriven = letters.filter(({ result }) => result === 'redriven').length;
+  const skipped = letters.length - redriven;
+  const answer = { redriven, skipped, remaining: count - open.length, letters };
+  await keepRedriveKey(service.database, idempotency, answer);
+  return answer;
+}
+
+async function redriveOne(service: Service, { id, turnId, deliveryId }: OpenLetter): Promise<RedrivenLetter> {
+  const skipped = (reason: string): RedrivenLetter => ({ id, result: 'skipped', reason, messageIds: [] });
+  if (deliveryId !== null) {
+    const decided = await decideDelivery(service, deliveryId, { decision: 'redrive', idempotency: null });
+    if (decided === 'done') return { id, result: 'redriven', reason: null, messageIds: [] };
+    return skipped('The delivery does not exist or no longer has the status failed.');
+  }
+  if (turnId === null) return skipped('The session that should receive it no longer exists. Discard the letter.');
+  const retried = await redoTurn(service, turnId, null);
+  if (retried.kind === 'ok') return { id, result: 'redriven', reason: null, messageIds: retried.messageIds };
+  return skipped('The turn no longer has a failed message. Discard the letter.');
+}
+
+/** Discards open letters; resolves with how many there were. */
+export function discardOpenLetters(
+  { database }: Service,
+  filter: LetterFilter,
+  idempotency: KeyedRequest | null,
+): Promise<number> {
+  return discardLetters(database, filter, idempotency);
+}

@@ -1,0 +1,43 @@
+// Runs a cron now, enabled or not; its schedule does not change.
+import type { MessageId, SystemEventId } from '../core/ids.ts';
+import { sessionKeyOf } from '../core/schedule/cron.ts';
+import { newId } from '../ids.ts';
+import { tickInputOf } from '../schedule/tick-input.ts';
+import { readDatabaseTime } from '../store/crons.ts';
+import type { KeyedRequest } from '../store/idempotency.ts';
+import { readLastUrl } from '../store/last-url.ts';
+import { runCron, type ManualRunResult } from '../store/run-cron.ts';
+import { newSessionOf } from '../store/sessions.ts';
+import { findNamedCron, type NamedCron } from './edit-cron.ts';
+import type { Service } from './service.ts';
+
+/** Runs it; the same cause runs it once. An agent may run any cron of its own. */
+export async function runCronNow(
+  service: Service,
+  named: NamedCron,
+  { causeKey, idempotency }: { causeKey: string; idempotency: KeyedRequest | null },
+): Promise<ManualRunResult> {
+  const { database, config, inbox, publish } = service;
+  const cron = await findNamedCron(service, named);
+  if (cron === null) return { kind: 'unknown' };
+  const sessionId = await inbox.ensureSession(newSessionOf(sessionKeyOf(cron)));
+  // An isolated session receives no messages: the session that last received one for the agent counts.
+  const lastKey = sessionKeyOf(cron.target === 'isolated' ? { ...cron, target: 'main' } : cron);
+  const lastUrl =
+    cron.delivery?.mode === 'last'
+      ? await readLastUrl(database, await inbox.ensureSession(newSessionOf(lastKey)))
+      : null;
+  const nowMs = await readDatabaseTime(database);
+  const { kind, body, route, event } = tickInputOf(cron, { config, nowMs, eventId: newId<SystemEventId>(), lastUrl });
+  return publish(
+    await runCron(database, {
+      cronId: cron.id,
+      sessionId,
+      input: kind === null ? null : { messageId: newId<MessageId>(), kind, body: JSON.stringify(body), route },
+      event,
+      causeKey: `cron:${cron.id}:run:${causeKey}`,
+      waitingMax: config.limits.waitingPerSession,
+      idempotency,
+    }),
+  );
+}

@@ -1,0 +1,33 @@
+// What the use cases of a process share. It is built once per process, because it holds what callers share: the memory of known sessions,
+// the statements that carry the rows of many messages, and the count of what waits.
+import type { Publish } from '../after-commit.ts';
+import type { Config } from '../config.ts';
+import type { Database } from '../store/database.ts';
+import { drizzle } from '../store/drizzle.ts';
+import { createInbox, type Inbox } from '../store/inbox.ts';
+import type { ViewDatabase } from '../store/views/page.ts';
+import { createPublish, type PublishParts } from './publish.ts';
+import { createWaitingTotal, type WaitingTotal } from './waiting-total.ts';
+
+export interface Service {
+  config: Config;
+  database: Database;
+  views: ViewDatabase;
+  inbox: Inbox;
+  waiting: WaitingTotal;
+  publish: Publish;
+}
+
+/** Makes it. Each use case is a function of a file of this folder, which takes it as its first argument. */
+export function createService(parts: { config: Config; database: Database } & PublishParts): Service {
+  const { config, database } = parts;
+  const views = drizzle({ client: database.views });
+  return {
+    config,
+    database,
+    views,
+    inbox: createInbox(database),
+    waiting: createWaitingTotal(views),
+    publish: createPublish(parts),
+  };
+}

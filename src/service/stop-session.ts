@@ -1,0 +1,46 @@
+// Stops what runs: a session with all subagents below it, one turn, or the run of a subagent. Workers notice within a second (G24).
+import type { SessionKey } from '../core/ids.ts';
+import { abortSession, abortTurn, type Abortion } from '../store/control.ts';
+import type { KeyedRequest } from '../store/idempotency.ts';
+import type { StopCommand } from '../store/stop-family.ts';
+import { killRun } from '../store/subagents.ts';
+import type { Service } from './service.ts';
+
+export interface StopRequest {
+  sessionKey: SessionKey;
+  /** Keeps the waiting messages. */
+  keepQueued: boolean;
+  idempotency?: KeyedRequest | null;
+  /** The chat command that asks for it. */
+  command?: StopCommand;
+}
+
+/** Stops the running turn of a session and the subagents below it. Null: no such session. */
+export async function stopSession(
+  { config, database, publish }: Service,
+  stop: StopRequest,
+): Promise<Pick<Abortion, 'aborted' | 'cancelled'> | null> {
+  return publish(await abortSession(database, { ...stop, modes: config.messages.queue }));
+}
+
+/** Stops one turn, if it still runs. */
+export async function stopTurn(
+  { database, publish }: Service,
+  turnId: string,
+  idempotency: KeyedRequest | null,
+): Promise<'stopped' | 'ended' | 'unknown'> {
+  return publish(await abortTurn(database, { turnId, idempotency })).kind;
+}
+
+/**
+ * Ends a run and all runs below it; resolves with how many have ended by it. `isTold`: the session that would be notified requests it. Null:
+ * no such run.
+ */
+export async function stopRun(
+  { config, database, publish }: Service,
+  run: { runId: string; reason: string; isTold: boolean; idempotency?: KeyedRequest | null },
+): Promise<number | null> {
+  const stopped = publish(await killRun(database, { ...run, modes: config.messages.queue }));
+  if (stopped === null) return null;
+  return stopped.kind === 'stopped' ? stopped.runs : 0;
+}

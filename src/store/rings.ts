@@ -1,0 +1,35 @@
+// Rings as the rows of statements name them.
+import type { AfterCommit, TurnRing } from '../after-commit.ts';
+import type { Lane } from '../config.ts';
+import type { SessionId } from '../core/ids.ts';
+
+/** The columns of a doorbell that a statement has rung or made; null when the session needs no ring. */
+export interface RungColumns {
+  lane: Lane | null;
+  rings: string | null;
+}
+
+/** The ring of a row, as a list of one; empty when its session needs none. */
+export function ringsOf(kind: TurnRing['kind'], sessionId: SessionId, { lane, rings }: RungColumns): TurnRing[] {
+  return lane === null || rings === null ? [] : [{ kind, sessionId, lane, ringNo: Number(rings) }];
+}
+
+/** What follows from a write to one session: its waiters look, and it is rung for if the row says so. */
+export function afterOf(kind: TurnRing['kind'], sessionId: SessionId, row: RungColumns): AfterCommit {
+  return { changed: [sessionId], rings: ringsOf(kind, sessionId, row) };
+}
+
+/** The `settled` of a write that has ended messages of these sessions and does not know how. */
+export function settledIn(sessionIds: readonly SessionId[]): NonNullable<AfterCommit['settled']> {
+  return new Map(sessionIds.map((sessionId) => [sessionId, new Map()]));
+}
+
+/** What follows from several writes together. */
+export function allOf(results: readonly { after?: AfterCommit }[]): AfterCommit {
+  const afters = results.flatMap(({ after }) => after ?? []);
+  return {
+    changed: afters.flatMap(({ changed }) => changed),
+    settled: new Map(afters.flatMap(({ settled }) => [...(settled ?? [])])),
+    rings: afters.flatMap(({ rings }) => rings),
+  };
+}

@@ -1,0 +1,17 @@
+// The use cases of a process over the database of a test, with a doorbell that only records its rings.
+import type { Ring } from '../../src/after-commit.ts';
+import type { Config } from '../../src/config.ts';
+import { createService, type Service } from '../../src/service/service.ts';
+import type { Database } from '../../src/store/database.ts';
+import { createWake, type Wake } from '../../src/wake.ts';
+
+/** Makes them. */
+export function recordedService(parts: { config: Config; database: Database; wake?: Wake }): {
+  service: Service;
+  rings: Ring[];
+} {
+  const { config, database, wake = createWake() } = parts;
+  const rings: Ring[] = [];
+  const doorbell = { ring: async (rung: readonly Ring[]) => void rings.push(...rung) };
+  return { service: createService({ config, database, wake, doorbell }), rings };
+}
