@@ -31,7 +31,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 60_000;
 
 /** A notification is lost only with its connection, whose end is noticed. */
-const SLEEP_SECONDS = 5;
+const SLEEP_MS = 5_000;
 
 /** BullMQ's workers repeat most statements that failed at once, as fast as they fail. */
 const FAILURE_PAUSE_MS = 100;
@@ -59,7 +59,7 @@ export async function connectPostgres({ databaseUrl, onError, isMigrating }: Pos
   });
   return {
     kind: 'postgres',
-    sleepSeconds: SLEEP_SECONDS,
+    sleepMs: SLEEP_MS,
     queueBackend: (name, options) =>
       new PostgresQueueBackend(producing, name, { ...options, connection: producing.pool }, false),
     async connectWorker(queue) {

@@ -17,7 +17,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_MS_MAX = 1_000;
 
 /** Short, because a worker that was frozen while it slept may hold the one mark that would wake the others. */
-const SLEEP_SECONDS = 0.5;
+const SLEEP_MS = 500;
 
 /**
  * BullMQ asks the server for its version before its first command, and keeps a failure permanently. The connection was tested when the
@@ -40,7 +40,7 @@ export async function connectRedis({ redisUrl, logger, onError }: RedisServerOpt
   for (const connection of [ringing, working]) connection.on('error', onError);
   return {
     kind: 'redis',
-    sleepSeconds: SLEEP_SECONDS,
+    sleepMs: SLEEP_MS,
     queueBackend: (name, options, more) =>
       createRedisBackend(name, { ...options, ...UNTRIED, connection: ringing }, more),
     // BullMQ copies the connection for each worker.

@@ -64,7 +64,7 @@ export async function openQueueBackend(options: QueueBackendOptions): Promise<Qu
         {
           ...shared,
           concurrency,
-          drainDelay: server.sleepSeconds,
+          drainDelay: server.sleepMs / 1000,
           runRetryDelay: RETRY_MS,
           lockDuration: JOB_LOCK_MS,
           stalledInterval: STALLED_INTERVAL_MS,

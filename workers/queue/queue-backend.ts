@@ -34,7 +34,7 @@ export interface QueueServer {
   /** Connects for one worker of a queue; returns what makes BullMQ's own backend for it. */
   connectWorker(name: QueueName): Promise<BackendFactory<IQueueBackend>>;
   /** How long a worker that hears nothing sleeps before it looks by itself. */
-  sleepSeconds: number;
+  sleepMs: number;
   ping(): Promise<void>;
   close(): Promise<void>;
 }
