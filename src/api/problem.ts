@@ -76,3 +76,9 @@ export function problemBody(problem: Problem, instance: string, requestId: strin
 export function notFound(what: string): Problem {
   return new Problem('not_found', `There is no ${what}.`);
 }
+
+/** The refusal of a model that no provider serves. */
+export function modelProblem(fault: string): Problem {
+  const message = `${fault.charAt(0).toUpperCase()}${fault.slice(1)}.`;
+  return new Problem('invalid_body', `model: ${message}`, { errors: [{ path: 'model', message }] });
+}

@@ -1,4 +1,5 @@
 // Turns any error into the problem that is answered. An unexpected error is `internal` without details.
+import { UnknownAgentError } from '../config.ts';
 import { isPassingFault } from '../store/database.ts';
 import { Problem } from './problem.ts';
 
@@ -8,6 +9,9 @@ const CAUSES_MAX = 5;
 /** The problem of an error. */
 export function toProblem(error: unknown, bodyBytesMax: number): Problem {
   if (error instanceof Problem) return error;
+  if (error instanceof UnknownAgentError) {
+    return new Problem('unknown_agent', `There is no agent ${error.agentId} in the configuration.`, { cause: error });
+  }
   return fromServer(error, bodyBytesMax) ?? fromDatabase(error) ?? internal(error);
 }
 

@@ -1,20 +1,22 @@
 // From a checked message to a committed inbox row: carries out chat commands, ensures that the session exists, stores the message, and
 // publishes it. Nothing waits for the ring: the row is its own outbox, and the reconciler rings again when the ring is lost.
-import type { Config } from '../config.ts';
+import { agentOf, type Config } from '../config.ts';
 import { mayCommand, readChatCommand, takeDirectives, type ChatCommand } from '../core/chat-command.ts';
 import { channelOf, routeOf, type InboundMessage } from '../core/inbound.ts';
 import type { DeliveryId, MessageId, SessionId, SessionKey } from '../core/ids.ts';
 import { addressOf } from '../core/reply-address.ts';
+import { agentIdOf } from '../core/session-key.ts';
 import { newId } from '../ids.ts';
 import type { Acceptance, StoredMessage } from '../store/accept-messages.ts';
 import type { CommandDelivery } from '../store/commands.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import type { SessionFacts } from '../store/session-facts.ts';
-import { newSessionOf } from '../store/sessions.ts';
 import { viewAcceptance, viewMessage, type MessageView } from '../store/views/messages.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 import { viewSession } from '../store/views/sessions.ts';
 import { carryOut } from './chat-commands.ts';
+import { modelFaultOf } from './patch-session.ts';
+import { reachSession } from './reach-session.ts';
 import type { Service } from './service.ts';
 
 /** What became of a message at the door. */
@@ -27,28 +29,32 @@ export interface AcceptedAnswer {
 }
 
 /**
- * `accepted`: committed. `duplicate`: it was accepted before; the answer is
- * the first one when the Idempotency-Key says so, else it shows the message as it is now. `mismatch`: the key was used with another
- * body. `full`: nothing was written.
+ * `accepted`: committed. `duplicate`: it was accepted before; the answer is the first one when the Idempotency-Key says so, else it shows
+ * the message as it is now. In all other cases nothing was written. `mismatch`: the key was used with another body. `refused`: no provider
+ * serves the model. `full`: too many messages wait.
  */
 export type AcceptResult =
   | ({ kind: 'accepted'; sessionId: string } & AcceptedAnswer)
   | ({ kind: 'duplicate'; by: 'idempotency' | 'platform'; sessionId: string } & AcceptedAnswer)
   | { kind: 'mismatch' }
+  | { kind: 'refused'; message: string }
   | { kind: 'full'; retryAfterMs: number };
 
 /** How long a client is asked to wait when as much waits as may. */
 const FULL_RETRY_MS = 2_000;
 
-/** Accepts a message; resolves after the commit, and rejects when nothing is known to be written. */
+/** Accepts a message; resolves after the commit. Rejects with `UnknownAgentError`, and when nothing is known to be written. */
 export async function acceptMessage(
   service: Service,
   message: { sessionKey: SessionKey; body: InboundMessage; idempotency: KeyedRequest | null },
 ): Promise<AcceptResult> {
   const { config, views, inbox, waiting, publish } = service;
   const { sessionKey, body: sent, idempotency } = message;
+  agentOf(config, agentIdOf(sessionKey));
+  const fault = modelFaultOf(config, sessionKey, sent.model);
+  if (fault !== null) return { kind: 'refused', message: fault };
   if (waiting.total() >= config.limits.waitingTotal) return { kind: 'full', retryAfterMs: FULL_RETRY_MS };
-  const sessionId = await inbox.ensureSession(newSessionOf(sessionKey, channelOf(sent)));
+  const sessionId = await reachSession(service, sessionKey, channelOf(sent));
   const messageId = newId<MessageId>();
   const { body, command } = readMessage(sent, config.owner.ids);
   const stored = {

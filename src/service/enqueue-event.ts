@@ -2,13 +2,13 @@
 import type { SessionKey, SystemEventId } from '../core/ids.ts';
 import { newId } from '../ids.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
-import { newSessionOf } from '../store/sessions.ts';
 import { enqueueSystemEvent, type QueuedEvent } from '../store/system-events.ts';
+import { reachSession } from './reach-session.ts';
 import type { Service } from './service.ts';
 
 /** Queues it; resolves after the commit, and rejects as `isKeyTaken` says when another request was first. */
 export async function enqueueEvent(
-  { database, inbox, publish }: Service,
+  service: Service,
   event: {
     sessionKey: SessionKey;
     text: string;
@@ -18,7 +18,9 @@ export async function enqueueEvent(
   },
 ): Promise<QueuedEvent> {
   const { sessionKey, text, contextKey, trusted: isTrusted, idempotency } = event;
-  const sessionId = await inbox.ensureSession(newSessionOf(sessionKey));
+  const sessionId = await reachSession(service, sessionKey);
   const id = newId<SystemEventId>();
-  return publish(await enqueueSystemEvent(database, { id, sessionId, text, contextKey, isTrusted, idempotency }));
+  return service.publish(
+    await enqueueSystemEvent(service.database, { id, sessionId, text, contextKey, isTrusted, idempotency }),
+  );
 }

@@ -1,5 +1,5 @@
 // Changes the overrides of a session: what people set through the API, and the one that an agent may set for itself.
-import { modelFault } from '../config.ts';
+import { modelFault, type Config } from '../config.ts';
 import { agentIdOf, canonicalSessionKey } from '../core/session-key.ts';
 import { patchSession, type SessionPatch } from '../store/patch-session.ts';
 import type { Service } from './service.ts';
@@ -13,8 +13,14 @@ export async function overrideSession(
   sessionKey: string,
   patch: SessionPatch,
 ): Promise<OverrideResult> {
-  const { model = null } = patch;
-  const fault = model === null ? null : modelFault(config, agentIdOf(canonicalSessionKey(sessionKey)), model);
+  const fault = modelFaultOf(config, sessionKey, patch.model);
   if (fault !== null) return { kind: 'refused', message: fault };
   return { kind: (await patchSession(views, sessionKey, patch)) ? 'done' : 'unknown' };
+}
+
+/** Why the agent of a session cannot be asked to use a model, for people; null: it can, or none is given. */
+export function modelFaultOf(config: Config, sessionKey: string, model: string | null | undefined): string | null {
+  return model === undefined || model === null
+    ? null
+    : modelFault(config, agentIdOf(canonicalSessionKey(sessionKey)), model);
 }

@@ -6,27 +6,25 @@ import { newId } from '../ids.ts';
 import { pollInputOf } from '../schedule/poll-input.ts';
 import { openManualPoll } from '../store/heartbeats.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
-import { newSessionOf } from '../store/sessions.ts';
 import { settlePolls } from '../store/settle-polls.ts';
+import { reachSession } from './reach-session.ts';
 import type { Service } from './service.ts';
 
 /** How long this process may take to put a requested poll into its inbox; afterwards a scheduler does it. */
 const POLL_LEASE_MS = 10_000;
 
-/** Polls an agent of the configuration; resolves with the id of the poll. */
-export async function pollAgent(
-  { config, database, inbox, publish }: Service,
-  agentId: string,
-  idempotency: KeyedRequest | null,
-): Promise<string> {
-  const sessionId = await inbox.ensureSession(newSessionOf(canonicalSessionKey(`agent:${agentId}:main`)));
+/** Polls an agent; resolves with the id of the poll, and rejects with `UnknownAgentError`. */
+export async function pollAgent(service: Service, agentId: string, idempotency: KeyedRequest | null): Promise<string> {
+  const { config, database, publish } = service;
+  const agent = agentOf(config, agentId);
+  const sessionId = await reachSession(service, canonicalSessionKey(`agent:${agentId}:main`));
   const id = newId<string>();
   // The owner of this one poll.
   const owner = newId<string>();
   const poll = { id, agentId, sessionId, owner, leaseMs: POLL_LEASE_MS, idempotency };
   const { lastUrl, nowMs } = await openManualPoll(database, poll);
   const about = { occasion: 'manual' as const, tasks: [], hasMore: true, lastUrl, nowMs };
-  const { body, route } = pollInputOf(agentOf(config, agentId), about);
+  const { body, route } = pollInputOf(agent, about);
   const isOn = config.heartbeat.enabled;
   publish(
     await settlePolls(database, [

@@ -14,8 +14,8 @@ import {
   type SpawnSettings,
 } from '../core/subagent-spawn.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
-import { newSessionOf } from '../store/sessions.ts';
 import { findSpawner, spawnSubagent, type NewSpawn, type Spawner } from '../store/spawn.ts';
+import { reachSession } from './reach-session.ts';
 import type { Service } from './service.ts';
 
 /** The session that spawns. */
@@ -42,8 +42,8 @@ export type SpawnedRun =
 
 /** Spawns it. A session that a person names is created if need be. */
 export async function spawn(service: Service, origin: SpawnOrigin, request: SpawnRequest): Promise<SpawnAnswer> {
-  const { config, database, inbox } = service;
-  if (origin.turnId === null) await inbox.ensureSession(newSessionOf(canonicalSessionKey(origin.sessionKey)));
+  const { config, database } = service;
+  if (origin.turnId === null) await reachSession(service, canonicalSessionKey(origin.sessionKey));
   const parent = await findSpawner(database, origin.sessionKey);
   if (parent === null) return { kind: 'unknown' };
   const settings = spawnSettingsOf(config, parent.agentId);

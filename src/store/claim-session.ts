@@ -132,7 +132,7 @@ async function claimAll(database: Database, requests: ClaimRequest[]): Promise<C
   let open = new Map(requests.map((request) => [request.sessionId, request]));
   for (let look = 1; look <= STALE_LOOKS_MAX && open.size > 0; look += 1) {
     const rows = await claimOnce(database, [...open.values()]);
-    for (const row of rows) if (row.verdict !== 'stale') claims.set(row.session_id, claimOf(row));
+    for (const row of rows) if (row.verdict !== 'stale') claims.set(row.session_id, claimOf(row, row.verdict));
     open = new Map([...open].filter(([sessionId]) => !claims.has(sessionId)));
   }
   const given = new Set<SessionId>();
@@ -162,10 +162,10 @@ function laterRingOf(row: ClaimRow): LaterRing | null {
   return lane === null ? null : { sessionId, lane, ringNo: Number(rings), dueInMs: Math.ceil(Number(dueInMs)) };
 }
 
-function claimOf(row: ClaimRow): Claim {
-  if (row.verdict === null || row.verdict === 'stale') return { kind: 'idle' };
-  if (row.verdict === 'early') return { kind: 'early', ring: laterRingOf(row) };
-  if (row.verdict !== 'claimed') return { kind: row.verdict };
+function claimOf(row: ClaimRow, verdict: Claim['kind'] | null): Claim {
+  if (verdict === null) return { kind: 'idle' };
+  if (verdict === 'early') return { kind: 'early', ring: laterRingOf(row) };
+  if (verdict !== 'claimed') return { kind: verdict };
   return {
     kind: 'claimed',
     session: claimedSessionOf(row),

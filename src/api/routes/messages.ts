@@ -1,7 +1,5 @@
 // Messages in, and what became of them.
 import { z } from 'zod';
-import { isAgent } from '../../config.ts';
-import { agentIdOf } from '../../core/session-key.ts';
 import { acceptMessage, type AcceptedAnswer, type AcceptResult } from '../../service/accept-message.ts';
 import { listMessages, MESSAGE_STATUSES, viewMessage } from '../../store/views/messages.ts';
 import type { Answer } from '../answer.ts';
@@ -11,8 +9,7 @@ import { answerWithin } from '../deadline.ts';
 import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
 
 import { waitSecondsOf } from '../prefer.ts';
-import { checkModel } from '../check-model.ts';
-import { notFound, Problem } from '../problem.ts';
+import { modelProblem, notFound, Problem } from '../problem.ts';
 import { defineRoute, type ApiRequest, type Route } from '../route.ts';
 import { accepted, listOf, settled } from '../schemas/answers.ts';
 import { inboundMessage } from '../schemas/inbound-message.ts';
@@ -45,10 +42,6 @@ const postMessage = defineRoute({
   },
   async handle(request, { context, services }) {
     const { key } = request.params;
-    if (!isAgent(context.config, agentIdOf(key))) {
-      throw new Problem('unknown_agent', `There is no agent ${agentIdOf(key)} in the configuration.`);
-    }
-    checkModel(context.config, key, request.body.model);
     const result = takenOf(
       await answerWithin(
         acceptMessage(context.service, { sessionKey: key, body: request.body, idempotency: request.idempotency }),
@@ -75,6 +68,8 @@ function takenOf(result: AcceptResult): TakenMessage {
     case 'accepted':
     case 'duplicate':
       return result;
+    case 'refused':
+      throw modelProblem(result.message);
     case 'mismatch':
       throw idempotencyMismatch();
     case 'full':

@@ -6,8 +6,7 @@ import { listAnswer, pageRequestOf } from '../cursor.ts';
 
 import { overrideSession } from '../../service/patch-session.ts';
 import { stopSession } from '../../service/stop-session.ts';
-import { modelProblem } from '../check-model.ts';
-import { notFound } from '../problem.ts';
+import { modelProblem, notFound } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { abortion, abortRequest, listOf } from '../schemas/answers.ts';
 import { countText, pageQuery } from '../schemas/queries.ts';

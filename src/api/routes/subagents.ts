@@ -1,7 +1,5 @@
 // Routes to spawn, view, steer and stop subagents.
 import { z } from 'zod';
-import { isAgent } from '../../config.ts';
-import { agentIdOf } from '../../core/session-key.ts';
 import { spawn, type SpawnAnswer } from '../../service/spawn-subagent.ts';
 import { steerSubagent, type SteerAnswer } from '../../service/steer-subagent.ts';
 import { stopRun } from '../../service/stop-session.ts';
@@ -31,9 +29,6 @@ const postSpawn = defineEffect({
     429: { description: 'Too many subagents are active; nothing was written' },
   },
   async perform({ params: { key }, body, idempotency }, { context }) {
-    if (!isAgent(context.config, agentIdOf(key))) {
-      throw new Problem('unknown_agent', `There is no agent ${agentIdOf(key)} in the configuration.`);
-    }
     const origin = { sessionKey: key, turnId: null, causeKey: null, idempotency };
     return spawnedOf(await spawn(context.service, origin, body), key);
   },

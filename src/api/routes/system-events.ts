@@ -1,13 +1,11 @@
 // System events: one-line facts for a session's next prompt.
 import { z } from 'zod';
-import { isAgent } from '../../config.ts';
-import { agentIdOf } from '../../core/session-key.ts';
 import { enqueueEvent } from '../../service/enqueue-event.ts';
 import { findSession } from '../../store/views/sessions.ts';
 import { listSystemEvents } from '../../store/views/system-events.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 
-import { notFound, Problem } from '../problem.ts';
+import { notFound } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { enqueued, listOf, systemEventRequest } from '../schemas/answers.ts';
 import { pageQuery } from '../schemas/queries.ts';
@@ -22,9 +20,6 @@ const postSystemEvent = defineEffect({
   body: systemEventRequest,
   answers: { 202: { description: 'Committed, or equal to the last one', schema: enqueued } },
   async perform({ params, body, idempotency }, { context }) {
-    if (!isAgent(context.config, agentIdOf(params.key))) {
-      throw new Problem('unknown_agent', `There is no agent ${agentIdOf(params.key)} in the configuration.`);
-    }
     return enqueueEvent(context.service, { sessionKey: params.key, ...factOf(body), idempotency });
   },
   async answer({ disposition, id, createdAt }, { params, body }) {

@@ -1,7 +1,5 @@
 // What is done to a session's transcript as a whole: compactions and their undoing, new transcripts, copies.
 import { z } from 'zod';
-import { isAgent } from '../../config.ts';
-import { agentIdOf } from '../../core/session-key.ts';
 import { requestCompaction, undoCompaction } from '../../service/compact-session.ts';
 import { copySession } from '../../service/fork-session.ts';
 import { startTranscript } from '../../service/start-transcript.ts';
@@ -205,9 +203,6 @@ const fork = defineEffect({
   },
   async perform({ params, body, idempotency }, { context }) {
     const targetKey = parseSessionKey(body.key, 'key');
-    if (!isAgent(context.config, agentIdOf(targetKey))) {
-      throw new Problem('unknown_agent', `There is no agent ${agentIdOf(targetKey)} in the configuration.`);
-    }
     const entryId = body.entryId ?? null;
     const made = await copySession(context.service, { sourceKey: params.key, entryId, targetKey, idempotency });
     switch (made.kind) {
