@@ -186,6 +186,24 @@ test('what follows from a write is published where the write is called', () => {
   expect(calls.filter(({ before }) => !isDirect.test(before)).map(({ file, call }) => `${file}: ${call}`)).toEqual([]);
 });
 
+test('a turn that is open moves only in its journal, after the database has confirmed', () => {
+  const turnFiles = files.filter((file) => file.startsWith('src/turn/'));
+  const records = ['opened-turn', 'position', 'turn-journal'].flatMap((name) => [
+    ...codeOf(`src/turn/${name}.ts`).matchAll(
+      /^export interface (?:OpenedTurn|Position|ContextTokens|Attempt) \{$(.*?)^\}$/gms,
+    ),
+  ]);
+  expect(records).toHaveLength(4);
+  const fields = records.flatMap(([, body = '']) => body.match(/^ {2}\w.*:.*$/gm) ?? []);
+  expect(fields.filter((field) => !field.startsWith('  readonly '))).toEqual([]);
+  const movers = turnFiles.filter((file) => /\badvance\(/.test(codeOf(file)));
+  expect(movers).toEqual(['src/turn/position.ts', 'src/turn/turn-journal.ts']);
+  const assigning = turnFiles.filter((file) =>
+    /\bturn\.[\w.]+ (?:[-+]?=|\?\?=) |\bturn\.[\w.]+\.push\(/.test(codeOf(file)),
+  );
+  expect(assigning).toEqual([]);
+});
+
 test('there is no default export and no export-everything outside the catalogue', () => {
   const barrels = files.filter((file) => /^export (default|\*)/m.test(codeOf(file)));
   expect(barrels).toEqual([]);

@@ -61,6 +61,13 @@ export class HeldSession {
   }
 }
 
+/** Stops everything under a lock that is gone; returns what is to be thrown. */
+export function lockLost(held: HeldSession): TurnStopped {
+  const reason = { kind: 'lock-lost', message: 'Another worker holds the session.' } as const;
+  held.stop(reason);
+  return new TurnStopped(reason);
+}
+
 export interface LockKeeperOptions {
   database: Database;
   clock: Clock;
@@ -114,9 +121,10 @@ export class LockKeeper {
     return false;
   }
 
-  /** Ends a reservation. */
+  /** Ends a reservation, and the care for the session, whether or not this worker still holds its lock. */
   unreserve(sessionId: SessionId): void {
     this.#reserved.delete(sessionId);
+    this.#held.delete(sessionId);
   }
 
   /** True, once, when another job of the session came while it was reserved: what it came for may be newer than the turn's last write. */
@@ -124,17 +132,12 @@ export class LockKeeper {
     return this.#turnedAway.delete(sessionId);
   }
 
-  /** Takes a session that was just claimed into care. `askedAtMs` is the monotonic time from before the claim was sent. */
+  /** Takes a reserved session that was just claimed into care. `askedAtMs` is the monotonic time from before the claim was sent. */
   hold(sessionId: SessionId, epoch: number, askedAtMs: number): HeldSession {
     const { clock } = this.#options;
     const held = new HeldSession({ sessionId, epoch, clock, trustedUntilMs: this.#trustedUntil(askedAtMs) });
     this.#held.set(sessionId, held);
     return held;
-  }
-
-  /** Removes a session, whether or not this worker still holds its lock. */
-  drop(held: HeldSession): void {
-    if (this.#held.get(held.sessionId) === held) this.#held.delete(held.sessionId);
   }
 
   /** Stops every turn for the same reason. */

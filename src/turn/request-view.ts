@@ -19,14 +19,6 @@ export interface NextRequest {
   violations: Violation[];
 }
 
-/** What was decided for the next calls. */
-export interface ViewDecision {
-  /** What of the session's view changes with it; undefined: nothing. */
-  sessionView: SessionView | undefined;
-  /** True when more is pruned than before. */
-  hasPruned: boolean;
-}
-
 /** What a call is decided by. */
 export interface CallCircumstances {
   sessionView: SessionView;
@@ -63,12 +55,14 @@ export class RequestView {
     return this.#view.history;
   }
 
-  /** Decides how far tool results are pruned from now on. To be asked before every call; warm caches change nothing. */
-  decide(circumstances: CallCircumstances): ViewDecision {
-    const before = circumstances.sessionView.pruning;
+  /**
+   * Decides how far tool results are pruned from now on; to be asked before every call, since warm caches change nothing. Returns what the
+   * session's view becomes with it; undefined: it stays.
+   */
+  decide(circumstances: CallCircumstances): SessionView | undefined {
     const sessionView = sessionViewAt(this.history, circumstances);
     this.#pruning = sessionView?.pruning;
-    return { sessionView, hasPruned: sessionView !== undefined && sessionView.pruning !== before };
+    return sessionView;
   }
 
   /** The messages as the next request shows them. */

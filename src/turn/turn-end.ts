@@ -27,6 +27,8 @@ export interface ParkWish {
   hasCalled: boolean;
   /** True when no turn of this worker asks the same provider from now on, but for probes. */
   isBlocked?: boolean;
+  /** The retries of the turn with the one that it waits for; absent: it waits for none. */
+  retries?: number;
   delayMs: number;
   notBeforeMs: number;
 }

@@ -7,19 +7,16 @@ import { callIdOf } from '../model/observers/observer.ts';
 import type { ModelCallRow } from '../store/journal.ts';
 import type { TurnFigures } from '../store/journal/finish-turn.ts';
 import type { TurnEnd } from '../store/journal/turn-end.ts';
-import type { RunningTurn } from './running-turn.ts';
+import type { OpenedTurn } from './opened-turn.ts';
 
 interface LoggedTurn extends Pick<TurnEnd, 'status' | 'error' | 'deadLetter'> {
   figures: TurnFigures;
 }
 
 /** Logs a turn that has ended; one that failed is a warning. */
-export function logTurnEnd(
-  logger: Logger,
-  turn: RunningTurn,
-  { status, error, deadLetter, figures }: LoggedTurn,
-): void {
-  const { progress, session } = turn;
+export function logTurnEnd(logger: Logger, turn: OpenedTurn, { status, error, deadLetter, figures }: LoggedTurn): void {
+  const { session } = turn;
+  const { progress } = turn.journal.at;
   const facts = {
     turnId: turn.id,
     sessionKey: session.key,
@@ -42,7 +39,7 @@ export function logTurnEnd(
 }
 
 /** Logs those of these model calls that failed. */
-export function logFailedCalls(logger: Logger, turn: RunningTurn, calls: readonly ModelCallRow[]): void {
+export function logFailedCalls(logger: Logger, turn: OpenedTurn, calls: readonly ModelCallRow[]): void {
   for (const call of calls) {
     if (call.status !== 'failed') continue;
     const { callNo, purpose, error, notes } = call;
@@ -63,13 +60,13 @@ export function logFailedCalls(logger: Logger, turn: RunningTurn, calls: readonl
 }
 
 /** The model that a call asked: the turn may have stepped down to another one since. */
-function askedModel({ chain, request }: RunningTurn, { view }: ModelCallRow): string {
+function askedModel({ chain, journal }: OpenedTurn, { view }: ModelCallRow): string {
   const ref = view?.fallback?.model ?? chain[0];
-  return ref === undefined ? request.model : modelOfRef(ref).model;
+  return ref === undefined ? journal.attempt.request.model : modelOfRef(ref).model;
 }
 
 /** How many tools the turn has called, in all attempts: those of the answers after its prompt, as far as they are not compacted. */
-function toolCallsOf({ transcript }: RunningTurn): number {
+function toolCallsOf({ transcript }: OpenedTurn): number {
   let count = 0;
   for (let index = transcript.entries.length - 1; index >= 0; index -= 1) {
     const entry = transcript.entries[index];

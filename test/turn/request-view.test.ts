@@ -7,12 +7,7 @@ import { withModel } from '../../src/core/history/model-spans.ts';
 import { viewMessages, type ViewRules } from '../../src/core/history/view-messages.ts';
 import type { EntryId, TurnId } from '../../src/core/ids.ts';
 import type { EntryImages, ModelSpan, SessionView } from '../../src/core/view.ts';
-import {
-  RequestView,
-  type CallCircumstances,
-  type ViewDecision,
-  type NextRequest,
-} from '../../src/turn/request-view.ts';
+import { RequestView, type CallCircumstances, type NextRequest } from '../../src/turn/request-view.ts';
 import { Transcript } from '../../src/turn/transcript-cache.ts';
 
 const text = (words: string): ContentBlock => ({ type: 'text', text: words });
@@ -58,8 +53,11 @@ function at(nowMs: number, sessionView: SessionView = {}, mode: 'off' | 'cache-t
 }
 
 /** What a call does: it decides, and sends. */
-function ask(view: RequestView, circumstances: CallCircumstances): NextRequest & ViewDecision {
-  return { ...view.decide(circumstances), ...view.next() };
+function ask(
+  view: RequestView,
+  circumstances: CallCircumstances,
+): NextRequest & { sessionView: SessionView | undefined } {
+  return { sessionView: view.decide(circumstances), ...view.next() };
 }
 
 describe('messages', () => {

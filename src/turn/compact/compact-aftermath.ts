@@ -15,7 +15,7 @@ import { newId } from '../../ids.ts';
 import type { TurnContext } from '../context.ts';
 import { loadWorkspaceFiles } from '../open/load-workspace.ts';
 import { WorkspaceFileError } from '../open/read-inside.ts';
-import type { RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 import type { SessionWorkspace } from '../open/session-context.ts';
 import { HOST_TIMEZONE } from '../../clock.ts';
 
@@ -30,7 +30,7 @@ const NOTHING: PostCompactionContext = { audit: null, refresh: null };
 /** Reads the workspace of a turn that was compacted. A file that cannot be read must not lose the summary. */
 export async function readPostCompactionContext(
   context: TurnContext,
-  turn: RunningTurn,
+  turn: OpenedTurn,
 ): Promise<PostCompactionContext> {
   const { agent, session } = turn;
   // The store writes only kinds of `sessionKindOf`.
@@ -55,9 +55,9 @@ export async function readPostCompactionContext(
 }
 
 /** What the next request shows: this turn's system prompt, or for a turn that only compacts, what the session's turns have in common. */
-async function shownPaths(context: TurnContext, turn: RunningTurn): Promise<ReadonlySet<string>> {
-  if (turn.request.system.length > 0) return pathsShownIn(turn.request.system);
-  const { workspaceSha256 } = turn.sessionView;
+async function shownPaths(context: TurnContext, turn: OpenedTurn): Promise<ReadonlySet<string>> {
+  if (turn.journal.attempt.request.system.length > 0) return pathsShownIn(turn.journal.attempt.request.system);
+  const { workspaceSha256 } = turn.journal.attempt.sessionView;
   if (workspaceSha256 === undefined) return new Set();
   const kept = (await context.snapshotCache.recall(context.database, [workspaceSha256])).get(workspaceSha256);
   // session-context.ts stored the value of this hash.

@@ -9,7 +9,7 @@ import type { ModelCallRow } from '../../store/journal.ts';
 import type { TurnContext } from '../context.ts';
 import { IdleClock } from '../loop/idle-clock.ts';
 import { auditHeaders, faultOf } from '../loop/model-call.ts';
-import type { RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 import { snapshotOf, type Snapshot } from '../snapshot-cache.ts';
 import { callCodeOf, TurnStopped, type StopReason } from '../turn-end.ts';
 
@@ -33,7 +33,7 @@ class CompactionTimeout extends Error {
 /** Makes the call with the number that was charged for it. Rejects for bugs only. */
 export async function askForSummary(
   context: TurnContext,
-  turn: RunningTurn,
+  turn: OpenedTurn,
   { request, callNo }: { request: ModelRequest; callNo: number },
 ): Promise<SummaryCall> {
   const snapshot = snapshotOf(request);
@@ -53,10 +53,10 @@ export async function askForSummary(
     notes: diagnostics.figures(),
     ...(answer?.usage ?? NO_USAGE),
     callNo,
-    step: turn.progress.steps + 1,
+    step: turn.journal.at.progress.steps + 1,
     purpose: 'compaction',
     view: { wholeSha256: snapshot.sha256 },
-    untilSeq: turn.baseSeq,
+    untilSeq: turn.journal.at.baseSeq,
     stopReason: answer?.stopReason ?? null,
     responseId: answer?.id ?? null,
     endedAt: context.clock.now(),

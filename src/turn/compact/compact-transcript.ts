@@ -24,7 +24,7 @@ import { readPostCompactionContext } from './compact-aftermath.ts';
 import { askForSummary, type SummaryCall } from './compact-ask.ts';
 import {
   beginCompaction,
-  callMoment,
+  callWrite,
   nextCallNo,
   readWorkspaceAnew,
   writeCompaction,
@@ -35,7 +35,8 @@ import type { TurnContext } from '../context.ts';
 import { appendMemory, mayFlushMemory, memoryNoteOf } from './memory-flush.ts';
 import type { Pass } from '../loop/provider-gate.ts';
 import { estimateNextRequest, overheadTokens } from './request-tokens.ts';
-import { newEntry, type Moment, type RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
+import { newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
 import { fallbacksLeft } from '../loop/step-down.ts';
 import { DID_NOT_SHRINK, EMPTY_SUMMARY, summaryFault } from './summary-faults.ts';
 import { summaryModel } from './summary-model.ts';
@@ -56,12 +57,12 @@ type Attempt =
 /** Compacts the transcript of a turn. Throws `TurnStopped` when the turn stops or the session is lost. */
 export async function compactTranscript(
   context: TurnContext,
-  turn: RunningTurn,
+  turn: OpenedTurn,
   wish: CompactionWish,
 ): Promise<CompactionOutcome> {
   let waitMs = turn.agent.compaction.aggregateWaitSeconds * 1000;
   let squeeze = 0;
-  turn.room.isCompacting = true;
+  turn.journal.note({ isCompacting: true });
   try {
     for (;;) {
       const attempt = await tryOnce(context, turn, wish, squeeze);
@@ -73,13 +74,13 @@ export async function compactTranscript(
       await delay(delayMs, undefined, { signal: turn.held.signal }).catch(() => turn.held.signal.throwIfAborted());
     }
   } finally {
-    turn.room.isCompacting = false;
+    turn.journal.note({ isCompacting: false });
   }
 }
 
 async function tryOnce(
   context: TurnContext,
-  turn: RunningTurn,
+  turn: OpenedTurn,
   wish: CompactionWish,
   squeeze: number,
 ): Promise<Attempt> {
@@ -93,7 +94,8 @@ async function tryOnce(
     const { maxAttempts } = turn.agent.compaction;
     const begun = await beginCompaction(context, turn, { id, wish, tokensBefore });
     if (begun.kind === 'exhausted') return { ...EXHAUSTED, message: `All ${maxAttempts} attempts failed.` };
-    if (begun.kind === 'answered') return await finish(context, turn, begun.compaction, {});
+    if (begun.kind === 'answered')
+      return await finish(context, turn, begun.compaction, { write: NO_ROWS, called: null });
     const compaction: CompactionAttempt = { id, tokensBefore, isLast: begun.attempt >= maxAttempts };
     const mayFlush = wish.reason === 'threshold' && begun.mayFlush && isForFlush(context, turn);
     const called = await askForSummary(context, turn, {
@@ -132,16 +134,16 @@ interface SummaryAnswer {
   wish: CompactionWish;
 }
 
-async function takeAnswer(context: TurnContext, turn: RunningTurn, given: SummaryAnswer): Promise<Attempt> {
+async function takeAnswer(context: TurnContext, turn: OpenedTurn, given: SummaryAnswer): Promise<Attempt> {
   const { compaction, plan, called, mayFlush, wish } = given;
   const { answer } = called;
   const summary = summaryText(textOf(answer.content), identifiersOf(plan.retired));
   const note = mayFlush ? memoryNoteOf(answer, { now: context.clock.now(), timeZone: turn.agent.userTimezone }) : null;
   const fault = summaryFault(answer, summary, plan.retiredTokens);
-  const moment = callMoment(turn, called, wish);
+  const write = callWrite(turn, called, wish);
   if (summary === null || fault !== null) {
     const error = fault ?? EMPTY_SUMMARY;
-    await writeCompaction(context, turn, { id: compaction.id, moment, called, step: { kind: 'failed', error } });
+    await writeCompaction(context, turn, { id: compaction.id, write, called, step: { kind: 'failed', error } });
     if (compaction.isLast) return { kind: 'unchanged', ...error };
     return { kind: 'again', delayMs: 0, wasTooMuch: error.code === DID_NOT_SHRINK, ...error };
   }
@@ -154,18 +156,18 @@ async function takeAnswer(context: TurnContext, turn: RunningTurn, given: Summar
     summary,
     memory: note,
   };
-  if (note === null) return await finish(context, turn, ready, { moment, called });
+  if (note === null) return await finish(context, turn, ready, { write, called });
   const step: CompactionStep = { kind: 'answered', cut: { firstKeptSeq, pinnedSeqs }, summary, memory: note };
-  await writeCompaction(context, turn, { id: compaction.id, moment, called, step });
-  return await finish(context, turn, ready, {});
+  await writeCompaction(context, turn, { id: compaction.id, write, called, step });
+  return await finish(context, turn, ready, { write: NO_ROWS, called: null });
 }
 
 /** From the answer to the end: the memory first, so that it is written before the entries leave the model's sight. */
 async function finish(
   context: TurnContext,
-  turn: RunningTurn,
+  turn: OpenedTurn,
   ready: AnsweredCompaction,
-  call: { moment?: Moment; called?: SummaryCall },
+  { write, called }: { write: TurnWrite; called: SummaryCall | null },
 ): Promise<CompactionOutcome> {
   if (ready.memory !== null) {
     // The worker may have been paused for a long time after the previous write; the file is not fenced.
@@ -188,14 +190,11 @@ async function finish(
   const summary = newEntry('summary', 'user', [{ type: 'text', text: ready.summary }]);
   const version = await writeCompaction(context, turn, {
     id: ready.id,
-    moment: { ...call.moment, entries: [summary] },
-    called: call.called ?? null,
+    write: { ...write, entries: [summary], condensedTo: tokensAfter },
+    called,
     step: { kind: 'completed', cut, tokensAfter, audit, refresh },
   });
-  turn.transcript.compact({ ...summary, seq: turn.baseSeq }, cut, version);
-  turn.contextTokens = tokensAfter;
-  turn.room.reportedTokens = null;
-  turn.room.condensedTokens = tokensAfter;
+  turn.transcript.compact({ ...summary, seq: turn.journal.at.baseSeq }, cut, version);
   context.logger.info(
     { sessionKey: turn.session.key, turnId: turn.id, tokensBefore: ready.tokensBefore, tokensAfter, audit },
     'Transcript compacted',
@@ -207,7 +206,7 @@ type FailedSummaryCall = Exclude<SummaryCall, { kind: 'answered' }>;
 
 async function takeFailure(
   context: TurnContext,
-  turn: RunningTurn,
+  turn: OpenedTurn,
   {
     compaction,
     called,
@@ -215,12 +214,12 @@ async function takeFailure(
     pass,
   }: { compaction: CompactionAttempt; called: FailedSummaryCall; wish: CompactionWish; pass: Pass },
 ): Promise<Attempt> {
-  const moment = callMoment(turn, called, wish);
+  const write = callWrite(turn, called, wish);
   const { id } = compaction;
   switch (called.kind) {
     case 'timedOut': {
       const error = { code: 'compaction_timeout', message: called.message };
-      await writeCompaction(context, turn, { id, moment, called, step: { kind: 'timedOut', error } });
+      await writeCompaction(context, turn, { id, write, called, step: { kind: 'timedOut', error } });
       return { kind: 'unchanged', ...error };
     }
     case 'stopped': {
@@ -229,12 +228,12 @@ async function takeFailure(
       // A worker that leaves, or has lost the session, leaves the row to the next one.
       if (code !== 'stopped' && code !== 'turn-timeout') throw new TurnStopped(called.reason);
       // The compaction is closed; the end of the turn follows.
-      await writeCompaction(context, turn, { id, moment, called, step: { kind: 'failed', error: { code, message } } });
+      await writeCompaction(context, turn, { id, write, called, step: { kind: 'failed', error: { code, message } } });
       throw new TurnStopped(called.reason);
     }
     case 'failed': {
       const { fault, verdict } = called;
-      const retries = turn.progress.retries + 1;
+      const retries = turn.journal.at.progress.retries + 1;
       const outage = noteOutage(context, turn, { fault, pass });
       const { maxRetries } = context.config.models.providers.anthropic;
       const mayRetry =
@@ -242,8 +241,8 @@ async function takeFailure(
       // An attempt that an outage has ended does not count: the turn waits, and tries again.
       const code = outage === null || mayRetry ? verdict.code : outage.wish.reason.code;
       const error = { code, message: fault.message.slice(0, 2000) };
-      const charged = mayRetry ? { ...moment, progress: { ...moment.progress, retries } } : moment;
-      await writeCompaction(context, turn, { id, moment: charged, called, step: { kind: 'failed', error } });
+      const charged = mayRetry ? { ...write, totals: { ...write.totals, retries } } : write;
+      await writeCompaction(context, turn, { id, write: charged, called, step: { kind: 'failed', error } });
       if (!mayRetry && outage !== null && fallbacksLeft(turn).length === 0)
         throw parkedStop(context, turn, outage.wish);
       if (!mayRetry) return { kind: 'unchanged', ...error };
@@ -261,7 +260,7 @@ async function takeFailure(
 
 /** The cut of a compaction for this reason; null when it would win nothing. */
 export function planFor(
-  turn: RunningTurn,
+  turn: OpenedTurn,
   { reason }: Pick<CompactionWish, 'reason'>,
   squeeze: number,
 ): CompactionPlan | null {
@@ -278,6 +277,6 @@ const NOTHING_TO_DO: CompactionOutcome = {
 };
 const EXHAUSTED = { kind: 'unchanged', code: 'compaction_exhausted' } as const;
 
-function isForFlush(context: TurnContext, turn: RunningTurn): boolean {
+function isForFlush(context: TurnContext, turn: OpenedTurn): boolean {
   return turn.kind !== 'heartbeat' && mayFlushMemory(context.config, turn.agent);
 }

@@ -1,15 +1,19 @@
 // A turn that only compacts its session, on request. It is claimed, recorded, stopped and resumed like any other turn, but it has
 // no prompt and adds only the summary to the transcript.
-import type { FinishResult } from '../../store/journal/finish-turn.ts';
 import { compactTranscript, NOTHING_TO_COMPACT } from './compact-transcript.ts';
 import type { TurnContext } from '../context.ts';
-import { finishCompacted } from '../end/end-turn.ts';
-import type { RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed } from '../turn-end.ts';
 
-/** Compacts and ends the turn. Throws `TurnFailed` when the compaction failed, `TurnStopped` when it stops. */
-export async function runCompactionTurn(context: TurnContext, turn: RunningTurn): Promise<FinishResult> {
-  const { text } = (turn.inputs[0]?.body ?? {}) as { text?: unknown };
+/** A turn that has compacted, or found nothing to compact. */
+export interface CompactedTurn {
+  kind: 'compacted';
+  reply: string;
+}
+
+/** Compacts, and resolves with the reply. Throws `TurnFailed` when the compaction failed, `TurnStopped` when it stops. */
+export async function compactOnRequest(context: TurnContext, turn: OpenedTurn): Promise<CompactedTurn> {
+  const { text } = (turn.journal.at.inputs[0]?.body ?? {}) as { text?: unknown };
   // A chat command contains its text as it was written.
   const wanted =
     typeof text === 'string'
@@ -20,14 +24,12 @@ export async function runCompactionTurn(context: TurnContext, turn: RunningTurn)
       : '';
   const instructions = wanted === '' ? null : wanted;
   const outcome = await compactTranscript(context, turn, { reason: 'manual', instructions });
-  turn.held.assertHeld();
   if (outcome.kind === 'compacted') {
-    return await finishCompacted(
-      context,
-      turn,
-      `Compacted: about ${outcome.tokensBefore} tokens became ${outcome.tokensAfter}.`,
-    );
+    return {
+      kind: 'compacted',
+      reply: `Compacted: about ${outcome.tokensBefore} tokens became ${outcome.tokensAfter}.`,
+    };
   }
-  if (outcome.code === NOTHING_TO_COMPACT) return await finishCompacted(context, turn, outcome.message);
+  if (outcome.code === NOTHING_TO_COMPACT) return { kind: 'compacted', reply: outcome.message };
   throw new TurnFailed(outcome.code, outcome.message);
 }

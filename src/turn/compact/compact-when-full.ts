@@ -5,20 +5,20 @@ import type { ModelError } from '../../model/model.ts';
 import type { TurnContext } from '../context.ts';
 import { compactTranscript, NOTHING_TO_COMPACT, planFor } from './compact-transcript.ts';
 import { isFull } from './request-tokens.ts';
-import type { RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed } from '../turn-end.ts';
 
 /** Makes room for the next call when it needs some. Throws `TurnStopped` when the turn stops meanwhile. */
-export async function compactWhenFull(context: TurnContext, turn: RunningTurn): Promise<void> {
-  const { room } = turn;
-  const reason = room.interrupted ?? (!room.hasGivenUp && isFull(turn) ? 'threshold' : null);
-  room.interrupted = null;
+export async function compactWhenFull(context: TurnContext, turn: OpenedTurn): Promise<void> {
+  const { interruptedCompaction, hasGivenUpCompacting } = turn.journal.attempt;
+  const reason = interruptedCompaction ?? (!hasGivenUpCompacting && isFull(turn) ? 'threshold' : null);
+  turn.journal.note({ interruptedCompaction: null });
   if (reason === null) return;
   const outcome = await compactTranscript(context, turn, { reason, instructions: null });
   // By the next step there may be more to compact.
   if (outcome.kind === 'compacted' || outcome.code === NOTHING_TO_COMPACT) return;
   // Anything else that was in the way is in the way of the next step, too.
-  room.hasGivenUp = true;
+  turn.journal.note({ hasGivenUpCompacting: true });
   const { code, message } = outcome;
   context.logger.warn(
     { turnId: turn.id, sessionKey: turn.session.key, code },
@@ -27,17 +27,13 @@ export async function compactWhenFull(context: TurnContext, turn: RunningTurn): 
 }
 
 /** Makes room after the provider refused a request for its length. Throws `TurnFailed` (`blocked`) when there is no way to. */
-export async function compactAfterOverflow(
-  context: TurnContext,
-  turn: RunningTurn,
-  refusal: ModelError,
-): Promise<void> {
+export async function compactAfterOverflow(context: TurnContext, turn: OpenedTurn, refusal: ModelError): Promise<void> {
   const outcome = await compactTranscript(context, turn, { reason: 'overflow', instructions: null });
   if (outcome.kind === 'unchanged') throw contextFullFailure(refusal, outcome.message);
 }
 
 /** True when there is something that a refused request could do without. */
-export function canCompact(turn: RunningTurn): boolean {
+export function canCompact(turn: OpenedTurn): boolean {
   return planFor(turn, { reason: 'overflow' }, 0) !== null;
 }
 

@@ -2,24 +2,27 @@
 // compaction), all of it is an estimate.
 import { thresholdTokens } from '../../core/compaction/compaction-bounds.ts';
 import { CHARS_PER_TOKEN, estimateTokens } from '../../core/token-estimate.ts';
-import type { RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 
 /** Tokens of the turn's next request, about. */
-export function estimateNextRequest(turn: RunningTurn): number {
-  const { reportedTokens, newTokens } = turn.room;
-  if (reportedTokens !== null) return reportedTokens + newTokens;
-  return overheadTokens(turn) + estimateTokens(turn.requests.messages);
+export function estimateNextRequest(turn: OpenedTurn): number {
+  const { at, attempt } = turn.journal;
+  const { reported, added } = at.tokens;
+  // Once more is pruned, the reported tokens are those of other messages.
+  if (reported !== null && reported.pruning === attempt.sessionView.pruning) return reported.tokens + added;
+  return overheadTokens(turn) + estimateTokens(attempt.requests.messages);
 }
 
 /** Estimated tokens of every request of the turn in addition to its messages. */
-export function overheadTokens({ request }: RunningTurn): number {
+export function overheadTokens({ journal }: OpenedTurn): number {
+  const { request } = journal.attempt;
   const system = request.system.reduce((chars, { text }) => chars + text.length, 0);
   const toolChars = request.tools.length === 0 ? 0 : JSON.stringify(request.tools).length;
   return Math.ceil((system + toolChars) / CHARS_PER_TOKEN);
 }
 
 /** True when the turn's next request would take what is held in reserve. */
-export function isFull(turn: RunningTurn): boolean {
+export function isFull(turn: OpenedTurn): boolean {
   const { contextTokens, compaction } = turn.agent;
   return estimateNextRequest(turn) > thresholdTokens({ contextTokens, ...compaction });
 }

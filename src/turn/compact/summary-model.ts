@@ -5,13 +5,14 @@ import type { ModelRequest } from '../../core/model-request.ts';
 import { providerOf } from '../loop/await-model.ts';
 import type { TurnContext } from '../context.ts';
 import { providerView } from '../open/open-view.ts';
-import type { RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 
 /** The configured model; that of the turn while the provider of the configured one is away, so that the turn does not wait for both. */
 export function summaryModel(
   context: TurnContext,
-  { agent, request, session }: RunningTurn,
+  { agent, journal, session }: OpenedTurn,
 ): Pick<ModelRequest, 'provider' | 'model'> {
+  const { request } = journal.attempt;
   const own = { ...providerView(request), model: request.model };
   const wanted = agent.compaction.model;
   if (wanted === undefined) return own;

@@ -10,7 +10,7 @@ import { storableText } from '../../core/storable-text.ts';
 import { newId } from '../../ids.ts';
 import type { TurnEnd, Notice, SubagentRunEnd } from '../../store/journal/turn-end.ts';
 import type { TurnContext } from '../context.ts';
-import type { RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 
 /** The part of a turn's end that other sessions are concerned with. */
 export type TurnNotices = Pick<TurnEnd, 'run' | 'notices'>;
@@ -26,7 +26,7 @@ export interface DecidedAnswer {
 /** Settles an answer that was given, or withheld on purpose. */
 export function settleAnswer(
   context: TurnContext,
-  turn: RunningTurn,
+  turn: OpenedTurn,
   { outcome: decided, entries }: { outcome: AnswerOutcome; entries: readonly OutputEntry[] },
 ): DecidedAnswer {
   const isSuppressed = worksOnRun(turn) && decided.reply !== null && isAnnounceSkip(decided.reply);
@@ -40,7 +40,7 @@ export function settleAnswer(
     isAnswer: outcome.reply !== null || isSuppressed,
     isSuppressed,
   });
-  const exchange = exchangeOf(turn.inputs[0]?.body);
+  const exchange = exchangeOf(turn.journal.at.inputs[0]?.body);
   if (exchange === null) return { outcome, delivered: worksOnRun(turn) ? null : outcome.reply, outreach: run };
   const { next, ownReply } = answerExchange(exchange, outcome.reply);
   return {
@@ -53,13 +53,13 @@ export function settleAnswer(
 /** What other sessions receive about a turn that did not succeed. */
 export function settleFault(
   context: TurnContext,
-  turn: RunningTurn,
+  turn: OpenedTurn,
   { status, message }: { status: Exclude<RunStatus, 'ok'>; message: string },
 ): TurnNotices {
   if (turn.kind === 'compaction') return settleCompacted(context, turn);
   const result = lastOutputOf(turn.transcript.entries);
   const run = runEndOf(context, turn, { status, result, error: message, isAnswer: false, isSuppressed: false });
-  const exchange = exchangeOf(turn.inputs[0]?.body);
+  const exchange = exchangeOf(turn.journal.at.inputs[0]?.body);
   return exchange === null ? run : { ...run, notices: noticesOf(turn, failExchange(exchange, message)) };
 }
 
@@ -67,19 +67,19 @@ export function settleFault(
  * What other sessions receive about a turn that only compacted its session: a run that could not end during it ends now, as it would
  * have.
  */
-export function settleCompacted(context: TurnContext, turn: RunningTurn): TurnNotices {
+export function settleCompacted(context: TurnContext, turn: OpenedTurn): TurnNotices {
   const result = lastAnswerOf(turn.transcript.entries);
   return runEndOf(context, turn, { status: 'ok', result, error: null, isAnswer: false, isSuppressed: false });
 }
 
 /** True for a turn of a subagent that works on its task. */
-function worksOnRun({ session }: RunningTurn): boolean {
+function worksOnRun({ session }: OpenedTurn): boolean {
   return session.runId !== null;
 }
 
 function runEndOf(
   { config }: TurnContext,
-  turn: RunningTurn,
+  turn: OpenedTurn,
   { result, error, ...end }: Omit<SubagentRunEnd, 'modes'>,
 ): TurnNotices {
   if (!worksOnRun(turn)) return {};
@@ -89,7 +89,7 @@ function runEndOf(
   };
 }
 
-function noticesOf(turn: RunningTurn, next: ExchangeAnswer['next']): Notice[] {
+function noticesOf(turn: OpenedTurn, next: ExchangeAnswer['next']): Notice[] {
   if (next === null) return [];
   const { exchange, target, text } = next;
   const { deliver } = exchange.origin;

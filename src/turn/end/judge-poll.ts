@@ -4,7 +4,8 @@ import { createHash } from 'node:crypto';
 import { isRepeated } from '../../core/heartbeat-poll.ts';
 import type { TurnEnd } from '../../store/journal/turn-end.ts';
 import type { TurnContext } from '../context.ts';
-import { changeSessionView, type Moment, type RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
+import type { TurnWrite } from '../turn-write.ts';
 
 export interface PollVerdict {
   pollResult: 'acknowledged' | 'alert' | 'duplicate';
@@ -12,30 +13,31 @@ export interface PollVerdict {
 }
 
 /** Judges by the text that would be sent; null: it was acknowledged. An alert that is sent is stored with the session. */
-export function judgePoll(context: TurnContext, turn: RunningTurn, text: string | null): PollVerdict {
+export function judgePoll(context: TurnContext, turn: OpenedTurn, text: string | null): PollVerdict {
+  const { sessionView } = turn.journal.attempt;
   const hides = isOnlyPoll(turn) ? 'poll' : null;
   if (text === null) return { pollResult: 'acknowledged', hides };
   const sha256 = createHash('sha256').update(text).digest('hex');
   const alert = { sha256, atMs: context.clock.now().getTime() };
-  if (isRepeated(alert, turn.sessionView.lastAlert, turn.agent.heartbeat.dedupeHours)) {
+  if (isRepeated(alert, sessionView.lastAlert, turn.agent.heartbeat.dedupeHours)) {
     return { pollResult: 'duplicate', hides };
   }
-  changeSessionView(turn, { lastAlert: alert });
+  turn.journal.note({ sessionView: { ...sessionView, lastAlert: alert } });
   return { pollResult: 'alert', hides: null };
 }
 
 /** The last write of a poll without an alert: its text is not sent, and what is pruned is stored where no request shows it. */
-export function silentMoment(moment: Moment, { hides }: PollVerdict): Moment {
-  const { entries = [], events = [] } = moment;
+export function silentWrite(write: TurnWrite, { hides }: PollVerdict): TurnWrite {
+  const { entries, events } = write;
   return {
-    ...moment,
+    ...write,
     entries: hides === 'poll' ? entries.map((entry) => ({ ...entry, isPruned: true })) : entries,
     events: events.filter(({ type }) => type !== 'model.delta' && type !== 'model.reasoning'),
   };
 }
 
 /** False when a person's message reached the turn, or older entries were compacted in it: that must stay. */
-function isOnlyPoll(turn: RunningTurn): boolean {
-  const { promptSeq } = turn.requests.rules;
+function isOnlyPoll(turn: OpenedTurn): boolean {
+  const { promptSeq } = turn.journal.attempt.requests.rules;
   return turn.transcript.entries.every(({ seq, kind }) => seq < promptSeq || (kind !== 'steer' && kind !== 'summary'));
 }

@@ -3,16 +3,16 @@ import type { ReplyRules } from '../../core/next-steps.ts';
 import { reasoningOf } from '../../core/reasoning.ts';
 import type { WaitingInput } from '../../store/claim-session.ts';
 import type { TurnContext } from '../context.ts';
-import type { RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 
 /** The rules of a turn's answers. */
 export function replyRulesOf(
   { config }: Pick<TurnContext, 'config'>,
-  { agent, inputs }: Pick<RunningTurn, 'agent' | 'inputs'>,
+  { agent, journal }: Pick<OpenedTurn, 'agent' | 'journal'>,
 ): ReplyRules {
   return {
     hasReasoningTags: config.reasoning.enabled,
-    heartbeatAckCharsMax: answersOnlyPoll(inputs) ? agent.heartbeat.ackMaxChars : null,
+    heartbeatAckCharsMax: answersOnlyPoll(journal.at.inputs) ? agent.heartbeat.ackMaxChars : null,
   };
 }
 
@@ -22,11 +22,11 @@ export function answersOnlyPoll(inputs: readonly Pick<WaitingInput, 'kind'>[]): 
 }
 
 /** True for a turn whose live events show what its model thinks. Polls leave no trace, so theirs do not. */
-export function showsReasoning({ session, inputs }: Pick<RunningTurn, 'session' | 'inputs'>): boolean {
-  return reasoningOf(session.reasoning) === 'stream' && !answersOnlyPoll(inputs);
+export function showsReasoning({ session, journal }: Pick<OpenedTurn, 'session' | 'journal'>): boolean {
+  return reasoningOf(session.reasoning) === 'stream' && !answersOnlyPoll(journal.at.inputs);
 }
 
 /** True for a turn whose reply begins with what its model thought. An alert has its own form, and a subagent answers its parent. */
-export function repliesWithReasoning({ session, inputs }: Pick<RunningTurn, 'session' | 'inputs'>): boolean {
-  return reasoningOf(session.reasoning) === 'on' && session.kind !== 'subagent' && !answersOnlyPoll(inputs);
+export function repliesWithReasoning({ session, journal }: Pick<OpenedTurn, 'session' | 'journal'>): boolean {
+  return reasoningOf(session.reasoning) === 'on' && session.kind !== 'subagent' && !answersOnlyPoll(journal.at.inputs);
 }

@@ -4,18 +4,18 @@ import { toolUsesOf } from '../../core/content.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
 import { chatRouteOf, isOwnChat, saysTheSame, type MessageAddress } from '../../core/message-route.ts';
 import { MESSAGE_TOOL } from '../../tools/message-tool.ts';
-import type { RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 
 /** True when the reply was sent to the chat that it answers. Of turns that answer no message it is not known, so they send it. */
-export function wasSentByTool(turn: Pick<RunningTurn, 'inputs' | 'transcript' | 'requests'>, reply: string): boolean {
-  const last = turn.inputs.at(-1);
+export function wasSentByTool({ journal, transcript }: OpenedTurn, reply: string): boolean {
+  const last = journal.at.inputs.at(-1);
   if (last?.kind !== 'message') return false;
   const own = chatRouteOf(last.body as InboundMessage, undefined);
-  const { entries } = turn.transcript;
+  const { entries } = transcript;
   const failed = new Set<string>();
   for (let at = entries.length - 1; at >= 0; at -= 1) {
     const entry = entries[at];
-    if (entry === undefined || entry.seq <= turn.requests.rules.promptSeq) break;
+    if (entry === undefined || entry.seq <= journal.attempt.requests.rules.promptSeq) break;
     for (const block of entry.content) {
       if (block.type === 'tool_result' && block.is_error === true) failed.add(block.tool_use_id);
     }

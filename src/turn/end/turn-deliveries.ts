@@ -11,17 +11,17 @@ import { newId } from '../../ids.ts';
 import type { WaitingInput } from '../../store/claim-session.ts';
 import type { NewDelivery } from '../../store/journal/turn-end.ts';
 import type { TurnContext } from '../context.ts';
-import type { RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 import { wasSentByTool } from './sent-messages.ts';
 
 /** The delivery of a reply, unless a tool has sent the same already. */
 export function replyDeliveries(
   context: TurnContext,
-  turn: RunningTurn,
+  turn: OpenedTurn,
   { text, replyTarget }: { text: string; replyTarget: ReplyTarget | null },
 ): NewDelivery[] {
   if (wasSentByTool(turn, text)) return [];
-  const last = turn.inputs.at(-1)?.body as InboundMessage | undefined;
+  const last = turn.journal.at.inputs.at(-1)?.body as InboundMessage | undefined;
   const answeredId = replyTarget?.kind === 'message' ? replyTarget.id : last?.messageId;
   const quotes = replyTarget === null || answeredId === undefined ? {} : { replyToMessageId: answeredId };
   return deliveriesOf(context, turn, { type: 'reply', text, ...quotes });
@@ -33,32 +33,33 @@ export function replyDeliveries(
  */
 export function failureDeliveries(
   context: TurnContext,
-  turn: RunningTurn,
+  turn: OpenedTurn,
   error: { code: string; message: string },
 ): NewDelivery[] {
-  const isInternal = turn.session.runId !== null || exchangeOf(turn.inputs[0]?.body) !== null;
+  const isInternal = turn.session.runId !== null || exchangeOf(turn.journal.at.inputs[0]?.body) !== null;
   if (turn.kind === 'heartbeat' || isInternal || isAskedByRequest(turn)) return [];
   return deliveriesOf(context, turn, { type: 'failure', text: failureText(error), error });
 }
 
 /** The delivery of the result of a chat command that took its turn in the session. */
-export function commandDeliveries(context: TurnContext, turn: RunningTurn, text: string): NewDelivery[] {
+export function commandDeliveries(context: TurnContext, turn: OpenedTurn, text: string): NewDelivery[] {
   return isAskedByRequest(turn) ? [] : deliveriesOf(context, turn, { type: 'command', text });
 }
 
 /** True for a compaction with a request of its own: its answer is in the turn, and no message waits for one. */
-function isAskedByRequest({ kind, inputs }: RunningTurn): boolean {
+function isAskedByRequest({ kind, journal }: OpenedTurn): boolean {
   if (kind !== 'compaction') return false;
-  const { text } = (inputs[0]?.body ?? {}) as { text?: unknown };
+  const { text } = (journal.at.inputs[0]?.body ?? {}) as { text?: unknown };
   return typeof text !== 'string' || !/^\s*\/compact(?:\s|$)/i.test(text);
 }
 
 function deliveriesOf(
   { config }: TurnContext,
-  { id, session, inputs }: RunningTurn,
+  { id, session, journal }: OpenedTurn,
   said: Pick<DeliveryPayload, 'type' | 'text' | 'error' | 'replyToMessageId'>,
 ): NewDelivery[] {
   const { webhook } = config.channels;
+  const { inputs } = journal.at;
   const last = inputs.at(-1);
   const { deliver } = (last?.body ?? {}) as Pick<OwnInput, 'deliver'>;
   const url = deliver?.url ?? webhook.url;

@@ -8,14 +8,15 @@ import type { ModelError } from '../../model/model.ts';
 import type { NewEvent } from '../../store/events.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
 import { enterGate, noteOutage, parkedStop } from './await-model.ts';
-import { commit } from '../commit.ts';
+import { commitStep } from '../commit-step.ts';
 import { contextFullFailure, canCompact, compactAfterOverflow } from '../compact/compact-when-full.ts';
 import type { TurnContext } from '../context.ts';
 import { modelEnded, modelStarted } from './model-events.ts';
 import type { Pass } from './provider-gate.ts';
 import { stepBack, stepDown } from './fall-back.ts';
-import type { RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed } from '../turn-end.ts';
+import { NO_ROWS } from '../turn-write.ts';
 
 /** A wait longer than this is not spent in a worker: the turn is parked and its slot is free, in milliseconds. */
 const WAIT_IN_SLOT_MS_MAX = 5_000;
@@ -26,17 +27,19 @@ export interface FailedCall {
   /** Its row, which is not in the journal yet. */
   row: ModelCallRow;
   pass: Pass;
+  /** Calls in a row that ended in silence, with this one. */
+  silences: number;
 }
 
 /**
  * Charges the next call, waits as long as it must, and resolves with the right to make it. Throws `TurnFailed` when there is no next call,
  * `TurnStopped` (parked) when there is none for now.
  */
-export async function afterFailedCall(context: TurnContext, turn: RunningTurn, failed: FailedCall): Promise<Pass> {
-  const { fault, row, pass } = failed;
-  turn.callWithoutAnswer = row;
+export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, failed: FailedCall): Promise<Pass> {
+  const { fault, row, pass, silences } = failed;
+  turn.journal.note({ unstoredCall: row });
   const outage = noteOutage(context, turn, { fault, pass });
-  const attempt = turn.progress.retries + 1;
+  const attempt = turn.journal.at.progress.retries + 1;
   const delayMs = retryDelayMs({ attempt, random: context.random(), retryAfterMs: fault.retryAfterMs });
   if (outage !== null) {
     if (outage.mayStay && delayMs <= WAIT_IN_SLOT_MS_MAX) {
@@ -56,14 +59,14 @@ export async function afterFailedCall(context: TurnContext, turn: RunningTurn, f
   }
   const isTooLong = verdict.kind === 'overflow';
   if (isTooLong && !canCompact(turn)) throw contextFullFailure(fault);
-  if (fault.type === 'idle_timeout' && ++turn.idleTimeoutsInARow >= IDLE_TIMEOUTS_IN_A_ROW_MAX) {
-    const message = `The turn ended after ${turn.idleTimeoutsInARow} model calls in a row timed out without output: ${fault.message}`;
+  if (silences >= IDLE_TIMEOUTS_IN_A_ROW_MAX) {
+    const message = `The turn ended after ${silences} model calls in a row timed out without output: ${fault.message}`;
     throw new TurnFailed(verdict.code, message, fault);
   }
   if (attempt > context.config.models.providers.anthropic.maxRetries) {
     throw new TurnFailed(
       verdict.code,
-      `The turn ended after ${turn.progress.calls} model calls: ${fault.message}`,
+      `The turn ended after ${turn.journal.at.progress.calls} model calls: ${fault.message}`,
       fault,
     );
   }
@@ -73,13 +76,13 @@ export async function afterFailedCall(context: TurnContext, turn: RunningTurn, f
     return enterGate(context, turn);
   }
   if (delayMs > WAIT_IN_SLOT_MS_MAX) {
-    turn.progress = { ...turn.progress, retries: attempt };
     const reason = {
       code: 'retry_wait',
       text: `The model call is retried later: ${fault.message}`,
       by: pass.provider,
     };
-    throw parkedStop(context, turn, { reason, hasCalled: true, delayMs, notBeforeMs: fault.retryAfterMs ?? 0 });
+    const notBeforeMs = fault.retryAfterMs ?? 0;
+    throw parkedStop(context, turn, { reason, hasCalled: true, retries: attempt, delayMs, notBeforeMs });
   }
   return await askAgain(context, turn, { row, retries: attempt, delayMs });
 }
@@ -87,14 +90,14 @@ export async function afterFailedCall(context: TurnContext, turn: RunningTurn, f
 /** Asks the next model of the turn: the failed call, the step down and its event are one commit. Null: there is none. */
 async function askAnother(
   context: TurnContext,
-  turn: RunningTurn,
+  turn: OpenedTurn,
   why: { code: string; isRefused: boolean },
   { fault, row }: FailedCall,
 ): Promise<Pass | null> {
   const step = stepDown(context, turn, { ...why, row, text: fault.message });
   if (step === null) return null;
-  turn.callWithoutAnswer = step.row;
-  const { retries } = turn.progress;
+  turn.journal.note({ unstoredCall: step.row });
+  const { retries } = turn.journal.at.progress;
   return await askAgain(context, turn, { row: step.row, event: step.event, retries, delayMs: 0 });
 }
 
@@ -106,7 +109,7 @@ interface NextCall {
   delayMs: number;
 }
 
-async function askAgain(context: TurnContext, turn: RunningTurn, next: NextCall): Promise<Pass> {
+async function askAgain(context: TurnContext, turn: OpenedTurn, next: NextCall): Promise<Pass> {
   await chargeNext(context, turn, next);
   await delay(next.delayMs, undefined, { signal: turn.held.signal }).catch(() => turn.held.signal.throwIfAborted());
   return enterGate(context, turn);
@@ -114,13 +117,14 @@ async function askAgain(context: TurnContext, turn: RunningTurn, next: NextCall)
 
 async function chargeNext(
   context: TurnContext,
-  turn: RunningTurn,
+  turn: OpenedTurn,
   { row, event, retries, delayMs }: NextCall,
 ): Promise<void> {
-  const calls = turn.progress.calls + 1;
+  const calls = turn.journal.at.progress.calls + 1;
   await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
-  await commit(context, turn, {
-    progress: { calls, retries },
+  await commitStep(context, turn, {
+    ...NO_ROWS,
+    totals: { calls, retries },
     modelCalls: [row],
     events: [modelEnded(turn.id, row, delayMs), ...(event === undefined ? [] : [event]), modelStarted(turn.id, calls)],
   });

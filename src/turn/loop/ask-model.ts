@@ -9,18 +9,17 @@ import { createCallDiagnostics } from '../../model/observers/diagnostics.ts';
 import { callIdOf } from '../../model/observers/observer.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
 import { afterFailedCall } from './after-failed-call.ts';
-import { commit } from '../commit.ts';
+import { beginCall, nextRequest } from './begin-call.ts';
 import { enterFirstOpenGate } from './fall-back.ts';
-import { compactWhenFull } from '../compact/compact-when-full.ts';
 import type { TurnContext } from '../context.ts';
 import { IdleClock, idleTimeoutOf } from './idle-clock.ts';
 import { inputTransformOf } from './input-transform.ts';
 import { auditHeaders, faultOf } from './model-call.ts';
-import { modelStarted, turnResumed } from './model-events.ts';
 import { replyRulesOf, showsReasoning } from '../end/reply-rules.ts';
-import { changeSessionView, type RunningTurn } from '../running-turn.ts';
-import { callViewOf } from './step-down.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 import { callCodeOf, TurnFailed, TurnStopped } from '../turn-end.ts';
+
+const WINDOW_EXCEEDED = 'model_context_window_exceeded';
 
 /** An answer with what is known of its call, to be committed together. */
 export interface AnsweredCall {
@@ -29,25 +28,25 @@ export interface AnsweredCall {
 }
 
 /** Resolves with a complete answer. Throws `TurnFailed` when there will be none, `TurnStopped` when the turn stops. */
-export async function askModel(context: TurnContext, turn: RunningTurn): Promise<AnsweredCall> {
+export async function askModel(context: TurnContext, turn: OpenedTurn): Promise<AnsweredCall> {
   let pass = enterFirstOpenGate(context, turn);
   try {
-    if (turn.mustCharge) await chargeAgain(context, turn);
     pruneWhenCold(turn, context.clock.now());
-    await compactWhenFull(context, turn);
-    for (;;) {
+    await beginCall(context, turn);
+    for (let silences = 0; ;) {
       const sent: SentCall = { startedAt: context.clock.now(), view: null, requestSha256: null };
       try {
         const answered = await askOnce(context, turn, sent);
-        if (answered.answer.stopReason === 'model_context_window_exceeded') throw windowExceeded();
+        if (answered.answer.stopReason === WINDOW_EXCEEDED) throw windowExceeded();
         pass.answered();
-        turn.park = null;
         return answered;
       } catch (error) {
         if (error instanceof TurnStopped || error instanceof TurnFailed) throw error;
         const fault = faultOf(error);
         const row = failedCall(turn, fault, sent, context.clock.now());
-        pass = await afterFailedCall(context, turn, { fault, row, pass });
+        if (fault.type === 'idle_timeout') silences += 1;
+        else if (fault.type === WINDOW_EXCEEDED) silences = 0;
+        pass = await afterFailedCall(context, turn, { fault, row, pass, silences });
       }
     }
   } finally {
@@ -55,28 +54,16 @@ export async function askModel(context: TurnContext, turn: RunningTurn): Promise
   }
 }
 
-/** An earlier attempt may have made the call that it charged: this one charges its own. */
-async function chargeAgain(context: TurnContext, turn: RunningTurn): Promise<void> {
-  turn.mustCharge = false;
-  const calls = turn.progress.calls + 1;
-  const resumed = turn.park === null ? [] : [turnResumed(turn)];
-  await commit(context, turn, { progress: { calls }, events: [...resumed, modelStarted(turn.id, calls)] });
-}
-
 /** What is known of a call before it has an answer. */
 type SentCall = Pick<ModelCallRow, 'startedAt' | 'view' | 'requestSha256' | 'notes'>;
 
-async function askOnce(context: TurnContext, turn: RunningTurn, sent: SentCall): Promise<AnsweredCall> {
-  turn.held.assertHeld();
+async function askOnce(context: TurnContext, turn: OpenedTurn, sent: SentCall): Promise<AnsweredCall> {
   pruneWhenCold(turn, sent.startedAt);
-  const { messages, callView, violations } = turn.requests.next();
-  sent.view = callViewOf(turn, callView);
-  if (violations.length > 0) {
-    const details = violations.slice(0, 3).map((violation) => `message ${violation.at}: ${violation.detail}`);
-    throw new TurnFailed('malformed_history', `The history cannot be sent: ${details.join('; ')}.`);
-  }
-  const untilSeq = turn.baseSeq;
-  const callNo = turn.progress.calls;
+  const { messages, callView } = nextRequest(turn);
+  sent.view = callView;
+  const { request, requests } = turn.journal.attempt;
+  const { baseSeq: untilSeq, progress } = turn.journal.at;
+  const callNo = progress.calls;
   const target = { sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id };
   const { streaming: isStreaming } = context.config.models.providers.anthropic;
   const idle = new IdleClock(idleTimeoutOf(turn, { isStreaming }), [turn.held.signal]);
@@ -87,8 +74,8 @@ async function askOnce(context: TurnContext, turn: RunningTurn, sent: SentCall):
   try {
     const answer = await context.model.ask(
       {
-        ...turn.request,
-        ...inputTransformOf(turn.requests.rules.view)({ system: turn.request.system, messages: [...messages] }),
+        ...request,
+        ...inputTransformOf(requests.rules.view)({ system: request.system, messages: [...messages] }),
       },
       {
         signal: idle.signal,
@@ -109,13 +96,12 @@ async function askOnce(context: TurnContext, turn: RunningTurn, sent: SentCall):
       },
     );
     show(reply.end());
-    turn.idleTimeoutsInARow = 0;
     const { repairs } = answer;
     const call: ModelCallRow = {
       ...sent,
       notes: { ...diagnostics.figures(), ...(repairs === undefined ? undefined : { repairs }) },
       callNo,
-      step: turn.progress.steps + 1,
+      step: progress.steps + 1,
       untilSeq,
       status: 'ok',
       stopReason: answer.stopReason,
@@ -129,13 +115,11 @@ async function askOnce(context: TurnContext, turn: RunningTurn, sent: SentCall):
   } catch (error) {
     sent.notes = diagnostics.figures();
     if (error instanceof TurnStopped) {
+      const { reason } = error;
       const endedAt = context.clock.now();
-      turn.callWithoutAnswer = brokenCall(turn, {
-        status: 'aborted',
-        error: { code: callCodeOf(error.reason), message: error.reason.message },
-        sent,
-        endedAt,
-      });
+      const described = { code: callCodeOf(reason), message: reason.message };
+      const unstoredCall = brokenCall(turn, { status: 'aborted', error: described, sent, endedAt });
+      turn.journal.note({ unstoredCall });
     }
     throw error;
   } finally {
@@ -146,20 +130,18 @@ async function askOnce(context: TurnContext, turn: RunningTurn, sent: SentCall):
 /** The answer broke off because the context was full: the same as a prompt that is refused for its length. */
 function windowExceeded(): ModelError {
   const message = 'The answer broke off because the context window was full.';
-  return new ModelError({ type: 'model_context_window_exceeded', status: null, retryAfterMs: null, message });
+  return new ModelError({ type: WINDOW_EXCEEDED, status: null, retryAfterMs: null, message });
 }
 
 /** Prunes the view of the turn when the provider's cache has gone cold; it lasts for the session. */
-function pruneWhenCold(turn: RunningTurn, now: Date): void {
+function pruneWhenCold(turn: OpenedTurn, now: Date): void {
   const { contextPruning: pruning, contextTokens } = turn.agent;
-  const { sessionView } = turn;
-  const decided = turn.requests.decide({ sessionView, pruning, contextTokens, nowMs: now.getTime() });
-  if (decided.sessionView !== undefined) changeSessionView(turn, decided.sessionView);
-  // The reported tokens are those of the earlier messages.
-  if (decided.hasPruned) turn.room.reportedTokens = null;
+  const { sessionView, requests } = turn.journal.attempt;
+  const decided = requests.decide({ sessionView, pruning, contextTokens, nowMs: now.getTime() });
+  if (decided !== undefined) turn.journal.note({ sessionView: decided });
 }
 
-function failedCall(turn: RunningTurn, fault: ModelError, sent: SentCall, endedAt: Date): ModelCallRow {
+function failedCall(turn: OpenedTurn, fault: ModelError, sent: SentCall, endedAt: Date): ModelCallRow {
   const { code } = classifyFailure(fault);
   const error = { code, type: fault.type, status: fault.status, message: fault.message.slice(0, 2000) };
   return brokenCall(turn, { status: 'failed', error, sent, endedAt });
@@ -167,15 +149,15 @@ function failedCall(turn: RunningTurn, fault: ModelError, sent: SentCall, endedA
 
 /** The row of a call without an answer; its cost is not known. */
 function brokenCall(
-  turn: RunningTurn,
+  turn: OpenedTurn,
   { sent, ...end }: Pick<ModelCallRow, 'status' | 'error' | 'endedAt'> & { sent: SentCall },
 ): ModelCallRow {
   return {
     ...sent,
     ...end,
-    callNo: turn.progress.calls,
-    step: turn.progress.steps + 1,
-    untilSeq: turn.baseSeq,
+    callNo: turn.journal.at.progress.calls,
+    step: turn.journal.at.progress.steps + 1,
+    untilSeq: turn.journal.at.baseSeq,
     stopReason: null,
     responseId: null,
     inputTokens: 0,

@@ -11,8 +11,9 @@ import type { NewEvent } from '../../store/events.ts';
 import type { RequestBase, TurnContext } from '../context.ts';
 import { modelEnded } from './model-events.ts';
 import type { Pass } from './provider-gate.ts';
-import { advanceTurn, writeOf, type RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 import { logFailedCalls } from '../turn-log.ts';
+import { NO_ROWS } from '../turn-write.ts';
 import { TurnFailed, TurnStopped, type ParkWish } from '../turn-end.ts';
 
 /** The provider of a model as a request names it. */
@@ -24,9 +25,16 @@ export function providerOf({ provider = DEFAULT_PROVIDER }: Pick<RequestBase, 'p
  * The right to make the next call; acquire it before the call is charged. Throws `TurnStopped` (parked) while the provider is
  * unavailable, and `TurnFailed` when the turn has reached its longest wait.
  */
-export function enterGate(context: TurnContext, turn: RunningTurn, provider = providerOf(turn.request)): Pass {
+export function enterGate(
+  context: TurnContext,
+  turn: OpenedTurn,
+  provider = providerOf(turn.journal.attempt.request),
+): Pass {
   assertStillWanted(context, turn);
-  const entry = context.gate.enter(provider, { session: turn.session.id, isWoken: turn.park?.isWoken === true });
+  const entry = context.gate.enter(provider, {
+    session: turn.session.id,
+    isWoken: turn.journal.at.park?.isWoken === true,
+  });
   if (entry.kind === 'pass') return entry;
   const { probeMs } = context.config.models.outage;
   const reason = { code: 'model_away', text: `The provider ${provider} does not answer.`, by: provider };
@@ -48,7 +56,7 @@ interface OutageDecision {
 /** Notes the failure of a call with its provider; null: the provider is not to blame, and `pass` is ended. */
 export function noteOutage(
   context: TurnContext,
-  turn: RunningTurn,
+  turn: OpenedTurn,
   { fault, pass }: { fault: ModelError; pass: Pass },
 ): OutageDecision | null {
   const code = outageOf(fault);
@@ -63,9 +71,15 @@ export function noteOutage(
   const retryAfterMs = Math.max(0, fault.retryAfterMs ?? 0);
   const gate = pass.failed(retryAfterMs);
   const atLeastMs = Math.max(retryAfterMs, gate.waitMs);
-  const delayMs = pauseAfterFailureMs({ pauses: turn.park?.parks ?? 0, random: context.random(), atLeastMs }, probeMs);
+  const delayMs = pauseAfterFailureMs(
+    { pauses: turn.journal.at.park?.parks ?? 0, random: context.random(), atLeastMs },
+    probeMs,
+  );
   return {
-    mayStay: turn.park === null && !gate.isAway && turn.progress.retries < Math.min(RETRIES_IN_SLOT_MAX, maxRetries),
+    mayStay:
+      turn.journal.at.park === null &&
+      !gate.isAway &&
+      turn.journal.at.progress.retries < Math.min(RETRIES_IN_SLOT_MAX, maxRetries),
     wish: {
       reason: { code, text: fault.message, by: pass.provider },
       hasCalled: true,
@@ -77,7 +91,7 @@ export function noteOutage(
 }
 
 /** The stop by which a turn is parked, to be thrown. Throws `TurnFailed` when it has waited for as long as it may. */
-export function parkedStop(context: TurnContext, turn: RunningTurn, wish: ParkWish): TurnStopped {
+export function parkedStop(context: TurnContext, turn: OpenedTurn, wish: ParkWish): TurnStopped {
   const leftMs = patienceMs(context, turn);
   if (leftMs <= 0) throw givenUp(context, turn, wish.reason);
   const delayMs = Math.min(wish.delayMs, leftMs);
@@ -85,28 +99,31 @@ export function parkedStop(context: TurnContext, turn: RunningTurn, wish: ParkWi
 }
 
 /** Throws `TurnFailed` when no further call is useful: the messages have expired, or the model was unavailable for too long. */
-function assertStillWanted(context: TurnContext, turn: RunningTurn): void {
+function assertStillWanted(context: TurnContext, turn: OpenedTurn): void {
   if (patienceMs(context, turn) > 0) return;
-  throw givenUp(context, turn, turn.park ?? { code: 'expired', text: '' });
+  throw givenUp(context, turn, turn.journal.at.park ?? { code: 'expired', text: '' });
 }
 
 /** How much longer a turn may wait, in milliseconds. */
-function patienceMs(context: TurnContext, turn: RunningTurn): number {
+function patienceMs(context: TurnContext, turn: OpenedTurn): number {
   const { giveUpAfter } = context.config.models.outage;
-  const expiresAt = lastExpiry(turn.inputs);
+  const expiresAt = lastExpiry(turn.journal.at.inputs);
   const untilExpiryMs = expiresAt === null ? Number.POSITIVE_INFINITY : expiresAt - context.clock.now().getTime();
   // A turn that has begun to answer is not taken back for the clock alone.
-  const isBegun = turn.progress.steps > 0 && turn.park === null;
-  return Math.min(giveUpAfter - (turn.park?.waitedMs ?? 0), isBegun ? Number.POSITIVE_INFINITY : untilExpiryMs);
+  const isBegun = turn.journal.at.progress.steps > 0 && turn.journal.at.park === null;
+  return Math.min(
+    giveUpAfter - (turn.journal.at.park?.waitedMs ?? 0),
+    isBegun ? Number.POSITIVE_INFINITY : untilExpiryMs,
+  );
 }
 
 function givenUp(
   context: TurnContext,
-  turn: RunningTurn,
+  turn: OpenedTurn,
   { code, text }: Pick<ParkReason, 'code' | 'text'>,
 ): TurnFailed {
   const why = text === '' ? '' : ` Last: ${text}`;
-  const expiresAt = lastExpiry(turn.inputs);
+  const expiresAt = lastExpiry(turn.journal.at.inputs);
   if (expiresAt !== null && expiresAt <= context.clock.now().getTime()) {
     const at = new Date(expiresAt).toISOString();
     return new TurnFailed('expired', `The turn waited until its messages expired at ${at} (expiresAt).${why}`);
@@ -115,29 +132,29 @@ function givenUp(
   return new TurnFailed(code, `The turn ended after waiting for ${hours} h (models.outage.giveUpAfter).${why}`);
 }
 
-/** Parks a turn, with the failed call that is the reason for it, if there is one. Null: this worker no longer holds the session. */
-export async function parkTurn(context: TurnContext, turn: RunningTurn, wish: ParkWish): Promise<LaterRing | null> {
-  const failed = turn.callWithoutAnswer;
-  const { reason, delayMs } = wish;
-  const isNew = turn.park?.code !== reason.code;
+/** Parks a turn, with the failed call that is the reason for it, if there is one. Throws `TurnStopped` when the session is lost. */
+export async function parkTurn(context: TurnContext, turn: OpenedTurn, wish: ParkWish): Promise<LaterRing> {
+  const { journal, session } = turn;
+  const { park } = journal.at;
+  const failed = journal.attempt.unstoredCall;
+  const { reason, delayMs, retries } = wish;
   const events: NewEvent[] = failed === null ? [] : [modelEnded(turn.id, failed, delayMs)];
   // A turn that was woken and not let through continues to wait: that is no new event.
-  if (isNew || wish.hasCalled) {
+  if (park?.code !== reason.code || wish.hasCalled) {
     events.push({ type: 'turn.parked', data: { ...reason, dueInMs: Math.ceil(delayMs) } });
   }
   if (wish.isBlocked === true) {
     events.push({ type: 'model.blocked', data: { provider: reason.by, code: reason.code, text: reason.text } });
   }
-  await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
-  const write = writeOf(turn, { ...(failed === null ? {} : { modelCalls: [failed] }), events });
+  await context.deltas.take({ sessionId: session.id, epoch: turn.held.epoch, turnId: turn.id });
+  const modelCalls = failed === null ? [] : [failed];
+  const write = { ...NO_ROWS, modelCalls, events, totals: retries === undefined ? {} : { retries } };
   // It has waited since its model answered last, whatever the current reason is: alternating reasons must not extend the wait.
-  const parks = turn.park === null ? 1 : turn.park.parks + (wish.hasCalled ? 1 : 0);
-  const parking = await context.store.parkTurn({ ...write, ...wish, parks });
-  if (parking.kind === 'fenced') return null;
-  advanceTurn(turn, write);
-  logFailedCalls(context.logger, turn, write.modelCalls);
-  context.transcripts.keep(turn.session.id, turn.transcript);
-  context.onCommit(turn.session.id, 'progress');
+  const parks = park === null ? 1 : park.parks + (wish.hasCalled ? 1 : 0);
+  const { ring } = await journal.store(write, (rows) => context.store.parkTurn({ ...rows, ...wish, parks }));
+  logFailedCalls(context.logger, turn, modelCalls);
+  context.transcripts.keep(session.id, turn.transcript);
+  context.onCommit(session.id, 'progress');
   if (!wish.hasCalled && reason.by !== null) context.gate.waitsBehindProbe(reason.by);
-  return parking.ring;
+  return ring;
 }

@@ -5,14 +5,15 @@ import { modelOfRef } from '../../core/model-ref.ts';
 import { enterGate, providerOf } from './await-model.ts';
 import type { TurnContext } from '../context.ts';
 import type { Pass } from './provider-gate.ts';
-import type { RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 import { fallbacksLeft, modelBlocked, stepTo } from './step-down.ts';
 import type { NewEvent } from '../../store/events.ts';
 
 /** The right to make the next call, of the next model where the provider of the one that is asked is away. Throws as `enterGate` does. */
-export function enterFirstOpenGate(context: TurnContext, turn: RunningTurn): Pass {
+export function enterFirstOpenGate(context: TurnContext, turn: OpenedTurn): Pass {
   const fallbacks = fallbacksLeft(turn);
-  if (fallbacks.length === 0 || context.gate.isOpen(providerOf(turn.request))) return enterGate(context, turn);
+  if (fallbacks.length === 0 || context.gate.isOpen(providerOf(turn.journal.attempt.request)))
+    return enterGate(context, turn);
   for (const ref of fallbacks) {
     if (!context.gate.isOpen(providerOf(modelOfRef(ref)))) continue;
     stepTo(context, turn, ref);
@@ -33,7 +34,7 @@ export interface StepDown {
  */
 export function stepDown(
   context: TurnContext,
-  turn: RunningTurn,
+  turn: OpenedTurn,
   { row, code, text, isRefused }: { row: ModelCallRow; code: string; text: string; isRefused: boolean },
 ): StepDown | null {
   const left = fallbacksLeft(turn);
@@ -49,11 +50,12 @@ export function stepDown(
 }
 
 /** Before a turn is parked: it begins with its first model again when it is resumed. */
-export function stepBack(context: TurnContext, turn: RunningTurn): void {
+export function stepBack(context: TurnContext, turn: OpenedTurn): void {
   const [first] = turn.chain;
-  if (turn.fallback === null || first === undefined) return;
+  const { fallback, unstoredCall } = turn.journal.attempt;
+  if (fallback === null || first === undefined) return;
   stepTo(context, turn, first);
-  if (turn.callWithoutAnswer !== null) turn.callWithoutAnswer = withFallback(turn.callWithoutAnswer, first);
+  if (unstoredCall !== null) turn.journal.note({ unstoredCall: withFallback(unstoredCall, first) });
 }
 
 /** The row says which model is asked next, so that a worker that resumes the turn asks the same. */

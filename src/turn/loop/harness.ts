@@ -9,12 +9,10 @@ import type { TurnRequestSettings } from '../../core/view.ts';
 import { HarnessError, type CheckedHarness, type HarnessReading } from '../../plugins/harness.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
 import { askModel, type AnsweredCall } from './ask-model.ts';
-import { commit } from '../commit.ts';
-import { compactWhenFull } from '../compact/compact-when-full.ts';
+import { beginCall, nextRequest } from './begin-call.ts';
 import type { RequestBase, TurnContext } from '../context.ts';
 import { inputTransformOf } from './input-transform.ts';
-import { modelStarted } from './model-events.ts';
-import type { RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 import { callCodeOf, TurnFailed, TurnStopped } from '../turn-end.ts';
 
 /** What the opening of a turn decides about its harness; `failure`: the one that must answer is not there. */
@@ -36,34 +34,27 @@ export function chooseHarness(
 }
 
 /** The next answer of a turn, from its harness. Throws as `askModel` does. */
-export async function nextAnswer(context: TurnContext, turn: RunningTurn): Promise<AnsweredCall> {
-  const id = turn.requests.rules.view.harness?.id ?? BUILT_IN_HARNESS;
+export async function nextAnswer(context: TurnContext, turn: OpenedTurn): Promise<AnsweredCall> {
+  const id = turn.journal.attempt.requests.rules.view.harness?.id ?? BUILT_IN_HARNESS;
   if (id === BUILT_IN_HARNESS) return await askModel(context, turn);
   const harness = context.plugins.harnesses.find((one) => one.id === id);
   if (harness === undefined) throw missing(id);
   return await askHarness(context, turn, harness);
 }
 
-async function askHarness(context: TurnContext, turn: RunningTurn, harness: CheckedHarness): Promise<AnsweredCall> {
-  if (turn.mustCharge) {
-    turn.mustCharge = false;
-    const calls = turn.progress.calls + 1;
-    await commit(context, turn, { progress: { calls }, events: [modelStarted(turn.id, calls)] });
-  }
-  await compactWhenFull(context, turn);
-  turn.held.assertHeld();
-  const { messages, callView, violations } = turn.requests.next();
-  if (violations.length > 0) {
-    throw new TurnFailed('malformed_history', `The history cannot be sent: ${violations[0]?.detail}.`);
-  }
+async function askHarness(context: TurnContext, turn: OpenedTurn, harness: CheckedHarness): Promise<AnsweredCall> {
+  await beginCall(context, turn);
+  const { messages, callView } = nextRequest(turn);
+  const { request, requests } = turn.journal.attempt;
+  const { progress, baseSeq } = turn.journal.at;
   const startedAt = context.clock.now();
-  const callNo = turn.progress.calls;
-  const row = { callNo, step: turn.progress.steps + 1, view: callView, untilSeq: turn.baseSeq, startedAt };
+  const callNo = progress.calls;
+  const row = { callNo, step: progress.steps + 1, view: callView, untilSeq: baseSeq, startedAt };
   const target = { sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id };
-  const sent = inputTransformOf(turn.requests.rules.view)({ system: turn.request.system, messages: [...messages] });
+  const sent = inputTransformOf(requests.rules.view)({ system: request.system, messages: [...messages] });
   try {
     const reading = await harness.run({
-      ...targetOf(turn.request),
+      ...targetOf(request),
       sessionKey: turn.session.key,
       sessionId: turn.session.id,
       agentId: turn.agent.id,
@@ -73,7 +64,7 @@ async function askHarness(context: TurnContext, turn: RunningTurn, harness: Chec
       thinking: turn.thinking,
       system: sent.system.map(({ text }) => text).join('\n\n'),
       messages: sent.messages,
-      tools: turn.request.tools,
+      tools: request.tools,
       signal: turn.held.signal,
       onText: (text) => context.deltas.add(target, callNo, text),
     });
@@ -81,14 +72,15 @@ async function askHarness(context: TurnContext, turn: RunningTurn, harness: Chec
     return { answer, call: { ...row, ...okPart(answer), endedAt: context.clock.now() } };
   } catch (error) {
     const end = brokenPart(error);
-    turn.callWithoutAnswer = { ...row, ...end, endedAt: context.clock.now() };
+    turn.journal.note({ unstoredCall: { ...row, ...end, endedAt: context.clock.now() } });
     if (!(error instanceof HarnessError)) throw error;
     throw new TurnFailed(error.code, error.message, error);
   }
 }
 
-function answerOf(turn: RunningTurn, { content, stopReason, usage }: HarnessReading): ModelAnswer {
-  return { id: `harness_${turn.id}_${turn.progress.calls}`, model: turn.request.model, content, stopReason, usage };
+function answerOf({ id, journal }: OpenedTurn, { content, stopReason, usage }: HarnessReading): ModelAnswer {
+  const { model } = journal.attempt.request;
+  return { id: `harness_${id}_${journal.at.progress.calls}`, model, content, stopReason, usage };
 }
 
 type HarnessCallResult = Pick<

@@ -1,6 +1,6 @@
 // The clock that gives up a call whose model has fallen silent. Everything that comes restarts it, pings included.
 import { idleTimeoutMs, type IdleTrigger } from '../../core/stream/idle-timeout.ts';
-import type { RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 
 /** The model said nothing for too long. */
 export class ModelSilent extends Error {
@@ -52,13 +52,13 @@ export class IdleClock {
  * are not streamed: such a model sends nothing until it is done.
  */
 export function idleTimeoutOf(
-  { agent, session, inputs }: Pick<RunningTurn, 'agent' | 'session' | 'inputs'>,
+  { agent, session, journal }: OpenedTurn,
   { isStreaming }: { isStreaming: boolean },
 ): number {
   if (!isStreaming) return 0;
   return idleTimeoutMs({
     limits: agent.llm,
-    trigger: triggerOf(session.kind, inputs[0]?.kind),
+    trigger: triggerOf(session.kind, journal.at.inputs[0]?.kind),
     turnTimeoutSeconds: agent.timeoutSeconds,
   });
 }

@@ -1,10 +1,10 @@
 // What every model call of a turn has in common, for any purpose: the headers that identify it, and how its errors are classified.
 import { ModelError } from '../../model/model.ts';
 import { ModelSilent } from './idle-clock.ts';
-import type { RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 
 /** Headers of a call, for audit. */
-export function auditHeaders(turn: RunningTurn, callNo: number): Record<string, string> {
+export function auditHeaders(turn: OpenedTurn, callNo: number): Record<string, string> {
   return {
     'x-holdfast-session': turn.session.key,
     'x-holdfast-turn': turn.id,

@@ -1,13 +1,13 @@
 // The events of model calls, and of turns that wait for one, always in one form: both name the call as logs and traces do, `<turn>:model:<n>`.
 import type { TurnId } from '../../core/ids.ts';
 import { callIdOf } from '../../model/observers/observer.ts';
+import type { EarlierPark } from '../../store/claim-session.ts';
 import type { NewEvent } from '../../store/events.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
-import type { RunningTurn } from '../running-turn.ts';
 
 /** A parked turn resumes. */
-export function turnResumed({ park }: RunningTurn): NewEvent {
-  return { type: 'turn.resumed', data: { code: park?.code ?? null, waitedMs: park?.waitedMs ?? 0 } };
+export function turnResumed(park: EarlierPark): NewEvent {
+  return { type: 'turn.resumed', data: { code: park.code, waitedMs: park.waitedMs } };
 }
 
 /** A call is about to be made. */

@@ -6,7 +6,7 @@ import type { LedgerRow } from '../../store/claim-session.ts';
 import type { ToolSettlement } from '../../store/journal.ts';
 import type { Tool, ToolOutcome } from '../../tools/tool.ts';
 import { unknownToolOutcome } from '../../tools/toolset.ts';
-import type { RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 
 /** What is to be done with a call: run it, or answer with what is known already. */
 export type Plan = { call: ToolUseBlock; ordinal: number } & (
@@ -15,7 +15,7 @@ export type Plan = { call: ToolUseBlock; ordinal: number } & (
 );
 
 /** Plans the calls of an answer that was just committed with their intents. */
-export function planFresh(turn: RunningTurn, answer: ModelAnswer, calls: ToolUseBlock[]): Plan[] {
+export function planFresh(turn: OpenedTurn, answer: ModelAnswer, calls: ToolUseBlock[]): Plan[] {
   return calls.map((call, index) => {
     const ordinal = index + 1;
     const malformed = answer.malformedInputs?.[call.id];
@@ -33,7 +33,7 @@ export function planFresh(turn: RunningTurn, answer: ModelAnswer, calls: ToolUse
 }
 
 /** Plans the calls of an answer that an earlier worker left without results, from what the ledger says of them. */
-export function planResumed(turn: RunningTurn, calls: ToolUseBlock[]): Plan[] {
+export function planResumed(turn: OpenedTurn, calls: ToolUseBlock[]): Plan[] {
   const rows = new Map<number, LedgerRow>(turn.ledger.map((row) => [row.ordinal, row]));
   return calls.map((call, index) => {
     const ordinal = index + 1;
@@ -71,6 +71,6 @@ function known(call: ToolUseBlock, ordinal: number, status: ToolSettlement['stat
   return { call, ordinal, kind: 'known', status, outcome: { content: message, isError: true } };
 }
 
-function unknownTool(turn: RunningTurn, call: ToolUseBlock, ordinal: number): Plan {
+function unknownTool(turn: OpenedTurn, call: ToolUseBlock, ordinal: number): Plan {
   return { call, ordinal, kind: 'known', status: null, outcome: unknownToolOutcome(call.name, turn.toolset) };
 }

@@ -14,15 +14,13 @@ import type { NewEvent } from '../../store/events.ts';
 import type { ToolIntent, ToolSettlement } from '../../store/journal.ts';
 import { runTool } from '../../tools/run-tool.ts';
 import { ToolTimeoutError, type Tool, type ToolOutcome } from '../../tools/tool.ts';
-import { commit } from '../commit.ts';
+import { commitStep } from '../commit-step.ts';
 import type { TurnContext } from '../context.ts';
 import { modelStarted } from './model-events.ts';
 import type { Plan } from './plan-calls.ts';
-import { newEntry, type Moment, type RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnStopped } from '../turn-end.ts';
-
-type ResultsMoment = Pick<Moment, 'entries' | 'toolSettlements' | 'progress' | 'events'>;
-type BatchMoment = ResultsMoment & Pick<Moment, 'toolIntents'>;
+import { newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
 
 /** A batch on its way: what is known, and what still runs. */
 export interface ToolBatch {
@@ -42,7 +40,7 @@ interface SettledCall {
 }
 
 /** The intents of an answer's calls: one for each call whose tool exists and whose input could be read. */
-export function intentsOf(turn: RunningTurn, answer: ModelAnswer, calls: ToolUseBlock[], step: number): ToolIntent[] {
+export function intentsOf(turn: OpenedTurn, answer: ModelAnswer, calls: ToolUseBlock[], step: number): ToolIntent[] {
   return calls.flatMap((call, index) => {
     const tool = turn.toolset.findTool(call.name);
     if (tool === undefined || answer.malformedInputs?.[call.id] !== undefined) return [];
@@ -52,7 +50,7 @@ export function intentsOf(turn: RunningTurn, answer: ModelAnswer, calls: ToolUse
 }
 
 /** Starts the calls of a batch. Their intents are committed already, or they only look. */
-export function beginTools(context: TurnContext, turn: RunningTurn, plans: Plan[], step: number): ToolBatch {
+export function beginTools(context: TurnContext, turn: OpenedTurn, plans: Plan[], step: number): ToolBatch {
   const settled: SettledCall[] = plans.flatMap((plan) =>
     plan.kind === 'known' ? [{ plan, outcome: plan.outcome, status: plan.status }] : [],
   );
@@ -68,16 +66,13 @@ export function beginTools(context: TurnContext, turn: RunningTurn, plans: Plan[
 }
 
 /** The end of a batch: the write that stores its results, and whether a tool also requested the end of the turn. */
-export interface BatchResult<Write> {
-  moment: Write;
+export interface BatchResult {
+  write: TurnWrite;
   endsTurn: boolean;
 }
 
 /** The end of a read-only batch that took only milliseconds: calls and results in one write. Null: it takes longer. */
-export async function endReadOnlyBatch(
-  turn: RunningTurn,
-  batch: ToolBatch,
-): Promise<BatchResult<Required<BatchMoment>> | null> {
+export async function endReadOnlyBatch(turn: OpenedTurn, batch: ToolBatch): Promise<BatchResult | null> {
   const all = Promise.all(batch.running.values());
   // One that fails is not over: it is met again by `endTools`.
   const isOver = all.then(
@@ -99,18 +94,14 @@ export async function endReadOnlyBatch(
     ];
   });
   const end = batchEnd(turn, batch.plans, settled, batch.step);
-  return { ...end, moment: { ...end.moment, toolSettlements: [], toolIntents } };
+  return { ...end, write: { ...end.write, toolSettlements: [], toolIntents } };
 }
 
 /**
  * Waits for a batch and returns its end, which is not committed yet. Results of calls that finish while others still run are
- * stored in the ledger immediately. Throws `TurnStopped`; `stoppedMoment` then settles the unfinished calls.
+ * stored in the ledger immediately. Throws `TurnStopped`; `stoppedWrite` then settles the unfinished calls.
  */
-export async function endTools(
-  context: TurnContext,
-  turn: RunningTurn,
-  batch: ToolBatch,
-): Promise<BatchResult<Required<ResultsMoment>>> {
+export async function endTools(context: TurnContext, turn: OpenedTurn, batch: ToolBatch): Promise<BatchResult> {
   const { plans, step, settled, running } = batch;
   let reported = settled.length;
   try {
@@ -121,7 +112,8 @@ export async function endTools(
       // Others that finished at the same time are written together.
       if (running.size > 0) await takeFinished(running, settled);
       if (running.size > 0) {
-        await commit(context, turn, {
+        await commitStep(context, turn, {
+          ...NO_ROWS,
           toolSettlements: settled.slice(reported).map((one) => settlementOf(one, step, true)),
         });
         reported = settled.length;
@@ -135,27 +127,28 @@ export async function endTools(
 }
 
 /** The results of a batch that was stopped: what had finished, and for the rest that it was stopped. */
-export function stoppedMoment(turn: RunningTurn, calls: ToolUseBlock[], message: string): Moment {
+export function stoppedWrite(turn: OpenedTurn, calls: ToolUseBlock[], message: string): TurnWrite {
   const results = calls.map((call): ToolResultBlock => ({
     type: 'tool_result',
     tool_use_id: call.id,
     content: `Stopped: ${message} The call may or may not have taken effect.`,
     is_error: true,
   }));
-  const step = turn.progress.steps;
+  const step = turn.journal.at.progress.steps;
   return {
+    ...NO_ROWS,
     entries: [newEntry('results', 'user', results)],
     toolSettlements: calls.map((_, index) => ({ step, ordinal: index + 1, status: 'unknown', result: null })),
   };
 }
 
 /** The results of a batch that gives way to a message: none of its calls has run. */
-export function skippedMoment(turn: RunningTurn, plans: readonly Plan[], step: number): Required<ResultsMoment> {
+export function skippedWrite(turn: OpenedTurn, plans: readonly Plan[], step: number): TurnWrite {
   const settled = plans.map((plan): SettledCall => {
     if (plan.kind === 'known') return { plan, outcome: plan.outcome, status: plan.status };
     return { plan, outcome: { content: SKIPPED, isError: true }, status: 'skipped' };
   });
-  return batchEnd(turn, [...plans], settled, step).moment;
+  return batchEnd(turn, [...plans], settled, step).write;
 }
 
 const SKIPPED = 'Skipped due to queued user message.';
@@ -172,14 +165,14 @@ async function takeFinished(running: Map<Plan, Promise<SettledCall>>, settled: S
 
 async function runOne(
   context: TurnContext,
-  turn: RunningTurn,
+  turn: OpenedTurn,
   plan: Extract<Plan, { kind: 'run' }>,
 ): Promise<SettledCall> {
   turn.held.assertHeld();
   const call = {
     sessionKey: turn.session.key,
     agentId: turn.agent.id,
-    model: refOfModel(turn.request),
+    model: refOfModel(turn.journal.attempt.request),
     thinking: turn.thinking,
     turnId: turn.id,
     callId: plan.call.id,
@@ -204,7 +197,7 @@ async function runOne(
 }
 
 /** The turn's signal for a tool: to it, the turn's deadline is a deadline, which leaves it less time to end than a stop does (G25). */
-function signalForTool(turn: RunningTurn, tool: Tool): { signal: AbortSignal; release: () => void } {
+function signalForTool(turn: OpenedTurn, tool: Tool): { signal: AbortSignal; release: () => void } {
   const { signal } = turn.held;
   const forTool = new AbortController();
   const pass = (): void => {
@@ -217,23 +210,19 @@ function signalForTool(turn: RunningTurn, tool: Tool): { signal: AbortSignal; re
 }
 
 /** The results of a batch in source order, with the charge for the next model call if there is to be one. */
-function batchEnd(
-  turn: RunningTurn,
-  plans: Plan[],
-  settled: SettledCall[],
-  step: number,
-): BatchResult<Required<ResultsMoment>> {
+function batchEnd(turn: OpenedTurn, plans: Plan[], settled: SettledCall[], step: number): BatchResult {
   const outcomes = new Map(settled.map((one) => [one.plan, one]));
   const inOrder = plans.map((plan) => outcomes.get(plan) as SettledCall);
   const endsTurn = inOrder.some(({ outcome }) => outcome.endsTurn === true && !outcome.isError);
-  const calls = turn.progress.calls + 1;
-  const moment = {
+  const calls = turn.journal.at.progress.calls + 1;
+  const write: TurnWrite = {
+    ...NO_ROWS,
     entries: [newEntry('results', 'user', inOrder.map(resultBlock))],
     toolSettlements: inOrder.flatMap((one) => (one.status === null ? [] : [settlementOf(one, step, false)])),
-    progress: endsTurn ? {} : { calls },
+    totals: endsTurn ? {} : { calls },
     events: [...inOrder.map(endedEvent), ...(endsTurn ? [] : [modelStarted(turn.id, calls)])],
   };
-  return { moment, endsTurn };
+  return { write, endsTurn };
 }
 
 function resultBlock({ plan, outcome }: SettledCall): ToolResultBlock {

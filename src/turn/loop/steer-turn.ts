@@ -13,62 +13,35 @@ import { newId } from '../../ids.ts';
 import type { WaitingInput } from '../../store/claim-session.ts';
 import type { TakenSteers } from '../../store/journal.ts';
 import { readWaitingInputs } from '../../store/waiting-inputs.ts';
-import { commit } from '../commit.ts';
 import type { TurnContext } from '../context.ts';
 import { provenanceOf } from '../open/open-view.ts';
 import { capOf } from '../open/queue-cap.ts';
 import { canSendMedia } from '../open/write-prompt.ts';
-import { newEntry, type Moment, type RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
+import { newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
 import { HOST_TIMEZONE } from '../../clock.ts';
 
-/** What a write takes along when messages join the turn. */
-export interface Steering {
-  inputs: WaitingInput[];
-  moment: Required<Pick<Moment, 'entries' | 'events' | 'steers'>>;
-}
-
-/** The messages that are to join the turn now; null when there are none. No round trip unless a message for this turn has come. */
-export async function findSteering(context: TurnContext, turn: RunningTurn): Promise<Steering | null> {
-  const { known, seen } = turn.steers;
-  if (known <= seen) return null;
+/** The write by which messages join the turn now; null when there are none. No round trip unless a message for this turn has come. */
+export async function findSteering(context: TurnContext, turn: OpenedTurn): Promise<TurnWrite | null> {
+  const { journal } = turn;
+  const { steerSeq } = journal.at;
+  if (steerSeq <= journal.attempt.steersSeen) return null;
   const waiting = await readWaitingInputs(context.database, turn.session.id);
   const { inputs, isCut } = selectSteers(
     waiting.map((input) => ({ ...input, mode: input.mode as QueueMode | null })),
     { route: routeOfTurn(turn) ?? waiting[0]?.route ?? '', cap: capOf(context, turn.session) },
   );
   // The remaining messages are read again at the next step.
-  turn.steers.seen = isCut ? Math.min(known, inputs.at(-1)?.seq ?? known) : known;
-  return inputs.length === 0 ? null : { inputs, moment: momentOf(context, turn, inputs) };
+  journal.note({ steersSeen: isCut ? Math.min(steerSeq, inputs.at(-1)?.seq ?? steerSeq) : steerSeq });
+  return inputs.length === 0 ? null : steeringWrite(context, turn, inputs);
 }
 
 /** The route that the turn answers (G6); undefined for a cron tick or a heartbeat, which a message of any route may join. */
-function routeOfTurn({ inputs }: RunningTurn): string | undefined {
-  return inputs.find(({ kind }) => kind !== 'cron' && kind !== 'heartbeat')?.route;
+function routeOfTurn({ journal }: OpenedTurn): string | undefined {
+  return journal.at.inputs.find(({ kind }) => kind !== 'cron' && kind !== 'heartbeat')?.route;
 }
 
-/** Commits the messages that are to join the turn now, if there are any. */
-export async function takeSteering(context: TurnContext, turn: RunningTurn): Promise<void> {
-  const steering = await findSteering(context, turn);
-  if (steering !== null) await commitSteering(context, turn, steering, {});
-}
-
-/** Commits messages that join the turn, after the other entries of the step. */
-export async function commitSteering(
-  context: TurnContext,
-  turn: RunningTurn,
-  { inputs, moment }: Steering,
-  before: Moment,
-): Promise<void> {
-  await commit(context, turn, {
-    ...before,
-    entries: [...(before.entries ?? []), ...moment.entries],
-    events: [...(before.events ?? []), ...moment.events],
-    steers: moment.steers,
-  });
-  turn.inputs.push(...inputs);
-}
-
-function momentOf({ config }: TurnContext, turn: RunningTurn, inputs: readonly WaitingInput[]): Steering['moment'] {
+function steeringWrite({ config }: TurnContext, turn: OpenedTurn, inputs: readonly WaitingInput[]): TurnWrite {
   const { envelopeTimezone, userTimezone } = turn.agent;
   const zone = resolveEnvelopeZone(envelopeTimezone, { userTimezone, hostTimezone: HOST_TIMEZONE });
   const entries = inputs.map((input) => {
@@ -84,9 +57,10 @@ function momentOf({ config }: TurnContext, turn: RunningTurn, inputs: readonly W
   });
   const ids = inputs.map(({ id }) => id);
   return {
+    ...NO_ROWS,
     entries,
     events: [{ type: 'steer.injected', data: { messageIds: ids } }],
-    steers: { ids, followUps: inputs.flatMap(followUpOf) },
+    joining: { inputs, steers: { ids, followUps: inputs.flatMap(followUpOf) } },
   };
 }
 

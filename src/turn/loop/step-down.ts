@@ -12,7 +12,7 @@ import { providerOf } from './await-model.ts';
 import type { RequestBase, TurnContext } from '../context.ts';
 import { familyView, viewWith } from '../open/open-view.ts';
 import { RequestView } from '../request-view.ts';
-import { changeSessionView, type RunningTurn } from '../running-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 
 /** The models that a turn may ask, in order. */
 export function chainOf(context: TurnContext, agent: AgentSettings, opened: Pick<RequestBase, 'provider' | 'model'>) {
@@ -21,30 +21,36 @@ export function chainOf(context: TurnContext, agent: AgentSettings, opened: Pick
 }
 
 /** The next models of a turn. */
-export function fallbacksLeft(turn: RunningTurn): readonly string[] {
-  return modelsAfter(turn.chain, turn.request);
+export function fallbacksLeft(turn: OpenedTurn): readonly string[] {
+  return modelsAfter(turn.chain, turn.journal.attempt.request);
 }
 
 /** Lets a turn ask another model from its next call on. The next write of the turn stores what follows from it for the session. */
-export function stepTo(context: TurnContext, turn: RunningTurn, ref: string): void {
-  const models = withModel(modelsBefore(turn), turn.baseSeq + 1, modelName(modelOfRef(ref)));
-  changeSessionView(turn, { models: [...models] });
+export function stepTo(context: TurnContext, turn: OpenedTurn, ref: string): void {
+  const { journal } = turn;
+  const models = withModel(modelsBefore(turn), journal.at.baseSeq + 1, modelName(modelOfRef(ref)));
+  journal.note({ sessionView: { ...journal.attempt.sessionView, models: [...models] } });
   askFrom(turn, fallbackOf(context, turn, { ref, models }));
 }
 
 /** Continues with the model that an earlier attempt has stepped down to; null: it has asked none but the one that it was opened with. */
-export function resumeFallback(context: TurnContext, turn: RunningTurn, ref: string | null): void {
+export function resumeFallback(context: TurnContext, turn: OpenedTurn, ref: string | null): void {
   if (ref !== null) askFrom(turn, fallbackOf(context, turn, { ref, models: modelsBefore(turn) }));
 }
 
 /** What a call stores of its request. */
-export function callViewOf(turn: RunningTurn, view: CallView | null): CallView | null {
-  return turn.fallback === null ? view : { ...view, fallback: turn.fallback };
+export function callViewOf(turn: OpenedTurn, view: CallView | null): CallView | null {
+  const { fallback } = turn.journal.attempt;
+  return fallback === null ? view : { ...view, fallback };
 }
 
 /** A model does not answer a turn, and another one is asked. */
-export function modelBlocked(turn: RunningTurn, fault: { code: string; text: string }, fallback: string): NewEvent {
-  const { request } = turn;
+export function modelBlocked(
+  { journal }: OpenedTurn,
+  fault: { code: string; text: string },
+  fallback: string,
+): NewEvent {
+  const { request } = journal.attempt;
   return {
     type: 'model.blocked',
     data: { model: refOfModel(request), provider: providerOf(request), ...fault, fallback },
@@ -52,13 +58,14 @@ export function modelBlocked(turn: RunningTurn, fault: { code: string; text: str
 }
 
 /** Which model wrote which entries, as far as the session knows; before the first change all were the turn's own. */
-function modelsBefore({ sessionView, chain, request }: RunningTurn): readonly ModelSpan[] {
+function modelsBefore({ journal, chain }: OpenedTurn): readonly ModelSpan[] {
+  const { sessionView, request } = journal.attempt;
   return sessionView.models ?? [{ seq: 1, model: modelName(modelOfRef(chain[0] ?? refOfModel(request))) }];
 }
 
 function fallbackOf(
   context: TurnContext,
-  { session, thinking }: RunningTurn,
+  { session, thinking }: OpenedTurn,
   { ref, models }: { ref: string; models: readonly ModelSpan[] },
 ): FallbackView {
   const named = modelOfRef(ref);
@@ -73,16 +80,14 @@ function fallbackOf(
   };
 }
 
-function askFrom(turn: RunningTurn, fallback: FallbackView): void {
+function askFrom({ journal, transcript }: OpenedTurn, fallback: FallbackView): void {
   const { model, family: _family, models: _models, ...limits } = fallback;
-  const { system, tools } = turn.request;
+  const { request, requests } = journal.attempt;
   const named = modelOfRef(model);
-  turn.fallback = fallback;
-  turn.request = { ...named, ...limits, system, tools };
-  const { rules } = turn.requests;
-  turn.requests = new RequestView(turn.transcript, {
-    ...rules,
-    view: viewWith(rules.view, fallback),
-    model: modelName(named),
+  const { rules } = requests;
+  journal.note({
+    fallback,
+    request: { ...named, ...limits, system: request.system, tools: request.tools },
+    requests: new RequestView(transcript, { ...rules, view: viewWith(rules.view, fallback), model: modelName(named) }),
   });
 }

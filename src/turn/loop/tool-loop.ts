@@ -4,30 +4,32 @@
 import { toolUsesOf, type ToolUseBlock } from '../../core/content.ts';
 import type { NewEvent } from '../../store/events.ts';
 import type { AnsweredCall } from './ask-model.ts';
-import { commit } from '../commit.ts';
+import { commitStep } from '../commit-step.ts';
 import type { TurnContext } from '../context.ts';
 import { nextAnswer } from './harness.ts';
 import { modelEnded } from './model-events.ts';
 import { isReadOnly, planFresh, planResumed } from './plan-calls.ts';
-import { beginTools, endReadOnlyBatch, endTools, intentsOf, skippedMoment, type BatchResult } from './run-tools.ts';
-import { newEntry, type Moment, type RunningTurn } from '../running-turn.ts';
-import { commitSteering, findSteering, takeSteering } from './steer-turn.ts';
+import { beginTools, endReadOnlyBatch, endTools, intentsOf, skippedWrite, type BatchResult } from './run-tools.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
+import { findSteering } from './steer-turn.ts';
 import { TurnFailed, TurnStopped } from '../turn-end.ts';
+import { joined, newEntry, NO_ROWS, tokenTotals, type TurnWrite } from '../turn-write.ts';
 
 /**
  * How the loop ends. Nothing of it is committed yet: that is the end of the turn, one statement with all of it. `answered`: with an
- * answer that calls no tool. `yielded`: a tool requested the end; the moment has the results of its batch.
+ * answer that calls no tool. `yielded`: a tool requested the end; the write has the results of its batch.
  */
-export type LoopResult = { kind: 'answered'; answered: AnsweredCall } | { kind: 'yielded'; moment: Moment };
+export type ToolLoopResult = { kind: 'answered'; answered: AnsweredCall } | { kind: 'yielded'; write: TurnWrite };
 
 /** Runs a turn to its end. */
-export async function runToolLoop(context: TurnContext, turn: RunningTurn): Promise<LoopResult> {
+export async function runToolLoop(context: TurnContext, turn: OpenedTurn): Promise<ToolLoopResult> {
   let yielded = await finishOpenCalls(context, turn);
   for (;;) {
-    if (yielded !== null) return { kind: 'yielded', moment: yielded };
-    await takeSteering(context, turn);
+    if (yielded !== null) return { kind: 'yielded', write: yielded };
+    const steering = await findSteering(context, turn);
+    if (steering !== null) await commitStep(context, turn, steering);
     stopAtBoundary(context, turn);
-    if (turn.progress.steps >= turn.agent.maxSteps) {
+    if (turn.journal.at.progress.steps >= turn.agent.maxSteps) {
       throw new TurnFailed('max_steps', `The turn did not end within ${turn.agent.maxSteps} steps (maxSteps).`);
     }
     const answered = await nextAnswer(context, turn);
@@ -44,33 +46,28 @@ export async function runToolLoop(context: TurnContext, turn: RunningTurn): Prom
  */
 async function takeStep(
   context: TurnContext,
-  turn: RunningTurn,
+  turn: OpenedTurn,
   answered: AnsweredCall,
   calls: ToolUseBlock[],
-): Promise<Moment | null> {
+): Promise<TurnWrite | null> {
   const { answer } = answered;
-  const step = turn.progress.steps + 1;
+  const step = turn.journal.at.progress.steps + 1;
   const started = calls.map((call): NewEvent => ({
     type: 'tool.started',
     data: { callId: call.id, name: call.name, step },
   }));
   const plans = planFresh(turn, answer, calls);
   const looking = isReadOnly(plans) ? beginTools(context, turn, plans, step) : null;
-  const moment = await answerMoment(context, turn, answered);
-  const events = [...moment.events, ...started];
+  const answerRows = await answerWrite(context, turn, answered);
+  const write = { ...answerRows, events: [...answerRows.events, ...started] };
   const look = looking === null ? null : await endReadOnlyBatch(turn, looking);
-  if (look !== null) {
-    const progress = { ...moment.progress, ...look.moment.progress };
-    const entries = [...moment.entries, ...look.moment.entries];
-    const whole = { ...moment, ...look.moment, progress, entries, events: [...events, ...look.moment.events] };
-    return await commitUnlessLast(context, turn, { moment: whole, endsTurn: look.endsTurn });
-  }
-  await commit(context, turn, { ...moment, toolIntents: intentsOf(turn, answer, calls, step), events });
+  if (look !== null) return await commitUnlessLast(context, turn, { ...look, write: joined(write, look.write) });
+  await commitStep(context, turn, { ...write, toolIntents: intentsOf(turn, answer, calls, step) });
   if (looking === null) {
     // What the user says now comes before tools that have not begun.
     const steering = await findSteering(context, turn);
     if (steering !== null) {
-      await commitSteering(context, turn, steering, skippedMoment(turn, plans, step));
+      await commitStep(context, turn, joined(skippedWrite(turn, plans, step), steering));
       return null;
     }
   }
@@ -81,49 +78,38 @@ async function takeStep(
 /** Commits the end of a batch; when a tool ends the turn with it, it is returned instead. */
 async function commitUnlessLast(
   context: TurnContext,
-  turn: RunningTurn,
-  { moment, endsTurn }: BatchResult<Moment>,
-): Promise<Moment | null> {
-  if (endsTurn) return moment;
-  await commit(context, turn, moment);
+  turn: OpenedTurn,
+  { write, endsTurn }: BatchResult,
+): Promise<TurnWrite | null> {
+  if (endsTurn) return write;
+  await commitStep(context, turn, write);
   return null;
 }
 
-type AnswerMoment = Required<Pick<Moment, 'entries' | 'modelCalls' | 'progress' | 'events'>>;
-
 /** The part of a write that every answer has in common: entry, call, totals, and the text that was not streamed out yet. */
-export async function answerMoment(
+export async function answerWrite(
   context: TurnContext,
-  turn: RunningTurn,
+  turn: OpenedTurn,
   { answer, call }: AnsweredCall,
-): Promise<AnswerMoment> {
-  const target = { sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id };
-  const deltas = await context.deltas.take(target);
-  const { usage } = answer;
-  turn.contextTokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
-  turn.room.reportedTokens = turn.contextTokens;
-  turn.room.newTokens = 0;
+): Promise<TurnWrite> {
+  const deltas = await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
+  const { progress } = turn.journal.at;
   return {
+    ...NO_ROWS,
     entries: answer.content.length > 0 ? [newEntry('answer', 'assistant', answer.content)] : [],
     modelCalls: [call],
-    progress: {
-      steps: turn.progress.steps + 1,
-      inputTokens: turn.progress.inputTokens + usage.inputTokens,
-      outputTokens: turn.progress.outputTokens + usage.outputTokens,
-      cacheReadTokens: turn.progress.cacheReadTokens + usage.cacheReadTokens,
-      cacheWriteTokens: turn.progress.cacheWriteTokens + usage.cacheWriteTokens,
-    },
+    totals: { steps: progress.steps + 1, ...tokenTotals(progress, answer.usage) },
     events: [...deltas.map(({ type, data }) => ({ type, data: { ...data } })), modelEnded(turn.id, call)],
   };
 }
 
 /** An earlier worker may have left an answer whose calls have no results: they come first. Returns as `takeStep` does. */
-async function finishOpenCalls(context: TurnContext, turn: RunningTurn): Promise<Moment | null> {
-  const last = turn.lastEntry;
+async function finishOpenCalls(context: TurnContext, turn: OpenedTurn): Promise<TurnWrite | null> {
+  const last = turn.journal.at.lastEntry;
   if (last.kind !== 'answer') return null;
   const calls = toolUsesOf(last.content);
   if (calls.length === 0) return null;
-  const step = turn.progress.steps;
+  const step = turn.journal.at.progress.steps;
   const plans = planResumed(turn, calls);
   const again = plans.filter((plan) => plan.kind === 'run');
   if (again.length > 0) {
@@ -136,14 +122,13 @@ async function finishOpenCalls(context: TurnContext, turn: RunningTurn): Promise
       isIdempotent: tool.isIdempotent,
       status: 'intent' as const,
     }));
-    await commit(context, turn, { toolIntents });
+    await commitStep(context, turn, { ...NO_ROWS, toolIntents });
   }
-  turn.mustCharge = false;
   return await commitUnlessLast(context, turn, await endTools(context, turn, beginTools(context, turn, plans, step)));
 }
 
 /** A worker that is leaving hands the turn over between two steps. */
-function stopAtBoundary(context: TurnContext, turn: RunningTurn): void {
+function stopAtBoundary(context: TurnContext, turn: OpenedTurn): void {
   turn.held.assertHeld();
   if (context.isDraining()) throw new TurnStopped({ kind: 'shutdown', message: 'The worker is shutting down.' });
 }

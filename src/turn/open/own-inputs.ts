@@ -4,8 +4,7 @@ import type { OwnInput } from '../../core/own-input.ts';
 import type { WaitingEvent, WaitingInput } from '../../store/claim-session.ts';
 import { settleWithoutTurn } from '../../store/settle-without-turn.ts';
 import type { TurnContext } from '../context.ts';
-import type { HeldSession } from '../held-session.ts';
-import { lockLost } from '../running-turn.ts';
+import { lockLost, type HeldSession } from '../held-session.ts';
 
 type Asking = Pick<WaitingInput, 'kind' | 'body'>;
 
@@ -24,7 +23,7 @@ export function isSuperfluous(input: Asking, events: readonly WaitingEvent[]): b
 export async function leaveOut(context: TurnContext, held: HeldSession, input: WaitingInput): Promise<void> {
   held.assertHeld();
   const { sessionId, epoch } = held;
-  if (!(await settleWithoutTurn(context.database, { sessionId, epoch, messageId: input.id }))) throw lockLost({ held });
+  if (!(await settleWithoutTurn(context.database, { sessionId, epoch, messageId: input.id }))) throw lockLost(held);
   context.onCommit(sessionId, 'settlement');
 }
 

@@ -10,8 +10,7 @@ import type { ClaimedSession } from '../../store/claimed-session.ts';
 import { readLastTalk } from '../../store/last-talk.ts';
 import { resetClaimed } from '../../store/reset-claimed.ts';
 import type { TurnContext } from '../context.ts';
-import { lockLost } from '../running-turn.ts';
-import type { HeldSession } from '../held-session.ts';
+import { lockLost, type HeldSession } from '../held-session.ts';
 
 /** True for a message of an authorised sender that begins a new session. */
 export function requestsReset({ config }: TurnContext, input: Pick<WaitingInput, 'kind' | 'body'>): boolean {
@@ -47,7 +46,7 @@ export async function resetTranscript<Claim extends SessionClaim>(
   const { session } = claim;
   held.assertHeld();
   const { id: sessionId, epoch, transcriptNo, transcriptVersion } = session;
-  if (!(await resetClaimed(context.database, { sessionId, epoch, transcriptNo, reason }))) throw lockLost({ held });
+  if (!(await resetClaimed(context.database, { sessionId, epoch, transcriptNo, reason }))) throw lockLost(held);
   return {
     ...claim,
     entries: [],

@@ -1,25 +1,22 @@
 // Resumes a turn that an earlier worker left open. Nothing is built again: prompt and entries are read back, system prompt
 // and tools come from the snapshots that the turn was opened with, and the journal says how far it got.
 import type { ThinkingLevel } from '../../config.ts';
-import { modelName, refOfModel } from '../../core/model-ref.ts';
 import { DEATHS_MAX } from '../../core/process-deaths.ts';
 import type { SystemBlock, ToolSpec } from '../../core/model-request.ts';
-import { roleAt } from '../../core/subagent-role.ts';
 import { thinkingRequest } from '../../core/thinking-request.ts';
 import type { OpenTurn } from '../../store/claim-session.ts';
 import { readSnapshots } from '../../store/snapshots.ts';
 import type { TurnContext } from '../context.ts';
-import { roomOf } from '../compact/context-room.ts';
 import type { HeldSession } from '../held-session.ts';
-import { limitsOf, providerView, viewRules } from './open-view.ts';
+import { openTurn } from './open-turn.ts';
+import { limitsOf, providerView } from './open-view.ts';
 import { settingsFor } from './own-inputs.ts';
-import { RequestView } from '../request-view.ts';
-import type { RunningTurn } from '../running-turn.ts';
-import { settingsOf, transcriptOf, type ClaimWithTranscript } from './start-turn.ts';
-import { chainOf, resumeFallback } from '../loop/step-down.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
+import { settingsOf, transcriptOf } from './start-turn.ts';
+import type { ClaimWithTranscript } from '../turn-state.ts';
+import { resumeFallback } from '../loop/step-down.ts';
 import { TurnFailed } from '../turn-end.ts';
 import { notOpened } from './unopened-input.ts';
-import { noEntry } from './unprompted-turn.ts';
 
 /**
  * After so many model calls in a row whose end could not be stored, a turn fails: with any cause, another call would cost money again
@@ -33,7 +30,7 @@ export async function resumeTurn(
   claim: ClaimWithTranscript,
   open: OpenTurn,
   held: HeldSession,
-): Promise<RunningTurn> {
+): Promise<OpenedTurn> {
   const { session } = claim;
   const agent = settingsFor(settingsOf(context, session), open.inputs);
   const transcript = transcriptOf(claim);
@@ -41,9 +38,9 @@ export async function resumeTurn(
   if (session.stop !== null) held.stop(session.stop);
   // Its worker crashed between the opening and the end of a turn that only gives up its input.
   const isGivenUp = open.kind !== 'compaction' && open.promptSeq > session.entrySeq;
-  const lastEntry =
-    open.kind === 'compaction' || isGivenUp ? (transcript.last ?? noEntry(session.entrySeq, open.id)) : transcript.last;
-  if (lastEntry === null) throw new Error(`The turn ${open.id} is open but its prompt is not on the active path.`);
+  if (open.kind !== 'compaction' && !isGivenUp && transcript.last === null) {
+    throw new Error(`The turn ${open.id} is open but its prompt is not on the active path.`);
+  }
   // A parked turn is claimed many times during an outage. The lines of the outage say so; a line for each claim would repeat them.
   const isTakenOver = open.park === null;
   context.logger[isTakenOver ? 'info' : 'debug'](
@@ -60,54 +57,30 @@ export async function resumeTurn(
     isTakenOver ? 'Turn taken over' : 'Parked turn resumed',
   );
   const named = { ...providerView(open.view), model: open.model };
-  const turn: RunningTurn = {
+  const level = (open.thinking as ThinkingLevel | null) ?? agent.thinking;
+  const turn = await openTurn(context, {
     id: open.id,
     kind: open.kind,
     session,
     agent,
     held,
+    transcript,
     inputs: open.inputs,
     request: {
       ...named,
-      ...(limitsOf(open.view) ??
-        thinkingRequest({ ...named, level: (open.thinking as ThinkingLevel | null) ?? agent.thinking })),
+      ...(limitsOf(open.view) ?? thinkingRequest({ ...named, level })),
       system: (snapshots.get(open.systemSha256) ?? []) as SystemBlock[],
       tools: (snapshots.get(open.toolsSha256) ?? []) as ToolSpec[],
     },
-    chain: open.kind === 'compaction' ? [refOfModel(named)] : chainOf(context, agent, named),
-    fallback: null,
-    toolset: context.toolsetOf(agent.id, roleAt(session.depth, agent.subagents.maxSpawnDepth)),
-    requests: new RequestView(
-      transcript,
-      await viewRules(context, { view: open.view, promptSeq: open.promptSeq, model: modelName(named) }),
-    ),
+    view: open.view,
     sessionView: session.view,
-    isSessionViewChanged: false,
-    transcript,
-    lastEntry,
-    thinking: open.thinking ?? agent.thinking,
+    promptSeq: open.promptSeq,
+    thinking: open.thinking,
     baseSeq: session.entrySeq,
     failure: isGivenUp ? notOpened() : failureOf(open),
-    progress: {
-      turnId: open.id,
-      calls: open.calls,
-      retries: open.retries,
-      steps: open.steps,
-      inputTokens: open.inputTokens,
-      outputTokens: open.outputTokens,
-      cacheReadTokens: open.cacheReadTokens,
-      cacheWriteTokens: open.cacheWriteTokens,
-    },
-    contextTokens: 0,
-    room: { ...roomOf(0, 0), interrupted: open.compaction },
-    ledger: open.toolCalls,
-    // One that arrived before the crash may still wait.
-    steers: { known: session.steerSeq, seen: 0 },
-    mustCharge: true,
-    idleTimeoutsInARow: 0,
-    park: open.park,
-    callWithoutAnswer: null,
-  };
+    tokens: { last: 0, reported: 0, added: 0 },
+    earlier: open,
+  });
   resumeFallback(context, turn, open.fallback);
   return turn;
 }

@@ -1,0 +1,19 @@
+// One step of a turn becomes durable, and the turn moves past it.
+import type { TurnContext } from './context.ts';
+import type { OpenedTurn } from './opened-turn.ts';
+import { logFailedCalls } from './turn-log.ts';
+import type { TurnWrite } from './turn-write.ts';
+
+/**
+ * Commits one step of a turn. Throws `TurnStopped` when this worker no longer holds the session (`lock-lost`), or when a stop was
+ * requested; in the second case the step is committed.
+ */
+export async function commitStep(context: TurnContext, turn: OpenedTurn, write: TurnWrite): Promise<void> {
+  const { held, journal, session } = turn;
+  held.assertHeld();
+  const verdict = await journal.store(write, (rows) => context.store.commitStep(rows));
+  logFailedCalls(context.logger, turn, write.modelCalls);
+  context.onCommit(session.id, 'progress');
+  if (verdict.stop !== null) held.stop(verdict.stop);
+  held.assertHeld();
+}

@@ -1,0 +1,70 @@
+// Stores the end of a turn: one statement, which also gives the lock back.
+import { newId } from '../../ids.ts';
+import type { FinishResult } from '../../store/journal/finish-turn.ts';
+import type { TurnContext } from '../context.ts';
+import { capOf } from '../open/queue-cap.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
+import { logFailedCalls, logTurnEnd } from '../turn-log.ts';
+import { lastTokensAfter } from '../position.ts';
+import type { TurnWrite } from '../turn-write.ts';
+import type { EndDecision, TurnResult } from './end-turn.ts';
+
+/** The result of a heartbeat whose turn ended this way, unless its answer says more. */
+const POLL_RESULTS = {
+  completed: 'alert',
+  silent: 'acknowledged',
+  failed: 'failed',
+  aborted: 'failed',
+  timedOut: 'failed',
+} as const;
+
+/** Ends the turn as decided. Throws `TurnStopped` (`lock-lost`) when this worker no longer holds the session. */
+export async function storeEnd(
+  context: TurnContext,
+  turn: OpenedTurn,
+  { write, result }: EndDecision,
+): Promise<Extract<FinishResult, { kind: 'ok' }>> {
+  const { session, journal } = turn;
+  const { status, messageStatus, reply, error, isInterrupted = false, hides = null } = result;
+  const { queue } = context.config.messages;
+  // A failure waits until a person retries or discards it (G17). A turn that was stopped ended as requested.
+  const hasFailed = error !== null && (status === 'failed' || status === 'timedOut');
+  const deadLetter = hasFailed ? { id: newId<string>(), code: error.code, reason: error.message } : null;
+  const ending = await journal.store(write, (rows) =>
+    context.store.finishTurn({
+      ...rows,
+      status,
+      messageStatus,
+      reply,
+      error,
+      wasAborted: result.wasAborted ?? false,
+      contextTokens: contextTokensOf(turn, write, result),
+      deliveries: result.deliveries ?? [],
+      deadLetter,
+      hides,
+      ...(turn.kind === 'heartbeat' ? { pollResult: result.pollResult ?? POLL_RESULTS[status] } : {}),
+      debounceMs: isInterrupted ? 0 : (session.queueDebounceMs ?? queue.debounceMs),
+      announceDebounceMs: isInterrupted ? 0 : turn.agent.subagents.announceDebounce,
+      gatherMsMax: queue.gatherMsMax,
+      cap: capOf(context, session),
+      steerSeen: journal.attempt.steersSeen,
+      ended: { type: 'turn.ended', data: { status, reply, error } },
+      ...(result.run === undefined ? {} : { run: result.run }),
+      ...(result.notices === undefined ? {} : { notices: result.notices }),
+      isAwaited: context.isAwaited(session.id),
+    }),
+  );
+  logFailedCalls(context.logger, turn, write.modelCalls);
+  logTurnEnd(context.logger, turn, { status, error, figures: ending.figures, deadLetter });
+  if (hides === null) context.transcripts.keep(session.id, turn.transcript);
+  context.onCommit(session.id, 'settlement', ending.settlements);
+  for (const sessionId of ending.reached.sessions) context.onCommit(sessionId, 'progress');
+  return ending;
+}
+
+/** Tokens of the session's context; 0: not known. */
+function contextTokensOf({ journal, session }: OpenedTurn, write: TurnWrite, result: TurnResult): number {
+  if (result.isBare === true) return 0;
+  if (result.hides === 'poll') return journal.at.tokens.condensed ?? session.contextTokens;
+  return lastTokensAfter(journal.at, write);
+}

@@ -1,0 +1,33 @@
+// A turn that is open: the facts that do not change while it runs, and the journal that knows where it stands. Every field is readonly;
+// a test holds that (test/architecture.test.ts).
+import type { TurnKind } from '../core/turn-kind.ts';
+import type { AgentSettings } from '../config.ts';
+import type { TurnId } from '../core/ids.ts';
+import type { ClaimedSession } from '../store/claimed-session.ts';
+import type { LedgerRow } from '../store/claim-session.ts';
+import type { Toolset } from '../tools/toolset.ts';
+import type { HeldSession } from './held-session.ts';
+import type { Transcript } from './transcript-cache.ts';
+import type { TurnFailed } from './turn-end.ts';
+import type { TurnJournal } from './turn-journal.ts';
+
+export interface OpenedTurn {
+  readonly id: TurnId;
+  /** As the API shows it; a `compaction` asks the model nothing but a summary. */
+  readonly kind: TurnKind;
+  readonly session: ClaimedSession;
+  readonly agent: AgentSettings;
+  readonly held: HeldSession;
+  /** The models that it may ask as `provider/model`, the one that it was opened with first. */
+  readonly chain: readonly string[];
+  readonly toolset: Toolset;
+  /** How much its model thinks. */
+  readonly thinking: string;
+  /** The active path up to the last committed entry. */
+  readonly transcript: Transcript;
+  /** Set when the turn cannot be run at all: it ends with this. */
+  readonly failure: TurnFailed | null;
+  /** What the ledger says of the last step's calls; empty unless an earlier worker left them. */
+  readonly ledger: readonly LedgerRow[];
+  readonly journal: TurnJournal;
+}

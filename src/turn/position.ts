@@ -1,0 +1,107 @@
+// Where a turn stands: what the database has confirmed of it. Only `advance` makes a new position, out of the one before and a write
+// that is committed, and only the turn's journal (turn-journal.ts) calls it.
+import type { Entry } from '../core/entry.ts';
+import { estimateTokens } from '../core/token-estimate.ts';
+import type { PruningView, SessionView } from '../core/view.ts';
+import type { EarlierPark, WaitingInput } from '../store/claim-session.ts';
+import type { ModelCallRow, TurnProgress } from '../store/journal.ts';
+import type { TurnWrite } from './turn-write.ts';
+
+export interface Position {
+  readonly progress: Readonly<TurnProgress>;
+  /** The number of the session's last entry; higher than that of `lastEntry` when that one is hidden or a summary. */
+  readonly baseSeq: number;
+  /** The end of the active path. */
+  readonly lastEntry: Entry;
+  /** What the turn answers, with the messages that have joined it. */
+  readonly inputs: readonly WaitingInput[];
+  /** The session's view as it is stored. */
+  readonly sessionView: SessionView;
+  /** The number of the last message that is meant for this turn. */
+  readonly steerSeq: number;
+  /** True when the next model call is charged: false after a takeover, since the call that an earlier attempt charged may have been made. */
+  readonly isCharged: boolean;
+  /** What it was parked for since the model answered last; null: it was not. */
+  readonly park: EarlierPark | null;
+  readonly tokens: ContextTokens;
+}
+
+/** How full the context is: what the provider reported of the last call, and an estimate of what was added since. */
+export interface ContextTokens {
+  /** Tokens of the last request of this turn and its answer together; of the session while the turn has none. */
+  readonly last: number;
+  /** The same of the last call, of this turn or of the one before, as long as pruning shows what it has shown; null: not known. */
+  readonly reported: { readonly tokens: number; readonly pruning: PruningView | undefined } | null;
+  /** An estimate of the entries since. */
+  readonly added: number;
+  /** What was left after the turn was compacted; null: it was not. */
+  readonly condensed: number | null;
+}
+
+/** A write that is committed. */
+export interface ConfirmedWrite {
+  write: TurnWrite;
+  sessionView: SessionView;
+  steerSeq: number;
+}
+
+/** The position after a committed write. */
+export function advance(position: Position, { write, sessionView, steerSeq }: ConfirmedWrite): Position {
+  const progress = { ...position.progress, ...write.totals };
+  const entries = pathEntries(position, write);
+  return {
+    progress,
+    baseSeq: position.baseSeq + write.entries.length,
+    lastEntry: entries.at(-1) ?? position.lastEntry,
+    inputs: write.joining === null ? position.inputs : [...position.inputs, ...write.joining.inputs],
+    sessionView,
+    steerSeq,
+    isCharged: isNextCharged(position, progress, write.modelCalls),
+    park: progress.steps > position.progress.steps ? null : position.park,
+    tokens: tokensAfter(position.tokens, { write, entries, pruning: sessionView.pruning }),
+  };
+}
+
+/** Tokens of the last request and its answer together, after a write. */
+export function lastTokensAfter({ tokens }: Position, { condensedTo, modelCalls }: TurnWrite): number {
+  return condensedTo ?? answerTokens(modelCalls) ?? tokens.last;
+}
+
+/** The entries that a write adds to the end of the active path. A summary stands at its beginning. */
+export function pathEntries(position: Position, { entries }: Pick<TurnWrite, 'entries'>): Entry[] {
+  const { turnId } = position.progress;
+  let parentSeq = position.lastEntry.seq;
+  return entries.flatMap((added, index): Entry[] => {
+    if (added.kind === 'summary') return [];
+    const entry: Entry = { ...added, seq: position.baseSeq + 1 + index, parentSeq, turnId };
+    parentSeq = entry.seq;
+    return [entry];
+  });
+}
+
+/** A call is charged by a write that counts it, and used up by the write that stores its end. */
+function isNextCharged(position: Position, { calls }: TurnProgress, ended: readonly ModelCallRow[]): boolean {
+  const isUsed = ended.some(({ callNo }) => callNo >= calls);
+  return !isUsed && (position.isCharged || calls > position.progress.calls);
+}
+
+function tokensAfter(
+  before: ContextTokens,
+  { write, entries, pruning }: { write: TurnWrite; entries: readonly Entry[]; pruning: PruningView | undefined },
+): ContextTokens {
+  const { condensedTo } = write;
+  if (condensedTo !== null) return { ...before, last: condensedTo, reported: null, condensed: condensedTo };
+  // What an answer takes, the provider has reported.
+  const added = estimateTokens(entries.filter(({ kind }) => kind !== 'answer'));
+  const tokens = answerTokens(write.modelCalls);
+  if (tokens === null) return { ...before, added: before.added + added };
+  return { ...before, last: tokens, reported: { tokens, pruning }, added };
+}
+
+/** What the provider reported of an answer among these calls; null: there is none. */
+function answerTokens(calls: readonly ModelCallRow[]): number | null {
+  const answered = calls.find(({ status, purpose }) => status === 'ok' && purpose === undefined);
+  if (answered === undefined) return null;
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens } = answered;
+  return inputTokens + cacheReadTokens + cacheWriteTokens + outputTokens;
+}

@@ -1,0 +1,111 @@
+// The journal of one turn as its worker writes it, and the only place where a running turn moves. It has two readonly records:
+//
+//   at        where the turn stands: what the database has confirmed. Replaced in `store` alone, by `advance`, after the answer
+//   attempt   what this worker knows beyond that: the model that it asks now, what the next write stores. Replaced in `note` alone.
+//             If the worker crashes, the next one decides it again
+//
+// They are held here and not passed from function to function, because an error must not lose them: a step that throws after its third
+// commit leaves the position of that commit to the end of the turn.
+import type { CompactionReason } from '../core/compaction/compaction-bounds.ts';
+import type { FallbackView, SessionView } from '../core/view.ts';
+import type { ClaimedSession } from '../store/claimed-session.ts';
+import type { JournalWrite, ModelCallRow } from '../store/journal.ts';
+import type { RequestBase } from './context.ts';
+import { lockLost, type HeldSession } from './held-session.ts';
+import { advance, pathEntries, type Position } from './position.ts';
+import type { RequestView } from './request-view.ts';
+import type { Transcript } from './transcript-cache.ts';
+import type { TurnWrite } from './turn-write.ts';
+
+export interface Attempt {
+  /** Of the model that is asked now. */
+  readonly request: RequestBase;
+  /** The messages of its requests; what the opening fixed for them is in `requests.rules.view`. */
+  readonly requests: RequestView;
+  /** Set when the turn has stepped down to another model. */
+  readonly fallback: FallbackView | null;
+  /** The session's view; the next write stores it when it is another object than that of the position. */
+  readonly sessionView: SessionView;
+  /** A model call without an answer that is not in the journal yet: the end of the turn stores it. */
+  readonly unstoredCall: ModelCallRow | null;
+  /** The number of the last message that was looked for. */
+  readonly steersSeen: number;
+  /** True while a compaction is under way: the turn's deadline then waits for it once. */
+  readonly isCompacting: boolean;
+  /** The reason of a compaction that an earlier worker of the turn left in the middle; null: none. */
+  readonly interruptedCompaction: CompactionReason | null;
+  /** True when this turn no longer compacts, unless the provider refuses a request. */
+  readonly hasGivenUpCompacting: boolean;
+}
+
+interface JournalOwner {
+  readonly session: ClaimedSession;
+  readonly held: HeldSession;
+  readonly transcript: Transcript;
+}
+
+type Fenced = { kind: 'fenced' };
+
+export class TurnJournal {
+  readonly #owner: JournalOwner;
+  #at: Position;
+  #attempt: Attempt;
+
+  constructor(owner: JournalOwner, at: Position, attempt: Attempt) {
+    this.#owner = owner;
+    this.#at = at;
+    this.#attempt = attempt;
+  }
+
+  get at(): Position {
+    return this.#at;
+  }
+
+  get attempt(): Attempt {
+    return this.#attempt;
+  }
+
+  /** Changes what this worker knows beyond what is stored. */
+  note(change: Partial<Attempt>): void {
+    this.#attempt = { ...this.#attempt, ...change };
+  }
+
+  /**
+   * Sends a write and moves the turn past it. Resolves with the answer of the statement. Throws `TurnStopped` (`lock-lost`) when this
+   * worker no longer holds the session, and whatever `send` throws: the turn then stays where it is.
+   */
+  async store<Answer extends { kind: string; steerSeq?: number }>(
+    write: TurnWrite,
+    send: (rows: JournalWrite) => Promise<Answer | Fenced>,
+  ): Promise<Exclude<Answer, Fenced>> {
+    const rows = this.#rowsOf(write);
+    const answer = await send(rows);
+    if (isFenced(answer)) throw lockLost(this.#owner.held);
+    // A compaction that is not begun anew has written nothing.
+    if (answer.kind !== 'answered' && answer.kind !== 'exhausted') this.#moveTo(write, rows, answer.steerSeq);
+    // Not `fenced`, as was just asked.
+    return answer as Exclude<Answer, Fenced>;
+  }
+
+  #rowsOf({ totals, joining, condensedTo: _condensed, storesView, ...rows }: TurnWrite): JournalWrite {
+    const { session, held } = this.#owner;
+    const { sessionView } = this.#attempt;
+    return {
+      ...rows,
+      fence: { sessionId: session.id, epoch: held.epoch, baseSeq: this.#at.baseSeq },
+      progress: { ...this.#at.progress, ...totals },
+      ...(joining === null ? undefined : { steers: joining.steers }),
+      ...(storesView && sessionView !== this.#at.sessionView ? { sessionView } : undefined),
+    };
+  }
+
+  #moveTo(write: TurnWrite, rows: JournalWrite, steerSeq = this.#at.steerSeq): void {
+    for (const entry of pathEntries(this.#at, write)) this.#owner.transcript.push(entry);
+    this.#at = advance(this.#at, { write, sessionView: rows.sessionView ?? this.#at.sessionView, steerSeq });
+    if (write.modelCalls.some((call) => call === this.#attempt.unstoredCall)) this.note({ unstoredCall: null });
+  }
+}
+
+function isFenced(answer: { kind: string }): answer is Fenced {
+  return answer.kind === 'fenced';
+}

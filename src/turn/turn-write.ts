@@ -1,0 +1,67 @@
+// What one write of a turn stores. The parts of the turn make writes as values, and `joined` puts several into one statement; the turn's
+// journal (turn-journal.ts) adds the fence and the totals, sends it, and moves the turn past it.
+import type { ContentBlock } from '../core/content.ts';
+import type { EntryKind } from '../core/entry.ts';
+import type { EntryId } from '../core/ids.ts';
+import { newId } from '../ids.ts';
+import type { WaitingInput } from '../store/claim-session.ts';
+import type { JournalWrite, NewEntry, TakenSteers, TurnProgress } from '../store/journal.ts';
+
+type JournalRows = Pick<JournalWrite, 'entries' | 'modelCalls' | 'toolIntents' | 'toolSettlements' | 'events'>;
+
+export interface TurnWrite extends Readonly<JournalRows> {
+  /** The totals that change; absolute. */
+  readonly totals: Readonly<Partial<Omit<TurnProgress, 'turnId'>>>;
+  /** Messages that join the turn; null: none. */
+  readonly joining: { readonly inputs: readonly WaitingInput[]; readonly steers: TakenSteers } | null;
+  /** Tokens of the context that a compaction leaves which this write completes; null: it completes none. */
+  readonly condensedTo: number | null;
+  /** False when what the session's view has changed to is left to a later write. */
+  readonly storesView: boolean;
+}
+
+/** A write that stores nothing but the turn's totals and view: what a write does not name, it takes from here. */
+export const NO_ROWS: TurnWrite = {
+  entries: [],
+  modelCalls: [],
+  toolIntents: [],
+  toolSettlements: [],
+  events: [],
+  totals: {},
+  joining: null,
+  condensedTo: null,
+  storesView: true,
+};
+
+/** Two writes in one: the rows of the first before those of the second, whose totals hold. */
+export function joined(first: TurnWrite, second: TurnWrite): TurnWrite {
+  return {
+    entries: [...first.entries, ...second.entries],
+    modelCalls: [...first.modelCalls, ...second.modelCalls],
+    toolIntents: [...first.toolIntents, ...second.toolIntents],
+    toolSettlements: [...first.toolSettlements, ...second.toolSettlements],
+    events: [...first.events, ...second.events],
+    totals: { ...first.totals, ...second.totals },
+    joining: second.joining ?? first.joining,
+    condensedTo: second.condensedTo ?? first.condensedTo,
+    storesView: first.storesView && second.storesView,
+  };
+}
+
+/** Makes an entry of a turn. */
+export function newEntry(kind: EntryKind, role: 'user' | 'assistant', content: ContentBlock[]): NewEntry {
+  return { id: newId<EntryId>(), kind, role, content };
+}
+
+/** The totals of a turn after a model call that has cost this. */
+export function tokenTotals(
+  progress: Readonly<TurnProgress>,
+  cost: Pick<TurnProgress, 'inputTokens' | 'outputTokens' | 'cacheReadTokens' | 'cacheWriteTokens'>,
+): TurnWrite['totals'] {
+  return {
+    inputTokens: progress.inputTokens + cost.inputTokens,
+    outputTokens: progress.outputTokens + cost.outputTokens,
+    cacheReadTokens: progress.cacheReadTokens + cost.cacheReadTokens,
+    cacheWriteTokens: progress.cacheWriteTokens + cost.cacheWriteTokens,
+  };
+}
