@@ -2,7 +2,7 @@
 // else is given a `Config`. A configuration with a fault is never used: `ConfigError` lists all faults.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { isAgent, agentOf, modelRefOf, UnknownAgentError } from './config/agent-settings.ts';
+import { isAgent, agentOf, agentOrFirst, modelRefOf, UnknownAgentError } from './config/agent-settings.ts';
 import { checkServedModels } from './config/check-models.ts';
 import { checkKnownTools } from './config/check-tools.ts';
 import { ConfigError } from './config/config-error.ts';
@@ -20,6 +20,7 @@ import { settingsOf, type Setting } from './config/sources.ts';
 
 export {
   agentOf,
+  agentOrFirst,
   checkKnownTools,
   checkServedModels,
   isAgent,

@@ -1,6 +1,6 @@
 // Serves the `session_status` tool: the session's row and figures, and the one override that an agent may set for its own session.
 import type { Clock } from '../src/clock.ts';
-import { agentOf, isAgent } from '../src/config.ts';
+import { agentOrFirst } from '../src/config.ts';
 import { sessionSettings } from '../src/config/session-settings.ts';
 import { overrideSession } from '../src/service/patch-session.ts';
 import type { Service } from '../src/service/service.ts';
@@ -12,7 +12,7 @@ export function createSessionStatusPort(service: Service, clock: Clock): Session
   const { config, database } = service;
   return {
     async status({ sessionKey, agentId }) {
-      const agent = agentOf(config, isAgent(config, agentId) ? agentId : (config.agents.list[0]?.id ?? 'main'));
+      const agent = agentOrFirst(config, agentId);
       const about = { now: clock.now(), timezone: agent.userTimezone };
       const row = await readSessionUsage(database, sessionKey);
       if (row === null) return about;

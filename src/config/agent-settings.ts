@@ -33,6 +33,11 @@ export function agentOf(config: Config, agentId: string): AgentSettings {
   return settings;
 }
 
+/** The settings of an agent; those of the first one for an agent that the configuration no longer lists. */
+export function agentOrFirst(config: Config, agentId: string): AgentSettings {
+  return agentOf(config, isAgent(config, agentId) ? agentId : (config.agents.list[0]?.id ?? 'main'));
+}
+
 /** `provider/model` of a name that may be an alias of the agent; null when it is neither. */
 export function modelRefOf(agent: AgentSettings, name: string): string | null {
   if (Object.hasOwn(agent.models, name)) return agent.models[name] ?? null;

@@ -1,7 +1,7 @@
 // Which models can be asked, as far as this process knows: what is set for a session, a message, a cron or a subagent is checked here before
 // it is stored, so that no turn is opened only to fail. A process that loads no plugins cannot know which providers they serve; with
 // plugins configured it lets any `provider/model` pass, and the turn decides.
-import { agentOf, isAgent, modelRefOf } from './agent-settings.ts';
+import { agentOrFirst, modelRefOf } from './agent-settings.ts';
 import { isModelRef, modelRefText, providersOf, type KnownProviders } from './check-models.ts';
 import type { Config } from './config-type.ts';
 
@@ -22,7 +22,7 @@ function servedProviders(config: Config): KnownProviders {
  * An agent that the configuration does not list is judged as the first one.
  */
 export function modelFault(config: Config, agentId: string, name: string): string | null {
-  const agent = agentOf(config, isAgent(config, agentId) ? agentId : (config.agents.list[0]?.id ?? 'main'));
+  const agent = agentOrFirst(config, agentId);
   const providers = servedProviders(config);
   const ref = modelRefOf(agent, name);
   if (ref !== null && isModelRef(ref, providers)) return null;

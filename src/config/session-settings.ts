@@ -2,7 +2,7 @@
 // say otherwise for its own turn.
 import type { QueueDrop, QueueMode } from '../core/queue-mode.ts';
 import { reasoningOf, type ReasoningLevel } from '../core/reasoning.ts';
-import { agentOf, isAgent, modelRefOf } from './agent-settings.ts';
+import { agentOrFirst, modelRefOf } from './agent-settings.ts';
 import type { Config } from './config-type.ts';
 
 /** The overrides of a session, as its row has them; null: none. */
@@ -37,10 +37,7 @@ export interface SessionSettings {
 /** The settings of a session. An agent that the configuration does not list has those of the first one. */
 export function sessionSettings(config: Config, session: SessionOverrides): SessionSettings {
   const { queue } = config.messages;
-  const agent = agentOf(
-    config,
-    isAgent(config, session.agentId) ? session.agentId : (config.agents.list[0]?.id ?? 'main'),
-  );
+  const agent = agentOrFirst(config, session.agentId);
   const model = sourced(session.model, agent.model);
   const { channel } = session;
   const ofChannel: QueueMode | undefined =

@@ -1,6 +1,6 @@
 // What a tick of a cron puts into its session: a turn of its own, or a line for the next prompt with a poll that makes sure that there is
 // one. Built the same way whether the clock or a person fires it.
-import { agentOf, isAgent, type AgentSettings, type Config } from '../config.ts';
+import { agentOrFirst, type AgentSettings, type Config } from '../config.ts';
 import { pollText } from '../core/heartbeat-poll.ts';
 import type { OwnInput } from '../core/own-input.ts';
 import { resolveEnvelopeZone } from '../core/prompt/envelope-time.ts';
@@ -69,7 +69,7 @@ function deliverOf({ delivery }: CronDefinition, lastUrl: string | null): OwnInp
 }
 
 function reminderText(cron: CronDefinition, { config, nowMs }: TickFacts, isDelivered: boolean): string {
-  const agent = agentOf(config, isAgent(config, cron.agentId) ? cron.agentId : (config.agents.list[0]?.id ?? 'main'));
+  const agent = agentOrFirst(config, cron.agentId);
   const zone = promptZoneOf(agent);
   return pollText({ occasion: 'cron', prompt: '', tasks: [], hasMore: false, isDelivered, nowMs, zone });
 }

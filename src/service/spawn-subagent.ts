@@ -1,6 +1,6 @@
 // Spawns a subagent, for the tool of an agent and for the API alike. Which agent and model a subagent has is decided here and in the core;
 // how many there may be, the statement counts.
-import { agentOf, isAgent, modelFault, type AgentSettings, type Config } from '../config.ts';
+import { agentOf, agentOrFirst, isAgent, modelFault, type AgentSettings, type Config } from '../config.ts';
 import { routeOf } from '../core/inbound.ts';
 import type { SessionId, SessionKey } from '../core/ids.ts';
 import { canonicalSessionKey } from '../core/session-key.ts';
@@ -99,10 +99,9 @@ export async function spawnPlanned(
 
 /** What the configuration says of the subagents of a session's agent; of the first agent, when it no longer has that one. */
 export function spawnSettingsOf(config: Config, agentId: string): SpawnSettings {
-  const known = isAgent(config, agentId) ? agentId : (config.agents.list[0]?.id ?? 'main');
-  const { maxSpawnDepth, maxChildrenPerSession, maxDescendants, runTimeoutSeconds, allowAgents } = agentOf(
+  const { maxSpawnDepth, maxChildrenPerSession, maxDescendants, runTimeoutSeconds, allowAgents } = agentOrFirst(
     config,
-    known,
+    agentId,
   ).subagents;
   return { maxSpawnDepth, maxChildrenPerSession, maxDescendants, runTimeoutSeconds, allowAgents };
 }
