@@ -3,10 +3,11 @@ import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { printedForms } from '../scripts/printed-statement.ts';
+import { STATEMENTS, TURN_STATEMENTS } from '../scripts/statement-catalogue.ts';
 import { cte, optional, render, rows, statement, type Cte } from '../src/store/statement.ts';
-import { STATEMENTS } from '../src/store/statements.ts';
 
-const GOLDEN = resolve(import.meta.dirname, '../src/store/statements');
+const ROOT = resolve(import.meta.dirname, '..');
+const GOLDEN = join(ROOT, 'src/store/statements');
 
 const numbers = rows('numbers', (input: readonly number[]) => input, { n: ['int', (n) => n] });
 const big = optional('big', (input: readonly number[]) => input.some((n) => n > 9));
@@ -85,6 +86,46 @@ describe('a statement', () => {
   });
 });
 
+/** The text of every file of the service. */
+function sources(): { file: string; text: string }[] {
+  const files = globSync('{src,workers,jobs}/**/*.ts', { cwd: ROOT });
+  return files.map((file) => ({ file, text: readFileSync(join(ROOT, file), 'utf8') }));
+}
+
+const byText = (a: string, b: string): number => a.localeCompare(b);
+
+test('every statement that the source makes is in the catalogue', () => {
+  const made = sources().flatMap(({ file, text }) =>
+    file === 'src/store/statement.ts' ? [] : [...text.matchAll(/^ {2}name: '([^']+)',\n {2}purpose:/gm)],
+  );
+  expect(STATEMENTS.map(({ name }) => name)).toEqual(made.map(([, name = '']) => name).toSorted(byText));
+});
+
+/** Where a connection is checked or prepared, and where the tables are not those of Holdfast. */
+const BESIDE_THE_CATALOGUE = [
+  'src/embedded-postgres/',
+  'src/store/event-ids.ts',
+  'src/store/inspect-database.ts',
+  'src/store/migrate.ts',
+  'workers/queue/',
+];
+
+/** A constant of the catalogue, or what `sendQuery` is given, which is one by its type. */
+const SENT = /^[A-Z_]+(?:\[.*\])?\.prepared\(|^query\)/;
+
+test('what is sent is in the catalogue, but for views, and for what a connection needs', () => {
+  const beside = sources().flatMap(({ file, text }) => {
+    if (BESIDE_THE_CATALOGUE.some((place) => file.startsWith(place))) return [];
+    const queries = [...text.matchAll(/\.query(?:<.*>)?\(\s*(.{1,40})/g)].map(([, sent = '']) => sent);
+    const executed = file.startsWith('src/store/views/') ? [] : [...text.matchAll(/\.execute(?:<.*>)?\(.{0,20}/g)];
+    return [...queries.filter((sent) => !SENT.test(sent)), ...executed.map(([call]) => call)].map((sent) => [
+      file,
+      sent,
+    ]);
+  });
+  expect(beside).toEqual([]);
+});
+
 test('the names of all statements differ', () => {
   const names = STATEMENTS.map(({ name }) => name);
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
@@ -100,7 +141,7 @@ test('every statement renders with any one of its options, and without any one',
 });
 
 test('the golden files hold what is rendered; `npm run sql -- --write` writes them', () => {
-  const forms = STATEMENTS.flatMap(printedForms);
+  const forms = TURN_STATEMENTS.flatMap(printedForms);
   expect(globSync('*', { cwd: GOLDEN }).toSorted()).toEqual(forms.map(({ file }) => file).toSorted());
   for (const { file, text } of forms) expect(readFileSync(join(GOLDEN, file), 'utf8'), file).toBe(text);
 });

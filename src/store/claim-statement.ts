@@ -65,8 +65,7 @@ export const CLAIM = literal({
   purpose: 'Claim the sessions that are free and have work, and read what their turns start from.',
   locking:
     'The session rows in the order of their ids, then what belongs to them; the notes of lost workers, in the order of their names.',
-  text: `/* claim */
-with input as materialized (
+  text: `with input as materialized (
   select * from unnest($1::uuid[], $2::text[], $3::int[], $4::bigint[], $5::bigint[])
     as input (session_id, owner, lease_ms, known_version, known_seq)
 ),

@@ -9,9 +9,10 @@ import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { keyValues, type KeyedRequest } from './idempotency.ts';
 import { patchSql, type SessionPatch } from './patch-session.ts';
-import { readRows } from './read-rows.ts';
-import { retryPassingFaults, TURN_RETRY_MS } from './retry-passing-faults.ts';
+import { sendQuery } from './send-query.ts';
+import { TURN_RETRY_MS } from './retry-passing-faults.ts';
 import { sessionFactsSql } from './session-facts.ts';
+import { literal } from './statement.ts';
 
 /** A command on its way into the inbox of its session, where it is settled immediately. */
 export interface NewCommand {
@@ -87,11 +88,12 @@ export const COMMAND_EVENTS_SQL = `select session_id, null::uuid as turn_id, 'me
 
 const UNIQUE_VIOLATION = '23505';
 
-// Purpose: store a command, with the overrides of its session that it changes, if any.
-// Output: a row when it was stored.
-// Locking: the session row.
-const PATCH_SQL = `/* patch-by-command */
-with updated_sessions as (
+export const PATCH_BY_COMMAND = literal({
+  name: 'patch-by-command',
+  purpose:
+    'Store a command, with the overrides of its session that it changes, if any. Answers a row when it was stored.',
+  locking: 'The session row.',
+  text: `with updated_sessions as (
   update holdfast.sessions s
   set inbox_seq = s.inbox_seq + 1, last_message_at = clock_timestamp(), updated_at = clock_timestamp(),
     delivery_seq = s.delivery_seq + ${commandDeliveriesSql(4)}, ${patchSql('$2')}
@@ -100,7 +102,8 @@ with updated_sessions as (
 ),
 ${commandParts({ first: 4, session: 'updated_sessions', reply: '$3::text' }).join(',\n')},
 inserted_events as (${insertEventsSql(COMMAND_EVENTS_SQL)})
-select id from inserted_commands`;
+select id from inserted_commands`,
+});
 
 /** Stores a command, and changes overrides of its session. Not stored: it was stored before, and nothing was changed now. */
 export async function patchByCommand(
@@ -108,15 +111,20 @@ export async function patchByCommand(
   { sessionId, patch, command }: { sessionId: SessionId; patch: SessionPatch; command: NewCommand },
 ): Promise<Committed<{ isStored: boolean }>> {
   const values = [sessionId, JSON.stringify(patch), command.reply, ...commandValues(command)];
-  const run = () => database.hot.query({ name: 'patch-by-command', text: PATCH_SQL, values });
   try {
-    await retryPassingFaults(run, TURN_RETRY_MS);
+    await sendQuery(database.hot, PATCH_BY_COMMAND.prepared(values), TURN_RETRY_MS);
   } catch (error) {
     if (isStoredBefore(error)) return { isStored: false };
     throw error;
   }
   return { isStored: true, after: { changed: [sessionId], rings: await readReplyRings(database, sessionId, command) } };
 }
+
+export const DELIVERY_RING = literal({
+  name: 'delivery-ring',
+  purpose: 'Read the number of a delivery, from which its ring follows.',
+  text: 'select d.seq from holdfast.deliveries d where d.id = $1',
+});
 
 /** The ring that the outbox needs for the reply to a stored command, as a list of one; empty when the reply is delivered nowhere. */
 export async function readReplyRings(
@@ -125,8 +133,7 @@ export async function readReplyRings(
   { delivery }: Pick<NewCommand, 'delivery'>,
 ): Promise<Ring[]> {
   if (delivery === null) return [];
-  const text = '/* delivery-ring */ select d.seq from holdfast.deliveries d where d.id = $1';
-  const rows = await readRows<{ seq: string }>(database.hot, { name: 'delivery-ring', text, values: [delivery.id] });
+  const rows = await sendQuery<{ seq: string }>(database.hot, DELIVERY_RING.prepared([delivery.id]));
   return rows.map(({ seq }) => ({ kind: 'deliver', sessionId, ringNo: Number(seq) * 1000 }));
 }
 

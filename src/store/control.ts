@@ -7,6 +7,7 @@ import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { readLastOutput } from './last-output.ts';
 import { afterOf, type RungColumns } from './rings.ts';
 import { findSpawner } from './spawn.ts';
+import { literal } from './statement.ts';
 import { stopFamily, type StopCommand } from './stop-family.ts';
 import type { QueueModes } from './subagent-ends.ts';
 
@@ -54,15 +55,11 @@ export async function abortSession(
 
 const DEFAULT_MODES: QueueModes = { mode: 'collect', byChannel: {} };
 
-/** Stops one turn, if it still runs; the waiting messages of its session stay. `unknown`: there is no such turn. */
-export async function abortTurn(
-  database: Database,
-  { turnId, idempotency }: { turnId: string; idempotency?: KeyedRequest | null },
-): Promise<Committed<{ kind: 'stopped' | 'ended' | 'unknown' }>> {
-  const result = await database.hot.query({
-    name: 'abort-turn',
-    text: `/* abort-turn */
-with turn as materialized (select t.id, t.session_id from holdfast.turns t where t.id = $1),
+export const ABORT_TURN = literal({
+  name: 'abort-turn',
+  purpose: 'Ask the worker of an open turn to stop it. Answers no row when there is no such turn.',
+  locking: 'The session row, then its processes and its doorbell.',
+  text: `with turn as materialized (select t.id, t.session_id from holdfast.turns t where t.id = $1),
 updated_sessions as (
   update holdfast.sessions s set stop_kind = 'stopped', stop_reason = $2, updated_at = clock_timestamp()
   from turn where s.id = turn.session_id and s.turn_id = turn.id
@@ -79,8 +76,16 @@ rung_doorbells as (
 ),
 ${keyedPart(3, `select json_build_object('aborted', updated_sessions.id is not null) from turn left join updated_sessions on true`)}
 select updated_sessions.id, rung_doorbells.lane, rung_doorbells.rings from turn left join updated_sessions on true left join rung_doorbells on rung_doorbells.session_id = updated_sessions.id`,
-    values: [turnId, 'stopped by the user', ...keyValues(idempotency)],
-  });
+});
+
+/** Stops one turn, if it still runs; the waiting messages of its session stay. `unknown`: there is no such turn. */
+export async function abortTurn(
+  database: Database,
+  { turnId, idempotency }: { turnId: string; idempotency?: KeyedRequest | null },
+): Promise<Committed<{ kind: 'stopped' | 'ended' | 'unknown' }>> {
+  const result = await database.hot.query(
+    ABORT_TURN.prepared([turnId, 'stopped by the user', ...keyValues(idempotency)]),
+  );
   const row = result.rows[0] as ({ id: SessionId | null } & RungColumns) | undefined;
   if (row === undefined) return { kind: 'unknown' };
   if (row.id === null) return { kind: 'ended' };

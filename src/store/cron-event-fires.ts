@@ -1,10 +1,20 @@
 // Fires crons that leave a line for the next prompt of their session, and makes sure that a turn reads it. See cron-fires.ts.
 import type { Committed } from '../after-commit.ts';
 import type { MessageId } from '../core/ids.ts';
-import { ADVANCED_SQL, ask, planColumns, resultOf, tickColumns, type Firing, type FiringResult } from './cron-fires.ts';
+import {
+  ADVANCED_SQL,
+  planColumns,
+  resultOf,
+  tickColumns,
+  type FireRow,
+  type Firing,
+  type FiringResult,
+} from './cron-fires.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
+import { sendQuery } from './send-query.ts';
 import { firstRingSql } from './session-locks.ts';
+import { literal } from './statement.ts';
 import { dropOldestEventsSql } from './system-events.ts';
 
 /** A firing by a system event, with the poll that starts a turn for it. */
@@ -18,11 +28,13 @@ export interface EventFiring extends Firing {
 const DUPLICATE = 'duplicate';
 const STALE_LOOKS_MAX = 5;
 
-// Purpose: fire crons that leave a line for the next prompt. One plan, so the arrays of its columns have one element. The
-// waiting events of the session are counted after its row is locked; a statement that waited for the row would count the
-// rows of before, so it detects that and is sent again (`stale`).
-const FIRE_EVENT_SQL = `/* fire-cron-event */
-with firing as materialized (
+// One plan, so the arrays of its columns have one element. The waiting events of the session are counted after its row is locked; a
+// statement that waited for the row would count the rows of before, so it detects that and is sent again (`stale`).
+export const FIRE_CRON_EVENT = literal({
+  name: 'fire-cron-event',
+  purpose: 'Fire a cron that leaves a line for the next prompt. Answers a row when the plan fitted.',
+  locking: 'The cron, unless it is locked, then the session row.',
+  text: `with firing as materialized (
   select * from unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::uuid[], $5::json[], $6::text[], $7::int[],
       $8::timestamptz[], $9::timestamptz[], $10::text[]) with ordinality
     as firing (cron_id, revision, first_slot, session_id, body, route, waiting_max, next_slot, due_at, disabled_reason, n)
@@ -109,7 +121,8 @@ inserted_events as (
 )
 select candidate.cron_id, candidate.session_id, held.n is null as is_stale, rung_doorbells.lane, rung_doorbells.rings,
   (select count(*)::int from fired where fired_at is not null) as fired
-from candidate left join held on held.n = candidate.n left join rung_doorbells on rung_doorbells.session_id = candidate.session_id`;
+from candidate left join held on held.n = candidate.n left join rung_doorbells on rung_doorbells.session_id = candidate.session_id`,
+});
 
 /** Fires a plan whose ticks leave a line for the next prompt; several that fire together leave one. Null: the plan was outdated. */
 export async function fireCronEvent(database: Database, firing: EventFiring): Promise<Committed<FiringResult> | null> {
@@ -124,7 +137,7 @@ export async function fireCronEvent(database: Database, firing: EventFiring): Pr
     event.isTrusted,
   ];
   for (let look = 1; look <= STALE_LOOKS_MAX; look += 1) {
-    const [row] = await ask(database, 'fire-cron-event', FIRE_EVENT_SQL, values);
+    const [row] = await sendQuery<FireRow>(database.hot, FIRE_CRON_EVENT.prepared(values));
     if (row === undefined) return null;
     if (!row.is_stale) return resultOf(row);
   }

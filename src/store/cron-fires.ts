@@ -10,9 +10,10 @@ import type { Tick } from '../core/schedule/plan-ticks.ts';
 import type { NextSlot } from './crons.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
-import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
+import { sendQuery } from './send-query.ts';
 import { afterOf, type RungColumns } from './rings.ts';
 import { firstRingSql } from './session-locks.ts';
+import { literal } from './statement.ts';
 
 /** A tick with the input that it causes, if it fires. */
 export interface PlannedTick {
@@ -64,11 +65,11 @@ export const ADVANCED_SQL = `advanced as (
   where c.id = held.cron_id
 )`;
 
-// Purpose: fire what causes turns.
-// Input: one array per column of the plans, and of their ticks.
-// Output: a row per plan that fitted.
-const FIRE_SQL = `/* fire-crons */
-with firing as materialized (
+export const FIRE_CRONS = literal({
+  name: 'fire-crons',
+  purpose: 'Fire the due slots that cause turns. Answers a row per plan that fitted.',
+  locking: 'The crons, skipping those that are locked, then the session rows in the order of their ids.',
+  text: `with firing as materialized (
   select * from unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::uuid[], $5::json[], $6::text[], $7::int[],
       $8::timestamptz[], $9::timestamptz[], $10::text[]) with ordinality
     as firing (cron_id, revision, first_slot, session_id, body, route, waiting_max, next_slot, due_at, disabled_reason, n)
@@ -132,12 +133,16 @@ inserted_events as (
 )
 select held.cron_id, held.session_id, rung_doorbells.lane, rung_doorbells.rings,
   (select count(*)::int from numbered where numbered.n = held.n) as fired
-from held left join rung_doorbells on rung_doorbells.session_id = held.session_id`;
+from held left join rung_doorbells on rung_doorbells.session_id = held.session_id`,
+});
 
 /** Fires plans whose ticks cause turns. A plan that is outdated, or whose cron another scheduler is firing, is left out of the answer. */
 export async function fireCrons(database: Database, firings: readonly Firing[]): Promise<Committed<FiringResult>[]> {
   if (firings.length === 0) return [];
-  const rows = await ask(database, 'fire-crons', FIRE_SQL, [...planColumns(firings), ...tickColumns(firings)]);
+  const rows = await sendQuery<FireRow>(
+    database.hot,
+    FIRE_CRONS.prepared([...planColumns(firings), ...tickColumns(firings)]),
+  );
   return rows.map(resultOf);
 }
 
@@ -147,12 +152,6 @@ export interface FireRow extends RungColumns {
   is_stale: boolean;
   fired: number;
   scheduled_for: Date | null;
-}
-
-/** Sends a statement about fires; each of them may be sent again unchanged. */
-export async function ask(database: Database, name: string, text: string, values: unknown[]): Promise<FireRow[]> {
-  const result = await retryPassingFaults(() => database.hot.query({ name, text, values }), REQUEST_RETRY_MS);
-  return result.rows;
 }
 
 export function resultOf(row: FireRow): Committed<FiringResult> {

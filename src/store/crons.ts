@@ -5,6 +5,7 @@ import type { MisfirePolicy } from '../core/schedule/plan-ticks.ts';
 import type { Schedule } from '../core/schedule/timetable.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
+import { literal } from './statement.ts';
 
 /** A cron as it is kept. Times are epoch milliseconds. */
 export interface Cron extends CronDefinition {
@@ -38,11 +39,38 @@ export const CRONS_PER_AGENT_MAX = 1_000;
 const COLUMNS = `id, name, agent_id, origin, schedule, target, payload, wake, misfire, delivery, delete_after_run, is_enabled,
   disabled_reason, consecutive_errors, last_slot_at, next_slot_at, due_at, not_before, revision, created_at, updated_at`;
 
+export const DATABASE_TIME = literal({
+  name: 'database-time',
+  purpose: 'Read the time of the database.',
+  text: 'select clock_timestamp() as now',
+});
+
 /** The database's time, by which slots are due (G8), in epoch milliseconds. */
 export async function readDatabaseTime(database: Database): Promise<number> {
-  const result = await database.views.query('/* database-time */ select clock_timestamp() as now');
+  const result = await database.views.query(DATABASE_TIME.prepared([]));
   return result.rows[0].now.getTime();
 }
+
+export const CREATE_CRON = literal({
+  name: 'create-cron',
+  purpose: 'Store a new cron, unless its agent is full or its cause has made one. Answers the row.',
+  text: `with made as (
+  insert into holdfast.crons (id, origin, name, agent_id, schedule, target, payload, wake, misfire, delivery, delete_after_run,
+    is_enabled, next_slot_at, due_at, cause_key)
+  select $1, $2, $3, $4, $5::json, $6, $7::json, $8, $9, $10::json, $11, $12, $13::timestamptz, $14::timestamptz, $15
+  where (select count(*) from holdfast.crons c where c.agent_id = $4) < ${CRONS_PER_AGENT_MAX}
+  on conflict do nothing
+  returning ${COLUMNS}
+),
+${keyedPart(16, 'select to_json(made) from made')}
+select * from made`,
+});
+
+export const CRON_OF_CAUSE = literal({
+  name: 'cron-of-cause',
+  purpose: 'Read the cron that a cause has made.',
+  text: `select ${COLUMNS} from holdfast.crons where cause_key = $1`,
+});
 
 /**
  * Keeps a new cron. `duplicate`: one was made for the same cause before, and is answered. `full`: its agent has as many as it may have.
@@ -59,43 +87,11 @@ export async function createCron(
     idempotency?: KeyedRequest | null | undefined;
   } & NextSlot,
 ): Promise<{ kind: 'created' | 'duplicate'; cron: Cron; row: CronRow } | { kind: 'full' }> {
-  const { definition } = cron;
   const made = await database.views.query(
-    `/* create-cron */
-with made as (
-  insert into holdfast.crons (id, name, agent_id, origin, schedule, target, payload, wake, misfire, delivery, delete_after_run,
-  is_enabled, next_slot_at, due_at, cause_key)
-  select $1, $2, $3, $4, $5::json, $6, $7::json, $8, $9, $10::json, $11, $12, $13::timestamptz, $14::timestamptz, $15
-  where (select count(*) from holdfast.crons c where c.agent_id = $3) < ${CRONS_PER_AGENT_MAX}
-  on conflict do nothing
-  returning ${COLUMNS}
-),
-${keyedPart(16, 'select to_json(made) from made')}
-select * from made`,
-    [
-      cron.id,
-      definition.name,
-      definition.agentId,
-      cron.origin,
-      JSON.stringify(definition.schedule),
-      definition.target,
-      JSON.stringify(definition.payload),
-      definition.wake,
-      definition.misfire,
-      definition.delivery === null ? null : JSON.stringify(definition.delivery),
-      definition.deleteAfterRun,
-      cron.isEnabled,
-      timeOf(cron.slotMs),
-      timeOf(cron.dueMs),
-      cron.causeKey,
-      ...keyValues(cron.idempotency),
-    ],
+    CREATE_CRON.prepared([cron.id, cron.origin, ...stateOf(cron), cron.causeKey, ...keyValues(cron.idempotency)]),
   );
   if (made.rows[0] !== undefined) return createdOf('created', made.rows[0]);
-  const known = await database.views.query(
-    `/* cron-of-cause */ select ${COLUMNS} from holdfast.crons where cause_key = $1`,
-    [cron.causeKey],
-  );
+  const known = await database.views.query(CRON_OF_CAUSE.prepared([cron.causeKey]));
   return known.rows[0] === undefined ? { kind: 'full' } : createdOf('duplicate', known.rows[0]);
 }
 
@@ -103,11 +99,29 @@ function createdOf(kind: 'created' | 'duplicate', row: CronRow) {
   return { kind, row, cron: cronOf(row) };
 }
 
+export const FIND_CRON = literal({
+  name: 'cron',
+  purpose: 'Read a cron.',
+  text: `select ${COLUMNS} from holdfast.crons where id = $1`,
+});
+
 /** The cron of this id, or null. */
 export async function findCron(database: Database, id: string): Promise<Cron | null> {
-  const result = await database.views.query(`/* cron */ select ${COLUMNS} from holdfast.crons where id = $1`, [id]);
+  const result = await database.views.query(FIND_CRON.prepared([id]));
   return result.rows[0] === undefined ? null : cronOf(result.rows[0]);
 }
+
+export const CHANGE_CRON = literal({
+  name: 'change-cron',
+  purpose: 'Write the new state of a cron, unless it has changed since. Answers the row.',
+  locking: "The cron's row.",
+  text: `update holdfast.crons
+set name = $3, agent_id = $4, schedule = $5::json, target = $6, payload = $7::json, wake = $8, misfire = $9, delivery = $10::json,
+  delete_after_run = $11, is_enabled = $12, next_slot_at = $13, due_at = $14, disabled_reason = null,
+  consecutive_errors = 0, not_before = null, notice_id = null, revision = revision + 1, updated_at = clock_timestamp()
+where id = $1 and revision = $2
+returning ${COLUMNS}`,
+});
 
 /**
  * Writes the new state of a cron, unless it has changed since `revision`. Resets its count of failed runs and the reason why it was
@@ -117,72 +131,75 @@ export async function changeCron(
   database: Database,
   change: { id: string; revision: number; definition: CronDefinition; isEnabled: boolean } & NextSlot,
 ): Promise<Cron | null> {
-  const { definition } = change;
-  const result = await database.views.query(
-    `/* change-cron */
-update holdfast.crons
-set name = $3, agent_id = $4, schedule = $5::json, target = $6, payload = $7::json, wake = $8, misfire = $9, delivery = $10::json,
-  delete_after_run = $11, is_enabled = $12, next_slot_at = $13, due_at = $14, disabled_reason = null,
-  consecutive_errors = 0, not_before = null, notice_id = null, revision = revision + 1, updated_at = clock_timestamp()
-where id = $1 and revision = $2
-returning ${COLUMNS}`,
-    [
-      change.id,
-      change.revision,
-      definition.name,
-      definition.agentId,
-      JSON.stringify(definition.schedule),
-      definition.target,
-      JSON.stringify(definition.payload),
-      definition.wake,
-      definition.misfire,
-      definition.delivery === null ? null : JSON.stringify(definition.delivery),
-      definition.deleteAfterRun,
-      change.isEnabled,
-      timeOf(change.slotMs),
-      timeOf(change.dueMs),
-    ],
-  );
+  const result = await database.views.query(CHANGE_CRON.prepared([change.id, change.revision, ...stateOf(change)]));
   return result.rows[0] === undefined ? null : cronOf(result.rows[0]);
 }
 
+/** What a change writes, in the order of the columns. */
+function stateOf(cron: { definition: CronDefinition; isEnabled: boolean } & NextSlot): unknown[] {
+  const { name, agentId, schedule, target, payload, wake, misfire, delivery, deleteAfterRun } = cron.definition;
+  return [
+    name,
+    agentId,
+    JSON.stringify(schedule),
+    target,
+    JSON.stringify(payload),
+    wake,
+    misfire,
+    delivery === null ? null : JSON.stringify(delivery),
+    deleteAfterRun,
+    cron.isEnabled,
+    timeOf(cron.slotMs),
+    timeOf(cron.dueMs),
+  ];
+}
+
+export const DELETE_CRON = literal({
+  name: 'delete-cron',
+  purpose: 'Delete a cron with its fires.',
+  locking: "The cron's row, then its fires.",
+  text: 'delete from holdfast.crons where id = $1',
+});
+
 /** Deletes a cron and its fires; false when it does not exist. The transcripts of its runs stay. */
 export async function deleteCron(database: Database, id: string): Promise<boolean> {
-  const result = await database.views.query('/* delete-cron */ delete from holdfast.crons where id = $1', [id]);
+  const result = await database.views.query(DELETE_CRON.prepared([id]));
   return result.rowCount === 1;
 }
 
+export const CONFIG_CRONS = literal({
+  name: 'config-crons',
+  purpose: 'Read the crons of the configuration file.',
+  text: `select ${COLUMNS} from holdfast.crons where origin = 'config' order by id`,
+});
+
 /** The crons of the configuration file, as they are kept. */
 export async function readConfigCrons(database: Database): Promise<Cron[]> {
-  const result = await database.views.query(
-    `/* config-crons */ select ${COLUMNS} from holdfast.crons where origin = 'config' order by id`,
-  );
+  const result = await database.views.query(CONFIG_CRONS.prepared([]));
   return result.rows.map(cronOf);
 }
+
+export const DISABLE_CRON = literal({
+  name: 'disable-cron',
+  purpose: 'Switch a cron off, unless it has changed since.',
+  locking: "The cron's row.",
+  text: `update holdfast.crons
+set is_enabled = false, disabled_reason = $3, notice_id = $4, revision = revision + 1, updated_at = clock_timestamp()
+where id = $1 and revision = $2`,
+});
 
 /** Switches a cron off, with the reason, unless it has changed since `revision`. */
 export async function disableCron(
   database: Database,
   cron: { id: string; revision: number; reason: string; noticeId: string | null },
 ): Promise<void> {
-  await database.views.query(
-    `/* disable-cron */
-update holdfast.crons
-set is_enabled = false, disabled_reason = $3, notice_id = $4, revision = revision + 1, updated_at = clock_timestamp()
-where id = $1 and revision = $2`,
-    [cron.id, cron.revision, cron.reason, cron.noticeId],
-  );
+  await database.views.query(DISABLE_CRON.prepared([cron.id, cron.revision, cron.reason, cron.noticeId]));
 }
 
-/** The crons that are due now, the database's time, and in how many milliseconds the next is due; null when none will be. */
-export async function readDueCrons(
-  database: Database,
-  limit: number,
-): Promise<{ due: Cron[]; nowMs: number; nextInMs: number | null }> {
-  const result = await database.hot.query({
-    name: 'due-crons',
-    text: `/* due-crons */
-with clock as materialized (select clock_timestamp() as now),
+export const DUE_CRONS = literal({
+  name: 'due-crons',
+  purpose: 'Read the crons that are due, and when the next one is.',
+  text: `with clock as materialized (select clock_timestamp() as now),
 due as (
   select ${COLUMNS} from holdfast.crons c, clock where c.is_enabled and c.due_at <= clock.now order by c.due_at limit $1
 )
@@ -190,8 +207,14 @@ select clock.now, (select json_agg(due.* order by due.due_at) from due) as due,
   (select extract(epoch from min(c.due_at) - clock.now) * 1000 from holdfast.crons c where c.is_enabled and c.due_at > clock.now)
     as next_in_ms
 from clock`,
-    values: [limit],
-  });
+});
+
+/** The crons that are due now, the database's time, and in how many milliseconds the next is due; null when none will be. */
+export async function readDueCrons(
+  database: Database,
+  limit: number,
+): Promise<{ due: Cron[]; nowMs: number; nextInMs: number | null }> {
+  const result = await database.hot.query(DUE_CRONS.prepared([limit]));
   const row = result.rows[0];
   return {
     due: ((row.due ?? []) as CronRow[]).map(cronOf),

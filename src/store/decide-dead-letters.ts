@@ -2,7 +2,8 @@
 // retried (retry-turn.ts), a delivery is sent again (decide-delivery.ts), and the statement that does it closes the letter.
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
-import { readRows } from './read-rows.ts';
+import { sendQuery } from './send-query.ts';
+import { literal } from './statement.ts';
 
 /** The filter of letters; an absent field does not restrict it. */
 export interface LetterFilter {
@@ -25,32 +26,31 @@ function filterValues({ ids, kind, code }: LetterFilter): unknown[] {
   return [ids ?? null, kind ?? null, code ?? null];
 }
 
+export const OPEN_LETTERS = literal({
+  name: 'open-letters',
+  purpose: 'Read open dead letters, oldest first, with their number.',
+  text: `select l.id, l.kind, l.turn_id as "turnId", l.delivery_id as "deliveryId", count(*) over ()::int as count
+from holdfast.dead_letters l where ${FILTER_SQL} order by l.id limit $4`,
+});
+
 /** Open letters, oldest first, and how many there are in all. */
 export async function readOpenLetters(
   database: Database,
   filter: LetterFilter,
   limit: number,
 ): Promise<{ letters: OpenLetter[]; count: number }> {
-  const rows = await readRows<OpenLetter & { count: number }>(database.hot, {
-    name: 'open-letters',
-    text: `/* open-letters */
-select l.id, l.kind, l.turn_id as "turnId", l.delivery_id as "deliveryId", count(*) over ()::int as count
-from holdfast.dead_letters l where ${FILTER_SQL} order by l.id limit $4`,
-    values: [...filterValues(filter), limit],
-  });
+  const rows = await sendQuery<OpenLetter & { count: number }>(
+    database.hot,
+    OPEN_LETTERS.prepared([...filterValues(filter), limit]),
+  );
   return { letters: rows.map(({ count: _count, ...letter }) => letter), count: rows[0]?.count ?? 0 };
 }
 
-/** Gives open letters up, and the deliveries that they are of; resolves with how many there were. The key of the request is stored with it. */
-export async function discardLetters(
-  database: Database,
-  filter: LetterFilter,
-  idempotency: KeyedRequest | null,
-): Promise<number> {
-  const result = await database.hot.query({
-    name: 'discard-letters',
-    text: `/* discard-letters */
-with discarded as (
+export const DISCARD_LETTERS = literal({
+  name: 'discard-letters',
+  purpose: 'Discard open dead letters, and the deliveries that they are of.',
+  locking: 'The letters, then the deliveries.',
+  text: `with discarded as (
   update holdfast.dead_letters l set state = 'discarded', settled_at = clock_timestamp() where ${FILTER_SQL}
   returning l.id, l.delivery_id
 ),
@@ -61,17 +61,28 @@ given_up as (
 counted as materialized (select count(*)::int as n from discarded),
 ${keyedPart(4, "select json_build_object('discarded', counted.n) from counted")}
 select counted.n from counted`,
-    values: [...filterValues(filter), ...keyValues(idempotency)],
-  });
+});
+
+/** Gives open letters up, and the deliveries that they are of; resolves with how many there were. The key of the request is stored with it. */
+export async function discardLetters(
+  database: Database,
+  filter: LetterFilter,
+  idempotency: KeyedRequest | null,
+): Promise<number> {
+  const result = await database.hot.query(
+    DISCARD_LETTERS.prepared([...filterValues(filter), ...keyValues(idempotency)]),
+  );
   return result.rows[0].n;
 }
+
+export const REDRIVE_KEY = literal({
+  name: 'redrive-key',
+  purpose: 'Store the key of a request whose letters were redriven one by one.',
+  text: `with ${keyedPart(1, 'select $4::json')} select 1`,
+});
 
 /** Stores the key of a request whose letters were redriven one by one, with the result. */
 export async function keepRedriveKey(database: Database, request: KeyedRequest | null, result: object): Promise<void> {
   if (request === null) return;
-  await database.hot.query({
-    name: 'redrive-key',
-    text: `/* redrive-key */ with ${keyedPart(1, 'select $4::json')} select 1`,
-    values: [...keyValues(request), JSON.stringify(result)],
-  });
+  await database.hot.query(REDRIVE_KEY.prepared([...keyValues(request), JSON.stringify(result)]));
 }

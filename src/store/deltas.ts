@@ -3,6 +3,7 @@
 import type { SessionId, TurnId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
+import { literal } from './statement.ts';
 
 export interface NewDelta {
   type: 'model.delta' | 'model.reasoning';
@@ -12,24 +13,27 @@ export interface NewDelta {
   data: { call: number; text: string };
 }
 
-/** Writes one event per delta whose session still has its epoch. */
-export async function appendDeltas(database: Database, deltas: NewDelta[]): Promise<void> {
-  await database.hot.query({
-    name: 'deltas',
-    text: `/* deltas */
-with inserted_events as (
+export const DELTAS = literal({
+  name: 'deltas',
+  purpose: 'Insert an event for each delta whose session still has its epoch and its turn.',
+  text: `with inserted_events as (
   ${insertEventsSql(`select d.session_id, d.turn_id, d.type, d.data, d.n
     from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::json[], $5::text[])
       with ordinality as d (session_id, epoch, turn_id, data, type, n)
     join holdfast.sessions s on s.id = d.session_id and s.epoch = d.epoch and s.turn_id = d.turn_id`)}
 )
 select 1`,
-    values: [
+});
+
+/** Writes one event per delta whose session still has its epoch. */
+export async function appendDeltas(database: Database, deltas: NewDelta[]): Promise<void> {
+  await database.hot.query(
+    DELTAS.prepared([
       deltas.map((delta) => delta.sessionId),
       deltas.map((delta) => delta.epoch),
       deltas.map((delta) => delta.turnId),
       deltas.map((delta) => JSON.stringify(delta.data)),
       deltas.map((delta) => delta.type),
-    ],
-  });
+    ]),
+  );
 }

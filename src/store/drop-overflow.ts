@@ -7,11 +7,16 @@ import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { settledIn } from './rings.ts';
+import { literal } from './statement.ts';
 
 // The statement may have waited for the row, and then sees the inbox as it was before: the update checks a row that was claimed
 // meanwhile again and leaves it unchanged.
-const DROP_SQL = `/* drop-overflow */
-with locked as materialized (
+export const DROP_OVERFLOW = literal({
+  name: 'drop-overflow',
+  purpose: 'Drop the oldest waiting messages over the cap of a session. Answers their number.',
+  locking:
+    'The session row. It may wait for that row, and then sees the inbox as it was before: the update checks a row again that was claimed meanwhile.',
+  text: `with locked as materialized (
   select s.id, s.waiting, coalesce(s.queue_cap, $2) as cap, coalesce(s.queue_drop, $3) as policy
   from holdfast.sessions s where s.id = $1 for no key update
 ),
@@ -39,18 +44,15 @@ inserted_events as (
   ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.settled' as type,
     json_build_object('messageId', id, 'status', status) as data, seq as n from dropped`)}
 )
-select count(*)::int as dropped from dropped`;
+select count(*)::int as dropped from dropped`,
+});
 
 /** Drops the messages over the cap. `cap` and `drop` apply where the session has none of its own. */
 export async function dropOverflow(
   database: Database,
   input: { sessionId: SessionId; cap: number; drop: QueueDrop },
 ): Promise<Committed<{ dropped: number }>> {
-  const result = await database.hot.query({
-    name: 'drop-overflow',
-    text: DROP_SQL,
-    values: [input.sessionId, input.cap, input.drop],
-  });
+  const result = await database.hot.query(DROP_OVERFLOW.prepared([input.sessionId, input.cap, input.drop]));
   const { dropped } = result.rows[0] as { dropped: number };
   if (dropped === 0) return { dropped };
   return { dropped, after: { changed: [], settled: settledIn([input.sessionId]), rings: [] } };

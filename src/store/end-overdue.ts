@@ -5,6 +5,7 @@ import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { readLastOutput } from './last-output.ts';
 import { allOf } from './rings.ts';
+import { literal } from './statement.ts';
 import { stopFamily } from './stop-family.ts';
 import type { QueueModes } from './subagent-ends.ts';
 import { wakeOverdue } from './yields.ts';
@@ -14,25 +15,34 @@ const RUNS_MAX = 100;
 /** A run without waiting input, turn or active subagent for this long is stuck. */
 const STALLED_AFTER = '60 seconds';
 
-const DUE_SQL = `/* due-runs */
-select r.id, r.child_id, 'timedOut' as status, 'The run took longer than ' ||
+export const DUE_RUNS = literal({
+  name: 'due-runs',
+  purpose: 'Read the runs past their deadline.',
+  text: `select r.id, r.child_id, 'timedOut' as status, 'The run took longer than ' ||
   round(extract(epoch from r.deadline_at - r.created_at)) || ' s.' as reason
 from holdfast.subagent_runs r
-where r.status = 'running' and r.deadline_at is not null and r.deadline_at <= clock_timestamp() order by r.deadline_at limit ${RUNS_MAX}`;
+where r.status = 'running' and r.deadline_at is not null and r.deadline_at <= clock_timestamp() order by r.deadline_at limit ${RUNS_MAX}`,
+});
 
-const STALLED_SQL = `/* stalled-runs */
-select r.id, r.child_id, 'failed' as status, 'The run stopped without a result.' as reason
+export const STALLED_RUNS = literal({
+  name: 'stalled-runs',
+  purpose: 'Read the runs that nothing moves any more.',
+  text: `select r.id, r.child_id, 'failed' as status, 'The run stopped without a result.' as reason
 from holdfast.subagent_runs r join holdfast.sessions s on s.id = r.child_id
 where r.status = 'running' and s.waiting = 0 and s.turn_id is null and s.owner is null and s.live_children = 0
   and s.updated_at < clock_timestamp() - interval '${STALLED_AFTER}'
   and not exists (select from holdfast.yields y where y.session_id = s.id and y.epoch = s.epoch)
-limit ${RUNS_MAX}`;
+limit ${RUNS_MAX}`,
+});
 
 // The earliest deadline of each kind, in milliseconds from now; one that is not positive has passed.
-const MOMENTS_SQL = `/* overdue */
-select extract(epoch from (select min(r.deadline_at) from holdfast.subagent_runs r
+export const NEXT_DEADLINES = literal({
+  name: 'overdue',
+  purpose: 'Read the earliest deadline of each kind, in milliseconds from now; one that is not positive has passed.',
+  text: `select extract(epoch from (select min(r.deadline_at) from holdfast.subagent_runs r
     where r.status = 'running' and r.deadline_at is not null) - clock_timestamp()) * 1000 as run_ms,
-  extract(epoch from (select min(y.due_at) from holdfast.yields y) - clock_timestamp()) * 1000 as yield_ms`;
+  extract(epoch from (select min(y.due_at) from holdfast.yields y) - clock_timestamp()) * 1000 as yield_ms`,
+});
 
 interface OverdueRun {
   id: string;
@@ -49,7 +59,7 @@ export async function endOverdue(
   const first = await readMoments(database);
   const ended: Committed<object>[] = [];
   if (isOver(first.runMs)) {
-    const due = await database.hot.query({ name: 'due-runs', text: DUE_SQL });
+    const due = await database.hot.query(DUE_RUNS.prepared([]));
     ended.push(...(await endRuns(database, due.rows, modes)));
   }
   if (isOver(first.yieldMs)) ended.push(...(await wakeOverdue(database)));
@@ -60,7 +70,7 @@ export async function endOverdue(
 }
 
 async function readMoments(database: Database): Promise<{ runMs: number | null; yieldMs: number | null }> {
-  const row = (await database.hot.query({ name: 'overdue', text: MOMENTS_SQL })).rows[0];
+  const row = (await database.hot.query(NEXT_DEADLINES.prepared([]))).rows[0];
   const msOf = (value: string | null): number | null => (value === null ? null : Math.ceil(Number(value)));
   return { runMs: msOf(row.run_ms), yieldMs: msOf(row.yield_ms) };
 }
@@ -71,7 +81,7 @@ function isOver(ms: number | null): boolean {
 
 /** Ends runs that are stuck, so that their parents are notified. No cause of stuck runs is known: this is a safety net. */
 export async function endStalled(database: Database, modes: QueueModes): Promise<Committed<{ runs: number }>> {
-  const stalled = await database.hot.query({ name: 'stalled-runs', text: STALLED_SQL });
+  const stalled = await database.hot.query(STALLED_RUNS.prepared([]));
   return { runs: stalled.rows.length, after: allOf(await endRuns(database, stalled.rows, modes)) };
 }
 

@@ -5,6 +5,7 @@
 // When it does not, the offset is raised above all ids in the database, and by a margin: between the backup and its restore the old
 // server wrote events that are lost, and clients that have read them resume by ids that the new server must not use again.
 import type { ClientBase } from 'pg';
+import { literal } from './statement.ts';
 
 /** SQL: the number that the events of this statement carry, before their position in it. */
 export const EVENT_XID_SQL = `(pg_current_xact_id()::text::bigint + (select o.xid_offset from holdfast.event_ids o where o.singleton))`;
@@ -32,18 +33,34 @@ const isElsewhereSql = (server: string): string =>
   `o.server is not null and o.server <> ${server} and ${server} <> '${UNKNOWN}'`;
 const IS_BEHIND_SQL = `${NEWEST_SQL} >= ${NEXT_XID_SQL} + o.xid_offset`;
 
+export const EVENT_IDS = literal({
+  name: 'event-ids',
+  purpose: 'Read whether the ids of events fit the server of this connection.',
+  text: `select o.server is not distinct from $1 or $1 = '${UNKNOWN}' as is_known,
+      (${isElsewhereSql('$1')}) or ${IS_BEHIND_SQL} as is_wrong from holdfast.event_ids o where o.singleton`,
+});
+
 /** Checks the server that this connection has reached; true when the offset had to be raised. Call it before the first statement. */
 export async function checkEventIds(client: ClientBase): Promise<boolean> {
   const server = await readServer(client);
-  const { rows } = await client.query<{ is_known: boolean; is_wrong: boolean }>({
-    text: `/* event-ids */ select o.server is not distinct from $1 or $1 = '${UNKNOWN}' as is_known,
-      (${isElsewhereSql('$1')}) or ${IS_BEHIND_SQL} as is_wrong from holdfast.event_ids o where o.singleton`,
-    values: [server],
-  });
+  const { rows } = await client.query<{ is_known: boolean; is_wrong: boolean }>(EVENT_IDS.prepared([server]));
   const { is_known: isKnown = true, is_wrong: isWrong = false } = rows[0] ?? {};
   if (isKnown && !isWrong) return false;
   return await raiseOffset(client, server);
 }
+
+export const EVENT_IDS_RAISE = literal({
+  name: 'event-ids-raise',
+  purpose: 'Name the server, and raise the offset of event ids if it still has to be.',
+  locking: 'The statements that write events are locked out before it.',
+  text: `with judged as materialized (
+  select (${isElsewhereSql('$1')}) or ${IS_BEHIND_SQL} as is_wrong from holdfast.event_ids o where o.singleton
+)
+update holdfast.event_ids o set server = case when o.server is null or $1 <> '${UNKNOWN}' then $1 else o.server end,
+  xid_offset = case when judged.is_wrong then greatest(o.xid_offset, ${NEWEST_SQL} - ${OLDEST_XID_SQL}) + ${MARGIN} else o.xid_offset end
+from judged where o.singleton
+returning judged.is_wrong as is_raised`,
+});
 
 /**
  * Purpose: names the server, and raises the offset if it still has to be.
@@ -54,17 +71,7 @@ async function raiseOffset(client: ClientBase, server: string): Promise<boolean>
   await client.query('begin');
   try {
     await client.query('lock table holdfast.events in share row exclusive mode');
-    const { rows } = await client.query<{ is_raised: boolean }>({
-      text: `/* event-ids-raise */
-with judged as materialized (
-  select (${isElsewhereSql('$1')}) or ${IS_BEHIND_SQL} as is_wrong from holdfast.event_ids o where o.singleton
-)
-update holdfast.event_ids o set server = case when o.server is null or $1 <> '${UNKNOWN}' then $1 else o.server end,
-  xid_offset = case when judged.is_wrong then greatest(o.xid_offset, ${NEWEST_SQL} - ${OLDEST_XID_SQL}) + ${MARGIN} else o.xid_offset end
-from judged where o.singleton
-returning judged.is_wrong as is_raised`,
-      values: [server],
-    });
+    const { rows } = await client.query<{ is_raised: boolean }>(EVENT_IDS_RAISE.prepared([server]));
     await client.query('commit');
     return rows[0]?.is_raised === true;
   } catch (error) {
@@ -73,13 +80,17 @@ returning judged.is_wrong as is_raised`,
   }
 }
 
+export const EVENT_IDS_SERVER = literal({
+  name: 'event-ids-server',
+  purpose: 'Read the identity and the history of the server.',
+  text: `select format('%s/%s', s.system_identifier, c.timeline_id) as server
+       from pg_control_system() s, pg_control_checkpoint() c`,
+});
+
 /** The server's identity and history. A server that does not permit the function is known by its transaction ids alone. */
 async function readServer(client: ClientBase): Promise<string> {
   try {
-    const { rows } = await client.query<{ server: string }>(
-      `/* event-ids-server */ select format('%s/%s', s.system_identifier, c.timeline_id) as server
-       from pg_control_system() s, pg_control_checkpoint() c`,
-    );
+    const { rows } = await client.query<{ server: string }>(EVENT_IDS_SERVER.prepared([]));
     return rows[0]?.server ?? UNKNOWN;
   } catch (error) {
     if ((error as { code?: unknown }).code === INSUFFICIENT_PRIVILEGE) return UNKNOWN;

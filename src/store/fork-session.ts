@@ -4,7 +4,8 @@ import type { SessionId, SessionKey } from '../core/ids.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
-import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
+import { sendQuery } from './send-query.ts';
+import { literal } from './statement.ts';
 
 export interface Fork {
   sourceKey: SessionKey;
@@ -24,8 +25,11 @@ export type ForkResult =
 
 // Renumbered in the order of the path, a summary first. An answer whose calls have no results yet is left out: its results will be
 // stored in the source, never here. Locking: none; what is committed is copied.
-const FORK_SQL = `/* fork-session */
-with source as materialized (select s.* from holdfast.sessions s where s.key = $1),
+export const FORK_SESSION = literal({
+  name: 'fork-session',
+  purpose: "Make a session that begins with a copy of another's active path. Answers how far it came.",
+  locking: 'None: what is committed is copied.',
+  text: `with source as materialized (select s.* from holdfast.sessions s where s.key = $1),
 path as materialized (
   select e.*, row_number() over (order by e.kind <> 'summary', e.seq) as place
   from holdfast.entries e join source on e.session_id = source.id
@@ -65,7 +69,8 @@ copied as (
 ${keyedPart(9, `select json_build_object('entries', (select count(*) from whole)) from made`)}
 select source.id as source_id, target.place, made.id as made_id, (select count(*) from whole)::int as entries,
   (select s.id from holdfast.sessions s where s.key = $4) as twin_id
-from source cross join target left join made on true`;
+from source cross join target left join made on true`,
+});
 
 /** Copies a session. Sent again after an unknown outcome it finds its own copy. */
 export async function forkSession(database: Database, fork: Fork): Promise<ForkResult> {
@@ -82,8 +87,7 @@ export async function forkSession(database: Database, fork: Fork): Promise<ForkR
     target.channel,
     ...keyValues(fork.idempotency),
   ];
-  const run = (): Promise<{ rows: ForkRow[] }> => database.hot.query({ name: 'fork-session', text: FORK_SQL, values });
-  const row = (await retryPassingFaults(run, REQUEST_RETRY_MS)).rows[0];
+  const [row] = await sendQuery<ForkRow>(database.hot, FORK_SESSION.prepared(values));
   if (row === undefined) return { kind: 'unknown' };
   if (fork.entryId !== null && row.place === null) return { kind: 'unknown-entry' };
   if (row.made_id === null && row.twin_id !== sessionId) return { kind: 'exists' };

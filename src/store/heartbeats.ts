@@ -8,7 +8,8 @@ import type { SessionId } from '../core/ids.ts';
 import type { TaskTimes } from '../core/heartbeat-file.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
-import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
+import { sendQuery } from './send-query.ts';
+import { literal } from './statement.ts';
 
 /** An agent that is polled. */
 export interface PolledAgent {
@@ -39,11 +40,11 @@ export interface ClaimedPoll {
   nowMs: number;
 }
 
-/** Makes the agents' rows equal to the configuration: new ones, changed ones, and those that are no longer polled. */
-export async function syncPolledAgents(database: Database, agents: readonly PolledAgent[]): Promise<void> {
-  await database.views.query(
-    `/* sync-heartbeats */
-with input as (select * from unnest($1::text[], $2::uuid[], $3::bigint[], $4::timestamptz[]) as input (agent_id, session_id, every_ms, first_at)),
+export const SYNC_HEARTBEATS = literal({
+  name: 'sync-heartbeats',
+  purpose: 'Make the rows of the polled agents equal to the configuration.',
+  locking: "The agents' rows.",
+  text: `with input as (select * from unnest($1::text[], $2::uuid[], $3::bigint[], $4::timestamptz[]) as input (agent_id, session_id, every_ms, first_at)),
 stopped as (
   update holdfast.heartbeat_states hs set next_at = null, updated_at = clock_timestamp()
   where hs.next_at is not null and hs.agent_id <> all ($1::text[])
@@ -53,20 +54,27 @@ select agent_id, session_id, every_ms, first_at from input
 on conflict (agent_id) do update
 set session_id = excluded.session_id, every_ms = excluded.every_ms, next_at = excluded.next_at, updated_at = clock_timestamp()
 where hs.every_ms <> excluded.every_ms or hs.next_at is null or hs.session_id <> excluded.session_id`,
-    [
+});
+
+/** Makes the agents' rows equal to the configuration: new ones, changed ones, and those that are no longer polled. */
+export async function syncPolledAgents(database: Database, agents: readonly PolledAgent[]): Promise<void> {
+  await database.views.query(
+    SYNC_HEARTBEATS.prepared([
       agents.map(({ agentId }) => agentId),
       agents.map(({ sessionId }) => sessionId),
       agents.map(({ everyMs }) => everyMs),
       agents.map(({ firstAtMs }) => new Date(firstAtMs)),
-    ],
+    ]),
   );
 }
 
-// Purpose: claim the polls that are due, one row each, and those whose scheduler crashed, or claimed them itself but lost the answer. The
-// next poll follows from the one that is due; missed polls are not caught up.
-// Locking: the agents' rows, skipping those that another scheduler has locked; then only new rows.
-const CLAIM_SQL = `/* claim-heartbeats */
-with clock as materialized (select clock_timestamp() as now),
+// The next poll follows from the one that is due; missed polls are not caught up.
+export const CLAIM_HEARTBEATS = literal({
+  name: 'claim-heartbeats',
+  purpose:
+    'Claim the polls that are due, and those of schedulers that have crashed or missed the answer of their claim.',
+  locking: "The agents' rows, skipping those that are locked, then the polls in the same way.",
+  text: `with clock as materialized (select clock_timestamp() as now),
 due as materialized (
   select hs.agent_id, hs.session_id, hs.next_at, hs.every_ms * interval '1 millisecond' as every
   from holdfast.heartbeat_states hs where hs.next_at <= (select now from clock)
@@ -104,18 +112,15 @@ select ours.*, clock.now, s.turn_id is not null or s.waiting > 0 as is_busy, hs.
     order by i.seq desc limit 1) as last_url
 from ours cross join clock left join holdfast.sessions s on s.id = ours.session_id
 left join holdfast.heartbeat_states hs on hs.agent_id = ours.agent_id
-order by ours.scheduled_for`;
+order by ours.scheduled_for`,
+});
 
 /** Claims due polls; at most as many as there are `ids` for them. Do not call it while polls of the same owner are being checked. */
 export async function claimPolls(
   database: Database,
   claim: { owner: string; leaseMs: number; ids: readonly string[] },
 ): Promise<ClaimedPoll[]> {
-  const result = await database.hot.query({
-    name: 'claim-heartbeats',
-    text: CLAIM_SQL,
-    values: [claim.owner, claim.leaseMs, claim.ids],
-  });
+  const result = await database.hot.query(CLAIM_HEARTBEATS.prepared([claim.owner, claim.leaseMs, claim.ids]));
   return result.rows.map((row) => ({
     id: row.id,
     agentId: row.agent_id,
@@ -131,32 +136,52 @@ export async function claimPolls(
   }));
 }
 
+export const RENEW_HEARTBEATS = literal({
+  name: 'renew-heartbeats',
+  purpose: 'Renew the leases of the polls that an owner is checking.',
+  locking: 'The polls.',
+  text: `update holdfast.heartbeats set lease_expires_at = clock_timestamp() + $2 * interval '1 millisecond'
+where status = 'claimed' and owner = $1`,
+});
+
 /** Renews the leases of the polls that an owner is checking. */
 export async function renewPolls(
   database: Database,
   { owner, leaseMs }: { owner: string; leaseMs: number },
 ): Promise<void> {
-  await database.hot.query({
-    name: 'renew-heartbeats',
-    text: `/* renew-heartbeats */
-update holdfast.heartbeats set lease_expires_at = clock_timestamp() + $2 * interval '1 millisecond'
-where status = 'claimed' and owner = $1`,
-    values: [owner, leaseMs],
-  });
+  await database.hot.query(RENEW_HEARTBEATS.prepared([owner, leaseMs]));
 }
+
+export const NEXT_HEARTBEAT = literal({
+  name: 'next-heartbeat',
+  purpose: 'Read when the next poll is due, or its lease expires.',
+  text: `select extract(epoch from least(
+  (select min(next_at) from holdfast.heartbeat_states where next_at is not null),
+  (select min(lease_expires_at) from holdfast.heartbeats where status = 'claimed')) - clock_timestamp()) * 1000 as in_ms`,
+});
 
 /** Milliseconds until the next poll is due or its lease expires; null when there is none. */
 export async function nextPollInMs(database: Database): Promise<number | null> {
-  const result = await database.hot.query({
-    name: 'next-heartbeat',
-    text: `/* next-heartbeat */
-select extract(epoch from least(
-  (select min(next_at) from holdfast.heartbeat_states where next_at is not null),
-  (select min(lease_expires_at) from holdfast.heartbeats where status = 'claimed')) - clock_timestamp()) * 1000 as in_ms`,
-  });
+  const result = await database.hot.query(NEXT_HEARTBEAT.prepared([]));
   const inMs = result.rows[0]?.in_ms ?? null;
   return inMs === null ? null : Math.max(0, Number(inMs));
 }
+
+export const OPEN_HEARTBEAT = literal({
+  name: 'open-heartbeat',
+  purpose: 'Open a poll on request. Answers the same when it is sent again.',
+  text: `with opened as (
+  insert into holdfast.heartbeats (id, agent_id, session_id, scheduled_for, trigger, status, owner, lease_expires_at)
+  values ($1, $2, $3, clock_timestamp(), 'manual', 'claimed', $4, clock_timestamp() + $5 * interval '1 millisecond')
+  on conflict do nothing
+  returning id, scheduled_for
+),
+${keyedPart(6, `select json_build_object('id', opened.id) from opened`)}
+select coalesce(opened.scheduled_for, known.scheduled_for) as scheduled_for, clock_timestamp() as now,
+  (select i.body -> 'deliver' ->> 'url' from holdfast.inbox i where i.session_id = $3 and i.kind = 'message'
+    order by i.seq desc limit 1) as last_url
+from (select 1) as one left join opened on true left join holdfast.heartbeats known on known.id = $1`,
+});
 
 /** Opens a poll that a caller requested; this process settles it, or another one if this process crashes. */
 export async function openManualPoll(
@@ -170,38 +195,41 @@ export async function openManualPoll(
     idempotency?: KeyedRequest | null;
   },
 ): Promise<{ scheduledFor: Date; lastUrl: string | null; nowMs: number }> {
-  const run = () =>
-    database.hot.query({
-      name: 'open-heartbeat',
-      text: `/* open-heartbeat */
-with opened as (
-  insert into holdfast.heartbeats (id, agent_id, session_id, scheduled_for, trigger, status, owner, lease_expires_at)
-  values ($1, $2, $3, clock_timestamp(), 'manual', 'claimed', $4, clock_timestamp() + $5 * interval '1 millisecond')
-  on conflict do nothing
-  returning id, scheduled_for
-),
-${keyedPart(6, `select json_build_object('id', opened.id) from opened`)}
-select coalesce(opened.scheduled_for, known.scheduled_for) as scheduled_for, clock_timestamp() as now,
-  (select i.body -> 'deliver' ->> 'url' from holdfast.inbox i where i.session_id = $3 and i.kind = 'message'
-    order by i.seq desc limit 1) as last_url
-from (select 1) as one left join opened on true left join holdfast.heartbeats known on known.id = $1`,
-      values: [poll.id, poll.agentId, poll.sessionId, poll.owner, poll.leaseMs, ...keyValues(poll.idempotency)],
-    });
-  const row = (await retryPassingFaults(run, REQUEST_RETRY_MS)).rows[0];
-  return { scheduledFor: row.scheduled_for, lastUrl: row.last_url, nowMs: row.now.getTime() };
+  const [row] = await sendQuery<OpenedPollRow>(
+    database.hot,
+    OPEN_HEARTBEAT.prepared([
+      poll.id,
+      poll.agentId,
+      poll.sessionId,
+      poll.owner,
+      poll.leaseMs,
+      ...keyValues(poll.idempotency),
+    ]),
+  );
+  // The final select has one row.
+  const { scheduled_for: scheduledFor, last_url: lastUrl, now } = row!;
+  return { scheduledFor, lastUrl, nowMs: now.getTime() };
+}
+
+interface OpenedPollRow {
+  scheduled_for: Date;
+  last_url: string | null;
+  now: Date;
 }
 
 const TRIMMED_MAX = 5_000;
 
-/** Deletes polls older than `keptMs`; true when there may be more of them. Ids grow with time. */
-export async function trimPolls(database: Database, keptMs: number): Promise<boolean> {
-  const result = await database.hot.query({
-    name: 'trim-heartbeats',
-    text: `/* trim-heartbeats */
-with oldest as materialized (select h.id, h.created_at from holdfast.heartbeats h order by h.id limit ${TRIMMED_MAX})
+export const TRIM_HEARTBEATS = literal({
+  name: 'trim-heartbeats',
+  purpose: 'Delete old polls, a bounded number at a time.',
+  locking: 'The polls.',
+  text: `with oldest as materialized (select h.id, h.created_at from holdfast.heartbeats h order by h.id limit ${TRIMMED_MAX})
 delete from holdfast.heartbeats h using oldest
 where h.id = oldest.id and oldest.created_at < clock_timestamp() - $1 * interval '1 millisecond'`,
-    values: [keptMs],
-  });
+});
+
+/** Deletes polls older than `keptMs`; true when there may be more of them. Ids grow with time. */
+export async function trimPolls(database: Database, keptMs: number): Promise<boolean> {
+  const result = await database.hot.query(TRIM_HEARTBEATS.prepared([keptMs]));
   return result.rowCount === TRIMMED_MAX;
 }

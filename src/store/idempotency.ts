@@ -2,7 +2,7 @@
 // (G2). A statement ends in `inserted_keys`, which inserts the key with what the effect made. When another request has stored the key first,
 // the insert violates the primary key, PostgreSQL undoes the whole statement, and the caller reads what the first request made.
 // A message is stored with its key in the same way (see `accept-messages.ts`).
-import { sql } from './drizzle.ts';
+import { literal } from './statement.ts';
 import type { ViewDatabase } from './views/page.ts';
 
 /** Whose key it is and for what request; `sha256` is that of the canonical body. */
@@ -56,16 +56,15 @@ export function isKeyTaken(error: unknown): boolean {
   return code === UNIQUE_VIOLATION && constraint === PRIMARY_KEY;
 }
 
+export const READ_KEY = literal({
+  name: 'read-key',
+  purpose: 'Read what is stored under a key.',
+  text: 'select request_sha256, status, response, result from holdfast.idempotency_keys where scope = $1 and key = $2',
+});
+
 /** Looks a key up. */
 export async function readKey(db: ViewDatabase, request: KeyedRequest): Promise<KeyState> {
-  const known = await db.execute<{
-    request_sha256: string;
-    status: number | null;
-    response: unknown;
-    result: unknown;
-  }>(sql`
-    select request_sha256, status, response, result from holdfast.idempotency_keys
-    where scope = ${request.scope} and key = ${request.key}`);
+  const known = await db.$client.query<KeyRow>(READ_KEY.prepared([request.scope, request.key]));
   const row = known.rows[0];
   if (row === undefined) return { kind: 'new' };
   if (row.request_sha256 !== request.sha256) return { kind: 'mismatch' };
@@ -73,11 +72,25 @@ export async function readKey(db: ViewDatabase, request: KeyedRequest): Promise<
   return { kind: 'answered', status: row.status, response: row.response };
 }
 
+interface KeyRow {
+  request_sha256: string;
+  status: number | null;
+  response: unknown;
+  result: unknown;
+}
+
+export const KEEP_ANSWER = literal({
+  name: 'keep-answer',
+  purpose: 'Store the answer of a key that has none. Answers a row when it did.',
+  locking: "The key's row.",
+  text: `update holdfast.idempotency_keys set status = $3, response = $4::json
+where scope = $1 and key = $2 and status is null returning 1`,
+});
+
 /** Stores the answer of a key forever and returns the stored one: the first that was stored stays. */
 export async function keepAnswer(db: ViewDatabase, request: KeyedRequest, answer: StoredAnswer): Promise<StoredAnswer> {
-  const kept = await db.execute(sql`
-    update holdfast.idempotency_keys set status = ${answer.status}, response = ${JSON.stringify(answer.response)}::json
-    where scope = ${request.scope} and key = ${request.key} and status is null returning 1`);
+  const values = [request.scope, request.key, answer.status, JSON.stringify(answer.response)];
+  const kept = await db.$client.query(KEEP_ANSWER.prepared(values));
   if (kept.rows.length > 0) return answer;
   const known = await readKey(db, request);
   return known.kind === 'answered' ? known : answer;

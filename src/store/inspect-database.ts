@@ -2,6 +2,7 @@
 // schema `holdfast` was made by Holdfast. Each fault is one error with a code, so that a start and the doctor report the same.
 import { performance } from 'node:perf_hooks';
 import pg from 'pg';
+import { literal } from './statement.ts';
 
 export interface InspectedDatabase {
   /** PostgreSQL's `server_version_num`, such as 150004. */
@@ -67,7 +68,7 @@ async function look(client: pg.Client): Promise<InspectedDatabase> {
     );
   }
   const before = { wallMs: Date.now(), monotonicMs: performance.now() };
-  const { rows } = await client.query<Facts>(FACTS_SQL);
+  const { rows } = await client.query<Facts>(INSPECT.prepared([]));
   const halfTripMs = (performance.now() - before.monotonicMs) / 2;
   // A select without a table in `from` has one row.
   const facts = rows[0]!;
@@ -88,14 +89,18 @@ interface Facts {
   may_create: boolean;
 }
 
-const FACTS_SQL = `/* inspect */ select clock_timestamp() as now, current_database() as database, current_user as role,
+export const INSPECT = literal({
+  name: 'inspect',
+  purpose: 'Read what the database is, before it is used.',
+  text: `select clock_timestamp() as now, current_database() as database, current_user as role,
   current_setting('transaction_read_only')::boolean as is_read_only,
   current_setting('synchronous_commit') as synchronous_commit, current_setting('fsync') as fsync,
   to_regnamespace('holdfast') is not null as has_schema,
   exists (select from pg_class c where c.relnamespace = to_regnamespace('holdfast')) as has_objects,
   (select count(*) = 2 from pg_attribute a
     where a.attrelid = to_regclass('holdfast.migrations') and a.attname in ('name', 'sha256')) as is_ours,
-  has_database_privilege(current_database(), 'create') as may_create`;
+  has_database_privilege(current_database(), 'create') as may_create`,
+});
 
 function refuse(facts: Facts): void {
   const { database, role } = facts;

@@ -9,17 +9,20 @@ import type {
   MemorySearch,
 } from '../core/memory/memory-search.ts';
 import { searchText } from '../core/memory/search-text.ts';
+import { storableText } from '../core/storable-text.ts';
 import type { Database } from './database.ts';
-import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
+import { sendQuery } from './send-query.ts';
+import { literal } from './statement.ts';
 
 /** Contents that are not on disk any more are kept this long: another worker may see the disk a little later. */
 const OUTDATED_AFTER = '1 hour';
 
-// Purpose: the best chunks of the named files. The score is the share of the query's words that a chunk has, each weighted by how rare
-// it is among all chunks; between equals the nearer together the better, then the newer note.
-// No locking. Lexemes hold no blanks, so in the text of a query of plain words ` & ` can only be the operator.
-const SEARCH_SQL = `/* search-memory */
-with wanted as materialized (select * from unnest($2::text[], $3::text[]) as wanted (path, sha256)),
+// The score is the share of the query's words that a chunk has, each weighted by how rare it is among all chunks; between equals the nearer
+// together the better, then the newer note. Lexemes hold no blanks, so in the text of a query of plain words ` & ` can only be the operator.
+export const SEARCH_MEMORY = literal({
+  name: 'search-memory',
+  purpose: 'Find the best chunks of the named files. Answers one row, also with the files that are not indexed.',
+  text: `with wanted as materialized (select * from unnest($2::text[], $3::text[]) as wanted (path, sha256)),
 known as materialized (
   select f.path, f.sha256, f.chunks from wanted w
   join holdfast.memory_files f on f.agent_id = $1 and f.path = w.path and f.sha256 = w.sha256
@@ -50,25 +53,31 @@ select
   (select json_agg(json_build_object('path', path, 'firstLine', first_line, 'lastLine', last_line, 'headings', headings,
     'text', text, 'score', score) order by score desc, nearness desc, path desc, first_line) from best) as hits,
   (select json_agg(json_build_object('path', path, 'sha256', sha256)) from wanted
-    where not exists (select from known where known.path = wanted.path and known.sha256 = wanted.sha256)) as missing`;
+    where not exists (select from known where known.path = wanted.path and known.sha256 = wanted.sha256)) as missing`,
+});
 
 /** Searches the files of an agent's memory. */
 export async function searchMemory(database: Database, search: MemorySearch): Promise<MemoryFindings> {
   const { agentId, files, query, hitsMax } = search;
-  const run = (): Promise<{ rows: { hits: MemoryHit[] | null; missing: MemoryFileRef[] | null }[] }> =>
-    database.hot.query({
-      name: 'search-memory',
-      text: SEARCH_SQL,
-      values: [agentId, files.map(({ path }) => path), files.map(({ sha256 }) => sha256), searchText(query), hitsMax],
-    });
-  const row = (await retryPassingFaults(run, REQUEST_RETRY_MS)).rows[0];
+  const [row] = await sendQuery<{ hits: MemoryHit[] | null; missing: MemoryFileRef[] | null }>(
+    database.hot,
+    SEARCH_MEMORY.prepared([
+      agentId,
+      files.map(({ path }) => path),
+      files.map(({ sha256 }) => sha256),
+      searchText(query),
+      hitsMax,
+    ]),
+  );
   return { hits: row?.hits ?? [], missing: row?.missing ?? [] };
 }
 
-// Purpose: index files, and delete what is no longer on disk. Sent again, or by two workers at the same time, it writes nothing
-// twice.
-const INDEX_SQL = `/* index-memory */
-with file as (
+export const INDEX_MEMORY = literal({
+  name: 'index-memory',
+  purpose:
+    'Index files, and delete what is no longer on disk. Sent again, or by two workers at the same time, it writes nothing twice.',
+  locking: 'The files that it deletes.',
+  text: `with file as (
   insert into holdfast.memory_files (agent_id, path, sha256, chunks)
   select $1, path, sha256, chunks from unnest($2::text[], $3::text[], $4::int[]) as file (path, sha256, chunks)
   order by path, sha256 on conflict do nothing
@@ -83,38 +92,31 @@ chunk as (
 delete from holdfast.memory_files f
 where f.agent_id = $1 and f.indexed_at < clock_timestamp() - interval '${OUTDATED_AFTER}'
   and not exists (select from unnest($13::text[], $14::text[]) as kept (path, sha256)
-    where kept.path = f.path and kept.sha256 = f.sha256)`;
+    where kept.path = f.path and kept.sha256 = f.sha256)`,
+});
 
 /** Adds files to the index of an agent; twice the same does no harm. */
 export async function indexMemory(database: Database, { agentId, files, current }: MemoryAddition): Promise<void> {
   const chunks = files.flatMap(({ path, sha256, chunks: of }) =>
     of.map((chunk, index) => ({ ...chunk, path, sha256, ordinal: index + 1 })),
   );
-  const run = (): Promise<unknown> =>
-    database.hot.query({
-      name: 'index-memory',
-      text: INDEX_SQL,
-      values: [
-        agentId,
-        files.map(({ path }) => path),
-        files.map(({ sha256 }) => sha256),
-        files.map((file) => file.chunks.length),
-        chunks.map(({ path }) => path),
-        chunks.map(({ sha256 }) => sha256),
-        chunks.map(({ ordinal }) => ordinal),
-        chunks.map(({ firstLine }) => firstLine),
-        chunks.map(({ lastLine }) => lastLine),
-        chunks.map(({ headings }) => storable(headings)),
-        chunks.map(({ text }) => storable(text)),
-        chunks.map(({ headings, text }) => searchText(`${headings}\n${text}`)),
-        current.map(({ path }) => path),
-        current.map(({ sha256 }) => sha256),
-      ],
-    });
-  await retryPassingFaults(run, REQUEST_RETRY_MS);
-}
-
-/** PostgreSQL's text holds no NUL and no lone surrogate. */
-function storable(text: string): string {
-  return text.replaceAll('\0', '').toWellFormed();
+  await sendQuery(
+    database.hot,
+    INDEX_MEMORY.prepared([
+      agentId,
+      files.map(({ path }) => path),
+      files.map(({ sha256 }) => sha256),
+      files.map((file) => file.chunks.length),
+      chunks.map(({ path }) => path),
+      chunks.map(({ sha256 }) => sha256),
+      chunks.map(({ ordinal }) => ordinal),
+      chunks.map(({ firstLine }) => firstLine),
+      chunks.map(({ lastLine }) => lastLine),
+      chunks.map(({ headings }) => storableText(headings)),
+      chunks.map(({ text }) => storableText(text)),
+      chunks.map(({ headings, text }) => searchText(`${headings}\n${text}`)),
+      current.map(({ path }) => path),
+      current.map(({ sha256 }) => sha256),
+    ]),
+  );
 }

@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
+import { literal } from './statement.ts';
 
 const MIGRATIONS_DIR = new URL('../../migrations/', import.meta.url);
 
@@ -62,6 +63,12 @@ export async function requireLayout(databaseUrl: string): Promise<void> {
   if (missing.length > 0) throw new LayoutMissingError(missing);
 }
 
+export const LAYOUT = literal({
+  name: 'layout',
+  purpose: 'Read which of the needed migrations are missing.',
+  text: 'select needed.name from unnest($1::text[]) as needed (name) except select m.name from holdfast.migrations m',
+});
+
 /**
  * Makes a check of the layout for readiness: it rejects when a migration of this version is missing, because the database was replaced
  * or its schema dropped. A newer database passes: its migrations are made so that the version before works with them.
@@ -69,11 +76,7 @@ export async function requireLayout(databaseUrl: string): Promise<void> {
 export async function createLayoutCheck(pool: pg.Pool): Promise<() => Promise<void>> {
   const needed = (await readMigrations()).map(({ name }) => name);
   return async () => {
-    const { rows } = await pool.query<{ name: string }>({
-      name: 'layout',
-      text: '/* layout */ select needed.name from unnest($1::text[]) as needed (name) except select m.name from holdfast.migrations m',
-      values: [needed],
-    });
+    const { rows } = await pool.query<{ name: string }>(LAYOUT.prepared([needed]));
     if (rows.length > 0) throw new LayoutMissingError(rows.map(({ name }) => name).sort());
   };
 }

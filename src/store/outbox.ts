@@ -10,6 +10,7 @@ import type { DeliveryId, SessionId } from '../core/ids.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
+import { literal } from './statement.ts';
 
 /** A delivery that this process has claimed until its lease expires. */
 export interface ClaimedDelivery {
@@ -23,15 +24,11 @@ export interface ClaimedDelivery {
   attempts: number;
 }
 
-/** Claims the oldest open delivery of a session, if it is due and no relay is sending it. */
-export async function claimDelivery(
-  database: Database,
-  claim: { sessionId: SessionId; owner: string; leaseMs: number },
-): Promise<ClaimedDelivery | null> {
-  const result = await database.hot.query({
-    name: 'claim-delivery',
-    text: `/* claim-delivery */
-with oldest as materialized (
+export const CLAIM_DELIVERY = literal({
+  name: 'claim-delivery',
+  purpose: 'Claim the oldest open delivery of a session, if it is due and no relay is sending it.',
+  locking: 'The delivery, unless it is locked.',
+  text: `with oldest as materialized (
   select d.id from holdfast.deliveries d
   where d.session_id = $1 and d.status in ('pending', 'sending') order by d.seq limit 1
 ),
@@ -46,8 +43,14 @@ set status = 'sending', owner = $2, attempts = d.attempts + 1,
   lease_expires_at = clock_timestamp() + $3 * interval '1 millisecond'
 from locked where d.id = locked.id
 returning d.id, d.session_id, d.turn_id, d.channel, d.target, d.payload, d.attempts`,
-    values: [claim.sessionId, claim.owner, claim.leaseMs],
-  });
+});
+
+/** Claims the oldest open delivery of a session, if it is due and no relay is sending it. */
+export async function claimDelivery(
+  database: Database,
+  claim: { sessionId: SessionId; owner: string; leaseMs: number },
+): Promise<ClaimedDelivery | null> {
+  const result = await database.hot.query(CLAIM_DELIVERY.prepared([claim.sessionId, claim.owner, claim.leaseMs]));
   const row = result.rows[0];
   if (row === undefined) return null;
   return {
@@ -72,17 +75,11 @@ export interface DeliverySettlement {
   delayMs: number;
 }
 
-/**
- * Stores the result of an attempt, with its event, and a dead letter when it has failed permanently. No effect when another relay has
- * claimed it.
- */
-export async function settleDelivery(database: Database, settlement: DeliverySettlement): Promise<Committed<object>> {
-  const { delivery, status, lastStatus } = settlement;
-  const lastError = settlement.lastError?.replaceAll('\u0000', '').toWellFormed().slice(0, 1000) ?? null;
-  await database.hot.query({
-    name: 'settle-delivery',
-    text: `/* settle-delivery */
-with settled as (
+export const SETTLE_DELIVERY = literal({
+  name: 'settle-delivery',
+  purpose: 'Store the result of an attempt, with its event, and a dead letter when it has failed permanently.',
+  locking: 'The delivery.',
+  text: `with settled as (
   update holdfast.deliveries d
   set status = $3, owner = null, lease_expires_at = null, last_status = $4, last_error = $5,
     due_at = clock_timestamp() + $6 * interval '1 millisecond',
@@ -99,7 +96,17 @@ inserted_events as (
     json_build_object('deliveryId', id, 'attempt', attempts, 'status', $3::text, 'httpStatus', $4::int) as data, 1 as n from settled`)}
 )
 select 1`,
-    values: [
+});
+
+/**
+ * Stores the result of an attempt, with its event, and a dead letter when it has failed permanently. No effect when another relay has
+ * claimed it.
+ */
+export async function settleDelivery(database: Database, settlement: DeliverySettlement): Promise<Committed<object>> {
+  const { delivery, status, lastStatus } = settlement;
+  const lastError = settlement.lastError?.replaceAll('\u0000', '').toWellFormed().slice(0, 1000) ?? null;
+  await database.hot.query(
+    SETTLE_DELIVERY.prepared([
       delivery.id,
       settlement.owner,
       status,
@@ -107,19 +114,18 @@ select 1`,
       lastError,
       Math.ceil(settlement.delayMs),
       newId<string>(),
-    ],
-  });
+    ]),
+  );
   return { after: { changed: [delivery.sessionId], rings: [] } };
 }
 
 const DUE_MAX = 500;
 
-/** Marks deliveries that are too old as expired, and returns the rings for the sessions whose oldest open delivery is due. */
-export async function readDueDeliveries(database: Database): Promise<DeliveryRing[]> {
-  const result = await database.hot.query({
-    name: 'due-deliveries',
-    text: `/* due-deliveries */
-with expired as (
+export const DUE_DELIVERIES = literal({
+  name: 'due-deliveries',
+  purpose: 'Mark deliveries that are too old as expired. Answers the sessions whose oldest open delivery is due.',
+  locking: 'The deliveries that expire.',
+  text: `with expired as (
   update holdfast.deliveries d set status = 'expired', settled_at = clock_timestamp(), owner = null, lease_expires_at = null
   where d.status in ('pending', 'sending') and d.expires_at <= clock_timestamp()
     and (d.status = 'pending' or d.lease_expires_at <= clock_timestamp())
@@ -136,7 +142,11 @@ select * from (
 ) as oldest
 where (status = 'pending' and due_at <= clock_timestamp()) or (status = 'sending' and lease_expires_at <= clock_timestamp())
 limit ${DUE_MAX}`,
-  });
+});
+
+/** Marks deliveries that are too old as expired, and returns the rings for the sessions whose oldest open delivery is due. */
+export async function readDueDeliveries(database: Database): Promise<DeliveryRing[]> {
+  const result = await database.hot.query(DUE_DELIVERIES.prepared([]));
   // The number grows with every attempt, so that it names a ring.
   return result.rows.map((row) => ({ kind: 'deliver', sessionId: row.session_id, ringNo: Number(row.ring_no) }));
 }

@@ -1,5 +1,5 @@
 // The overrides of a session: what its queue, model and thinking are when they differ from the configuration, and its label.
-import { type SQL, sql } from './drizzle.ts';
+import { literal } from './statement.ts';
 import type { ViewDatabase } from './views/page.ts';
 
 /** Absent: unchanged. Null: back to the configuration. */
@@ -38,15 +38,15 @@ export function patchSql(placeholder: string): string {
     .join(', ');
 }
 
+export const PATCH_SESSION = literal({
+  name: 'patch-session',
+  purpose: 'Change overrides of a session. Answers a row when there is such a session.',
+  locking: 'The session row.',
+  text: `update holdfast.sessions s set ${patchSql('$2')}, updated_at = clock_timestamp() where s.key = $1 returning 1`,
+});
+
 /** Sets the overrides of the session of this canonical key. False when there is no such session. */
 export async function patchSession(db: ViewDatabase, key: string, patch: SessionPatch): Promise<boolean> {
-  const changes: SQL[] = [sql`updated_at = clock_timestamp()`];
-  for (const [field, column] of Object.entries(COLUMNS) as [keyof SessionPatch, string][]) {
-    const value = patch[field];
-    if (value !== undefined) changes.push(sql`${sql.identifier(column)} = ${value}`);
-  }
-  const result = await db.execute(
-    sql`update holdfast.sessions set ${sql.join(changes, sql`, `)} where key = ${key} returning 1`,
-  );
+  const result = await db.$client.query(PATCH_SESSION.prepared([key, JSON.stringify(patch)]));
   return result.rows.length > 0;
 }

@@ -1,5 +1,6 @@
 // Commands in the background: their rows. A worker owns what it started for as long as it renews the lease; the end of a process and the
 // notice to its session are one statement, in every worker that finds it ended.
+import type { QueryResultRow } from 'pg';
 import type {
   LostProcess,
   NewProcess,
@@ -10,19 +11,24 @@ import type {
   ProcessWish,
 } from '../core/background-process.ts';
 import type { SystemEventId } from '../core/ids.ts';
+import { storableText } from '../core/storable-text.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
 import { PROCESS_FACTS_SQL, processFactsOf, type ProcessFactsRow } from './process-facts.ts';
-import { LASTING_RETRY_MS, retryPassingFaults, TURN_RETRY_MS } from './retry-passing-faults.ts';
+import { LASTING_RETRY_MS, TURN_RETRY_MS } from './retry-passing-faults.ts';
+import { sendQuery } from './send-query.ts';
+import { literal, type PreparedQuery } from './statement.ts';
 import { dropOldestEventsSql } from './system-events.ts';
 
 const LOST_PER_LOOK_MAX = 20;
 const LOST_REASON = 'its worker has crashed or stopped';
 
-// Purpose: a row before there is a process. Locking: the session row, whose open turn and epoch are the right to write (G7). A stop that
-// is waiting for the row lock does not see what is written here, so the start checks once more.
-const BEGIN_SQL = `/* begin-process */
-with locked as materialized (
+export const BEGIN_PROCESS = literal({
+  name: 'begin-process',
+  purpose:
+    'Store a row before there is a process. A stop that waits for the session row does not see it, so the start checks once more.',
+  locking: 'The session row, whose open turn and epoch are the right to write (G7).',
+  text: `with locked as materialized (
   select s.id, s.turn_id is not distinct from $3 and s.epoch = $11::bigint and s.stop_reason is null as is_open
   from holdfast.sessions s where s.key = $2 for no key update
 ),
@@ -38,22 +44,28 @@ begun as (
 )
 select locked.is_open, running.n >= $10::int as is_full, begun.id is not null as is_begun,
   exists (select from holdfast.processes p where p.id = $1) as is_again
-from running left join locked on true left join begun on true`;
+from running left join locked on true left join begun on true`,
+});
 
-// Purpose: note which process it is, and say whether it may begin: not when the session was stopped or claimed again since (G7). Locking:
-// the session row, after a stop that has waited for it.
-const START_SQL = `/* start-process */
-with locked as materialized (
+export const START_PROCESS = literal({
+  name: 'start-process',
+  purpose:
+    'Note which process it is, and say whether it may begin: not when the session was stopped or claimed again since (G7).',
+  locking: 'The session row, after a stop that has waited for it, then the process.',
+  text: `with locked as materialized (
   select s.turn_id, s.epoch, s.stop_reason from holdfast.sessions s join holdfast.processes p on p.session_id = s.id
   where p.id = $1 for no key update of s
 )
 update holdfast.processes p set pid = $2, started_ticks = $3 from locked where p.id = $1
 returning p.status = 'running' and p.kill_reason is null and locked.stop_reason is null
-  and locked.epoch = $4::bigint and locked.turn_id is not distinct from p.turn_id as is_wanted`;
+  and locked.epoch = $4::bigint and locked.turn_id is not distinct from p.turn_id as is_wanted`,
+});
 
-// Purpose: close a row that is open and put the notice into the session's events. Locking: the session row, then the process.
-const END_SQL = `/* end-process */
-with locked as materialized (
+export const END_PROCESS = literal({
+  name: 'end-process',
+  purpose: "Close a row that is open, and put the notice into the session's events.",
+  locking: 'The session row, then the process.',
+  text: `with locked as materialized (
   select s.id from holdfast.sessions s join holdfast.processes p on p.session_id = s.id where p.id = $1 for no key update of s
 ),
 ended as (
@@ -68,11 +80,15 @@ queued as (
   insert into holdfast.system_events (id, session_id, text, context_key, is_trusted)
   select $10, session_id, $9, 'exec:' || id, $11 from notices
 )
-update holdfast.sessions s set last_event_text = $9, updated_at = clock_timestamp() from notices where s.id = notices.session_id`;
+update holdfast.sessions s set last_event_text = $9, updated_at = clock_timestamp() from notices where s.id = notices.session_id`,
+});
 
-// Purpose: the same for processes whose lease is not renewed. A session whose row is locked is left to the next round.
-const LOST_SQL = `/* lost-processes */
-with due as materialized (
+export const LOST_PROCESSES = literal({
+  name: 'lost-processes',
+  purpose: 'Close the rows of processes whose lease is not renewed, with a notice each.',
+  locking:
+    'The session rows in the order of their ids, leaving those that are locked to the next round, then the processes.',
+  text: `with due as materialized (
   select p.id, p.session_id from holdfast.processes p
   where p.status = 'running' and p.lease_expires_at <= clock_timestamp() order by p.id limit ${LOST_PER_LOOK_MAX}
 ),
@@ -101,22 +117,85 @@ updated_sessions as (
   from (select distinct on (session_id) session_id, text from notices order by session_id, n desc) as last
   where s.id = last.session_id
 )
-select id, machine, pid, started_ticks from lost`;
+select id, machine, pid, started_ticks::float8 as "startedTicks" from lost`,
+});
+
+export const RENEW_PROCESSES = literal({
+  name: 'renew-processes',
+  purpose: 'Renew leases. Answers the processes that still run.',
+  locking: 'The processes.',
+  text: `update holdfast.processes set lease_expires_at = clock_timestamp() + $2::bigint * interval '1 millisecond'
+where worker = $1 and id = any ($3::uuid[]) and status = 'running' returning id`,
+});
+
+export const PROCESS_WISHES = literal({
+  name: 'process-wishes',
+  purpose: 'Read which processes are to end, and what they are given to read.',
+  text: `select p.id, p.kill_reason as "killReason", coalesce(added.inputs, '[]') as inputs
+from unnest($1::uuid[], $2::bigint[]) as wanted (id, last_input) join holdfast.processes p on p.id = wanted.id
+left join lateral (
+  select json_agg(json_build_object('n', i.n, 'data', i.data, 'isLast', i.is_last) order by i.n) as inputs
+  from holdfast.process_inputs i where i.process_id = p.id and i.n > wanted.last_input
+) as added on true
+where p.kill_reason is not null or added.inputs is not null`,
+});
+
+export const LIST_PROCESSES = literal({
+  name: 'list-processes',
+  purpose: 'Read the processes of a session, running ones first.',
+  text: `select ${PROCESS_FACTS_SQL} from holdfast.processes p join holdfast.sessions s on s.id = p.session_id
+where s.key = $1 order by p.status = 'running' desc, p.id desc limit $2`,
+});
+
+export const FIND_PROCESS = literal({
+  name: 'find-process',
+  purpose: 'Read a process of a session.',
+  text: `select ${PROCESS_FACTS_SQL} from holdfast.processes p join holdfast.sessions s on s.id = p.session_id where s.key = $1 and p.id = $2`,
+});
+
+export const KILL_PROCESS = literal({
+  name: 'kill-process',
+  purpose: 'Ask for the end of a process that runs.',
+  locking: 'The process.',
+  text: `update holdfast.processes set kill_reason = coalesce(kill_reason, $2) where id = $1 and status = 'running'`,
+});
+
+export const ADD_PROCESS_INPUT = literal({
+  name: 'add-process-input',
+  purpose: 'Store input of a process, once for each cause.',
+  text: `insert into holdfast.process_inputs (process_id, cause_key, data, is_last) values ($1, $2, $3, $4) on conflict do nothing`,
+});
+
+export const TRIM_PROCESS_INPUTS = literal({
+  name: 'trim-process-inputs',
+  purpose: 'Delete the inputs of processes that ended long ago.',
+  locking: 'The inputs.',
+  text: `delete from holdfast.process_inputs i using holdfast.processes p
+where p.id = i.process_id and p.status <> 'running' and p.ended_at < clock_timestamp() - $1::bigint * interval '1 millisecond'`,
+});
+
+export const POLL_PROCESS = literal({
+  name: 'poll-process',
+  purpose: 'Note what a poll has read. The same poll reads the same again.',
+  locking: 'The process.',
+  text: `update holdfast.processes set poll_key = $2,
+  poll_from = case when poll_key is not distinct from $2 then poll_from else poll_until end,
+  poll_until = case when poll_key is not distinct from $2 then poll_until else greatest(poll_until, $3::bigint) end
+where id = $1 returning poll_from, poll_until`,
+});
 
 /** The functions of a worker's commands in the background, see `ProcessStore` of the tools. */
 // oxlint-disable-next-line max-lines-per-function -- One short method for each statement, and all share `query`.
 export function createProcessStore(database: Database) {
-  async function query<Row>(name: string, text: string, values: unknown[], retryMs = TURN_RETRY_MS): Promise<Row[]> {
-    const result = await retryPassingFaults(() => database.hot.query({ name, text, values }), retryMs);
-    return result.rows as Row[];
-  }
+  const query = <Row extends QueryResultRow>(statement: PreparedQuery, retryMs = TURN_RETRY_MS): Promise<Row[]> =>
+    sendQuery<Row>(database.hot, statement, retryMs);
 
   return {
     async begin(process: NewProcess): Promise<'begun' | 'known' | 'closed' | 'too-many'> {
       const { id, sessionKey, epoch, turnId, causeKey, command, workdir, worker, machine, leaseMs, runningMax } =
         process;
       const values = [id, sessionKey, turnId, causeKey, command, workdir, worker, machine, leaseMs, runningMax, epoch];
-      const [row] = await query<ProcessStartRow>('begin-process', BEGIN_SQL, values);
+      const [row] = await query<ProcessStartRow>(BEGIN_PROCESS.prepared(values));
       // The second: an earlier sending that was committed, but whose answer was lost.
       if (row?.is_begun === true || row?.is_again === true) return 'begun';
       if (row?.is_open !== true) return 'closed';
@@ -124,13 +203,13 @@ export function createProcessStore(database: Database) {
     },
 
     async noteStart({ id, epoch, pid, startedTicks }: ProcessStart): Promise<boolean> {
-      const [row] = await query<{ is_wanted: boolean }>('start-process', START_SQL, [id, pid, startedTicks, epoch]);
+      const [row] = await query<{ is_wanted: boolean }>(START_PROCESS.prepared([id, pid, startedTicks, epoch]));
       return row?.is_wanted === true;
     },
 
     async end({ told, ...end }: ProcessEnd): Promise<void> {
-      const tail = storable(end.outputTail);
-      const text = told === null ? null : storable(told.text);
+      const tail = storableText(end.outputTail);
+      const text = told === null ? null : storableText(told.text);
       const values = [
         end.id,
         end.worker,
@@ -144,107 +223,51 @@ export function createProcessStore(database: Database) {
         newId<SystemEventId>(),
         told?.isTrusted ?? true,
       ];
-      await query('end-process', END_SQL, values, LASTING_RETRY_MS);
+      await query(END_PROCESS.prepared(values), LASTING_RETRY_MS);
     },
 
     async renew({ worker, leaseMs, ids }: ProcessLease): Promise<ReadonlySet<string>> {
-      const rows = await query<{ id: string }>(
-        'renew-processes',
-        `/* renew-processes */
-update holdfast.processes set lease_expires_at = clock_timestamp() + $2::bigint * interval '1 millisecond'
-where worker = $1 and id = any ($3::uuid[]) and status = 'running' returning id`,
-        [worker, leaseMs, ids],
-        0,
-      );
+      const rows = await query<{ id: string }>(RENEW_PROCESSES.prepared([worker, leaseMs, ids]), 0);
       return new Set(rows.map(({ id }) => id));
     },
 
     async wishes(processes: readonly { id: string; lastInput: number }[]): Promise<ProcessWish[]> {
-      const rows = await query<WishRow>(
-        'process-wishes',
-        `/* process-wishes */
-select p.id, p.kill_reason, added.inputs
-from unnest($1::uuid[], $2::bigint[]) as wanted (id, last_input) join holdfast.processes p on p.id = wanted.id
-left join lateral (
-  select json_agg(json_build_object('n', i.n, 'data', i.data, 'isLast', i.is_last) order by i.n) as inputs
-  from holdfast.process_inputs i where i.process_id = p.id and i.n > wanted.last_input
-) as added on true
-where p.kill_reason is not null or added.inputs is not null`,
-        [processes.map(({ id }) => id), processes.map(({ lastInput }) => lastInput)],
-        0,
-      );
-      return rows.map(({ id, kill_reason, inputs }) => ({ id, killReason: kill_reason, inputs: inputs ?? [] }));
+      const values = [processes.map(({ id }) => id), processes.map(({ lastInput }) => lastInput)];
+      return query<ProcessWish>(PROCESS_WISHES.prepared(values), 0);
     },
 
     async takeLost(): Promise<LostProcess[]> {
       const ids = Array.from({ length: LOST_PER_LOOK_MAX }, () => newId<SystemEventId>());
-      const rows = await query<LostRow>('lost-processes', LOST_SQL, [ids], 0);
-      return rows.map(({ id, machine, pid, started_ticks }) => ({
-        id,
-        machine,
-        pid,
-        startedTicks: started_ticks === null ? null : Number(started_ticks),
-      }));
+      return query<LostProcess>(LOST_PROCESSES.prepared([ids]), 0);
     },
 
     async list(sessionKey: string, rowsMax: number): Promise<ProcessFacts[]> {
-      const rows = await query<ProcessFactsRow>(
-        'list-processes',
-        `/* list-processes */
-select ${PROCESS_FACTS_SQL} from holdfast.processes p join holdfast.sessions s on s.id = p.session_id
-where s.key = $1 order by p.status = 'running' desc, p.id desc limit $2`,
-        [sessionKey, rowsMax],
-      );
+      const rows = await query<ProcessFactsRow>(LIST_PROCESSES.prepared([sessionKey, rowsMax]));
       return rows.map(processFactsOf);
     },
 
     async find(sessionKey: string, id: string): Promise<ProcessFacts | null> {
-      const [row] = await query<ProcessFactsRow>(
-        'find-process',
-        `/* find-process */
-select ${PROCESS_FACTS_SQL} from holdfast.processes p join holdfast.sessions s on s.id = p.session_id where s.key = $1 and p.id = $2`,
-        [sessionKey, id],
-      );
+      const [row] = await query<ProcessFactsRow>(FIND_PROCESS.prepared([sessionKey, id]));
       return row === undefined ? null : processFactsOf(row);
     },
 
     async askToKill(id: string, reason: string): Promise<void> {
-      await query(
-        'kill-process',
-        `/* kill-process */
-update holdfast.processes set kill_reason = coalesce(kill_reason, $2) where id = $1 and status = 'running'`,
-        [id, reason],
-      );
+      await query(KILL_PROCESS.prepared([id, reason]));
     },
 
     async addInput(input: { processId: string; causeKey: string; data: string; isLast: boolean }): Promise<void> {
       await query(
-        'add-process-input',
-        `/* add-process-input */
-insert into holdfast.process_inputs (process_id, cause_key, data, is_last) values ($1, $2, $3, $4) on conflict do nothing`,
-        [input.processId, input.causeKey, storable(input.data), input.isLast],
+        ADD_PROCESS_INPUT.prepared([input.processId, input.causeKey, storableText(input.data), input.isLast]),
       );
     },
 
     async trimInputs(keptMs: number): Promise<void> {
-      await query(
-        'trim-process-inputs',
-        `/* trim-process-inputs */
-delete from holdfast.process_inputs i using holdfast.processes p
-where p.id = i.process_id and p.status <> 'running' and p.ended_at < clock_timestamp() - $1::bigint * interval '1 millisecond'`,
-        [keptMs],
-      );
+      await query(TRIM_PROCESS_INPUTS.prepared([keptMs]));
     },
 
     async notePoll(poll: { id: string; key: string; until: number }): Promise<{ from: number; until: number }> {
       const [row] = await query<{ poll_from: string; poll_until: string }>(
-        'poll-process',
-        `/* poll-process */
-update holdfast.processes set poll_key = $2,
-  poll_from = case when poll_key is not distinct from $2 then poll_from else poll_until end,
-  poll_until = case when poll_key is not distinct from $2 then poll_until else greatest(poll_until, $3::bigint) end
-where id = $1 returning poll_from, poll_until`,
-        [poll.id, poll.key, poll.until],
+        POLL_PROCESS.prepared([poll.id, poll.key, poll.until]),
       );
       return { from: Number(row?.poll_from ?? 0), until: Number(row?.poll_until ?? poll.until) };
     },
@@ -256,22 +279,4 @@ interface ProcessStartRow {
   is_full: boolean;
   is_begun: boolean;
   is_again: boolean;
-}
-
-interface WishRow {
-  id: string;
-  kill_reason: string | null;
-  inputs: ProcessWish['inputs'] | null;
-}
-
-interface LostRow {
-  id: string;
-  machine: string;
-  pid: number | null;
-  started_ticks: string | null;
-}
-
-/** PostgreSQL's text holds no NUL and no lone surrogate. */
-function storable(text: string): string {
-  return text.replaceAll('\0', '').toWellFormed();
 }

@@ -4,6 +4,7 @@ import type { Committed } from '../after-commit.ts';
 import type { Database } from './database.ts';
 import { ringsOf } from './rings.ts';
 import type { NeededRing } from './session-locks.ts';
+import { literal } from './statement.ts';
 
 /** The largest number of sessions of a lane in one round. */
 export const STALE_RINGS_MAX = 500;
@@ -19,19 +20,12 @@ export interface StaleRing extends NeededRing {
   isAbandoned: boolean;
 }
 
-/**
- * Selects old rings, for each lane the oldest and at most as many as it has free slots, and updates them, so that the next
- * round selects others; several reconcilers share the work. `ringNo` is the last one that was rung. Also returns the
- * milliseconds until the next known deadline (a lease that expires, a session that becomes due), or null.
- */
-export async function selectStaleRings(
-  database: Database,
-  { staleAfterMs, lanes }: { staleAfterMs: number; lanes: LaneRoom[] },
-): Promise<{ stale: StaleRing[]; nextInMs: number | null }> {
-  const result = await database.hot.query({
-    name: 'reconcile',
-    text: `/* reconcile */
-with open as materialized (
+export const RECONCILE = literal({
+  name: 'reconcile',
+  purpose:
+    'Select old rings, for each lane the oldest and at most as many as it has free slots, and mark them as rung. Answers them, and when the next one is due.',
+  locking: 'The doorbells, skipping those that are locked.',
+  text: `with open as materialized (
   select *, rung_at < free_at as is_abandoned,
     case when rung_at >= free_at then rung_at + $1 * interval '1 millisecond' else free_at end as moment
   from (
@@ -57,8 +51,20 @@ select session_id, lane, rings, is_abandoned, null::float8 as next_in_ms from to
 union all
 select null, null, null, null, extract(epoch from min(moment) - clock_timestamp()) * 1000 from open
   where moment > clock_timestamp()`,
-    values: [staleAfterMs, lanes.map(({ lane }) => lane), lanes.map(({ room }) => room)],
-  });
+});
+
+/**
+ * Selects old rings, for each lane the oldest and at most as many as it has free slots, and updates them, so that the next
+ * round selects others; several reconcilers share the work. `ringNo` is the last one that was rung. Also returns the
+ * milliseconds until the next known deadline (a lease that expires, a session that becomes due), or null.
+ */
+export async function selectStaleRings(
+  database: Database,
+  { staleAfterMs, lanes }: { staleAfterMs: number; lanes: LaneRoom[] },
+): Promise<{ stale: StaleRing[]; nextInMs: number | null }> {
+  const result = await database.hot.query(
+    RECONCILE.prepared([staleAfterMs, lanes.map(({ lane }) => lane), lanes.map(({ room }) => room)]),
+  );
   const stale = result.rows.filter((row) => row.session_id !== null);
   const next = result.rows.find((row) => row.session_id === null)?.next_in_ms ?? null;
   return {
@@ -72,17 +78,21 @@ select null, null, null, null, extract(epoch from min(moment) - clock_timestamp(
   };
 }
 
-/** Increments the ring number of each session, unless another process did so meanwhile; resolves with how many are rung for. */
-export async function countRings(database: Database, stale: NeededRing[]): Promise<Committed<{ rings: number }>> {
-  const result = await database.hot.query({
-    name: 'count-rings',
-    text: `/* count-rings */
-update holdfast.doorbells d set rings = d.rings + 1, rung_at = clock_timestamp()
+export const COUNT_RINGS = literal({
+  name: 'count-rings',
+  purpose: 'Count a ring of each doorbell that still has the given number. Answers the rings.',
+  locking: 'The doorbells.',
+  text: `update holdfast.doorbells d set rings = d.rings + 1, rung_at = clock_timestamp()
 from unnest($1::uuid[], $2::bigint[]) as stale (session_id, rings)
 where d.session_id = stale.session_id and d.rings = stale.rings
 returning d.session_id, d.lane, d.rings`,
-    values: [stale.map((ring) => ring.sessionId), stale.map((ring) => ring.ringNo)],
-  });
+});
+
+/** Increments the ring number of each session, unless another process did so meanwhile; resolves with how many are rung for. */
+export async function countRings(database: Database, stale: NeededRing[]): Promise<Committed<{ rings: number }>> {
+  const result = await database.hot.query(
+    COUNT_RINGS.prepared([stale.map((ring) => ring.sessionId), stale.map((ring) => ring.ringNo)]),
+  );
   const rings = result.rows.flatMap((row) => ringsOf('inbound', row.session_id, row));
   return { rings: rings.length, after: { changed: [], rings } };
 }

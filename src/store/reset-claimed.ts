@@ -4,10 +4,14 @@
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
-import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
+import { sendQuery } from './send-query.ts';
+import { literal } from './statement.ts';
 
-const RESET_SQL = `/* reset-claimed */
-with locked as materialized (
+export const RESET_CLAIMED = literal({
+  name: 'reset-claimed',
+  purpose: 'Begin a new transcript of a session that this worker has claimed.',
+  locking: 'The session row.',
+  text: `with locked as materialized (
   select s.* from holdfast.sessions s where s.id = $1 and s.epoch = $2 and s.turn_id is null for no key update
 ),
 fit as materialized (select * from locked where transcript_no = $3),
@@ -25,7 +29,8 @@ updated_sessions as (
 inserted_events as (${insertEventsSql(`select id as session_id, null::uuid as turn_id, 'session.reset' as type,
   json_build_object('transcriptNo', transcript_no, 'previousTranscriptNo', transcript_no - 1, 'reason', $4::text) as data, 1 as n
   from updated_sessions`)})
-select id from locked`;
+select id from locked`,
+});
 
 /**
  * Ends transcript `transcriptNo` of a claimed session; false when this worker no longer holds the session. `reason` is shown with the
@@ -36,7 +41,6 @@ export async function resetClaimed(
   reset: { sessionId: SessionId; epoch: number; transcriptNo: number; reason: string },
 ): Promise<boolean> {
   const values = [reset.sessionId, reset.epoch, reset.transcriptNo, reset.reason];
-  const run = () => database.hot.query({ name: 'reset-claimed', text: RESET_SQL, values });
-  const result = await retryPassingFaults(run, REQUEST_RETRY_MS);
-  return result.rows.length > 0;
+  const rows = await sendQuery(database.hot, RESET_CLAIMED.prepared(values));
+  return rows.length > 0;
 }

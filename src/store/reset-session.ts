@@ -5,8 +5,9 @@ import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
-import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
+import { sendQuery } from './send-query.ts';
 import { afterOf, type RungColumns } from './rings.ts';
+import { literal } from './statement.ts';
 
 /** `running`: a turn is open; end it first. `unknown`: no such session. */
 export type Reset =
@@ -16,8 +17,11 @@ export type Reset =
 
 // A worker that has claimed the session but not opened its turn yet assembles a prompt on the old transcript: the epoch is raised,
 // so that its opening is refused, and the doorbell is rung again for the waiting messages.
-const RESET_SQL = `/* reset-session */
-with locked as materialized (select s.* from holdfast.sessions s where s.key = $1 for no key update),
+export const RESET_SESSION = literal({
+  name: 'reset-session',
+  purpose: 'Begin a new transcript, unless a turn is open.',
+  locking: 'The session row.',
+  text: `with locked as materialized (select s.* from holdfast.sessions s where s.key = $1 for no key update),
 fit as materialized (select * from locked where turn_id is null and transcript_no < $2),
 ended as (
   insert into holdfast.ended_transcripts (session_id, transcript_no, last_seq) select id, transcript_no, entry_seq from fit
@@ -44,7 +48,14 @@ ended_now as materialized (
 ),
 ${keyedPart(3, `select json_build_object('transcriptNo', no, 'previousNo', no - 1) from ended_now`)}
 select locked.id, ended_now.no, rung_doorbells.lane, rung_doorbells.rings
-from locked left join ended_now on true left join rung_doorbells on true`;
+from locked left join ended_now on true left join rung_doorbells on true`,
+});
+
+export const TRANSCRIPT_NO = literal({
+  name: 'transcript-no',
+  purpose: 'Read the number of the transcript of a session.',
+  text: 'select transcript_no from holdfast.sessions where key = $1',
+});
 
 /** Gives the session of this canonical key a new transcript, unless a turn is open. */
 export async function resetSession(
@@ -52,17 +63,11 @@ export async function resetSession(
   key: string,
   idempotency?: KeyedRequest | null,
 ): Promise<Committed<Reset>> {
-  const current = await database.hot.query({
-    name: 'transcript-no',
-    text: '/* transcript-no */ select transcript_no from holdfast.sessions where key = $1',
-    values: [key],
-  });
+  const current = await database.hot.query(TRANSCRIPT_NO.prepared([key]));
   if (current.rows[0] === undefined) return { kind: 'unknown' };
   // Names the transcript to be ended, so that the statement may be sent again.
   const next = current.rows[0].transcript_no + 1;
-  const run = (): Promise<{ rows: ResetRow[] }> =>
-    database.hot.query({ name: 'reset-session', text: RESET_SQL, values: [key, next, ...keyValues(idempotency)] });
-  const row = (await retryPassingFaults(run, REQUEST_RETRY_MS)).rows[0];
+  const [row] = await sendQuery<ResetRow>(database.hot, RESET_SESSION.prepared([key, next, ...keyValues(idempotency)]));
   if (row === undefined) return { kind: 'unknown' };
   const { no: transcriptNo } = row;
   if (transcriptNo === null) return { kind: 'running' };

@@ -5,8 +5,9 @@ import type { Committed } from '../after-commit.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
-import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
+import { sendQuery } from './send-query.ts';
 import { afterOf, type RungColumns } from './rings.ts';
+import { literal } from './statement.ts';
 
 /**
  * `ok`: it is undone, now or earlier. `running`: a turn is open; end it first. `conflict`: it did not succeed, or its transcript was
@@ -17,8 +18,11 @@ export interface Restoration {
 }
 
 // The epoch is raised because of a worker that has claimed the session but not opened its turn yet, as in a reset.
-const RESTORE_SQL = `/* restore-compaction */
-with locked as materialized (select s.* from holdfast.sessions s where s.key = $1 for no key update),
+export const RESTORE_COMPACTION = literal({
+  name: 'restore-compaction',
+  purpose: 'Undo a compaction, and the later ones of the same transcript.',
+  locking: 'The session row.',
+  text: `with locked as materialized (select s.* from holdfast.sessions s where s.key = $1 for no key update),
 wanted as materialized (
   select c.* from holdfast.compactions c join locked on c.session_id = locked.id where c.id = $2
 ),
@@ -64,20 +68,18 @@ rung_doorbells as (
 ),
 ${keyedPart(3, `select json_build_object('restored', wanted.id) from wanted left join updated_sessions on true where updated_sessions.id is not null or wanted.status = 'restored'`)}
 select locked.id, locked.turn_id, wanted.id as compaction_id, wanted.status, updated_sessions.id as moved_id, rung_doorbells.lane, rung_doorbells.rings
-from locked left join wanted on true left join updated_sessions on true left join rung_doorbells on true`;
+from locked left join wanted on true left join updated_sessions on true left join rung_doorbells on true`,
+});
 
 /** Undoes a compaction of the session of this canonical key. */
 export async function restoreCompaction(
   database: Database,
   input: { sessionKey: string; compactionId: string; idempotency?: KeyedRequest | null },
 ): Promise<Committed<Restoration>> {
-  const run = (): Promise<{ rows: RestoreRow[] }> =>
-    database.hot.query({
-      name: 'restore-compaction',
-      text: RESTORE_SQL,
-      values: [input.sessionKey, input.compactionId, ...keyValues(input.idempotency)],
-    });
-  const row = (await retryPassingFaults(run, REQUEST_RETRY_MS)).rows[0];
+  const [row] = await sendQuery<RestoreRow>(
+    database.hot,
+    RESTORE_COMPACTION.prepared([input.sessionKey, input.compactionId, ...keyValues(input.idempotency)]),
+  );
   if (row === undefined || row.compaction_id === null) return { kind: 'unknown' };
   if (row.moved_id === null) {
     if (row.status === 'restored') return { kind: 'ok' };

@@ -9,6 +9,7 @@ import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { NEW_ID_SQL } from './put-inputs.ts';
 import { afterOf, type RungColumns } from './rings.ts';
 import { firstRingSql } from './session-locks.ts';
+import { literal } from './statement.ts';
 
 /** SQL of the message that an inbox row is a retry of; null for any other. */
 export function retryOfSql(causeKey: string): string {
@@ -24,10 +25,13 @@ export type RetryResult = { kind: 'ok'; messageIds: string[] } | { kind: 'confli
 /** How often it looks again when its session has changed under it. */
 const STALE_LOOKS_MAX = 20;
 
-// Locking: the session row. Whether a later turn exists is read before the row is held, so a row that has changed meanwhile (`xmin`)
-// is not used: nothing is written, and the statement is sent again (`stale`).
-const RETRY_SQL = `/* retry-turn */
-with turn as materialized (select t.* from holdfast.turns t where t.id = $1),
+export const RETRY_TURN = literal({
+  name: 'retry-turn',
+  purpose:
+    'Let the messages of a turn that ended badly wait again. Answers `stale` when the session has changed meanwhile.',
+  locking:
+    'The session row. Whether a later turn exists is read before the row is held, so a row that has changed meanwhile (`xmin`) is not used.',
+  text: `with turn as materialized (select t.* from holdfast.turns t where t.id = $1),
 seen as materialized (select s.id, s.xmin as version from holdfast.sessions s join turn on turn.session_id = s.id),
 locked as materialized (
   select s.*, s.xmin as version from holdfast.sessions s join turn on s.id = turn.session_id for no key update of s
@@ -98,7 +102,8 @@ inserted_events as (
 ${keyedPart(2, `select json_build_object('retried', fit.retried_id, 'messageIds', waiting_now.ids) from fit cross join waiting_now`)}
 select verdict.verdict, turn.session_id, updated_sessions.lane, rung_doorbells.rings, waiting_now.ids
 from turn cross join verdict cross join waiting_now
-left join updated_sessions on updated_sessions.id = turn.session_id left join rung_doorbells on rung_doorbells.session_id = turn.session_id`;
+left join updated_sessions on updated_sessions.id = turn.session_id left join rung_doorbells on rung_doorbells.session_id = turn.session_id`,
+});
 
 /** Lets the messages of a turn that ended badly wait again, once. */
 export async function retryTurn(
@@ -108,7 +113,7 @@ export async function retryTurn(
 ): Promise<Committed<RetryResult>> {
   const values = [turnId, ...keyValues(idempotency)];
   for (let look = 1; look <= STALE_LOOKS_MAX; look += 1) {
-    const result = await database.hot.query({ name: 'retry-turn', text: RETRY_SQL, values });
+    const result = await database.hot.query(RETRY_TURN.prepared(values));
     const row = result.rows[0] as RetryRow | undefined;
     if (row === undefined) return { kind: 'unknown' };
     if (row.verdict === 'conflict') return { kind: 'conflict' };

@@ -1,19 +1,23 @@
 // A run of a cron on request: what a tick would do, now. See cron-fires.ts.
 import type { Committed } from '../after-commit.ts';
 import type { MessageId, SessionId } from '../core/ids.ts';
-import { ask } from './cron-fires.ts';
+import type { FireRow } from './cron-fires.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
+import { sendQuery } from './send-query.ts';
 import { isoSql } from './session-facts.ts';
 import { afterOf } from './rings.ts';
 import { firstRingSql } from './session-locks.ts';
+import { literal } from './statement.ts';
 import { dropOldestEventsSql } from './system-events.ts';
 
-// Purpose: a run on request. It is not a slot: it has a time of its own and does not change the schedule.
-// Input: $3 the input's id, null for none; $9 the event's id, null for none.
-const RUN_NOW_SQL = `/* run-cron */
-with held as materialized (select c.id, c.name from holdfast.crons c where c.id = $1 for share),
+// $3 is the id of the input and $9 that of the event; null for none.
+export const RUN_CRON = literal({
+  name: 'run-cron',
+  purpose: 'Fire a cron on request, beside its schedule. Answers a row when there are such a cron and session.',
+  locking: 'The cron, then the session row.',
+  text: `with held as materialized (select c.id, c.name from holdfast.crons c where c.id = $1 for share),
 locked as materialized (
   select s.*, s.id as session_id from holdfast.sessions s where s.id = $2 and exists (select from held) for no key update
 ),
@@ -62,7 +66,8 @@ inserted_events as (
 ),
 ${keyedPart(13, `select json_build_object('scheduledFor', ${isoSql('fired.scheduled_for')}) from fired`)}
 select locked.session_id, fired.scheduled_for, rung_doorbells.lane, rung_doorbells.rings
-from locked left join fired on true left join rung_doorbells on true`;
+from locked left join fired on true left join rung_doorbells on true`,
+});
 
 export interface ManualRun {
   cronId: string;
@@ -82,38 +87,43 @@ export interface ManualRun {
  */
 export type ManualRunResult = { kind: 'ran'; scheduledFor: Date } | { kind: 'full' } | { kind: 'unknown' };
 
+export const RUN_OF_CAUSE = literal({
+  name: 'run-of-cause',
+  purpose: 'Read when a cause has fired a cron.',
+  text: `select coalesce(f.scheduled_for, e.created_at) as scheduled_for
+from (select $1::text as key) as cause
+left join holdfast.inbox i on i.cause_key = cause.key left join holdfast.cron_fires f on f.message_id = i.id
+left join holdfast.system_events e on e.cause_key = cause.key`,
+});
+
 /** Runs a cron now. */
 export async function runCron(
   database: Database,
   { cronId, sessionId, input, event, causeKey, waitingMax, idempotency }: ManualRun,
 ): Promise<Committed<ManualRunResult>> {
-  const [row] = await ask(database, 'run-cron', RUN_NOW_SQL, [
-    cronId,
-    sessionId,
-    input?.messageId ?? null,
-    input?.body ?? null,
-    input?.route ?? null,
-    causeKey,
-    waitingMax,
-    input?.kind ?? null,
-    event?.id ?? null,
-    event?.text ?? null,
-    event?.contextKey ?? null,
-    event?.isTrusted ?? null,
-    ...keyValues(idempotency),
-  ]);
+  const [row] = await sendQuery<FireRow>(
+    database.hot,
+    RUN_CRON.prepared([
+      cronId,
+      sessionId,
+      input?.messageId ?? null,
+      input?.body ?? null,
+      input?.route ?? null,
+      causeKey,
+      waitingMax,
+      input?.kind ?? null,
+      event?.id ?? null,
+      event?.text ?? null,
+      event?.contextKey ?? null,
+      event?.isTrusted ?? null,
+      ...keyValues(idempotency),
+    ]),
+  );
   if (row === undefined) return { kind: 'unknown' };
   if (row.scheduled_for !== null) {
     return { kind: 'ran', scheduledFor: row.scheduled_for, after: afterOf('cron', sessionId, row) };
   }
-  const known = await database.views.query(
-    `/* run-of-cause */
-select coalesce(f.scheduled_for, e.created_at) as scheduled_for
-from (select $1::text as key) as cause
-left join holdfast.inbox i on i.cause_key = cause.key left join holdfast.cron_fires f on f.message_id = i.id
-left join holdfast.system_events e on e.cause_key = cause.key`,
-    [causeKey],
-  );
+  const known = await database.views.query(RUN_OF_CAUSE.prepared([causeKey]));
   const scheduledFor: Date | null = known.rows[0]?.scheduled_for ?? null;
   return scheduledFor === null ? { kind: 'full' } : { kind: 'ran', scheduledFor };
 }

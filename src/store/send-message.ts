@@ -4,7 +4,9 @@ import type { Committed, Ring } from '../after-commit.ts';
 import type { DeliveryId, SessionId } from '../core/ids.ts';
 import type { InboundMessage } from '../core/inbound.ts';
 import type { Database } from './database.ts';
-import { retryPassingFaults, TURN_RETRY_MS } from './retry-passing-faults.ts';
+import { TURN_RETRY_MS } from './retry-passing-faults.ts';
+import { sendQuery } from './send-query.ts';
+import { literal } from './statement.ts';
 
 export interface OutgoingMessage {
   id: DeliveryId;
@@ -28,10 +30,13 @@ const MESSAGES_PER_TURN_MAX = 30;
 /** How often a statement looks again that met an equal one on its way. */
 const LOOKS_MAX = 5;
 
-// Purpose: append a message to the session's outbox. Locking: the session row. A statement that waited for it does not see an equal row
-// that was inserted meanwhile; the unique index on the cause then refuses it, and the next attempt finds it.
-const SEND_SQL = `/* send-message */
-with locked as materialized (select s.* from holdfast.sessions s where s.key = $1 for no key update),
+// A statement that waited for the session row does not see an equal row that was inserted meanwhile; the unique index on the cause then
+// refuses it, and the next attempt finds it.
+export const SEND_MESSAGE = literal({
+  name: 'send-message',
+  purpose: "Append a message of an open turn to the session's outbox, once for each cause.",
+  locking: 'The session row.',
+  text: `with locked as materialized (select s.* from holdfast.sessions s where s.key = $1 for no key update),
 known as materialized (select d.id, d.session_id, d.seq from holdfast.deliveries d where d.cause_key = $4),
 sent as materialized (select count(*) as n from holdfast.deliveries d where d.turn_id = $3 and d.cause_key is not null),
 inserted_deliveries as (
@@ -48,7 +53,8 @@ updated_sessions as (
 )
 select locked.turn_id = $3 as is_open, sent.n >= ${MESSAGES_PER_TURN_MAX} as is_full, found.id, found.session_id, found.seq
 from sent left join locked on true
-left join (select * from inserted_deliveries union all select * from known) as found on true`;
+left join (select * from inserted_deliveries union all select * from known) as found on true`,
+});
 
 /** Puts a message of an open turn into the outbox. */
 export async function sendMessage(database: Database, message: OutgoingMessage): Promise<Committed<Posting>> {
@@ -64,9 +70,7 @@ export async function sendMessage(database: Database, message: OutgoingMessage):
     expiresMs,
   ];
   for (let look = 1; look <= LOOKS_MAX; look += 1) {
-    const run = (): Promise<{ rows: PostedRow[] }> =>
-      database.hot.query({ name: 'send-message', text: SEND_SQL, values });
-    const row = (await retryPassingFaults(run, TURN_RETRY_MS)).rows[0];
+    const [row] = await sendQuery<PostedRow>(database.hot, SEND_MESSAGE.prepared(values), TURN_RETRY_MS);
     if (row?.id) {
       const ring: Ring = { kind: 'deliver', sessionId: row.session_id, ringNo: Number(row.seq) * 1000 };
       return { kind: 'posted', id: row.id, after: { changed: [], rings: [ring] } };
@@ -87,12 +91,15 @@ interface PostedRow {
   seq: string;
 }
 
-const CHAT_SQL = `/* chat-message */
-select coalesce(
+export const CHAT_MESSAGE = literal({
+  name: 'chat-message',
+  purpose: 'Read the message that names the chat of a turn, and the messages that the turn answers.',
+  text: `select coalesce(
   (select i.body from holdfast.inbox i where i.turn_id = $2 and i.kind = 'message' order by i.seq desc limit 1),
   (select i.body from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id
     where s.key = $1 and i.kind = 'message' order by i.seq desc limit 1)) as body,
-  coalesce((select json_agg(i.id order by i.seq) from holdfast.inbox i where i.turn_id = $2 and i.status <> 'dropped'), '[]') as ids`;
+  coalesce((select json_agg(i.id order by i.seq) from holdfast.inbox i where i.turn_id = $2 and i.status <> 'dropped'), '[]') as ids`,
+});
 
 /** The messages of a turn that matter for its own: the one that names its chat, and those that it answers. */
 export interface TurnChat {
@@ -106,8 +113,10 @@ export async function readTurnChat(
   database: Database,
   { sessionKey, turnId }: { sessionKey: string; turnId: string },
 ): Promise<TurnChat> {
-  const run = (): Promise<{ rows: { body: InboundMessage | null; ids: string[] }[] }> =>
-    database.hot.query({ name: 'chat-message', text: CHAT_SQL, values: [sessionKey, turnId] });
-  const row = (await retryPassingFaults(run, TURN_RETRY_MS)).rows[0];
+  const [row] = await sendQuery<{ body: InboundMessage | null; ids: string[] }>(
+    database.hot,
+    CHAT_MESSAGE.prepared([sessionKey, turnId]),
+    TURN_RETRY_MS,
+  );
   return { message: row?.body ?? null, messageIds: row?.ids ?? [] };
 }

@@ -26,8 +26,7 @@ export const RENEW = literal({
   name: 'renew',
   purpose: 'Renew the leases of one owner. Answers the sessions that it still holds.',
   locking: 'The session rows in the order of their ids.',
-  text: `/* renew */
-with input as (select * from unnest($1::uuid[], $2::bigint[]) as input (session_id, epoch)),
+  text: `with input as (select * from unnest($1::uuid[], $2::bigint[]) as input (session_id, epoch)),
 locked as materialized (
   select s.id from holdfast.sessions s join input on input.session_id = s.id
   where s.epoch = input.epoch and s.owner = $3 order by s.id for no key update of s
@@ -53,8 +52,7 @@ export async function renewLocks(
 export const WATCH = literal({
   name: 'watch',
   purpose: 'Read which of the held sessions are asked to stop, and why.',
-  locking: 'None.',
-  text: '/* watch */ select id, stop_kind, stop_reason from holdfast.sessions where id = any ($1::uuid[]) and stop_reason is not null',
+  text: 'select id, stop_kind, stop_reason from holdfast.sessions where id = any ($1::uuid[]) and stop_reason is not null',
 });
 
 /** Looks which of the held sessions are asked to stop, and why. A plain read. */
@@ -111,8 +109,7 @@ export const RELEASE = literal({
   name: 'release',
   purpose: 'Release locks and leave the turns open. Answers the rings that start them again.',
   locking: 'The session rows in the order of their ids, then rows that belong to them.',
-  text: `/* release */
-with input as materialized (select * from unnest($1::uuid[], $2::bigint[]) as input (session_id, epoch)),
+  text: `with input as materialized (select * from unnest($1::uuid[], $2::bigint[]) as input (session_id, epoch)),
 locked as materialized (
   select s.id, s.turn_id, s.waiting, s.turn_id is not null or s.waiting > 0 as has_work
   from holdfast.sessions s join input on input.session_id = s.id

@@ -6,6 +6,7 @@ import { agentIdOf, laneOf, sessionKindOf } from '../core/session-key.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
 import { shareStatement } from './share-statement.ts';
+import { literal } from './statement.ts';
 
 /** A session to ensure; the fields other than `key` are used only when it does not exist yet. */
 export interface NeededSession {
@@ -42,8 +43,10 @@ export function createEnsureSession(database: Database): EnsureSession {
 }
 
 // The first query does not see a session that another process creates at the same time, but the second does.
-const ENSURE_SQL = `/* ensure-session */
-with input as (
+export const ENSURE_SESSION = literal({
+  name: 'ensure-session',
+  purpose: 'Make the sessions that do not exist. Answers the id of each key.',
+  text: `with input as (
   select distinct on (key) * from unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[])
     as input (key, id, agent_id, kind, lane, channel) order by key
 ),
@@ -56,24 +59,23 @@ created as (
 )
 select key, id from created
 union all
-select s.key, s.id from holdfast.sessions s where s.key = any ($1::text[])`;
+select s.key, s.id from holdfast.sessions s where s.key = any ($1::text[])`,
+});
 
 async function ensureAll(database: Database, sessions: NeededSession[]): Promise<SessionId[]> {
   const found = new Map<string, SessionId>();
   for (let look = 1; look <= 3 && sessions.some((session) => !found.has(session.key)); look += 1) {
     const missing = sessions.filter((session) => !found.has(session.key));
-    const result = await database.hot.query({
-      name: 'ensure-session',
-      text: ENSURE_SQL,
-      values: [
+    const result = await database.hot.query(
+      ENSURE_SESSION.prepared([
         missing.map((session) => session.key),
         missing.map((session) => session.candidateId),
         missing.map((session) => session.agentId),
         missing.map((session) => session.kind),
         missing.map((session) => session.lane),
         missing.map((session) => session.channel),
-      ],
-    });
+      ]),
+    );
     for (const row of result.rows) found.set(row.key, row.id);
   }
   return sessions.map((session) => found.get(session.key) as SessionId);

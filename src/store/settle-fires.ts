@@ -3,7 +3,8 @@
 import type { SystemEventId } from '../core/ids.ts';
 import { DONE, type CronRunEffect, type RunCron, type CronRunResult } from '../core/schedule/error-backoff.ts';
 import type { Database } from './database.ts';
-import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
+import { sendQuery } from './send-query.ts';
+import { literal } from './statement.ts';
 
 /** A fire whose input is settled, with what decides about its cron. */
 export interface EndedFire {
@@ -15,9 +16,11 @@ export interface EndedFire {
 
 const ENDED_MAX = 500;
 
-// Runs that went well and change nothing about their cron: nearly all.
-const SETTLE_WELL_SQL = `/* settle-fires */
-with ended as materialized (
+export const SETTLE_FIRES = literal({
+  name: 'settle-fires',
+  purpose: 'Settle the runs that went well and change nothing about their cron: nearly all.',
+  locking: 'The fires, skipping those that are locked.',
+  text: `with ended as materialized (
   select f.cron_id, f.scheduled_for, i.turn_id, i.settled_at
   from holdfast.cron_fires f join holdfast.inbox i on i.id = f.message_id join holdfast.crons c on c.id = f.cron_id
   where f.status = 'claimed' and i.status in ('answered', 'silent') and c.consecutive_errors = 0
@@ -26,21 +29,24 @@ with ended as materialized (
   for no key update of f skip locked
 )
 update holdfast.cron_fires f set status = 'completed', turn_id = ended.turn_id, ended_at = ended.settled_at
-from ended where f.cron_id = ended.cron_id and f.scheduled_for = ended.scheduled_for`;
+from ended where f.cron_id = ended.cron_id and f.scheduled_for = ended.scheduled_for`,
+});
 
-const READ_ENDED_SQL = `/* ended-fires */
-select f.cron_id, f.scheduled_for, i.status, coalesce(i.error, t.error) as error, c.schedule ->> 'kind' = 'at' as is_one_shot,
+export const ENDED_FIRES = literal({
+  name: 'ended-fires',
+  purpose: 'Read the runs whose end changes something about their cron, in the order of their ends.',
+  text: `select f.cron_id, f.scheduled_for, i.status, coalesce(i.error, t.error) as error, c.schedule ->> 'kind' = 'at' as is_one_shot,
   c.delete_after_run, c.consecutive_errors, f.is_manual
 from holdfast.cron_fires f join holdfast.inbox i on i.id = f.message_id join holdfast.crons c on c.id = f.cron_id
 left join holdfast.turns t on t.id = i.turn_id
 where f.status = 'claimed' and i.settled_at is not null
-order by i.settled_at, f.cron_id, f.scheduled_for limit ${ENDED_MAX}`;
+order by i.settled_at, f.cron_id, f.scheduled_for limit ${ENDED_MAX}`,
+});
 
 /** Settles the fires that went well, and answers those whose end changes something about their cron, in the order of their ends. */
 export async function settleFires(database: Database): Promise<EndedFire[]> {
-  const run = () => database.hot.query({ name: 'settle-fires', text: SETTLE_WELL_SQL });
-  await retryPassingFaults(run, REQUEST_RETRY_MS);
-  const result = await database.hot.query({ name: 'ended-fires', text: READ_ENDED_SQL });
+  await sendQuery(database.hot, SETTLE_FIRES.prepared([]));
+  const result = await database.hot.query(ENDED_FIRES.prepared([]));
   return result.rows.map((row) => ({
     cronId: row.cron_id,
     scheduledFor: row.scheduled_for,
@@ -73,8 +79,11 @@ function endOf({
 
 // The cron is locked first, and its count of failures must still be the one that the decision was based on: of two
 // schedulers that decide, one applies its decision.
-const SETTLE_ONE_SQL = `/* settle-fire */
-with held as materialized (
+export const SETTLE_FIRE = literal({
+  name: 'settle-fire',
+  purpose: 'Settle a run and write what follows for its cron.',
+  locking: 'The cron, then the fire.',
+  text: `with held as materialized (
   select c.id from holdfast.crons c where c.id = $1 and c.consecutive_errors = $3 for no key update
 ),
 settled as (
@@ -90,7 +99,8 @@ set consecutive_errors = $6, not_before = coalesce($7::timestamptz, case when $6
   is_enabled = c.is_enabled and $9::text is null,
   disabled_reason = coalesce($9, c.disabled_reason), notice_id = coalesce($10::uuid, c.notice_id),
   updated_at = clock_timestamp()
-from settled where c.id = settled.cron_id`;
+from settled where c.id = settled.cron_id`,
+});
 
 /**
  * Writes the end of a fire and what follows for its cron. `noticeId`: the id of the notice to its owner. No effect when it was written
@@ -115,31 +125,44 @@ export async function settleFire(
     aftermath.disabledReason,
     noticeId,
   ];
-  const run = () => database.hot.query({ name: 'settle-fire', text: SETTLE_ONE_SQL, values });
-  await retryPassingFaults(run, REQUEST_RETRY_MS);
+  await sendQuery(database.hot, SETTLE_FIRE.prepared(values));
 }
+
+export const RETIRE_CRONS = literal({
+  name: 'retire-crons',
+  purpose: 'Disable the crons that have no slot left and no active run.',
+  locking: "The crons' rows.",
+  text: `update holdfast.crons c
+set is_enabled = false, disabled_reason = '${DONE}', revision = revision + 1, updated_at = clock_timestamp()
+where c.is_enabled and c.next_slot_at is null
+  and not exists (select from holdfast.cron_fires f where f.cron_id = c.id and f.status = 'claimed')`,
+});
+
+export const DELETE_DONE_CRONS = literal({
+  name: 'delete-done-crons',
+  purpose: 'Delete the crons that are done, if they are to be deleted after their run.',
+  locking: "The crons' rows, then their fires.",
+  text: `delete from holdfast.crons c
+where c.delete_after_run and not c.is_enabled and c.disabled_reason = '${DONE}' and c.origin <> 'config'`,
+});
 
 /** Disables the crons that have no slot left and no active run, and deletes those with `deleteAfterRun`. */
 export async function retireCrons(database: Database): Promise<void> {
-  await database.views.query(`/* retire-crons */
-update holdfast.crons c
-set is_enabled = false, disabled_reason = '${DONE}', revision = revision + 1, updated_at = clock_timestamp()
-where c.is_enabled and c.next_slot_at is null
-  and not exists (select from holdfast.cron_fires f where f.cron_id = c.id and f.status = 'claimed')`);
-  await database.views.query(`/* delete-done-crons */
-delete from holdfast.crons c
-where c.delete_after_run and not c.is_enabled and c.disabled_reason = '${DONE}' and c.origin <> 'config'`);
+  await database.views.query(RETIRE_CRONS.prepared([]));
+  await database.views.query(DELETE_DONE_CRONS.prepared([]));
 }
+
+export const OWED_NOTICES = literal({
+  name: 'owed-notices',
+  purpose: 'Read the crons that were disabled and whose owner has not been notified.',
+  text: `select id, notice_id, agent_id, name, disabled_reason from holdfast.crons where notice_id is not null order by id limit 100`,
+});
 
 /** The notices that are owed: crons that were disabled and whose owner has not been notified yet. */
 export async function readOwedNotices(
   database: Database,
 ): Promise<{ cronId: string; noticeId: SystemEventId; agentId: string; name: string; reason: string }[]> {
-  const result = await database.hot.query({
-    name: 'owed-notices',
-    text: `/* owed-notices */
-select id, notice_id, agent_id, name, disabled_reason from holdfast.crons where notice_id is not null order by id limit 100`,
-  });
+  const result = await database.hot.query(OWED_NOTICES.prepared([]));
   return result.rows.map((row) => ({
     cronId: row.id,
     noticeId: row.notice_id,
@@ -149,31 +172,37 @@ select id, notice_id, agent_id, name, disabled_reason from holdfast.crons where 
   }));
 }
 
+export const CLOSE_NOTICE = literal({
+  name: 'close-notice',
+  purpose: 'Note that a notice was given.',
+  locking: "The cron's row.",
+  text: 'update holdfast.crons set notice_id = null where notice_id = $1',
+});
+
 /** Notes that a notice was given. */
 export async function closeNotice(database: Database, noticeId: SystemEventId): Promise<void> {
-  await database.hot.query({
-    name: 'close-notice',
-    text: '/* close-notice */ update holdfast.crons set notice_id = null where notice_id = $1',
-    values: [noticeId],
-  });
+  await database.hot.query(CLOSE_NOTICE.prepared([noticeId]));
 }
 
 /** How long fires are kept. Their slots are never fired again: the schedule follows from the last slot. */
 const FIRES_KEPT_DAYS = 30;
 const TRIMMED_MAX = 5_000;
 
-/** Deletes old fires; true when there may be more of them. */
-export async function trimFires(database: Database): Promise<boolean> {
-  const result = await database.hot.query({
-    name: 'trim-fires',
-    text: `/* trim-fires */
-delete from holdfast.cron_fires f using (
+export const TRIM_FIRES = literal({
+  name: 'trim-fires',
+  purpose: 'Delete old fires, a bounded number at a time.',
+  locking: 'The fires.',
+  text: `delete from holdfast.cron_fires f using (
   select cron_id, scheduled_for from holdfast.cron_fires
   where created_at < clock_timestamp() - interval '${FIRES_KEPT_DAYS} days' and status <> 'claimed'
   order by created_at limit ${TRIMMED_MAX}
 ) as old
 where f.cron_id = old.cron_id and f.scheduled_for = old.scheduled_for`,
-  });
+});
+
+/** Deletes old fires; true when there may be more of them. */
+export async function trimFires(database: Database): Promise<boolean> {
+  const result = await database.hot.query(TRIM_FIRES.prepared([]));
   return result.rowCount === TRIMMED_MAX;
 }
 

@@ -4,9 +4,10 @@ import type { TaskTimes } from '../core/heartbeat-file.ts';
 import type { MessageId, SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
-import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
+import { sendQuery } from './send-query.ts';
 import { afterOf, type RungColumns } from './rings.ts';
 import { firstRingSql } from './session-locks.ts';
+import { literal } from './statement.ts';
 
 /** What was found about a claimed poll. */
 export interface PollSettlement {
@@ -32,13 +33,12 @@ export interface SettledPoll {
 /** Why a poll is skipped whose session already has work. */
 const BUSY = 'busy';
 
-// Purpose: settle polls, and put those that are made into their inboxes. A scheduled poll that finds its session with work is skipped; a
-// requested one waits after that work.
-// Input: one array per column.
-// Output: a row per poll that was ours.
-// Locking: the polls (no other process settles them), then the session rows in the order of their ids.
-const SETTLE_SQL = `/* settle-heartbeats */
-with input as materialized (
+// A scheduled poll that finds its session with work is skipped; a requested one waits after that work.
+export const SETTLE_HEARTBEATS = literal({
+  name: 'settle-heartbeats',
+  purpose: 'Settle polls, and put those that are made into their inboxes. Answers a row per poll that was ours.',
+  locking: 'The polls, which no other process settles, then the session rows in the order of their ids.',
+  text: `with input as materialized (
   select * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::json[], $5::text[], $6::text[], $7::text[], $8::text[], $9::json[])
     as input (id, owner, message_id, body, route, reason, detail, gate_sha256, tasks)
 ),
@@ -107,7 +107,8 @@ inserted_events as (
       json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued'), seq * 2 + 1 from stored`)}
 )
 select settled.id, settled.status, settled.reason, settled.session_id, rung_doorbells.lane, rung_doorbells.rings
-from settled left join rung_doorbells on rung_doorbells.session_id = settled.session_id`;
+from settled left join rung_doorbells on rung_doorbells.session_id = settled.session_id`,
+});
 
 /** Settles the polls that this process holds; those that another one has taken over are not in the answer. */
 export async function settlePolls(
@@ -126,9 +127,8 @@ export async function settlePolls(
     settlements.map(({ gateSha256 }) => gateSha256),
     settlements.map(({ tasks }) => (tasks === null ? null : JSON.stringify(tasks))),
   ];
-  const run = () => database.hot.query({ name: 'settle-heartbeats', text: SETTLE_SQL, values });
-  const result = await retryPassingFaults(run, REQUEST_RETRY_MS);
-  return result.rows.map(({ id, status, reason, ...row }: SettledRow) => ({
+  const rows = await sendQuery<SettledRow>(database.hot, SETTLE_HEARTBEATS.prepared(values));
+  return rows.map(({ id, status, reason, ...row }: SettledRow) => ({
     id,
     status,
     reason,

@@ -3,10 +3,14 @@
 import type { MessageId, SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
-import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
+import { sendQuery } from './send-query.ts';
+import { literal } from './statement.ts';
 
-const SETTLE_SQL = `/* settle-without-turn */
-with locked as materialized (
+export const SETTLE_WITHOUT_TURN = literal({
+  name: 'settle-without-turn',
+  purpose: 'Settle a waiting input as silent, if the session still has the epoch.',
+  locking: 'The session row.',
+  text: `with locked as materialized (
   select s.id from holdfast.sessions s where s.id = $1 and s.epoch = $2 and s.turn_id is null for no key update
 ),
 settled as (
@@ -21,15 +25,14 @@ inserted_events as (
   ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.settled' as type,
     json_build_object('messageId', id, 'status', 'silent') as data, seq as n from settled`)}
 )
-select id from locked`;
+select id from locked`,
+});
 
 /** Settles a waiting input as silent; false when this worker no longer holds the session. Doing it twice changes nothing. */
 export async function settleWithoutTurn(
   database: Database,
   { sessionId, epoch, messageId }: { sessionId: SessionId; epoch: number; messageId: MessageId },
 ): Promise<boolean> {
-  const run = () =>
-    database.hot.query({ name: 'settle-without-turn', text: SETTLE_SQL, values: [sessionId, epoch, messageId] });
-  const result = await retryPassingFaults(run, REQUEST_RETRY_MS);
-  return result.rows.length > 0;
+  const rows = await sendQuery(database.hot, SETTLE_WITHOUT_TURN.prepared([sessionId, epoch, messageId]));
+  return rows.length > 0;
 }

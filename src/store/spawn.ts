@@ -11,10 +11,11 @@ import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { isKeyTaken, keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
-import { readRows } from './read-rows.ts';
-import { retryPassingFaults, TURN_RETRY_MS } from './retry-passing-faults.ts';
+import { sendQuery } from './send-query.ts';
+import { TURN_RETRY_MS } from './retry-passing-faults.ts';
 import { ringsOf, type RungColumns } from './rings.ts';
 import { firstRingSql } from './session-locks.ts';
+import { literal } from './statement.ts';
 
 /** The immutable facts of the spawning session. */
 export interface Spawner {
@@ -50,19 +51,24 @@ export type SpawnResult =
 
 const UNIQUE_VIOLATION = '23505';
 
+export const FIND_SPAWNER = literal({
+  name: 'find-spawner',
+  purpose: 'Read the session that spawns.',
+  text: `select s.id, s.key, s.agent_id as "agentId", cardinality(s.ancestors) as depth
+from holdfast.sessions s where s.key = $1`,
+});
+
 /** The facts of a spawning session; null: there is none of that key. */
 export async function findSpawner(database: Database, key: string): Promise<Spawner | null> {
-  const [spawner] = await readRows<Spawner>(database.hot, {
-    name: 'find-spawner',
-    text: `/* find-spawner */ select s.id, s.key, s.agent_id as "agentId", cardinality(s.ancestors) as depth
-from holdfast.sessions s where s.key = $1`,
-    values: [key],
-  });
+  const [spawner] = await sendQuery<Spawner>(database.hot, FIND_SPAWNER.prepared([key]));
   return spawner ?? null;
 }
 
-const SPAWN_SQL = `/* spawn */
-with input as materialized (
+export const SPAWN = literal({
+  name: 'spawn',
+  purpose: 'Spawn a subagent, or say why not or what the same cause has made before. Answers one row.',
+  locking: 'The rows of the parent, of the session at the root and of the subagent, in the order of their ids.',
+  text: `with input as materialized (
   select $1::uuid as parent_id, $2::uuid as run_id, $3::uuid as child_id, $4::text as child_key, $5::text as agent_id,
     $6::uuid as message_id, $7::json as body, $8::text as route, $9::text as task, $10::text as label, $11::text as model,
     $12::text as thinking, $13::text as cleanup, $14::text as mode, $15::int as timeout_seconds, $16::text as cause_key,
@@ -144,19 +150,17 @@ select judged.verdict, coalesce(earlier.id, input.run_id) as run_id, coalesce(ea
   coalesce(earlier.child_key, input.child_key) as child_key, rung_doorbells.lane, rung_doorbells.rings,
   case judged.verdict when 'depth' then judged.depth when 'children' then judged.live_children
     when 'descendants' then judged.live_descendants else 0 end as count
-from judged cross join input left join earlier on true left join rung_doorbells on true`;
+from judged cross join input left join earlier on true left join rung_doorbells on true`,
+});
 
 /** Spawns, or says what the same cause has made before. Throws when there is no such parent. */
 export async function spawnSubagent(database: Database, spawn: NewSpawn): Promise<Committed<SpawnResult>> {
-  const values = columnsOf(spawn);
-  const run = () => database.hot.query({ name: 'spawn', text: SPAWN_SQL, values });
-  const once = () => retryPassingFaults(run, TURN_RETRY_MS);
+  const once = () => sendQuery<SpawnRow>(database.hot, SPAWN.prepared(columnsOf(spawn)), TURN_RETRY_MS);
   // A twin that was being committed is not seen by the statement that waited for it; the next one sees it.
-  const result = await once().catch((error: unknown) => {
+  const [row] = await once().catch((error: unknown) => {
     if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION || isKeyTaken(error)) throw error;
     return once();
   });
-  const row = result.rows[0] as SpawnRow | undefined;
   if (row === undefined) throw new Error(`There is no session ${spawn.parent.id}.`);
   if (row.verdict !== 'spawned' && row.verdict !== 'earlier') {
     return { kind: 'refused', code: row.verdict, count: row.count };

@@ -132,11 +132,15 @@ function valueOf<Input>(statementName: string, binds: Binds<Input>, parameter: s
   return bind(input);
 }
 
-/** A statement whose text is one literal, which numbers its placeholders itself. Its text begins with its name as a comment. */
-export function literal(facts: StatementFacts & { text: string }): Statement<unknown[]> {
-  const { text, ...rest } = facts;
+/** A statement whose text is one literal, which numbers its placeholders itself. `locking` absent: it locks nothing. */
+export function literal(
+  facts: Omit<StatementFacts, 'locking'> & { locking?: string; text: string },
+): Statement<unknown[]> {
+  const text = `/* ${facts.name} */\n${facts.text}`;
   return {
-    ...rest,
+    name: facts.name,
+    purpose: facts.purpose,
+    locking: facts.locking ?? 'None.',
     options: [],
     render: () => ({ text, parameters: [] }),
     prepared: (values) => ({ name: facts.name, text, values }),

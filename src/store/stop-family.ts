@@ -20,7 +20,8 @@ import {
 import { insertEventsSql } from './events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { ARRIVED_SQL, NEW_ID_SQL, PUT_EVENTS_SQL, PUT_PARTS } from './put-inputs.ts';
-import { retryPassingFaults, TURN_RETRY_MS } from './retry-passing-faults.ts';
+import { TURN_RETRY_MS } from './retry-passing-faults.ts';
+import { sendQuery } from './send-query.ts';
 import { settledIn } from './rings.ts';
 import { firstRingSql, type NeededRing } from './session-locks.ts';
 import { ANNOUNCED_EVENTS_SQL, END_RUN_PARTS, endingColumnsSql, type QueueModes } from './subagent-ends.ts';
@@ -246,8 +247,7 @@ export async function stopFamily(database: Database, stop: FamilyStop): Promise<
   ];
   const statement = command === undefined ? STOP_SQL.plain : STOP_SQL.command;
   for (let look = 1; look <= STALE_LOOKS_MAX; look += 1) {
-    const run = () => database.hot.query({ ...statement, values });
-    const answer = (await retryPassingFaults(run, TURN_RETRY_MS)).rows[0] as StopRow | undefined;
+    const [answer] = await sendQuery<StopRow>(database.hot, { ...statement, values }, TURN_RETRY_MS);
     if (answer === undefined) throw new Error(`There is no session ${sessionId}.`);
     if (answer.verdict === 'ended') return { kind: 'ended' };
     if (answer.verdict === 'stopped') {

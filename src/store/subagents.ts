@@ -7,9 +7,9 @@ import { insertEventsSql } from './events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { readLastOutput } from './last-output.ts';
 import { ARRIVED_SQL, PUT_PARTS, PUT_EVENTS_SQL, rungForPart } from './put-inputs.ts';
-import { readRows } from './read-rows.ts';
-import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
+import { sendQuery } from './send-query.ts';
 import { afterOf, type RungColumns } from './rings.ts';
+import { literal } from './statement.ts';
 import { stopFamily, type FamilyStopResult } from './stop-family.ts';
 import type { QueueModes } from './subagent-ends.ts';
 
@@ -41,26 +41,35 @@ const FACTS = `r.id as "runId", c.id as "childId", c.key as "childKey", p.id as 
 
 const FROM = `holdfast.subagent_runs r join holdfast.sessions c on c.id = r.child_id join holdfast.sessions p on p.id = r.parent_id`;
 
+export const FIND_RUN = literal({
+  name: 'find-run',
+  purpose: 'Read a run.',
+  text: `select ${FACTS} from ${FROM} where r.id = $1`,
+});
+
 /** One run; null: there is none of this id. */
 export async function findRun(database: Database, runId: string): Promise<RunFacts | null> {
-  const text = `/* find-run */ select ${FACTS} from ${FROM} where r.id = $1`;
-  const [run] = await readRows<RunFacts>(database.hot, { name: 'find-run', text, values: [runId] });
+  const [run] = await sendQuery<RunFacts>(database.hot, FIND_RUN.prepared([runId]));
   return run ?? null;
 }
+
+export const RECENT_RUNS = literal({
+  name: 'recent-runs',
+  purpose: 'Read the runs of a session that work, or have ended lately, the oldest first.',
+  text: `select * from (
+  select ${FACTS} from ${FROM}
+  where r.parent_id = (select s.id from holdfast.sessions s where s.key = $1)
+    and (r.status = 'running' or r.ended_at > clock_timestamp() - $2::int * interval '1 minute')
+  order by r.id desc limit ${RUNS_MAX}
+) as newest order by "runId"`,
+});
 
 /** The runs that a session has spawned and that work, or have ended within the last minutes; the oldest first. */
 export async function listRecentRuns(
   database: Database,
   { parentKey, recentMinutes }: { parentKey: string; recentMinutes: number },
 ): Promise<RunFacts[]> {
-  const text = `/* recent-runs */
-select * from (
-  select ${FACTS} from ${FROM}
-  where r.parent_id = (select s.id from holdfast.sessions s where s.key = $1)
-    and (r.status = 'running' or r.ended_at > clock_timestamp() - $2::int * interval '1 minute')
-  order by r.id desc limit ${RUNS_MAX}
-) as newest order by "runId"`;
-  return readRows<RunFacts>(database.hot, { name: 'recent-runs', text, values: [parentKey, recentMinutes] });
+  return sendQuery<RunFacts>(database.hot, RECENT_RUNS.prepared([parentKey, recentMinutes]));
 }
 
 /** Ends a run and all runs below it. `isTold`: its recipient requests this. Null: there is no run with this id. */
@@ -102,9 +111,11 @@ export interface Steer {
 /** `ended`: the run has ended, and nothing was written. */
 export type SteerResult = { kind: 'steered'; isBusy: boolean } | { kind: 'ended' };
 
-// Locking: the row of the subagent's session, so the run cannot end around it.
-const STEER_SQL = `/* steer-run */
-with locked as materialized (
+export const STEER_RUN = literal({
+  name: 'steer-run',
+  purpose: 'Put a message into the inbox of a subagent that works.',
+  locking: "The row of the subagent's session, so the run cannot end around it.",
+  text: `with locked as materialized (
   select s.*, s.turn_id is not null or s.owner is not null and s.lease_expires_at > clock_timestamp() as is_busy
   from holdfast.sessions s where s.id = (select r.child_id from holdfast.subagent_runs r where r.id = $1::uuid) for no key update
 ),
@@ -126,7 +137,8 @@ ${rungForPart('updated_sessions', 'true')},
 inserted_events as (${insertEventsSql(PUT_EVENTS_SQL)}),
 ${keyedPart(6, `select json_build_object('messageId', inserted_inputs.id, 'isBusy', inserted_inputs.disposition = 'steered') from inserted_inputs`)}
 select l.id as session_id, l.is_busy, exists (select from inserted_inputs) or exists (select from earlier) as is_put, arrival_doorbells.lane, arrival_doorbells.rings
-from locked l left join arrival_doorbells on true`;
+from locked l left join arrival_doorbells on true`,
+});
 
 /** Says one more thing to a subagent that works: it joins its turn, or wakes it. Idempotent on its cause. */
 export async function steerRun(database: Database, steer: Steer): Promise<Committed<SteerResult>> {
@@ -138,8 +150,7 @@ export async function steerRun(database: Database, steer: Steer): Promise<Commit
     steer.causeKey,
     ...keyValues(steer.idempotency),
   ];
-  const run = () => database.hot.query({ name: 'steer-run', text: STEER_SQL, values });
-  const row = (await retryPassingFaults(run, REQUEST_RETRY_MS)).rows[0] as SteerRow | undefined;
+  const [row] = await sendQuery<SteerRow>(database.hot, STEER_RUN.prepared(values));
   if (row === undefined || !row.is_put) return { kind: 'ended' };
   return { kind: 'steered', isBusy: row.is_busy, after: afterOf('inbound', row.session_id, row) };
 }

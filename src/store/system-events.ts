@@ -5,6 +5,7 @@ import type { SessionId, SystemEventId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { isoSql } from './session-facts.ts';
+import { literal } from './statement.ts';
 
 /** The most events that wait in one session. */
 const WAITING_EVENTS_MAX = 20;
@@ -47,8 +48,12 @@ export interface QueuedEvent {
 
 // The waiting events are counted after the lock is acquired. A statement that had to wait for the lock would count the rows
 // of before, so it detects that (see session-locks.ts), returns no row, and is sent again.
-const ENQUEUE_SQL = `/* enqueue-event */
-with seen as materialized (select s.xmin as version from holdfast.sessions s where s.id = $2),
+export const ENQUEUE_EVENT = literal({
+  name: 'enqueue-event',
+  purpose:
+    "Queue an event for the session's next prompt; over the bound, the oldest is dropped. Answers no row when the session has changed meanwhile.",
+  locking: 'The session row.',
+  text: `with seen as materialized (select s.xmin as version from holdfast.sessions s where s.id = $2),
 locked as materialized (
   select s.id, s.last_event_text, s.xmin as version from holdfast.sessions s where s.id = $2 for no key update
 ),
@@ -89,23 +94,22 @@ enqueued as materialized (
   where judged.verdict <> 'stale'
 ),
 ${keyedPart(6, 'select to_json(enqueued) from enqueued')}
-select * from enqueued`;
+select * from enqueued`,
+});
 
 /** Queues an event for the session's next prompt. Idempotent on its id, and fails with `isKeyTaken` on its key. */
 export async function enqueueSystemEvent(database: Database, event: NewSystemEvent): Promise<Committed<QueuedEvent>> {
   for (;;) {
-    const result = await database.hot.query({
-      name: 'enqueue-event',
-      text: ENQUEUE_SQL,
-      values: [
+    const result = await database.hot.query(
+      ENQUEUE_EVENT.prepared([
         event.id,
         event.sessionId,
         event.text,
         event.contextKey,
         event.isTrusted,
         ...keyValues(event.idempotency),
-      ],
-    });
+      ]),
+    );
     const enqueued = result.rows[0] as QueuedEvent | undefined;
     if (enqueued !== undefined) return { ...enqueued, after: { changed: [event.sessionId], rings: [] } };
   }

@@ -2,16 +2,20 @@
 import type { SessionId } from '../core/ids.ts';
 import type { WaitingInput } from './claim-session.ts';
 import type { Database } from './database.ts';
+import { literal } from './statement.ts';
 
 /** The largest number of inputs that are read. */
 const READ_MAX = 50;
 
-const SQL = `/* waiting-inputs */
-select i.id, i.seq::int, i.kind, i.body, i.route, i.mode, (extract(epoch from i.received_at) * 1000)::float8 as "receivedAt"
-from holdfast.inbox i where i.session_id = $1 and i.status = 'waiting' order by i.seq limit ${READ_MAX}`;
+export const WAITING_INPUTS = literal({
+  name: 'waiting-inputs',
+  purpose: 'Read the first inputs that wait, in the order of their numbers.',
+  text: `select i.id, i.seq::int, i.kind, i.body, i.route, i.mode, (extract(epoch from i.received_at) * 1000)::float8 as "receivedAt"
+from holdfast.inbox i where i.session_id = $1 and i.status = 'waiting' order by i.seq limit ${READ_MAX}`,
+});
 
 /** The first inputs that wait. */
 export async function readWaitingInputs(database: Database, sessionId: SessionId): Promise<WaitingInput[]> {
-  const result = await database.hot.query({ name: 'waiting-inputs', text: SQL, values: [sessionId] });
+  const result = await database.hot.query(WAITING_INPUTS.prepared([sessionId]));
   return result.rows;
 }

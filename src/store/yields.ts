@@ -6,13 +6,17 @@ import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { announcementBodySql, ARRIVED_SQL, NEW_ID_SQL, PUT_PARTS, PUT_EVENTS_SQL, rungForPart } from './put-inputs.ts';
-import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
+import { sendQuery } from './send-query.ts';
 import { afterOf } from './rings.ts';
+import { literal } from './statement.ts';
 
 const DUE_MAX = 100;
 
-const YIELD_SQL = `/* yield */
-with locked as materialized (
+export const NOTE_YIELD = literal({
+  name: 'yield',
+  purpose: 'Note until when a session waits whose turn is about to end.',
+  locking: 'The session row, then that of the wait.',
+  text: `with locked as materialized (
   select s.id, s.epoch from holdfast.sessions s where s.key = $1 and s.turn_id = $2::uuid for no key update
 )
 insert into holdfast.yields as y (session_id, turn_id, epoch, seconds, due_at)
@@ -20,7 +24,8 @@ select id, $2::uuid, epoch, $3::int, clock_timestamp() + $3::int * interval '1 s
 on conflict (session_id) do update
 set turn_id = excluded.turn_id, epoch = excluded.epoch, seconds = excluded.seconds, due_at = excluded.due_at,
   created_at = clock_timestamp()
-returning y.session_id`;
+returning y.session_id`,
+});
 
 /** Notes until when a session waits that is about to end this turn. False: it is not the session's turn any more. */
 export async function noteYield(
@@ -28,15 +33,15 @@ export async function noteYield(
   wait: { sessionKey: string; turnId: string; seconds: number },
 ): Promise<boolean> {
   const values = [wait.sessionKey, wait.turnId, wait.seconds];
-  const run = () => database.hot.query({ name: 'yield', text: YIELD_SQL, values });
-  return (await retryPassingFaults(run, REQUEST_RETRY_MS)).rows.length > 0;
+  return (await sendQuery(database.hot, NOTE_YIELD.prepared(values))).length > 0;
 }
 
-// Purpose: wake the sessions whose time has passed. Locking: their session rows, in the order of their ids; the rows of this table
-// after them, as the yield does. A wait that has ended otherwise leaves a row of an older epoch, which is deleted here. One whose turn
-// is still ending is checked again later.
-const WAKE_SQL = `/* wake-yields */
-with due as materialized (
+// A wait that has ended otherwise leaves a row of an older epoch, which is deleted here. One whose turn is still ending is checked again later.
+export const WAKE_YIELDS = literal({
+  name: 'wake-yields',
+  purpose: 'Wake the sessions whose time has passed. Answers the rings that this needs.',
+  locking: 'The session rows in the order of their ids; the waits after them, as in `yield`.',
+  text: `with due as materialized (
   select y.session_id from holdfast.yields y where y.due_at <= clock_timestamp() order by y.due_at limit ${DUE_MAX}
 ),
 locked as materialized (
@@ -66,11 +71,12 @@ updated_sessions as (
 ),
 ${rungForPart('updated_sessions', 'true')},
 inserted_events as (${insertEventsSql(PUT_EVENTS_SQL)})
-select session_id as "sessionId", lane, rings as "ringNo" from arrival_doorbells`;
+select session_id as "sessionId", lane, rings as "ringNo" from arrival_doorbells`,
+});
 
 /** Ends the waits whose time is over; resolves with an item for each session that has to be rung for. */
 export async function wakeOverdue(database: Database): Promise<Committed<object>[]> {
-  const result = await database.hot.query({ name: 'wake-yields', text: WAKE_SQL });
+  const result = await database.hot.query(WAKE_YIELDS.prepared([]));
   return result.rows.map(({ sessionId, lane, ringNo }: { sessionId: SessionId; lane: Lane; ringNo: string }) => ({
     after: afterOf('announce', sessionId, { lane, rings: ringNo }),
   }));

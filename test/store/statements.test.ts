@@ -4,8 +4,8 @@
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { printedForms } from '../../scripts/printed-statement.ts';
+import { STATEMENTS, TURN_STATEMENTS } from '../../scripts/statement-catalogue.ts';
 import type { VisibleStatement } from '../../src/store/statement.ts';
-import { STATEMENTS } from '../../src/store/statements.ts';
 import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
 
 const SESSIONS = 200;
@@ -42,7 +42,7 @@ test('psql accepts every statement as it is printed', async () => {
   }
 });
 
-test.each(STATEMENTS)('$name reads tables by index scans only, with any of its options', async (statement) => {
+test.each(TURN_STATEMENTS)('$name reads tables by index scans only, with any of its options', async (statement) => {
   const choices = [[], statement.options, ...statement.options.map((option) => [option, ...(IMPLIED[option] ?? [])])];
   for (const options of choices) {
     const reads = (await planOf(statement, options)).filter(({ table }) => table !== undefined);

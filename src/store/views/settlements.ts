@@ -6,6 +6,7 @@ import type { MessageView } from './messages.ts';
 import type { ViewDatabase } from './page.ts';
 import { StepCollection, type ModelCallView, type ToolCallView } from './turn-steps.ts';
 import { withSteps, type TurnSummary, type TurnView } from './turns.ts';
+import { literal } from '../statement.ts';
 
 /** `turn` is null when no turn ever took the message. */
 export interface SettlementView {
@@ -14,11 +15,14 @@ export interface SettlementView {
 }
 
 // Prepared under a name: planning it costs more than running it.
-const SETTLEMENTS_SQL = `/* settlements */
-select ${MESSAGE_SQL} as message, case when t.id is not null then ${TURN_SQL} end as turn,
+export const SETTLEMENTS = literal({
+  name: 'settlements',
+  purpose: 'Read how messages ended, with their turns and steps.',
+  text: `select ${MESSAGE_SQL} as message, case when t.id is not null then ${TURN_SQL} end as turn,
   ${callsSql('holdfast.model_calls')} as calls, ${toolsSql('holdfast.tool_calls')} as tools
 from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id left join holdfast.turns t on t.id = i.turn_id
-where i.id = any ($1::uuid[]) and i.status not in ('waiting', 'claimed')`;
+where i.id = any ($1::uuid[]) and i.status not in ('waiting', 'claimed')`,
+});
 
 /** A turn and its steps as the SQL makes them. */
 export interface TurnRow {
@@ -35,11 +39,7 @@ interface SettlementRow extends Omit<TurnRow, 'turn'> {
 /** How these messages ended, by their ids; a message that is not settled, or does not exist, is absent. */
 export async function viewSettlements(db: ViewDatabase, messageIds: string[]): Promise<Map<string, SettlementView>> {
   if (messageIds.length === 0) return new Map();
-  const result = await db.$client.query<SettlementRow>({
-    name: 'settlements',
-    text: SETTLEMENTS_SQL,
-    values: [messageIds],
-  });
+  const result = await db.$client.query<SettlementRow>(SETTLEMENTS.prepared([messageIds]));
   return new Map(result.rows.map((row) => [row.message.id, settlementOf(row)]));
 }
 

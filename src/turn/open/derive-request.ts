@@ -7,12 +7,12 @@ import { hashesOfImages } from '../../core/images/show-images.ts';
 import { modelName, modelOfRef } from '../../core/model-ref.ts';
 import type { ModelRequest, SystemBlock, ToolSpec } from '../../core/model-request.ts';
 import type { SectionSpan } from '../../core/prompt/system-prompt.ts';
-import { describeRequest, type PartedEntry, type RequestPart } from '../../core/request-parts.ts';
+import { describeRequest, type RequestPart } from '../../core/request-parts.ts';
 import { thinkingRequest } from '../../core/thinking-request.ts';
-import type { CallView, TurnRequestSettings } from '../../core/view.ts';
 import type { ThinkingLevel } from '../../config.ts';
 import { toWireRequest, type WireRequest } from '../../model/wire-request.ts';
 import type { Database } from '../../store/database.ts';
+import { readCall, readCallEntries, type StoredCall } from '../../store/model-calls.ts';
 import { readSnapshots } from '../../store/snapshots.ts';
 import { inputTransformOf } from '../loop/input-transform.ts';
 import { blobsOf, limitsOf, providerView, viewWith } from './open-view.ts';
@@ -48,7 +48,7 @@ interface WantedRequest {
 export async function deriveRequest(database: Database, wanted: WantedRequest): Promise<DerivedRequest | null> {
   const call = await readCall(database, wanted);
   if (call === null) return null;
-  const [entries, blobs] = await Promise.all([readEntries(database, call), readBlobs(database, call)]);
+  const [entries, blobs] = await Promise.all([readCallEntries(database, call), readBlobs(database, call)]);
   const whole = blobs.get(call.view?.wholeSha256 ?? '') as ModelRequest | undefined;
   const { promptSeq } = call;
   const { of, view, limits } = askedModelOf(call);
@@ -87,7 +87,7 @@ export async function deriveRequest(database: Database, wanted: WantedRequest): 
 }
 
 /** The model that a call asked: that of its turn, or the one that the turn had stepped down to. */
-function askedModelOf({ turnView, model, view }: CallRow) {
+function askedModelOf({ turnView, model, view }: StoredCall) {
   const fallback = view?.fallback;
   if (fallback === undefined)
     return { of: { ...providerView(turnView), model }, view: turnView, limits: limitsOf(turnView) };
@@ -105,56 +105,12 @@ function bodyOf(request: ModelRequest, sentSha256: string | null): { request: Wi
   return whole.sha256 === sentSha256 ? whole : streamed;
 }
 
-function matchOf(request: ModelRequest, body: { sha256: string }, { requestSha256 }: CallRow): boolean | null {
+function matchOf(request: ModelRequest, body: { sha256: string }, { requestSha256 }: StoredCall): boolean | null {
   if (requestSha256 === null) return null;
   return body.sha256 === requestSha256 || (request.provider === undefined ? false : null);
 }
 
-/** A call as its rows tell of it. */
-interface CallRow {
-  sessionId: string;
-  agentId: string;
-  model: string;
-  thinking: ThinkingLevel | null;
-  promptSeq: number;
-  untilSeq: number;
-  systemSha256: string;
-  toolsSha256: string;
-  turnView: TurnRequestSettings;
-  view: CallView | null;
-  step: number;
-  purpose: string;
-  status: string;
-  requestSha256: string | null;
-}
-
-async function readCall(database: Database, { turnId, callNo }: WantedRequest): Promise<CallRow | null> {
-  const result = await database.views.query(
-    `select t.session_id as "sessionId", s.agent_id as "agentId", t.model, t.thinking, t.prompt_seq::int as "promptSeq",
-       c.until_seq::int as "untilSeq", t.system_sha256 as "systemSha256", t.tools_sha256 as "toolsSha256", t.view as "turnView",
-       c.view, c.step, c.purpose, c.status, c.request_sha256 as "requestSha256"
-     from holdfast.turns t join holdfast.sessions s on s.id = t.session_id
-     join holdfast.model_calls c on c.turn_id = t.id and c.call_no = $2 where t.id = $1`,
-    [turnId, callNo],
-  );
-  return (result.rows[0] as CallRow | undefined) ?? null;
-}
-
-/** The entries that a call could show: those that were on the active path at that position of the session. */
-async function readEntries(database: Database, { sessionId, untilSeq, promptSeq }: CallRow): Promise<PartedEntry[]> {
-  const result = await database.views.query(
-    `select e.id, e.seq::int, e.parent_seq::int as "parentSeq", e.kind, e.role, e.content, e.turn_id as "turnId", e.provenance, e.parts
-     from holdfast.entries e
-     where e.session_id = $1 and e.seq <= $2 and (e.state = 'active' or e.retired_seq > $2)
-       and not coalesce(e.absences @> $2::bigint, false)
-       and e.transcript_no = (select p.transcript_no from holdfast.entries p where p.session_id = $1 and p.seq = $3)
-     order by e.kind <> 'summary', e.seq`,
-    [sessionId, untilSeq, promptSeq],
-  );
-  return result.rows;
-}
-
-function readBlobs(database: Database, call: CallRow): Promise<Map<string, unknown>> {
+function readBlobs(database: Database, call: StoredCall): Promise<Map<string, unknown>> {
   const { injectedSha256, images, sectionsSha256 } = call.turnView;
   const named = [call.systemSha256, call.toolsSha256, injectedSha256, sectionsSha256, call.view?.wholeSha256];
   return readSnapshots(database, [...named.filter((sha256) => sha256 !== undefined), ...hashesOfImages(images)]);

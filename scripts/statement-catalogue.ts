@@ -1,0 +1,41 @@
+// The statements of the store, for `npm run sql` and for the tests that prepare, explain and compare them. Each is an exported constant of
+// the file that sends it.
+import { globSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { VisibleStatement } from '../src/store/statement.ts';
+
+const ROOT = resolve(import.meta.dirname, '..');
+
+const modules: object[] = await Promise.all(
+  globSync('src/store/**/*.ts', { cwd: ROOT }).map((file) => import(join(ROOT, file))),
+);
+
+/** Every statement, in the order of their names. */
+export const STATEMENTS: readonly VisibleStatement[] = modules
+  .flatMap((module) => Object.values(module).filter(isStatement))
+  .toSorted((a, b) => a.name.localeCompare(b.name));
+
+/** Golden files show them in a review, and their plans are tested. */
+const OF_A_TURN = new Set([
+  'accept',
+  'accept-reasons',
+  'claim',
+  'open-turn',
+  'commit-step',
+  'begin-compaction',
+  'compaction-answered',
+  'compaction-completed',
+  'compaction-failed',
+  'park-turn',
+  'finish-turn',
+  'renew',
+  'watch',
+  'release',
+]);
+
+/** The statements of a turn. */
+export const TURN_STATEMENTS = STATEMENTS.filter(({ name }) => OF_A_TURN.has(name));
+
+function isStatement(value: unknown): value is VisibleStatement {
+  return typeof value === 'object' && value !== null && 'render' in value && 'purpose' in value;
+}
