@@ -10,8 +10,9 @@
 // It runs every `reconcileMs`, and earlier when it knows an earlier deadline: a lease that expires, a retry that becomes due, the
 // deadline of a subagent, the end of a wait. A ring that still waits in the queue is not rung again: with ten thousand sessions waiting
 // for a worker there are ten thousand jobs, not more each second.
-import { QUEUE_NAMES, type QueueName, type Ring } from '../jobs/index.ts';
+import type { QueueName, Ring } from '../jobs/index.ts';
 import type { Publish } from '../src/after-commit.ts';
+import { LANES } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Database } from '../src/store/database.ts';
 import { endOverdue } from '../src/store/end-overdue.ts';
@@ -125,7 +126,7 @@ export class Reconciler {
   async #ringFaded(): Promise<number | null> {
     const { database, publish, reconcileMs, logger } = this.#options;
     if (this.#queue.isAway) return await this.#lookDirectly();
-    const lanes = QUEUE_NAMES.map((lane) => ({ lane, room: STALE_RINGS_MAX }));
+    const lanes = LANES.map((lane) => ({ lane, room: STALE_RINGS_MAX }));
     const { stale, nextInMs } = await selectStaleRings(database, { staleAfterMs: reconcileMs, lanes });
     if (stale.length === 0) return nextInMs;
     const alive = await this.#stillWaiting(stale.filter((ring) => !ring.isAbandoned));
@@ -140,7 +141,7 @@ export class Reconciler {
     const { database, reconcileMs, lanes } = this.#options;
     // What this process took it would keep from those that can work.
     if (lanes === null) return null;
-    const rooms = QUEUE_NAMES.map((lane) => ({ lane, room: lanes.free(lane) }));
+    const rooms = LANES.map((lane) => ({ lane, room: lanes.free(lane) }));
     const { stale, nextInMs } = await selectStaleRings(database, { staleAfterMs: reconcileMs, lanes: rooms });
     for (const { lane, sessionId } of stale) lanes.look(lane, { kind: 'inbound', sessionId });
     return stale.length > 0 ? DIRECT_ROUND_MS : nextInMs;

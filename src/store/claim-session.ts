@@ -3,10 +3,10 @@
 import type { TurnKind } from '../core/turn-kind.ts';
 import type { CompactionReason } from '../core/compaction/compaction-bounds.ts';
 import type { Entry } from '../core/entry.ts';
-import type { Lane } from '../config.ts';
+import type { Lane, QueueMode, ThinkingLevel } from '../config.ts';
 import type { MessageId, SessionId, SystemEventId, TurnId } from '../core/ids.ts';
 import type { TurnRequestSettings } from '../core/view.ts';
-import { CLAIM, claimedSessionOf, type ClaimedSessionRow } from './claim-statement.ts';
+import { CLAIM } from './claim-statement.ts';
 import { shareStatement, type RowSubmitter } from './share-statement.ts';
 import type { ClaimedSession } from './claimed-session.ts';
 import type { Database } from './database.ts';
@@ -26,7 +26,7 @@ export interface WaitingInput {
   kind: 'message' | 'announcement' | 'cron' | 'heartbeat' | 'followup' | 'batch' | 'compaction';
   body: unknown;
   route: string;
-  mode: string | null;
+  mode: QueueMode | null;
   /** Milliseconds since the epoch. */
   receivedAt: number;
 }
@@ -49,7 +49,7 @@ export interface OpenTurn {
   attempt: number;
   deaths: number;
   model: string;
-  thinking: string | null;
+  thinking: ThinkingLevel | null;
   promptSeq: number;
   systemSha256: string;
   toolsSha256: string;
@@ -163,12 +163,13 @@ function laterRingOf(row: ClaimRow): LaterRing | null {
 }
 
 function claimOf(row: ClaimRow, verdict: Claim['kind'] | null): Claim {
-  if (verdict === null) return { kind: 'idle' };
-  if (verdict === 'early') return { kind: 'early', ring: laterRingOf(row) };
-  if (verdict !== 'claimed') return { kind: verdict };
+  if (row.session === null)
+    return verdict === 'early'
+      ? { kind: 'early', ring: laterRingOf(row) }
+      : { kind: verdict === 'busy' ? 'busy' : 'idle' };
   return {
     kind: 'claimed',
-    session: claimedSessionOf(row),
+    session: row.session,
     inputs: row.inputs ?? [],
     overflow: row.overflow ?? [],
     events: row.events ?? [],
@@ -181,8 +182,11 @@ function claimOf(row: ClaimRow, verdict: Claim['kind'] | null): Claim {
   };
 }
 
-interface ClaimRow extends ClaimedSessionRow {
+interface ClaimRow {
+  session_id: SessionId;
   verdict: Claim['kind'] | 'stale' | null;
+  /** Null unless the verdict is `claimed`. */
+  session: ClaimedSession | null;
   ring_lane: Lane | null;
   rings: string | null;
   due_in_ms: number | null;

@@ -1,9 +1,8 @@
 // The statement that claims sessions (claim-session.ts).
-import type { SessionId } from '../core/ids.ts';
 import { CROWD_DEATHS_MAX, FEW_TURNS_MAX } from '../core/process-deaths.ts';
-import type { SessionView } from '../core/view.ts';
 import type { ClaimedSession } from './claimed-session.ts';
-import { stopOf, type StopRow } from './session-locks.ts';
+import { jsonObjectSql } from './record-set.ts';
+import { stopSql } from './session-locks.ts';
 import { literal } from './statement.ts';
 
 /** The largest number of waiting messages that a claim reads; a turn claims fewer. */
@@ -15,6 +14,39 @@ const OVERFLOW_CHARS_MAX = 1_300;
 
 const INPUT_JSON = `json_build_object('id', i.id, 'seq', i.seq, 'kind', i.kind, 'body', i.body, 'route', i.route, 'mode', i.mode,
   'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint)`;
+
+/** The fields of the claimed session `c`. */
+const SESSION_FIELDS: Record<keyof ClaimedSession, string> = {
+  id: 'c.id',
+  key: 'c.key',
+  agentId: 'c.agent_id',
+  kind: 'c.kind',
+  lane: 'c.lane',
+  parentId: 'c.parent_id',
+  runId: 'c.run_id',
+  depth: 'cardinality(c.ancestors)',
+  label: 'c.label',
+  channel: 'c.channel',
+  queueMode: 'c.queue_mode',
+  model: 'c.model',
+  thinking: 'c.thinking',
+  reasoning: 'c.reasoning',
+  epoch: 'c.epoch',
+  waiting: 'c.waiting',
+  transcriptNo: 'c.transcript_no',
+  transcriptVersion: 'c.transcript_version',
+  entrySeq: 'c.entry_seq',
+  leafSeq: 'c.leaf_seq',
+  contextTokens: 'c.context_tokens',
+  wasAborted: 'c.was_aborted',
+  stop: stopSql('c'),
+  queueDebounceMs: 'c.queue_debounce_ms',
+  queueCap: 'c.queue_cap',
+  steerSeq: 'c.steer_seq',
+  overflowed: 'c.overflowed',
+  lostClaims: 'c.lost_claims',
+  view: 'c.view',
+};
 
 // The workers that were lost, each with how many turns were open in it: counted by the first claim that notices, because every claim takes one
 // away.
@@ -120,10 +152,8 @@ resumed as (
   from claimed c left join lost on lost.worker = c.lost_worker where t.id = c.turn_id
   returning t.*
 )
-select input.session_id, judged.verdict, c.key, c.agent_id, c.kind, c.lane, c.parent_id, c.run_id,
-  cardinality(c.ancestors) as depth, c.label, c.channel, c.queue_mode, c.model, c.thinking, c.reasoning, c.epoch, c.waiting, c.transcript_no,
-  c.transcript_version, c.entry_seq, c.leaf_seq, c.context_tokens, c.was_aborted, c.stop_kind, c.stop_reason, c.view,
-  c.queue_debounce_ms, c.queue_cap, c.steer_seq, c.overflowed, c.lost_claims, deferred.lane as ring_lane, deferred.rings, deferred.due_in_ms,
+select input.session_id, judged.verdict, case when c.id is not null then ${jsonObjectSql(SESSION_FIELDS)} end as session,
+  deferred.lane as ring_lane, deferred.rings, deferred.due_in_ms,
   case when c.overflowed > 0 then (
     select json_agg(json_build_object('id', o.id, 'text', left(o.body ->> 'text', ${OVERFLOW_CHARS_MAX})) order by o.seq) from (
       select * from holdfast.inbox i where i.session_id = c.id and i.status = 'dropped' and i.is_summarized and i.turn_id is null
@@ -168,70 +198,3 @@ left join claimed c on c.id = input.session_id
 left join deferred on deferred.session_id = input.session_id
 left join resumed t on t.session_id = input.session_id`,
 });
-
-/** The session of such a row. */
-export function claimedSessionOf(row: ClaimedSessionRow): ClaimedSession {
-  return {
-    id: row.session_id,
-    key: row.key,
-    agentId: row.agent_id,
-    kind: row.kind,
-    lane: row.lane,
-    parentId: row.parent_id,
-    runId: row.run_id,
-    depth: row.depth,
-    label: row.label,
-    channel: row.channel,
-    queueMode: row.queue_mode,
-    model: row.model,
-    thinking: row.thinking,
-    reasoning: row.reasoning,
-    epoch: Number(row.epoch),
-    waiting: row.waiting,
-    transcriptNo: row.transcript_no,
-    transcriptVersion: Number(row.transcript_version),
-    entrySeq: Number(row.entry_seq),
-    leafSeq: row.leaf_seq === null ? null : Number(row.leaf_seq),
-    contextTokens: Number(row.context_tokens),
-    wasAborted: row.was_aborted,
-    stop: stopOf(row),
-    queueDebounceMs: row.queue_debounce_ms,
-    queueCap: row.queue_cap,
-    steerSeq: Number(row.steer_seq),
-    overflowed: row.overflowed,
-    lostClaims: row.lost_claims,
-    view: row.view,
-  };
-}
-
-/** The session row as a claim returns it. */
-export interface ClaimedSessionRow extends StopRow {
-  session_id: SessionId;
-  key: string;
-  agent_id: string;
-  kind: string;
-  lane: string;
-  parent_id: SessionId | null;
-  run_id: string | null;
-  depth: number;
-  label: string | null;
-  channel: string | null;
-  queue_mode: string | null;
-  model: string | null;
-  thinking: string | null;
-  reasoning: string | null;
-  epoch: string;
-  waiting: number;
-  transcript_no: number;
-  transcript_version: string;
-  entry_seq: string;
-  leaf_seq: string | null;
-  context_tokens: string;
-  was_aborted: boolean;
-  queue_debounce_ms: number | null;
-  queue_cap: number | null;
-  steer_seq: string;
-  overflowed: number;
-  lost_claims: number;
-  view: SessionView;
-}

@@ -1,4 +1,5 @@
 // A session as a worker holds it.
+import type { Lane, QueueMode, ThinkingLevel } from '../config.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { SessionStop } from '../core/session-stop.ts';
 import type { SessionView } from '../core/view.ts';
@@ -9,7 +10,7 @@ export interface ClaimedSession {
   key: string;
   agentId: string;
   kind: string;
-  lane: string;
+  lane: Lane;
   parentId: SessionId | null;
   /** The run that it works on as a subagent; null: none. */
   runId: string | null;
@@ -17,9 +18,9 @@ export interface ClaimedSession {
   depth: number;
   label: string | null;
   channel: string | null;
-  queueMode: string | null;
+  queueMode: QueueMode | null;
   model: string | null;
-  thinking: string | null;
+  thinking: ThinkingLevel | null;
   reasoning: string | null;
   epoch: number;
   waiting: number;

@@ -1,5 +1,6 @@
 // A fork: a new session that begins with a copy of another's active path, up to one of its entries. The two have nothing to do
 // with each other afterwards; the copy remembers where it came from.
+import type { Lane } from '../config.ts';
 import type { SessionId, SessionKey } from '../core/ids.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
@@ -11,7 +12,7 @@ export interface Fork {
   sourceKey: SessionKey;
   /** The last entry that is copied; null: the end of the path. */
   entryId: string | null;
-  target: { key: SessionKey; agentId: string; kind: string; lane: string; channel: string | null };
+  target: { key: SessionKey; agentId: string; kind: string; lane: Lane; channel: string | null };
   idempotency?: KeyedRequest | null;
 }
 

@@ -1,5 +1,6 @@
 // Reconciling: rings again for sessions that have work, that no worker holds, and whose last ring is old. With it, wiping the
 // queue costs time and loses nothing (G22), and the session of a crashed worker resumes when its lease has expired (G10).
+import type { Lane } from '../config.ts';
 import type { Committed } from '../after-commit.ts';
 import type { Database } from './database.ts';
 import { ringsOf } from './rings.ts';
@@ -11,7 +12,7 @@ export const STALE_RINGS_MAX = 500;
 
 /** How many sessions of a lane may be selected. */
 export interface LaneRoom {
-  lane: string;
+  lane: Lane;
   room: number;
 }
 

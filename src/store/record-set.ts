@@ -1,5 +1,12 @@
 // Rows as one value of a statement: a JSON text, which `json_to_recordset` reads (docs/decisions/0027).
 
+/** SQL of a JSON object, from the names of its fields and the SQL of each. */
+export function jsonObjectSql(fields: Readonly<Record<string, string>>): string {
+  return `json_build_object(${Object.entries(fields)
+    .map(([name, sql]) => `'${name}', ${sql}`)
+    .join(', ')})`;
+}
+
 /** The type of a column; values of `json` are texts of JSON, and times are dates. */
 type ColumnType = 'bigint' | 'boolean' | 'int' | 'json' | 'text' | 'timestamptz' | 'uuid';
 

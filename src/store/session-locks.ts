@@ -52,28 +52,19 @@ export async function renewLocks(
 export const WATCH = literal({
   name: 'watch',
   purpose: 'Read which of the held sessions are asked to stop, and why.',
-  text: 'select id, stop_kind, stop_reason from holdfast.sessions where id = any ($1::uuid[]) and stop_reason is not null',
+  text: `select s.id, ${stopSql('s')} as stop from holdfast.sessions s where s.id = any ($1::uuid[]) and s.stop_reason is not null`,
 });
 
 /** Looks which of the held sessions are asked to stop, and why. A plain read. */
-export async function readStops(
-  database: Database,
-  sessionIds: SessionId[],
-): Promise<Map<SessionId, SessionStop | null>> {
+export async function readStops(database: Database, sessionIds: SessionId[]): Promise<Map<SessionId, SessionStop>> {
   const result = await database.hot.query(WATCH.prepared([sessionIds]));
-  return new Map(result.rows.map((row) => [row.id, stopOf(row)]));
+  return new Map(result.rows.map((row) => [row.id, row.stop]));
 }
 
-/** What a row of `holdfast.sessions` says about a stop. */
-export interface StopRow {
-  /** Counts only beside a reason, see migration 0014. */
-  stop_kind: SessionStop['kind'] | null;
-  stop_reason: string | null;
-}
-
-/** The stop that the open turn of a session is asked for; null: none. */
-export function stopOf({ stop_kind, stop_reason }: StopRow): SessionStop | null {
-  return stop_reason === null ? null : { kind: stop_kind ?? 'stopped', message: stop_reason };
+/** SQL of the stop that the open turn of the session `alias` is asked for; null: none. A kind counts only beside a reason (migration 0014). */
+export function stopSql(alias: string): string {
+  return `case when ${alias}.stop_reason is not null
+    then json_build_object('kind', coalesce(${alias}.stop_kind, 'stopped'), 'message', ${alias}.stop_reason) end`;
 }
 
 /** A ring that a session needs: the id of its job follows from these. */
@@ -137,7 +128,7 @@ async function releaseAll(database: Database, releases: HeldLock[]): Promise<(Ne
   const result = await database.hot.query(
     RELEASE.prepared([releases.map((release) => release.sessionId), releases.map((release) => release.epoch)]),
   );
-  const rows = new Map(result.rows.map((row) => [row.session_id as SessionId, row]));
+  const rows: Map<SessionId, { lane: Lane; rings: string }> = new Map(result.rows.map((row) => [row.session_id, row]));
   return releases.map((release) => {
     const row = rows.get(release.sessionId);
     if (row === undefined) return null;

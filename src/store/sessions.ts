@@ -1,5 +1,6 @@
 // Sessions come into being with the first thing that reaches them. Their ids never change, so a process remembers those that
 // it has seen and asks only once.
+import type { Lane } from '../config.ts';
 import { LRUCache } from 'lru-cache';
 import type { SessionId, SessionKey } from '../core/ids.ts';
 import { agentIdOf, laneOf, sessionKindOf } from '../core/session-key.ts';
@@ -14,7 +15,7 @@ export interface NeededSession {
   candidateId: SessionId;
   agentId: string;
   kind: string;
-  lane: string;
+  lane: Lane;
   channel: string | null;
 }
 
@@ -24,6 +25,7 @@ export function newSessionOf(key: SessionKey, channel: string | null = null): Ne
   return { key, candidateId: newId<SessionId>(), agentId: agentIdOf(key), kind, lane: laneOf(kind), channel };
 }
 
+const LOOKS_MAX = 3;
 const REMEMBERED_SESSIONS_MAX = 50_000;
 
 /** Returns the id of a session, which it creates if need be. */
@@ -64,7 +66,7 @@ select s.key, s.id from holdfast.sessions s where s.key = any ($1::text[])`,
 
 async function ensureAll(database: Database, sessions: NeededSession[]): Promise<SessionId[]> {
   const found = new Map<string, SessionId>();
-  for (let look = 1; look <= 3 && sessions.some((session) => !found.has(session.key)); look += 1) {
+  for (let look = 1; look <= LOOKS_MAX && sessions.some((session) => !found.has(session.key)); look += 1) {
     const missing = sessions.filter((session) => !found.has(session.key));
     const result = await database.hot.query(
       ENSURE_SESSION.prepared([
@@ -78,5 +80,10 @@ async function ensureAll(database: Database, sessions: NeededSession[]): Promise
     );
     for (const row of result.rows) found.set(row.key, row.id);
   }
-  return sessions.map((session) => found.get(session.key) as SessionId);
+  return sessions.map(({ key }) => {
+    const id = found.get(key);
+    if (id === undefined)
+      throw new Error(`The session ${key} was neither found nor made in ${LOOKS_MAX} looks. Try again.`);
+    return id;
+  });
 }

@@ -184,8 +184,8 @@ export class LockKeeper {
         held.map((one) => one.sessionId),
       );
       for (const one of held) {
-        const stop = stops.get(one.sessionId) ?? null;
-        if (stop !== null) one.stop(stop);
+        const stop = stops.get(one.sessionId);
+        if (stop !== undefined) one.stop(stop);
       }
     } catch (error) {
       this.#options.logger.debug({ err: error }, 'Stop signals could not be read');

@@ -96,7 +96,7 @@ export function newTurn({ session, inputs, events }: Claimed, turnId: TurnId) {
     fence: { sessionId: session.id, epoch: session.epoch, baseSeq: session.entrySeq },
     turnId,
     kind: 'message' as const,
-    lane: 'main',
+    lane: 'main' as const,
     worker: 'worker',
     model: 'model',
     thinking: null,

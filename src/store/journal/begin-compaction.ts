@@ -7,7 +7,6 @@ import type { RowSubmitter } from '../share-statement.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
-import { stopOf, type StopRow } from '../session-locks.ts';
 import { cte, rows, statement } from '../statement.ts';
 import { fence, head, locked, PROGRESS_SQL, verdict } from './fence.ts';
 import { storedSteps } from './write-parts.ts';
@@ -152,7 +151,7 @@ export const BEGIN_COMPACTION = statement<Begins>({
     begunEvents,
     insertedEvents('begun_events'),
   ],
-  select: `select verdict.is_ok, verdict.stop_kind, verdict.stop_reason, judged.verdict, coalesce(own.attempt, judged.attempt) as attempt, not cycle.has_flushed as may_flush,
+  select: `select verdict.is_ok, verdict.stop, judged.verdict, coalesce(own.attempt, judged.attempt) as attempt, not cycle.has_flushed as may_flush,
   case when judged.verdict = 'answered' then json_build_object('id', answered.id, 'firstKeptSeq', answered.first_kept_seq,
     'pinnedSeqs', answered.pinned_seqs, 'summary', answered.summary, 'memory', answered.memory,
     'tokensBefore', answered.tokens_before) end as compaction
@@ -165,7 +164,7 @@ async function beginOne(database: Database, begin: CompactionBegin): Promise<Com
 }
 
 function begunOf(row: CompactionStartRow | undefined): CompactionStart {
-  const stop = row === undefined ? null : stopOf(row);
+  const stop = row?.stop ?? null;
   if (row === undefined || !row.is_ok) return { kind: 'fenced', stop };
   if (row.verdict === 'answered' && row.compaction !== null) {
     const { pinnedSeqs } = row.compaction;
@@ -175,8 +174,9 @@ function begunOf(row: CompactionStartRow | undefined): CompactionStart {
   return { kind: row.verdict === 'exhausted' ? 'exhausted' : 'fenced', stop };
 }
 
-interface CompactionStartRow extends StopRow {
+interface CompactionStartRow {
   is_ok: boolean;
+  stop: SessionStop | null;
   verdict: 'begun' | 'answered' | 'exhausted' | null;
   attempt: number;
   may_flush: boolean;

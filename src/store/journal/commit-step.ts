@@ -3,7 +3,6 @@ import { shareStatement, type RowSubmitter } from '../share-statement.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents } from '../events.ts';
 import type { JournalWrite, Verdict } from '../journal.ts';
-import { stopOf } from '../session-locks.ts';
 import { cte, optional, statement } from '../statement.ts';
 import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
 import { STEERED_SQL, steeredMessages } from './steered-messages.ts';
@@ -51,7 +50,7 @@ export const COMMIT_STEP = statement<readonly JournalWrite[]>({
     updatedSessions,
     ...optional('events', haveEvents)(newEvents, stepEvents, insertedEvents('step_events')),
   ],
-  select: 'select n, is_ok, stop_kind, stop_reason, waiting, steer_seq from verdict order by n',
+  select: 'select n, is_ok, stop, waiting, steer_seq from verdict order by n',
 });
 
 async function commitSteps(database: Database, writes: JournalWrite[]): Promise<Verdict[]> {
@@ -60,6 +59,6 @@ async function commitSteps(database: Database, writes: JournalWrite[]): Promise<
   return writes.map((_, index) => {
     const row = verdicts.get(index + 1);
     if (row === undefined || !row.is_ok) return { kind: 'fenced' };
-    return { kind: 'ok', stop: stopOf(row), waiting: row.waiting, steerSeq: Number(row.steer_seq) };
+    return { kind: 'ok', stop: row.stop, waiting: row.waiting, steerSeq: Number(row.steer_seq) };
   });
 }

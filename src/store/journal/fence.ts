@@ -1,6 +1,7 @@
 // What every write of a turn begins with: the session rows, locked in the order of their ids, and the writes that may be applied to them.
 // A write is applied when the row has its epoch and its base (G7); see journal.ts.
 import type { JournalWrite } from '../journal.ts';
+import { stopSql } from '../session-locks.ts';
 import { rows, cte } from '../statement.ts';
 
 /** The writes, n from 1. Times, ids and totals are absolute. */
@@ -37,7 +38,7 @@ export const verdict = cte(`verdict as materialized (
   select head.n, s.epoch = head.epoch and s.turn_id = head.turn_id
       and s.entry_seq in (head.base_seq, head.base_seq + head.added) as is_ok,
     s.epoch = head.epoch and s.turn_id = head.turn_id and s.entry_seq = head.base_seq as is_new,
-    s.stop_kind, s.stop_reason, s.waiting, s.steer_seq
+    ${stopSql('s')} as stop, s.waiting, s.steer_seq
   from head join locked s on s.id = head.session_id
 )`);
 

@@ -1,5 +1,6 @@
 // `open-turn`: the start of a turn; from then on a retry finds all of it again. The turn's row, the claim of its inputs,
 // the consumed system events, the consumed hints and the assembled prompt are one statement (G13, G14). See journal.ts.
+import type { Lane } from '../../config.ts';
 import type { TurnKind } from '../../core/turn-kind.ts';
 import type { EntryId, MessageId, SystemEventId } from '../../core/ids.ts';
 import type { ContentBlock } from '../../core/content.ts';
@@ -18,7 +19,7 @@ export interface NewTurn {
   fence: Fence;
   turnId: TurnId;
   kind: TurnKind;
-  lane: string;
+  lane: Lane;
   worker: string;
   model: string;
   thinking: string | null;

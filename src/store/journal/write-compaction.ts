@@ -13,7 +13,6 @@ import type { RowSubmitter } from '../share-statement.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents, noEventsSql } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
-import { stopOf } from '../session-locks.ts';
 import { cte, optional, rows, statement, type Cte } from '../statement.ts';
 import { dropOldestEventsSql } from '../system-events.ts';
 import type { MemoryNote } from './begin-compaction.ts';
@@ -119,7 +118,7 @@ const endedEvents = cte(`ended_events as (
 )`);
 
 const LOCKING = 'The session row, then rows that belong to it.';
-const SELECT_VERDICT = `select verdict.is_ok, verdict.stop_kind, verdict.stop_reason, coalesce(updated_sessions.transcript_version, s.transcript_version) as version
+const SELECT_VERDICT = `select verdict.is_ok, verdict.stop, coalesce(updated_sessions.transcript_version, s.transcript_version) as version
 from verdict left join updated_sessions on true left join holdfast.sessions s on s.id = any ($sessions::uuid[])`;
 
 export const COMPACTION_ANSWERED = statement<Writes>({
@@ -252,5 +251,5 @@ async function writeOne(database: Database, write: CompactionWrite): Promise<Com
   const result = await database.hot.query(STATEMENTS[write.step.kind].prepared([write]));
   const row = result.rows[0];
   if (row === undefined || !row.is_ok) return { kind: 'fenced' };
-  return { kind: 'ok', stop: stopOf(row), version: Number(row.version) };
+  return { kind: 'ok', stop: row.stop, version: Number(row.version) };
 }

@@ -84,10 +84,9 @@ resumed as (
   from claimed c left join lost on lost.worker = c.lost_worker where t.id = c.turn_id
   returning t.*
 )
-select input.session_id, judged.verdict, c.key, c.agent_id, c.kind, c.lane, c.parent_id, c.run_id,
-  cardinality(c.ancestors) as depth, c.label, c.channel, c.queue_mode, c.model, c.thinking, c.reasoning, c.epoch, c.waiting, c.transcript_no,
-  c.transcript_version, c.entry_seq, c.leaf_seq, c.context_tokens, c.was_aborted, c.stop_kind, c.stop_reason, c.view,
-  c.queue_debounce_ms, c.queue_cap, c.steer_seq, c.overflowed, c.lost_claims, deferred.lane as ring_lane, deferred.rings, deferred.due_in_ms,
+select input.session_id, judged.verdict, case when c.id is not null then json_build_object('id', c.id, 'key', c.key, 'agentId', c.agent_id, 'kind', c.kind, 'lane', c.lane, 'parentId', c.parent_id, 'runId', c.run_id, 'depth', cardinality(c.ancestors), 'label', c.label, 'channel', c.channel, 'queueMode', c.queue_mode, 'model', c.model, 'thinking', c.thinking, 'reasoning', c.reasoning, 'epoch', c.epoch, 'waiting', c.waiting, 'transcriptNo', c.transcript_no, 'transcriptVersion', c.transcript_version, 'entrySeq', c.entry_seq, 'leafSeq', c.leaf_seq, 'contextTokens', c.context_tokens, 'wasAborted', c.was_aborted, 'stop', case when c.stop_reason is not null
+    then json_build_object('kind', coalesce(c.stop_kind, 'stopped'), 'message', c.stop_reason) end, 'queueDebounceMs', c.queue_debounce_ms, 'queueCap', c.queue_cap, 'steerSeq', c.steer_seq, 'overflowed', c.overflowed, 'lostClaims', c.lost_claims, 'view', c.view) end as session,
+  deferred.lane as ring_lane, deferred.rings, deferred.due_in_ms,
   case when c.overflowed > 0 then (
     select json_agg(json_build_object('id', o.id, 'text', left(o.body ->> 'text', 1300)) order by o.seq) from (
       select * from holdfast.inbox i where i.session_id = c.id and i.status = 'dropped' and i.is_summarized and i.turn_id is null

@@ -18,7 +18,8 @@ verdict as materialized (
   select head.n, s.epoch = head.epoch and s.turn_id = head.turn_id
       and s.entry_seq in (head.base_seq, head.base_seq + head.added) as is_ok,
     s.epoch = head.epoch and s.turn_id = head.turn_id and s.entry_seq = head.base_seq as is_new,
-    s.stop_kind, s.stop_reason, s.waiting, s.steer_seq
+    case when s.stop_reason is not null
+    then json_build_object('kind', coalesce(s.stop_kind, 'stopped'), 'message', s.stop_reason) end as stop, s.waiting, s.steer_seq
   from head join locked s on s.id = head.session_id
 ),
 fence as materialized (
@@ -43,5 +44,5 @@ updated_sessions as (
     inbox_seq = s.inbox_seq + (select count(*) from followed where followed.session_id = s.id)
   from fence where s.id = fence.session_id
 )
-select n, is_ok, stop_kind, stop_reason, waiting, steer_seq from verdict order by n
+select n, is_ok, stop, waiting, steer_seq from verdict order by n
 ;

@@ -18,7 +18,8 @@ verdict as materialized (
   select head.n, s.epoch = head.epoch and s.turn_id = head.turn_id
       and s.entry_seq in (head.base_seq, head.base_seq + head.added) as is_ok,
     s.epoch = head.epoch and s.turn_id = head.turn_id and s.entry_seq = head.base_seq as is_new,
-    s.stop_kind, s.stop_reason, s.waiting, s.steer_seq
+    case when s.stop_reason is not null
+    then json_build_object('kind', coalesce(s.stop_kind, 'stopped'), 'message', s.stop_reason) end as stop, s.waiting, s.steer_seq
   from head join locked s on s.id = head.session_id
 ),
 fence as materialized (
@@ -51,6 +52,6 @@ inserted_events as (
     select ((pg_current_xact_id()::text::bigint + (select o.xid_offset from holdfast.event_ids o where o.singleton)) << 16) + row_number() over (order by phase, n), session_id, turn_id, type, data
     from (select 1 as phase, source.* from (select session_id, turn_id, type, data, n from journal_events) as source) as happened
 )
-select verdict.is_ok, verdict.stop_kind, verdict.stop_reason, coalesce(updated_sessions.transcript_version, s.transcript_version) as version
+select verdict.is_ok, verdict.stop, coalesce(updated_sessions.transcript_version, s.transcript_version) as version
 from verdict left join updated_sessions on true left join holdfast.sessions s on s.id = any ($2::uuid[])
 ;

@@ -18,7 +18,8 @@ verdict as materialized (
   select head.n, s.epoch = head.epoch and s.turn_id = head.turn_id
       and s.entry_seq in (head.base_seq, head.base_seq + head.added) as is_ok,
     s.epoch = head.epoch and s.turn_id = head.turn_id and s.entry_seq = head.base_seq as is_new,
-    s.stop_kind, s.stop_reason, s.waiting, s.steer_seq
+    case when s.stop_reason is not null
+    then json_build_object('kind', coalesce(s.stop_kind, 'stopped'), 'message', s.stop_reason) end as stop, s.waiting, s.steer_seq
   from head join locked s on s.id = head.session_id
 ),
 fence as materialized (

@@ -3,5 +3,6 @@
 -- Locking: None.
 prepare "watch" as
 /* watch */
-select id, stop_kind, stop_reason from holdfast.sessions where id = any ($1::uuid[]) and stop_reason is not null
+select s.id, case when s.stop_reason is not null
+    then json_build_object('kind', coalesce(s.stop_kind, 'stopped'), 'message', s.stop_reason) end as stop from holdfast.sessions s where s.id = any ($1::uuid[]) and s.stop_reason is not null
 ;

@@ -2,7 +2,6 @@
 // it; when that is new, the worker reads the inbox. What it finds is recorded as an entry of the turn, and the rows are stamped with
 // the turn in the same write (G1): a crash leaves either both or neither. Messages that arrive too late are the next turn, from the
 // same rows.
-import type { QueueMode } from '../../config.ts';
 import { announcementOf, announcementText } from '../../core/announcement.ts';
 import { resolveEnvelopeZone } from '../../core/prompt/envelope-time.ts';
 import { buildSteerPrompt } from '../../core/prompt/message-prompt.ts';
@@ -27,10 +26,10 @@ export async function findSteering(context: TurnContext, turn: OpenedTurn): Prom
   const { steerSeq } = journal.at;
   if (steerSeq <= journal.attempt.steersSeen) return null;
   const waiting = await readWaitingInputs(context.database, turn.session.id);
-  const { inputs, isCut } = selectSteers(
-    waiting.map((input) => ({ ...input, mode: input.mode as QueueMode | null })),
-    { route: routeOfTurn(turn) ?? waiting[0]?.route ?? '', cap: capOf(context, turn.session) },
-  );
+  const { inputs, isCut } = selectSteers(waiting, {
+    route: routeOfTurn(turn) ?? waiting[0]?.route ?? '',
+    cap: capOf(context, turn.session),
+  });
   // The remaining messages are read again at the next step.
   journal.note({ steersSeen: isCut ? Math.min(steerSeq, inputs.at(-1)?.seq ?? steerSeq) : steerSeq });
   return inputs.length === 0 ? null : steeringWrite(context, turn, inputs);

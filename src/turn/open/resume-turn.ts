@@ -1,6 +1,5 @@
 // Resumes a turn that an earlier worker left open. Nothing is built again: prompt and entries are read back, system prompt
 // and tools come from the snapshots that the turn was opened with, and the journal says how far it got.
-import type { ThinkingLevel } from '../../config.ts';
 import { DEATHS_MAX } from '../../core/process-deaths.ts';
 import type { SystemBlock, ToolSpec } from '../../core/model-request.ts';
 import { thinkingRequest } from '../../core/thinking-request.ts';
@@ -57,7 +56,7 @@ export async function resumeTurn(
     isTakenOver ? 'Turn taken over' : 'Parked turn resumed',
   );
   const named = { ...providerView(open.view), model: open.model };
-  const level = (open.thinking as ThinkingLevel | null) ?? agent.thinking;
+  const level = open.thinking ?? agent.thinking;
   const turn = await openTurn(context, {
     id: open.id,
     kind: open.kind,

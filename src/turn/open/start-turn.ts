@@ -1,7 +1,7 @@
 // Starts a turn: chooses its inputs, drains its events, assembles its prompt, and commits all of it in one statement. From
 // then on a retry finds everything again (G13).
 import type { TurnKind } from '../../core/turn-kind.ts';
-import { agentOf, isAgent, type AgentSettings, type QueueMode } from '../../config.ts';
+import { agentOf, isAgent, type AgentSettings } from '../../config.ts';
 import type { TurnId } from '../../core/ids.ts';
 import { inputsWithEqualExpiry } from '../../core/message-expiry.ts';
 import { selectInputs } from '../../core/queue-mode.ts';
@@ -136,8 +136,7 @@ export function settingsOf(context: TurnContext, session: ClaimedSession): Agent
 
 function chooseInputs(context: TurnContext, claim: SessionClaim): WaitingInput[] {
   const waiting = claim.session.lostClaims < ALONE_FROM_LOST_CLAIMS ? claim.inputs : claim.inputs.slice(0, 1);
-  const inputs = waiting.map((input) => ({ ...input, mode: input.mode as QueueMode | null }));
-  const selected = selectInputs(inputs, {
+  const selected = selectInputs(waiting, {
     cap: capOf(context, claim.session),
     isReset: (input) => requestsReset(context, input),
   });

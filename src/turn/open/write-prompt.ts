@@ -1,5 +1,5 @@
 // Writes the user prompt of a turn from its claimed inputs.
-import type { Config, ThinkingLevel } from '../../config.ts';
+import type { Config } from '../../config.ts';
 import { messageFeaturesOf } from '../../config/message-features.ts';
 import { summaryLineOf } from '../../core/collect.ts';
 import { channelOf, type InboundMessage } from '../../core/inbound.ts';
@@ -36,7 +36,7 @@ export function writePrompt(
     }),
     isNewSession: facts.isNewSession,
     wasAborted: session.wasAborted,
-    thinking: (session.thinking as ThinkingLevel | null) ?? null,
+    thinking: session.thinking,
     resetTriggers: config.session.resetTriggers,
     ownerIds: config.owner.ids,
     now: { epochMs: clock.now().getTime(), timezone: agent.userTimezone },
