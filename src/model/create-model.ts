@@ -86,7 +86,10 @@ async function receive({ transport, request, options, reducer, watch }: Receptio
     request,
     headers,
     signal,
-    onSent: (body, sha256) => watch.sent?.(body, sha256 ?? hash('sha256', body, 'hex')),
+    onSent(body, sha256) {
+      options.beforeSend?.();
+      watch.sent?.(body, sha256 ?? hash('sha256', body, 'hex'));
+    },
     onBytes(count) {
       bytes += count;
       if (bytes > bytesMax) {

@@ -9,6 +9,8 @@ export interface AskOptions {
   signal: AbortSignal;
   /** Extra headers of this call, for audit (`x-holdfast-session`, `-turn`, `-epoch`, `-call`). */
   headers: Record<string, string>;
+  /** Called right before the request leaves. Aborts the signal when it must not; nothing is sent then. */
+  beforeSend?: () => void;
   /**
    * Called when something of the answer arrives, pings included, with the text that it adds to the reply, which may be empty. All
    * of them joined are the answer's text as `textOf` gives it. Restarts the idle clock. Must not throw; never called after an abort.

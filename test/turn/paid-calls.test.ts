@@ -1,7 +1,9 @@
 // No model call is paid for without end: what cannot be stored ends the turn, and calls whose end is not known are counted.
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { textOf } from '../../src/core/content.ts';
 import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
+import type { Model } from '../../src/model/model.ts';
 import type { TransportCall } from '../../src/model/transport.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
@@ -127,4 +129,27 @@ describe('model calls whose end is never stored', () => {
     expect(requests()).toBe(10);
     worker.stop();
   });
+});
+
+test('a worker that slept past its lease on the way to the model asks nothing (G7)', async () => {
+  const database = await withTestDatabase();
+  onTestFinished(() => database.drop());
+  let sleptMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + sleptMs };
+  const slept = await createTurnRig(database.url, { clock });
+  onTestFinished(() => slept.close());
+  const { context, run } = slept.worker();
+  const { model } = context;
+  // After the last check of the turn, and before the request is made.
+  const sleepy: Model = {
+    ...model,
+    ask(request, options) {
+      sleptMs += 3_600_000;
+      return model.ask(request, options);
+    },
+  };
+  Object.assign(context, { model: sleepy });
+  await slept.send('sleepy', 'x [[reply: Yes.]]');
+  expect(await run('sleepy')).toEqual({ kind: 'lost' });
+  expect(slept.scripted.requests).toEqual([]);
 });
