@@ -9,7 +9,7 @@ export interface AskOptions {
   signal: AbortSignal;
   /** Extra headers of this call, for audit (`x-holdfast-session`, `-turn`, `-epoch`, `-call`). */
   headers: Record<string, string>;
-  /** Called right before the request leaves. Aborts the signal when it must not; nothing is sent then. */
+  /** Called right before the request leaves, after everything that takes time. Aborts the signal when nothing may be sent. */
   beforeSend?: () => void;
   /**
    * Called when something of the answer arrives, pings included, with the text that it adds to the reply, which may be empty. All

@@ -65,7 +65,6 @@ export async function askForSummary(
     const answer = await context.model.ask(request, {
       signal: idle.signal,
       headers: context.config.models.providers.anthropic.auditHeaders ? auditHeaders(turn, callNo) : {},
-      // The process may have slept since the last check.
       beforeSend: () => turn.held.assertHeld(),
       callNo,
       onChunk: () => {

@@ -80,7 +80,6 @@ async function askOnce(context: TurnContext, turn: OpenedTurn, sent: SentCall): 
       {
         signal: idle.signal,
         headers: context.config.models.providers.anthropic.auditHeaders ? auditHeaders(turn, callNo) : {},
-        // The process may have slept since the last check.
         beforeSend: () => turn.held.assertHeld(),
         onChunk: (text) => {
           idle.restart();
