@@ -4,14 +4,14 @@ import { Registry } from 'prom-client';
 import { systemClock } from '../src/clock.ts';
 import { agentOf, ensureApiKey, isAgent, modelNotices, type Config, type ThinkingLevel } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
-import type { Database } from '../src/store/database.ts';
 import { describeCommands } from '../src/tools/command-user.ts';
 import { openDataDir } from '../src/tools/open-workspace.ts';
 import { createWake } from '../src/wake.ts';
 import { createJobMetrics } from './job-metrics.ts';
 import { listenWarnings } from './listen-warnings.ts';
-
-export type Role = 'api' | 'worker' | 'scheduler';
+import { loadModules, type Modules, type Role } from './load-modules.ts';
+import type { Reconciler } from './reconciler.ts';
+import type { RunningWorker } from './start-worker.ts';
 
 export interface ServiceOptions {
   config: Config;
@@ -57,46 +57,14 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     loadModules(roles),
     modelEndpointOf(config, roles, enders),
   ]);
-  const { redisUrl } = config.runtime;
-  const { warnings } = await modules.inspectDatabase(databaseUrl);
-  for (const warning of warnings) logger.warn({ dependency: 'database' }, warning);
-  await (options.migrate ? modules.migrate(databaseUrl) : modules.requireLayout(databaseUrl));
-  const database = modules.openDatabase({
-    url: databaseUrl,
-    role: roles.length === 1 ? (roles[0] ?? 'service') : 'service',
-    logger,
-  });
-  enders.push(() => database.close());
-  const backend = await modules.openQueueBackend({ databaseUrl, redisUrl, logger, isMigrating: options.migrate });
-  enders.push(() => backend.close());
-  const doorbell = modules.createDoorbell({ queue: backend.queue, outages: backend.outages });
-  enders.push(() => doorbell.close());
-  const wake = createWake();
-  const service = modules.createService({ config, database, wake, doorbell });
-  const parts = { logger, clock: systemClock, service, wake };
-
-  const reconciler = new modules.Reconciler({
-    database,
-    publish: service.publish,
-    logger,
-    reconcileMs: config.runtime.reconcileMs,
-    modes: config.messages.queue,
-    stillWaiting: (rings) => modules.stillWaiting(backend, rings),
-    pingQueue: () => backend.ping(),
-    onQueueFault: backend.outages.failed,
-    lanes: roles.includes('worker')
-      ? {
-          free: (lane) => worker?.direct.free(lane) ?? 0,
-          look: (lane, ring) => worker?.direct.look(lane, ring) ?? false,
-        }
-      : null,
-  });
+  const base = await openBase(options, { modules, databaseUrl, enders });
+  const { service, backend } = base;
+  const reconciler = createReconciler(options, { modules, base, worker: () => worker });
   enders.push(() => reconciler.stop());
   const metrics = modules.createApi === null ? null : new Registry();
   const onJobEnd = metrics === null || modules.startWorker === null ? undefined : createJobMetrics(metrics);
-  const worker =
-    modules.startWorker === null ? null : await modules.startWorker({ ...parts, backend, modelEndpoint, onJobEnd });
-  if (worker !== null) enders.push(() => worker.drain(config.shutdown.graceMs * LANES_SHARE));
+  const worker = await modules.startWorker?.({ ...base, logger, clock: systemClock, modelEndpoint, onJobEnd });
+  if (worker !== undefined) enders.push(() => worker.drain(config.shutdown.graceMs * LANES_SHARE));
   // Messages of a process that only accepts are rung for by those that work.
   const isReconciling = roles.includes('worker') || roles.includes('scheduler');
   if (isReconciling) reconciler.start();
@@ -106,110 +74,140 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     enders.push(() => scheduler.stop());
     scheduler.start();
   }
-
-  const lines = [
-    `database   ${config.runtime.databaseUrl === undefined ? `embedded PostgreSQL in ${config.runtime.dataDir}` : 'DATABASE_URL'}`,
-    `queue      BullMQ on ${backend.kind === 'redis' ? 'Redis' : 'PostgreSQL'}`,
-    `model      ${modelEndpoint.isScripted ? 'scripted answers (no ANTHROPIC_API_KEY; tools are real)' : defaultModelOf(config)}`,
-  ];
-  if (worker !== null) lines.push(`commands   ${describeCommands(config)}`);
-  for (const notice of modelNotices(config, dayOf(systemClock.now()))) lines.push(`warning    ${notice}`);
-  for (const warning of warnings) lines.push(`warning    ${warning}`);
-  let url: string | null = null;
-  if (modules.createApi !== null && modules.createApiContext !== null) {
-    const apiKey = await ensureApiKey(config);
-    const api = modules.createApi(
-      modules.createApiContext({
-        ...parts,
-        adminKey: apiKey.key,
-        ...(metrics === null ? {} : { metrics }),
-        modelInfo: { provider: 'anthropic', name: defaultModelOf(config), isScripted: modelEndpoint.isScripted },
-        dependencies: [
-          { name: 'layout', check: await modules.createLayoutCheck(database.views) },
-          { name: 'queue', isOptional: true, check: () => backend.ping() },
-          ...(isReconciling ? [{ name: 'reconciler', check: () => reconciler.check() }] : []),
-        ],
-        deriveRequest: (turnId, callNo) =>
-          modules.deriveRequest(database, { turnId, callNo, defaultThinking: thinkingOf(config) }),
-      }),
-    );
-    enders.push(() => api.close());
-    url = await api.listen({ host: config.runtime.host, port: config.runtime.port });
-    lines.unshift(`holdfast   ${url}`);
-    lines.push(`api key    ${apiKey.path ?? 'HOLDFAST_API_KEY'}`);
-    for (const warning of listenWarnings(config)) {
-      lines.push(`warning    ${warning}`);
-      logger.warn({ host: config.runtime.host }, warning);
-    }
-  }
+  const facts: RunningService['facts'] = {
+    database: config.runtime.databaseUrl === undefined ? 'embedded' : 'configured',
+    queue: backend.kind,
+    model: defaultModelOf(config),
+    isScripted: modelEndpoint.isScripted,
+  };
+  const api = await startApi(options, {
+    modules,
+    base,
+    facts,
+    metrics,
+    enders,
+    reconciler: isReconciling ? reconciler : null,
+  });
   return {
-    url,
-    lines,
-    facts: {
-      database: config.runtime.databaseUrl === undefined ? 'embedded' : 'configured',
-      queue: backend.kind,
-      model: defaultModelOf(config),
-      isScripted: modelEndpoint.isScripted,
-    },
+    url: api?.url ?? null,
+    lines: [
+      ...(api === null ? [] : [`holdfast   ${api.url}`]),
+      ...linesOf(options, facts),
+      ...base.warnings.map(asWarning),
+      ...(api?.lines ?? []),
+    ],
+    facts,
     async drain() {
       await endAll(enders, logger);
     },
   };
 }
 
-/** Only what the roles need is loaded: each of these costs a part of the start. */
-async function loadModules(roles: readonly Role[]) {
-  const isApi = roles.includes('api');
-  const isWorker = roles.includes('worker');
-  const [
-    inspect,
-    migrate,
-    database,
-    service,
-    queue,
-    jobs,
-    reconciler,
-    waiting,
-    housekeeper,
-    derive,
-    api,
-    apiContext,
-    worker,
-    scheduler,
-  ] = await Promise.all([
-    import('../src/store/inspect-database.ts'),
-    import('../src/store/migrate.ts'),
-    import('../src/store/database.ts'),
-    import('../src/service/service.ts'),
-    import('./queue/open-queue-backend.ts'),
-    import('../jobs/index.ts'),
-    import('./reconciler.ts'),
-    import('./still-waiting.ts'),
-    import('./housekeeper.ts'),
-    import('../src/turn/open/derive-request.ts'),
-    isApi ? import('../src/api/create-api.ts') : null,
-    isApi ? import('../src/api/create-context.ts') : null,
-    isWorker ? import('./start-worker.ts') : null,
-    roles.includes('scheduler') ? import('./scheduler.ts') : null,
-  ]);
-  return {
-    inspectDatabase: inspect.inspectDatabase,
-    migrate: migrate.migrate,
-    requireLayout: migrate.requireLayout,
-    createLayoutCheck: migrate.createLayoutCheck,
-    openDatabase: database.openDatabase as (options: Parameters<typeof database.openDatabase>[0]) => Database,
-    openQueueBackend: queue.openQueueBackend,
-    createService: service.createService,
-    createDoorbell: jobs.createDoorbell,
-    Reconciler: reconciler.Reconciler,
-    stillWaiting: waiting.stillWaiting,
-    startHousekeeper: housekeeper.startHousekeeper,
-    deriveRequest: derive.deriveRequest,
-    createApi: api?.createApi ?? null,
-    createApiContext: apiContext?.createApiContext ?? null,
-    startWorker: worker?.startWorker ?? null,
-    Scheduler: scheduler?.Scheduler ?? null,
-  };
+type Base = Awaited<ReturnType<typeof openBase>>;
+
+/** Opens what every role needs: the database with its layout, the queue, and the use cases on both. */
+async function openBase(
+  { config, roles, migrate, logger }: ServiceOptions,
+  { modules, databaseUrl, enders }: { modules: Modules; databaseUrl: string; enders: Ender[] },
+) {
+  const { warnings } = await modules.inspectDatabase(databaseUrl);
+  for (const warning of warnings) logger.warn({ dependency: 'database' }, warning);
+  await (migrate ? modules.migrate(databaseUrl) : modules.requireLayout(databaseUrl));
+  const role = roles.length === 1 ? (roles[0] ?? 'service') : 'service';
+  const database = modules.openDatabase({ url: databaseUrl, role, logger });
+  enders.push(() => database.close());
+  const { redisUrl } = config.runtime;
+  const backend = await modules.openQueueBackend({ databaseUrl, redisUrl, logger, isMigrating: migrate });
+  enders.push(() => backend.close());
+  const doorbell = modules.createDoorbell({ queue: backend.queue, outages: backend.outages });
+  enders.push(() => doorbell.close());
+  const wake = createWake();
+  return { service: modules.createService({ config, database, wake, doorbell }), wake, backend, warnings };
+}
+
+function createReconciler(
+  { config, roles, logger }: ServiceOptions,
+  { modules, base, worker }: { modules: Modules; base: Base; worker: () => RunningWorker | undefined },
+) {
+  const { service, backend } = base;
+  return new modules.Reconciler({
+    database: service.database,
+    publish: service.publish,
+    logger,
+    reconcileMs: config.runtime.reconcileMs,
+    modes: config.messages.queue,
+    stillWaiting: (rings) => modules.stillWaiting(backend, rings),
+    pingQueue: () => backend.ping(),
+    onQueueFault: backend.outages.failed,
+    lanes: roles.includes('worker')
+      ? {
+          free: (lane) => worker()?.direct.free(lane) ?? 0,
+          look: (lane, ring) => worker()?.direct.look(lane, ring) ?? false,
+        }
+      : null,
+  });
+}
+
+interface ApiParts {
+  modules: Modules;
+  base: Base;
+  facts: RunningService['facts'];
+  metrics: Registry | null;
+  enders: Ender[];
+  /** Null: this process has none that runs. */
+  reconciler: Reconciler | null;
+}
+
+/** Starts the API, and returns where it listens and what to say of it; null without the role. */
+async function startApi(
+  { config, logger }: ServiceOptions,
+  parts: ApiParts,
+): Promise<{ url: string; lines: string[] } | null> {
+  const { modules, base, facts, metrics, enders, reconciler } = parts;
+  const { service, wake, backend } = base;
+  if (modules.createApi === null || modules.createApiContext === null) return null;
+  const apiKey = await ensureApiKey(config);
+  const api = modules.createApi(
+    modules.createApiContext({
+      logger,
+      clock: systemClock,
+      service,
+      wake,
+      adminKey: apiKey.key,
+      ...(metrics === null ? {} : { metrics }),
+      modelInfo: { provider: 'anthropic', name: facts.model, isScripted: facts.isScripted },
+      dependencies: [
+        { name: 'layout', check: await modules.createLayoutCheck(service.database.views) },
+        { name: 'queue', isOptional: true, check: () => backend.ping() },
+        ...(reconciler === null ? [] : [{ name: 'reconciler', check: () => reconciler.check() }]),
+      ],
+      deriveRequest: (turnId, callNo) =>
+        modules.deriveRequest(service.database, { turnId, callNo, defaultThinking: thinkingOf(config) }),
+    }),
+  );
+  enders.push(() => api.close());
+  const url = await api.listen({ host: config.runtime.host, port: config.runtime.port });
+  const warnings = listenWarnings(config);
+  for (const warning of warnings) logger.warn({ host: config.runtime.host }, warning);
+  return { url, lines: [`api key    ${apiKey.path ?? 'HOLDFAST_API_KEY'}`, ...warnings.map(asWarning)] };
+}
+
+/** What a person is told of the parts. */
+function linesOf(
+  { config, roles }: ServiceOptions,
+  { database, queue, model, isScripted }: RunningService['facts'],
+): string[] {
+  return [
+    `database   ${database === 'embedded' ? `embedded PostgreSQL in ${config.runtime.dataDir}` : 'DATABASE_URL'}`,
+    `queue      BullMQ on ${queue === 'redis' ? 'Redis' : 'PostgreSQL'}`,
+    `model      ${isScripted ? 'scripted answers (no ANTHROPIC_API_KEY; tools are real)' : model}`,
+    ...(roles.includes('worker') ? [`commands   ${describeCommands(config)}`] : []),
+    ...modelNotices(config, dayOf(systemClock.now())).map(asWarning),
+  ];
+}
+
+function asWarning(text: string): string {
+  return `warning    ${text}`;
 }
 
 async function databaseUrlOf(config: Config, logger: Logger, enders: Ender[]): Promise<string> {

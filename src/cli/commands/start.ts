@@ -5,7 +5,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
 import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import type { Role } from '../../../workers/start-service.ts';
+import type { Role } from '../../../workers/load-modules.ts';
 import { ensureApiKey, secretsOf, type Config } from '../../config.ts';
 import { API_URL_FILE } from '../../config/client-settings.ts';
 import { logConsoleWarnings } from '../console-warnings.ts';

@@ -1,0 +1,61 @@
+// Loads the code of a service: each role costs a part of the start, and some of the memory.
+import type { Database } from '../src/store/database.ts';
+
+export type Role = 'api' | 'worker' | 'scheduler';
+
+export type Modules = Awaited<ReturnType<typeof loadModules>>;
+
+/** Imports what the roles need; null: none of the roles needs it. */
+export async function loadModules(roles: readonly Role[]) {
+  const isApi = roles.includes('api');
+  const isWorker = roles.includes('worker');
+  const [
+    inspect,
+    migrate,
+    database,
+    service,
+    queue,
+    jobs,
+    reconciler,
+    waiting,
+    housekeeper,
+    derive,
+    api,
+    apiContext,
+    worker,
+    scheduler,
+  ] = await Promise.all([
+    import('../src/store/inspect-database.ts'),
+    import('../src/store/migrate.ts'),
+    import('../src/store/database.ts'),
+    import('../src/service/service.ts'),
+    import('./queue/open-queue-backend.ts'),
+    import('../jobs/index.ts'),
+    import('./reconciler.ts'),
+    import('./still-waiting.ts'),
+    import('./housekeeper.ts'),
+    import('../src/turn/open/derive-request.ts'),
+    isApi ? import('../src/api/create-api.ts') : null,
+    isApi ? import('../src/api/create-context.ts') : null,
+    isWorker ? import('./start-worker.ts') : null,
+    roles.includes('scheduler') ? import('./scheduler.ts') : null,
+  ]);
+  return {
+    inspectDatabase: inspect.inspectDatabase,
+    migrate: migrate.migrate,
+    requireLayout: migrate.requireLayout,
+    createLayoutCheck: migrate.createLayoutCheck,
+    openDatabase: database.openDatabase as (options: Parameters<typeof database.openDatabase>[0]) => Database,
+    openQueueBackend: queue.openQueueBackend,
+    createService: service.createService,
+    createDoorbell: jobs.createDoorbell,
+    Reconciler: reconciler.Reconciler,
+    stillWaiting: waiting.stillWaiting,
+    startHousekeeper: housekeeper.startHousekeeper,
+    deriveRequest: derive.deriveRequest,
+    createApi: api?.createApi ?? null,
+    createApiContext: apiContext?.createApiContext ?? null,
+    startWorker: worker?.startWorker ?? null,
+    Scheduler: scheduler?.Scheduler ?? null,
+  };
+}
