@@ -69,20 +69,8 @@ export type TurnOutcome =
   | { kind: 'lost' | 'busy' | 'idle' };
 
 function outcomeOf(state: FinalState): TurnOutcome {
-  switch (state.kind) {
-    case 'ended': {
-      const { ring, deliveryRingNo, reached } = state.result;
-      return { kind: 'ended', sessionId: state.turn.session.id, ring, deliveryRingNo, reached: reached.rings };
-    }
-    case 'parked':
-      return { kind: 'parked', ring: state.ring.dueInMs === 0 ? state.ring : null };
-    case 'released':
-    case 'early':
-    case 'lost':
-    case 'busy':
-    case 'idle':
-      return state;
-    default:
-      return state satisfies never;
-  }
+  if (state.kind === 'parked') return { kind: 'parked', ring: state.ring.dueInMs === 0 ? state.ring : null };
+  if (state.kind !== 'ended') return state;
+  const { ring, deliveryRingNo, reached } = state.result;
+  return { kind: 'ended', sessionId: state.sessionId, ring, deliveryRingNo, reached: reached.rings };
 }

@@ -2,18 +2,18 @@
 // that passes leaves it open, too; one that does not pass would meet every attempt, each with a model call of its own, so it ends the turn.
 import { isPassingFault, refusalOf } from '../store/database.ts';
 import type { TurnContext } from './context.ts';
+import type { HeldSession } from './held-session.ts';
 import type { OpenedTurn } from './opened-turn.ts';
 import { TurnFailed, TurnStopped, type StopReason } from './turn-end.ts';
 import type { ResultState, TurnOpenState, TurnState } from './turn-state.ts';
 
-type HeldState = TurnOpenState | Extract<TurnState, { kind: 'held' }>;
-
 /** The state after a step has thrown. Throws what is neither a stop nor an end of the turn: there is no turn, or no end can be stored. */
 export function stateAfterFault(context: TurnContext, state: TurnState, error: unknown): TurnState {
-  if (!isHeld(state)) throw error;
-  if (error instanceof TurnStopped) return stateAfterStop(state, error.reason);
+  if (state.kind !== 'held' && !('turn' in state)) throw error;
+  const turn = 'turn' in state ? state.turn : null;
+  const held = 'turn' in state ? state.turn.held : state.held;
+  if (error instanceof TurnStopped) return stateAfterStop(held, turn, error.reason);
   if (isPassingFault(error)) {
-    const held = heldOf(state);
     if (!held.isTrusted) return { kind: 'lost' };
     context.database.outages.failed(error);
     // The next claim need not wait until the lease expires.
@@ -23,25 +23,10 @@ export function stateAfterFault(context: TurnContext, state: TurnState, error: u
   return failedAfter(context, state, error);
 }
 
-function stateAfterStop(state: HeldState, why: StopReason): TurnState {
-  switch (why.kind) {
-    case 'lock-lost':
-      return { kind: 'lost' };
-    case 'shutdown':
-      return { kind: 'leaving', held: heldOf(state) };
-    case 'parked':
-      if (state.kind === 'held') break;
-      return { kind: 'parking', turn: state.turn, wish: why.park };
-    case 'stopped':
-    case 'interrupted':
-    case 'rolledBack':
-    case 'turn-timeout':
-      if (state.kind === 'held') break;
-      return { kind: 'stopped', turn: state.turn, why };
-    default:
-      return why satisfies never;
-  }
-  return { kind: 'leaving', held: state.held };
+function stateAfterStop(held: HeldSession, turn: OpenedTurn | null, why: StopReason): TurnState {
+  if (why.kind === 'lock-lost') return { kind: 'lost' };
+  if (turn === null || why.kind === 'shutdown') return { kind: 'leaving', held };
+  return why.kind === 'parked' ? { kind: 'parking', turn, wish: why.park } : { kind: 'stopped', turn, why };
 }
 
 /** The turn fails. If its end as a failure was refused, too, the next end takes along nothing that the database may refuse. */
@@ -64,13 +49,4 @@ function unforeseen(context: TurnContext, turn: OpenedTurn, error: unknown): Tur
   if (refusal === null) return new TurnFailed('internal_error', String(error), error);
   const message = `The database refused to store a step of this turn (${refusal}). The step was not kept; send the message again.`;
   return new TurnFailed('commit_failed', message, error);
-}
-
-/** True while the session is held and its lock is not yet being given back. */
-function isHeld(state: TurnState): state is HeldState {
-  return state.kind === 'held' || ('turn' in state && state.kind !== 'ended');
-}
-
-function heldOf(state: HeldState) {
-  return state.kind === 'held' ? state.held : state.turn.held;
 }

@@ -33,20 +33,19 @@ export type TurnOpenState =
 
 /** States after which there is nothing to do. */
 export type FinalState =
-  | { kind: 'ended'; turn: OpenedTurn; result: Extract<FinishResult, { kind: 'ok' }> }
+  | { kind: 'ended'; sessionId: SessionId; result: Extract<FinishResult, { kind: 'ok' }> }
   | { kind: 'parked'; ring: LaterRing }
   | { kind: 'released'; ring: NeededRing | null }
   | { kind: 'early'; ring: LaterRing | null }
   | { kind: 'lost' | 'busy' | 'idle' };
 
-export type ActiveState =
+export type TurnState =
   | { kind: 'new'; sessionId: SessionId }
   | { kind: 'held'; claim: ClaimWithTranscript; held: HeldSession }
   | TurnOpenState
   /** The lock goes back, and whatever is open stays open. */
-  | { kind: 'leaving'; held: HeldSession };
-
-export type TurnState = ActiveState | FinalState;
+  | { kind: 'leaving'; held: HeldSession }
+  | FinalState;
 
 const FINAL = new Set<TurnState['kind']>(['ended', 'parked', 'released', 'early', 'lost', 'busy', 'idle']);
 

@@ -3,32 +3,25 @@
 import { classifyFailure, type FailureVerdict } from '../../core/failure.ts';
 import type { ModelAnswer, ModelRequest } from '../../core/model-request.ts';
 import type { ModelError } from '../../model/model.ts';
-import { createCallDiagnostics } from '../../model/observers/diagnostics.ts';
-import { callIdOf } from '../../model/observers/observer.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
+import { modelRefOf } from '../../config.ts';
+import { modelOfRef } from '../../core/model-ref.ts';
+import { providerOf } from '../loop/await-model.ts';
+import { providerView } from '../open/open-view.ts';
 import type { TurnContext } from '../context.ts';
 import { IdleClock } from '../loop/idle-clock.ts';
-import { auditHeaders, faultOf } from '../loop/model-call.ts';
+import { abortedBy, CallRecord, failedBy, faultOf, type CallEnd } from '../loop/model-call.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { snapshotOf, type Snapshot } from '../snapshot-cache.ts';
-import { callCodeOf, TurnStopped, type StopReason } from '../turn-end.ts';
+import { TurnStopped, type StopReason } from '../turn-end.ts';
 
 /** How a call for a summary went. Each has the row that it becomes, and the request that the row names. */
 export type SummaryCall = { call: ModelCallRow; snapshot: Snapshot } & (
   | { kind: 'answered'; answer: ModelAnswer }
   | { kind: 'failed'; fault: ModelError; verdict: FailureVerdict }
-  | { kind: 'timedOut'; message: string }
+  | { kind: 'timedOut'; error: { code: string; message: string } }
   | { kind: 'stopped'; reason: StopReason }
 );
-
-/** Its own deadline has passed. */
-class CompactionTimeout extends Error {
-  readonly code = 'compaction_timeout';
-  constructor(timeoutSeconds: number) {
-    super(`The compaction took longer than ${timeoutSeconds} s.`);
-    this.name = 'CompactionTimeout';
-  }
-}
 
 /** Makes the call with the number that was charged for it. Rejects for bugs only. */
 export async function askForSummary(
@@ -38,62 +31,52 @@ export async function askForSummary(
 ): Promise<SummaryCall> {
   const snapshot = snapshotOf(request);
   const { timeoutSeconds } = turn.agent.compaction;
-  const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(new CompactionTimeout(timeoutSeconds)), timeoutSeconds * 1000);
-  const idle = new IdleClock(turn.agent.llm.idleTimeoutSeconds * 1000, [turn.held.signal, deadline.signal]);
-  const sent: Pick<ModelCallRow, 'startedAt' | 'firstChunkAt' | 'requestSha256'> = {
-    startedAt: context.clock.now(),
-    firstChunkAt: null,
-    requestSha256: null,
-  };
-  const diagnostics = createCallDiagnostics(() => context.clock.monotonicMs());
-  const rowOf = (end: Pick<ModelCallRow, 'status' | 'error'>, answer?: ModelAnswer): ModelCallRow => ({
-    ...sent,
-    ...end,
-    notes: diagnostics.figures(),
-    ...(answer?.usage ?? NO_USAGE),
-    callNo,
-    step: turn.journal.at.progress.steps + 1,
-    purpose: 'compaction',
-    view: { wholeSha256: snapshot.sha256 },
-    untilSeq: turn.journal.at.baseSeq,
-    stopReason: answer?.stopReason ?? null,
-    responseId: answer?.id ?? null,
-    endedAt: context.clock.now(),
-  });
+  const deadline = AbortSignal.timeout(timeoutSeconds * 1000);
+  const idle = new IdleClock(turn.agent.llm.idleTimeoutSeconds * 1000, [turn.held.signal, deadline]);
+  const view = { wholeSha256: snapshot.sha256 };
+  const record = new CallRecord(context, turn, { callNo, view, purpose: 'compaction' });
+  const ended = (end: CallEnd) => ({ snapshot, call: record.ended(end) });
   try {
     const answer = await context.model.ask(request, {
+      ...record.options(),
       signal: idle.signal,
-      headers: context.config.models.providers.anthropic.auditHeaders ? auditHeaders(turn, callNo) : {},
-      beforeSend: () => turn.held.assertHeld(),
-      callNo,
       onChunk: () => {
         idle.restart();
-        sent.firstChunkAt ??= context.clock.now();
+        record.arrived();
       },
-      observers: [{ sent: (_body, sha256) => void (sent.requestSha256 = sha256) }, diagnostics],
-      about: { callId: callIdOf(turn.id, callNo), sessionKey: turn.session.key, turnId: turn.id },
     });
-    return { kind: 'answered', answer, snapshot, call: rowOf({ status: 'ok', error: null }, answer) };
+    return { kind: 'answered', answer, ...ended({ answer }) };
   } catch (error) {
-    if (error instanceof TurnStopped) {
-      const { reason } = error;
-      const call = rowOf({ status: 'aborted', error: { code: callCodeOf(reason), message: reason.message } });
-      return { kind: 'stopped', reason, snapshot, call };
-    }
-    if (error instanceof CompactionTimeout) {
-      const { code, message } = error;
-      return { kind: 'timedOut', message, snapshot, call: rowOf({ status: 'aborted', error: { code, message } }) };
+    if (error instanceof TurnStopped)
+      return { kind: 'stopped', reason: error.reason, ...ended(abortedBy(error.reason)) };
+    if (error === deadline.reason) {
+      const late = { code: 'compaction_timeout', message: `The compaction took longer than ${timeoutSeconds} s.` };
+      return { kind: 'timedOut', error: late, ...ended({ status: 'aborted', error: late }) };
     }
     const fault = faultOf(error);
-    const verdict = classifyFailure(fault);
-    const { type, status, message } = fault;
-    const described = { code: verdict.code, type, status, message: message.slice(0, 2000) };
-    return { kind: 'failed', fault, verdict, snapshot, call: rowOf({ status: 'failed', error: described }) };
+    return { kind: 'failed', fault, verdict: classifyFailure(fault), ...ended(failedBy(fault)) };
   } finally {
-    clearTimeout(timer);
     idle.stop();
   }
 }
 
-const NO_USAGE = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+/**
+ * Which model writes a summary: the configured one; that of the turn while the provider of the configured one is away, so that the turn does
+ * not wait for both.
+ */
+export function summaryModel(
+  context: TurnContext,
+  { agent, journal, session }: OpenedTurn,
+): Pick<ModelRequest, 'provider' | 'model'> {
+  const { request } = journal.attempt;
+  const own = { ...providerView(request), model: request.model };
+  const wanted = agent.compaction.model;
+  if (wanted === undefined) return own;
+  const ref = modelRefOf(agent, wanted);
+  if (ref !== null && context.model.providers.some((provider) => ref.startsWith(`${provider}/`))) {
+    const named = modelOfRef(ref);
+    return context.gate.isOpen(providerOf(named)) ? named : own;
+  }
+  context.logger.warn({ sessionKey: session.key, model: wanted }, 'Model for compactions is not configured');
+  return own;
+}

@@ -21,7 +21,7 @@ import { newId } from '../../ids.ts';
 import type { AnsweredCompaction } from '../../store/journal/begin-compaction.ts';
 import type { CompactionStep } from '../../store/journal/write-compaction.ts';
 import { readPostCompactionContext } from './compact-aftermath.ts';
-import { askForSummary, type SummaryCall } from './compact-ask.ts';
+import { askForSummary, summaryModel, type SummaryCall } from './compact-ask.ts';
 import {
   beginCompaction,
   callWrite,
@@ -39,7 +39,6 @@ import type { OpenedTurn } from '../opened-turn.ts';
 import { newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
 import { fallbacksLeft } from '../loop/step-down.ts';
 import { DID_NOT_SHRINK, EMPTY_SUMMARY, summaryFault } from './summary-faults.ts';
-import { summaryModel } from './summary-model.ts';
 import { callCodeOf, TurnStopped } from '../turn-end.ts';
 
 /** `compacted`: estimates of the context. `unchanged`: the transcript did not change, and `code` says why. */
@@ -96,8 +95,13 @@ async function tryOnce(
     if (begun.kind === 'exhausted') return { ...EXHAUSTED, message: `All ${maxAttempts} attempts failed.` };
     if (begun.kind === 'answered')
       return await finish(context, turn, begun.compaction, { write: NO_ROWS, called: null });
-    const compaction: CompactionAttempt = { id, tokensBefore, isLast: begun.attempt >= maxAttempts };
-    const mayFlush = wish.reason === 'threshold' && begun.mayFlush && isForFlush(context, turn);
+    const isLast = begun.attempt >= maxAttempts;
+    const mayFlush =
+      wish.reason === 'threshold' &&
+      begun.mayFlush &&
+      turn.kind !== 'heartbeat' &&
+      mayFlushMemory(context.config, turn.agent);
+    const compaction: CompactionAttempt = { id, tokensBefore, isLast, plan, mayFlush, wish, pass };
     const called = await askForSummary(context, turn, {
       callNo,
       request: summaryRequest({
@@ -109,9 +113,9 @@ async function tryOnce(
         mayFlush,
       }),
     });
-    if (called.kind !== 'answered') return await takeFailure(context, turn, { compaction, called, wish, pass });
+    if (called.kind !== 'answered') return await takeFailure(context, turn, compaction, called);
     pass.answered();
-    return await takeAnswer(context, turn, { compaction, plan, called, mayFlush, wish });
+    return await takeAnswer(context, turn, compaction, called);
   } finally {
     // An attempt that was broken off before its call has ended would hold back every other session.
     pass.left();
@@ -124,18 +128,19 @@ interface CompactionAttempt {
   tokensBefore: number;
   /** True when the turn has no other attempt. */
   isLast: boolean;
-}
-
-interface SummaryAnswer {
-  compaction: CompactionAttempt;
   plan: CompactionPlan;
-  called: Extract<SummaryCall, { kind: 'answered' }>;
   mayFlush: boolean;
   wish: CompactionWish;
+  pass: Pass;
 }
 
-async function takeAnswer(context: TurnContext, turn: OpenedTurn, given: SummaryAnswer): Promise<Attempt> {
-  const { compaction, plan, called, mayFlush, wish } = given;
+async function takeAnswer(
+  context: TurnContext,
+  turn: OpenedTurn,
+  compaction: CompactionAttempt,
+  called: Extract<SummaryCall, { kind: 'answered' }>,
+): Promise<Attempt> {
+  const { id, tokensBefore, plan, mayFlush, wish } = compaction;
   const { answer } = called;
   const summary = summaryText(textOf(answer.content), identifiersOf(plan.retired));
   const note = mayFlush ? memoryNoteOf(answer, { now: context.clock.now(), timeZone: turn.agent.userTimezone }) : null;
@@ -143,22 +148,15 @@ async function takeAnswer(context: TurnContext, turn: OpenedTurn, given: Summary
   const write = callWrite(turn, called, wish);
   if (summary === null || fault !== null) {
     const error = fault ?? EMPTY_SUMMARY;
-    await writeCompaction(context, turn, { id: compaction.id, write, called, step: { kind: 'failed', error } });
+    await writeCompaction(context, turn, { id, write, called, step: { kind: 'failed', error } });
     if (compaction.isLast) return { kind: 'unchanged', ...error };
     return { kind: 'again', delayMs: 0, wasTooMuch: error.code === DID_NOT_SHRINK, ...error };
   }
   const { firstKeptSeq, pinnedSeqs } = plan;
-  const ready: AnsweredCompaction = {
-    id: compaction.id,
-    tokensBefore: compaction.tokensBefore,
-    firstKeptSeq,
-    pinnedSeqs,
-    summary,
-    memory: note,
-  };
+  const ready: AnsweredCompaction = { id, tokensBefore, firstKeptSeq, pinnedSeqs, summary, memory: note };
   if (note === null) return await finish(context, turn, ready, { write, called });
   const step: CompactionStep = { kind: 'answered', cut: { firstKeptSeq, pinnedSeqs }, summary, memory: note };
-  await writeCompaction(context, turn, { id: compaction.id, write, called, step });
+  await writeCompaction(context, turn, { id, write, called, step });
   return await finish(context, turn, ready, { write: NO_ROWS, called: null });
 }
 
@@ -202,23 +200,16 @@ async function finish(
   return { kind: 'compacted', tokensBefore: ready.tokensBefore, tokensAfter };
 }
 
-type FailedSummaryCall = Exclude<SummaryCall, { kind: 'answered' }>;
-
 async function takeFailure(
   context: TurnContext,
   turn: OpenedTurn,
-  {
-    compaction,
-    called,
-    wish,
-    pass,
-  }: { compaction: CompactionAttempt; called: FailedSummaryCall; wish: CompactionWish; pass: Pass },
+  { id, isLast, wish, pass }: CompactionAttempt,
+  called: Exclude<SummaryCall, { kind: 'answered' }>,
 ): Promise<Attempt> {
   const write = callWrite(turn, called, wish);
-  const { id } = compaction;
   switch (called.kind) {
     case 'timedOut': {
-      const error = { code: 'compaction_timeout', message: called.message };
+      const { error } = called;
       await writeCompaction(context, turn, { id, write, called, step: { kind: 'timedOut', error } });
       return { kind: 'unchanged', ...error };
     }
@@ -236,8 +227,7 @@ async function takeFailure(
       const retries = turn.journal.at.progress.retries + 1;
       const outage = noteOutage(context, turn, { fault, pass });
       const { maxRetries } = context.config.models.providers.anthropic;
-      const mayRetry =
-        verdict.kind !== 'fatal' && retries <= maxRetries && !compaction.isLast && outage?.mayStay !== false;
+      const mayRetry = verdict.kind !== 'fatal' && retries <= maxRetries && !isLast && outage?.mayStay !== false;
       // An attempt that an outage has ended does not count: the turn waits, and tries again.
       const code = outage === null || mayRetry ? verdict.code : outage.wish.reason.code;
       const error = { code, message: fault.message.slice(0, 2000) };
@@ -247,11 +237,10 @@ async function takeFailure(
         throw parkedStop(context, turn, outage.wish);
       if (!mayRetry) return { kind: 'unchanged', ...error };
       // The next attempt shortens the input; there is nothing to wait for.
-      const delayMs =
-        verdict.kind === 'overflow'
-          ? 0
-          : retryDelayMs({ attempt: retries, random: context.random(), retryAfterMs: fault.retryAfterMs });
-      return { kind: 'again', delayMs, wasTooMuch: verdict.kind === 'overflow', ...error };
+      if (verdict.kind === 'overflow') return { kind: 'again', delayMs: 0, wasTooMuch: true, ...error };
+      const { retryAfterMs } = fault;
+      const delayMs = retryDelayMs({ attempt: retries, random: context.random(), retryAfterMs });
+      return { kind: 'again', delayMs, wasTooMuch: false, ...error };
     }
     default:
       return called satisfies never;
@@ -276,7 +265,3 @@ const NOTHING_TO_DO: CompactionOutcome = {
   message: 'A summary would not shorten the conversation.',
 };
 const EXHAUSTED = { kind: 'unchanged', code: 'compaction_exhausted' } as const;
-
-function isForFlush(context: TurnContext, turn: OpenedTurn): boolean {
-  return turn.kind !== 'heartbeat' && mayFlushMemory(context.config, turn.agent);
-}

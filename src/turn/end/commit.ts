@@ -7,7 +7,8 @@ import { storeEnd } from './store-end.ts';
 /** From `done` to `ended`, from `parking` to `parked`, from `leaving` to `released`. */
 export async function commit(context: TurnContext, state: TurnState): Promise<TurnState> {
   if (state.kind === 'done') {
-    return { kind: 'ended', turn: state.turn, result: await storeEnd(context, state.turn, state.decision) };
+    const { turn, decision } = state;
+    return { kind: 'ended', sessionId: turn.session.id, result: await storeEnd(context, turn, decision) };
   }
   if (state.kind === 'parking') return { kind: 'parked', ring: await parkTurn(context, state.turn, state.wish) };
   if (state.kind !== 'leaving') return state;

@@ -7,12 +7,14 @@ import type { InboundMessage } from '../../core/inbound.ts';
 import type { OwnInput } from '../../core/own-input.ts';
 import { addressOf, addressOfRoute, type ReplyAddress } from '../../core/reply-address.ts';
 import type { ReplyTarget } from '../../core/reply-tags.ts';
+import { toolUsesOf } from '../../core/content.ts';
+import { chatRouteOf, isOwnChat, saysTheSame, type MessageAddress } from '../../core/message-route.ts';
 import { newId } from '../../ids.ts';
 import type { WaitingInput } from '../../store/claim-session.ts';
 import type { NewDelivery } from '../../store/journal/turn-end.ts';
 import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
-import { wasSentByTool } from './sent-messages.ts';
+import { MESSAGE_TOOL } from '../../tools/message-tool.ts';
 
 /** The delivery of a reply, unless a tool has sent the same already. */
 export function replyDeliveries(
@@ -91,4 +93,30 @@ function addressOfInput({ kind, body, route }: WaitingInput): ReplyAddress {
     default:
       return kind satisfies never;
   }
+}
+
+/**
+ * True when the `message` tool has sent the reply to the chat that it answers. Read from the transcript, so a worker that resumes the turn
+ * knows it too. Of turns that answer no message it is not known, so they send it.
+ */
+function wasSentByTool({ journal, transcript }: OpenedTurn, reply: string): boolean {
+  const last = journal.at.inputs.at(-1);
+  if (last?.kind !== 'message') return false;
+  const own = chatRouteOf(last.body as InboundMessage, undefined);
+  const { entries } = transcript;
+  const failed = new Set<string>();
+  for (let at = entries.length - 1; at >= 0; at -= 1) {
+    const entry = entries[at];
+    if (entry === undefined || entry.seq <= journal.attempt.requests.rules.promptSeq) break;
+    for (const block of entry.content) {
+      if (block.type === 'tool_result' && block.is_error === true) failed.add(block.tool_use_id);
+    }
+    const isSent = toolUsesOf(entry.content).some(({ id, name, input }) => {
+      if (name !== MESSAGE_TOOL || failed.has(id)) return false;
+      const { message, ...address } = input as MessageAddress & { message?: unknown };
+      return typeof message === 'string' && saysTheSame(message, reply) && isOwnChat(address, own);
+    });
+    if (isSent) return true;
+  }
+  return false;
 }

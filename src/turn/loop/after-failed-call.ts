@@ -13,7 +13,7 @@ import { contextFullFailure, canCompact, compactAfterOverflow } from '../compact
 import type { TurnContext } from '../context.ts';
 import { modelEnded, modelStarted } from './model-events.ts';
 import type { Pass } from './provider-gate.ts';
-import { stepBack, stepDown } from './fall-back.ts';
+import { stepBack, stepDown } from './step-down.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed } from '../turn-end.ts';
 import { NO_ROWS } from '../turn-write.ts';

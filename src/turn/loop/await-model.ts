@@ -71,15 +71,10 @@ export function noteOutage(
   const retryAfterMs = Math.max(0, fault.retryAfterMs ?? 0);
   const gate = pass.failed(retryAfterMs);
   const atLeastMs = Math.max(retryAfterMs, gate.waitMs);
-  const delayMs = pauseAfterFailureMs(
-    { pauses: turn.journal.at.park?.parks ?? 0, random: context.random(), atLeastMs },
-    probeMs,
-  );
+  const { park, progress } = turn.journal.at;
+  const delayMs = pauseAfterFailureMs({ pauses: park?.parks ?? 0, random: context.random(), atLeastMs }, probeMs);
   return {
-    mayStay:
-      turn.journal.at.park === null &&
-      !gate.isAway &&
-      turn.journal.at.progress.retries < Math.min(RETRIES_IN_SLOT_MAX, maxRetries),
+    mayStay: park === null && !gate.isAway && progress.retries < Math.min(RETRIES_IN_SLOT_MAX, maxRetries),
     wish: {
       reason: { code, text: fault.message, by: pass.provider },
       hasCalled: true,

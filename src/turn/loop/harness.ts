@@ -4,16 +4,15 @@
 import type { AgentSettings } from '../../config.ts';
 import { BUILT_IN_HARNESS, selectHarness } from '../../core/harness-selection.ts';
 import { DEFAULT_PROVIDER } from '../../core/model-ref.ts';
-import type { ModelAnswer } from '../../core/model-request.ts';
 import type { TurnRequestSettings } from '../../core/view.ts';
-import { HarnessError, type CheckedHarness, type HarnessReading } from '../../plugins/harness.ts';
-import type { ModelCallRow } from '../../store/journal.ts';
+import { HarnessError, type CheckedHarness } from '../../plugins/harness.ts';
 import { askModel, type AnsweredCall } from './ask-model.ts';
 import { beginCall, nextRequest } from './begin-call.ts';
 import type { RequestBase, TurnContext } from '../context.ts';
 import { inputTransformOf } from './input-transform.ts';
+import { abortedBy, CallRecord, type CallEnd } from './model-call.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
-import { callCodeOf, TurnFailed, TurnStopped } from '../turn-end.ts';
+import { TurnFailed, TurnStopped } from '../turn-end.ts';
 
 /** What the opening of a turn decides about its harness; `failure`: the one that must answer is not there. */
 export function chooseHarness(
@@ -46,10 +45,8 @@ async function askHarness(context: TurnContext, turn: OpenedTurn, harness: Check
   await beginCall(context, turn);
   const { messages, callView } = nextRequest(turn);
   const { request, requests } = turn.journal.attempt;
-  const { progress, baseSeq } = turn.journal.at;
-  const startedAt = context.clock.now();
-  const callNo = progress.calls;
-  const row = { callNo, step: progress.steps + 1, view: callView, untilSeq: baseSeq, startedAt };
+  const callNo = turn.journal.at.progress.calls;
+  const record = new CallRecord(context, turn, { callNo, view: callView });
   const target = { sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id };
   const sent = inputTransformOf(requests.rules.view)({ system: request.system, messages: [...messages] });
   try {
@@ -68,48 +65,20 @@ async function askHarness(context: TurnContext, turn: OpenedTurn, harness: Check
       signal: turn.held.signal,
       onText: (text) => context.deltas.add(target, callNo, text),
     });
-    const answer = answerOf(turn, reading);
-    return { answer, call: { ...row, ...okPart(answer), endedAt: context.clock.now() } };
+    const { content, stopReason, usage } = reading;
+    const answer = { id: `harness_${turn.id}_${callNo}`, model: request.model, content, stopReason, usage };
+    return { answer, call: record.ended({ answer }) };
   } catch (error) {
-    const end = brokenPart(error);
-    turn.journal.note({ unstoredCall: { ...row, ...end, endedAt: context.clock.now() } });
+    turn.journal.note({ unstoredCall: record.ended(brokenBy(error)) });
     if (!(error instanceof HarnessError)) throw error;
     throw new TurnFailed(error.code, error.message, error);
   }
 }
 
-function answerOf({ id, journal }: OpenedTurn, { content, stopReason, usage }: HarnessReading): ModelAnswer {
-  const { model } = journal.attempt.request;
-  return { id: `harness_${id}_${journal.at.progress.calls}`, model, content, stopReason, usage };
-}
-
-type HarnessCallResult = Pick<
-  ModelCallRow,
-  'status' | 'stopReason' | 'responseId' | 'error' | 'requestSha256' | 'firstChunkAt'
-> &
-  ModelAnswer['usage'];
-
-function okPart({ id, stopReason, usage }: ModelAnswer): HarnessCallResult {
-  return { status: 'ok', stopReason, responseId: id, error: null, requestSha256: null, firstChunkAt: null, ...usage };
-}
-
-/** The row of a run without an answer; its cost is not known. */
-function brokenPart(error: unknown): HarnessCallResult {
-  const isStopped = error instanceof TurnStopped;
-  const code = isStopped ? callCodeOf(error.reason) : 'harness_failed';
+function brokenBy(error: unknown): CallEnd {
+  if (error instanceof TurnStopped) return abortedBy(error.reason);
   const message = error instanceof Error ? error.message : String(error);
-  return {
-    status: isStopped ? 'aborted' : 'failed',
-    stopReason: null,
-    responseId: null,
-    error: { code, message: message.slice(0, 2000) },
-    requestSha256: null,
-    firstChunkAt: null,
-    inputTokens: 0,
-    outputTokens: 0,
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-  };
+  return { status: 'failed', error: { code: 'harness_failed', message: message.slice(0, 2000) } };
 }
 
 function targetOf({ provider, model }: RequestBase): { provider: string; model: string } {

@@ -8,7 +8,6 @@
 // again, with the same idempotency key, only if its tool is idempotent, else its result says that the outcome is unknown.
 import type { ToolResultBlock, ToolUseBlock } from '../../core/content.ts';
 import { refOfModel } from '../../core/model-ref.ts';
-import type { ModelAnswer } from '../../core/model-request.ts';
 import { storedCharsMax } from '../../core/tool-result-size.ts';
 import type { NewEvent } from '../../store/events.ts';
 import type { ToolIntent, ToolSettlement } from '../../store/journal.ts';
@@ -21,6 +20,8 @@ import type { Plan } from './plan-calls.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnStopped } from '../turn-end.ts';
 import { newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
+
+type RunPlan = Extract<Plan, { kind: 'run' }>;
 
 /** A batch on its way: what is known, and what still runs. */
 export interface ToolBatch {
@@ -39,14 +40,13 @@ interface SettledCall {
   status: ToolSettlement['status'] | null;
 }
 
-/** The intents of an answer's calls: one for each call whose tool exists and whose input could be read. */
-export function intentsOf(turn: OpenedTurn, answer: ModelAnswer, calls: ToolUseBlock[], step: number): ToolIntent[] {
-  return calls.flatMap((call, index) => {
-    const tool = turn.toolset.findTool(call.name);
-    if (tool === undefined || answer.malformedInputs?.[call.id] !== undefined) return [];
-    const { isIdempotent } = tool;
-    return [{ step, ordinal: index + 1, callId: call.id, name: call.name, isIdempotent, status: 'intent' }];
-  });
+/** The intents of the calls that are to run. */
+export function intentsOf(plans: readonly Plan[], step: number): ToolIntent[] {
+  return plans.flatMap((plan) => (plan.kind === 'run' ? [intentOf(plan, step, 'intent')] : []));
+}
+
+function intentOf({ call, ordinal, tool }: RunPlan, step: number, status: ToolIntent['status']): ToolIntent {
+  return { step, ordinal, callId: call.id, name: call.name, isIdempotent: tool.isIdempotent, status };
 }
 
 /** Starts the calls of a batch. Their intents are committed already, or they only look. */
@@ -85,14 +85,9 @@ export async function endReadOnlyBatch(turn: OpenedTurn, batch: ToolBatch): Prom
   clearTimeout(timer);
   if (found === null) return null;
   const settled = [...batch.settled, ...found];
-  const toolIntents = settled.flatMap(({ plan, status }): ToolIntent[] => {
-    if (plan.kind !== 'run') return [];
-    const { call, ordinal, tool } = plan;
-    const ended = status === 'failed' ? 'failed' : 'done';
-    return [
-      { step: batch.step, ordinal, callId: call.id, name: call.name, isIdempotent: tool.isIdempotent, status: ended },
-    ];
-  });
+  const toolIntents = settled.flatMap(({ plan, status }) =>
+    plan.kind === 'run' ? [intentOf(plan, batch.step, status === 'failed' ? 'failed' : 'done')] : [],
+  );
   const end = batchEnd(turn, batch.plans, settled, batch.step);
   return { ...end, write: { ...end.write, toolSettlements: [], toolIntents } };
 }
@@ -163,11 +158,7 @@ async function takeFinished(running: Map<Plan, Promise<SettledCall>>, settled: S
   }
 }
 
-async function runOne(
-  context: TurnContext,
-  turn: OpenedTurn,
-  plan: Extract<Plan, { kind: 'run' }>,
-): Promise<SettledCall> {
+async function runOne(context: TurnContext, turn: OpenedTurn, plan: RunPlan): Promise<SettledCall> {
   turn.held.assertHeld();
   const call = {
     sessionKey: turn.session.key,

@@ -1,5 +1,7 @@
-// Steps down to another model in the middle of a turn. What its requests are made of from then on is stored with each of its calls, so that
-// they stay derivable, and the entries that it writes can be distinguished from those of the model before: thinking is signed by its model.
+// Which model a turn asks when the one that it asks does not answer: the next of its chain whose provider lets calls through. When there is
+// none, the turn waits (await-model.ts), and begins with the first model again. What its requests are made of from then on is stored with
+// each of its calls, so that they stay derivable, and the entries that it writes can be distinguished from those of the model before:
+// thinking is signed by its model.
 import { modelRefOf, type AgentSettings, type ThinkingLevel } from '../../config.ts';
 import { withModel } from '../../core/history/model-spans.ts';
 import { modelChain, modelsAfter } from '../../core/model-fallback.ts';
@@ -8,11 +10,67 @@ import { reasoningOf } from '../../core/reasoning.ts';
 import { thinkingRequest } from '../../core/thinking-request.ts';
 import type { CallView, FallbackView, ModelSpan } from '../../core/view.ts';
 import type { NewEvent } from '../../store/events.ts';
-import { providerOf } from './await-model.ts';
+import type { ModelCallRow } from '../../store/journal.ts';
+import { enterGate, providerOf } from './await-model.ts';
 import type { RequestBase, TurnContext } from '../context.ts';
 import { familyView, viewWith } from '../open/open-view.ts';
 import { RequestView } from '../request-view.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
+import type { Pass } from './provider-gate.ts';
+
+/** The right to make the next call, of the next model where the provider of the one that is asked is away. Throws as `enterGate` does. */
+export function enterFirstOpenGate(context: TurnContext, turn: OpenedTurn): Pass {
+  const fallbacks = fallbacksLeft(turn);
+  if (fallbacks.length === 0 || context.gate.isOpen(providerOf(turn.journal.attempt.request)))
+    return enterGate(context, turn);
+  for (const ref of fallbacks) {
+    if (!context.gate.isOpen(providerOf(modelOfRef(ref)))) continue;
+    stepTo(context, turn, ref);
+    break;
+  }
+  return enterGate(context, turn);
+}
+
+/** A step down to another model, to be committed with the call that has failed. */
+interface StepDown {
+  row: ModelCallRow;
+  event: NewEvent;
+}
+
+/**
+ * Steps down after a failed call; null: there is no model left that could be asked now. `isRefused`: the model that was asked will not answer
+ * later either, so the turn steps down to one that is away, and waits for it.
+ */
+export function stepDown(
+  context: TurnContext,
+  turn: OpenedTurn,
+  { row, code, text, isRefused }: { row: ModelCallRow; code: string; text: string; isRefused: boolean },
+): StepDown | null {
+  const left = fallbacksLeft(turn);
+  const ref = left.find((one) => context.gate.isOpen(providerOf(modelOfRef(one)))) ?? (isRefused ? left[0] : undefined);
+  if (ref === undefined) return null;
+  const event = modelBlocked(turn, { code, text }, ref);
+  context.logger.warn(
+    { turnId: turn.id, sessionKey: turn.session.key, code, fallback: ref },
+    'Turn falls back to another model',
+  );
+  stepTo(context, turn, ref);
+  return { row: withFallback(row, ref), event };
+}
+
+/** Before a turn is parked: it begins with its first model again when it is resumed. */
+export function stepBack(context: TurnContext, turn: OpenedTurn): void {
+  const [first] = turn.chain;
+  const { fallback, unstoredCall } = turn.journal.attempt;
+  if (fallback === null || first === undefined) return;
+  stepTo(context, turn, first);
+  if (unstoredCall !== null) turn.journal.note({ unstoredCall: withFallback(unstoredCall, first) });
+}
+
+/** The row says which model is asked next, so that a worker that resumes the turn asks the same. */
+function withFallback(row: ModelCallRow, fallback: string): ModelCallRow {
+  return { ...row, error: { ...row.error, fallback } };
+}
 
 /** The models that a turn may ask, in order. */
 export function chainOf(context: TurnContext, agent: AgentSettings, opened: Pick<RequestBase, 'provider' | 'model'>) {
@@ -26,7 +84,7 @@ export function fallbacksLeft(turn: OpenedTurn): readonly string[] {
 }
 
 /** Lets a turn ask another model from its next call on. The next write of the turn stores what follows from it for the session. */
-export function stepTo(context: TurnContext, turn: OpenedTurn, ref: string): void {
+function stepTo(context: TurnContext, turn: OpenedTurn, ref: string): void {
   const { journal } = turn;
   const models = withModel(modelsBefore(turn), journal.at.baseSeq + 1, modelName(modelOfRef(ref)));
   journal.note({ sessionView: { ...journal.attempt.sessionView, models: [...models] } });
@@ -45,11 +103,7 @@ export function callViewOf(turn: OpenedTurn, view: CallView | null): CallView | 
 }
 
 /** A model does not answer a turn, and another one is asked. */
-export function modelBlocked(
-  { journal }: OpenedTurn,
-  fault: { code: string; text: string },
-  fallback: string,
-): NewEvent {
+function modelBlocked({ journal }: OpenedTurn, fault: { code: string; text: string }, fallback: string): NewEvent {
   const { request } = journal.attempt;
   return {
     type: 'model.blocked',

@@ -62,7 +62,7 @@ async function takeStep(
   const write = { ...answerRows, events: [...answerRows.events, ...started] };
   const look = looking === null ? null : await endReadOnlyBatch(turn, looking);
   if (look !== null) return await commitUnlessLast(context, turn, { ...look, write: joined(write, look.write) });
-  await commitStep(context, turn, { ...write, toolIntents: intentsOf(turn, answer, calls, step) });
+  await commitStep(context, turn, { ...write, toolIntents: intentsOf(plans, step) });
   if (looking === null) {
     // What the user says now comes before tools that have not begun.
     const steering = await findSteering(context, turn);
@@ -111,19 +111,9 @@ async function finishOpenCalls(context: TurnContext, turn: OpenedTurn): Promise<
   if (calls.length === 0) return null;
   const step = turn.journal.at.progress.steps;
   const plans = planResumed(turn, calls);
-  const again = plans.filter((plan) => plan.kind === 'run');
-  if (again.length > 0) {
-    // Running a call again is an intent of its own, committed before it runs.
-    const toolIntents = again.map(({ call, ordinal, tool }) => ({
-      step,
-      ordinal,
-      callId: call.id,
-      name: call.name,
-      isIdempotent: tool.isIdempotent,
-      status: 'intent' as const,
-    }));
-    await commitStep(context, turn, { ...NO_ROWS, toolIntents });
-  }
+  const toolIntents = intentsOf(plans, step);
+  // Running a call again is an intent of its own, committed before it runs.
+  if (toolIntents.length > 0) await commitStep(context, turn, { ...NO_ROWS, toolIntents });
   return await commitUnlessLast(context, turn, await endTools(context, turn, beginTools(context, turn, plans, step)));
 }
 

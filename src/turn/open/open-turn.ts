@@ -140,17 +140,9 @@ export async function openTurn(context: TurnContext, parts: TurnParts): Promise<
   };
 }
 
-function firstPosition({
-  id,
-  session,
-  transcript,
-  inputs,
-  sessionView,
-  baseSeq,
-  tokens,
-  earlier,
-}: TurnParts): Position {
-  const { last, reported, added } = tokens;
+function firstPosition(parts: TurnParts): Position {
+  const { id, session, transcript, inputs, sessionView, baseSeq, earlier } = parts;
+  const { reported, ...tokens } = parts.tokens;
   return {
     progress: {
       turnId: id,
@@ -170,9 +162,8 @@ function firstPosition({
     isCharged: earlier === null,
     park: earlier?.park ?? null,
     tokens: {
-      last,
+      ...tokens,
       reported: reported > 0 ? { tokens: reported, pruning: sessionView.pruning } : null,
-      added,
       condensed: null,
     },
   };

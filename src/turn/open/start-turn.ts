@@ -1,31 +1,32 @@
 // Starts a turn: chooses its inputs, drains its events, assembles its prompt, and commits all of it in one statement. From
 // then on a retry finds everything again (G13).
 import type { TurnKind } from '../../core/turn-kind.ts';
-import { agentOf, isAgent, type AgentSettings } from '../../config.ts';
+import { agentOf, isAgent, modelRefOf, type AgentSettings } from '../../config.ts';
 import type { TurnId } from '../../core/ids.ts';
 import { inputsWithEqualExpiry } from '../../core/message-expiry.ts';
+import { modelOfRef } from '../../core/model-ref.ts';
 import { selectInputs } from '../../core/queue-mode.ts';
 import { newId } from '../../ids.ts';
 import type { SessionClaim, WaitingInput } from '../../store/claim-session.ts';
 import type { ClaimedSession } from '../../store/claimed-session.ts';
 import { assembleTurn } from './assemble-turn.ts';
 import { mentionsOverflow } from './write-prompt.ts';
-import type { TurnContext } from '../context.ts';
+import type { RequestBase, TurnContext } from '../context.ts';
 import { chooseHarness } from '../loop/harness.ts';
 import type { HeldSession } from '../held-session.ts';
 import { viewOfTransform } from '../loop/input-transform.ts';
 import { beginsTranscript, isSuperfluous, leaveOut, settingsFor } from './own-inputs.ts';
 import { capOf } from './queue-cap.ts';
-import { completeViews, decidePast, familyView, provenanceOf } from './open-view.ts';
+import { completeViews, decidePast, familyView, providerView, provenanceOf } from './open-view.ts';
 import { requestsReset, resetTranscript, staleReason } from './reset-at-start.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import type { ClaimWithTranscript } from '../turn-state.ts';
 import { newEntry } from '../turn-write.ts';
 import { openNewTurn, type NewTurnParts } from './open-turn.ts';
+import { snapshotOf } from '../snapshot-cache.ts';
 import { Transcript } from '../transcript-cache.ts';
 import { tellLlmInput } from './turn-hooks.ts';
 import { ALONE_FROM_LOST_CLAIMS, LOST_CLAIMS_MAX, notOpened } from './unopened-input.ts';
-import { openUnpromptedTurn } from './unprompted-turn.ts';
 
 /** Opens the next turn of a claimed session; null when there is nothing to take. Throws `TurnStopped` when the lock is gone. */
 export async function startTurn(
@@ -117,6 +118,28 @@ async function giveUpFirst(
     inputs,
     agent: settingsFor(settingsOf(context, found.session), inputs),
     failure: notOpened(),
+  });
+}
+
+type UnpromptedTurn = Pick<NewTurnParts, 'kind' | 'session' | 'agent' | 'held' | 'transcript' | 'inputs' | 'failure'>;
+
+/** Opens a turn that says nothing to the model. It puts no prompt into the transcript, but is recorded, stopped and resumed like any other. */
+async function openUnpromptedTurn(context: TurnContext, turn: UnpromptedTurn): Promise<OpenedTurn | null> {
+  const { session, agent } = turn;
+  const model = modelRefOf(agent, session.model ?? agent.model) ?? agent.model;
+  const request: RequestBase = { ...modelOfRef(model), maxTokens: 1, system: [], tools: [] };
+  return await openNewTurn(context, {
+    ...turn,
+    id: newId<TurnId>(),
+    request,
+    view: providerView(request),
+    sessionView: null,
+    thinking: null,
+    prompt: null,
+    promptParts: null,
+    orphans: [],
+    eventIds: [],
+    snapshots: [snapshotOf(request.system)],
   });
 }
 

@@ -7,9 +7,8 @@ import { NO_CHANGES, type PromptChanges } from '../../core/plugins/prompt-change
 import { joinParts, type PromptPart } from '../../core/prompt/prompt-parts.ts';
 import { isOwnKind } from '../../core/prompt/user-prompt.ts';
 import type { HookFacts } from '../../plugins/plugins.ts';
-import type { TurnMaterial } from './turn-material.ts';
+import { promptedKindOf, type TurnMaterial } from './turn-material.ts';
 import type { RequestBase, TurnContext } from '../context.ts';
-import { promptedKindOf } from './prompted-kind.ts';
 import type { RequestView } from '../request-view.ts';
 
 /** What handlers receive about a turn. */

@@ -7,7 +7,6 @@ import type { SessionKind } from '../../core/session-key.ts';
 import type { SessionView } from '../../core/view.ts';
 import type { Claim, PromptedKind, WaitingInput } from '../../store/claim-session.ts';
 import type { Past } from './open-view.ts';
-import { promptedKindOf } from './prompted-kind.ts';
 
 /** What a turn is assembled from. */
 export interface TurnMaterial {
@@ -48,4 +47,10 @@ export function factsOf({ claim, inputs }: TurnMaterial): PromptFacts {
     isNewSession,
     view: isNewSession ? {} : session.view,
   };
+}
+
+/** What kind of prompt inputs become: the kind of the first, since inputs of different kinds never share a turn. A compaction says nothing to the model; where a kind is needed all the same, it is a message. */
+export function promptedKindOf(inputs: readonly Pick<WaitingInput, 'kind'>[]): PromptedKind {
+  const kind = inputs[0]?.kind ?? 'message';
+  return kind === 'compaction' ? 'message' : kind;
 }
