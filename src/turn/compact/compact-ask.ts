@@ -10,7 +10,7 @@ import { providerOf } from '../loop/await-model.ts';
 import { providerView } from '../open/open-view.ts';
 import type { TurnContext } from '../context.ts';
 import { IdleClock } from '../loop/idle-clock.ts';
-import { abortedBy, CallRecord, failedBy, faultOf, type CallEnd } from '../loop/model-call.ts';
+import { abortedBy, CallRecord, failedBy, faultOf, type CallConclusion } from '../loop/model-call.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { snapshotOf, type Snapshot } from '../snapshot-cache.ts';
 import { TurnStopped, type StopReason } from '../turn-end.ts';
@@ -35,7 +35,7 @@ export async function askForSummary(
   const idle = new IdleClock(turn.agent.llm.idleTimeoutSeconds * 1000, [turn.held.signal, deadline]);
   const view = { wholeSha256: snapshot.sha256 };
   const record = new CallRecord(context, turn, { callNo, view, purpose: 'compaction' });
-  const ended = (end: CallEnd) => ({ snapshot, call: record.ended(end) });
+  const ended = (end: CallConclusion) => ({ snapshot, call: record.ended(end) });
   try {
     const answer = await context.model.ask(request, {
       ...record.options(),

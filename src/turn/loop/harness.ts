@@ -10,7 +10,7 @@ import { askModel, type AnsweredCall } from './ask-model.ts';
 import { beginCall, nextRequest } from './begin-call.ts';
 import type { RequestBase, TurnContext } from '../context.ts';
 import { inputTransformOf } from './input-transform.ts';
-import { abortedBy, CallRecord, type CallEnd } from './model-call.ts';
+import { abortedBy, CallRecord, type CallConclusion } from './model-call.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed, TurnStopped } from '../turn-end.ts';
 
@@ -75,7 +75,7 @@ async function askHarness(context: TurnContext, turn: OpenedTurn, harness: Check
   }
 }
 
-function brokenBy(error: unknown): CallEnd {
+function brokenBy(error: unknown): CallConclusion {
   if (error instanceof TurnStopped) return abortedBy(error.reason);
   const message = error instanceof Error ? error.message : String(error);
   return { status: 'failed', error: { code: 'harness_failed', message: message.slice(0, 2000) } };

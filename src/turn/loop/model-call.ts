@@ -11,7 +11,7 @@ import { callCodeOf, type StopReason } from '../turn-end.ts';
 import { ModelSilent } from './idle-clock.ts';
 
 /** How a call ended: with an answer, or without one, and then its cost is not known. */
-export type CallEnd = { answer: ModelAnswer } | { status: 'failed' | 'aborted'; error: Record<string, unknown> };
+export type CallConclusion = { answer: ModelAnswer } | { status: 'failed' | 'aborted'; error: Record<string, unknown> };
 
 /** A call on its way. */
 export class CallRecord {
@@ -65,7 +65,7 @@ export class CallRecord {
   }
 
   /** The row of the call, which ends now. */
-  ended(end: CallEnd): ModelCallRow {
+  ended(end: CallConclusion): ModelCallRow {
     const { answer, ...broken } =
       'answer' in end ? { answer: end.answer, status: 'ok' as const, error: null } : { answer: null, ...end };
     const repairs = answer?.repairs;
@@ -88,12 +88,12 @@ export class CallRecord {
 const NO_USAGE = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
 /** The end of a call that a stop has aborted. */
-export function abortedBy(reason: StopReason): CallEnd {
+export function abortedBy(reason: StopReason): CallConclusion {
   return { status: 'aborted', error: { code: callCodeOf(reason), message: reason.message } };
 }
 
 /** The end of a call that has failed. */
-export function failedBy(fault: ModelError): CallEnd {
+export function failedBy(fault: ModelError): CallConclusion {
   const { type, status, message } = fault;
   return {
     status: 'failed',
