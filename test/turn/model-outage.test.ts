@@ -92,6 +92,25 @@ describe('a turn whose model is unavailable', () => {
     worker.stop();
   });
 
+  test('fails when the database refuses to park it, and its session takes the next message', async () => {
+    const worker = patientRig.worker();
+    const sessionId = await patientRig.sessionOf('unparkable');
+    await patientRig.rows(`create function holdfast.refuse_park() returns trigger language plpgsql as $$
+begin raise exception 'not here' using errcode = '22003'; end $$`);
+    await patientRig.rows(`create trigger refuse_park before update on holdfast.turns for each row
+when (new.session_id = '${sessionId}' and new.status = 'parked') execute function holdfast.refuse_park()`);
+    const message = await patientRig.send('unparkable', '[[error: 529 times=3]]');
+    expect(await worker.run('unparkable')).toMatchObject({ kind: 'ended' });
+    expect(await viewMessage(views(patientRig), message)).toMatchObject({
+      status: 'failed',
+      error: { code: 'commit_failed' },
+    });
+    const next = await patientRig.send('unparkable', '[[reply: here]]');
+    await runToEnd(worker, 'unparkable');
+    expect(await viewMessage(views(patientRig), next)).toMatchObject({ status: 'answered', reply: 'here' });
+    worker.stop();
+  });
+
   test('is asked again by a worker that knows nothing of the outage, from the same journal (G13)', async () => {
     const message = await patientRig.send('taken-over', '[[error: 503 times=5]] [[reply: here]]');
     for (let look = 1; look <= 3; look += 1) {
