@@ -3,6 +3,7 @@
 //
 // The lease is measured with the monotonic clock from before the claim was sent, and trusted a margin shorter than the row says:
 // a worker that was paused notices it itself before it starts anything (G7), with any wall clock (G8).
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { Logger } from '../logger.ts';
@@ -53,6 +54,12 @@ export class HeldSession {
   /** Ends everything under this lock for the given reason. The first reason is kept. */
   stop(reason: StopReason): void {
     this.#abort.abort(new TurnStopped(reason));
+  }
+
+  /** Waits for so many milliseconds. Throws `TurnStopped` as soon as a stop is requested. */
+  async pause(ms: number): Promise<void> {
+    const { signal } = this.#abort;
+    await delay(ms, undefined, { signal }).catch(() => signal.throwIfAborted());
   }
 
   /** Called by the keeper after a renewal. */

@@ -9,7 +9,6 @@
 //
 // After a crash the next worker finds `running`: with an answer it resumes after the flush, without one it starts again, as one more
 // attempt. A turn has few attempts; between them it waits no longer than `aggregateWaitSeconds` in total.
-import { setTimeout as delay } from 'node:timers/promises';
 import { identifiersOf } from '../../core/compaction/identifiers.ts';
 import { planCompaction, type CompactionPlan } from '../../core/compaction/plan-compaction.ts';
 import { summaryRequest } from '../../core/compaction/summary-request.ts';
@@ -70,7 +69,7 @@ export async function compactTranscript(
       if (delayMs > waitMs) return { kind: 'unchanged', code, message };
       waitMs -= delayMs;
       if (attempt.wasTooMuch) squeeze += 1;
-      await delay(delayMs, undefined, { signal: turn.held.signal }).catch(() => turn.held.signal.throwIfAborted());
+      await turn.held.pause(delayMs);
     }
   } finally {
     turn.journal.note({ isCompacting: false });

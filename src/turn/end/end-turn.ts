@@ -54,14 +54,7 @@ export async function endAnswered(
   const write = await answerWrite(context, turn, answered);
   const { answer } = answered;
   const error = errorOf(answer);
-  if (error !== null) {
-    const outreach = settleFault(context, turn, { status: 'failed', message: error.message });
-    const deliveries = failureDeliveries(context, turn, error);
-    return {
-      write,
-      result: { status: 'failed', messageStatus: 'failed', reply: null, error, deliveries, ...outreach },
-    };
-  }
+  if (error !== null) return { write, result: failureResult(context, turn, error) };
   const decided = decideOutcome(textOf(answer.content), replyRulesOf(context, turn));
   const { outcome, delivered, outreach } = settleAnswer(context, turn, { outcome: decided, entries: write.entries });
   const { replyTarget, ...ended } = outcome;
@@ -143,16 +136,17 @@ export async function endFailed(
   return {
     write: isBare ? { ...open, storesView: false } : joined(open, await brokenCallWrite(context, turn)),
     result: {
-      status: 'failed',
-      messageStatus: 'failed',
-      reply: null,
-      error,
+      ...failureResult(context, turn, error),
       isBare,
-      deliveries: failureDeliveries(context, turn, error),
-      ...settleFault(context, turn, { status: 'failed', message }),
       hides: isPromptLast && FAULTS_OF_PROMPT.has(code) ? 'prompt' : null,
     },
   };
+}
+
+function failureResult(context: TurnContext, turn: OpenedTurn, error: { code: string; message: string }): TurnResult {
+  const deliveries = failureDeliveries(context, turn, error);
+  const outreach = settleFault(context, turn, { status: 'failed', message: error.message });
+  return { status: 'failed', messageStatus: 'failed', reply: null, error, deliveries, ...outreach };
 }
 
 /** Ends a turn that a person or a deadline stopped. */

@@ -1,6 +1,5 @@
 // What a turn does about a model call that has failed: it asks again, makes the prompt smaller, waits for the model, or ends. The next call
 // is charged in the commit that stores the failed one.
-import { setTimeout as delay } from 'node:timers/promises';
 import { classifyFailure, retryDelayMs } from '../../core/failure.ts';
 import { IDLE_TIMEOUTS_IN_A_ROW_MAX } from '../../core/stream/idle-timeout.ts';
 import { mayAnotherAnswer } from '../../core/model-fallback.ts';
@@ -64,11 +63,8 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
     throw new TurnFailed(verdict.code, message, fault);
   }
   if (attempt > context.config.models.providers.anthropic.maxRetries) {
-    throw new TurnFailed(
-      verdict.code,
-      `The turn ended after ${turn.journal.at.progress.calls} model calls: ${fault.message}`,
-      fault,
-    );
+    const message = `The turn ended after ${turn.journal.at.progress.calls} model calls: ${fault.message}`;
+    throw new TurnFailed(verdict.code, message, fault);
   }
   if (isTooLong) {
     await chargeNext(context, turn, { row, retries: attempt, delayMs: 0 });
@@ -76,11 +72,8 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
     return enterGate(context, turn);
   }
   if (delayMs > WAIT_IN_SLOT_MS_MAX) {
-    const reason = {
-      code: 'retry_wait',
-      text: `The model call is retried later: ${fault.message}`,
-      by: pass.provider,
-    };
+    const text = `The model call is retried later: ${fault.message}`;
+    const reason = { code: 'retry_wait', text, by: pass.provider };
     const notBeforeMs = fault.retryAfterMs ?? 0;
     throw parkedStop(context, turn, { reason, hasCalled: true, retries: attempt, delayMs, notBeforeMs });
   }
@@ -111,7 +104,7 @@ interface NextCall {
 
 async function askAgain(context: TurnContext, turn: OpenedTurn, next: NextCall): Promise<Pass> {
   await chargeNext(context, turn, next);
-  await delay(next.delayMs, undefined, { signal: turn.held.signal }).catch(() => turn.held.signal.throwIfAborted());
+  await turn.held.pause(next.delayMs);
   return enterGate(context, turn);
 }
 

@@ -9,6 +9,7 @@ import { afterFailedCall, type FailedCall } from './after-failed-call.ts';
 import { beginCall, nextRequest } from './begin-call.ts';
 import { enterFirstOpenGate } from './step-down.ts';
 import type { TurnContext } from '../context.ts';
+import type { DeltaEvent } from './delta-writer.ts';
 import { IdleClock, idleTimeoutOf } from './idle-clock.ts';
 import { inputTransformOf } from './input-transform.ts';
 import { abortedBy, CallRecord, failedBy, faultOf } from './model-call.ts';
@@ -59,7 +60,9 @@ async function askOnce(
   const { streaming: isStreaming } = context.config.models.providers.anthropic;
   const idle = new IdleClock(idleTimeoutOf(turn, { isStreaming }), [turn.held.signal]);
   const reply = createReplyStream(replyRulesOf(context, turn));
-  const show = (text: string): void => void (text !== '' && context.deltas.add(target, callNo, text));
+  const show = (type: DeltaEvent['type'], text: string): void => {
+    if (text !== '') context.deltas.add(target, { type, data: { call: callNo, text } });
+  };
   const failed = (fault: ModelError) => ({ fault, row: record.ended(failedBy(fault)) });
   try {
     const answer = await context.model.ask(
@@ -73,16 +76,14 @@ async function askOnce(
         onChunk: (text) => {
           idle.restart();
           record.arrived();
-          show(reply.push(text));
+          show('model.delta', reply.push(text));
         },
-        ...(showsReasoning(turn)
-          ? { onReasoning: (piece: string) => context.deltas.addReasoning(target, callNo, piece) }
-          : undefined),
+        ...(showsReasoning(turn) ? { onReasoning: (text: string) => show('model.reasoning', text) } : undefined),
         unknownToolThreshold: context.config.tools.loopDetection.unknownToolThreshold,
         replacements: context.plugins.textTransforms.output,
       },
     );
-    show(reply.end());
+    show('model.delta', reply.end());
     return answer.stopReason === WINDOW_EXCEEDED
       ? failed(windowExceeded())
       : { answer, call: record.ended({ answer }) };

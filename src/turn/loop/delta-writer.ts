@@ -45,14 +45,15 @@ export class DeltaWriter {
     this.#onWritten = options.onWritten;
   }
 
-  /** Adds text of a model call. */
-  add(target: DeltaTarget, call: number, text: string): void {
-    this.#add(target, { type: 'model.delta', data: { call, text } });
-  }
-
-  /** Adds what a model call has thought. */
-  addReasoning(target: DeltaTarget, call: number, text: string): void {
-    this.#add(target, { type: 'model.reasoning', data: { call, text } });
+  /** Adds what a model call has said or thought. */
+  add(target: DeltaTarget, { type, data: { call, text } }: DeltaEvent): void {
+    const gathered = this.#gathered.get(target.sessionId);
+    const last = gathered?.deltas.at(-1);
+    if (gathered === undefined || gathered.turnId !== target.turnId) {
+      this.#gathered.set(target.sessionId, { ...target, deltas: [{ type, data: { call, text } }] });
+    } else if (last?.type === type && last.data.call === call) last.data.text += text;
+    else gathered.deltas.push({ type, data: { call, text } });
+    void this.#flush();
   }
 
   /**
@@ -65,16 +66,6 @@ export class DeltaWriter {
     if (gathered === undefined || gathered.turnId !== target.turnId) return [];
     this.#gathered.delete(target.sessionId);
     return gathered.deltas;
-  }
-
-  #add(target: DeltaTarget, delta: DeltaEvent): void {
-    const gathered = this.#gathered.get(target.sessionId);
-    const last = gathered?.deltas.at(-1);
-    if (gathered === undefined || gathered.turnId !== target.turnId) {
-      this.#gathered.set(target.sessionId, { ...target, deltas: [delta] });
-    } else if (last?.type === delta.type && last.data.call === delta.data.call) last.data.text += delta.data.text;
-    else gathered.deltas.push(delta);
-    void this.#flush();
   }
 
   /** Never rejects. */

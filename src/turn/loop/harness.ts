@@ -63,7 +63,7 @@ async function askHarness(context: TurnContext, turn: OpenedTurn, harness: Check
       messages: sent.messages,
       tools: request.tools,
       signal: turn.held.signal,
-      onText: (text) => context.deltas.add(target, callNo, text),
+      onText: (text) => context.deltas.add(target, { type: 'model.delta', data: { call: callNo, text } }),
     });
     const { content, stopReason, usage } = reading;
     const answer = { id: `harness_${turn.id}_${callNo}`, model: request.model, content, stopReason, usage };

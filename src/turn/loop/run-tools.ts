@@ -114,9 +114,8 @@ export async function endTools(context: TurnContext, turn: OpenedTurn, batch: To
         reported = settled.length;
       }
     }
-  } catch (error) {
+  } finally {
     await Promise.allSettled(running.values());
-    throw error;
   }
   return batchEnd(turn, plans, settled, step);
 }
