@@ -10,7 +10,8 @@ import { QUEUE_NAMES, type Doorbell, type QueueDepth, type QueueName } from './r
 
 /** What the doorbell needs of a BullMQ queue. */
 export interface RingQueue {
-  addBulk(jobs: { name: string; data: QueuedRing['data']; opts: QueuedRing['opts'] }[]): Promise<unknown>;
+  add(name: string, data: QueuedRing['data'], opts: QueuedRing['opts']): Promise<unknown>;
+  addBulk(jobs: Pick<QueuedRing, 'name' | 'data' | 'opts'>[]): Promise<unknown>;
   getJobCounts(...states: (keyof QueueDepth)[]): Promise<Record<string, number>>;
 }
 
@@ -27,6 +28,9 @@ const RING_TIMEOUT_MS = 2_000;
 
 /** Jobs in one addBulk. */
 const BATCH_MAX = 500;
+
+/** Fewer are added one by one: on PostgreSQL, addBulk makes temporary tables, which costs as much as adding about ten jobs. */
+const BULK_MIN = 10;
 
 /** Jobs that wait for one queue. More of them mean that the queue is down or slow: those are left to the reconciler. */
 const WAITING_MAX = 20_000;
@@ -107,7 +111,8 @@ class Bell {
     // A ring that is repeated while it waits is one job.
     const byId = new Map(jobs.map(({ name, data, opts }) => [opts.jobId, { name, data, opts }]));
     try {
-      await this.#queue.addBulk([...byId.values()]);
+      if (byId.size >= BULK_MIN) await this.#queue.addBulk([...byId.values()]);
+      else await Promise.all(Array.from(byId.values(), ({ name, data, opts }) => this.#queue.add(name, data, opts)));
     } finally {
       this.#unanswered -= 1;
     }

@@ -6,6 +6,7 @@ import type { SessionId } from '../../src/core/ids.ts';
 
 interface Command {
   queue: QueueName;
+  how: 'one by one' | 'in bulk';
   jobIds: string[];
   answer: PromiseWithResolvers<void>;
 }
@@ -14,14 +15,31 @@ interface Command {
 function rig(ringTimeoutMs = 60_000): { doorbell: Doorbell; commands: Command[]; lines: string[] } {
   const commands: Command[] = [];
   const lines: string[] = [];
-  const queue = (name: QueueName): RingQueue => ({
-    addBulk(jobs) {
-      const answer = Promise.withResolvers<void>();
-      commands.push({ queue: name, jobIds: jobs.map(({ opts }) => opts.jobId), answer });
-      return answer.promise;
-    },
-    getJobCounts: async () => ({ waiting: 3, active: 2, delayed: 1 }),
-  });
+  function send(queue: QueueName, how: Command['how'], jobIds: string[]): Command {
+    const command = { queue, how, jobIds, answer: Promise.withResolvers<void>() };
+    commands.push(command);
+    return command;
+  }
+  // Jobs that are added one by one in one go are one command here, with one answer.
+  const queue = (name: QueueName): RingQueue => {
+    let open: Command | null = null;
+    return {
+      add(_kind, _data, { jobId }) {
+        if (open === null) queueMicrotask(() => (open = null));
+        open ??= send(name, 'one by one', []);
+        open.jobIds.push(jobId);
+        return open.answer.promise;
+      },
+      addBulk(jobs) {
+        return send(
+          name,
+          'in bulk',
+          jobs.map(({ opts }) => opts.jobId),
+        ).answer.promise;
+      },
+      getJobCounts: async () => ({ waiting: 3, active: 2, delayed: 1 }),
+    };
+  };
   const outages = {
     failed: (error: unknown) => void lines.push(`failed: ${(error as Error).message}`),
     answered: () => void lines.push('answered'),
@@ -65,6 +83,21 @@ test('what arrives while a command is on its way goes together in the next, once
   expect(commands.map(({ jobIds }) => jobIds)).toEqual([['s1.1'], ['s2.1', 's3.1']]);
   commands[1]?.answer.resolve();
   await Promise.all(others);
+});
+
+test('a few jobs are added one by one, and many in bulk', async () => {
+  const { doorbell, commands } = rig();
+  for (const count of [1, 9, 10]) {
+    const rung = doorbell.ring(Array.from({ length: count }, (_, session) => ringOf(session)));
+    await settled();
+    commands.at(-1)?.answer.resolve();
+    await rung;
+  }
+  expect(commands.map(({ how, jobIds }) => [how, jobIds.length])).toEqual([
+    ['one by one', 1],
+    ['one by one', 9],
+    ['in bulk', 10],
+  ]);
 });
 
 test('a command that fails is reported, and the ring resolves', async () => {

@@ -37,7 +37,7 @@ const SLEEP_MS = 5_000;
 const FAILURE_PAUSE_MS = 100;
 
 /** BullMQ's statements name no schema. */
-const SETTINGS = '-c search_path=bullmq -c synchronous_commit=off -c jit=off';
+const SETTINGS = '-c search_path=bullmq -c synchronous_commit=off';
 
 /** Connects to the queue in the database; creates or upgrades its schema first. Rejects when the database cannot be reached. */
 export async function connectPostgres({ databaseUrl, onError, isMigrating }: PostgresOptions): Promise<QueueServer> {
