@@ -2,7 +2,6 @@
 import type { Publish } from '../src/after-commit.ts';
 import type { Clock } from '../src/clock.ts';
 import { agentOf, type Config } from '../src/config.ts';
-import type { SessionId } from '../src/core/ids.ts';
 import { DENIED_TOOLS } from '../src/core/subagent-role.ts';
 import { ImageLoader } from '../src/images/load-images.ts';
 import type { Logger } from '../src/logger.ts';
@@ -78,14 +77,7 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     snapshotCache: new SnapshotCache(),
     random: Math.random,
     isDraining: parts.isDraining,
-    onCommit(id, what, settled = new Map()) {
-      // A turn commits in sessions only.
-      const sessionId = id as SessionId;
-      const isEnd = what === 'settlement';
-      publish({
-        after: { changed: isEnd ? [] : [sessionId], settled: new Map(isEnd ? [[sessionId, settled]] : []), rings: [] },
-      });
-    },
+    publish,
     isAwaited: parts.isAwaited,
   };
 }

@@ -11,7 +11,6 @@ import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
 import { createConfiguredModel } from '../src/model/configured-model.ts';
 import { loadCheckedPlugins } from '../src/plugins/load-checked-plugins.ts';
-import type { Publish } from '../src/after-commit.ts';
 import type { Service } from '../src/service/service.ts';
 import { createCoreTools } from '../src/tools/core-tools.ts';
 import { createCronTool } from '../src/tools/cron-tool.ts';
@@ -26,7 +25,6 @@ import { relayDeliveries, type OutboxRelay } from './outbox-relay.ts';
 import type { DirectLanes } from './reconciler.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
 import { startLaneWorker, type JobEnd, type LaneJob, type LaneWorker } from './queue/start-lane-worker.ts';
-import { ringNext } from './ring-next.ts';
 import { createPluginInbox } from './plugin-inbox.ts';
 import { createSessionStatusPort } from './session-status-port.ts';
 import { createSessionsPort } from './sessions-port.ts';
@@ -123,7 +121,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       startLaneWorker(backend, {
         lane,
         concurrency: concurrencyOf(config, lane),
-        process: (job) => (lane === 'deliver' ? deliver(relay, job) : runUntilShutdown(context, publish, job)),
+        process: (job) => (lane === 'deliver' ? deliver(relay, job) : runUntilShutdown(context, job)),
         onEnd: observeJob,
       }),
     ),
@@ -151,13 +149,12 @@ function concurrencyOf({ runtime, agents }: Config, lane: QueueName): number {
 }
 
 /** Runs the next turn of a session, which stops when its worker leaves, and rings for what follows; again for a job that came meanwhile. */
-async function runUntilShutdown(context: TurnContext, publish: Publish, job: LaneJob): Promise<void> {
+async function runUntilShutdown(context: TurnContext, job: LaneJob): Promise<void> {
   const leave = (): void => context.locks.stopAll({ kind: 'shutdown', message: 'The worker is shutting down.' });
   job.signal.addEventListener('abort', leave, { once: true });
   try {
     for (let isWanted = true; isWanted;) {
-      const outcome = await runTurn(context, job.sessionId);
-      ringNext(publish, outcome);
+      const outcome = context.publish(await runTurn(context, job.sessionId));
       isWanted = outcome.kind !== 'busy' && context.locks.takeTurnedAway(job.sessionId) && !job.draining.aborted;
     }
   } finally {

@@ -1,5 +1,6 @@
 // Claiming: takes the lock of a session (session-locks.ts) and reads, in the same round trip, all that its turn starts from: what
 // waits, the system events, the transcript that the worker does not know yet, and the open turn if an earlier worker left one.
+import type { AfterCommit, Ring } from '../after-commit.ts';
 import type { TurnKind } from '../core/turn-kind.ts';
 import type { CompactionReason } from '../core/compaction/compaction-bounds.ts';
 import type { Entry } from '../core/entry.ts';
@@ -10,7 +11,7 @@ import { CLAIM } from './claim-statement.ts';
 import { shareStatement, type RowSubmitter } from './share-statement.ts';
 import type { ClaimedSession } from './claimed-session.ts';
 import type { Database } from './database.ts';
-import type { LaterRing } from './session-locks.ts';
+import { ringsOf } from './rings.ts';
 
 export interface ClaimRequest {
   sessionId: SessionId;
@@ -111,13 +112,9 @@ export interface SessionClaim {
 
 /**
  * `claimed`: this worker holds the lock. `busy`: another worker holds it and reads the inbox when its turn ends.
- * `idle`: nothing waits. `early`: what waits is not due yet; the reconciler rings when it is.
+ * `idle`: nothing waits. `early`: what waits is not due yet; it is rung for when it is.
  */
-export type Claim =
-  | SessionClaim
-  | { kind: 'busy' | 'idle' }
-  /** `ring` is due in `dueInMs`; null when the reconciler rings. */
-  | { kind: 'early'; ring: LaterRing | null };
+export type Claim = SessionClaim | { kind: 'busy' | 'idle' } | { kind: 'early'; after: AfterCommit };
 
 /** Makes the claiming function of a worker; claims that overlap share statements. */
 export function createClaim(database: Database): RowSubmitter<ClaimRequest, Claim> {
@@ -157,15 +154,18 @@ async function claimOnce(database: Database, requests: ClaimRequest[]): Promise<
   return result.rows;
 }
 
-function laterRingOf(row: ClaimRow): LaterRing | null {
-  const { session_id: sessionId, ring_lane: lane, rings, due_in_ms: dueInMs } = row;
-  return lane === null ? null : { sessionId, lane, ringNo: Number(rings), dueInMs: Math.ceil(Number(dueInMs)) };
+/** The ring that is due when what waits is; none when the reconciler rings. */
+function laterRingsOf({ session_id: sessionId, ring_lane: lane, rings, due_in_ms: dueInMs }: ClaimRow): Ring[] {
+  return ringsOf('followup', sessionId, { lane, rings }).map((ring) => ({
+    ...ring,
+    dueInMs: Math.ceil(Number(dueInMs)),
+  }));
 }
 
 function claimOf(row: ClaimRow, verdict: Claim['kind'] | null): Claim {
   if (row.session === null)
     return verdict === 'early'
-      ? { kind: 'early', ring: laterRingOf(row) }
+      ? { kind: 'early', after: { changed: [], rings: laterRingsOf(row) } }
       : { kind: verdict === 'busy' ? 'busy' : 'idle' };
   return {
     kind: 'claimed',

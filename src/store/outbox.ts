@@ -10,6 +10,7 @@ import type { DeliveryId, SessionId } from '../core/ids.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
+import { changeOf } from './rings.ts';
 import { literal } from './statement.ts';
 
 /** A delivery that this process has claimed until its lease expires. */
@@ -116,7 +117,7 @@ export async function settleDelivery(database: Database, settlement: DeliverySet
       newId<string>(),
     ]),
   );
-  return { after: { changed: [delivery.sessionId], rings: [] } };
+  return { after: changeOf(delivery.sessionId) };
 }
 
 const DUE_MAX = 500;

@@ -19,6 +19,11 @@ export function afterOf(kind: TurnRing['kind'], sessionId: SessionId, row: RungC
   return { changed: [sessionId], rings: ringsOf(kind, sessionId, row) };
 }
 
+/** What follows from a write that changes a session and needs no ring. */
+export function changeOf(sessionId: SessionId): AfterCommit {
+  return { changed: [sessionId], rings: [] };
+}
+
 /** The `settled` of a write that has ended messages of these sessions and does not know how. */
 export function settledIn(sessionIds: readonly SessionId[]): NonNullable<AfterCommit['settled']> {
   return new Map(sessionIds.map((sessionId) => [sessionId, new Map()]));

@@ -10,9 +10,11 @@
 // row in the same statement, so an owner that was paused past its lease writes nothing (G7). The owner itself must also
 // start nothing: it measures the lease with its monotonic clock, from before the claim was sent, and stops trusting it a
 // margin before the row expires.
+import type { AfterCommit } from '../after-commit.ts';
 import type { Lane } from '../config.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { SessionStop } from '../core/session-stop.ts';
+import { ringsOf, type RungColumns } from './rings.ts';
 import { shareStatement, type RowSubmitter } from './share-statement.ts';
 import type { Database } from './database.ts';
 import { literal } from './statement.ts';
@@ -74,11 +76,6 @@ export interface NeededRing {
   ringNo: number;
 }
 
-/** A ring that is due in this many milliseconds, 0: now. If it is lost, the reconciler rings. */
-export interface LaterRing extends NeededRing {
-  dueInMs: number;
-}
-
 /**
  * SQL of the first ring number of a doorbell, from a row of `holdfast.sessions`. No number is used twice: the queue drops a job whose
  * id it still has, even one that is just ending. Inbox number and epoch only grow; in between there is room for a million rings.
@@ -87,11 +84,16 @@ export function firstRingSql(alias: string): string {
   return `((${alias}.inbox_seq + ${alias}.epoch) << 20)`;
 }
 
+/** What follows from a release. */
+export interface Release {
+  after: AfterCommit;
+}
+
 /**
- * Releases the lock and leaves the turn open for the next claim. Resolves with the ring that starts it, or null when this
- * worker no longer held the lock.
+ * Releases the lock and leaves the turn open for the next claim. Resolves with the ring that starts it; there
+ * is none when nothing is left to do, or when this worker no longer held the lock.
  */
-export function createRelease(database: Database): RowSubmitter<HeldLock, NeededRing | null> {
+export function createRelease(database: Database): RowSubmitter<HeldLock, Release> {
   return shareStatement('release', (releases) => releaseAll(database, releases));
 }
 
@@ -124,14 +126,13 @@ from locked where d.session_id = locked.id and locked.has_work
 returning d.session_id, d.lane, d.rings`,
 });
 
-async function releaseAll(database: Database, releases: HeldLock[]): Promise<(NeededRing | null)[]> {
+async function releaseAll(database: Database, releases: HeldLock[]): Promise<Release[]> {
   const result = await database.hot.query(
     RELEASE.prepared([releases.map((release) => release.sessionId), releases.map((release) => release.epoch)]),
   );
-  const rows: Map<SessionId, { lane: Lane; rings: string }> = new Map(result.rows.map((row) => [row.session_id, row]));
-  return releases.map((release) => {
-    const row = rows.get(release.sessionId);
-    if (row === undefined) return null;
-    return { sessionId: release.sessionId, lane: row.lane, ringNo: Number(row.rings) };
+  const rows = new Map(result.rows.map((row: RungColumns & { session_id: SessionId }) => [row.session_id, row]));
+  return releases.map(({ sessionId }) => {
+    const row = rows.get(sessionId);
+    return { after: { changed: [], rings: row === undefined ? [] : ringsOf('inbound', sessionId, row) } };
   });
 }

@@ -1,8 +1,10 @@
 // Settles an input that needs no turn, for the worker that has claimed its session. Fenced like every write of a turn: if this worker no
 // longer holds the session, nothing is written.
+import type { Committed } from '../after-commit.ts';
 import type { MessageId, SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
+import { settledIn } from './rings.ts';
 import { sendQuery } from './send-query.ts';
 import { literal } from './statement.ts';
 
@@ -28,11 +30,12 @@ inserted_events as (
 select id from locked`,
 });
 
-/** Settles a waiting input as silent; false when this worker no longer holds the session. Doing it twice changes nothing. */
+/** Settles a waiting input as silent, if this worker still holds the session. Doing it twice changes nothing. */
 export async function settleWithoutTurn(
   database: Database,
   { sessionId, epoch, messageId }: { sessionId: SessionId; epoch: number; messageId: MessageId },
-): Promise<boolean> {
+): Promise<Committed<{ isHeld: boolean }>> {
   const rows = await sendQuery(database.hot, SETTLE_WITHOUT_TURN.prepared([sessionId, epoch, messageId]));
-  return rows.length > 0;
+  if (rows.length === 0) return { isHeld: false };
+  return { isHeld: true, after: { changed: [], settled: settledIn([sessionId]), rings: [] } };
 }

@@ -5,6 +5,7 @@ import type { SessionId, SystemEventId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { isoSql } from './session-facts.ts';
+import { changeOf } from './rings.ts';
 import { literal } from './statement.ts';
 
 /** The most events that wait in one session. */
@@ -111,6 +112,6 @@ export async function enqueueSystemEvent(database: Database, event: NewSystemEve
       ]),
     );
     const enqueued = result.rows[0] as QueuedEvent | undefined;
-    if (enqueued !== undefined) return { ...enqueued, after: { changed: [event.sessionId], rings: [] } };
+    if (enqueued !== undefined) return { ...enqueued, after: changeOf(event.sessionId) };
   }
 }

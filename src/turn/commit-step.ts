@@ -9,11 +9,10 @@ import type { TurnWrite } from './turn-write.ts';
  * requested; in the second case the step is committed.
  */
 export async function commitStep(context: TurnContext, turn: OpenedTurn, write: TurnWrite): Promise<void> {
-  const { held, journal, session } = turn;
+  const { held, journal } = turn;
   held.assertHeld();
-  const verdict = await journal.store(write, (rows) => context.store.commitStep(rows));
+  const verdict = context.publish(await journal.store(write, (rows) => context.store.commitStep(rows)));
   logFailedCalls(context.logger, turn, write.modelCalls);
-  context.onCommit(session.id, 'progress');
   if (verdict.stop !== null) held.stop(verdict.stop);
   held.assertHeld();
 }

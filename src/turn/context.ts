@@ -1,4 +1,5 @@
 // What a turn needs of the process that runs it. Built once by the entry point of a worker; tests build their own.
+import type { Committed, Publish } from '../after-commit.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { ModelRequest } from '../core/model-request.ts';
@@ -16,10 +17,9 @@ import type { Parking, TurnPark } from '../store/journal/park-turn.ts';
 import type { TurnEnd } from '../store/journal/turn-end.ts';
 import type { CompactionVerdict, CompactionWrite } from '../store/journal/write-compaction.ts';
 import type { Claim, ClaimRequest } from '../store/claim-session.ts';
-import type { HeldLock, NeededRing } from '../store/session-locks.ts';
+import type { HeldLock, Release } from '../store/session-locks.ts';
 import type { RowSubmitter } from '../store/share-statement.ts';
 import type { Toolset } from '../tools/toolset.ts';
-import type { CommitKind, MessageSettlements } from '../wake.ts';
 import type { DeltaWriter } from './loop/delta-writer.ts';
 import type { LockKeeper } from './held-session.ts';
 import type { ProviderGate } from './loop/provider-gate.ts';
@@ -33,13 +33,13 @@ export interface TurnContext {
   database: Database;
   store: {
     claim: RowSubmitter<ClaimRequest, Claim>;
-    release: RowSubmitter<HeldLock, NeededRing | null>;
-    openTurn: RowSubmitter<NewTurn, Opening>;
-    commitStep: RowSubmitter<JournalWrite, Verdict>;
+    release: RowSubmitter<HeldLock, Release>;
+    openTurn: RowSubmitter<NewTurn, Committed<Opening>>;
+    commitStep: RowSubmitter<JournalWrite, Committed<Verdict>>;
     parkTurn: RowSubmitter<TurnPark, Parking>;
     finishTurn: RowSubmitter<TurnEnd, FinishResult>;
-    beginCompaction: RowSubmitter<CompactionBegin, CompactionStart>;
-    writeCompaction: RowSubmitter<CompactionWrite, CompactionVerdict>;
+    beginCompaction: RowSubmitter<CompactionBegin, Committed<CompactionStart>>;
+    writeCompaction: RowSubmitter<CompactionWrite, Committed<CompactionVerdict>>;
   };
   locks: LockKeeper;
   deltas: DeltaWriter;
@@ -59,8 +59,8 @@ export interface TurnContext {
   random: () => number;
   /** True while the worker drains: a turn stops at its next step boundary and is left resumable. */
   isDraining: () => boolean;
-  /** Called after each commit of a session; must not throw. `settled`: how messages ended, where that is known. */
-  onCommit: (sessionId: string, what: CommitKind, settled?: MessageSettlements) => void;
+  /** Called with the result of each write within a turn; what follows from its last write is part of its outcome. */
+  publish: Publish;
   /** True when a request in this process waits for messages of the session to be settled. */
   isAwaited: (sessionId: string) => boolean;
 }

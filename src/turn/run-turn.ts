@@ -13,8 +13,8 @@
 //
 // If the worker crashes anywhere in here, its lock expires and the journal stays as it is. The next claim resumes after it
 // (G10, G11).
+import type { Committed } from '../after-commit.ts';
 import type { SessionId } from '../core/ids.ts';
-import type { LaterRing, NeededRing } from '../store/session-locks.ts';
 import type { TurnContext } from './context.ts';
 import { commit } from './end/commit.ts';
 import { decide } from './end/decide.ts';
@@ -22,16 +22,16 @@ import { loop } from './loop/loop.ts';
 import { claim } from './open/claim.ts';
 import { open } from './open/open.ts';
 import { stateAfterFault } from './state-after-fault.ts';
-import { isFinal, type FinalState, type TurnState } from './turn-state.ts';
+import { isFinal, type TurnOutcome, type TurnState } from './turn-state.ts';
 
 /** Runs the next turn of a session, if it has one and no worker holds it. Rejects only for faults of the database. */
-export async function runTurn(context: TurnContext, sessionId: SessionId): Promise<TurnOutcome> {
+export async function runTurn(context: TurnContext, sessionId: SessionId): Promise<Committed<TurnOutcome>> {
   if (!context.locks.reserve(sessionId)) return { kind: 'busy' };
   try {
     let state: TurnState = { kind: 'new', sessionId };
     while (!isFinal(state))
       for (const step of [claim, open, loop, decide, commit]) state = await take(step, context, state);
-    return outcomeOf(state);
+    return state;
   } finally {
     context.locks.unreserve(sessionId);
   }
@@ -45,32 +45,4 @@ async function take(step: Step, context: TurnContext, state: TurnState): Promise
   } catch (error) {
     return stateAfterFault(context, state, error);
   }
-}
-
-/**
- * How a turn was left, and what is then true:
- * - `ended`: the turn is closed and its messages are settled; the rings are for messages that arrived meanwhile and for the outbox.
- * - `released`: nothing is open, or the turn is and no worker holds it; `ring` is for another worker.
- * - `parked`: the turn is open and waits for an external event; `ring` is for a worker when it was stopped meanwhile.
- * - `lost`: another worker holds the session, or the holder is unknown: nothing more was written; the lease or the reconciler decides.
- * - `busy`, `idle`, `early`: there was nothing to do here.
- */
-export type TurnOutcome =
-  | {
-      kind: 'ended';
-      sessionId: SessionId;
-      ring: LaterRing | null;
-      deliveryRingNo: number | null;
-      /** Of sessions that something has come to. */
-      reached: NeededRing[];
-    }
-  | { kind: 'released' | 'parked'; ring: NeededRing | null }
-  | { kind: 'early'; ring: LaterRing | null }
-  | { kind: 'lost' | 'busy' | 'idle' };
-
-function outcomeOf(state: FinalState): TurnOutcome {
-  if (state.kind === 'parked') return { kind: 'parked', ring: state.ring.dueInMs === 0 ? state.ring : null };
-  if (state.kind !== 'ended') return state;
-  const { ring, deliveryRingNo, reached } = state.result;
-  return { kind: 'ended', sessionId: state.sessionId, ring, deliveryRingNo, reached: reached.rings };
 }

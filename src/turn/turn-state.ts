@@ -1,9 +1,8 @@
 // The states of a turn while `runTurn` runs it. A step takes a state to the next; a state that a step is not made for passes through it.
+import type { AfterCommit } from '../after-commit.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { SessionStop } from '../core/session-stop.ts';
 import type { SessionClaim } from '../store/claim-session.ts';
-import type { FinishResult } from '../store/journal/finish-turn.ts';
-import type { LaterRing, NeededRing } from '../store/session-locks.ts';
 import type { EndDecision } from './end/end-turn.ts';
 import type { HeldSession } from './held-session.ts';
 import type { CompactedTurn } from './compact/compact-turn.ts';
@@ -31,12 +30,18 @@ export type TurnOpenState =
   | { kind: 'done'; turn: OpenedTurn; from: ResultState; decision: EndDecision }
   | { kind: 'parking'; turn: OpenedTurn; wish: ParkWish };
 
-/** States after which there is nothing to do. */
-export type FinalState =
-  | { kind: 'ended'; sessionId: SessionId; result: Extract<FinishResult, { kind: 'ok' }> }
-  | { kind: 'parked'; ring: LaterRing }
-  | { kind: 'released'; ring: NeededRing | null }
-  | { kind: 'early'; ring: LaterRing | null }
+/**
+ * How a turn was left, and what is then true. What follows from its last write (`after`) is for the caller to publish, once the session is
+ * given back.
+ * - `ended`: the turn is closed and its messages are settled; the rings are for messages that arrived meanwhile, for other sessions and for
+ *   the outbox.
+ * - `released`: nothing is open, or the turn is and no worker holds it; the ring is for another worker.
+ * - `parked`: the turn is open and waits for an external event; the ring is for a worker when it was stopped meanwhile.
+ * - `lost`: another worker holds the session, or the holder is unknown: nothing more was written; the lease or the reconciler decides.
+ * - `busy`, `idle`, `early`: there was nothing to do here.
+ */
+export type TurnOutcome =
+  | { kind: 'ended' | 'parked' | 'released' | 'early'; after: AfterCommit }
   | { kind: 'lost' | 'busy' | 'idle' };
 
 export type TurnState =
@@ -45,11 +50,11 @@ export type TurnState =
   | TurnOpenState
   /** The lock goes back, and whatever is open stays open. */
   | { kind: 'leaving'; held: HeldSession }
-  | FinalState;
+  | TurnOutcome;
 
 const FINAL = new Set<TurnState['kind']>(['ended', 'parked', 'released', 'early', 'lost', 'busy', 'idle']);
 
 /** True for a state after which there is nothing to do. */
-export function isFinal(state: TurnState): state is FinalState {
+export function isFinal(state: TurnState): state is TurnOutcome {
   return FINAL.has(state.kind);
 }

@@ -22,7 +22,7 @@ const doorbellsOf = (sessionId: string) =>
 
 test('an end settles the messages, releases the session and removes its doorbell', async () => {
   const { sessionId, messageId, turnId, write } = await running();
-  expect(await rig.finishTurn(goodEnd(write))).toMatchObject({ kind: 'ok', ring: null, deliveryRingNo: null });
+  expect(await rig.finishTurn(goodEnd(write))).toMatchObject({ kind: 'ok', after: { rings: [] } });
   expect(await rig.rows('select status from holdfast.inbox where id = $1', [messageId])).toEqual([
     { status: 'answered' },
   ]);
@@ -40,7 +40,10 @@ test('a message that came during the turn keeps the doorbell and gets the next r
   await rig.accept(rig.input(sessionId));
   const [before] = await doorbellsOf(sessionId);
   const end = await rig.finishTurn(goodEnd(write));
-  expect(end).toMatchObject({ kind: 'ok', ring: { sessionId, lane: 'main', ringNo: before.rings + 1 } });
+  expect(end).toMatchObject({
+    kind: 'ok',
+    after: { rings: [{ kind: 'followup', sessionId, lane: 'main', ringNo: before.rings + 1 }] },
+  });
   expect(await doorbellsOf(sessionId)).toEqual([{ rings: before.rings + 1 }]);
 });
 
@@ -67,7 +70,7 @@ test('replies go to the outbox in their order, with one ring, and an end without
   const end = await rig.finishTurn(
     goodEnd(write, { deliveries, deadLetter, status: 'failed', messageStatus: 'failed' }),
   );
-  expect(end).toMatchObject({ kind: 'ok', deliveryRingNo: expect.any(Number) });
+  expect(end).toMatchObject({ kind: 'ok', after: { rings: [{ kind: 'deliver', ringNo: expect.any(Number) }] } });
   expect(
     await rig.rows('select id, seq::int from holdfast.deliveries where turn_id = $1 order by seq', [turnId]),
   ).toEqual([

@@ -28,7 +28,7 @@ const counts = (sessionId: string) =>
 
 test('an opening stores the turn and its prompt, claims its messages and empties the inbox', async () => {
   const { sessionId, messageId, claimed, turnId } = await claimedWithMessage();
-  expect(await rig.openTurn(newTurn(claimed, turnId))).toEqual({ kind: 'ok' });
+  expect(await rig.openTurn(newTurn(claimed, turnId))).toMatchObject({ kind: 'ok' });
   expect(
     await rig.rows('select turn_id, waiting, entry_seq::int from holdfast.sessions where id = $1', [sessionId]),
   ).toEqual([{ turn_id: turnId, waiting: 0, entry_seq: 1 }]);
@@ -43,9 +43,9 @@ test('an opening stores the turn and its prompt, claims its messages and empties
 test('an opening that is sent again is stored once (G23)', async () => {
   const { sessionId, claimed, turnId } = await claimedWithMessage();
   const turn = newTurn(claimed, turnId);
-  expect(await rig.openTurn(turn)).toEqual({ kind: 'ok' });
+  expect(await rig.openTurn(turn)).toMatchObject({ kind: 'ok' });
   const before = await counts(sessionId);
-  expect(await rig.openTurn(turn)).toEqual({ kind: 'ok' });
+  expect(await rig.openTurn(turn)).toMatchObject({ kind: 'ok' });
   expect(await counts(sessionId)).toEqual(before);
 });
 

@@ -37,7 +37,9 @@ async function turnOf(turnId: string): Promise<Record<string, unknown>> {
 describe('a parked turn', () => {
   test('holds no lock, keeps its reason, and is not claimed before its time (G33)', async () => {
     const { sessionId, turnId, park } = await openedTurn();
-    expect(await rig.parkTurn(park)).toMatchObject({ kind: 'parked', ring: { sessionId, dueInMs: 60_000 } });
+    expect(await rig.parkTurn(park)).toMatchObject({ kind: 'parked', after: { changed: [sessionId], rings: [] } });
+    const due = 'select round(extract(epoch from due_at - rung_at))::int as seconds from holdfast.doorbells';
+    expect(await rig.rows(`${due} where session_id = $1`, [sessionId])).toEqual([{ seconds: 60 }]);
     const [session] = await rig.rows('select owner, lease_expires_at, turn_id from holdfast.sessions where id = $1', [
       sessionId,
     ]);
@@ -48,7 +50,7 @@ describe('a parked turn', () => {
       park_by: 'anthropic',
       parks: 1,
     });
-    expect(await claim(sessionId)).toEqual({ kind: 'early', ring: null });
+    expect(await claim(sessionId)).toEqual({ kind: 'early', after: { changed: [], rings: [] } });
   });
 
   test('is parked once when its statement is sent again after an unknown COMMIT (G23)', async () => {
@@ -72,7 +74,10 @@ describe('a parked turn', () => {
   test('is due immediately when it was stopped before it was parked (G24)', async () => {
     const { sessionId, park } = await openedTurn();
     await rig.rows(`update holdfast.sessions set stop_reason = 'stopped by the user' where id = $1`, [sessionId]);
-    expect(await rig.parkTurn(park)).toMatchObject({ kind: 'parked', ring: { dueInMs: 0 } });
+    expect(await rig.parkTurn(park)).toMatchObject({
+      kind: 'parked',
+      after: { rings: [{ kind: 'inbound', sessionId }] },
+    });
     expect(await claim(sessionId)).toMatchObject({
       kind: 'claimed',
       session: { stop: { kind: 'stopped', message: 'stopped by the user' } },
@@ -111,7 +116,7 @@ describe('a parked turn', () => {
     const { sessionId, park } = await openedTurn();
     await rig.parkTurn(park);
     await rig.accept(rig.input(sessionId, { mode: 'collect' }));
-    expect(await claim(sessionId)).toEqual({ kind: 'early', ring: null });
+    expect(await claim(sessionId)).toEqual({ kind: 'early', after: { changed: [], rings: [] } });
   });
 
   test('tells the next worker what it waited for, until the model has answered', async () => {

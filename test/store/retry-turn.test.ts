@@ -35,7 +35,7 @@ test('a turn whose session is claimed for the next one is not taken back: its me
   expect(retried).toMatchObject({ kind: 'ok', messageIds: [expect.any(String)] });
   expect(retried).not.toMatchObject({ messageIds: [messageId] });
   const next = newId<TurnId>();
-  expect(await rig.openTurn(newTurn(taken, next))).toEqual({ kind: 'ok' });
+  expect(await rig.openTurn(newTurn(taken, next))).toMatchObject({ kind: 'ok' });
   // The new turn continues the transcript that its prompt was made on.
   const entries = await rig.rows(
     `select e.turn_id, e.state, e.parent_seq is not null as has_parent from holdfast.entries e where e.session_id = $1 order by e.seq`,

@@ -51,7 +51,9 @@ test('every claim raises the epoch, and only the newest may write (G7)', async (
   expect(await renewLocks(rig.database, 'zombie', 1000, [{ sessionId, epoch: zombie.taken.session.epoch }])).toEqual(
     new Set(),
   );
-  expect(await rig.release({ sessionId, epoch: zombie.taken.session.epoch })).toBeNull();
+  expect(await rig.release({ sessionId, epoch: zombie.taken.session.epoch })).toEqual({
+    after: { changed: [], rings: [] },
+  });
   const entries = await rig.rows('select kind from holdfast.entries where session_id = $1', [sessionId]);
   expect(entries).toEqual([{ kind: 'prompt' }]);
 });

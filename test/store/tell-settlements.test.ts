@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { JournalWrite, ModelCallRow, ToolIntent } from '../../src/store/journal.ts';
 import { drizzle } from '../../src/store/drizzle.ts';
+import type { Settlements } from '../../src/store/journal/tell-settlements.ts';
 import type { TurnEnd } from '../../src/store/journal/turn-end.ts';
 import { viewSettlements } from '../../src/store/views/settlements.ts';
 import { answer, createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
@@ -62,7 +63,9 @@ function intent(step: number, ordinal: number, status: ToolIntent['status']): To
 async function toldBy(end: TurnEnd) {
   const ending = await rig.finishTurn(end);
   if (ending.kind !== 'ok') throw new Error('fenced');
-  return ending.settlements;
+  // One session is settled; how its messages ended is what the API reads.
+  const [settlements] = (ending.after.settled ?? new Map()).values();
+  return settlements as Settlements;
 }
 
 const readOf = (ids: string[]) => viewSettlements(drizzle({ client: rig.database.views }), ids);

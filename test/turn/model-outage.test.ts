@@ -7,7 +7,7 @@ import { viewMessage } from '../../src/store/views/messages.ts';
 import { viewSession } from '../../src/store/views/sessions.ts';
 import { viewTurn } from '../../src/store/views/turns.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';
-import type { TurnOutcome } from '../../src/turn/run-turn.ts';
+import type { TurnOutcome } from '../../src/turn/turn-state.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -58,7 +58,7 @@ describe('a turn whose model is unavailable', () => {
   test('is parked after a few calls, says why and until when, and is answered when the model is back (G33)', async () => {
     const worker = patientRig.worker();
     const message = await patientRig.send('away', '[[error: 529 times=9]] [[reply: back]]');
-    expect(await worker.run('away')).toEqual({ kind: 'parked', ring: null });
+    expect(await worker.run('away')).toMatchObject({ kind: 'parked', after: { rings: [] } });
     const { id, calls } = await openTurnOf(patientRig, 'away');
     expect(calls).toBe(3);
     const why = {
@@ -131,11 +131,11 @@ when (new.session_id = '${sessionId}' and new.status = 'parked') execute functio
     const worker = patientRig.worker();
     const message = await patientRig.send('limited', '[[error: 429 retry-after=600]] [[reply: later]]');
     const sentAt = Date.now();
-    expect(await worker.run('limited')).toEqual({ kind: 'parked', ring: null });
+    expect(await worker.run('limited')).toMatchObject({ kind: 'parked', after: { rings: [] } });
     const view = await viewMessage(views(patientRig), message);
     expect(view).toMatchObject({ why: { code: 'rate_limited' } });
     expect(Date.parse(view?.why?.until ?? '')).toBeGreaterThanOrEqual(sentAt + 600_000);
-    expect(await worker.run('limited')).toEqual({ kind: 'early', ring: null });
+    expect(await worker.run('limited')).toMatchObject({ kind: 'early', after: { rings: [] } });
     expect(requestsOf(patientRig, 'limited')).toHaveLength(1);
     worker.stop();
   });

@@ -146,7 +146,7 @@ describe('steer', () => {
   test('from another route does not join: it is the next turn (G6)', async () => {
     const busy = await busySession('steer-route');
     await rig.send('steer-route', 'from elsewhere', { mode: 'steer', chatId: 'other' });
-    expect(await busy.goOn()).toMatchObject({ kind: 'ended', ring: {} });
+    expect(await busy.goOn()).toMatchObject({ kind: 'ended', after: { rings: [{ kind: 'followup' }] } });
     expect(await entriesOf('steer-route')).not.toContain('steer');
     await gathered('steer-route');
     await busy.worker.run('steer-route');
@@ -161,7 +161,7 @@ describe('steer', () => {
     // Whether it still joins or not, it is answered exactly once.
     await rig.send('steer-late', 'late', { mode: 'steer' });
     const outcome = await ended;
-    if (outcome.kind === 'ended' && outcome.ring !== null) {
+    if (outcome.kind === 'ended' && outcome.after.rings.length > 0) {
       await gathered('steer-late');
       await busy.worker.run('steer-late');
     }
@@ -189,7 +189,7 @@ describe('interrupt', () => {
     const busy = await busySession('interrupt');
     const from = performance.now();
     await rig.send('interrupt', 'this instead', { mode: 'interrupt' });
-    expect(await busy.running).toMatchObject({ kind: 'ended', ring: { dueInMs: 0 } });
+    expect(await busy.running).toMatchObject({ kind: 'ended', after: { rings: [{ kind: 'followup', dueInMs: 0 }] } });
     expect(performance.now() - from).toBeLessThan(1_000 * SLOWNESS_MAX);
     await busy.worker.run('interrupt');
     expect(runs).toEqual(['first']);
@@ -236,11 +236,17 @@ describe('what waits', () => {
     const sent = Array.from({ length: 45 }, (_, index) => `note ${index + 1}.`);
     for (const text of sent) await rig.send('wait', text);
     // A whole turn waits, so there is nothing to gather for.
-    expect(await busy.goOn()).toMatchObject({ kind: 'ended', ring: { dueInMs: 0 } });
-    expect(await busy.worker.run('wait')).toMatchObject({ kind: 'ended', ring: { dueInMs: 0 } });
-    expect(await busy.worker.run('wait')).toMatchObject({ kind: 'ended', ring: { dueInMs: expect.any(Number) } });
+    expect(await busy.goOn()).toMatchObject({ kind: 'ended', after: { rings: [{ kind: 'followup', dueInMs: 0 }] } });
+    expect(await busy.worker.run('wait')).toMatchObject({
+      kind: 'ended',
+      after: { rings: [{ kind: 'followup', dueInMs: 0 }] },
+    });
+    expect(await busy.worker.run('wait')).toMatchObject({
+      kind: 'ended',
+      after: { rings: [{ kind: 'followup', dueInMs: expect.any(Number) }] },
+    });
     await gathered('wait');
-    expect(await busy.worker.run('wait')).toMatchObject({ kind: 'ended', ring: null });
+    expect(await busy.worker.run('wait')).toMatchObject({ kind: 'ended', after: { rings: [] } });
     const prompts = await rig.rows(
       "select content from holdfast.entries where session_id = $1 and kind = 'prompt' order by seq",
       [await rig.sessionOf('wait')],
@@ -295,7 +301,10 @@ describe('what waits', () => {
     ]);
     for (let n = 1; n <= 23; n += 1) await rig.send('collect', `note ${n}`);
     const outcome = await busy.goOn();
-    expect(outcome).toMatchObject({ kind: 'ended', ring: { dueInMs: expect.any(Number) } });
+    expect(outcome).toMatchObject({
+      kind: 'ended',
+      after: { rings: [{ kind: 'followup', dueInMs: expect.any(Number) }] },
+    });
     await gathered('collect');
     await busy.worker.run('collect');
     const prompt = lastSent('collect');
@@ -312,7 +321,10 @@ describe('what waits', () => {
   test('gathers until it has been quiet for a while, and no longer than its bound', async () => {
     const busy = await busySession('gather');
     await rig.send('gather', 'one');
-    expect(await busy.goOn()).toMatchObject({ kind: 'ended', ring: { dueInMs: expect.any(Number) } });
+    expect(await busy.goOn()).toMatchObject({
+      kind: 'ended',
+      after: { rings: [{ kind: 'followup', dueInMs: expect.any(Number) }] },
+    });
     const early = await busy.worker.run('gather');
     expect(early.kind).toBe('early');
     await gathered('gather');

@@ -92,7 +92,7 @@ describe('a turn', () => {
   test('answers a message and releases its session', async () => {
     const worker = rig.worker();
     const message = await rig.send('plain', 'hello');
-    expect(await worker.run('plain')).toMatchObject({ kind: 'ended', ring: null });
+    expect(await worker.run('plain')).toMatchObject({ kind: 'ended', after: { rings: [] } });
     expect(await statusOf(message)).toBe('answered');
     expect(await worker.run('plain')).toEqual({ kind: 'idle' });
     worker.stop();
@@ -152,8 +152,11 @@ describe('a turn', () => {
     const worker = rig.worker();
     await rig.send('followup', 'one', { mode: 'followup' });
     await rig.send('followup', 'two', { mode: 'followup' });
-    expect(await worker.run('followup')).toMatchObject({ kind: 'ended', ring: { lane: 'main' } });
-    expect(await worker.run('followup')).toMatchObject({ kind: 'ended', ring: null });
+    expect(await worker.run('followup')).toMatchObject({
+      kind: 'ended',
+      after: { rings: [{ kind: 'followup', lane: 'main' }] },
+    });
+    expect(await worker.run('followup')).toMatchObject({ kind: 'ended', after: { rings: [] } });
     expect(await entriesOf('followup')).toEqual(['prompt', 'answer', 'prompt', 'answer']);
     worker.stop();
   });
@@ -204,8 +207,8 @@ describe('a model that fails', () => {
   test('a wait that the provider asks for is not spent in the worker', async () => {
     const worker = rig.worker();
     await rig.send('parked', '[[error: 429 retry-after=30]] [[reply: later]]');
-    expect(await worker.run('parked')).toEqual({ kind: 'parked', ring: null });
-    expect(await worker.run('parked')).toEqual({ kind: 'early', ring: null });
+    expect(await worker.run('parked')).toMatchObject({ kind: 'parked', after: { rings: [] } });
+    expect(await worker.run('parked')).toMatchObject({ kind: 'early', after: { rings: [] } });
     worker.stop();
   });
 });
@@ -398,7 +401,7 @@ describe('a turn that is stopped', () => {
     await effect.entered('drained');
     isDraining = true;
     open();
-    expect(await running).toMatchObject({ kind: 'released', ring: { lane: 'main' } });
+    expect(await running).toMatchObject({ kind: 'released', after: { rings: [{ kind: 'inbound', lane: 'main' }] } });
     leaving.stop();
 
     const next = rig.worker();

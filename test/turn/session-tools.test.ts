@@ -97,7 +97,10 @@ describe('a message to another session', () => {
       '[[tool: sessions_send {"sessionKey":"told-only","message":"Just so you know.","timeoutSeconds":0}]] [[reply: ok]]';
     await rig.send('teller', quiet);
     await worker.run('teller');
-    expect(await worker.run('told-only')).toMatchObject({ kind: 'ended', reached: [] });
+    expect(await worker.run('told-only')).toMatchObject({
+      kind: 'ended',
+      after: { changed: [], rings: [{ kind: 'deliver' }] },
+    });
     await rig.send(
       'waiter',
       '[[tool: sessions_send {"sessionKey":"broken","message":"[[error: 400 message=\\"odd\\"]]"}]] [[reply: ok]]',

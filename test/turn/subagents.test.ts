@@ -227,7 +227,10 @@ describe('an end', () => {
     const { worker, runs, id, key } = await parentOf('told', ['[[reply: forty-two]]']);
     const [run] = runs;
     const ended = await worker.runSession(run!.child_id);
-    expect(ended).toMatchObject({ kind: 'ended', reached: [{ sessionId: id, lane: 'main' }] });
+    expect(ended).toMatchObject({
+      kind: 'ended',
+      after: { rings: [{ kind: 'announce', sessionId: id, lane: 'main' }] },
+    });
     expect(await rig.runsOf('told')).toMatchObject([
       { status: 'ok', result: 'forty-two', announced_to: id, error: null },
     ]);
@@ -402,7 +405,7 @@ describe('an end', () => {
       `update holdfast.inbox set body = '{"text":"[[reply: NO_REPLY]]"}' where session_id = $1 and kind = 'announcement'`,
       [id],
     );
-    expect(await worker.run('hushed')).toMatchObject({ kind: 'ended', ring: null });
+    expect(await worker.run('hushed')).toMatchObject({ kind: 'ended', after: { rings: [] } });
     expect(await rig.announcements(id)).toMatchObject([{ status: 'silent' }]);
     expect(await worker.run('hushed')).toMatchObject({ kind: 'idle' });
     worker.stop();
@@ -418,7 +421,10 @@ describe('a parent that is busy', () => {
     ]);
     const turn = await busy(worker, 'collect');
     for (const run of runs) await worker.runSession(run.child_id);
-    expect(await turn.goOn()).toMatchObject({ kind: 'ended', ring: { dueInMs: expect.any(Number) } });
+    expect(await turn.goOn()).toMatchObject({
+      kind: 'ended',
+      after: { rings: [{ kind: 'followup', dueInMs: expect.any(Number) }] },
+    });
     await rig.gathered(id);
     await worker.run('collect');
     const prompt = rig.lastPrompt(key);
@@ -671,7 +677,7 @@ describe('waiting', () => {
   test('ends the turn without an answer, a lock or a lane, and any input wakes it (G19)', async () => {
     const worker = rig.worker();
     await rig.send('yields', '[[tool: sessions_yield {"message":"for the courier"}]] [[reply: never]]');
-    expect(await worker.run('yields')).toMatchObject({ kind: 'ended', ring: null });
+    expect(await worker.run('yields')).toMatchObject({ kind: 'ended', after: { rings: [] } });
     const id = await rig.sessionOf('yields');
     expect(await rig.counts(id)).toMatchObject({ owner: null, turn_id: null, waiting: 0 });
     expect(await rig.rows('select 1 from holdfast.doorbells where session_id = $1', [id])).toEqual([]);

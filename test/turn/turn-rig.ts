@@ -12,6 +12,7 @@ import { createLogger, type Logger } from '../../src/logger.ts';
 import { createConfiguredModel } from '../../src/model/configured-model.ts';
 import { withoutPlugins, type Plugins } from '../../src/plugins/plugins.ts';
 import { startScriptedModel } from '../../scripted-model/scripted-model.ts';
+import type { Committed } from '../../src/after-commit.ts';
 import { createPublish } from '../../src/service/publish.ts';
 import { createAccept } from '../../src/store/accept-messages.ts';
 import type { NewInput } from '../../src/store/new-input.ts';
@@ -20,7 +21,8 @@ import { dropOverflow } from '../../src/store/drop-overflow.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { createEnsureSession } from '../../src/store/sessions.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import { runTurn, type TurnOutcome } from '../../src/turn/run-turn.ts';
+import { runTurn } from '../../src/turn/run-turn.ts';
+import type { TurnOutcome } from '../../src/turn/turn-state.ts';
 import { createWake, type Wake } from '../../src/wake.ts';
 import { createTurnContext } from '../../workers/create-turn-context.ts';
 
@@ -111,13 +113,14 @@ export async function createTurnRig(
   /** A worker that runs turns when it is told to; with a wake of its own it is as if in a process of its own. */
   function worker(more: { isDraining?: () => boolean; tools?: Tool[]; plugins?: Plugins; wake?: Wake } = {}) {
     const wake = more.wake ?? createWake();
+    const publish = createPublish({ wake, doorbell: { ring: async () => undefined } });
     const plugins = more.plugins ?? options.plugins ?? withoutPlugins(logger);
     const context = createTurnContext({
       config,
       logger,
       clock,
       database,
-      publish: createPublish({ wake, doorbell: { ring: async () => undefined } }),
+      publish,
       isAwaited: (sessionId) => wake.isAwaited(sessionId),
       model: createConfiguredModel({
         config,
@@ -136,14 +139,16 @@ export async function createTurnRig(
     context.locks.start();
     return {
       context,
-      run: (name: string): Promise<TurnOutcome> => untilClosed(async () => runTurn(context, await sessionOf(name))),
-      runSession: (id: SessionId): Promise<TurnOutcome> => untilClosed(() => runTurn(context, id)),
+      run: (name: string): Promise<Committed<TurnOutcome>> =>
+        untilClosed(async () => publish(await runTurn(context, await sessionOf(name)))),
+      runSession: (id: SessionId): Promise<Committed<TurnOutcome>> =>
+        untilClosed(async () => publish(await runTurn(context, id))),
       stop,
     };
   }
 
   /** A turn that a test has left running when it failed is broken off by the end of the rig: nobody is told, for nobody waits. */
-  async function untilClosed(run: () => Promise<TurnOutcome>): Promise<TurnOutcome> {
+  async function untilClosed(run: () => Promise<Committed<TurnOutcome>>): Promise<Committed<TurnOutcome>> {
     try {
       return await run();
     } catch (error) {

@@ -1,5 +1,7 @@
 // `begin-compaction`: before a summary is requested. Charges its model call, counts the attempts of its turn, and reads what an
 // earlier worker left: a stored answer is used instead of a new request, anything else is abandoned. See journal.ts.
+import type { Committed } from '../../after-commit.ts';
+import type { SessionId } from '../../core/ids.ts';
 import type { CompactionReason } from '../../core/compaction/compaction-bounds.ts';
 import type { SessionStop } from '../../core/session-stop.ts';
 import { retryPassingFaults, TURN_RETRY_MS } from '../retry-passing-faults.ts';
@@ -7,6 +9,7 @@ import type { RowSubmitter } from '../share-statement.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
+import { changeOf } from '../rings.ts';
 import { cte, rows, statement } from '../statement.ts';
 import { fence, head, locked, PROGRESS_SQL, verdict } from './fence.ts';
 import { storedSteps } from './write-parts.ts';
@@ -51,7 +54,7 @@ export type CompactionStart = { stop: SessionStop | null } & (
 );
 
 /** Makes the function that begins compactions. */
-export function createBeginCompaction(database: Database): RowSubmitter<CompactionBegin, CompactionStart> {
+export function createBeginCompaction(database: Database): RowSubmitter<CompactionBegin, Committed<CompactionStart>> {
   return (begin) => retryPassingFaults(() => beginOne(database, begin), TURN_RETRY_MS);
 }
 
@@ -158,19 +161,21 @@ export const BEGIN_COMPACTION = statement<Begins>({
 from verdict left join judged on true left join own on true left join answered on true left join cycle on true`,
 });
 
-async function beginOne(database: Database, begin: CompactionBegin): Promise<CompactionStart> {
+async function beginOne(database: Database, begin: CompactionBegin): Promise<Committed<CompactionStart>> {
   const result = await database.hot.query(BEGIN_COMPACTION.prepared([begin]));
-  return begunOf(result.rows[0]);
+  return begunOf(begin.fence.sessionId, result.rows[0]);
 }
 
-function begunOf(row: CompactionStartRow | undefined): CompactionStart {
+function begunOf(sessionId: SessionId, row: CompactionStartRow | undefined): Committed<CompactionStart> {
   const stop = row?.stop ?? null;
   if (row === undefined || !row.is_ok) return { kind: 'fenced', stop };
   if (row.verdict === 'answered' && row.compaction !== null) {
     const { pinnedSeqs } = row.compaction;
     return { kind: 'answered', stop, compaction: { ...row.compaction, pinnedSeqs: pinnedSeqs ?? [] } };
   }
-  if (row.verdict === 'begun') return { kind: 'begun', stop, attempt: row.attempt, mayFlush: row.may_flush };
+  if (row.verdict === 'begun') {
+    return { kind: 'begun', stop, attempt: row.attempt, mayFlush: row.may_flush, after: changeOf(sessionId) };
+  }
   return { kind: row.verdict === 'exhausted' ? 'exhausted' : 'fenced', stop };
 }
 

@@ -1,15 +1,17 @@
 // `commit-step`: one step in the middle of a turn. See journal.ts.
+import type { Committed } from '../../after-commit.ts';
 import { shareStatement, type RowSubmitter } from '../share-statement.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents } from '../events.ts';
 import type { JournalWrite, Verdict } from '../journal.ts';
+import { changeOf } from '../rings.ts';
 import { cte, optional, statement } from '../statement.ts';
 import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
 import { STEERED_SQL, steeredMessages } from './steered-messages.ts';
 import { haveEvents, JOURNAL_EVENTS_SQL, newEvents, storedSteps } from './write-parts.ts';
 
 /** Makes the function that commits a step; steps of different turns share statements. */
-export function createCommitStep(database: Database): RowSubmitter<JournalWrite, Verdict> {
+export function createCommitStep(database: Database): RowSubmitter<JournalWrite, Committed<Verdict>> {
   return shareStatement('commit-step', (writes) => commitSteps(database, writes));
 }
 
@@ -53,12 +55,13 @@ export const COMMIT_STEP = statement<readonly JournalWrite[]>({
   select: 'select n, is_ok, stop, waiting, steer_seq from verdict order by n',
 });
 
-async function commitSteps(database: Database, writes: JournalWrite[]): Promise<Verdict[]> {
+async function commitSteps(database: Database, writes: JournalWrite[]): Promise<Committed<Verdict>[]> {
   const result = await database.hot.query(COMMIT_STEP.prepared(writes));
   const verdicts = new Map(result.rows.map((row) => [Number(row.n), row]));
-  return writes.map((_, index) => {
+  return writes.map(({ fence: { sessionId } }, index) => {
     const row = verdicts.get(index + 1);
     if (row === undefined || !row.is_ok) return { kind: 'fenced' };
-    return { kind: 'ok', stop: row.stop, waiting: row.waiting, steerSeq: Number(row.steer_seq) };
+    const { stop, waiting, steer_seq: steerSeq } = row;
+    return { kind: 'ok', stop, waiting, steerSeq: Number(steerSeq), after: changeOf(sessionId) };
   });
 }

@@ -1,42 +1,28 @@
 // `finish-turn`: the end of a turn, with any result. The last entries, the turn's outcome, the status of its messages, the
 // replies in the outbox, the dead letter if it failed, and the lock's release are one statement. It holds the session row,
 // so it sees a message that arrived meanwhile: then the doorbell stays, with its next ring (G4). See journal.ts.
+import type { AfterCommit, Ring } from '../../after-commit.ts';
+import type { SessionId } from '../../core/ids.ts';
 import { storableText } from '../../core/storable-text.ts';
 import { shareStatement, type RowSubmitter } from '../share-statement.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents } from '../events.ts';
 import type { TurnEnd } from './turn-end.ts';
-import type { LaterRing } from '../session-locks.ts';
+import { ringsOf, type RungColumns } from '../rings.ts';
+import type { NeededRing } from '../session-locks.ts';
 import { cte, rows, statement } from '../statement.ts';
 import { endParts } from './end-parts.ts';
 import { fence, head, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
-import {
-  ENDING_SQL,
-  endingRun,
-  lockedFamily,
-  reachedOf,
-  reachedSessions,
-  reachesOut,
-  type NotifiedSessions,
-} from './reach-out.ts';
-import { settledTurns, settlementsOf, type Settlements } from './tell-settlements.ts';
+import { ENDING_SQL, endingRun, lockedFamily, reachedSessions, reachesOut } from './reach-out.ts';
+import { settledTurns, settlementsOf, type SettledTurnRow } from './tell-settlements.ts';
 import { journalEvents, storedSteps } from './write-parts.ts';
 
 /**
- * `ok`: ended; `ring` calls for what still waits, `deliveryRingNo` is the ring for the outbox when something was put there, `reached`
- * names other sessions that changed, `settlements` is how its messages ended, empty when no request waits or it is not known (then it
- * has to be read). `fenced`: this worker no longer holds the session.
+ * `ok`: ended; `after` has the rings for what still waits, for the outbox and for other sessions that something has come to, and how its
+ * messages ended, which is empty when no request waits or it is not known (then it has to be read). `fenced`: this worker no longer holds
+ * the session.
  */
-export type FinishResult =
-  | {
-      kind: 'ok';
-      ring: LaterRing | null;
-      deliveryRingNo: number | null;
-      reached: NotifiedSessions;
-      settlements: Settlements;
-      figures: TurnFigures;
-    }
-  | { kind: 'fenced' };
+export type FinishResult = { kind: 'ok'; after: AfterCommit; figures: TurnFigures } | { kind: 'fenced' };
 
 /** The facts of an ended turn, for the log. Times are the database's. */
 export interface TurnFigures {
@@ -212,26 +198,17 @@ left join settled_turns on settled_turns.n = head.n`,
 
 async function finishTurns(database: Database, ends: TurnEnd[]): Promise<FinishResult[]> {
   const result = await database.hot.query(FINISH_TURN.prepared(ends));
-  const answers = new Map(result.rows.map((row) => [Number(row.n), row]));
-  return ends.map((_, index) => {
+  const answers = new Map(result.rows.map((row: FinishRow) => [Number(row.n), row]));
+  return ends.map(({ fence: { sessionId } }, index) => {
     const row = answers.get(index + 1);
     if (row === undefined || !(row.is_new || row.was_ended)) return { kind: 'fenced' };
-    const ring =
-      row.rings === null
-        ? null
-        : {
-            sessionId: row.session_id,
-            lane: row.lane,
-            ringNo: Number(row.rings),
-            dueInMs: Math.max(0, Math.ceil(Number(row.due_in_ms))),
-          };
-    const deliveryRingNo = row.delivery_ring_no === null ? null : Number(row.delivery_ring_no);
     return {
       kind: 'ok',
-      ring,
-      deliveryRingNo,
-      reached: reachedOf(row),
-      settlements: settlementsOf(row.told_turn),
+      after: {
+        changed: row.reached ?? [],
+        settled: new Map([[sessionId, settlementsOf(row.told_turn)]]),
+        rings: ringsAfter(sessionId, row),
+      },
       figures: {
         attempt: row.attempt,
         waitedMs: Math.round(Number(row.waited_ms)),
@@ -239,4 +216,26 @@ async function finishTurns(database: Database, ends: TurnEnd[]): Promise<FinishR
       },
     };
   });
+}
+
+function ringsAfter(sessionId: SessionId, row: FinishRow): Ring[] {
+  const dueInMs = Math.max(0, Math.ceil(Number(row.due_in_ms)));
+  const rings: Ring[] = ringsOf('followup', sessionId, row).map((ring) => ({ ...ring, dueInMs }));
+  if (row.delivery_ring_no !== null) rings.push({ kind: 'deliver', sessionId, ringNo: Number(row.delivery_ring_no) });
+  return [...rings, ...(row.rings_for ?? []).map((ring): Ring => ({ kind: 'announce', ...ring }))];
+}
+
+interface FinishRow extends RungColumns {
+  n: number;
+  is_new: boolean;
+  was_ended: boolean;
+  due_in_ms: number | null;
+  delivery_ring_no: string | null;
+  /** Rings that other sessions need, and the sessions that something has come to. */
+  rings_for: NeededRing[] | null;
+  reached: SessionId[] | null;
+  told_turn: SettledTurnRow | null;
+  attempt: number;
+  waited_ms: number;
+  ran_ms: number;
 }

@@ -1,5 +1,6 @@
 // `open-turn`: the start of a turn; from then on a retry finds all of it again. The turn's row, the claim of its inputs,
 // the consumed system events, the consumed hints and the assembled prompt are one statement (G13, G14). See journal.ts.
+import type { Committed } from '../../after-commit.ts';
 import type { Lane } from '../../config.ts';
 import type { TurnKind } from '../../core/turn-kind.ts';
 import type { EntryId, MessageId, SystemEventId } from '../../core/ids.ts';
@@ -11,6 +12,7 @@ import type { Database } from '../database.ts';
 import { insertedEvents, type NewEvent } from '../events.ts';
 import type { Fence } from '../journal.ts';
 import type { TurnId } from '../../core/ids.ts';
+import { changeOf } from '../rings.ts';
 import { cte, optional, rows, statement } from '../statement.ts';
 import { VIEW_SQL } from './fence.ts';
 import { JOURNAL_EVENTS_SQL, newEvents } from './write-parts.ts';
@@ -55,7 +57,7 @@ export interface NewTurn {
 export type Opening = { kind: 'ok' } | { kind: 'fenced' } | { kind: 'stopped' };
 
 /** Makes the function that opens a turn; openings of different sessions share statements. */
-export function createOpenTurn(database: Database): RowSubmitter<NewTurn, Opening> {
+export function createOpenTurn(database: Database): RowSubmitter<NewTurn, Committed<Opening>> {
   return shareStatement('open-turn', (turns) => openTurns(database, turns));
 }
 
@@ -227,12 +229,12 @@ export const OPEN_TURN = statement<Turns>({
   select: 'select n, verdict from verdict',
 });
 
-async function openTurns(database: Database, turns: NewTurn[]): Promise<Opening[]> {
+async function openTurns(database: Database, turns: NewTurn[]): Promise<Committed<Opening>[]> {
   const result = await database.hot.query(OPEN_TURN.prepared(turns));
   const byTurn = new Map(result.rows.map((row) => [Number(row.n), row.verdict as string]));
-  return turns.map((_, index) => {
+  return turns.map(({ fence: { sessionId } }, index) => {
     const verdict = byTurn.get(index + 1);
-    if (verdict === 'new' || verdict === 'ok') return { kind: 'ok' };
+    if (verdict === 'new' || verdict === 'ok') return { kind: 'ok', after: changeOf(sessionId) };
     return { kind: verdict === 'stopped' ? 'stopped' : 'fenced' };
   });
 }

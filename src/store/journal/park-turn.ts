@@ -1,11 +1,12 @@
 // `park-turn`: an open turn waits for something outside. Its reason is stored with it, its lock and its slot are free, and its session's
 // doorbell says when a worker has to look. The same statement stores the model call that has failed, so it is counted once. See journal.ts.
+import type { AfterCommit } from '../../after-commit.ts';
 import { storableText } from '../../core/storable-text.ts';
 import { shareStatement, type RowSubmitter } from '../share-statement.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
-import type { LaterRing } from '../session-locks.ts';
+import { afterOf } from '../rings.ts';
 import { cte, optional, rows, statement } from '../statement.ts';
 import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
 import { haveEvents, JOURNAL_EVENTS_SQL, newEvents, storedSteps } from './write-parts.ts';
@@ -31,9 +32,10 @@ export interface TurnPark extends JournalWrite {
 }
 
 /**
- * `parked`: `ring` is due immediately when the turn was stopped meanwhile, else later. `fenced`: this worker no longer holds the session.
+ * `parked`: it is rung for when the turn was stopped meanwhile; else the reconciler rings when the wait is over. `fenced`: this worker no
+ * longer holds the session.
  */
-export type Parking = { kind: 'parked'; ring: LaterRing } | { kind: 'fenced' };
+export type Parking = { kind: 'parked'; after: AfterCommit } | { kind: 'fenced' };
 
 /** Makes the function that parks turns; turns of different sessions share statements. */
 export function createParkTurn(database: Database): RowSubmitter<TurnPark, Parking> {
@@ -110,12 +112,7 @@ async function parkTurns(database: Database, parks: TurnPark[]): Promise<Parking
   return parks.map((_, index) => {
     const row = answers.get(index + 1);
     if (row === undefined || row.is_ok !== true || row.lane === null) return { kind: 'fenced' };
-    const ring = {
-      sessionId: row.session_id,
-      lane: row.lane,
-      ringNo: Number(row.rings),
-      dueInMs: Number(row.delay_ms),
-    };
-    return { kind: 'parked', ring };
+    const after = afterOf('inbound', row.session_id, row);
+    return { kind: 'parked', after: Number(row.delay_ms) === 0 ? after : { ...after, rings: [] } };
   });
 }

@@ -2,20 +2,12 @@
 // answer to another agent. A part of `finish-turn`, so a turn's end and its effects on other sessions are one commit (G18).
 //
 // The turns that do so end in statements of their own: one that ends several turns could change a session's row twice.
-import type { SessionId } from '../../core/ids.ts';
 import { noEventsSql } from '../events.ts';
 import { ARRIVED_SQL, PUT_EVENTS_SQL, PUT_PARTS, rungForPart } from '../put-inputs.ts';
-import type { NeededRing } from '../session-locks.ts';
 import { cte, optional, rows, type Cte } from '../statement.ts';
 import { ANNOUNCED_EVENTS_SQL, END_RUN_PARTS, endingColumnsSql } from '../subagent-ends.ts';
 import { LOCKED_SQL, sessions } from './fence.ts';
 import type { Notice, SubagentRunEnd, TurnEnd } from './turn-end.ts';
-
-/** The rings that other sessions need, and the sessions that something has come to. */
-export interface NotifiedSessions {
-  rings: NeededRing[];
-  sessions: SessionId[];
-}
 
 /** True for an end that changes other sessions. */
 export function reachesOut(end: TurnEnd): boolean {
@@ -128,8 +120,3 @@ export const reachedSessions: Cte<Ends>[] = [
   ),
   ...runEnd(cte(`announced_events as (\n  ${ANNOUNCED_EVENTS_SQL}\n)`, { absent: noEventsSql('announced_events') })),
 ];
-
-/** The answer's part about other sessions. */
-export function reachedOf(row: { rings_for?: NeededRing[] | null; reached?: SessionId[] | null }): NotifiedSessions {
-  return { rings: row.rings_for ?? [], sessions: row.reached ?? [] };
-}

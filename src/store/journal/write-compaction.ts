@@ -6,6 +6,7 @@
 //
 // A summary is never in a transcript twice: `completed` moves the session's entry number, and a row that this write has already
 // changed counts as done. A reader sees the entries as before or the summary in their place, nothing in between.
+import type { Committed } from '../../after-commit.ts';
 import type { SystemEventId } from '../../core/ids.ts';
 import type { SessionStop } from '../../core/session-stop.ts';
 import { retryPassingFaults, TURN_RETRY_MS } from '../retry-passing-faults.ts';
@@ -13,6 +14,7 @@ import type { RowSubmitter } from '../share-statement.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents, noEventsSql } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
+import { changeOf } from '../rings.ts';
 import { cte, optional, rows, statement, type Cte } from '../statement.ts';
 import { dropOldestEventsSql } from '../system-events.ts';
 import type { MemoryNote } from './begin-compaction.ts';
@@ -49,7 +51,7 @@ export interface CompactionWrite extends JournalWrite {
 export type CompactionVerdict = { kind: 'ok'; stop: SessionStop | null; version: number } | { kind: 'fenced' };
 
 /** Makes the function that writes the moments of compactions. */
-export function createWriteCompaction(database: Database): RowSubmitter<CompactionWrite, CompactionVerdict> {
+export function createWriteCompaction(database: Database): RowSubmitter<CompactionWrite, Committed<CompactionVerdict>> {
   return (write) => retryPassingFaults(() => writeOne(database, write), TURN_RETRY_MS);
 }
 
@@ -247,9 +249,9 @@ const STATEMENTS = {
   timedOut: COMPACTION_FAILED,
 };
 
-async function writeOne(database: Database, write: CompactionWrite): Promise<CompactionVerdict> {
+async function writeOne(database: Database, write: CompactionWrite): Promise<Committed<CompactionVerdict>> {
   const result = await database.hot.query(STATEMENTS[write.step.kind].prepared([write]));
   const row = result.rows[0];
   if (row === undefined || !row.is_ok) return { kind: 'fenced' };
-  return { kind: 'ok', stop: row.stop, version: Number(row.version) };
+  return { kind: 'ok', stop: row.stop, version: Number(row.version), after: changeOf(write.fence.sessionId) };
 }

@@ -24,11 +24,12 @@ export async function beginCompaction(
   held.assertHeld();
   const write = { ...NO_ROWS, totals: { calls: chargedCalls(turn, wish) }, storesView: false };
   const compaction = { id, reason: wish.reason, tokensBefore, attemptsMax: agent.compaction.maxAttempts };
-  const begun = await journal.store(write, (rows) => context.store.beginCompaction({ ...rows, compaction }));
+  const begun = context.publish(
+    await journal.store(write, (rows) => context.store.beginCompaction({ ...rows, compaction })),
+  );
   // A stop ends the call before it is made, and that is recorded.
   if (begun.stop !== null) held.stop(begun.stop);
   if (begun.kind !== 'begun') return begun;
-  context.onCommit(turn.session.id, 'progress');
   if (!held.isTrusted) held.assertHeld();
   return begun;
 }
@@ -48,10 +49,11 @@ export async function writeCompaction(
   { id: compactionId, write, called, step }: StoredStep,
 ): Promise<number> {
   const snapshots = called === null ? [] : [called.snapshot];
-  const verdict = await turn.journal.store(write, (rows) =>
-    context.store.writeCompaction({ ...rows, compactionId, step, snapshots }),
+  const verdict = context.publish(
+    await turn.journal.store(write, (rows) =>
+      context.store.writeCompaction({ ...rows, compactionId, step, snapshots }),
+    ),
   );
-  context.onCommit(turn.session.id, 'progress');
   if (verdict.stop !== null) turn.held.stop(verdict.stop);
   return verdict.version;
 }

@@ -7,11 +7,12 @@ import { storeEnd } from './store-end.ts';
 /** From `done` to `ended`, from `parking` to `parked`, from `leaving` to `released`. */
 export async function commit(context: TurnContext, state: TurnState): Promise<TurnState> {
   if (state.kind === 'done') {
-    const { turn, decision } = state;
-    return { kind: 'ended', sessionId: turn.session.id, result: await storeEnd(context, turn, decision) };
+    const { after } = await storeEnd(context, state.turn, state.decision);
+    return { kind: 'ended', after };
   }
-  if (state.kind === 'parking') return { kind: 'parked', ring: await parkTurn(context, state.turn, state.wish) };
+  if (state.kind === 'parking') return { kind: 'parked', after: await parkTurn(context, state.turn, state.wish) };
   if (state.kind !== 'leaving') return state;
   const { sessionId, epoch } = state.held;
-  return { kind: 'released', ring: await context.store.release({ sessionId, epoch }) };
+  const { after } = await context.store.release({ sessionId, epoch });
+  return { kind: 'released', after };
 }

@@ -57,8 +57,6 @@ export async function storeEnd(
   logFailedCalls(context.logger, turn, write.modelCalls);
   logTurnEnd(context.logger, turn, { status, error, figures: ending.figures, deadLetter });
   if (hides === null) context.transcripts.keep(session.id, turn.transcript);
-  context.onCommit(session.id, 'settlement', ending.settlements);
-  for (const sessionId of ending.reached.sessions) context.onCommit(sessionId, 'progress');
   return ending;
 }
 

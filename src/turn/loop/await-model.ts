@@ -1,11 +1,11 @@
 // Waits out what is not the turn's fault (G33): while a model is away, or asks to wait longer than a worker should, the turn is parked. It
 // holds no lock and no slot, and gives up when it has waited for `models.outage.giveUpAfter`, or when all of its messages have expired.
+import type { AfterCommit } from '../../after-commit.ts';
 import { outageOf } from '../../core/failure.ts';
 import { pauseAfterFailureMs, pauseBehindProbeMs } from '../../core/model-outage.ts';
 import { DEFAULT_PROVIDER } from '../../core/model-ref.ts';
 import { lastExpiry } from '../../core/message-expiry.ts';
 import type { ModelError } from '../../model/model.ts';
-import type { LaterRing } from '../../store/session-locks.ts';
 import type { ParkReason } from '../../store/journal/park-turn.ts';
 import type { NewEvent } from '../../store/events.ts';
 import type { RequestBase, TurnContext } from '../context.ts';
@@ -127,8 +127,8 @@ function givenUp(
   return new TurnFailed(code, `The turn ended after waiting for ${hours} h (models.outage.giveUpAfter).${why}`);
 }
 
-/** Parks a turn, with the failed call that is the reason for it, if there is one. Throws `TurnStopped` when the session is lost. */
-export async function parkTurn(context: TurnContext, turn: OpenedTurn, wish: ParkWish): Promise<LaterRing> {
+/** Parks a turn, with the failed call that is the reason for it, if there is one; resolves with what follows from that. Throws `TurnStopped` when the session is lost. */
+export async function parkTurn(context: TurnContext, turn: OpenedTurn, wish: ParkWish): Promise<AfterCommit> {
   const { journal, session } = turn;
   const { park } = journal.at;
   const failed = journal.attempt.unstoredCall;
@@ -146,10 +146,9 @@ export async function parkTurn(context: TurnContext, turn: OpenedTurn, wish: Par
   const write = { ...NO_ROWS, modelCalls, events, totals: retries === undefined ? {} : { retries } };
   // It has waited since its model answered last, whatever the current reason is: alternating reasons must not extend the wait.
   const parks = park === null ? 1 : park.parks + (wish.hasCalled ? 1 : 0);
-  const { ring } = await journal.store(write, (rows) => context.store.parkTurn({ ...rows, ...wish, parks }));
+  const { after } = await journal.store(write, (rows) => context.store.parkTurn({ ...rows, ...wish, parks }));
   logFailedCalls(context.logger, turn, modelCalls);
   context.transcripts.keep(session.id, turn.transcript);
-  context.onCommit(session.id, 'progress');
   if (!wish.hasCalled && reason.by !== null) context.gate.waitsBehindProbe(reason.by);
-  return ring;
+  return after;
 }

@@ -58,38 +58,39 @@ export async function openNewTurn(context: TurnContext, opening: NewTurnParts): 
   const snapshots = opening.snapshots.filter(({ sha256 }) => !context.knownSnapshots.has(sha256));
   const [orphan] = orphans;
   held.assertHeld();
-  const answer = await context.store.openTurn({
-    fence: { sessionId: session.id, epoch: session.epoch, baseSeq: session.entrySeq },
-    turnId: id,
-    kind,
-    lane: session.lane,
-    worker: context.locks.owner,
-    model: request.model,
-    thinking,
-    prompt: prompt === null ? null : { ...prompt, parts: promptParts },
-    ...(orphan === undefined ? undefined : { hiddenFromSeq: orphan.seq }),
-    view,
-    sessionView,
-    inputIds,
-    ...(overflow === undefined ? undefined : { overflow }),
-    eventIds,
-    systemSha256: snapshotOf(request.system).sha256,
-    toolsSha256: snapshotOf(request.tools).sha256,
-    snapshots,
-    queuedAt: new Date(inputs[0]?.receivedAt ?? 0),
-    claimedAt: context.clock.now(),
-    events: [
-      { type: 'turn.started', data: { kind, messageIds: inputIds, attempt: 1 } },
-      ...(prompt === null ? [] : [modelStarted(id, 1)]),
-    ],
-  });
+  const answer = context.publish(
+    await context.store.openTurn({
+      fence: { sessionId: session.id, epoch: session.epoch, baseSeq: session.entrySeq },
+      turnId: id,
+      kind,
+      lane: session.lane,
+      worker: context.locks.owner,
+      model: request.model,
+      thinking,
+      prompt: prompt === null ? null : { ...prompt, parts: promptParts },
+      ...(orphan === undefined ? undefined : { hiddenFromSeq: orphan.seq }),
+      view,
+      sessionView,
+      inputIds,
+      ...(overflow === undefined ? undefined : { overflow }),
+      eventIds,
+      systemSha256: snapshotOf(request.system).sha256,
+      toolsSha256: snapshotOf(request.tools).sha256,
+      snapshots,
+      queuedAt: new Date(inputs[0]?.receivedAt ?? 0),
+      claimedAt: context.clock.now(),
+      events: [
+        { type: 'turn.started', data: { kind, messageIds: inputIds, attempt: 1 } },
+        ...(prompt === null ? [] : [modelStarted(id, 1)]),
+      ],
+    }),
+  );
   if (answer.kind === 'fenced') throw lockLost(held);
   if (answer.kind === 'stopped') return null;
   for (const { sha256 } of snapshots) context.knownSnapshots.add(sha256);
   if (orphan !== undefined) hideOrphans(context, opening);
   const promptSeq = session.entrySeq + 1;
   if (prompt !== null) transcript.push({ ...prompt, seq: promptSeq, parentSeq: session.leafSeq, turnId: id });
-  context.onCommit(session.id, 'progress');
   const reported = session.contextTokens;
   return await openTurn(context, {
     ...parts,

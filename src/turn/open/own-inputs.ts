@@ -23,8 +23,10 @@ export function isSuperfluous(input: Asking, events: readonly WaitingEvent[]): b
 export async function leaveOut(context: TurnContext, held: HeldSession, input: WaitingInput): Promise<void> {
   held.assertHeld();
   const { sessionId, epoch } = held;
-  if (!(await settleWithoutTurn(context.database, { sessionId, epoch, messageId: input.id }))) throw lockLost(held);
-  context.onCommit(sessionId, 'settlement');
+  const { isHeld } = context.publish(
+    await settleWithoutTurn(context.database, { sessionId, epoch, messageId: input.id }),
+  );
+  if (!isHeld) throw lockLost(held);
 }
 
 /** The settings of a turn with these inputs: a tick may bring its own deadline. */
