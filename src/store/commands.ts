@@ -6,13 +6,13 @@ import type { Committed, Ring } from '../after-commit.ts';
 import type { DeliveryPayload } from '../core/delivery-payload.ts';
 import type { DeliveryId, MessageId, SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
-import { insertEventsSql } from './events.ts';
-import { keyValues, type KeyedRequest } from './idempotency.ts';
+import { insertedEvents } from './events.ts';
+import type { KeyedRequest } from './idempotency.ts';
 import { patchSql, type SessionPatch } from './patch-session.ts';
 import { sendQuery } from './send-query.ts';
 import { TURN_RETRY_MS } from './retry-passing-faults.ts';
 import { sessionFactsSql } from './session-facts.ts';
-import { literal } from './statement.ts';
+import { cte, literal, rows, statement, type Cte } from './statement.ts';
 
 /** A command on its way into the inbox of its session, where it is settled immediately. */
 export interface NewCommand {
@@ -37,82 +37,101 @@ export interface CommandDelivery {
   expiresMs: number;
 }
 
-/** The placeholders of a command take this many values, from `first` on. */
-export function commandValues(command: Omit<NewCommand, 'reply'>): unknown[] {
-  const { messageId, body, route, platformKey, idempotency, delivery } = command;
-  const posted =
-    delivery === null
-      ? [null, null, null, null]
-      : [delivery.id, JSON.stringify(delivery.target), JSON.stringify(delivery.payload), delivery.expiresMs];
-  return [messageId, body, route, platformKey, ...keyValues(idempotency), ...posted];
-}
-
-/** SQL of 1 when the reply of the command has a delivery, which its session counts, and 0 when it has none. */
-export function commandDeliveriesSql(first: number): string {
-  return `($${first + 7}::uuid is not null)::int`;
+/** `new_commands`: the command that the input of a statement has, if any. */
+export function newCommands<Input>(pick: (input: Input) => Omit<NewCommand, 'reply'> | undefined): Cte<Input> {
+  return rows('new_commands', (input: Input) => [pick(input)].filter((command) => command !== undefined), {
+    id: ['uuid', (command) => command.messageId],
+    body: ['json', (command) => command.body],
+    route: ['text', (command) => command.route],
+    platform_key: ['text', (command) => command.platformKey],
+    scope: ['text', ({ idempotency }) => idempotency?.scope ?? null],
+    key: ['text', ({ idempotency }) => idempotency?.key ?? null],
+    sha256: ['text', ({ idempotency }) => idempotency?.sha256 ?? null],
+    delivery_id: ['uuid', ({ delivery }) => delivery?.id ?? null],
+    target: ['json', ({ delivery }) => (delivery === null ? null : JSON.stringify(delivery.target))],
+    payload: ['json', ({ delivery }) => (delivery === null ? null : JSON.stringify(delivery.payload))],
+    expires_ms: ['bigint', ({ delivery }) => delivery?.expiresMs ?? null],
+  });
 }
 
 /**
- * CTEs that store a command whose `commandValues` begin at placeholder `first`: `inserted_commands`, its row, `inserted_deliveries`, the delivery of its reply, and
- * `inserted_keys`, its key. `session` is a CTE with the row of its session after the change, whose last number is that of the command, and which
- * has counted the delivery (`commandDeliveriesSql`); `reply` is SQL of its reply.
+ * CTEs that store the command of `newCommands`: `inserted_commands`, its row, `command_deliveries`, the delivery of its reply, `command_keys`,
+ * its key, and `command_events`. `session` has the row of its session after the change, whose last number is that of the command, and which
+ * has counted the delivery; `reply` is SQL of its reply.
  */
-export function commandParts({ first, session, reply }: { first: number; session: string; reply: string }): string[] {
+export function commandParts({ session, reply }: { session: string; reply: string }): Cte[] {
   return [
-    `inserted_commands as (
+    cte(`inserted_commands as (
   insert into holdfast.inbox (id, session_id, seq, kind, body, route, platform_key, disposition, reply, status, settled_at, answer)
-  select $${first}::uuid, s.id, s.inbox_seq, 'message', $${first + 1}::json, $${first + 2}::text, $${first + 3}::text, 'command', ${reply},
-    'answered', clock_timestamp(), ${sessionFactsSql('s')}
-  from ${session} s
+  select c.id, s.id, s.inbox_seq, 'message', c.body, c.route, c.platform_key, 'command', ${reply}, 'answered', clock_timestamp(),
+    ${sessionFactsSql('s')}
+  from new_commands c cross join ${session} s
   returning id, session_id, seq, kind, status, reply
-)`,
-    `inserted_deliveries as (
+)`),
+    cte(`command_deliveries as (
   insert into holdfast.deliveries (id, session_id, turn_id, seq, channel, target, payload, expires_at)
-  select $${first + 7}::uuid, s.id, null, s.delivery_seq, 'webhook', $${first + 8}::json,
-    ($${first + 9}::jsonb || jsonb_build_object('text', inserted_commands.reply))::json,
-    clock_timestamp() + $${first + 10}::bigint * interval '1 millisecond'
-  from ${session} s join inserted_commands on inserted_commands.session_id = s.id where $${first + 7}::uuid is not null
-)`,
-    `inserted_keys as (
+  select c.delivery_id, s.id, null, s.delivery_seq, 'webhook', c.target,
+    (c.payload::jsonb || jsonb_build_object('text', inserted_commands.reply))::json, clock_timestamp() + c.expires_ms * interval '1 millisecond'
+  from new_commands c join inserted_commands on inserted_commands.id = c.id join ${session} s on s.id = inserted_commands.session_id
+  where c.delivery_id is not null
+)`),
+    cte(`command_keys as (
   insert into holdfast.idempotency_keys (scope, key, request_sha256, resource_id)
-  select $${first + 4}::text, $${first + 5}::text, $${first + 6}::text, id from inserted_commands where $${first + 4}::text is not null
-)`,
+  select c.scope, c.key, c.sha256, c.id from new_commands c join inserted_commands on inserted_commands.id = c.id where c.scope is not null
+)`),
+    cte(`command_events as (
+  select session_id, null::uuid as turn_id, 'message.accepted' as type,
+    json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'command') as data, 0 as n from inserted_commands
+  union all
+  select session_id, null, 'message.settled', json_build_object('messageId', id, 'status', status), 1 from inserted_commands
+)`),
   ];
 }
 
-/** SQL of the events of `inserted_commands`, as a source for `insertEventsSql`. */
-export const COMMAND_EVENTS_SQL = `select session_id, null::uuid as turn_id, 'message.accepted' as type,
-      json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'command') as data, 0 as n from inserted_commands
-    union all
-    select session_id, null, 'message.settled', json_build_object('messageId', id, 'status', status), 1 from inserted_commands`;
-
 const UNIQUE_VIOLATION = '23505';
 
-export const PATCH_BY_COMMAND = literal({
+interface PatchByCommand {
+  sessionId: SessionId;
+  patch: SessionPatch;
+  command: NewCommand;
+}
+
+export const PATCH_BY_COMMAND = statement<PatchByCommand>({
   name: 'patch-by-command',
-  purpose:
-    'Store a command, with the overrides of its session that it changes, if any. Answers a row when it was stored.',
+  purpose: 'Store a command, with the overrides of its session that it changes. Answers a row when it was stored.',
   locking: 'The session row.',
-  text: `with updated_sessions as (
+  ctes: [
+    newCommands(({ command }) => command),
+    cte(
+      `updated_sessions as (
   update holdfast.sessions s
   set inbox_seq = s.inbox_seq + 1, last_message_at = clock_timestamp(), updated_at = clock_timestamp(),
-    delivery_seq = s.delivery_seq + ${commandDeliveriesSql(4)}, ${patchSql('$2')}
-  where s.id = $1
+    delivery_seq = s.delivery_seq + (select count(delivery_id) from new_commands), ${patchSql('$patch')}
+  where s.id = $session::uuid
   returning s.*
-),
-${commandParts({ first: 4, session: 'updated_sessions', reply: '$3::text' }).join(',\n')},
-inserted_events as (${insertEventsSql(COMMAND_EVENTS_SQL)})
-select id from inserted_commands`,
+)`,
+      {
+        binds: {
+          session: ({ sessionId }) => sessionId,
+          patch: ({ patch }) => JSON.stringify(patch),
+          reply: ({ command }) => command.reply,
+        },
+      },
+    ),
+    ...commandParts({ session: 'updated_sessions', reply: '$reply::text' }),
+    insertedEvents('command_events'),
+  ],
+  select: 'select id from inserted_commands',
 });
 
 /** Stores a command, and changes overrides of its session. Not stored: it was stored before, and nothing was changed now. */
 export async function patchByCommand(
   database: Database,
-  { sessionId, patch, command }: { sessionId: SessionId; patch: SessionPatch; command: NewCommand },
+  patch: PatchByCommand,
 ): Promise<Committed<{ isStored: boolean }>> {
-  const values = [sessionId, JSON.stringify(patch), command.reply, ...commandValues(command)];
+  const { sessionId, command } = patch;
   try {
-    await sendQuery(database.hot, PATCH_BY_COMMAND.prepared(values), TURN_RETRY_MS);
+    await sendQuery(database.hot, PATCH_BY_COMMAND.prepared(patch), TURN_RETRY_MS);
   } catch (error) {
     if (isStoredBefore(error)) return { isStored: false };
     throw error;

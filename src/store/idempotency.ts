@@ -2,7 +2,7 @@
 // (G2). A statement ends in `inserted_keys`, which inserts the key with what the effect made. When another request has stored the key first,
 // the insert violates the primary key, PostgreSQL undoes the whole statement, and the caller reads what the first request made.
 // A message is stored with its key in the same way (see `accept-messages.ts`).
-import { literal } from './statement.ts';
+import { cte, literal, type Cte } from './statement.ts';
 import type { ViewDatabase } from './views/page.ts';
 
 /** Whose key it is and for what request; `sha256` is that of the canonical body. */
@@ -36,10 +36,28 @@ const PRIMARY_KEY = 'idempotency_keys_pkey';
  * value from the CTE of the effect: no row means that nothing was done, and the key stays unused.
  */
 export function keyedPart(first: number, results: string): string {
+  return keysSql([`$${first}`, `$${first + 1}`, `$${first + 2}`], results);
+}
+
+/** The same for a statement of CTEs; `pick` finds the key in its input. */
+export function insertedKeys<Input>(
+  results: string,
+  pick: (input: Input) => KeyedRequest | null | undefined,
+): Cte<Input> {
+  return cte(keysSql(['$key_scope', '$key', '$key_sha'], results), {
+    binds: {
+      key_scope: (input) => pick(input)?.scope ?? null,
+      key: (input) => pick(input)?.key ?? null,
+      key_sha: (input) => pick(input)?.sha256 ?? null,
+    },
+  });
+}
+
+function keysSql([scope, key, sha256]: [string, string, string], results: string): string {
   return `inserted_keys as (
   insert into holdfast.idempotency_keys (scope, key, request_sha256, result)
-  select $${first}::text, $${first + 1}::text, $${first + 2}::text, made.result from (${results}) as made (result)
-  where $${first}::text is not null
+  select ${scope}::text, ${key}::text, ${sha256}::text, made.result from (${results}) as made (result)
+  where ${scope}::text is not null
 )`;
 }
 

@@ -9,21 +9,15 @@ import type { Committed, Ring } from '../after-commit.ts';
 import type { RunStatus } from '../core/announcement.ts';
 import type { SessionId, TurnId } from '../core/ids.ts';
 import type { Database } from './database.ts';
-import {
-  COMMAND_EVENTS_SQL,
-  commandDeliveriesSql,
-  commandParts,
-  commandValues,
-  readReplyRings,
-  type NewCommand,
-} from './commands.ts';
-import { insertEventsSql } from './events.ts';
-import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
-import { ARRIVED_SQL, NEW_ID_SQL, PUT_EVENTS_SQL, PUT_PARTS } from './put-inputs.ts';
+import { commandParts, newCommands, readReplyRings, type NewCommand } from './commands.ts';
+import { insertedEvents } from './events.ts';
+import { insertedKeys, type KeyedRequest } from './idempotency.ts';
+import { NEW_ID_SQL, PUT_EVENTS_SQL, PUT_PARTS, rungForPart } from './put-inputs.ts';
 import { TURN_RETRY_MS } from './retry-passing-faults.ts';
 import { sendQuery } from './send-query.ts';
 import { settledIn } from './rings.ts';
-import { firstRingSql, type NeededRing } from './session-locks.ts';
+import type { NeededRing } from './session-locks.ts';
+import { cte, statement, type Cte } from './statement.ts';
 import { ANNOUNCED_EVENTS_SQL, END_RUN_PARTS, endingColumnsSql, type QueueModes } from './subagent-ends.ts';
 
 export interface FamilyStop {
@@ -63,44 +57,42 @@ const STOP_REPLY_SQL = `'⚙️ Agent was aborted.'
       else ' Cancelled ' || stopped.cancelled || ' waiting messages.' end
     || case stopped.runs when 0 then '' when 1 then ' Stopped 1 sub-agent.' else ' Stopped ' || stopped.runs || ' sub-agents.' end`;
 
-/** The placeholder that the values of a command begin at. */
-const COMMAND_FIRST = 10;
-
-const COMMAND_PARTS = commandParts({
-  first: COMMAND_FIRST,
-  session: '(select updated_sessions.* from updated_sessions where updated_sessions.is_self)',
-  reply: `(select ${STOP_REPLY_SQL} from stopped)`,
-}).join(',\n');
-
-/** The assignments of `ARRIVED_SQL`, and the number of the command, which follows what has arrived. */
-const COMMAND_ARRIVED_SQL = `inbox_seq = greatest(s.inbox_seq, arrived.last_seq) + (s.id = $1::uuid)::int,
-    steer_seq = greatest(s.steer_seq, arrived.steer_seq),
-    last_message_at = case when arrived.waiting > 0 or s.id = $1::uuid then clock_timestamp() else s.last_message_at end`;
-
-const COMMAND_DELIVERED_SQL = `delivery_seq = s.delivery_seq + (s.id = $1::uuid)::int * ${commandDeliveriesSql(COMMAND_FIRST)}`;
-
-const stopSql = (isCommand: boolean): string => `/* stop-family */
-with input as materialized (
-  select $1::uuid as session_id, $2::boolean as keeps_queued, $3::text as reason, $4::uuid as run_id, $5::text as status, $6::text as result,
-    $7::boolean as is_told
-),
-below as materialized (
+const ctes: Cte<FamilyStop>[] = [
+  newCommands((stop) => stop.command),
+  cte(
+    `input as materialized (
+  select $session::uuid as session_id, $keeps_queued::boolean as keeps_queued, $reason::text as reason, $run::uuid as run_id,
+    $status::text as status, $result::text as result, $is_told::boolean as is_told
+)`,
+    {
+      binds: {
+        session: (stop) => stop.sessionId,
+        keeps_queued: (stop) => stop.keepsQueued,
+        reason: (stop) => stop.reason,
+        run: (stop) => stop.runId ?? null,
+        status: (stop) => stop.status,
+        result: (stop) => stop.result,
+        is_told: (stop) => stop.isTold,
+      },
+    },
+  ),
+  cte(`below as materialized (
   select c.id, c.ancestors from holdfast.sessions self
   join holdfast.subagent_runs r on r.root_id = coalesce(self.ancestors[1], self.id) and r.status = 'running'
   join holdfast.sessions c on c.id = r.child_id
-  where self.id = $1::uuid and c.ancestors @> array[self.id]
-),
-locked as materialized (
+  where self.id = $session::uuid and c.ancestors @> array[self.id]
+)`),
+  cte(`locked as materialized (
   select s.* from holdfast.sessions s
-  where s.id = any (array[$1::uuid] || (select self.ancestors from holdfast.sessions self where self.id = $1::uuid)
+  where s.id = any (array[$session::uuid] || (select self.ancestors from holdfast.sessions self where self.id = $session::uuid)
     || array(select id from below) || array(select unnest(ancestors) from below))
   order by s.id for no key update
-),
-family as materialized (
+)`),
+  cte(`family as materialized (
   select l.*, l.id = input.session_id as is_self from locked l cross join input
   where l.id = input.session_id or l.run_id is not null and l.id in (select id from below)
-),
-verdict as materialized (
+)`),
+  cte(`verdict as materialized (
   select case
       when input.run_id is not null and self.run_id is distinct from input.run_id then 'ended'
       when exists (
@@ -110,24 +102,24 @@ verdict as materialized (
       else 'stopped'
     end as verdict
   from input join family self on self.is_self
-),
-stopping as materialized (
+)`),
+  cte(`stopping as materialized (
   select family.* from family, verdict where verdict.verdict = 'stopped'
-),
-cancelled as (
+)`),
+  cte(`cancelled as (
   update holdfast.inbox i set status = 'cancelled', settled_at = clock_timestamp(),
     error = json_build_object('code', 'aborted', 'message', 'Cancelled before a turn claimed it: ' || input.reason)
   from stopping cross join input
   where i.session_id = stopping.id and i.status = 'waiting' and not (stopping.is_self and input.keeps_queued)
   returning i.id, i.seq, i.session_id, i.status
-),
-ending as materialized (
+)`),
+  cte(`ending as materialized (
   select ${endingColumnsSql({ input: 's.input_tokens', output: 's.output_tokens' })}, input.status, input.result, input.reason as error,
     false as is_suppressed, input.is_told
   from stopping s cross join input join holdfast.subagent_runs run on run.id = s.run_id
   where s.is_self and (not input.keeps_queued or s.turn_id is null and s.waiting = 0)
-),
-below_ending as materialized (
+)`),
+  cte(`below_ending as materialized (
   select ${endingColumnsSql({ input: 's.input_tokens', output: 's.output_tokens' })}, s.key, relative.id as told_id, ${NEW_ID_SQL} as announcement_id
   from stopping s join holdfast.subagent_runs run on run.id = s.run_id
   -- A session above it that is stopped with it keeps the row, which is no longer read.
@@ -136,24 +128,26 @@ below_ending as materialized (
     order by above.place desc limit 1
   ) as relative
   where not s.is_self
-),
-ended_below as (
+)`),
+  cte(`ended_below as (
   update holdfast.subagent_runs r
   set status = 'killed', error = input.reason, ended_at = clock_timestamp(), input_tokens = e.input_tokens,
     output_tokens = e.output_tokens, announcement_id = e.announcement_id, announced_to = e.told_id
   from below_ending e cross join input where r.id = e.id and r.status = 'running'
-),
-queue_modes as materialized (select $8::text as mode, $9::json as by_channel),
-${END_RUN_PARTS.join(',\n')},
-incoming as materialized (
+)`),
+  cte('queue_modes as materialized (select $mode::text as mode, $by_channel::json as by_channel)', {
+    binds: { mode: (stop) => stop.modes.mode, by_channel: (stop) => JSON.stringify(stop.modes.byChannel) },
+  }),
+  ...END_RUN_PARTS.map((text) => cte(text)),
+  cte(`incoming as materialized (
   select * from announcements
   union all select announcement_id, told_id, 'announcement', json_build_object('announcement', json_build_object('kind', 'subagent', 'runId', id,
     'sessionId', child_id, 'sessionKey', key, 'label', label, 'status', 'killed', 'runtimeMs', 0, 'inputTokens', 0, 'outputTokens', 0,
     'isForUser', false, 'active', 0)), '', null, 'announce:' || id, 'cancelled', 'queued',
     json_build_object('code', 'aborted', 'message', 'The parent session was stopped, and the subagent with it.') from below_ending
-),
-${PUT_PARTS.join(',\n')},
-changed as materialized (
+)`),
+  ...PUT_PARTS.map((text) => cte(text)),
+  cte(`changed as materialized (
   select session_id, sum(children)::int as children, sum(descendants)::int as descendants from (
     select session_id, children, descendants from relative_counts
     union all select parent_id, 1, 0 from below_ending
@@ -161,8 +155,8 @@ changed as materialized (
     union all select id, 0, 0 from stopping
     union all select session_id, 0, 0 from arrived
   ) as changes group by session_id
-),
-updated_sessions as (
+)`),
+  cte(`updated_sessions as (
   update holdfast.sessions s
   set stop_kind = case when stopping.id is null then s.stop_kind
       when s.turn_id is not null or s.owner is not null then 'stopped' end,
@@ -173,81 +167,76 @@ updated_sessions as (
     run_id = case when s.run_id in (select id from ending union all select id from below_ending) then null else s.run_id end,
     archived_at = case when s.id in (select child_id from ending where cleanup = 'delete'
         union all select child_id from below_ending where cleanup = 'delete') then clock_timestamp() else s.archived_at end,
-    ${isCommand ? `${COMMAND_ARRIVED_SQL}, ${COMMAND_DELIVERED_SQL}` : ARRIVED_SQL}, updated_at = clock_timestamp()
+    -- The number of the command follows those of what has arrived.
+    inbox_seq = greatest(s.inbox_seq, arrived.last_seq) + own.commands, delivery_seq = s.delivery_seq + own.deliveries,
+    steer_seq = greatest(s.steer_seq, arrived.steer_seq), updated_at = clock_timestamp(),
+    last_message_at = case when arrived.waiting > 0 or own.commands > 0 then clock_timestamp() else s.last_message_at end
   from changed cross join input left join stopping on stopping.id = changed.session_id
+  cross join lateral (
+    select count(c.id) as commands, count(c.delivery_id) as deliveries from new_commands c where changed.session_id = input.session_id
+  ) as own
   left join arrived on arrived.session_id = changed.session_id
   where s.id = changed.session_id
   returning s.*, stopping.id is not null as is_stopping, coalesce(stopping.is_self, false) as is_self,
     coalesce(arrived.waiting, 0) as has_arrived
-),
-killed as (
+)`),
+  cte(`killed as (
   update holdfast.processes p set kill_reason = coalesce(p.kill_reason, input.reason) from stopping cross join input
   where p.session_id = stopping.id and p.status = 'running'
-),
-deleted_yields as (
+)`),
+  cte(`deleted_yields as (
   delete from holdfast.yields y using stopping where y.session_id = stopping.id
-),
-deleted_doorbells as (
+)`),
+  cte(`deleted_doorbells as (
   delete from holdfast.doorbells d using updated_sessions
   where updated_sessions.is_stopping and d.session_id = updated_sessions.id and updated_sessions.waiting = 0 and updated_sessions.turn_id is null and updated_sessions.owner is null
-),
-rung_doorbells as (
+)`),
+  cte(`rung_doorbells as (
   update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
   from updated_sessions where updated_sessions.is_stopping and d.session_id = updated_sessions.id and updated_sessions.turn_id is not null
     and (updated_sessions.owner is null or updated_sessions.lease_expires_at <= clock_timestamp())
   returning d.session_id, d.lane, d.rings
-),
-arrival_doorbells as (
-  insert into holdfast.doorbells (session_id, lane, rings)
-  select s.id, s.lane, ${firstRingSql('s')} from updated_sessions s where s.has_arrived > 0 and not s.is_stopping
-  on conflict (session_id) do nothing
-  returning session_id, lane, rings
-),
-stopped as materialized (
-  select updated_sessions.turn_id as aborted, (select count(*) from cancelled where cancelled.session_id = $1::uuid)::int as cancelled,
+)`),
+  cte(rungForPart('updated_sessions', 's.has_arrived > 0 and not s.is_stopping')),
+  cte(`stopped as materialized (
+  select updated_sessions.turn_id as aborted, (select count(*) from cancelled where cancelled.session_id = $session::uuid)::int as cancelled,
     ((select count(*) from ending) + (select count(*) from below_ending))::int as runs
   from verdict left join updated_sessions on updated_sessions.is_self where verdict.verdict <> 'stale'
-),
-${isCommand ? COMMAND_PARTS : keyedPart(10, 'select to_json(stopped) from stopped')},
-inserted_events as (
-  ${insertEventsSql(
-    `select session_id, null::uuid as turn_id, 'message.settled' as type,
-      json_build_object('messageId', id, 'status', status) as data, seq as n from cancelled`,
-    PUT_EVENTS_SQL,
-    ANNOUNCED_EVENTS_SQL,
-    ...(isCommand ? [COMMAND_EVENTS_SQL] : []),
-  )}
-)
-select verdict.verdict, stopped.aborted, stopped.cancelled, stopped.runs,
+)`),
+  insertedKeys('select to_json(stopped) from stopped', (stop) => stop.idempotency),
+  ...commandParts({
+    session: '(select updated_sessions.* from updated_sessions where updated_sessions.is_self)',
+    reply: `(select ${STOP_REPLY_SQL} from stopped)`,
+  }),
+  cte(`cancelled_events as (
+  select session_id, null::uuid as turn_id, 'message.settled' as type, json_build_object('messageId', id, 'status', status) as data, seq as n
+  from cancelled
+)`),
+  cte(`put_events as (\n  ${PUT_EVENTS_SQL}\n)`),
+  cte(`announced_events as (\n  ${ANNOUNCED_EVENTS_SQL}\n)`),
+  insertedEvents('cancelled_events', 'put_events', 'announced_events', 'command_events'),
+];
+
+export const STOP_FAMILY = statement<FamilyStop>({
+  name: 'stop-family',
+  purpose:
+    'Stop a session and all sessions below it. Answers one row; nothing is written when the family has changed (`stale`).',
+  locking:
+    'The rows of the session, of all sessions above it and of all working sessions below it, in the order of their ids.',
+  ctes,
+  select: `select verdict.verdict, stopped.aborted, stopped.cancelled, stopped.runs,
   (select json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings))
     from (select * from rung_doorbells union all select * from arrival_doorbells) as all_rings) as rings,
   (select json_agg(id) from updated_sessions) as reached
-from verdict left join stopped on true`;
-
-/** One statement with a command and one without. */
-const STOP_SQL = {
-  plain: { name: 'stop-family', text: stopSql(false) },
-  command: { name: 'stop-family-by-command', text: stopSql(true) },
-};
+from verdict left join stopped on true`,
+});
 
 /** Stops it; resolves once that is committed. Workers notice within a second. Throws when there is no such session. */
 export async function stopFamily(database: Database, stop: FamilyStop): Promise<Committed<FamilyStopResult>> {
-  const { sessionId, keepsQueued, reason, runId, status, result, isTold, modes, idempotency, command } = stop;
-  const values = [
-    sessionId,
-    keepsQueued,
-    reason,
-    runId ?? null,
-    status,
-    result,
-    isTold,
-    modes.mode,
-    JSON.stringify(modes.byChannel),
-    ...(command === undefined ? keyValues(idempotency) : commandValues(command)),
-  ];
-  const statement = command === undefined ? STOP_SQL.plain : STOP_SQL.command;
+  const { sessionId, command } = stop;
+  const query = STOP_FAMILY.prepared(stop);
   for (let look = 1; look <= STALE_LOOKS_MAX; look += 1) {
-    const [answer] = await sendQuery<StopRow>(database.hot, { ...statement, values }, TURN_RETRY_MS);
+    const [answer] = await sendQuery<StopRow>(database.hot, query, TURN_RETRY_MS);
     if (answer === undefined) throw new Error(`There is no session ${sessionId}.`);
     if (answer.verdict === 'ended') return { kind: 'ended' };
     if (answer.verdict === 'stopped') {
