@@ -31,7 +31,12 @@ export interface ToolBatch {
   running: Map<Plan, Promise<SettledCall>>;
 }
 
-/** How long the answer of a batch that only looks waits for its results, in milliseconds. */
+/**
+ * How long the answer of a batch that only looks waits for its results, in milliseconds. When they come in time, answer and results are one
+ * commit: part (c) of `npm run bench`, whose turn has one such call, counts 8.2 writes per turn alone with this wait and 9.2 without. Without it,
+ * the answer would be committed with its intents first, as before any other batch. A batch that takes longer loses nothing: its tools run
+ * during the wait.
+ */
 const MOMENT_MS = 5;
 
 interface SettledCall {
