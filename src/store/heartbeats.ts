@@ -106,10 +106,12 @@ taken as (
   returning h.id, h.agent_id, h.session_id, h.scheduled_for, h.trigger
 ),
 ours as (select * from opened union all select * from taken)
-select ours.*, clock.now, s.turn_id is not null or s.waiting > 0 as is_busy, hs.gate_sha256, hs.tasks,
-  (select json_agg(e.context_key) from holdfast.system_events e where e.session_id = ours.session_id and e.state = 'queued') as context_keys,
+select ours.id, ours.agent_id as "agentId", ours.session_id as "sessionId", ours.scheduled_for as "scheduledFor", ours.trigger,
+  coalesce(s.turn_id is not null or s.waiting > 0, false) as "isBusy", hs.gate_sha256 as "gateSha256", coalesce(hs.tasks, '{}') as tasks,
+  array(select e.context_key from holdfast.system_events e where e.session_id = ours.session_id and e.state = 'queued') as "contextKeys",
   (select i.body -> 'deliver' ->> 'url' from holdfast.inbox i where i.session_id = ours.session_id and i.kind = 'message'
-    order by i.seq desc limit 1) as last_url
+    order by i.seq desc limit 1) as "lastUrl",
+  (extract(epoch from clock.now) * 1000)::bigint::float8 as "nowMs"
 from ours cross join clock left join holdfast.sessions s on s.id = ours.session_id
 left join holdfast.heartbeat_states hs on hs.agent_id = ours.agent_id
 order by ours.scheduled_for`,
@@ -120,20 +122,8 @@ export async function claimPolls(
   database: Database,
   claim: { owner: string; leaseMs: number; ids: readonly string[] },
 ): Promise<ClaimedPoll[]> {
-  const result = await database.hot.query(CLAIM_HEARTBEATS.prepared([claim.owner, claim.leaseMs, claim.ids]));
-  return result.rows.map((row) => ({
-    id: row.id,
-    agentId: row.agent_id,
-    sessionId: row.session_id,
-    scheduledFor: row.scheduled_for,
-    trigger: row.trigger,
-    isBusy: row.is_busy === true,
-    contextKeys: row.context_keys ?? [],
-    lastUrl: row.last_url,
-    gateSha256: row.gate_sha256,
-    tasks: row.tasks ?? {},
-    nowMs: row.now.getTime(),
-  }));
+  const query = CLAIM_HEARTBEATS.prepared([claim.owner, claim.leaseMs, claim.ids]);
+  return (await database.hot.query<ClaimedPoll>(query)).rows;
 }
 
 export const RENEW_HEARTBEATS = literal({

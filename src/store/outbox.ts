@@ -7,6 +7,7 @@
 //      └── lease expired ┘  (the receiver knows it by its dedupe key; a channel without one makes it `unknown`)
 import type { Committed, DeliveryRing } from '../after-commit.ts';
 import type { DeliveryId, SessionId } from '../core/ids.ts';
+import { storableText } from '../core/storable-text.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
@@ -43,7 +44,7 @@ update holdfast.deliveries d
 set status = 'sending', owner = $2, attempts = d.attempts + 1,
   lease_expires_at = clock_timestamp() + $3 * interval '1 millisecond'
 from locked where d.id = locked.id
-returning d.id, d.session_id, d.turn_id, d.channel, d.target, d.payload, d.attempts`,
+returning d.id, d.session_id as "sessionId", d.turn_id as "turnId", d.channel, d.target, d.payload, d.attempts`,
 });
 
 /** Claims the oldest open delivery of a session, if it is due and no relay is sending it. */
@@ -51,18 +52,8 @@ export async function claimDelivery(
   database: Database,
   claim: { sessionId: SessionId; owner: string; leaseMs: number },
 ): Promise<ClaimedDelivery | null> {
-  const result = await database.hot.query(CLAIM_DELIVERY.prepared([claim.sessionId, claim.owner, claim.leaseMs]));
-  const row = result.rows[0];
-  if (row === undefined) return null;
-  return {
-    id: row.id,
-    sessionId: row.session_id,
-    turnId: row.turn_id,
-    channel: row.channel,
-    target: row.target,
-    payload: row.payload,
-    attempts: row.attempts,
-  };
+  const query = CLAIM_DELIVERY.prepared([claim.sessionId, claim.owner, claim.leaseMs]);
+  return (await database.hot.query<ClaimedDelivery>(query)).rows[0] ?? null;
 }
 
 export interface DeliverySettlement {
@@ -105,7 +96,7 @@ select 1`,
  */
 export async function settleDelivery(database: Database, settlement: DeliverySettlement): Promise<Committed<object>> {
   const { delivery, status, lastStatus } = settlement;
-  const lastError = settlement.lastError?.replaceAll('\u0000', '').toWellFormed().slice(0, 1000) ?? null;
+  const lastError = settlement.lastError === null ? null : storableText(settlement.lastError).slice(0, 1000);
   await database.hot.query(
     SETTLE_DELIVERY.prepared([
       delivery.id,

@@ -14,11 +14,15 @@ import type { SystemEventId } from '../core/ids.ts';
 import { storableText } from '../core/storable-text.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
-import { PROCESS_FACTS_SQL, processFactsOf, type ProcessFactsRow } from './process-facts.ts';
 import { LASTING_RETRY_MS, TURN_RETRY_MS } from './retry-passing-faults.ts';
 import { sendQuery } from './send-query.ts';
 import { literal, type PreparedQuery } from './statement.ts';
 import { dropOldestEventsSql } from './system-events.ts';
+
+/** The columns of `ProcessFacts`, of the row `p`. */
+const PROCESS_FACTS_SQL = `p.id, p.command, p.status, p.exit_code as "exitCode", p.exit_signal as "exitSignal", p.reason,
+  p.output_tail as "outputTail", p.poll_key as "pollKey", p.poll_until::float8 as "polledBytes",
+  (extract(epoch from coalesce(p.ended_at, clock_timestamp()) - p.started_at) * 1000)::bigint::float8 as "ranMs"`;
 
 const LOST_PER_LOOK_MAX = 20;
 const LOST_REASON = 'its worker has crashed or stopped';
@@ -242,13 +246,12 @@ export function createProcessStore(database: Database) {
     },
 
     async list(sessionKey: string, rowsMax: number): Promise<ProcessFacts[]> {
-      const rows = await query<ProcessFactsRow>(LIST_PROCESSES.prepared([sessionKey, rowsMax]));
-      return rows.map(processFactsOf);
+      return query<ProcessFacts>(LIST_PROCESSES.prepared([sessionKey, rowsMax]));
     },
 
     async find(sessionKey: string, id: string): Promise<ProcessFacts | null> {
-      const [row] = await query<ProcessFactsRow>(FIND_PROCESS.prepared([sessionKey, id]));
-      return row === undefined ? null : processFactsOf(row);
+      const [facts] = await query<ProcessFacts>(FIND_PROCESS.prepared([sessionKey, id]));
+      return facts ?? null;
     },
 
     async askToKill(id: string, reason: string): Promise<void> {

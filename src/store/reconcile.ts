@@ -21,10 +21,15 @@ export interface StaleRing extends NeededRing {
   isAbandoned: boolean;
 }
 
+interface StaleRings {
+  stale: StaleRing[];
+  nextInMs: number | null;
+}
+
 export const RECONCILE = literal({
   name: 'reconcile',
   purpose:
-    'Select old rings, for each lane the oldest and at most as many as it has free slots, and mark them as rung. Answers them, and when the next one is due.',
+    'Select old rings and mark them as rung. Answers them as one list, and in how many milliseconds the next one is due.',
   locking: 'The doorbells, skipping those that are locked.',
   text: `with open as materialized (
   select *, rung_at < free_at as is_abandoned,
@@ -48,10 +53,10 @@ touched as (
   update holdfast.doorbells d set rung_at = clock_timestamp() from taken where d.session_id = taken.session_id
   returning d.session_id, d.lane, d.rings, taken.is_abandoned
 )
-select session_id, lane, rings, is_abandoned, null::float8 as next_in_ms from touched
-union all
-select null, null, null, null, extract(epoch from min(moment) - clock_timestamp()) * 1000 from open
-  where moment > clock_timestamp()`,
+select coalesce((select json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings, 'isAbandoned', is_abandoned))
+    from touched), '[]') as stale,
+  (select greatest(0, extract(epoch from min(moment) - clock_timestamp()) * 1000)::float8 from open where moment > clock_timestamp()
+    having count(*) > 0) as "nextInMs"`,
 });
 
 /**
@@ -62,21 +67,10 @@ select null, null, null, null, extract(epoch from min(moment) - clock_timestamp(
 export async function selectStaleRings(
   database: Database,
   { staleAfterMs, lanes }: { staleAfterMs: number; lanes: LaneRoom[] },
-): Promise<{ stale: StaleRing[]; nextInMs: number | null }> {
-  const result = await database.hot.query(
-    RECONCILE.prepared([staleAfterMs, lanes.map(({ lane }) => lane), lanes.map(({ room }) => room)]),
-  );
-  const stale = result.rows.filter((row) => row.session_id !== null);
-  const next = result.rows.find((row) => row.session_id === null)?.next_in_ms ?? null;
-  return {
-    stale: stale.map((row) => ({
-      sessionId: row.session_id,
-      lane: row.lane,
-      ringNo: Number(row.rings),
-      isAbandoned: row.is_abandoned,
-    })),
-    nextInMs: next === null ? null : Math.max(0, next),
-  };
+): Promise<StaleRings> {
+  const query = RECONCILE.prepared([staleAfterMs, lanes.map(({ lane }) => lane), lanes.map(({ room }) => room)]);
+  // The final select has one row.
+  return (await database.hot.query<StaleRings>(query)).rows[0]!;
 }
 
 export const COUNT_RINGS = literal({

@@ -35,8 +35,9 @@ from ended where f.cron_id = ended.cron_id and f.scheduled_for = ended.scheduled
 export const ENDED_FIRES = literal({
   name: 'ended-fires',
   purpose: 'Read the runs whose end changes something about their cron, in the order of their ends.',
-  text: `select f.cron_id, f.scheduled_for, i.status, coalesce(i.error, t.error) as error, c.schedule ->> 'kind' = 'at' as is_one_shot,
-  c.delete_after_run, c.consecutive_errors, f.is_manual
+  text: `select f.cron_id as "cronId", f.scheduled_for as "scheduledFor", i.status, coalesce(i.error, t.error) as error,
+  json_build_object('isOneShot', c.schedule ->> 'kind' = 'at', 'isDeletedAfterRun', c.delete_after_run,
+    'failures', c.consecutive_errors, 'isManual', f.is_manual) as cron
 from holdfast.cron_fires f join holdfast.inbox i on i.id = f.message_id join holdfast.crons c on c.id = f.cron_id
 left join holdfast.turns t on t.id = i.turn_id
 where f.status = 'claimed' and i.settled_at is not null
@@ -46,27 +47,16 @@ order by i.settled_at, f.cron_id, f.scheduled_for limit ${ENDED_MAX}`,
 /** Settles the fires that went well, and answers those whose end changes something about their cron, in the order of their ends. */
 export async function settleFires(database: Database): Promise<EndedFire[]> {
   await sendQuery(database.hot, SETTLE_FIRES.prepared([]));
-  const result = await database.hot.query(ENDED_FIRES.prepared([]));
-  return result.rows.map((row) => ({
-    cronId: row.cron_id,
-    scheduledFor: row.scheduled_for,
-    end: endOf(row),
-    cron: {
-      isOneShot: row.is_one_shot,
-      isDeletedAfterRun: row.delete_after_run,
-      failures: row.consecutive_errors,
-      isManual: row.is_manual,
-    },
-  }));
+  const { rows } = await database.hot.query<Omit<EndedFire, 'end'> & SettledInput>(ENDED_FIRES.prepared([]));
+  return rows.map(({ cronId, scheduledFor, cron, ...input }) => ({ cronId, scheduledFor, cron, end: endOf(input) }));
 }
 
-function endOf({
-  status,
-  error,
-}: {
+interface SettledInput {
   status: string;
   error: { code?: unknown; message?: unknown } | null;
-}): CronRunResult {
+}
+
+function endOf({ status, error }: SettledInput): CronRunResult {
   if (status === 'answered' || status === 'silent') return { kind: 'ok' };
   if (status !== 'failed') return { kind: 'cancelled' };
   const { code, message } = error ?? {};
@@ -155,21 +145,22 @@ export async function retireCrons(database: Database): Promise<void> {
 export const OWED_NOTICES = literal({
   name: 'owed-notices',
   purpose: 'Read the crons that were disabled and whose owner has not been notified.',
-  text: `select id, notice_id, agent_id, name, disabled_reason from holdfast.crons where notice_id is not null order by id limit 100`,
+  text: `select id as "cronId", notice_id as "noticeId", agent_id as "agentId", name,
+  coalesce(disabled_reason, 'no reason was recorded') as reason
+from holdfast.crons where notice_id is not null order by id limit 100`,
 });
 
+interface OwedNotice {
+  cronId: string;
+  noticeId: SystemEventId;
+  agentId: string;
+  name: string;
+  reason: string;
+}
+
 /** The notices that are owed: crons that were disabled and whose owner has not been notified yet. */
-export async function readOwedNotices(
-  database: Database,
-): Promise<{ cronId: string; noticeId: SystemEventId; agentId: string; name: string; reason: string }[]> {
-  const result = await database.hot.query(OWED_NOTICES.prepared([]));
-  return result.rows.map((row) => ({
-    cronId: row.id,
-    noticeId: row.notice_id,
-    agentId: row.agent_id,
-    name: row.name,
-    reason: row.disabled_reason ?? 'no reason was recorded',
-  }));
+export async function readOwedNotices(database: Database): Promise<OwedNotice[]> {
+  return (await database.hot.query<OwedNotice>(OWED_NOTICES.prepared([]))).rows;
 }
 
 export const CLOSE_NOTICE = literal({
