@@ -38,9 +38,22 @@ function entry(kind: Entry['kind'], text: string) {
 function call(callNo: number, end: Partial<ModelCallRow> = {}): ModelCallRow {
   const at = new Date(0);
   return {
-    ...{ callNo, step: 1, view: null, requestSha256: null, untilSeq: 5, status: 'ok', stopReason: null },
-    ...{ responseId: null, error: null, startedAt: at, firstChunkAt: null, endedAt: at },
-    ...{ inputTokens: 100, outputTokens: 20, cacheReadTokens: 3, cacheWriteTokens: 0 },
+    callNo,
+    step: 1,
+    view: null,
+    requestSha256: null,
+    untilSeq: 5,
+    status: 'ok',
+    stopReason: null,
+    responseId: null,
+    error: null,
+    startedAt: at,
+    firstChunkAt: null,
+    endedAt: at,
+    inputTokens: 100,
+    outputTokens: 20,
+    cacheReadTokens: 3,
+    cacheWriteTokens: 0,
     ...end,
   };
 }
