@@ -89,29 +89,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     plugins,
     isDraining: () => draining.signal.aborted,
   });
-  const webhookSecret = await ensureWebhookSecret(config);
-  const channels = new Map<string, Channel>([
-    [
-      'webhook',
-      createWebhookChannel({
-        secret: webhookSecret,
-        timeoutMs: config.channels.webhook.timeoutMs,
-        clock,
-        trustedUrl: config.channels.webhook.url,
-        allowPrivate: config.channels.webhook.allowPrivate,
-        mayReachLoopback: isLoopbackHost(config.runtime.host),
-        redact: createRedact([...secretsOf(config), webhookSecret]),
-      }),
-    ],
-  ]);
-  const relay: OutboxRelay = { database, config, owner, channels, publish, random: Math.random, logger };
-  const observeJob = (end: JobEnd): void => {
-    const { queue, job, outcome, error } = end;
-    const facts = { queue, job: job?.kind ?? 'unknown', sessionId: job?.sessionId, outcome };
-    if (outcome === 'failed') logger.error({ err: error, ...facts }, 'Job failed; the reconciler enqueues it again');
-    else logger.debug(facts, 'Job ended');
-    options.onJobEnd?.(end);
-  };
+  const relay = await openRelay(options, owner);
   context.locks.start();
   ports.keeper?.start();
   // A lane of concurrency 0 is left to other workers.
@@ -122,7 +100,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
         lane,
         concurrency: concurrencyOf(config, lane),
         process: (job) => (lane === 'deliver' ? deliver(relay, job) : runUntilShutdown(context, job)),
-        onEnd: observeJob,
+        onEnd: (end) => observeJob(options, end),
       }),
     ),
   );
@@ -139,6 +117,33 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       await model.close();
     },
   };
+}
+
+/** The relay of the outbox, with the channels that it delivers to. */
+async function openRelay({ clock, logger, service }: WorkerOptions, owner: string): Promise<OutboxRelay> {
+  const { config, database, publish } = service;
+  const { webhook } = config.channels;
+  const secret = await ensureWebhookSecret(config);
+  const channel = createWebhookChannel({
+    secret,
+    timeoutMs: webhook.timeoutMs,
+    clock,
+    trustedUrl: webhook.url,
+    allowPrivate: webhook.allowPrivate,
+    mayReachLoopback: isLoopbackHost(config.runtime.host),
+    redact: createRedact([...secretsOf(config), secret]),
+  });
+  const channels = new Map<string, Channel>([['webhook', channel]]);
+  return { database, config, owner, channels, publish, random: Math.random, logger };
+}
+
+/** Logs how a job ended, and counts it. */
+function observeJob({ logger, onJobEnd }: WorkerOptions, end: JobEnd): void {
+  const { queue, job, outcome, error } = end;
+  const facts = { queue, job: job?.kind ?? 'unknown', sessionId: job?.sessionId, outcome };
+  if (outcome === 'failed') logger.error({ err: error, ...facts }, 'Job failed; the reconciler enqueues it again');
+  else logger.debug(facts, 'Job ended');
+  onJobEnd?.(end);
 }
 
 /** Jobs of a lane that run at the same time. The turns of subagents also have a bound of their own. */
