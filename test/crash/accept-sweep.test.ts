@@ -12,7 +12,7 @@ import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import type { FaultKind, StrikePoint } from './rig/fault.ts';
 import { isOfTurn, kindOf } from './rig/statement-kinds.ts';
 import { nameOf } from './rig/strike.ts';
-import { everyPoint } from './rig/sweep-points.ts';
+import { everyPoint, printPoints } from './rig/sweep-points.ts';
 import type { Victim } from './rig/victim.ts';
 import { waitUntil } from './rig/wait-until.ts';
 
@@ -142,7 +142,9 @@ async function sweep(fault: FaultKind): Promise<{ faults: string[]; missed: stri
   const missed: string[] = [];
   // The long form strikes both sides of each round trip, the short form one side of every fourth one, each fault at other ones.
   const struckOf8 = { kill: 0, freeze: 3, cut: 5, race: 2 }[fault];
-  const points = everyPoint(posts, fault).filter((_, at) => isLongForm() || at % 8 === struckOf8);
+  const all = everyPoint(posts, fault);
+  const points = all.filter((_, at) => isLongForm() || at % 8 === struckOf8);
+  printPoints('a POST', points, all);
   for (const point of points) {
     let isStruck = false;
     for (let tries = 0; tries < triesMax && !isStruck; tries += 1) {

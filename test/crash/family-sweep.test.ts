@@ -6,10 +6,11 @@ import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
+import type { StrikePoint } from './rig/fault.ts';
 import { SCENARIOS, type Scenario } from './rig/scenarios.ts';
 import type { AnyPoint } from './rig/strike-any.ts';
 import { recordScenario, strikeScenario } from './rig/strike-scenario.ts';
-import { isFullSweep } from './rig/sweep-points.ts';
+import { everyPoint, isFullSweep, printPoints } from './rig/sweep-points.ts';
 
 /** What the long form strikes of each scenario; the exhaustive one takes every round trip. */
 const LONG_KINDS = ['open-turn', 'commit-step', 'spawn', 'yield', 'waiting-inputs', 'finish-turn'];
@@ -43,13 +44,14 @@ describe.each(PLAYED)('$name', (scenario) => {
   });
 
   test('a worker that crashes at any round trip loses and doubles nothing (G1, G3, G11, G18)', async () => {
-    await strikeAll(scenario, pointsOf(trips, 'kill'));
+    await strikeAll(scenario, pointsOf(trips, 'kill'), everyPoint(trips, 'kill'));
   });
 
   test('a worker that sleeps until it is over, and wakes, writes nothing (G7)', async () => {
     await strikeAll(
       scenario,
       someOf(pointsOf(trips, 'freeze'), ({ kind }) => kind === 'finish-turn'),
+      everyPoint(trips, 'freeze'),
     );
   });
 
@@ -57,6 +59,7 @@ describe.each(PLAYED)('$name', (scenario) => {
     await strikeAll(
       scenario,
       someOf(pointsOf(trips, 'cut'), ({ when, kind }) => when === 'after' && (isLongForm() || kind === 'finish-turn')),
+      everyPoint(trips, 'cut'),
     );
   });
 });
@@ -68,7 +71,8 @@ function someOf(points: AnyPoint[], isChosen: (point: AnyPoint) => boolean): Any
   return chosen.length > 0 ? chosen : points.slice(0, 1);
 }
 
-async function strikeAll(scenario: Scenario, points: AnyPoint[]): Promise<void> {
+async function strikeAll(scenario: Scenario, points: AnyPoint[], all: StrikePoint[]): Promise<void> {
+  printPoints(scenario.name, points, all);
   const violations: string[] = [];
   let missed = 0;
   for (const point of points) {

@@ -14,7 +14,7 @@ import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import type { Ground, KeyedScenario } from './rig/keyed-ground.ts';
 import { KEYED_SCENARIOS } from './rig/keyed-scenarios.ts';
 import { isOfTurn, kindOf } from './rig/statement-kinds.ts';
-import { everyPoint, isFullSweep } from './rig/sweep-points.ts';
+import { everyPoint, isFullSweep, printPoints } from './rig/sweep-points.ts';
 import { nameOf } from './rig/strike.ts';
 import type { StrikePoint } from './rig/fault.ts';
 import type { Victim } from './rig/victim.ts';
@@ -45,7 +45,7 @@ function groundOf(victim: Victim): Ground {
 }
 
 /** The points of a scenario: each round trip of its POST, or the one that commits the effect. */
-async function pointsOf({ prepare }: KeyedScenario): Promise<{ points: StrikePoint[]; effects: Set<string> }> {
+async function pointsOf({ name, prepare }: KeyedScenario): Promise<{ points: StrikePoint[]; effects: Set<string> }> {
   const request = await prepare(groundOf(second), newSession());
   const kinds = new Map<string, number>();
   const effects: StrikePoint[] = [];
@@ -57,8 +57,11 @@ async function pointsOf({ prepare }: KeyedScenario): Promise<{ points: StrikePoi
   });
   await groundOf(rig.api).post(request.path, request.body, randomUUID());
   stop();
+  const all = everyPoint(kinds, 'kill');
+  const points = isFullSweep() ? all : effects;
+  printPoints(`a POST with a key (${name})`, points, all);
   return {
-    points: isFullSweep() ? everyPoint(kinds, 'kill') : effects,
+    points,
     effects: new Set(effects.map(({ kind }) => kind)),
   };
 }

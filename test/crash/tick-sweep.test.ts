@@ -7,7 +7,7 @@ import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { startScheduledRig, type ScheduledRig } from './rig/scheduled-rig.ts';
 import { nameOfAny, strikeAny, type AnyPoint } from './rig/strike-any.ts';
-import { isFullSweep } from './rig/sweep-points.ts';
+import { isFullSweep, printPoints } from './rig/sweep-points.ts';
 import type { Victim } from './rig/victim.ts';
 import { waitUntil } from './rig/wait-until.ts';
 
@@ -130,9 +130,10 @@ async function judge({ name, tickId, reminderId, pollAt }: Scene): Promise<strin
 /** In the long form one of each pair in turn for kills, and of every other pair for the rest; in the short form a sixth of them. */
 function pointsOf(kinds: readonly string[], fault: AnyPoint['fault']): AnyPoint[] {
   const all = kinds.flatMap((kind) => (['before', 'after'] as const).map((when) => ({ fault, when, kind })));
-  if (isFullSweep()) return all;
   const some = all.filter((_, at) => at % 4 === 0 || (fault === 'kill' && at % 4 === 3));
-  return isLongForm() ? some : some.filter((_, at) => at % 6 === 0);
+  const taken = isFullSweep() ? all : isLongForm() ? some : some.filter((_, at) => at % 6 === 0);
+  printPoints('a tick and a poll', taken, all);
+  return taken;
 }
 
 async function sweep(victims: readonly Victim[], points: readonly AnyPoint[]) {

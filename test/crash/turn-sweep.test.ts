@@ -10,7 +10,7 @@ import { isLongForm } from '../servers/test-form.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import type { StrikePoint } from './rig/fault.ts';
 import { nameOf, recordTurn, strike, type StrikeReport } from './rig/strike.ts';
-import { alternating, clockPoints, everyPoint, isFullSweep, racePoints } from './rig/sweep-points.ts';
+import { alternating, clockPoints, everyPoint, isFullSweep, printPoints, racePoints } from './rig/sweep-points.ts';
 
 /** Nothing but the queue's own statements differs, so the short form keeps to one. */
 const queues = isFullSweep() && isRedisWanted() ? (['postgres', 'redis'] as const) : (['postgres'] as const);
@@ -33,8 +33,10 @@ describe.each(queues)('with the queue in %s', (queue) => {
 
   /** The exhaustive form takes all points, the long form one in `every`, the short form one in eight times as many. */
   function choose(points: StrikePoint[], every: number): StrikePoint[] {
-    if (isFullSweep()) return points;
-    return alternating(points).filter((_, index) => index % (isLongForm() ? every : every * 8) === 0);
+    const chosen = alternating(points).filter((_, index) => index % (isLongForm() ? every : every * 8) === 0);
+    const taken = isFullSweep() ? points : chosen;
+    printPoints(`a turn with the queue in ${queue}`, taken, points);
+    return taken;
   }
 
   async function strikeAll(points: StrikePoint[]): Promise<StrikeReport[]> {

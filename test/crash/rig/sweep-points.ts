@@ -39,3 +39,13 @@ export function clockPoints(fault: FaultKind): StrikePoint[] {
     (['before', 'after'] as const).map((when) => ({ fault, kind, ordinal: 1, when, lastAnswerMs: 700 })),
   );
 }
+
+/** Prints how many points a sweep strikes with a fault, of all that its exhaustive form strikes. */
+export function printPoints(
+  sweep: string,
+  taken: readonly { fault: FaultKind }[],
+  all: readonly { fault: FaultKind }[],
+): void {
+  const faults = [...new Set(all.map(({ fault }) => fault))].join(', ');
+  process.stderr.write(`Sweep of ${sweep}, ${faults}: ${taken.length} of ${all.length} points\n`);
+}
