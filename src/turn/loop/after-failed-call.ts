@@ -36,15 +36,16 @@ export interface FailedCall {
  */
 export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, failed: FailedCall): Promise<Pass> {
   const { fault, row, pass, silences } = failed;
+  const { message: text } = fault;
   turn.journal.note({ unstoredCall: row });
   const outage = noteOutage(context, turn, { fault, pass });
   const attempt = turn.journal.at.progress.retries + 1;
   const delayMs = retryDelayMs({ attempt, random: context.random(), retryAfterMs: fault.retryAfterMs });
   if (outage !== null) {
     if (outage.mayStay && delayMs <= WAIT_IN_SLOT_MS_MAX) {
-      return await askAgain(context, turn, { row, retries: attempt, delayMs });
+      return await askAgain(context, turn, { retries: attempt, delayMs });
     }
-    const next = await askAnother(context, turn, { code: outage.wish.reason.code, isRefused: false }, failed);
+    const next = await askAnother(context, turn, { code: outage.wish.reason.code, text, isRefused: false });
     if (next !== null) return next;
     stepBack(context, turn);
     throw parkedStop(context, turn, outage.wish);
@@ -52,50 +53,45 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
   const verdict = classifyFailure(fault);
   if (verdict.kind === 'fatal') {
     const { code } = verdict;
-    const next = mayAnotherAnswer(code) ? await askAnother(context, turn, { code, isRefused: true }, failed) : null;
+    const next = mayAnotherAnswer(code) ? await askAnother(context, turn, { code, text, isRefused: true }) : null;
     if (next !== null) return next;
-    throw new TurnFailed(verdict.code, fault.message, fault);
+    throw new TurnFailed(verdict.code, text, fault);
   }
   const isTooLong = verdict.kind === 'overflow';
   if (isTooLong && !canCompact(turn)) throw contextFullFailure(fault);
   if (silences >= IDLE_TIMEOUTS_IN_A_ROW_MAX) {
-    const message = `The turn ended after ${silences} model calls in a row timed out without output: ${fault.message}`;
+    const message = `The turn ended after ${silences} model calls in a row timed out without output: ${text}`;
     throw new TurnFailed(verdict.code, message, fault);
   }
   if (attempt > context.config.models.providers.anthropic.maxRetries) {
-    const message = `The turn ended after ${turn.journal.at.progress.calls} model calls: ${fault.message}`;
+    const message = `The turn ended after ${turn.journal.at.progress.calls} model calls: ${text}`;
     throw new TurnFailed(verdict.code, message, fault);
   }
   if (isTooLong) {
-    await chargeNext(context, turn, { row, retries: attempt, delayMs: 0 });
+    await chargeNext(context, turn, { retries: attempt, delayMs: 0 });
     await compactAfterOverflow(context, turn, fault);
     return enterGate(context, turn);
   }
   if (delayMs > WAIT_IN_SLOT_MS_MAX) {
-    const text = `The model call is retried later: ${fault.message}`;
-    const reason = { code: 'retry_wait', text, by: pass.provider };
+    const reason = { code: 'retry_wait', text: `The model call is retried later: ${text}`, by: pass.provider };
     const notBeforeMs = fault.retryAfterMs ?? 0;
     throw parkedStop(context, turn, { reason, hasCalled: true, retries: attempt, delayMs, notBeforeMs });
   }
-  return await askAgain(context, turn, { row, retries: attempt, delayMs });
+  return await askAgain(context, turn, { retries: attempt, delayMs });
 }
 
 /** Asks the next model of the turn: the failed call, the step down and its event are one commit. Null: there is none. */
 async function askAnother(
   context: TurnContext,
   turn: OpenedTurn,
-  why: { code: string; isRefused: boolean },
-  { fault, row }: FailedCall,
+  why: { code: string; text: string; isRefused: boolean },
 ): Promise<Pass | null> {
-  const step = stepDown(context, turn, { ...why, row, text: fault.message });
-  if (step === null) return null;
-  turn.journal.note({ unstoredCall: step.row });
-  const { retries } = turn.journal.at.progress;
-  return await askAgain(context, turn, { row: step.row, event: step.event, retries, delayMs: 0 });
+  const event = stepDown(context, turn, why);
+  if (event === null) return null;
+  return await askAgain(context, turn, { event, retries: turn.journal.at.progress.retries, delayMs: 0 });
 }
 
 interface NextCall {
-  row: ModelCallRow;
   /** A further event; absent: none. */
   event?: NewEvent;
   retries: number;
@@ -111,14 +107,19 @@ async function askAgain(context: TurnContext, turn: OpenedTurn, next: NextCall):
 async function chargeNext(
   context: TurnContext,
   turn: OpenedTurn,
-  { row, event, retries, delayMs }: NextCall,
+  { event, retries, delayMs }: NextCall,
 ): Promise<void> {
+  const row = turn.journal.attempt.unstoredCall;
   const calls = turn.journal.at.progress.calls + 1;
   await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
   await commitStep(context, turn, {
     ...NO_ROWS,
     totals: { calls, retries },
-    modelCalls: [row],
-    events: [modelEnded(turn.id, row, delayMs), ...(event === undefined ? [] : [event]), modelStarted(turn.id, calls)],
+    modelCalls: row === null ? [] : [row],
+    events: [
+      ...(row === null ? [] : [modelEnded(turn.id, row, delayMs)]),
+      ...(event === undefined ? [] : [event]),
+      modelStarted(turn.id, calls),
+    ],
   });
 }

@@ -30,7 +30,8 @@ export function enterGate(
   turn: OpenedTurn,
   provider = providerOf(turn.journal.attempt.request),
 ): Pass {
-  assertStillWanted(context, turn);
+  if (patienceMs(context, turn) <= 0)
+    throw givenUp(context, turn, turn.journal.at.park ?? { code: 'expired', text: '' });
   const entry = context.gate.enter(provider, {
     session: turn.session.id,
     isWoken: turn.journal.at.park?.isWoken === true,
@@ -93,23 +94,15 @@ export function parkedStop(context: TurnContext, turn: OpenedTurn, wish: ParkWis
   return new TurnStopped({ kind: 'parked', message: wish.reason.text, park: { ...wish, delayMs } });
 }
 
-/** Throws `TurnFailed` when no further call is useful: the messages have expired, or the model was unavailable for too long. */
-function assertStillWanted(context: TurnContext, turn: OpenedTurn): void {
-  if (patienceMs(context, turn) > 0) return;
-  throw givenUp(context, turn, turn.journal.at.park ?? { code: 'expired', text: '' });
-}
-
 /** How much longer a turn may wait, in milliseconds. */
 function patienceMs(context: TurnContext, turn: OpenedTurn): number {
   const { giveUpAfter } = context.config.models.outage;
-  const expiresAt = lastExpiry(turn.journal.at.inputs);
+  const { inputs, progress, park } = turn.journal.at;
+  const expiresAt = lastExpiry(inputs);
   const untilExpiryMs = expiresAt === null ? Number.POSITIVE_INFINITY : expiresAt - context.clock.now().getTime();
   // A turn that has begun to answer is not taken back for the clock alone.
-  const isBegun = turn.journal.at.progress.steps > 0 && turn.journal.at.park === null;
-  return Math.min(
-    giveUpAfter - (turn.journal.at.park?.waitedMs ?? 0),
-    isBegun ? Number.POSITIVE_INFINITY : untilExpiryMs,
-  );
+  const isBegun = progress.steps > 0 && park === null;
+  return Math.min(giveUpAfter - (park?.waitedMs ?? 0), isBegun ? Number.POSITIVE_INFINITY : untilExpiryMs);
 }
 
 function givenUp(

@@ -8,9 +8,8 @@ import { modelChain, modelsAfter } from '../../core/model-fallback.ts';
 import { modelName, modelOfRef, refOfModel } from '../../core/model-ref.ts';
 import { reasoningOf } from '../../core/reasoning.ts';
 import { thinkingRequest } from '../../core/thinking-request.ts';
-import type { CallView, FallbackView, ModelSpan } from '../../core/view.ts';
+import type { CallView, ModelSpan } from '../../core/view.ts';
 import type { NewEvent } from '../../store/events.ts';
-import type { ModelCallRow } from '../../store/journal.ts';
 import { enterGate, providerOf } from './await-model.ts';
 import type { RequestBase, TurnContext } from '../context.ts';
 import { familyView, viewWith } from '../open/open-view.ts';
@@ -20,56 +19,50 @@ import type { Pass } from './provider-gate.ts';
 
 /** The right to make the next call, of the next model where the provider of the one that is asked is away. Throws as `enterGate` does. */
 export function enterFirstOpenGate(context: TurnContext, turn: OpenedTurn): Pass {
-  const fallbacks = fallbacksLeft(turn);
-  if (fallbacks.length === 0 || context.gate.isOpen(providerOf(turn.journal.attempt.request)))
-    return enterGate(context, turn);
-  for (const ref of fallbacks) {
-    if (!context.gate.isOpen(providerOf(modelOfRef(ref)))) continue;
-    stepTo(context, turn, ref);
-    break;
-  }
+  const { request } = turn.journal.attempt;
+  const ref = context.gate.isOpen(providerOf(request)) ? undefined : openFallback(context, turn);
+  if (ref !== undefined) askFrom(context, turn, ref, beginSpan(turn, ref));
   return enterGate(context, turn);
 }
 
-/** A step down to another model, to be committed with the call that has failed. */
-interface StepDown {
-  row: ModelCallRow;
-  event: NewEvent;
+function openFallback({ gate }: TurnContext, turn: OpenedTurn): string | undefined {
+  return fallbacksLeft(turn).find((ref) => gate.isOpen(providerOf(modelOfRef(ref))));
 }
 
 /**
- * Steps down after a failed call; null: there is no model left that could be asked now. `isRefused`: the model that was asked will not answer
- * later either, so the turn steps down to one that is away, and waits for it.
+ * Steps down after a failed call; returns the event of it, to be committed with the call. Null: there is no model left that could be asked
+ * now. `isRefused`: the model that was asked will not answer later either, so the turn steps down to one that is away, and waits for it.
  */
 export function stepDown(
   context: TurnContext,
   turn: OpenedTurn,
-  { row, code, text, isRefused }: { row: ModelCallRow; code: string; text: string; isRefused: boolean },
-): StepDown | null {
-  const left = fallbacksLeft(turn);
-  const ref = left.find((one) => context.gate.isOpen(providerOf(modelOfRef(one)))) ?? (isRefused ? left[0] : undefined);
+  { code, text, isRefused }: { code: string; text: string; isRefused: boolean },
+): NewEvent | null {
+  const { request } = turn.journal.attempt;
+  const ref = openFallback(context, turn) ?? (isRefused ? fallbacksLeft(turn)[0] : undefined);
   if (ref === undefined) return null;
-  const event = modelBlocked(turn, { code, text }, ref);
   context.logger.warn(
     { turnId: turn.id, sessionKey: turn.session.key, code, fallback: ref },
     'Turn falls back to another model',
   );
   stepTo(context, turn, ref);
-  return { row: withFallback(row, ref), event };
+  const data = { model: refOfModel(request), provider: providerOf(request), code, text, fallback: ref };
+  return { type: 'model.blocked', data };
 }
 
 /** Before a turn is parked: it begins with its first model again when it is resumed. */
 export function stepBack(context: TurnContext, turn: OpenedTurn): void {
   const [first] = turn.chain;
-  const { fallback, unstoredCall } = turn.journal.attempt;
-  if (fallback === null || first === undefined) return;
-  stepTo(context, turn, first);
-  if (unstoredCall !== null) turn.journal.note({ unstoredCall: withFallback(unstoredCall, first) });
+  if (turn.journal.attempt.fallback !== null && first !== undefined) stepTo(context, turn, first);
 }
 
-/** The row says which model is asked next, so that a worker that resumes the turn asks the same. */
-function withFallback(row: ModelCallRow, fallback: string): ModelCallRow {
-  return { ...row, error: { ...row.error, fallback } };
+/** After a failed call: its row says which model is asked next, so that a worker that resumes the turn asks the same. */
+function stepTo(context: TurnContext, turn: OpenedTurn, ref: string): void {
+  const { journal } = turn;
+  askFrom(context, turn, ref, beginSpan(turn, ref));
+  const { unstoredCall } = journal.attempt;
+  if (unstoredCall === null) return;
+  journal.note({ unstoredCall: { ...unstoredCall, error: { ...unstoredCall.error, fallback: ref } } });
 }
 
 /** The models that a turn may ask, in order. */
@@ -83,17 +76,9 @@ export function fallbacksLeft(turn: OpenedTurn): readonly string[] {
   return modelsAfter(turn.chain, turn.journal.attempt.request);
 }
 
-/** Lets a turn ask another model from its next call on. The next write of the turn stores what follows from it for the session. */
-function stepTo(context: TurnContext, turn: OpenedTurn, ref: string): void {
-  const { journal } = turn;
-  const models = withModel(modelsBefore(turn), journal.at.baseSeq + 1, modelName(modelOfRef(ref)));
-  journal.note({ sessionView: { ...journal.attempt.sessionView, models: [...models] } });
-  askFrom(turn, fallbackOf(context, turn, { ref, models }));
-}
-
 /** Continues with the model that an earlier attempt has stepped down to; null: it has asked none but the one that it was opened with. */
 export function resumeFallback(context: TurnContext, turn: OpenedTurn, ref: string | null): void {
-  if (ref !== null) askFrom(turn, fallbackOf(context, turn, { ref, models: modelsBefore(turn) }));
+  if (ref !== null) askFrom(context, turn, ref, modelsBefore(turn));
 }
 
 /** What a call stores of its request. */
@@ -102,42 +87,29 @@ export function callViewOf(turn: OpenedTurn, view: CallView | null): CallView | 
   return fallback === null ? view : { ...view, fallback };
 }
 
-/** A model does not answer a turn, and another one is asked. */
-function modelBlocked({ journal }: OpenedTurn, fault: { code: string; text: string }, fallback: string): NewEvent {
-  const { request } = journal.attempt;
-  return {
-    type: 'model.blocked',
-    data: { model: refOfModel(request), provider: providerOf(request), ...fault, fallback },
-  };
-}
-
 /** Which model wrote which entries, as far as the session knows; before the first change all were the turn's own. */
 function modelsBefore({ journal, chain }: OpenedTurn): readonly ModelSpan[] {
   const { sessionView, request } = journal.attempt;
   return sessionView.models ?? [{ seq: 1, model: modelName(modelOfRef(chain[0] ?? refOfModel(request))) }];
 }
 
-function fallbackOf(
-  context: TurnContext,
-  { session, thinking }: OpenedTurn,
-  { ref, models }: { ref: string; models: readonly ModelSpan[] },
-): FallbackView {
-  const named = modelOfRef(ref);
-  // Turns are opened with levels of the configuration.
-  const level = thinking as ThinkingLevel;
-  const isShown = reasoningOf(session.reasoning) !== 'off';
-  return {
-    model: ref,
-    ...familyView(context, named),
-    models: [...models],
-    ...thinkingRequest({ ...named, level, isShown }),
-  };
+/** The same, now that this model writes the next entries. The next write of the turn stores it for the session. */
+function beginSpan(turn: OpenedTurn, ref: string): readonly ModelSpan[] {
+  const { at, attempt } = turn.journal;
+  const models = withModel(modelsBefore(turn), at.baseSeq + 1, modelName(modelOfRef(ref)));
+  turn.journal.note({ sessionView: { ...attempt.sessionView, models: [...models] } });
+  return models;
 }
 
-function askFrom({ journal, transcript }: OpenedTurn, fallback: FallbackView): void {
-  const { model, family: _family, models: _models, ...limits } = fallback;
+/** Lets a turn ask a model from its next call on. */
+function askFrom(context: TurnContext, turn: OpenedTurn, ref: string, models: readonly ModelSpan[]): void {
+  const { journal, session, thinking, transcript } = turn;
   const { request, requests } = journal.attempt;
-  const named = modelOfRef(model);
+  const named = modelOfRef(ref);
+  const isShown = reasoningOf(session.reasoning) !== 'off';
+  // Turns are opened with levels of the configuration.
+  const limits = thinkingRequest({ ...named, level: thinking as ThinkingLevel, isShown });
+  const fallback = { model: ref, ...familyView(context, named), models: [...models], ...limits };
   const { rules } = requests;
   journal.note({
     fallback,
