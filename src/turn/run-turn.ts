@@ -7,9 +7,9 @@
 //   decide    what follows from the result: deliver, announce, follow up, or nothing
 //   commit    the last answer, what follows from it, and the lock's release are one commit
 //
-// Each step takes a state (turn-state.ts) to the next, and leaves alone a state that it is not made for. What a step throws is caught here
-// and nowhere else: it becomes a state (state-after-fault.ts). One pass over the steps is enough, unless the last of them has thrown: then
-// the next pass parks, releases, or ends the turn with less than was refused.
+// Each step takes a state (turn-state.ts) to the next, and returns a state that it is not made for unchanged. What a step throws is caught
+// here and nowhere else: it becomes a state (state-after-fault.ts). One pass over the steps is enough, unless the last of them has thrown:
+// then the next pass releases the lock, or ends the turn with less than was refused. No turn takes more than four passes.
 //
 // If the worker crashes anywhere in here, its lock expires and the journal stays as it is. The next claim resumes after it
 // (G10, G11).
@@ -29,8 +29,9 @@ export async function runTurn(context: TurnContext, sessionId: SessionId): Promi
   if (!context.locks.reserve(sessionId)) return { kind: 'busy' };
   try {
     let state: TurnState = { kind: 'new', sessionId };
-    while (!isFinal(state))
-      for (const step of [claim, open, loop, decide, commit]) state = await take(step, context, state);
+    while (!isFinal(state)) {
+      for (const step of [claim, open, loop, decide, commit]) state = await runStep(step, context, state);
+    }
     return state;
   } finally {
     context.locks.unreserve(sessionId);
@@ -39,7 +40,7 @@ export async function runTurn(context: TurnContext, sessionId: SessionId): Promi
 
 type Step = (context: TurnContext, state: TurnState) => Promise<TurnState>;
 
-async function take(step: Step, context: TurnContext, state: TurnState): Promise<TurnState> {
+async function runStep(step: Step, context: TurnContext, state: TurnState): Promise<TurnState> {
   try {
     return await step(context, state);
   } catch (error) {

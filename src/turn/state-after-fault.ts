@@ -9,9 +9,9 @@ import type { ResultState, TurnOpenState, TurnState } from './turn-state.ts';
 
 /** The state after a step has thrown. Throws what is neither a stop nor an end of the turn: there is no turn, or no end can be stored. */
 export function stateAfterFault(context: TurnContext, state: TurnState, error: unknown): TurnState {
-  if (state.kind !== 'held' && !('turn' in state)) throw error;
   const turn = 'turn' in state ? state.turn : null;
-  const held = 'turn' in state ? state.turn.held : state.held;
+  const held = turn?.held ?? (state.kind === 'held' ? state.held : null);
+  if (held === null) throw error;
   if (error instanceof TurnStopped) return stateAfterStop(held, turn, error.reason);
   if (isPassingFault(error)) {
     if (!held.isTrusted) return { kind: 'lost' };
@@ -19,7 +19,7 @@ export function stateAfterFault(context: TurnContext, state: TurnState, error: u
     // The next claim need not wait until the lease expires.
     return { kind: 'leaving', held };
   }
-  if (state.kind === 'held') throw error;
+  if (!('turn' in state)) throw error;
   return failedAfter(context, state, error);
 }
 
