@@ -5,7 +5,6 @@ import type { SessionStop } from '../core/session-stop.ts';
 import type { SessionClaim } from '../store/claim-session.ts';
 import type { EndDecision } from './end/end-turn.ts';
 import type { HeldSession } from './held-session.ts';
-import type { CompactedTurn } from './compact/compact-turn.ts';
 import type { ToolLoopResult } from './loop/tool-loop.ts';
 import type { OpenedTurn } from './opened-turn.ts';
 import type { Transcript } from './transcript-cache.ts';
@@ -17,7 +16,7 @@ export type ClaimWithTranscript = SessionClaim & { kept: Transcript | null };
 /** How the loop came out, or why there is nothing to loop for: what the end of the turn is decided from. */
 export type ResultState = { turn: OpenedTurn } & (
   | ToolLoopResult
-  | CompactedTurn
+  | { kind: 'compacted'; reply: string }
   /** `isBare`: the database has refused an end of this turn before, so this one takes along nothing but its error. */
   | { kind: 'failed'; fault: TurnFailed; isBare: boolean }
   | { kind: 'stopped'; why: SessionStop | Extract<StopReason, { kind: 'turn-timeout' }> }

@@ -5,31 +5,17 @@ import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed } from '../turn-end.ts';
 
-/** A turn that has compacted, or found nothing to compact. */
-export interface CompactedTurn {
-  kind: 'compacted';
-  reply: string;
-}
-
 /** Compacts, and resolves with the reply. Throws `TurnFailed` when the compaction failed, `TurnStopped` when it stops. */
-export async function compactOnRequest(context: TurnContext, turn: OpenedTurn): Promise<CompactedTurn> {
+export async function compactOnRequest(context: TurnContext, turn: OpenedTurn): Promise<string> {
   const { text } = (turn.journal.at.inputs[0]?.body ?? {}) as { text?: unknown };
   // A chat command contains its text as it was written.
-  const wanted =
-    typeof text === 'string'
-      ? text
-          .trim()
-          .replace(/^\/compact(?=\s|$)/i, '')
-          .trim()
-      : '';
+  const command = typeof text === 'string' ? text.trim() : '';
+  const wanted = command.replace(/^\/compact(?=\s|$)/i, '').trim();
   const instructions = wanted === '' ? null : wanted;
   const outcome = await compactTranscript(context, turn, { reason: 'manual', instructions });
   if (outcome.kind === 'compacted') {
-    return {
-      kind: 'compacted',
-      reply: `Compacted: about ${outcome.tokensBefore} tokens became ${outcome.tokensAfter}.`,
-    };
+    return `Compacted: about ${outcome.tokensBefore} tokens became ${outcome.tokensAfter}.`;
   }
-  if (outcome.code === NOTHING_TO_COMPACT) return { kind: 'compacted', reply: outcome.message };
+  if (outcome.code === NOTHING_TO_COMPACT) return outcome.message;
   throw new TurnFailed(outcome.code, outcome.message);
 }

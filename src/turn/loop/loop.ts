@@ -13,7 +13,9 @@ export async function loop(context: TurnContext, state: TurnState): Promise<Turn
   const deadline = new TurnDeadline(turn);
   try {
     const result =
-      turn.kind === 'compaction' ? await compactOnRequest(context, turn) : await runToolLoop(context, turn);
+      turn.kind === 'compaction'
+        ? { kind: 'compacted' as const, reply: await compactOnRequest(context, turn) }
+        : await runToolLoop(context, turn);
     turn.held.assertHeld();
     return { ...result, turn };
   } finally {

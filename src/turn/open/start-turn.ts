@@ -43,14 +43,8 @@ export async function startTurn(
     await leaveOut(context, held, first);
     return null;
   }
-  const isNewlyAsked = found.session.leafSeq !== null && requestsReset(context, first);
-  const isFresh = found.session.leafSeq !== null && beginsTranscript(first);
-  const stale =
-    found.session.leafSeq === null || isNewlyAsked || isFresh ? null : await staleReason(context, found.session, first);
-  const claim =
-    isNewlyAsked || isFresh || stale !== null
-      ? await resetTranscript(context, found, held, isFresh ? 'cron' : (stale ?? 'message'))
-      : found;
+  const reason = await resetReason(context, found.session, first);
+  const claim = reason === null ? found : await resetTranscript(context, found, held, reason);
   const { session } = claim;
   const transcript = transcriptOf(claim);
   const agent = settingsFor(settingsOf(context, session), inputs);
@@ -58,6 +52,13 @@ export async function startTurn(
   if (first.kind === 'compaction')
     return await openUnpromptedTurn(context, { ...parts, kind: 'compaction', failure: null });
   return await openPromptedTurn(context, claim, parts);
+}
+
+/** Why the transcript ends before this input; null: it continues. */
+async function resetReason(context: TurnContext, session: ClaimedSession, first: WaitingInput) {
+  if (session.leafSeq === null) return null;
+  if (beginsTranscript(first)) return 'cron';
+  return requestsReset(context, first) ? 'message' : await staleReason(context, session, first);
 }
 
 async function openPromptedTurn(
