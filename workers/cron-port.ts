@@ -1,7 +1,7 @@
 // The `cron` tool's way to the use cases of crons: its results in the words that an agent reads.
 import { InvalidCronError } from '../src/schedule/cron-definition.ts';
 import { addCron, editCron, findNamedCron, removeCron, type CronChange } from '../src/service/edit-cron.ts';
-import { runCronNow } from '../src/service/run-cron.ts';
+import { runCronNow } from '../src/service/run-cron-now.ts';
 import type { Service } from '../src/service/service.ts';
 import type { Cron } from '../src/store/crons.ts';
 import { listCrons, listFires } from '../src/store/views/crons.ts';

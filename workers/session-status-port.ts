@@ -2,7 +2,7 @@
 import type { Clock } from '../src/clock.ts';
 import { agentOrFirst } from '../src/config.ts';
 import { sessionSettings } from '../src/config/session-settings.ts';
-import { overrideSession } from '../src/service/patch-session.ts';
+import { overrideSession } from '../src/service/override-session.ts';
 import type { Service } from '../src/service/service.ts';
 import { readSessionUsage } from '../src/store/session-usage.ts';
 import type { SessionStatusPort } from '../src/tools/session-status-tool.ts';

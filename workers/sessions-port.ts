@@ -4,7 +4,7 @@ import { shownHistory } from '../src/core/session-history.ts';
 import { mayBeSpawned } from '../src/core/subagent-spawn.ts';
 import { sendBetweenSessions } from '../src/service/send-between-sessions.ts';
 import type { Service } from '../src/service/service.ts';
-import { spawn, spawnSettingsOf } from '../src/service/spawn-subagent.ts';
+import { spawnSubagent, spawnSettingsOf } from '../src/service/spawn-subagent.ts';
 import { steerSubagent } from '../src/service/steer-subagent.ts';
 import { stopRun } from '../src/service/stop-session.ts';
 import { findVisible, listVisible, readViewer, type SessionName } from '../src/service/visible-sessions.ts';
@@ -54,7 +54,7 @@ async function spawnByCall(
   request: Parameters<SessionsPort['spawn']>[1],
 ): ReturnType<SessionsPort['spawn']> {
   const origin = { sessionKey, turnId, causeKey: `call:${idempotencyKey}`, idempotency: null };
-  const spawned = await spawn(service, origin, request);
+  const spawned = await spawnSubagent(service, origin, request);
   switch (spawned.kind) {
     case 'spawned':
       return { kind: 'ok', runId: spawned.runId, sessionKey: spawned.childKey };

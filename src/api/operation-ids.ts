@@ -16,7 +16,7 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'POST /v1/sessions/{key}/reset': 'resetSession',
   'GET /v1/sessions/{key}/transcripts': 'listTranscripts',
   'POST /v1/sessions/{key}/fork': 'forkSession',
-  'POST /v1/sessions/{key}/spawn': 'spawnSubagent',
+  'POST /v1/sessions/{key}/spawn': 'storeSpawn',
   'GET /v1/sessions/{key}/subagents': 'listSubagents',
   'GET /v1/subagents/{runId}': 'getSubagent',
   'POST /v1/subagents/{runId}/kill': 'killSubagent',

@@ -15,7 +15,7 @@ import { viewAcceptance, viewMessage, type MessageView } from '../store/views/me
 import type { ViewDatabase } from '../store/views/page.ts';
 import { viewSession } from '../store/views/sessions.ts';
 import { carryOut } from './chat-commands.ts';
-import { modelFaultOf } from './patch-session.ts';
+import { modelFaultOf } from './override-session.ts';
 import { reachSession } from './reach-session.ts';
 import type { Service } from './service.ts';
 

@@ -14,7 +14,7 @@ import {
   type SpawnSettings,
 } from '../core/subagent-spawn.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
-import { findSpawner, spawnSubagent, type NewSpawn, type Spawner } from '../store/spawn.ts';
+import { findSpawner, storeSpawn, type NewSpawn, type Spawner } from '../store/spawn.ts';
 import { reachSession } from './reach-session.ts';
 import type { Service } from './service.ts';
 
@@ -41,7 +41,11 @@ export type SpawnedRun =
   | { kind: 'limit'; code: SpawnRefusal; message: string };
 
 /** Spawns it. A session that a person names is created if need be. */
-export async function spawn(service: Service, origin: SpawnOrigin, request: SpawnRequest): Promise<SpawnAnswer> {
+export async function spawnSubagent(
+  service: Service,
+  origin: SpawnOrigin,
+  request: SpawnRequest,
+): Promise<SpawnAnswer> {
   const { config, database } = service;
   if (origin.turnId === null) await reachSession(service, canonicalSessionKey(origin.sessionKey));
   const parent = await findSpawner(database, origin.sessionKey);
@@ -77,7 +81,7 @@ export async function spawnPlanned(
     depthMax: Math.max(depth, settings.maxSpawnDepth),
   });
   const spawned = publish(
-    await spawnSubagent(database, {
+    await storeSpawn(database, {
       parent,
       plan,
       body: JSON.stringify(message),

@@ -154,7 +154,7 @@ from judged cross join input left join earlier on true left join rung_doorbells 
 });
 
 /** Spawns, or says what the same cause has made before. Throws when there is no such parent. */
-export async function spawnSubagent(database: Database, spawn: NewSpawn): Promise<Committed<SpawnResult>> {
+export async function storeSpawn(database: Database, spawn: NewSpawn): Promise<Committed<SpawnResult>> {
   const once = () => sendQuery<SpawnRow>(database.hot, SPAWN.prepared(columnsOf(spawn)), TURN_RETRY_MS);
   // A twin that was being committed is not seen by the statement that waited for it; the next one sees it.
   const [row] = await once().catch((error: unknown) => {

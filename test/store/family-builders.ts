@@ -1,7 +1,7 @@
 // Builders for tests of families: a session that spawns, and what it asks for.
 import type { SessionId, SessionKey } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
-import { spawnSubagent, type NewSpawn, type SpawnResult } from '../../src/store/spawn.ts';
+import { storeSpawn, type NewSpawn, type SpawnResult } from '../../src/store/spawn.ts';
 import type { StoreRig } from './store-rig.ts';
 
 /** A spawn from outside that nothing is special about. */
@@ -14,7 +14,7 @@ export async function spawnFrom(
     parentId,
   ]);
   const { key, depth } = row as { key: SessionKey; depth: number };
-  return spawnSubagent(rig.database, {
+  return storeSpawn(rig.database, {
     parent: { id: parentId, key, agentId: 'main', depth },
     plan: {
       agentId: 'main',

@@ -6,7 +6,7 @@ import { InvalidCronError } from '../../schedule/cron-definition.ts';
 import { slotsAfter, timetableOf } from '../../schedule/timetable.ts';
 import { newId } from '../../ids.ts';
 import { addCron, editCron, findNamedCron, removeCron } from '../../service/edit-cron.ts';
-import { runCronNow } from '../../service/run-cron.ts';
+import { runCronNow } from '../../service/run-cron-now.ts';
 import { cronOf as cronOfRow, readDatabaseTime, type Cron } from '../../store/crons.ts';
 import { listCrons, listFires, viewFire } from '../../store/views/crons.ts';
 import type { ApiContext } from '../context.ts';

@@ -4,7 +4,7 @@ import { findSession, listSessions, viewSession } from '../../store/views/sessio
 import { listEntries } from '../../store/views/transcript.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 
-import { overrideSession } from '../../service/patch-session.ts';
+import { overrideSession } from '../../service/override-session.ts';
 import { stopSession } from '../../service/stop-session.ts';
 import { modelProblem, notFound } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';

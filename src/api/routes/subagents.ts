@@ -1,6 +1,6 @@
 // Routes to spawn, view, steer and stop subagents.
 import { z } from 'zod';
-import { spawn, type SpawnAnswer } from '../../service/spawn-subagent.ts';
+import { spawnSubagent, type SpawnAnswer } from '../../service/spawn-subagent.ts';
 import { steerSubagent, type SteerAnswer } from '../../service/steer-subagent.ts';
 import { stopRun } from '../../service/stop-session.ts';
 import { findSession } from '../../store/views/sessions.ts';
@@ -30,7 +30,7 @@ const postSpawn = defineEffect({
   },
   async perform({ params: { key }, body, idempotency }, { context }) {
     const origin = { sessionKey: key, turnId: null, causeKey: null, idempotency };
-    return spawnedOf(await spawn(context.service, origin, body), key);
+    return spawnedOf(await spawnSubagent(context.service, origin, body), key);
   },
   answer: async ({ runId, childSessionKey }) => ({ status: 202, body: { runId, childSessionKey } }),
 });

@@ -1,7 +1,7 @@
 // What is done to a session's transcript as a whole: compactions and their undoing, new transcripts, copies.
 import { z } from 'zod';
-import { requestCompaction, undoCompaction } from '../../service/compact-session.ts';
-import { copySession } from '../../service/fork-session.ts';
+import { requestCompaction, undoCompaction } from '../../service/request-compaction.ts';
+import { copySession } from '../../service/copy-session.ts';
 import { startTranscript } from '../../service/start-transcript.ts';
 import {
   listCompactions,
