@@ -176,6 +176,20 @@ test('only publish rings doorbells and wakes waiters', () => {
   expect([...new Set(holders)].filter((file) => !file.startsWith('jobs/'))).toEqual(['src/service/publish.ts']);
 });
 
+test('the entry point builds the use cases of a process, and with them its one memory of sessions', () => {
+  const makers = ['createService', 'createPublish', 'createInbox', 'createEnsureSession', 'createAccept'];
+  const callers = makers.map((name) =>
+    files.filter((file) => new RegExp(`(?<!function )\\b${name}\\(`).test(codeOf(file))),
+  );
+  expect(callers).toEqual([
+    ['workers/start-service.ts'],
+    ['src/service/service.ts'],
+    ['src/service/service.ts'],
+    ['src/store/inbox.ts'],
+    ['src/store/inbox.ts'],
+  ]);
+});
+
 test('what follows from a write is published where the write is called', () => {
   const committed = /^export (?:async )?function (\w+)\([^{]*?\): Promise<Committed</gms;
   const calls = imports.flatMap(({ from, specifier, to }) => {
