@@ -56,6 +56,16 @@ export function mayCommand(message: InboundMessage, ownerIds: readonly string[])
   return ownerIds.length === 0 || message.sender === undefined || isOwner(message, ownerIds);
 }
 
+/** The message as it is processed: a command of an authorised sender, or text without its directives. */
+export function readMessage(
+  sent: InboundMessage,
+  ownerIds: readonly string[],
+): { body: InboundMessage; command: ChatCommand | null } {
+  if (!sent.text.includes('/') || !mayCommand(sent, ownerIds)) return { body: sent, command: null };
+  const command = readChatCommand(sent.text);
+  return command === null ? { body: { ...sent, ...takeDirectives(sent.text) }, command } : { body: sent, command };
+}
+
 /** The command that a text is; null when it is something to be answered. */
 export function readChatCommand(text: string): ChatCommand | null {
   const [word = '', ...rest] = text.trim().split(/\s+/);

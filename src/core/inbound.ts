@@ -1,5 +1,6 @@
 // An inbound message inside Holdfast: checked and parsed at the edge, stored as it is, never changed. Times are epoch
 // milliseconds here, in whatever form they were sent. Optional means absent; nothing is null.
+import type { SessionKey } from './ids.ts';
 import type { QueueMode } from './queue-mode.ts';
 import type { ThinkingLevel } from './prompt/thinking-directive.ts';
 
@@ -144,6 +145,20 @@ export function routeOf(message: InboundMessage, ownerIds: readonly string[]): s
     threadKeyOf(message.thread),
     isOwner(message, ownerIds) ? 'owner' : 'other',
     message.deliver?.url ?? null,
+  ]);
+}
+
+/**
+ * The key of a message by the id of its platform, unique without a time limit per channel, account and chat (G2); null without an id. A
+ * message without a chat belongs to that of its session.
+ */
+export function platformKeyOf(sessionKey: SessionKey, body: InboundMessage): string | null {
+  if (body.messageId === undefined) return null;
+  return JSON.stringify([
+    channelOf(body),
+    body.accountId ?? null,
+    body.chatId ?? `session:${sessionKey}`,
+    body.messageId,
   ]);
 }
 

@@ -1,8 +1,8 @@
 // From a checked message to a committed inbox row: carries out chat commands, ensures that the session exists, stores the message, and
 // publishes it. Nothing waits for the ring: the row is its own outbox, and the reconciler rings again when the ring is lost.
 import { agentOf, type Config } from '../config.ts';
-import { mayCommand, readChatCommand, takeDirectives, type ChatCommand } from '../core/chat-command.ts';
-import { channelOf, routeOf, type InboundMessage } from '../core/inbound.ts';
+import { readMessage } from '../core/chat-command.ts';
+import { channelOf, platformKeyOf, routeOf, type InboundMessage } from '../core/inbound.ts';
 import type { DeliveryId, MessageId, SessionId, SessionKey } from '../core/ids.ts';
 import { addressOf } from '../core/reply-address.ts';
 import { agentIdOf } from '../core/session-key.ts';
@@ -10,6 +10,7 @@ import { newId } from '../ids.ts';
 import type { Acceptance, StoredMessage } from '../store/accept-messages.ts';
 import type { CommandDelivery } from '../store/commands.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
+import type { NewInput } from '../store/new-input.ts';
 import type { SessionFacts } from '../store/session-facts.ts';
 import { viewAcceptance, viewMessage, type MessageView } from '../store/views/messages.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
@@ -48,7 +49,7 @@ export async function acceptMessage(
   service: Service,
   message: { sessionKey: SessionKey; body: InboundMessage; idempotency: KeyedRequest | null },
 ): Promise<AcceptResult> {
-  const { config, views, inbox, waiting, publish } = service;
+  const { config, views, waiting } = service;
   const { sessionKey, body: sent, idempotency } = message;
   agentOf(config, agentIdOf(sessionKey));
   const fault = modelFaultOf(config, sessionKey, sent.model);
@@ -57,50 +58,34 @@ export async function acceptMessage(
   const sessionId = await reachSession(service, sessionKey, channelOf(sent));
   const messageId = newId<MessageId>();
   const { body, command } = readMessage(sent, config.owner.ids);
-  const stored = {
+  const row = {
     messageId,
     body: JSON.stringify(body),
     route: routeOf(body, config.owner.ids),
     platformKey: platformKeyOf(sessionKey, sent),
     idempotency,
   };
-  const outcome =
-    command === null
-      ? null
-      : await carryOut(service, {
-          command,
-          sessionKey,
-          sessionId,
-          input: { ...stored, delivery: commandDelivery(config, { sessionKey, messageId, body }) },
-        });
-  if (outcome === 'stored') return { ...(await firstAnswer(views, messageId)), kind: 'accepted' };
-  const acceptance = publish(
-    await inbox.accept({
-      ...stored,
-      sessionId,
-      kind: command?.kind === 'compact' ? 'compaction' : 'message',
-      mode: body.mode ?? null,
-      // A command that is stored already has its own reply.
-      ...(outcome === null
-        ? { queue: queuePolicyOf(config, body) }
-        : outcome === 'message'
-          ? {}
-          : { commandReply: '' }),
-      waitingMax: config.limits.waitingPerSession,
-    }),
-  );
-  if (acceptance.kind === 'accepted' && acceptance.message.status === 'waiting') waiting.add(1);
-  return answerOf(views, acceptance, { sessionKey, sessionId, text: body.text });
+  const input = { ...row, sessionId, mode: body.mode ?? null, waitingMax: config.limits.waitingPerSession };
+  const about = { sessionKey, sessionId, text: body.text };
+  if (command === null) {
+    return store(service, { ...input, kind: 'message', queue: queuePolicyOf(config, body) }, about);
+  }
+  if (command.kind === 'compact') return store(service, { ...input, kind: 'compaction' }, about);
+  const delivery = commandDelivery(config, { sessionKey, messageId, body });
+  const isStored = await carryOut(service, { command, sessionKey, sessionId, input: { ...row, delivery } });
+  if (isStored) return { ...(await firstAnswer(views, messageId)), kind: 'accepted' };
+  // It was stored before, with its reply: the statement finds it.
+  return store(service, { ...input, kind: 'message', commandReply: '' }, about);
 }
 
-/** The message as it is processed: a command of an authorised sender, or text without its directives. */
-function readMessage(
-  sent: InboundMessage,
-  ownerIds: readonly string[],
-): { body: InboundMessage; command: ChatCommand | null } {
-  if (!sent.text.includes('/') || !mayCommand(sent, ownerIds)) return { body: sent, command: null };
-  const command = readChatCommand(sent.text);
-  return command === null ? { body: { ...sent, ...takeDirectives(sent.text) }, command } : { body: sent, command };
+async function store(
+  { views, inbox, waiting, publish }: Service,
+  input: NewInput,
+  about: { sessionKey: SessionKey; sessionId: SessionId; text: string },
+): Promise<AcceptResult> {
+  const acceptance = publish(await inbox.accept(input));
+  if (acceptance.kind === 'accepted' && acceptance.message.status === 'waiting') waiting.add(1);
+  return answerOf(views, acceptance, about);
 }
 
 /** The delivery of the reply to a command, to where its sender wants answers; null: nowhere. */
@@ -124,17 +109,6 @@ function queuePolicyOf({ messages: { queue } }: Config, body: InboundMessage) {
   const channel = channelOf(body);
   const byChannel = Object.hasOwn(queue.byChannel, channel) ? queue.byChannel[channel] : undefined;
   return { mode: byChannel ?? queue.mode, cap: queue.cap, drop: queue.drop };
-}
-
-/** Unique without a time limit per channel, account and chat (G2); a message without a chat belongs to that of its session. */
-function platformKeyOf(sessionKey: SessionKey, body: InboundMessage): string | null {
-  if (body.messageId === undefined) return null;
-  return JSON.stringify([
-    channelOf(body),
-    body.accountId ?? null,
-    body.chatId ?? `session:${sessionKey}`,
-    body.messageId,
-  ]);
 }
 
 async function answerOf(

@@ -18,18 +18,12 @@ import { stopSession } from './stop-session.ts';
 
 /** A command on its way. */
 export interface GivenCommand {
-  command: ChatCommand;
+  command: Exclude<ChatCommand, { kind: 'compact' }>;
   sessionKey: SessionKey;
   sessionId: SessionId;
   /** Its row. */
   input: Omit<NewCommand, 'reply'>;
 }
-
-/**
- * `stored`: the effect and the row of the command are committed. `known`: the command was stored before, and nothing was done now.
- * `message`: it takes its turn in the session like a message.
- */
-export type CommandOutcome = 'stored' | 'known' | 'message';
 
 /** What a level of reasoning does, for people. */
 const MEANING: Readonly<Record<ReasoningLevel, string>> = {
@@ -38,8 +32,8 @@ const MEANING: Readonly<Record<ReasoningLevel, string>> = {
   stream: "the model's thinking is sent as live events, and not in replies",
 };
 
-/** Carries a command out. */
-export async function carryOut(service: Service, given: GivenCommand): Promise<CommandOutcome> {
+/** Carries a command out, and stores it. False: it was stored before, and nothing was done now. */
+export async function carryOut(service: Service, given: GivenCommand): Promise<boolean> {
   const { config, views } = service;
   const { command, sessionKey, input } = given;
   switch (command.kind) {
@@ -48,9 +42,9 @@ export async function carryOut(service: Service, given: GivenCommand): Promise<C
     case 'stop':
       try {
         await stopSession(service, { sessionKey, keepQueued: false, command: input });
-        return 'stored';
+        return true;
       } catch (error) {
-        if (isStoredBefore(error)) return 'known';
+        if (isStoredBefore(error)) return false;
         throw error;
       }
     case 'status':
@@ -78,8 +72,6 @@ export async function carryOut(service: Service, given: GivenCommand): Promise<C
       const changed = session === null ? null : { ...session, ...command.change };
       return patch(service, given, command.change, `Set. ${queueLine(settingsOf(config, sessionKey, changed))}`);
     }
-    case 'compact':
-      return 'message';
     default:
       return command satisfies never;
   }
@@ -90,10 +82,9 @@ async function patch(
   { sessionId, input }: GivenCommand,
   change: SessionPatch,
   reply: string,
-): Promise<CommandOutcome> {
+): Promise<boolean> {
   const command = { ...input, reply };
-  const { isStored } = publish(await patchByCommand(database, { sessionId, patch: change, command }));
-  return isStored ? 'stored' : 'known';
+  return publish(await patchByCommand(database, { sessionId, patch: change, command })).isStored;
 }
 
 function statusReply(config: Config, session: SessionFacts | null): string {

@@ -1,6 +1,6 @@
 // Which texts are commands, what they set, and who may give them.
 import { describe, expect, test } from 'vitest';
-import { isReset, mayCommand, readChatCommand, takeDirectives } from '../../src/core/chat-command.ts';
+import { isReset, mayCommand, readChatCommand, readMessage, takeDirectives } from '../../src/core/chat-command.ts';
 
 test.each([
   ['/stop', { kind: 'stop' }],
@@ -79,4 +79,16 @@ test('a configured owner may give commands, and no other named sender', () => {
   expect(mayCommand(from('43'), ['42'])).toBe(false);
   expect(mayCommand({ text: '/stop' }, ['42'])).toBe(true);
   expect(mayCommand(from('43'), [])).toBe(true);
+});
+
+test('a message of a sender who may command is read as a command or without its directives, any other as it is', () => {
+  const sent = (text: string) => ({ text, sender: { id: '42' } });
+  expect(readMessage(sent('/stop'), ['42'])).toEqual({ body: sent('/stop'), command: { kind: 'stop' } });
+  expect(readMessage(sent('look /think high'), ['42'])).toEqual({
+    body: { ...sent('look'), thinking: 'high' },
+    command: null,
+  });
+  for (const text of ['/stop', 'look /think high']) {
+    expect(readMessage(sent(text), ['43'])).toEqual({ body: sent(text), command: null });
+  }
 });

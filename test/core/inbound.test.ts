@@ -1,6 +1,7 @@
-// The route of a message: what decides whether two of them may share a turn.
+// The route of a message, which decides whether two of them may share a turn, and the key that makes it unique.
 import { describe, expect, test } from 'vitest';
-import { isOwner, routeOf, type InboundMessage } from '../../src/core/inbound.ts';
+import { isOwner, platformKeyOf, routeOf, type InboundMessage } from '../../src/core/inbound.ts';
+import { canonicalSessionKey } from '../../src/core/session-key.ts';
 
 const base: InboundMessage = { text: 'hi', channel: 'telegram', accountId: 'bot', chatId: '1', sender: { id: '42' } };
 
@@ -50,4 +51,22 @@ describe('isOwner', () => {
     expect(isOwner(base, ['discord:42'])).toBe(false);
     expect(isOwner({ text: '', sender: { id: '' } }, [''])).toBe(false);
   });
+});
+
+test('the platform id of a message is unique per channel, account and chat, and per session without a chat (G2)', () => {
+  const [key, other] = [canonicalSessionKey('main'), canonicalSessionKey('other')];
+  const message = { text: 'hi', messageId: '7' };
+  expect(platformKeyOf(key, { text: 'hi' })).toBeNull();
+  expect(platformKeyOf(key, message)).toBe(platformKeyOf(key, { ...message, text: 'changed', channel: 'api' }));
+  const chat = { ...message, chatId: 'c' };
+  expect(platformKeyOf(other, chat)).toBe(platformKeyOf(key, chat));
+  const keys = [
+    platformKeyOf(key, message),
+    platformKeyOf(other, message),
+    platformKeyOf(key, chat),
+    platformKeyOf(key, { ...chat, accountId: 'a' }),
+    platformKeyOf(key, { ...chat, channel: 'telegram' }),
+    platformKeyOf(key, { ...chat, messageId: '8' }),
+  ];
+  expect(new Set(keys).size).toBe(keys.length);
 });
