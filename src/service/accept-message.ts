@@ -7,7 +7,8 @@ import type { DeliveryId, MessageId, SessionId, SessionKey } from '../core/ids.t
 import { addressOf } from '../core/reply-address.ts';
 import { agentIdOf } from '../core/session-key.ts';
 import { newId } from '../ids.ts';
-import type { Acceptance, StoredMessage } from '../store/accept-messages.ts';
+import type { Acceptance } from '../store/accept-messages.ts';
+import type { StoredMessage } from '../store/accept-statement.ts';
 import type { CommandDelivery } from '../store/commands.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import type { NewInput } from '../store/new-input.ts';

@@ -6,24 +6,12 @@
 import type { Committed } from '../after-commit.ts';
 import type { Lane } from '../config.ts';
 import type { MessageId } from '../core/ids.ts';
-import { ACCEPT, ACCEPT_REASONS } from './accept-statement.ts';
+import { ACCEPT, ACCEPT_REASONS, type StoredMessage } from './accept-statement.ts';
 import { shareStatement, type RowSubmitter } from './share-statement.ts';
 import type { Database } from './database.ts';
 import type { NewInput } from './new-input.ts';
-import { afterOf, type RungColumns } from './rings.ts';
+import { afterOf } from './rings.ts';
 import type { SessionFacts } from './session-facts.ts';
-
-export interface StoredMessage {
-  id: MessageId;
-  seq: number;
-  kind: string;
-  receivedAt: string;
-  /** `dropped` when it was rejected, `answered` when it was a chat command. */
-  status: 'waiting' | 'dropped' | 'answered';
-  error: unknown;
-  reply: string | null;
-  settledAt: string | null;
-}
 
 /**
  * `accepted`: stored now. A message that was `rejected` is stored as dropped, with its reason. `isOverCap`: more messages wait than the cap
@@ -60,51 +48,32 @@ async function acceptAll(database: Database, inputs: NewInput[]): Promise<Commit
     const row = stored.get(input.messageId);
     // ACCEPT_REASONS has a row for each input.
     if (row === undefined) return reasonOf(input, reasons.get(input.messageId) as ReasonRow);
-    const rings = rung.has(input.sessionId) ? null : row.ring_no;
+    const rings = rung.has(input.sessionId) ? null : row.rings;
     rung.add(input.sessionId);
     return accepted(input, { ...row, rings });
   });
 }
 
-function accepted({ sessionId }: NewInput, row: Omit<AcceptedRow, 'ring_no'> & RungColumns): Committed<Acceptance> {
+function accepted({ sessionId }: NewInput, row: AcceptedRow): Committed<Acceptance> {
+  const { message, session, disposition, isOverCap } = row;
   return {
     kind: 'accepted',
-    message: storedOf(row),
-    session: row.session,
-    disposition: row.disposition,
-    isOverCap: row.is_over_cap === true,
+    message,
+    session,
+    disposition,
+    isOverCap: isOverCap === true,
     after: afterOf('inbound', sessionId, row),
-  };
-}
-
-function storedOf(row: Omit<AcceptedRow, 'ring_no'>): StoredMessage {
-  const { id, kind, status, error, reply } = row;
-  return {
-    id,
-    kind,
-    seq: Number(row.seq),
-    receivedAt: row.received_at,
-    status,
-    error,
-    reply,
-    settledAt: row.settled_at,
   };
 }
 
 interface AcceptedRow {
   id: MessageId;
-  seq: string;
-  kind: string;
-  received_at: string;
-  status: StoredMessage['status'];
-  error: unknown;
-  reply: string | null;
-  settled_at: string | null;
+  message: StoredMessage;
   disposition: StoredDisposition;
-  is_over_cap: boolean | null;
+  isOverCap: boolean | null;
   session: SessionFacts;
   lane: Lane;
-  ring_no: string | null;
+  rings: string | null;
 }
 
 async function findReasons(database: Database, inputs: NewInput[]): Promise<Map<string, ReasonRow>> {
@@ -114,7 +83,7 @@ async function findReasons(database: Database, inputs: NewInput[]): Promise<Map<
 
 function reasonOf(input: NewInput, row: ReasonRow): Committed<Acceptance> {
   // An unknown COMMIT that had succeeded: the first sending stored it, and rang or left it to the reconciler.
-  if (row.seq !== null) return accepted(input, { ...row, seq: row.seq, is_over_cap: false, rings: null });
+  if (row.message !== null) return accepted(input, { ...row, message: row.message, isOverCap: false, rings: null });
   if (row.is_mismatch) return { kind: 'mismatch' };
   // A key that made the message itself is replayed as such; one that was new and met an older platform message is not.
   if (row.resource_id !== null && row.resource_id !== row.id && (row.twin_id ?? row.resource_id) === row.resource_id) {
@@ -124,8 +93,9 @@ function reasonOf(input: NewInput, row: ReasonRow): Committed<Acceptance> {
   return { kind: 'full' };
 }
 
-interface ReasonRow extends Omit<AcceptedRow, 'seq'> {
-  seq: string | null;
+interface ReasonRow extends Omit<AcceptedRow, 'message'> {
+  /** Null: it is not stored. */
+  message: StoredMessage | null;
   is_mismatch: boolean;
   resource_id: MessageId | null;
   twin_id: MessageId | null;

@@ -1,10 +1,24 @@
 // The statement that accepts messages, and the one that says why some were not stored (accept-messages.ts).
+import type { MessageId } from '../core/ids.ts';
 import type { NewInput } from './new-input.ts';
 import { insertedEvents } from './events.ts';
-import type { SqlColumns } from './record-set.ts';
+import { jsonObjectSql, type SqlColumns } from './record-set.ts';
 import { firstRingSql } from './session-locks.ts';
 import { isoSql, sessionFactsSql } from './session-facts.ts';
 import { cte, optional, rows, statement } from './statement.ts';
+
+/** A message as the answer shows it. */
+export interface StoredMessage {
+  id: MessageId;
+  seq: number;
+  kind: string;
+  receivedAt: string;
+  /** `dropped` when it was rejected, `answered` when it was a chat command. */
+  status: 'waiting' | 'dropped' | 'answered';
+  error: unknown;
+  reply: string | null;
+  settledAt: string | null;
+}
 
 type Inputs = readonly NewInput[];
 
@@ -138,6 +152,21 @@ const acceptedEvents = cte(`accepted_events as (
   where status <> 'waiting'
 )`);
 
+/** SQL of a `StoredMessage`, from a row of the inbox. */
+function storedSql(alias: string): string {
+  const fields: Record<keyof StoredMessage, string> = {
+    id: `${alias}.id`,
+    kind: `${alias}.kind`,
+    seq: `${alias}.seq`,
+    receivedAt: isoSql(`${alias}.received_at`),
+    status: `${alias}.status`,
+    error: `${alias}.error`,
+    reply: `${alias}.reply`,
+    settledAt: isoSql(`${alias}.settled_at`),
+  };
+  return jsonObjectSql(fields);
+}
+
 /**
  * The CTE `locked` sees each session as it is once its lock is granted; the other tables are seen as they were when the statement began,
  * which is why uniqueness is left to the indexes (`on conflict`) and counts are kept in the session row.
@@ -161,9 +190,8 @@ export const ACCEPT = statement<Inputs>({
     acceptedEvents,
     insertedEvents('accepted_events'),
   ],
-  select: `select stored.id, stored.seq, stored.kind, stored.status, stored.error, stored.reply, stored.disposition,
-  ${isoSql('stored.received_at')} as received_at, ${isoSql('stored.settled_at')} as settled_at, s.lane, coalesce(rung_doorbells.rings, woken.rings) as ring_no,
-  updated_sessions.waiting > coalesce(s.queue_cap, judged.cap) and coalesce(s.queue_drop, judged.drop_policy) in ('summarize', 'old') as is_over_cap,
+  select: `select stored.id, ${storedSql('stored')} as message, stored.disposition, s.lane, coalesce(rung_doorbells.rings, woken.rings) as rings,
+  updated_sessions.waiting > coalesce(s.queue_cap, judged.cap) and coalesce(s.queue_drop, judged.drop_policy) in ('summarize', 'old') as "isOverCap",
   ${sessionFactsSql('s', WAITING_SQL)} as session
 from stored join judged on judged.id = stored.id join locked s on s.id = stored.session_id
 join updated_sessions on updated_sessions.id = stored.session_id left join rung_doorbells on rung_doorbells.session_id = stored.session_id
@@ -184,8 +212,8 @@ export const ACCEPT_REASONS = statement<Inputs>({
       ...KEY_COLUMNS,
     }),
   ],
-  select: `select input.id, own.seq, own.kind, own.status, own.error, own.reply, own.disposition, ${isoSql('own.received_at')} as received_at,
-  ${isoSql('own.settled_at')} as settled_at, s.lane, ${sessionFactsSql('s')} as session,
+  select: `select input.id, case when own.id is not null then ${storedSql('own')} end as message, own.disposition, s.lane,
+  ${sessionFactsSql('s')} as session,
   k.request_sha256 is distinct from input.sha256 and k.key is not null as is_mismatch, k.resource_id, twin.id as twin_id
 from input
 left join holdfast.inbox own on own.id = input.id

@@ -118,8 +118,9 @@ inserted_events as (
 ),
 settled_turns as (select null::int as n, null::json as told where false)
 select head.n, verdict.is_new, coalesce(t.ended_at is not null and t.epoch = head.epoch, false) as was_ended,
-  rung_doorbells.session_id, rung_doorbells.lane, rung_doorbells.rings, rung_doorbells.due_in_ms, t.attempt,
-  extract(epoch from t.started_at - t.queued_at) * 1000 as waited_ms, extract(epoch from clock_timestamp() - t.started_at) * 1000 as ran_ms,
+  rung_doorbells.session_id, rung_doorbells.lane, rung_doorbells.rings, rung_doorbells.due_in_ms,
+  json_build_object('attempt', t.attempt, 'waitedMs', round(extract(epoch from t.started_at - t.queued_at) * 1000),
+    'ranMs', round(extract(epoch from clock_timestamp() - t.started_at) * 1000)) as figures,
   case when updated_sessions.deliveries > 0 then (updated_sessions.delivery_seq - updated_sessions.deliveries + 1) * 1000 end as delivery_ring_no,
   (select json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)) from arrival_doorbells) as rings_for,
   (select json_agg(session_id) from arrived) as reached, settled_turns.told as told_turn
