@@ -28,8 +28,9 @@ const EVENTS_MAX = 100;
 export async function openQueueBackend(options: QueueBackendOptions): Promise<QueueBackend> {
   const { databaseUrl, redisUrl, logger, isMigrating = true } = options;
   const outages = createOutageLog({ dependency: 'queue', logger, isOutage: () => true });
+  let isClosed = false;
   const onError = (error: Error): void => {
-    if (!isOfOneJob(error)) outages.failed(error);
+    if (!isClosed && !isOfOneJob(error)) outages.failed(error);
   };
   const server = await connect();
   const shared = { prefix: PREFIX, connection: {} };
@@ -82,6 +83,8 @@ export async function openQueueBackend(options: QueueBackendOptions): Promise<Qu
     async close() {
       await Promise.all(Array.from(queues.values(), (queue) => queue.close()));
       await server.close();
+      // A pool does not wait until the server has noticed: one that stops now has last words for each connection.
+      isClosed = true;
     },
   };
 }

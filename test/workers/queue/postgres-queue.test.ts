@@ -37,6 +37,19 @@ test('a ring is received again after the listening connection was ended', async 
   expect(worker.errors).toEqual([]);
 });
 
+test('a database that stops right after the queue was closed is no outage of the queue', async () => {
+  const fresh = await withTestDatabase();
+  const rig = await openQueueRig({ databaseUrl: fresh.url });
+  const seen = new Seen();
+  await rig.startWorker({ process: async ({ sessionId }) => seen.add(sessionId) });
+  await Promise.all(Array.from({ length: 30 }, () => rig.doorbell.ring([ring()])));
+  await seen.count(30);
+  await rig.close();
+  // Ends what is still connected.
+  await fresh.drop();
+  expect(rig.warnings).toEqual([]);
+});
+
 test('a connection that breaks while the queue is opened is not remembered as broken (G23)', async () => {
   const proxy = await openProxy();
   const broken = proxy.arm({

@@ -19,6 +19,8 @@ export interface QueueRig {
   doorbell: Doorbell;
   /** The messages of the log's warnings, in order. */
   warnings: string[];
+  /** Closes everything, as at the end of the test. */
+  close(): Promise<void>;
   startWorker: (options: Partial<LaneWorkerOptions> & Pick<LaneWorkerOptions, 'process'>) => Promise<CountingWorker>;
 }
 
@@ -39,15 +41,19 @@ export async function openQueueRig(
   const backend = await openQueueBackend({ databaseUrl, redisUrl, logger, isMigrating });
   const doorbell = createDoorbell({ queue: backend.queue, outages: backend.outages, ringTimeoutMs });
   const workers: LaneWorker[] = [];
-  onTestFinished(async () => {
+  async function closeAll(): Promise<void> {
     await Promise.all(workers.map((worker) => worker.drain(500)));
     await doorbell.close();
     await backend.close();
-  });
+  }
+  let closed: Promise<void> | null = null;
+  const close = (): Promise<void> => (closed ??= closeAll());
+  onTestFinished(close);
   return {
     backend,
     doorbell,
     warnings,
+    close,
     async startWorker(options) {
       const ended = { done: 0, failed: 0, orphan: 0 };
       const errors: unknown[] = [];
