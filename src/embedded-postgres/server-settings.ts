@@ -23,7 +23,7 @@ const SETTINGS: Setting[] = [
   {
     name: 'max_connections',
     value: 200,
-    why: 'A dozen processes with pools of 10 to 16; an unused slot costs some kB.',
+    why: 'Nine processes with up to 22 connections each; an unused slot costs some kB.',
   },
   {
     name: 'shared_buffers',
