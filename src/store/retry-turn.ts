@@ -113,8 +113,7 @@ export async function retryTurn(
 ): Promise<Committed<RetryResult>> {
   const values = [turnId, ...keyValues(idempotency)];
   for (let look = 1; look <= STALE_LOOKS_MAX; look += 1) {
-    const result = await database.hot.query(RETRY_TURN.prepared(values));
-    const row = result.rows[0] as RetryRow | undefined;
+    const [row] = (await database.hot.query<RetryRow>(RETRY_TURN.prepared(values))).rows;
     if (row === undefined) return { kind: 'unknown' };
     if (row.verdict === 'conflict') return { kind: 'conflict' };
     if (row.verdict === 'stale') continue;

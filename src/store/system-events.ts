@@ -101,7 +101,7 @@ select * from enqueued`,
 /** Queues an event for the session's next prompt. Idempotent on its id, and fails with `isKeyTaken` on its key. */
 export async function enqueueSystemEvent(database: Database, event: NewSystemEvent): Promise<Committed<QueuedEvent>> {
   for (;;) {
-    const result = await database.hot.query(
+    const { rows } = await database.hot.query<QueuedEvent>(
       ENQUEUE_EVENT.prepared([
         event.id,
         event.sessionId,
@@ -111,7 +111,6 @@ export async function enqueueSystemEvent(database: Database, event: NewSystemEve
         ...keyValues(event.idempotency),
       ]),
     );
-    const enqueued = result.rows[0] as QueuedEvent | undefined;
-    if (enqueued !== undefined) return { ...enqueued, after: changeOf(event.sessionId) };
+    if (rows[0] !== undefined) return { ...rows[0], after: changeOf(event.sessionId) };
   }
 }

@@ -231,7 +231,7 @@ export const OPEN_TURN = statement<Turns>({
 
 async function openTurns(database: Database, turns: NewTurn[]): Promise<Committed<Opening>[]> {
   const result = await database.hot.query(OPEN_TURN.prepared(turns));
-  const byTurn = new Map(result.rows.map((row) => [Number(row.n), row.verdict as string]));
+  const byTurn = new Map(result.rows.map(({ n, verdict }: { n: number; verdict: string }) => [n, verdict]));
   return turns.map(({ fence: { sessionId } }, index) => {
     const verdict = byTurn.get(index + 1);
     if (verdict === 'new' || verdict === 'ok') return { kind: 'ok', after: changeOf(sessionId) };
