@@ -7,19 +7,31 @@ import { isRedisWanted } from '../servers/redis.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import { countByStatus, judgeMany, planMessages, sendMany } from './rig/many-messages.ts';
+import { waitUntil } from './rig/wait-until.ts';
 
 const answerMs = 150;
 /** A round of `planMessages`: one message for each session. */
 const sessions = 40;
 const wipeEvery = sessions;
 const workedOffWithinMs = 240_000;
+const wipedWithinMs = 60_000;
+const DEADLOCK_DETECTED = '40P01';
 
 async function wipePostgres(rig: CrashRig): Promise<void> {
   const { rows } = await rig.database.query<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname = 'bullmq' order by 1`,
   );
   expect(rows.length).toBeGreaterThan(0);
-  await rig.database.query(`truncate ${rows.map(({ name }) => name).join(', ')} cascade`);
+  // BullMQ's functions lock its tables in another order: one of both may be refused, and is sent again.
+  await waitUntil('the tables are empty', wipedWithinMs, async () => {
+    try {
+      await rig.database.query(`truncate ${rows.map(({ name }) => name).join(', ')} cascade`);
+      return true;
+    } catch (error) {
+      if ((error as { code?: string }).code !== DEADLOCK_DETECTED) throw error;
+      return false;
+    }
+  });
 }
 
 async function wipeRedis(rig: CrashRig): Promise<void> {

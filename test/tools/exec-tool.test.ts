@@ -109,12 +109,14 @@ describe('output (G28)', () => {
 });
 
 describe('a time limit (G25)', () => {
+  /** A command has to come as far as its `echo` in this time. */
+  const echoSeconds = 6;
+
   test('ends the command with its grandchildren and gives what was printed', async () => {
     const lifeline = createLifeline(workspace.dir);
     const command = `${lifeline.hold}; echo started; (sleep 300 & sleep 300) & sleep 300`;
-    // The command has to come as far as its `echo` in this time.
-    const outcome = await run({ command, timeoutSeconds: 3 });
-    expect(outcome).toEqual({ content: 'started\n[exec timed out after 3 s and was stopped]', isError: true });
+    const outcome = await run({ command, timeoutSeconds: echoSeconds });
+    expect(outcome).toEqual({ content: 'started\n[exec timed out after 6 s and was stopped]', isError: true });
     await lifeline.gone;
   });
 
@@ -136,10 +138,10 @@ describe('a time limit (G25)', () => {
   });
 
   test('kept by the runner of tools gives what was printed, too', async () => {
-    const limited = { ...exec, timeoutMs: 3_000 };
+    const limited = { ...exec, timeoutMs: echoSeconds * 1_000 };
     const call = aToolCall({ workspaceDir: workspace.dir });
     const outcome = await runTool(limited, { command: 'echo started; sleep 300' }, call, { timeoutMs: 60_000 });
-    expect(outcome).toEqual({ content: 'started\n[exec timed out after 3 s and was stopped]', isError: true });
+    expect(outcome).toEqual({ content: 'started\n[exec timed out after 6 s and was stopped]', isError: true });
   });
 });
 
