@@ -100,7 +100,7 @@ async function measureLoad(
 ): Promise<Alternation<Side, Figures>> {
   const { rounds, turnsEach, warmUpTurns } = context.isQuick
     ? { rounds: 2, turnsEach: 6, warmUpTurns: 4 }
-    : { rounds: 5, turnsEach: 16, warmUpTurns: 10 };
+    : { rounds: 5, turnsEach: 16, warmUpTurns: 30 };
   const load = { sessions, turnsEach, text: turnText };
   context.say(`${title}: warming up`);
   for (const side of [context.floor, before, after]) await side.run({ ...load, turnsEach: warmUpTurns });

@@ -49,7 +49,7 @@ async function measure(
 ): Promise<Alternation<Side, LoadResult>> {
   const { rounds, turnsEach, warmUpTurns } = context.isQuick
     ? { rounds: 2, turnsEach: 6, warmUpTurns: 4 }
-    : { rounds: 5, turnsEach: 16, warmUpTurns: 10 };
+    : { rounds: 5, turnsEach: 16, warmUpTurns: 30 };
   const load = { sessions, turnsEach, text: turnText };
   context.say('warming up');
   for (const side of [sides.holdfast, sides.bullmq, sides.dbos]) await side.run({ ...load, turnsEach: warmUpTurns });

@@ -38,7 +38,7 @@ async function measure(
 ): Promise<BarLine> {
   const { rounds, turnsEach, warmUpTurns } = context.isQuick
     ? { rounds: 2, turnsEach: 6, warmUpTurns: 4 }
-    : { rounds: 5, turnsEach: 16, warmUpTurns: 10 };
+    : { rounds: 5, turnsEach: 16, warmUpTurns: 30 };
   const load = { sessions, turnsEach, text: turnText };
   return await withService(context, options, async (service) => {
     context.say(`${what}: warming up`);
