@@ -192,7 +192,7 @@ async function startApi(
   return { url, lines: [`api key    ${apiKey.path ?? 'HOLDFAST_API_KEY'}`, ...warnings.map(asWarning)] };
 }
 
-/** What a person is told of the parts. */
+/** The lines that name the parts, for the person at the terminal. */
 function linesOf(
   { config, roles }: ServiceOptions,
   { database, queue, model, isScripted }: RunningService['facts'],

@@ -1,5 +1,5 @@
 // Goal: replacing every worker of a busy service, one after the other, loses, doubles and fails nothing (G26). Method: clients in
-// many sessions send messages with tool loops and a delivery each, without pause, while each worker is told to stop with SIGTERM
+// many sessions send messages with tool loops and a delivery each, without pause, while each worker is stopped with SIGTERM
 // and another one takes its place; afterwards everything is counted.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -38,7 +38,7 @@ export class CallRecord {
     };
   }
 
-  /** What the model's client is told of it. A call that is not made through the client has no measurements. */
+  /** The options of the call for the client of the model. A call that is not made through the client has no measurements. */
   options(): Pick<AskOptions, 'headers' | 'beforeSend' | 'observers' | 'about' | 'callNo'> {
     const { id: turnId, session, held } = this.#turn;
     const { callNo } = this.#begun;
