@@ -42,8 +42,8 @@ export interface AfterCommit {
 export type Committed<Result> = Result & { after?: AfterCommit };
 
 /**
- * Wakes and rings as the result of a write says, or each of a list, and returns the result. Nothing is waited for, and it never throws. A write is called as
- * `publish(await write(...))`, so that what follows from it cannot be forgotten.
+ * Takes the result of a write, or a list of results, wakes and rings as `after` says, and returns the result unchanged. It waits for nothing
+ * and never throws. A write is called as `publish(await write(...))`, so that its `after` cannot be forgotten.
  */
 export type Publish = <Result extends Publishable | readonly Publishable[] | null>(result: Result) => Result;
 

@@ -4,7 +4,8 @@ import type { SessionStop } from '../core/session-stop.ts';
 import type { ParkReason } from '../store/journal/park-turn.ts';
 
 /**
- * A stop of the session: a person, a parent, a deadline of the run or a newer message requested it. `turn-timeout`: the deadline of the turn. `shutdown`: the worker is ending; another worker resumes
+ * A stop of the session: a person, a parent, a deadline of the run or a newer message requested it.
+ * `turn-timeout`: the deadline of the turn. `shutdown`: the worker is ending; another worker resumes
  * the turn. `parked`: it waits for an external event for longer than a worker should. `lock-lost`: another worker runs the session
  * now, or may do so; write nothing, start nothing.
  */

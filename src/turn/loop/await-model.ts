@@ -120,7 +120,10 @@ function givenUp(
   return new TurnFailed(code, `The turn ended after waiting for ${hours} h (models.outage.giveUpAfter).${why}`);
 }
 
-/** Parks a turn, with the failed call that is the reason for it, if there is one; resolves with what follows from that. Throws `TurnStopped` when the session is lost. */
+/**
+ * Parks a turn, with the failed call that is the reason for it, if there is one. Resolves with the rings that this needs. Throws
+ * `TurnStopped` when another worker holds the session.
+ */
 export async function parkTurn(context: TurnContext, turn: OpenedTurn, wish: ParkWish): Promise<AfterCommit> {
   const { journal, session } = turn;
   const { park } = journal.at;

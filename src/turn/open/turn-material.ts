@@ -49,7 +49,10 @@ export function factsOf({ claim, inputs }: TurnMaterial): PromptFacts {
   };
 }
 
-/** What kind of prompt inputs become: the kind of the first, since inputs of different kinds never share a turn. A compaction says nothing to the model; where a kind is needed all the same, it is a message. */
+/**
+ * The kind of the prompt that these inputs become: that of the first, since inputs of different kinds never share a turn. A compaction
+ * has no prompt; where a kind is needed all the same, it is a message.
+ */
 export function promptedKindOf(inputs: readonly Pick<WaitingInput, 'kind'>[]): PromptedKind {
   const kind = inputs[0]?.kind ?? 'message';
   return kind === 'compaction' ? 'message' : kind;
