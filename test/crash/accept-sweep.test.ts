@@ -159,7 +159,7 @@ async function sweep(fault: FaultKind): Promise<{ faults: string[]; missed: stri
 
 describe.each([
   { name: 'an api process', roles: 'api' },
-  { name: 'a process that works, too', roles: 'api,worker' },
+  ...(isLongForm() ? [{ name: 'a process that works, too', roles: 'api,worker' }] : []),
 ])('$name', ({ roles }) => {
   shareAmongTests(async (onEnd) => {
     const testDatabase = await withTestDatabase();

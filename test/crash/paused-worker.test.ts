@@ -8,12 +8,13 @@ import { describe, expect, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
 import type { HeldBytes } from '../servers/round-trips.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { isLongForm } from '../servers/test-form.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import { countReconcileRounds } from './rig/fault.ts';
 import type { Victim } from './rig/victim.ts';
 import { waitUntil } from './rig/wait-until.ts';
 
-const ATTEMPTS = 6;
+const ATTEMPTS = isLongForm() ? 6 : 2;
 const COMMANDS = 8;
 const SETTLED_MS_MAX = 60_000;
 

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { isRedisWanted } from '../servers/redis.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { isLongForm } from '../servers/test-form.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import { countByStatus, judgeMany, planMessages, sendMany } from './rig/many-messages.ts';
 import { waitUntil } from './rig/wait-until.ts';
@@ -42,7 +43,7 @@ async function wipeRedis(rig: CrashRig): Promise<void> {
 
 const queues = [
   { queue: 'postgres' as const, wipe: wipePostgres },
-  ...(isRedisWanted() ? [{ queue: 'redis' as const, wipe: wipeRedis }] : []),
+  ...(isLongForm() && isRedisWanted() ? [{ queue: 'redis' as const, wipe: wipeRedis }] : []),
 ];
 
 describe.each(queues)('with the queue in $queue', ({ queue, wipe }) => {

@@ -9,7 +9,7 @@ import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { openServiceRig, type ServiceRig } from './rig/service-rig.ts';
 
-const fleet = isLongForm() ? 1_000 : 200;
+const fleet = 1_000;
 const pollsWanted = 2 * fleet;
 const withinMs = 240_000;
 
@@ -39,7 +39,7 @@ function pollsBy(column: string): Promise<{ name: string; polls: number }[]> {
   );
 }
 
-test('idle sessions with heartbeats and an unchanged gate ask no model', async () => {
+test.runIf(isLongForm())('idle sessions with heartbeats and an unchanged gate ask no model', async () => {
   await waitUntil('every agent was polled twice', withinMs, async () => {
     const [row] = await rig.rows<{ agents: number; polls: number }>(
       `select count(distinct agent_id)::int as agents, count(*)::int as polls from holdfast.heartbeats where status = 'skipped'`,

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { startPostgresProxy, type PostgresProxy } from '../servers/postgres-proxy.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { isLongForm } from '../servers/test-form.ts';
 import type { Message, ServiceApi } from './rig/service-api.ts';
 import { onEachQueueAtOnce, openServiceRig, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 import { startReceiver, type WebhookReceiver } from './rig/webhook-receiver.ts';
@@ -86,7 +87,7 @@ onEachQueueAtOnce((queue) => {
     }
   });
 
-  test('a renewal that fails is tried again well before the lease is over (G23)', async () => {
+  test.runIf(isLongForm())('a renewal that fails is tried again well before the lease is over (G23)', async () => {
     const message = await api.send('renewed', { text: `[[delay: ${leaseMs - 4_000}]] [[reply: Held on.]]` });
     for (let drops = 1; drops <= 3; drops += 1) await dropAt('renew', 'before');
     expect(await api.settled(message)).toMatchObject({ status: 'answered', reply: 'Held on.' });

@@ -20,15 +20,15 @@ interface Way {
   backUp: Backup;
 }
 
-// pg_dump refuses servers that are newer than itself, so it is used with the version that it comes with; in the long form only.
+// pg_dump refuses servers that are newer than itself, so it is used with the version that it comes with.
 const ways: Way[] = [
   { way: 'by copying its rows', startServer: () => startTestPostgres(), backUp: copyRows },
-  ...(isLongForm() && hasPostgres15()
+  ...(hasPostgres15()
     ? [{ way: 'with pg_dump of PostgreSQL 15', startServer: () => startPostgresServer(15), backUp: dumpDatabase }]
     : []),
 ];
 
-describe.each(ways)('a database that was restored $way', ({ startServer, backUp }) => {
+describe.runIf(isLongForm()).each(ways)('a database that was restored $way', ({ startServer, backUp }) => {
   test('continues with its messages, turns and event streams (G1, G11)', { timeout: 240_000 }, async () => {
     const old = await started(startServer);
     const oldUrl = await old.createDatabase('service');
