@@ -60,6 +60,9 @@ export const sessions = holdfast.table('sessions', {
   liveDescendants: integer('live_descendants').notNull(),
   archivedAt: time('archived_at'),
   lostClaims: integer('lost_claims').notNull(),
+  costMicros: count('cost_micros'),
+  unpricedCalls: integer('unpriced_calls').notNull(),
+  isSimulated: boolean('is_simulated').notNull(),
 });
 
 export const doorbells = holdfast.table('doorbells', {
@@ -159,6 +162,9 @@ export const turns = holdfast.table('turns', {
   parkNotBefore: time('park_not_before'),
   parks: integer('parks').notNull(),
   crowdDeaths: integer('crowd_deaths').notNull(),
+  costMicros: count('cost_micros'),
+  unpricedCalls: integer('unpriced_calls').notNull(),
+  isSimulated: boolean('is_simulated').notNull(),
 });
 
 export const modelCalls = holdfast.table('model_calls', {
@@ -182,6 +188,13 @@ export const modelCalls = holdfast.table('model_calls', {
   view: json('view'),
   requestSha256: text('request_sha256'),
   notes: json('notes'),
+  model: text('model'),
+  costMicros: count('cost_micros'),
+  priceVersion: text('price_version'),
+  tier: text('tier').notNull(),
+  cacheWrite1hTokens: count('cache_write_1h_tokens').notNull(),
+  isEstimated: boolean('is_estimated').notNull(),
+  isSimulated: boolean('is_simulated').notNull(),
 });
 
 export const toolCalls = holdfast.table('tool_calls', {

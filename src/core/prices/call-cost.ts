@@ -1,0 +1,71 @@
+// What a call costs, and what calls cost together. All in whole numbers: prices are nano-dollars per token, a cost is rounded half up to
+// micro-dollars once, for the whole call, and sums of costs are exact.
+import type { PriceRow, TokenPrices } from './price-row.ts';
+
+export const PRICE_TIERS = ['standard', 'batch'] as const;
+
+/** `batch`: answered in a batch of the provider. */
+export type PriceTier = (typeof PRICE_TIERS)[number];
+
+/** The tokens of a call as its provider reported them. The kinds exclude each other; `cacheWriteTokens` are those of both durations. */
+export interface ReportedTokens {
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  /** The part of `cacheWriteTokens` that is kept for an hour; absent: none. */
+  cacheWrite1hTokens?: number | undefined;
+}
+
+const WHOLE_PERCENT = 100n;
+const NANO_PER_MICRO = 1000n;
+
+/** The cost of a call in micro-dollars. */
+export function callCostMicros(row: PriceRow, tokens: ReportedTokens, tier: PriceTier): number {
+  const { input, output, cacheRead, cacheWrite5m, cacheWrite1h } = pricesFor(row, tokens);
+  const { cacheWrite1hTokens = 0 } = tokens;
+  // One call may report more tokens than a product of two JavaScript numbers counts exactly.
+  const nano =
+    BigInt(tokens.inputTokens) * BigInt(input) +
+    BigInt(tokens.outputTokens) * BigInt(output) +
+    BigInt(tokens.cacheReadTokens) * BigInt(cacheRead) +
+    BigInt(tokens.cacheWriteTokens - cacheWrite1hTokens) * BigInt(cacheWrite5m) +
+    BigInt(cacheWrite1hTokens) * BigInt(cacheWrite1h);
+  const percent = tier === 'batch' ? BigInt(row.batchPercent) : WHOLE_PERCENT;
+  const unit = NANO_PER_MICRO * WHOLE_PERCENT;
+  return Number((nano * percent + unit / 2n) / unit);
+}
+
+/** The prices by the length of the prompt: everything but the answer counts, and all tokens of the call cost the same. */
+function pricesFor({ prices, longPrompt }: PriceRow, tokens: ReportedTokens): TokenPrices {
+  const promptTokens = tokens.inputTokens + tokens.cacheReadTokens + tokens.cacheWriteTokens;
+  return longPrompt !== null && promptTokens > longPrompt.overTokens ? longPrompt.prices : prices;
+}
+
+/** What calls cost together. */
+export interface CostTotal {
+  /** Of the calls whose cost is known; null: there are calls, and the cost of none is known. */
+  costMicros: number | null;
+  /** Calls whose cost is not known. */
+  unpricedCalls: number;
+  /** True when a call was answered by the scripted model. */
+  isSimulated: boolean;
+}
+
+/** The total with one more call; `costMicros` null: its cost is not known. */
+export function withCallCost(
+  total: CostTotal,
+  { costMicros, isSimulated }: { costMicros: number | null; isSimulated: boolean },
+): CostTotal {
+  return {
+    costMicros: sumOf(total.costMicros, costMicros),
+    unpricedCalls: total.unpricedCalls + (costMicros === null ? 1 : 0),
+    isSimulated: total.isSimulated || isSimulated,
+  };
+}
+
+/** A total of 0 beside an unknown cost is not known either. */
+function sumOf(total: number | null, costMicros: number | null): number | null {
+  if (costMicros === null) return total === 0 ? null : total;
+  return (total ?? 0) + costMicros;
+}

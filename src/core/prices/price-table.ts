@@ -1,0 +1,50 @@
+// The price table: its rows, and which of them holds for a call.
+import { matchesPattern } from '../matches-pattern.ts';
+import builtIn from './anthropic.json' with { type: 'json' };
+import { priceRowOf, type PriceRow, type WrittenPriceRow } from './price-row.ts';
+
+/** The rows that hold first, first. */
+export type PriceTable = readonly PriceRow[];
+
+const BUILT_IN: readonly PriceRow[] = builtIn.map((row) => priceRowOf(row, 'built in'));
+
+/** A dated snapshot of a model costs what the model costs: `claude-haiku-4-5-20251001`. */
+const SNAPSHOT_DATE = /-\d{8}$/;
+
+/**
+ * The table of a configuration. Its own rows hold before the built-in ones; one with the model and the first day of a built-in row replaces
+ * that row. Among the rest, the longer pattern holds first, then the later first day.
+ */
+export function priceTable(configured: readonly WrittenPriceRow[]): PriceTable {
+  const own = configured.map((row) => priceRowOf(row, 'models.prices'));
+  const replaced = new Set(own.map(identityOf));
+  const kept = BUILT_IN.filter((row) => !replaced.has(identityOf(row)));
+  return [...own.toSorted(bySpecificity), ...kept.toSorted(bySpecificity)];
+}
+
+/** The row by which a call of this model on this day (YYYY-MM-DD in UTC) is priced; null: the model has no price then. */
+export function priceAt(table: PriceTable, { model, day }: { model: string; day: string }): PriceRow | null {
+  const undated = model.replace(SNAPSHOT_DATE, '');
+  const row = table.find(
+    ({ model: pattern, from, to }) =>
+      (from === null || from <= day) &&
+      (to === null || day <= to) &&
+      (matchesPattern(model, pattern) || matchesPattern(undated, pattern)),
+  );
+  return row ?? null;
+}
+
+function identityOf({ model, from }: PriceRow): string {
+  return `${model} ${from ?? ''}`;
+}
+
+function bySpecificity(one: PriceRow, other: PriceRow): number {
+  const byLength = other.model.length - one.model.length;
+  if (byLength !== 0) return byLength;
+  return compare(other.from ?? '', one.from ?? '') || compare(one.model, other.model);
+}
+
+/** By code unit: the order must not depend on the language of a machine. */
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
