@@ -1,5 +1,6 @@
 // Decides what the scripted model answers to a request: the script's answer at this point of the turn, or an echo of the user's
 // last line.
+import { SCRIPTED_ID_START } from '../src/core/scripted-answer.ts';
 import type { InputFigures } from './cache-figures.ts';
 import { tokensOf } from './cache-figures.ts';
 import { findPrompt, latestPromptKey } from './find-prompt.ts';
@@ -18,7 +19,7 @@ export type AnswerBlock =
   | { type: 'redacted_thinking'; data: string }
   | { type: 'tool_use'; id: string; name: string; inputJson: string };
 
-interface WireUsage {
+export interface WireUsage {
   input_tokens: number;
   output_tokens: number;
   cache_read_input_tokens: number;
@@ -45,7 +46,7 @@ export interface Situation {
   figures: InputFigures;
   memory: ScriptMemory;
   /** Makes ids that never repeat; the prefix tells their kind. */
-  newId: (prefix: 'msg_' | 'toolu_') => string;
+  newId: (prefix: typeof SCRIPTED_ID_START | 'toolu_') => string;
   /** The size of the context window, in tokens. */
   contextTokens: number;
 }
@@ -68,7 +69,7 @@ export function composeAnswer(request: MessagesRequest, situation: Situation): C
   }
   const place = `${turn}|${request.messages.length}|${prompt.position}|${prompt.key}`;
   return {
-    id: situation.newId('msg_'),
+    id: situation.newId(SCRIPTED_ID_START),
     model: request.model,
     blocks,
     stopReason: answer?.stopReason ?? (blocks.some((block) => block.type === 'tool_use') ? 'tool_use' : 'end_turn'),

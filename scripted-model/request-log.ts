@@ -1,6 +1,8 @@
 // Remembers the latest requests that reached the scripted model, for tests and audits that judge Holdfast by what a provider
 // would have received. Bounded in number and size; bodies stay text until they are read.
 
+import type { WireUsage } from './compose-answer.ts';
+
 export interface RecordedRequest {
   /** Counts from 1 for the server's first request. */
   number: number;
@@ -14,6 +16,8 @@ export interface RecordedRequest {
   readonly body: unknown;
   /** The HTTP status that it got; null before that, and when the connection was cut instead. */
   status: number | null;
+  /** The tokens of its answer, as they were reported; null: no answer was sent to its end. */
+  usage: WireUsage | null;
 }
 
 export interface RequestLogLimits {
@@ -30,8 +34,9 @@ class LoggedRequest implements RecordedRequest {
   readonly headers: Record<string, string>;
   readonly text: string;
   status: number | null = null;
+  usage: WireUsage | null = null;
 
-  constructor(request: Omit<RecordedRequest, 'body' | 'status'> & { text: string }) {
+  constructor(request: Omit<RecordedRequest, 'body' | 'status' | 'usage'> & { text: string }) {
     this.number = request.number;
     this.receivedAt = request.receivedAt;
     this.method = request.method;
@@ -49,8 +54,8 @@ class LoggedRequest implements RecordedRequest {
   }
 
   toJSON(): unknown {
-    const { number, receivedAt, method, path, headers, status, body } = this;
-    return { number, receivedAt, method, path, headers, status, body };
+    const { number, receivedAt, method, path, headers, status, usage, body } = this;
+    return { number, receivedAt, method, path, headers, status, usage, body };
   }
 }
 

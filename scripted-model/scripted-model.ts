@@ -149,7 +149,7 @@ async function answerMessages(server: Server, call: Call): Promise<void> {
   });
   server.onRequest(record);
   try {
-    record.status = await answer(server, call, record.headers);
+    record.status = await answer(server, call, record);
   } catch (error) {
     const refusal = toProviderError(error);
     record.status = refusal.status;
@@ -158,8 +158,9 @@ async function answerMessages(server: Server, call: Call): Promise<void> {
 }
 
 /** Answers a call for a message; returns the status that it got, null when it got none. Throws `ProviderError` for an error. */
-async function answer(server: Server, call: Call, headers: Record<string, string>): Promise<number | null> {
+async function answer(server: Server, call: Call, record: RecordedRequest): Promise<number | null> {
   const { response, requestId } = call;
+  const { headers } = record;
   const request = validateRequest(parseJson(call.text));
   const composed = composeAnswer(request, {
     turn: headers['x-holdfast-turn'] ?? headers['x-holdfast-session'] ?? '',
@@ -171,6 +172,7 @@ async function answer(server: Server, call: Call, headers: Record<string, string
   if (composed.delayMs > 0) await pause(response, composed.delayMs);
   if (response.destroyed) return null;
   const { fault } = composed;
+  if (fault === null) record.usage = composed.usage;
   if (fault?.kind === 'error' && fault.after === null) throw scriptedError(fault);
   if (request.stream === true) await streamAnswer(response, composed, requestId);
   else if (fault?.kind === 'cut') response.destroy();

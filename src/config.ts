@@ -13,6 +13,7 @@ import { loadEnvironment, type Environment } from './config/load-environment.ts'
 import { loadFile, type LoadedFile } from './config/load-file.ts';
 import { crossCheck, mergeSettings } from './config/merge.ts';
 import { modelNotices } from './config/model-notices.ts';
+import { priceBookOf } from './config/price-book.ts';
 import { processEnvironment } from './config/process-environment.ts';
 import { adoptSecretFile, ensureSecretFile } from './config/secret-file.ts';
 import { modelFault, noteServedProviders } from './config/served-models.ts';
@@ -28,6 +29,7 @@ export {
   modelNotices,
   modelRefOf,
   noteServedProviders,
+  priceBookOf,
   UnknownAgentError,
   ConfigError,
   LANES,

@@ -60,7 +60,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'jobs/',
     ...BASE,
   ],
-  // A model provider of its own: it knows Holdfast's list of models, and no other code of it.
+  // A model provider of its own: it knows Holdfast's list of models and the mark of its own answers, and no other code of it.
   'scripted-model/': ['src/core/'],
   // Holdfast's own command line, played as a user would; its database is cleaned up with the code that started it.
   'demo/': ['src/cli/', 'src/embedded-postgres/', ...BASE],

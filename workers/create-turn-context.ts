@@ -1,7 +1,7 @@
 // Builds what a turn is given in a worker process: the store's shared statements, the locks, the model, the tools.
 import type { Publish } from '../src/after-commit.ts';
 import type { Clock } from '../src/clock.ts';
-import { agentOf, type Config } from '../src/config.ts';
+import { agentOf, priceBookOf, type Config } from '../src/config.ts';
 import { DENIED_TOOLS } from '../src/core/subagent-role.ts';
 import { ImageLoader } from '../src/images/load-images.ts';
 import type { Logger } from '../src/logger.ts';
@@ -69,6 +69,7 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     }),
     transcripts: new TranscriptCache(),
     model: parts.model,
+    prices: priceBookOf(config),
     gate: createGate(parts),
     toolsetOf: createToolsets(config, parts.tools),
     plugins: parts.plugins,

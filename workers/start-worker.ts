@@ -12,6 +12,7 @@ import type { Logger } from '../src/logger.ts';
 import { createConfiguredModel } from '../src/model/configured-model.ts';
 import { loadCheckedPlugins } from '../src/plugins/load-checked-plugins.ts';
 import type { Service } from '../src/service/service.ts';
+import { storePriceVersion } from '../src/store/price-versions.ts';
 import { createCoreTools } from '../src/tools/core-tools.ts';
 import { createCronTool } from '../src/tools/cron-tool.ts';
 import { openWorkspaces } from '../src/tools/open-workspace.ts';
@@ -89,6 +90,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     plugins,
     isDraining: () => draining.signal.aborted,
   });
+  await storePriceVersion(database, context.prices);
   const relay = await openRelay(options, owner);
   context.locks.start();
   ports.keeper?.start();

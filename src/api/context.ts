@@ -2,7 +2,6 @@
 import type { Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
-import type { Usage } from '../core/model-request.ts';
 import type { Logger } from '../logger.ts';
 import type { OutageLog } from '../outage-log.ts';
 import type { Service } from '../service/service.ts';
@@ -27,8 +26,6 @@ export interface ApiContext {
   dependencies: Dependency[];
   /** Absent: the API makes its own. Other metrics of the process are served with it. */
   metrics?: Registry;
-  /** What tokens cost in dollars; null when no price of the model is known. Absent: no costs are shown. */
-  priceOf?: (model: string, usage: Usage) => number | null;
 }
 
 /** The model request of call `n` of a turn, as it was sent; null when there was no such call. */

@@ -6,6 +6,7 @@ import { deliveryRoutes } from './routes/deliveries.ts';
 import { eventRoutes } from './routes/events.ts';
 import { heartbeatRoutes } from './routes/heartbeats.ts';
 import { messageRoutes } from './routes/messages.ts';
+import { costRoutes } from './routes/costs.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { subagentRoutes } from './routes/subagents.ts';
@@ -25,5 +26,6 @@ export const ROUTES: Route[] = [
   ...heartbeatRoutes,
   ...deliveryRoutes,
   ...deadLetterRoutes,
+  ...costRoutes,
   ...operationRoutes,
 ];

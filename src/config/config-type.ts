@@ -1,6 +1,7 @@
 // The configuration as the rest of Holdfast sees it: complete, frozen, every default filled in. Durations are milliseconds unless
 // the name ends in its unit. The file's keys and these fields have the same names; `runtime` is the environment.
 import type { ArgumentEncoding, ProviderFamily } from '../core/history/provider-family.ts';
+import type { WrittenPriceRow } from '../core/prices/price-row.ts';
 import type { CronDelivery, CronPayload, CronTarget } from '../core/schedule/cron.ts';
 import type { AgentDefaults, AgentEntry, ToolPolicySettings } from './agent-type.ts';
 import type { PlatformSettings, WebhookSettings } from './channel-type.ts';
@@ -114,6 +115,8 @@ export interface FileSettings {
      * milliseconds.
      */
     outage: { giveUpAfter: number; probeMs: { min: number; max: number } };
+    /** Rows that add to the built-in price table, or replace rows of it. */
+    prices: WrittenPriceRow[];
   };
   tools: ToolPolicySettings & {
     /**

@@ -46,6 +46,7 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
     models: {
       providers: { anthropic: anthropicDefaults() },
       outage: { giveUpAfter: DAY, probeMs: { min: 5_000, max: 30_000 } },
+      prices: [],
     },
     tools: {
       deny: [],

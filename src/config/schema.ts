@@ -11,6 +11,7 @@ import { agentsSchema } from './schema-agents.ts';
 import { channelsSchema } from './schema-channels.ts';
 import { cronJob } from './schema-crons.ts';
 import { pluginsSchema } from './schema-plugins.ts';
+import { pricesSchema } from './schema-prices.ts';
 import {
   count,
   duration,
@@ -118,6 +119,7 @@ export const fileSchema = z.strictObject({
           probeMs: z.strictObject({ min: timerMs(1).optional(), max: timerMs(1).optional() }).optional(),
         })
         .optional(),
+      prices: pricesSchema.optional(),
     })
     .optional(),
   tools: toolsSchema.optional(),

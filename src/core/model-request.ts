@@ -54,6 +54,8 @@ export interface Usage {
   outputTokens: number;
   cacheReadTokens: number;
   cacheWriteTokens: number;
+  /** The part of `cacheWriteTokens` that the provider keeps for an hour; absent: none. */
+  cacheWrite1hTokens?: number;
 }
 
 /** As in the Messages API; `sensitive`: a filter of the provider ended it; `unhandled`: an unknown reason. */

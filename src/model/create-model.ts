@@ -7,7 +7,7 @@ import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
 import type { AnswerRules } from '../core/stream/draft-answer.ts';
 import { createAnswerReducer, type AnswerReducer } from '../core/stream/reduce-answer.ts';
-import { StreamFault } from '../core/stream/stream-event.ts';
+import { StreamFault, type StreamEvent } from '../core/stream/stream-event.ts';
 import type { AskOptions, Model } from './model.ts';
 import { ModelError } from './model.ts';
 import type { CallObserver, ModelObserver } from './observers/observer.ts';
@@ -79,7 +79,7 @@ interface Reception {
 }
 
 async function receive({ transport, request, options, reducer, watch }: Reception): Promise<ModelAnswer> {
-  const { signal, headers, onChunk, onReasoning } = options;
+  const { signal, headers, onChunk, onReasoning, onUsage } = options;
   const bytesMax = answerBytesMax(request.maxTokens);
   let bytes = 0;
   await transport.send({
@@ -101,6 +101,7 @@ async function receive({ transport, request, options, reducer, watch }: Receptio
     },
     onEvent(event) {
       const text = reducer.take(event);
+      if (isReport(event) && reducer.reported !== null) onUsage?.(reducer.reported);
       const thought = event.type === 'content_block_delta' ? event.delta?.thinking : undefined;
       if (typeof thought === 'string' && thought !== '' && !signal.aborted) onReasoning?.(thought);
       if (!signal.aborted) onChunk?.(text);
@@ -109,6 +110,11 @@ async function receive({ transport, request, options, reducer, watch }: Receptio
   });
   if (reducer.answer === null) throw new StreamFault('cut_stream', 'The answer ended before it was complete.');
   return reducer.answer;
+}
+
+/** The events in which a provider reports tokens. */
+function isReport({ type }: StreamEvent): boolean {
+  return type === 'message_start' || type === 'message_delta';
 }
 
 /**

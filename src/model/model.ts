@@ -1,6 +1,7 @@
 // The model port: how a turn calls a model of any provider. `create-model.ts` is its implementation.
 import type { ProviderFamily } from '../core/history/provider-family.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
+import type { ReportedUsage } from '../core/stream/reduce-answer.ts';
 import type { Replacement } from '../core/stream/replace-text.ts';
 import type { CallIdentity, CallObserver } from './observers/observer.ts';
 
@@ -18,6 +19,11 @@ export interface AskOptions {
   onChunk?: (textDelta: string) => void;
   /** Called with what the model thinks, piece by piece. Must not throw; never called after an abort. */
   onReasoning?: (piece: string) => void;
+  /**
+   * Called when the provider reports tokens of the answer, with all that it has reported until then: what a call costs that breaks off later.
+   * Must not throw.
+   */
+  onUsage?: (reported: ReportedUsage) => void;
   /** The turn of the call, for the observers of all calls; absent: none. */
   about?: CallIdentity;
   /** The observers of this call alone. */

@@ -51,6 +51,8 @@ export interface HarnessAnswer {
   content: string | readonly ({ type: 'text'; text: string } | { type: 'tool_use'; name: string; input: object })[];
   /** Absent: 0 of all. */
   usage?: Partial<Usage>;
+  /** What the answer cost in US dollars; absent: not known. */
+  costUsd?: number;
 }
 
 /** A harness that is safe to be asked: checked, and what it answers is read. */
@@ -67,6 +69,8 @@ export interface HarnessReading {
   content: ContentBlock[];
   stopReason: ModelStopReason;
   usage: Usage;
+  /** Null: not known. */
+  costUsd: number | null;
 }
 
 /** A harness threw, or gave something that is no answer. */

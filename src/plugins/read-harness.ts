@@ -16,6 +16,7 @@ import { messageOf, PluginError } from './plugin-error.ts';
 
 const TEXT_CHARS_MAX = 1_000_000;
 const BLOCKS_MAX = 200;
+const COST_USD_MAX = 1_000_000;
 const RESERVED: ReadonlySet<string> = new Set([BUILT_IN_HARNESS, 'auto']);
 
 const harnessShape = z.object({
@@ -50,6 +51,7 @@ const answerShape = z.object({
   usage: z
     .object({ inputTokens: tokens, outputTokens: tokens, cacheReadTokens: tokens, cacheWriteTokens: tokens })
     .optional(),
+  costUsd: z.number().min(0).max(COST_USD_MAX).optional(),
 });
 
 /** A harness that calls the plugin's. Throws `PluginError` when that is none. */
@@ -111,7 +113,7 @@ function readAnswer(id: string, value: unknown): HarnessReading {
     const [fault] = read.error.issues;
     throw new HarnessError(id, `gave no valid answer: ${fault?.path.join('.') || 'value'}: ${fault?.message}`);
   }
-  const { content, usage = {} } = read.data;
+  const { content, usage = {}, costUsd = null } = read.data;
   const given = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content;
   // Empty blocks are refused by providers that take the transcript up later.
   const blocks = given.flatMap((block): ContentBlock[] => {
@@ -126,5 +128,6 @@ function readAnswer(id: string, value: unknown): HarnessReading {
     content: blocks,
     stopReason: blocks.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn',
     usage: { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens },
+    costUsd,
   };
 }

@@ -1,7 +1,8 @@
 // What the use cases of a process share. It is built once per process, because it holds what callers share: the memory of known sessions,
 // the statements that carry the rows of many messages, and the count of what waits.
 import type { Publish } from '../after-commit.ts';
-import type { Config } from '../config.ts';
+import { priceBookOf, type Config } from '../config.ts';
+import type { PriceBook } from '../core/prices/price-book.ts';
 import type { Database } from '../store/database.ts';
 import { drizzle } from '../store/drizzle.ts';
 import { createInbox, type Inbox } from '../store/inbox.ts';
@@ -16,6 +17,8 @@ export interface Service {
   inbox: Inbox;
   waiting: WaitingTotal;
   publish: Publish;
+  /** What model calls cost by the configuration. */
+  prices: PriceBook;
 }
 
 /** Makes it. Each use case is a function of a file of this folder, which takes it as its first argument. */
@@ -29,5 +32,6 @@ export function createService(parts: { config: Config; database: Database } & Pu
     inbox: createInbox(database),
     waiting: createWaitingTotal(views),
     publish: createPublish(parts),
+    prices: priceBookOf(config),
   };
 }

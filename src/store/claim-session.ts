@@ -1,5 +1,6 @@
 // Claiming: takes the lock of a session (session-locks.ts) and reads, in the same round trip, all that its turn starts from: what
 // waits, the system events, the transcript that the worker does not know yet, and the open turn if an earlier worker left one.
+import type { CostTotal } from '../core/prices/call-cost.ts';
 import type { AfterCommit, Ring } from '../after-commit.ts';
 import type { TurnKind } from '../core/turn-kind.ts';
 import type { CompactionReason } from '../core/compaction/compaction-bounds.ts';
@@ -44,7 +45,7 @@ export interface WaitingEvent {
 }
 
 /** A turn that an earlier worker left open, as far as its journal goes. */
-export interface OpenTurn {
+export interface OpenTurn extends CostTotal {
   id: TurnId;
   kind: TurnKind;
   attempt: number;
@@ -55,7 +56,7 @@ export interface OpenTurn {
   systemSha256: string;
   toolsSha256: string;
   calls: number;
-  /** Calls that were charged after the last one whose end is in the journal: each may have been made, and paid for. */
+  /** Calls that were charged after the last one that was not broken off by a worker: each may have been made, and paid for. */
   lostCalls: number;
   retries: number;
   steps: number;

@@ -180,8 +180,10 @@ select input.session_id, judged.verdict, case when c.id is not null then ${jsonO
     'model', t.model, 'thinking', t.thinking, 'promptSeq', t.prompt_seq, 'systemSha256', t.system_sha256,
     'toolsSha256', t.tools_sha256, 'calls', t.calls, 'retries', t.retries, 'steps', t.steps,
     'inputTokens', t.input_tokens, 'outputTokens', t.output_tokens, 'cacheReadTokens', t.cache_read_tokens,
-    'cacheWriteTokens', t.cache_write_tokens, 'view', t.view,
-    'lostCalls', t.calls - coalesce((select max(m.call_no) from holdfast.model_calls m where m.turn_id = t.id), 0),
+    'cacheWriteTokens', t.cache_write_tokens, 'costMicros', t.cost_micros, 'unpricedCalls', t.unpriced_calls,
+    'isSimulated', t.is_simulated, 'view', t.view,
+    'lostCalls', t.calls - coalesce((select max(m.call_no) from holdfast.model_calls m
+      where m.turn_id = t.id and coalesce(m.error ->> 'code', '') <> 'shutdown'), 0),
     'fallback', (select coalesce(m.error ->> 'fallback', m.view -> 'fallback' ->> 'model')
       from holdfast.model_calls m where m.turn_id = t.id and m.purpose = 'answer' order by m.call_no desc limit 1),
     'park', case when t.park_code is not null then json_build_object('code', t.park_code, 'text', t.park_text, 'parks', t.parks,

@@ -19,6 +19,7 @@ import type { ContentBlock } from '../core/content.ts';
 import type { EntryKind, EntryProvenance } from '../core/entry.ts';
 import type { EntryId, MessageId, SessionId, TurnId } from '../core/ids.ts';
 import type { SessionStop } from '../core/session-stop.ts';
+import type { CostTotal, PriceTier } from '../core/prices/call-cost.ts';
 import type { AnswerRepair } from '../core/model-request.ts';
 import type { CallView, SessionView } from '../core/view.ts';
 import type { NewEvent } from './events.ts';
@@ -43,7 +44,7 @@ export interface NewEntry {
 }
 
 /** Absolute totals of a turn, as of this write. */
-export interface TurnProgress {
+export interface TurnProgress extends CostTotal {
   turnId: TurnId;
   /** Model calls begun, including the one that this write charges. */
   calls: number;
@@ -68,6 +69,8 @@ export interface CallNotes {
 export interface ModelCallRow {
   callNo: number;
   step: number;
+  /** The model that was asked, as `provider/model`. */
+  model: string;
   /** What it was made for; absent: an answer of the turn. */
   purpose?: 'answer' | 'compaction';
   view: CallView | null;
@@ -83,6 +86,16 @@ export interface ModelCallRow {
   outputTokens: number;
   cacheReadTokens: number;
   cacheWriteTokens: number;
+  cacheWrite1hTokens: number;
+  /** Null: not known. */
+  costMicros: number | null;
+  /** The version of the price table that gave the cost; null: none did. */
+  priceVersion: string | null;
+  tier: PriceTier;
+  /** True when it broke off: its tokens are those that were reported until then. */
+  isEstimated: boolean;
+  /** True when the scripted model has answered it. */
+  isSimulated: boolean;
   startedAt: Date;
   firstChunkAt: Date | null;
   endedAt: Date;

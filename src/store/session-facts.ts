@@ -1,8 +1,9 @@
 // A session as the API shows it, built by the same SQL everywhere, so that an accepted message and a later view of the
 // session never disagree.
+import { costFieldsSql, type CostFacts } from './cost-sql.ts';
 
 /** What is known of a session. Times are ISO 8601 strings; numbers are exact up to 2^53. */
-export interface SessionFacts {
+export interface SessionFacts extends CostFacts {
   id: string;
   key: string;
   agentId: string;
@@ -56,5 +57,6 @@ export function sessionFactsSql(alias: string, waiting = `${alias}.waiting`): st
     'systemEvents', (select count(*) from holdfast.system_events waiting_event
       where waiting_event.session_id = ${s}.id and waiting_event.state = 'queued'),
     'tokens', json_build_object('input', ${s}.input_tokens, 'output', ${s}.output_tokens, 'context', ${s}.context_tokens),
+    ${costFieldsSql(s)},
     'createdAt', ${isoSql(`${s}.created_at`)}, 'updatedAt', ${isoSql(`${s}.updated_at`)})`;
 }

@@ -1,5 +1,6 @@
 // How a message ended, as JSON that is built by the same SQL everywhere: from the tables for readers, and by the statement that
 // ends its turn, which does not see its own writes in the tables.
+import { costFieldsSql, dollarsSql } from './cost-sql.ts';
 import { retryOfSql } from './retry-turn.ts';
 import { isoSql } from './session-facts.ts';
 
@@ -24,7 +25,7 @@ export function harnessSql(turn: string): string {
 /** The turn `t` of the session `s`, without its steps. */
 export const TURN_SQL = `json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
   'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'harness', ${harnessSql('t')}, 'reply', t.reply, 'error', t.error,
-  'why', null, 'usage', ${usage('t')}, 'queuedAt', ${isoSql('t.queued_at')}, 'claimedAt', ${isoSql('t.claimed_at')},
+  'why', null, 'usage', ${usage('t')}, ${costFieldsSql('t')}, 'queuedAt', ${isoSql('t.queued_at')}, 'claimedAt', ${isoSql('t.claimed_at')},
   'startedAt', ${isoSql('t.started_at')}, 'endedAt', ${isoSql('t.ended_at')}, 'stepCount', t.steps)`;
 
 /** The columns of a model call that `callsSql` reads. */
@@ -41,6 +42,13 @@ export const CALL_COLUMNS = [
   'output_tokens',
   'cache_read_tokens',
   'cache_write_tokens',
+  'model',
+  'cost_micros',
+  'price_version',
+  'tier',
+  'cache_write_1h_tokens',
+  'is_estimated',
+  'is_simulated',
   'started_at',
   'first_chunk_at',
   'ended_at',
@@ -63,7 +71,9 @@ export const TOOL_COLUMNS = [
 /** The model calls of the turn `t`, each with its step; null when there are none. `source` is where they are read from. */
 export function callsSql(source: string): string {
   return `(select json_agg(json_build_object('step', c.step, 'call', json_build_object('n', c.call_no, 'purpose', c.purpose, 'notes', c.notes,
-    'status', c.status, 'stopReason', c.stop_reason, 'error', c.error, 'usage', ${usage('c')},
+    'status', c.status, 'stopReason', c.stop_reason, 'error', c.error, 'model', c.model, 'usage', ${usage('c')}, 'cacheWrite1hTokens', c.cache_write_1h_tokens,
+    'costUsd', ${dollarsSql('c.cost_micros')}, 'costMicros', c.cost_micros, 'priceVersion', c.price_version, 'tier', c.tier,
+    'isEstimated', c.is_estimated, 'simulated', c.is_simulated,
     'startedAt', ${isoSql('c.started_at')}, 'firstChunkAt', ${isoSql('c.first_chunk_at')},
     'endedAt', ${isoSql('c.ended_at')})) order by c.call_no)
   from ${source} c where c.turn_id = t.id)`;

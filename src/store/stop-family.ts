@@ -18,7 +18,13 @@ import { sendQuery } from './send-query.ts';
 import { settledIn } from './rings.ts';
 import type { NeededRing } from './session-locks.ts';
 import { cte, statement, type Cte } from './statement.ts';
-import { ANNOUNCED_EVENTS_SQL, END_RUN_PARTS, endingColumnsSql, type QueueModes } from './subagent-ends.ts';
+import {
+  ANNOUNCED_EVENTS_SQL,
+  END_RUN_PARTS,
+  endingColumnsSql,
+  STORED_TOTALS,
+  type QueueModes,
+} from './subagent-ends.ts';
 
 export interface FamilyStop {
   sessionId: SessionId;
@@ -114,13 +120,13 @@ const ctes: Cte<FamilyStop>[] = [
   returning i.id, i.seq, i.session_id, i.status
 )`),
   cte(`ending as materialized (
-  select ${endingColumnsSql({ input: 's.input_tokens', output: 's.output_tokens' })}, input.status, input.result, input.reason as error,
+  select ${endingColumnsSql(STORED_TOTALS)}, input.status, input.result, input.reason as error,
     false as is_suppressed, input.is_told
   from stopping s cross join input join holdfast.subagent_runs run on run.id = s.run_id
   where s.is_self and (not input.keeps_queued or s.turn_id is null and s.waiting = 0)
 )`),
   cte(`below_ending as materialized (
-  select ${endingColumnsSql({ input: 's.input_tokens', output: 's.output_tokens' })}, s.key, relative.id as told_id, ${NEW_ID_SQL} as announcement_id
+  select ${endingColumnsSql(STORED_TOTALS)}, s.key, relative.id as told_id, ${NEW_ID_SQL} as announcement_id
   from stopping s join holdfast.subagent_runs run on run.id = s.run_id
   -- A session above it that is stopped with it keeps the row, which is no longer read.
   cross join lateral (
@@ -132,7 +138,8 @@ const ctes: Cte<FamilyStop>[] = [
   cte(`ended_below as (
   update holdfast.subagent_runs r
   set status = 'killed', error = input.reason, ended_at = clock_timestamp(), input_tokens = e.input_tokens,
-    output_tokens = e.output_tokens, announcement_id = e.announcement_id, announced_to = e.told_id
+    output_tokens = e.output_tokens, cost_micros = e.cost_micros, unpriced_calls = e.unpriced_calls, is_simulated = e.is_simulated,
+    announcement_id = e.announcement_id, announced_to = e.told_id
   from below_ending e cross join input where r.id = e.id and r.status = 'running'
 )`),
   cte('queue_modes as materialized (select $mode::text as mode, $by_channel::json as by_channel)', {

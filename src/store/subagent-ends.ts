@@ -14,17 +14,41 @@ export interface QueueModes {
   byChannel: Readonly<Record<string, string>>;
 }
 
-/** SQL of the token usage in the announcement of a run: its session's tokens without those of runs before it. */
-function ownTokensSql(column: 'input_tokens' | 'output_tokens', total: string): string {
+/** SQL of a run's share of a total of its session: what the runs before it have not used. */
+function ownSql(column: 'input_tokens' | 'output_tokens' | 'cost_micros' | 'unpriced_calls', total: string): string {
   return `greatest(0, ${total} - coalesce((select sum(before.${column}) from holdfast.subagent_runs before
       where before.child_id = run.child_id and before.id <> run.id), 0))::bigint`;
 }
 
+/** The same of the cost; null when that of the session is not known. */
+function ownCostSql(total: string): string {
+  return `case when ${total} is not null then ${ownSql('cost_micros', total)} end`;
+}
+
+/** SQL of the totals of a session, from its row `s`. */
+interface SessionTotals {
+  input: string;
+  output: string;
+  cost: string;
+  unpriced: string;
+  isSimulated: string;
+}
+
+/** The totals of a session as they are stored. */
+export const STORED_TOTALS: SessionTotals = {
+  input: 's.input_tokens',
+  output: 's.output_tokens',
+  cost: 's.cost_micros',
+  unpriced: 's.unpriced_calls',
+  isSimulated: 's.is_simulated',
+};
+
 /** SQL of the columns of `ending`, from a row `run` of subagent_runs; the totals are those of its session. */
-export function endingColumnsSql(totals: { input: string; output: string }): string {
+export function endingColumnsSql(totals: SessionTotals): string {
   return `run.id, run.parent_id, run.child_id, run.root_id, coalesce(run.label, run.task) as label, run.created_at, run.route, run.deliver,
-    run.cleanup, ${ownTokensSql('input_tokens', totals.input)} as input_tokens,
-    ${ownTokensSql('output_tokens', totals.output)} as output_tokens`;
+    run.cleanup, ${ownSql('input_tokens', totals.input)} as input_tokens, ${ownSql('output_tokens', totals.output)} as output_tokens,
+    ${ownCostSql(totals.cost)} as cost_micros, ${ownSql('unpriced_calls', totals.unpriced)} as unpriced_calls,
+    ${totals.isSimulated} as is_simulated`;
 }
 
 /**
@@ -72,7 +96,8 @@ export const END_RUN_PARTS: readonly string[] = [
   `ended_run as (
   update holdfast.subagent_runs r
   set status = e.status, result = e.result, error = e.error, ended_at = e.ended_at, input_tokens = e.input_tokens,
-    output_tokens = e.output_tokens, announcement_id = e.announcement_id, announced_to = e.session_id
+    output_tokens = e.output_tokens, cost_micros = e.cost_micros, unpriced_calls = e.unpriced_calls, is_simulated = e.is_simulated,
+    announcement_id = e.announcement_id, announced_to = e.session_id
   from judged_end e where r.id = e.id and r.status = 'running'
 )`,
   `inserted_run_letters as (

@@ -3,6 +3,7 @@ import type { Committed, Publish } from '../after-commit.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { ModelRequest } from '../core/model-request.ts';
+import type { PriceBook } from '../core/prices/price-book.ts';
 import type { SubagentRole } from '../core/subagent-role.ts';
 import type { ImageLoader } from '../images/load-images.ts';
 import type { Logger } from '../logger.ts';
@@ -45,6 +46,8 @@ export interface TurnContext {
   deltas: DeltaWriter;
   transcripts: TranscriptCache;
   model: Model;
+  /** What the calls of this process cost. */
+  prices: PriceBook;
   /** Lets model calls through while their provider answers. */
   gate: ProviderGate;
   /** The tools of an agent in a session of that role, in stable order. */

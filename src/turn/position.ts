@@ -1,6 +1,7 @@
 // Where a turn stands: what the database has confirmed of it. Only `advance` makes a new position, out of the one before and a write
 // that is committed, and only the turn's journal (turn-journal.ts) calls it.
 import type { Entry } from '../core/entry.ts';
+import { withCallCost } from '../core/prices/call-cost.ts';
 import { estimateTokens } from '../core/token-estimate.ts';
 import type { PruningView, SessionView } from '../core/view.ts';
 import type { EarlierPark, WaitingInput } from '../store/claim-session.ts';
@@ -47,7 +48,7 @@ export interface ConfirmedWrite {
 
 /** The position after a committed write. */
 export function advance(position: Position, { write, sessionView, steerSeq }: ConfirmedWrite): Position {
-  const progress = { ...position.progress, ...write.totals };
+  const progress = progressAfter(position.progress, write);
   const entries = pathEntries(position, write);
   return {
     progress,
@@ -59,6 +60,25 @@ export function advance(position: Position, { write, sessionView, steerSeq }: Co
     isCharged: isNextCharged(position, progress, write.modelCalls),
     park: progress.steps > position.progress.steps ? null : position.park,
     tokens: tokensAfter(position.tokens, { write, entries, pruning: sessionView.pruning }),
+  };
+}
+
+/** The totals of a turn after a write: every call counts whose end it stores, also one that failed. */
+export function progressAfter(
+  before: Readonly<TurnProgress>,
+  { totals, modelCalls }: Pick<TurnWrite, 'totals' | 'modelCalls'>,
+): TurnProgress {
+  return modelCalls.reduce(withCall, { ...before, ...totals });
+}
+
+function withCall(total: TurnProgress, call: ModelCallRow): TurnProgress {
+  return {
+    ...total,
+    ...withCallCost(total, call),
+    inputTokens: total.inputTokens + call.inputTokens,
+    outputTokens: total.outputTokens + call.outputTokens,
+    cacheReadTokens: total.cacheReadTokens + call.cacheReadTokens,
+    cacheWriteTokens: total.cacheWriteTokens + call.cacheWriteTokens,
   };
 }
 

@@ -17,7 +17,7 @@ export function stateAfterFault(context: TurnContext, state: TurnState, error: u
     if (!held.isTrusted) return { kind: 'lost' };
     context.database.outages.failed(error);
     // The next claim need not wait until the lease expires.
-    return { kind: 'leaving', held };
+    return { kind: 'leaving', held, broken: null };
   }
   if (!('turn' in state)) throw error;
   return failedAfter(context, state, error);
@@ -25,7 +25,7 @@ export function stateAfterFault(context: TurnContext, state: TurnState, error: u
 
 function stateAfterStop(held: HeldSession, turn: OpenedTurn | null, why: StopReason): TurnState {
   if (why.kind === 'lock-lost') return { kind: 'lost' };
-  if (turn === null || why.kind === 'shutdown') return { kind: 'leaving', held };
+  if (turn === null || why.kind === 'shutdown') return { kind: 'leaving', held, broken: turn };
   return why.kind === 'parked' ? { kind: 'parking', turn, wish: why.park } : { kind: 'stopped', turn, why };
 }
 

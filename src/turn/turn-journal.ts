@@ -12,7 +12,7 @@ import type { ClaimedSession } from '../store/claimed-session.ts';
 import type { JournalWrite, ModelCallRow } from '../store/journal.ts';
 import type { RequestBase } from './context.ts';
 import { lockLost, type HeldSession } from './held-session.ts';
-import { advance, pathEntries, type Position } from './position.ts';
+import { advance, pathEntries, progressAfter, type Position } from './position.ts';
 import type { RequestView } from './request-view.ts';
 import type { Transcript } from './transcript-cache.ts';
 import type { TurnWrite } from './turn-write.ts';
@@ -93,7 +93,7 @@ export class TurnJournal {
     return {
       ...rows,
       fence: { sessionId: session.id, epoch: held.epoch, baseSeq: this.#at.baseSeq },
-      progress: { ...this.#at.progress, ...totals },
+      progress: progressAfter(this.#at.progress, { totals, modelCalls: rows.modelCalls }),
       ...(joining === null ? undefined : { steers: joining.steers }),
       ...(storesView && sessionView !== this.#at.sessionView ? { sessionView } : undefined),
     };

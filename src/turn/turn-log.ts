@@ -32,6 +32,8 @@ export function logTurnEnd(logger: Logger, turn: OpenedTurn, { status, error, de
     outputTokens: progress.outputTokens,
     cacheReadTokens: progress.cacheReadTokens,
     cacheWriteTokens: progress.cacheWriteTokens,
+    costMicros: progress.costMicros,
+    ...(progress.unpricedCalls === 0 ? {} : { unpricedCalls: progress.unpricedCalls }),
     toolCalls: toolCallsOf(turn),
   };
   if (status === 'failed' || status === 'timedOut') logger.warn(facts, 'Turn ended');

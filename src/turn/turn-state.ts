@@ -48,7 +48,7 @@ export type TurnState =
   | { kind: 'held'; claim: ClaimWithTranscript; held: HeldSession }
   | TurnOpenState
   /** The lock goes back, and whatever is open stays open. */
-  | { kind: 'leaving'; held: HeldSession }
+  | { kind: 'leaving'; held: HeldSession; broken: OpenedTurn | null }
   | TurnOutcome;
 
 const FINAL = new Set<TurnState['kind']>(['ended', 'parked', 'released', 'early', 'lost', 'busy', 'idle']);

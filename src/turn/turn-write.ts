@@ -10,8 +10,8 @@ import type { JournalWrite, NewEntry, TakenSteers, TurnProgress } from '../store
 type JournalRows = Pick<JournalWrite, 'entries' | 'modelCalls' | 'toolIntents' | 'toolSettlements' | 'events'>;
 
 export interface TurnWrite extends Readonly<JournalRows> {
-  /** The totals that change; absolute. */
-  readonly totals: Readonly<Partial<Omit<TurnProgress, 'turnId'>>>;
+  /** The counts that change; absolute. What its model calls add to the tokens and the cost of the turn follows from their rows. */
+  readonly totals: Readonly<Partial<Pick<TurnProgress, 'calls' | 'retries' | 'steps'>>>;
   /** Messages that join the turn; null: none. */
   readonly joining: { readonly inputs: readonly WaitingInput[]; readonly steers: TakenSteers } | null;
   /** Tokens of the context that a compaction leaves which this write completes; null: it completes none. */
@@ -51,17 +51,4 @@ export function joined(first: TurnWrite, second: TurnWrite): TurnWrite {
 /** Makes an entry of a turn. */
 export function newEntry(kind: EntryKind, role: 'user' | 'assistant', content: ContentBlock[]): NewEntry {
   return { id: newId<EntryId>(), kind, role, content };
-}
-
-/** The totals of a turn after a model call that has cost this. */
-export function tokenTotals(
-  progress: Readonly<TurnProgress>,
-  cost: Pick<TurnProgress, 'inputTokens' | 'outputTokens' | 'cacheReadTokens' | 'cacheWriteTokens'>,
-): TurnWrite['totals'] {
-  return {
-    inputTokens: progress.inputTokens + cost.inputTokens,
-    outputTokens: progress.outputTokens + cost.outputTokens,
-    cacheReadTokens: progress.cacheReadTokens + cost.cacheReadTokens,
-    cacheWriteTokens: progress.cacheWriteTokens + cost.cacheWriteTokens,
-  };
 }

@@ -58,12 +58,15 @@ describe('a turn', () => {
 
   test('has a cost where a price is known', async () => {
     const { rig } = holder;
-    const turn = await turnOf(rig, 'cost', '[[reply: ok]]');
-    expect(turn.costUsd).toBeNull();
-    rig.context.priceOf = (_model, usage) => usage.outputTokens / 1000;
-    const priced = (await rig.get(`/v1/turns/${turn.id}`)).body;
-    delete rig.context.priceOf;
-    expect(priced.costUsd).toBeCloseTo(turn.usage.outputTokens / 1000);
+    const turn = await turnOf(rig, 'cost', '[[usage: input=1000 output=200 cache-read=0 cache-write=0]] [[reply: ok]]');
+    const cost = { costUsd: 0.004, costMicros: 4000, simulated: true };
+    expect(turn).toMatchObject({ ...cost, unpricedCalls: 0 });
+    expect(turn.steps[0].calls).toMatchObject([
+      { ...cost, tier: 'standard', isEstimated: false, cacheWrite1hTokens: 0 },
+    ]);
+    const [listed] = (await rig.get('/v1/turns?session=cost')).body.items;
+    expect(listed).toMatchObject(cost);
+    expect((await rig.get('/v1/sessions/cost')).body).toMatchObject({ ...cost, unpricedCalls: 0 });
   });
 
   test('that failed can be retried, one that ended well cannot', async () => {

@@ -33,6 +33,22 @@ describe('in the file', () => {
     ],
     ['{agents: {defaults: {maxStep: 3}}}', 'agents.defaults.maxStep is not a known key; did you mean "maxSteps"?'],
     [
+      '{models: {prices: [{model: "x/y", inputPerMTok: 0.0001, outputPerMTok: 1}]}}',
+      'models.prices[0].inputPerMTok is 0.0001; allowed: dollars per million tokens from 0 to 1000000, with at most three decimals',
+    ],
+    [
+      '{models: {prices: [{model: "y", inputPerMTok: 1, outputPerMTok: 1}]}}',
+      'models.prices[0].model is "y"; allowed: a model as "provider/model", in which * stands for any text, such as "anthropic/claude-sonnet-*"',
+    ],
+    [
+      '{models: {prices: [{model: "x/y", from: "2026-02-30", inputPerMTok: 1, outputPerMTok: 1}]}}',
+      'models.prices[0].from is "2026-02-30"; allowed: a day in UTC such as "2026-10-07"',
+    ],
+    [
+      '{models: {prices: [{model: "x/y", inputPerMTok: 1, outputPerMTok: 1}, {model: "x/y", inputPerMTok: 2, outputPerMTok: 1}]}}',
+      'models.prices[1].model is "x/y"; allowed: a model and a first day (`from`) that no row before has together',
+    ],
+    [
       '{tools: {fetch: {allowPrivate: ["http://wiki.lan/"]}}}',
       'tools.fetch.allowPrivate[0] is "http://wiki.lan/"; allowed: a host such as "wiki.lan", "10.0.0.7:8080" or "[fd00::1]"',
     ],

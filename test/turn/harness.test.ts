@@ -120,6 +120,13 @@ test('other models are answered by the built-in loop', async () => {
   expect(turn.view.harness).toBeUndefined();
 });
 
+test('an answer costs what the harness says; without that, the cost is not known', async () => {
+  answer = () => ({ content: 'Paid.', usage: { outputTokens: 7 }, costUsd: 0.0000015 });
+  expect(await play('paid', 'hello')).toMatchObject({ cost_micros: '2', unpriced_calls: 0 });
+  answer = () => ({ content: 'Free?', usage: { outputTokens: 7 } });
+  expect(await play('unpaid', 'hello')).toMatchObject({ cost_micros: null, unpriced_calls: 1 });
+});
+
 test('its error fails the turn, and no other harness answers in its place (G11)', async () => {
   answer = () => Promise.reject(new Error('out of order'));
   const asked = attempts.length;

@@ -20,6 +20,9 @@ const start: Position = {
     outputTokens: 0,
     cacheReadTokens: 0,
     cacheWriteTokens: 0,
+    costMicros: 0,
+    unpricedCalls: 0,
+    isSimulated: false,
   },
   baseSeq: 5,
   lastEntry: prompt,
@@ -54,6 +57,13 @@ function call(callNo: number, end: Partial<ModelCallRow> = {}): ModelCallRow {
     outputTokens: 20,
     cacheReadTokens: 3,
     cacheWriteTokens: 0,
+    model: 'anthropic/model',
+    cacheWrite1hTokens: 0,
+    costMicros: 7,
+    priceVersion: 'version',
+    tier: 'standard',
+    isEstimated: false,
+    isSimulated: false,
     ...end,
   };
 }

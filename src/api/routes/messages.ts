@@ -16,7 +16,6 @@ import { inboundMessage } from '../schemas/inbound-message.ts';
 import { idsText, listText, pageQuery } from '../schemas/queries.ts';
 import { message } from '../schemas/views.ts';
 import type { ApiServices } from '../services.ts';
-import { turnAnswerOf } from '../turn-answer.ts';
 import { waitForSettlement } from '../wait-for-settlement.ts';
 import { isUuid } from '../../core/ids.ts';
 
@@ -95,12 +94,12 @@ async function waitForEnd(
   result: TakenMessage,
   waitSeconds: number,
 ): Promise<Answer | null> {
-  const { request, context, services } = api;
+  const { request, services } = api;
   const input = { id: result.message.id, sessionId: result.sessionId };
   const settlement = await waitForSettlement({ request, services }, input, waitSeconds);
   if (settlement === null) return null;
-  const turn = settlement.turn === null ? null : turnAnswerOf(context, settlement.turn);
-  return { status: 200, body: { message: settlement.message, turn, reply: settlement.message.reply } };
+  const { message: settled, turn } = settlement;
+  return { status: 200, body: { message: settled, turn, reply: settled.reply } };
 }
 
 const getMessages = defineRoute({

@@ -33,7 +33,6 @@ import {
   restored,
   transcript,
 } from '../schemas/transcripts.ts';
-import { turnAnswerOf } from '../turn-answer.ts';
 import { waitForSettlement } from '../wait-for-settlement.ts';
 import { isUuid } from '../../core/ids.ts';
 
@@ -81,7 +80,7 @@ const compact = defineRoute({
             status: 200,
             body: {
               message: settlement.message,
-              turn: settlement.turn === null ? null : turnAnswerOf(context, settlement.turn),
+              turn: settlement.turn,
               compaction:
                 settlement.turn === null ? null : await viewCompactionOfTurn(context.views, settlement.turn.id),
             },

@@ -13,7 +13,6 @@ import { listOf, turnAborted } from '../schemas/answers.ts';
 import { modelRequest } from '../schemas/model-requests.ts';
 import { listText, pageQuery, sessionKeyText } from '../schemas/queries.ts';
 import { turn } from '../schemas/views.ts';
-import { turnAnswerOf } from '../turn-answer.ts';
 import { isUuid } from '../../core/ids.ts';
 
 const ITEMS_DEFAULT = 50;
@@ -44,8 +43,7 @@ const getTurns = defineRoute({
       },
       pageRequestOf(list, query, bounds),
     );
-    const items = page.items.map((item) => turnAnswerOf(context, item));
-    return { status: 200, body: listAnswer(list, { ...page, items }) };
+    return { status: 200, body: listAnswer(list, page) };
   },
 });
 
@@ -57,7 +55,7 @@ const getTurn = defineRoute({
   async handle({ params }, { context }) {
     const found = await viewTurn(context.views, params.id);
     if (found === null) throw notFound(`turn ${params.id}`);
-    return { status: 200, body: turnAnswerOf(context, found) };
+    return { status: 200, body: found };
   },
 });
 

@@ -1,14 +1,19 @@
 // Live events: their types, which a filter may name, and what each carries.
 import { z } from 'zod';
+import { PRICE_TIERS } from '../../core/prices/call-cost.ts';
 import type { EventType } from '../../store/events.ts';
 import { MESSAGE_STATUSES } from '../../store/views/messages.ts';
 import { TURN_STATUSES } from '../../store/views/turns.ts';
+import { costFields, costOf } from './costs.ts';
 import { fault } from './faults.ts';
 import { usage } from './views.ts';
 
 const uuid = z.uuid();
 const count = z.int().min(0);
 const disposition = z.string();
+
+/** What the roll-ups of usage are grouped by. */
+const rolledUp = { agentId: z.string(), kind: z.string(), lane: z.string(), model: z.string().nullable() };
 
 /** The fields of each type in addition to type, sessionKey, turnId and at. */
 const FIELDS = {
@@ -17,7 +22,13 @@ const FIELDS = {
   'turn.started': { kind: z.string(), messageIds: z.array(uuid), attempt: count },
   'turn.parked': { code: z.string(), dueInMs: count },
   'turn.resumed': { code: z.string().nullable(), waitedMs: z.number() },
-  'turn.ended': { status: z.enum(TURN_STATUSES), reply: z.string().nullable(), error: fault },
+  'turn.ended': {
+    status: z.enum(TURN_STATUSES),
+    reply: z.string().nullable(),
+    error: fault,
+    ...costFields,
+    ...rolledUp,
+  },
   'model.started': { call: count, callId: z.string() },
   'model.delta': { call: count, text: z.string() },
   'model.reasoning': { call: count, text: z.string() },
@@ -26,7 +37,14 @@ const FIELDS = {
     callId: z.string(),
     status: z.enum(['ok', 'failed', 'aborted']),
     stopReason: z.string().nullish(),
-    usage: usage.optional(),
+    usage,
+    cacheWrite1hTokens: count,
+    ...costOf,
+    isEstimated: z.boolean(),
+    simulated: z.boolean(),
+    tier: z.enum(PRICE_TIERS),
+    ...rolledUp,
+    firstChunkMs: z.number().nullable(),
     error: fault.optional(),
     retryInMs: count.optional(),
   },

@@ -4,6 +4,7 @@ import { THINKING_LEVELS } from '../../config/choices.ts';
 import { deliveryUrl } from '../../config/schema-scalars.ts';
 import { MESSAGE_STATUSES } from '../../store/views/messages.ts';
 import { RUN_STATUSES, type SubagentView } from '../../store/views/subagents.ts';
+import { costFields } from './costs.ts';
 
 const TEXT_CHARS_MAX = 100_000;
 const NAME_CHARS_MAX = 200;
@@ -45,6 +46,7 @@ export const subagent = z.strictObject({
   result: z.string().nullable(),
   error: z.string().nullable(),
   tokens: z.strictObject({ input: count, output: count }),
+  ...costFields,
   createdAt: iso,
   deadlineAt: iso.nullable(),
   endedAt: iso.nullable(),

@@ -1,6 +1,7 @@
 // What the API answers, for the document and for the tests, which hold every answer against it. The types are those of the views.
 import { z } from 'zod';
 import { HARNESS_REASONS } from '../../core/harness-selection.ts';
+import { PRICE_TIERS } from '../../core/prices/call-cost.ts';
 import { REASONING_LEVELS } from '../../core/reasoning.ts';
 import { LANES, QUEUE_DROPS, QUEUE_MODES, THINKING_LEVELS } from '../../config/choices.ts';
 import type { SessionFacts } from '../../store/session-facts.ts';
@@ -13,6 +14,7 @@ import { TURN_KINDS } from '../../core/turn-kind.ts';
 import { TURN_STATUSES, type SpanView, type TurnView } from '../../store/views/turns.ts';
 import type { Why } from '../../store/why-sql.ts';
 import { CALL_PURPOSES, type ModelCallView, type StepView, type ToolCallView } from '../../store/views/turn-steps.ts';
+import { costFields, costOf } from './costs.ts';
 import { fault } from './faults.ts';
 
 const MESSAGE_KINDS = ['message', 'announcement', 'cron', 'heartbeat', 'followup', 'batch', 'compaction'] as const;
@@ -67,6 +69,7 @@ export const session = z.strictObject({
   waitingMessages: count,
   systemEvents: count,
   tokens: z.strictObject({ input: count, output: count, context: count }),
+  ...costFields,
   createdAt: iso,
   updatedAt: iso,
 }) satisfies z.ZodType<SessionFacts>;
@@ -117,7 +120,14 @@ const modelCall = z.strictObject({
   status: z.enum(['ok', 'failed', 'aborted']),
   stopReason: z.string().nullable(),
   error: fault,
+  model: z.string().nullable(),
   usage,
+  cacheWrite1hTokens: count,
+  ...costOf,
+  priceVersion: z.string().nullable(),
+  tier: z.enum(PRICE_TIERS),
+  isEstimated: z.boolean(),
+  simulated: z.boolean(),
   startedAt: iso,
   firstChunkAt: iso.nullable(),
   endedAt: iso,
@@ -163,7 +173,7 @@ export const turn = z.strictObject({
   error: fault,
   why: why.nullable(),
   usage,
-  costUsd: z.number().nullable(),
+  ...costFields,
   queuedAt: iso,
   claimedAt: iso,
   startedAt: iso,
@@ -171,7 +181,7 @@ export const turn = z.strictObject({
   stepCount: count,
   steps: z.array(step),
   spans: z.array(span),
-}) satisfies z.ZodType<TurnView & { costUsd: number | null }>;
+}) satisfies z.ZodType<TurnView>;
 
 export const systemEvent = z.strictObject({
   id: uuid,

@@ -69,3 +69,15 @@ function sumOf(total: number | null, costMicros: number | null): number | null {
   if (costMicros === null) return total === 0 ? null : total;
   return (total ?? 0) + costMicros;
 }
+
+const MICRO_PER_DOLLAR = 1_000_000;
+
+/** Micro-dollars as dollars, for people and for JSON; null stays null. */
+export function dollarsOf(micros: number | null): number | null {
+  return micros === null ? null : micros / MICRO_PER_DOLLAR;
+}
+
+/** Dollars as whole micro-dollars. */
+export function microsOf(dollars: number): number {
+  return Math.round(dollars * MICRO_PER_DOLLAR);
+}

@@ -92,7 +92,7 @@ function nanoOf(perMTok: number): number {
 }
 
 /** Prices as providers publish them, in dollars per million tokens. */
-export function perMillionTokens(prices: TokenPrices): Required<WrittenPrices> {
+export function perMillionTokens(prices: TokenPrices): { [Name in keyof WrittenPrices]-?: number } {
   return {
     inputPerMTok: prices.input / NANO_PER_TOKEN,
     outputPerMTok: prices.output / NANO_PER_TOKEN,

@@ -57,6 +57,14 @@ export interface AnswerReducer {
   take(event: StreamEvent): string;
   /** The complete answer; null before `message_stop`. */
   readonly answer: ModelAnswer | null;
+  /** What the provider has reported of the answer until now; null before `message_start`. */
+  readonly reported: ReportedUsage | null;
+}
+
+/** The provider's id of an answer, and its tokens so far. */
+export interface ReportedUsage {
+  id: string;
+  usage: Usage;
 }
 
 /** A block while it grows. `text` collects what its deltas bring: the text, the thinking, or the JSON of the tool's input. */
@@ -77,6 +85,9 @@ export function createAnswerReducer(rules: AnswerRules): AnswerReducer {
     get answer() {
       return draft.answer;
     },
+    get reported() {
+      return draft.reported;
+    },
   };
 }
 
@@ -89,6 +100,10 @@ class Draft {
   #stopReason: string | null = null;
   #isTextReported = false;
   answer: ModelAnswer | null = null;
+
+  get reported(): ReportedUsage | null {
+    return this.#id === null ? null : { id: this.#id, usage: this.#usage };
+  }
 
   constructor(rules: AnswerRules) {
     this.#rules = rules;

@@ -11,7 +11,7 @@ const WIRE_NAMES = {
   outputTokens: 'output_tokens',
   cacheReadTokens: 'cache_read_input_tokens',
   cacheWriteTokens: 'cache_creation_input_tokens',
-} as const satisfies Record<keyof Usage, string>;
+} as const satisfies Record<Exclude<keyof Usage, 'cacheWrite1hTokens'>, string>;
 
 /**
  * The figures after an event that brings `wire`. They are running totals: a later one replaces an earlier one. What is no finite number
@@ -19,13 +19,21 @@ const WIRE_NAMES = {
  */
 export function usageAfter(before: Usage, wire: unknown): Usage {
   if (!isObject(wire)) return before;
-  const figure = (name: keyof Usage): number => tokenCountOf(wire[WIRE_NAMES[name]]) ?? before[name];
+  const figure = (name: keyof typeof WIRE_NAMES): number => tokenCountOf(wire[WIRE_NAMES[name]]) ?? before[name];
+  const cacheWriteTokens = figure('cacheWriteTokens');
+  const cacheWrite1hTokens = Math.min(hourTokensOf(wire) ?? before.cacheWrite1hTokens ?? 0, cacheWriteTokens);
   return {
     inputTokens: figure('inputTokens'),
     outputTokens: figure('outputTokens'),
     cacheReadTokens: figure('cacheReadTokens'),
-    cacheWriteTokens: figure('cacheWriteTokens'),
+    cacheWriteTokens,
+    ...(cacheWrite1hTokens === 0 ? {} : { cacheWrite1hTokens }),
   };
+}
+
+/** What was written into the cache for an hour; null when the provider does not say. */
+function hourTokensOf({ cache_creation: written }: Record<string, unknown>): number | null {
+  return isObject(written) ? tokenCountOf(written['ephemeral_1h_input_tokens']) : null;
 }
 
 /** A figure as a whole number from 0 to 2^40; null when it is no finite number. */

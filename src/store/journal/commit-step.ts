@@ -30,11 +30,12 @@ const updatedSessions = cte(`updated_sessions as (
 )`);
 
 // A write without entries leaves the position as it was, so one that is sent again is applied again. That is harmless, since all of
-// its values are absolute; but its events would be inserted twice. Such a write charges a call, which shows whether it was applied
-// before.
+// its values are absolute; but its events would be inserted twice. Such a write charges a call or stores one, which shows whether it was
+// applied before.
 const stepEvents = cte(`step_events as (
   ${JOURNAL_EVENTS_SQL}
   where fence.added > 0 or exists (select from holdfast.turns t where t.id = fence.turn_id and t.calls < fence.calls)
+    or exists (select from stored_calls c where c.turn_id = fence.turn_id)
 )`);
 
 export const COMMIT_STEP = statement<readonly JournalWrite[]>({

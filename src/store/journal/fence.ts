@@ -19,6 +19,9 @@ export const head = rows('head', (writes: readonly JournalWrite[]) => writes, {
   output_tokens: ['bigint', (write) => write.progress.outputTokens],
   cache_read_tokens: ['bigint', (write) => write.progress.cacheReadTokens],
   cache_write_tokens: ['bigint', (write) => write.progress.cacheWriteTokens],
+  cost_micros: ['bigint', (write) => write.progress.costMicros],
+  unpriced_calls: ['int', (write) => write.progress.unpricedCalls],
+  is_simulated: ['boolean', (write) => write.progress.isSimulated],
   session_view: ['json', (write) => (write.sessionView === undefined ? null : JSON.stringify(write.sessionView))],
 });
 
@@ -51,7 +54,8 @@ export const fence = cte(`fence as materialized (
 /** The assignments that bring a row of `holdfast.turns` up to date from `fence`. */
 export const PROGRESS_SQL = `calls = fence.calls, retries = fence.retries, steps = fence.steps,
     input_tokens = fence.input_tokens, output_tokens = fence.output_tokens, cache_read_tokens = fence.cache_read_tokens,
-    cache_write_tokens = fence.cache_write_tokens`;
+    cache_write_tokens = fence.cache_write_tokens, cost_micros = fence.cost_micros, unpriced_calls = fence.unpriced_calls,
+    is_simulated = fence.is_simulated`;
 
 /** The assignment that gives a session the view that a write changes. */
 export const VIEW_SQL = 'view = coalesce(fence.session_view, s.view)';

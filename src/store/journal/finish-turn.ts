@@ -5,6 +5,7 @@ import type { AfterCommit, Ring } from '../../after-commit.ts';
 import type { SessionId } from '../../core/ids.ts';
 import { storableText } from '../../core/storable-text.ts';
 import { shareStatement, type RowSubmitter } from '../share-statement.ts';
+import { plusCostSql } from '../cost-sql.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents } from '../events.ts';
 import type { TurnEnd } from './turn-end.ts';
@@ -118,7 +119,9 @@ const updatedSessions = cte(`updated_sessions as (
     transcript_version = s.transcript_version + case when tail.hides is not null then 1 else 0 end,
     was_aborted = tail.was_aborted, delivery_seq = s.delivery_seq + tail.deliveries,
     input_tokens = s.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens,
-    output_tokens = s.output_tokens + fence.output_tokens, context_tokens = tail.context_tokens,
+    output_tokens = s.output_tokens + fence.output_tokens,
+    cost_micros = ${plusCostSql('s.cost_micros', 'fence.cost_micros')}, unpriced_calls = s.unpriced_calls + fence.unpriced_calls,
+    is_simulated = s.is_simulated or fence.is_simulated, context_tokens = tail.context_tokens,
     ${VIEW_SQL},
     ${ENDING_SQL}
   from fence join tail on tail.n = fence.n where s.id = fence.session_id

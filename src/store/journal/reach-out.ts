@@ -2,6 +2,7 @@
 // answer to another agent. A part of `finish-turn`, so a turn's end and its effects on other sessions are one commit (G18).
 //
 // The turns that do so end in statements of their own: one that ends several turns could change a session's row twice.
+import { plusCostSql } from '../cost-sql.ts';
 import { noEventsSql } from '../events.ts';
 import { ARRIVED_SQL, PUT_EVENTS_SQL, PUT_PARTS, rungForPart } from '../put-inputs.ts';
 import { cte, optional, rows, type Cte } from '../statement.ts';
@@ -55,6 +56,9 @@ export const endingRun = runEnd(
   select ${endingColumnsSql({
     input: 's.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens',
     output: 's.output_tokens + fence.output_tokens',
+    cost: plusCostSql('s.cost_micros', 'fence.cost_micros'),
+    unpriced: 's.unpriced_calls + fence.unpriced_calls',
+    isSimulated: 's.is_simulated or fence.is_simulated',
   })}, run_ends.status, run_ends.result, run_ends.error, run_ends.is_suppressed, false as is_told
   from run_ends cross join fence join locked s on s.id = fence.session_id join holdfast.subagent_runs run on run.id = s.run_id
   where s.waiting = 0 and (run_ends.is_answer or s.live_children = 0)

@@ -50,6 +50,13 @@ const newCalls = rows('new_calls', (writes: Writes) => rowsOf(writes, (write) =>
   purpose: ['text', ({ row }) => row.purpose ?? 'answer'],
   view: ['json', ({ row }) => (row.view === null ? null : JSON.stringify(row.view))],
   request_sha256: ['text', ({ row }) => row.requestSha256],
+  model: ['text', ({ row }) => row.model],
+  cost_micros: ['bigint', ({ row }) => row.costMicros],
+  price_version: ['text', ({ row }) => row.priceVersion],
+  tier: ['text', ({ row }) => row.tier],
+  cache_write_1h_tokens: ['bigint', ({ row }) => row.cacheWrite1hTokens],
+  is_estimated: ['boolean', ({ row }) => row.isEstimated],
+  is_simulated: ['boolean', ({ row }) => row.isSimulated],
   notes: ['json', ({ row }) => (row.notes === undefined ? null : JSON.stringify(row.notes))],
 });
 
@@ -57,10 +64,11 @@ const storedCalls = cte(
   `stored_calls as (
   insert into holdfast.model_calls (turn_id, call_no, step, epoch, until_seq, status, stop_reason, response_id, error,
     input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at, purpose,
-    view, request_sha256, notes)
+    view, request_sha256, notes, model, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated)
   select fence.turn_id, c.call_no, c.step, fence.epoch, c.until_seq, c.status, c.stop_reason, c.response_id, c.error,
     c.input_tokens, c.output_tokens, c.cache_read_tokens, c.cache_write_tokens, c.started_at, c.first_chunk_at, c.ended_at,
-    c.purpose, c.view, c.request_sha256, c.notes
+    c.purpose, c.view, c.request_sha256, c.notes, c.model, c.cost_micros, c.price_version, c.tier, c.cache_write_1h_tokens,
+    c.is_estimated, c.is_simulated
   from new_calls c join fence on fence.n = c.n
   on conflict (turn_id, call_no) do nothing
   returning ${CALL_COLUMNS.join(', ')}

@@ -22,6 +22,8 @@ select input.id, case when own.id is not null then json_build_object('id', own.i
     'systemEvents', (select count(*) from holdfast.system_events waiting_event
       where waiting_event.session_id = s.id and waiting_event.state = 'queued'),
     'tokens', json_build_object('input', s.input_tokens, 'output', s.output_tokens, 'context', s.context_tokens),
+    'costUsd', s.cost_micros::float8 / 1000000, 'costMicros', s.cost_micros,
+    'unpricedCalls', s.unpriced_calls, 'simulated', s.is_simulated,
     'createdAt', to_char(s.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'updatedAt', to_char(s.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as session,
   k.request_sha256 is distinct from input.sha256 and k.key is not null as is_mismatch, k.resource_id, twin.id as twin_id
 from input

@@ -59,6 +59,8 @@ stored as (
     'systemEvents', (select count(*) from holdfast.system_events waiting_event
       where waiting_event.session_id = s.id and waiting_event.state = 'queued'),
     'tokens', json_build_object('input', s.input_tokens, 'output', s.output_tokens, 'context', s.context_tokens),
+    'costUsd', s.cost_micros::float8 / 1000000, 'costMicros', s.cost_micros,
+    'unpricedCalls', s.unpriced_calls, 'simulated', s.is_simulated,
     'createdAt', to_char(s.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'updatedAt', to_char(s.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end
   from judged join locked s on s.id = judged.session_id
   on conflict do nothing
@@ -121,6 +123,8 @@ select stored.id, json_build_object('id', stored.id, 'kind', stored.kind, 'seq',
     'systemEvents', (select count(*) from holdfast.system_events waiting_event
       where waiting_event.session_id = s.id and waiting_event.state = 'queued'),
     'tokens', json_build_object('input', s.input_tokens, 'output', s.output_tokens, 'context', s.context_tokens),
+    'costUsd', s.cost_micros::float8 / 1000000, 'costMicros', s.cost_micros,
+    'unpricedCalls', s.unpriced_calls, 'simulated', s.is_simulated,
     'createdAt', to_char(s.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'updatedAt', to_char(s.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as session
 from stored join judged on judged.id = stored.id join locked s on s.id = stored.session_id
 join updated_sessions on updated_sessions.id = stored.session_id left join rung_doorbells on rung_doorbells.session_id = stored.session_id

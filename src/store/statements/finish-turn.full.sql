@@ -6,8 +6,8 @@
 prepare "finish-turn" (json, uuid[], uuid[], json, json, json, json, json, json, json, json, json) as
 /* finish-turn */
 with head as (
-  select n, session_id, epoch, base_seq, added, turn_id, calls, retries, steps, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, session_view::json
-  from json_to_recordset($1::json) as records (n int, session_id uuid, epoch bigint, base_seq bigint, added int, turn_id uuid, calls int, retries int, steps int, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, session_view text)
+  select n, session_id, epoch, base_seq, added, turn_id, calls, retries, steps, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_micros, unpriced_calls, is_simulated, session_view::json
+  from json_to_recordset($1::json) as records (n int, session_id uuid, epoch bigint, base_seq bigint, added int, turn_id uuid, calls int, retries int, steps int, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, cost_micros bigint, unpriced_calls int, is_simulated boolean, session_view text)
 ),
 locked as materialized (
   select s.*, s.xmin as version from holdfast.sessions s
@@ -39,19 +39,20 @@ stored_entries as (
   from new_entries e join fence on fence.n = e.n
 ),
 new_calls as (
-  select n, call_no, step, until_seq, status, stop_reason, response_id, error::json, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at, purpose, view::json, request_sha256, notes::json
-  from json_to_recordset($5::json) as records (n int, call_no int, step int, until_seq bigint, status text, stop_reason text, response_id text, error text, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, started_at timestamptz, first_chunk_at timestamptz, ended_at timestamptz, purpose text, view text, request_sha256 text, notes text)
+  select n, call_no, step, until_seq, status, stop_reason, response_id, error::json, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at, purpose, view::json, request_sha256, model, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated, notes::json
+  from json_to_recordset($5::json) as records (n int, call_no int, step int, until_seq bigint, status text, stop_reason text, response_id text, error text, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, started_at timestamptz, first_chunk_at timestamptz, ended_at timestamptz, purpose text, view text, request_sha256 text, model text, cost_micros bigint, price_version text, tier text, cache_write_1h_tokens bigint, is_estimated boolean, is_simulated boolean, notes text)
 ),
 stored_calls as (
   insert into holdfast.model_calls (turn_id, call_no, step, epoch, until_seq, status, stop_reason, response_id, error,
     input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at, purpose,
-    view, request_sha256, notes)
+    view, request_sha256, notes, model, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated)
   select fence.turn_id, c.call_no, c.step, fence.epoch, c.until_seq, c.status, c.stop_reason, c.response_id, c.error,
     c.input_tokens, c.output_tokens, c.cache_read_tokens, c.cache_write_tokens, c.started_at, c.first_chunk_at, c.ended_at,
-    c.purpose, c.view, c.request_sha256, c.notes
+    c.purpose, c.view, c.request_sha256, c.notes, c.model, c.cost_micros, c.price_version, c.tier, c.cache_write_1h_tokens,
+    c.is_estimated, c.is_simulated
   from new_calls c join fence on fence.n = c.n
   on conflict (turn_id, call_no) do nothing
-  returning turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at
+  returning turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, model, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated, started_at, first_chunk_at, ended_at
 ),
 new_intents as (
   select n, step, ordinal, call_id, name, is_idempotent, status
@@ -83,9 +84,12 @@ run_ends as (
 ending as materialized (
   select run.id, run.parent_id, run.child_id, run.root_id, coalesce(run.label, run.task) as label, run.created_at, run.route, run.deliver,
     run.cleanup, greatest(0, s.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens - coalesce((select sum(before.input_tokens) from holdfast.subagent_runs before
-      where before.child_id = run.child_id and before.id <> run.id), 0))::bigint as input_tokens,
-    greatest(0, s.output_tokens + fence.output_tokens - coalesce((select sum(before.output_tokens) from holdfast.subagent_runs before
-      where before.child_id = run.child_id and before.id <> run.id), 0))::bigint as output_tokens, run_ends.status, run_ends.result, run_ends.error, run_ends.is_suppressed, false as is_told
+      where before.child_id = run.child_id and before.id <> run.id), 0))::bigint as input_tokens, greatest(0, s.output_tokens + fence.output_tokens - coalesce((select sum(before.output_tokens) from holdfast.subagent_runs before
+      where before.child_id = run.child_id and before.id <> run.id), 0))::bigint as output_tokens,
+    case when case when fence.cost_micros is null then nullif(s.cost_micros, 0) else coalesce(s.cost_micros, 0) + fence.cost_micros end is not null then greatest(0, case when fence.cost_micros is null then nullif(s.cost_micros, 0) else coalesce(s.cost_micros, 0) + fence.cost_micros end - coalesce((select sum(before.cost_micros) from holdfast.subagent_runs before
+      where before.child_id = run.child_id and before.id <> run.id), 0))::bigint end as cost_micros, greatest(0, s.unpriced_calls + fence.unpriced_calls - coalesce((select sum(before.unpriced_calls) from holdfast.subagent_runs before
+      where before.child_id = run.child_id and before.id <> run.id), 0))::bigint as unpriced_calls,
+    s.is_simulated or fence.is_simulated as is_simulated, run_ends.status, run_ends.result, run_ends.error, run_ends.is_suppressed, false as is_told
   from run_ends cross join fence join locked s on s.id = fence.session_id join holdfast.subagent_runs run on run.id = s.run_id
   where s.waiting = 0 and (run_ends.is_answer or s.live_children = 0)
 ),
@@ -102,7 +106,8 @@ ended as (
   update holdfast.turns t
   set status = tail.status, reply = tail.reply, error = tail.error, ended_at = clock_timestamp(), calls = fence.calls, retries = fence.retries, steps = fence.steps,
     input_tokens = fence.input_tokens, output_tokens = fence.output_tokens, cache_read_tokens = fence.cache_read_tokens,
-    cache_write_tokens = fence.cache_write_tokens
+    cache_write_tokens = fence.cache_write_tokens, cost_micros = fence.cost_micros, unpriced_calls = fence.unpriced_calls,
+    is_simulated = fence.is_simulated
   from fence join tail on tail.n = fence.n where t.id = fence.turn_id
   returning t.*, fence.version
 ),
@@ -128,7 +133,9 @@ updated_sessions as (
     transcript_version = s.transcript_version + case when tail.hides is not null then 1 else 0 end,
     was_aborted = tail.was_aborted, delivery_seq = s.delivery_seq + tail.deliveries,
     input_tokens = s.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens,
-    output_tokens = s.output_tokens + fence.output_tokens, context_tokens = tail.context_tokens,
+    output_tokens = s.output_tokens + fence.output_tokens,
+    cost_micros = case when fence.cost_micros is null then nullif(s.cost_micros, 0) else coalesce(s.cost_micros, 0) + fence.cost_micros end, unpriced_calls = s.unpriced_calls + fence.unpriced_calls,
+    is_simulated = s.is_simulated or fence.is_simulated, context_tokens = tail.context_tokens,
     view = coalesce(fence.session_view, s.view),
     run_id = case when exists (select from ending where ending.child_id = s.id) then null else s.run_id end,
     archived_at = case when exists (select from ending where ending.child_id = s.id and ending.cleanup = 'delete') then clock_timestamp()
@@ -223,7 +230,8 @@ announcements as materialized (
 ended_run as (
   update holdfast.subagent_runs r
   set status = e.status, result = e.result, error = e.error, ended_at = e.ended_at, input_tokens = e.input_tokens,
-    output_tokens = e.output_tokens, announcement_id = e.announcement_id, announced_to = e.session_id
+    output_tokens = e.output_tokens, cost_micros = e.cost_micros, unpriced_calls = e.unpriced_calls, is_simulated = e.is_simulated,
+    announcement_id = e.announcement_id, announced_to = e.session_id
   from judged_end e where r.id = e.id and r.status = 'running'
 ),
 inserted_run_letters as (
@@ -321,7 +329,8 @@ settled_turns as materialized (
   'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'harness', case when t.kind <> 'compaction'
     then coalesce(t.view -> 'harness', '{"id":"built-in","reason":"auto_fallback"}'::json) end, 'reply', t.reply, 'error', t.error,
   'why', null, 'usage', json_build_object('inputTokens', t.input_tokens, 'outputTokens', t.output_tokens,
-  'cacheReadTokens', t.cache_read_tokens, 'cacheWriteTokens', t.cache_write_tokens), 'queuedAt', to_char(t.queued_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'claimedAt', to_char(t.claimed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+  'cacheReadTokens', t.cache_read_tokens, 'cacheWriteTokens', t.cache_write_tokens), 'costUsd', t.cost_micros::float8 / 1000000, 'costMicros', t.cost_micros,
+    'unpricedCalls', t.unpriced_calls, 'simulated', t.is_simulated, 'queuedAt', to_char(t.queued_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'claimedAt', to_char(t.claimed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
   'startedAt', to_char(t.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'endedAt', to_char(t.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'stepCount', t.steps),
       'messages', (select json_agg(json_build_object('id', i.id, 'sessionKey', s.key, 'seq', i.seq, 'kind', i.kind,
   'text', coalesce(i.body ->> 'text', ''), 'status', i.status, 'turnId', i.turn_id, 'retryOf', substring(i.cause_key from '^retry:(.*)$'),
@@ -329,12 +338,14 @@ settled_turns as materialized (
   'error', coalesce(i.error, case when i.status in ('failed', 'cancelled') then t.error end),
   'why', null, 'receivedAt', to_char(i.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'settledAt', to_char(i.settled_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) order by i.seq) from settled i where i.turn_id = t.id),
       'calls', (select json_agg(json_build_object('step', c.step, 'call', json_build_object('n', c.call_no, 'purpose', c.purpose, 'notes', c.notes,
-    'status', c.status, 'stopReason', c.stop_reason, 'error', c.error, 'usage', json_build_object('inputTokens', c.input_tokens, 'outputTokens', c.output_tokens,
-  'cacheReadTokens', c.cache_read_tokens, 'cacheWriteTokens', c.cache_write_tokens),
+    'status', c.status, 'stopReason', c.stop_reason, 'error', c.error, 'model', c.model, 'usage', json_build_object('inputTokens', c.input_tokens, 'outputTokens', c.output_tokens,
+  'cacheReadTokens', c.cache_read_tokens, 'cacheWriteTokens', c.cache_write_tokens), 'cacheWrite1hTokens', c.cache_write_1h_tokens,
+    'costUsd', c.cost_micros::float8 / 1000000, 'costMicros', c.cost_micros, 'priceVersion', c.price_version, 'tier', c.tier,
+    'isEstimated', c.is_estimated, 'simulated', c.is_simulated,
     'startedAt', to_char(c.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'firstChunkAt', to_char(c.first_chunk_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
     'endedAt', to_char(c.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) order by c.call_no)
-  from (select turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at from holdfast.model_calls before where before.turn_id = t.id
-      union all select turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at from stored_calls) c where c.turn_id = t.id),
+  from (select turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, model, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated, started_at, first_chunk_at, ended_at from holdfast.model_calls before where before.turn_id = t.id
+      union all select turn_id, call_no, step, purpose, notes, status, stop_reason, error, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, model, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated, started_at, first_chunk_at, ended_at from stored_calls) c where c.turn_id = t.id),
       'tools', (select json_agg(json_build_object('step', x.step, 'tool', json_build_object('callId', x.call_id,
     'name', x.name, 'status', x.status, 'isIdempotent', x.is_idempotent, 'runs', x.runs,
     'startedAt', to_char(x.intent_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'endedAt', to_char(x.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) order by x.step, x.ordinal)

@@ -6,8 +6,8 @@
 prepare "finish-turn" (json, uuid[], json) as
 /* finish-turn */
 with head as (
-  select n, session_id, epoch, base_seq, added, turn_id, calls, retries, steps, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, session_view::json
-  from json_to_recordset($1::json) as records (n int, session_id uuid, epoch bigint, base_seq bigint, added int, turn_id uuid, calls int, retries int, steps int, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, session_view text)
+  select n, session_id, epoch, base_seq, added, turn_id, calls, retries, steps, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_micros, unpriced_calls, is_simulated, session_view::json
+  from json_to_recordset($1::json) as records (n int, session_id uuid, epoch bigint, base_seq bigint, added int, turn_id uuid, calls int, retries int, steps int, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, cost_micros bigint, unpriced_calls int, is_simulated boolean, session_view text)
 ),
 locked as materialized (
   select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_kind, s.stop_reason, s.waiting, s.steer_seq, s.inbox_seq,
@@ -40,7 +40,8 @@ ended as (
   update holdfast.turns t
   set status = tail.status, reply = tail.reply, error = tail.error, ended_at = clock_timestamp(), calls = fence.calls, retries = fence.retries, steps = fence.steps,
     input_tokens = fence.input_tokens, output_tokens = fence.output_tokens, cache_read_tokens = fence.cache_read_tokens,
-    cache_write_tokens = fence.cache_write_tokens
+    cache_write_tokens = fence.cache_write_tokens, cost_micros = fence.cost_micros, unpriced_calls = fence.unpriced_calls,
+    is_simulated = fence.is_simulated
   from fence join tail on tail.n = fence.n where t.id = fence.turn_id
   returning t.*, fence.version
 ),
@@ -66,7 +67,9 @@ updated_sessions as (
     transcript_version = s.transcript_version + case when tail.hides is not null then 1 else 0 end,
     was_aborted = tail.was_aborted, delivery_seq = s.delivery_seq + tail.deliveries,
     input_tokens = s.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens,
-    output_tokens = s.output_tokens + fence.output_tokens, context_tokens = tail.context_tokens,
+    output_tokens = s.output_tokens + fence.output_tokens,
+    cost_micros = case when fence.cost_micros is null then nullif(s.cost_micros, 0) else coalesce(s.cost_micros, 0) + fence.cost_micros end, unpriced_calls = s.unpriced_calls + fence.unpriced_calls,
+    is_simulated = s.is_simulated or fence.is_simulated, context_tokens = tail.context_tokens,
     view = coalesce(fence.session_view, s.view),
     run_id = case when exists (select from ending where ending.child_id = s.id) then null else s.run_id end,
     archived_at = case when exists (select from ending where ending.child_id = s.id and ending.cleanup = 'delete') then clock_timestamp()

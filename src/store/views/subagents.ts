@@ -1,11 +1,12 @@
 // Runs of subagents as the API shows them, newest first.
 import type { RunStatus } from '../../core/announcement.ts';
+import { costFactsOf, type CostFacts } from '../cost-sql.ts';
 import { sql } from '../drizzle.ts';
 import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 export const RUN_STATUSES = ['running', 'ok', 'failed', 'timedOut', 'killed'] as const;
 
-export interface SubagentView {
+export interface SubagentView extends CostFacts {
   runId: string;
   childSessionKey: string;
   parentSessionKey: string;
@@ -42,6 +43,9 @@ interface RunRow extends Record<string, unknown> {
   error: string | null;
   input_tokens: string;
   output_tokens: string;
+  cost_micros: string | null;
+  unpriced_calls: number;
+  is_simulated: boolean;
   created_at: Date;
   deadline_at: Date | null;
   ended_at: Date | null;
@@ -89,6 +93,11 @@ function viewOf(row: RunRow): SubagentView {
     result: row.result,
     error: row.error,
     tokens: { input: Number(row.input_tokens), output: Number(row.output_tokens) },
+    ...costFactsOf({
+      costMicros: row.cost_micros === null ? null : Number(row.cost_micros),
+      unpricedCalls: row.unpriced_calls,
+      isSimulated: row.is_simulated,
+    }),
     createdAt: isoOf(new Date(row.created_at)),
     deadlineAt: isoOrNull(row.deadline_at === null ? null : new Date(row.deadline_at)),
     endedAt: isoOrNull(row.ended_at === null ? null : new Date(row.ended_at)),

@@ -1,5 +1,6 @@
 // What a turn did, step by step, from its journal: the model calls with their tokens and the tool calls with their ends. Payloads
 // are not here but in the transcript.
+import { dollarsOf, type PriceTier } from '../../core/prices/call-cost.ts';
 import { asc, inArray } from '../drizzle.ts';
 import type { CallNotes } from '../journal.ts';
 import { modelCalls, toolCalls } from '../schema.ts';
@@ -22,7 +23,20 @@ export interface ModelCallView {
   status: 'ok' | 'failed' | 'aborted';
   stopReason: string | null;
   error: unknown;
+  /** The model that was asked, as `provider/model`; null: a call of an earlier version, asked as its turn says. */
+  model: string | null;
   usage: UsageView;
+  /** The part of the tokens written into the cache that is kept for an hour. */
+  cacheWrite1hTokens: number;
+  /** Null: not known. */
+  costUsd: number | null;
+  costMicros: number | null;
+  /** The version of the price table that gave the cost; null: none did. */
+  priceVersion: string | null;
+  tier: PriceTier;
+  /** True when it broke off: its tokens and cost are what was reported until then. */
+  isEstimated: boolean;
+  simulated: boolean;
   startedAt: string;
   firstChunkAt: string | null;
   endedAt: string;
@@ -118,12 +132,21 @@ function callViewOf(call: typeof modelCalls.$inferSelect): ModelCallView {
     status: call.status as ModelCallView['status'],
     stopReason: call.stopReason,
     error: call.error ?? null,
+    model: call.model,
     usage: {
       inputTokens: call.inputTokens,
       outputTokens: call.outputTokens,
       cacheReadTokens: call.cacheReadTokens,
       cacheWriteTokens: call.cacheWriteTokens,
     },
+    cacheWrite1hTokens: call.cacheWrite1hTokens,
+    costUsd: dollarsOf(call.costMicros),
+    costMicros: call.costMicros,
+    priceVersion: call.priceVersion,
+    // The table's check allows no other.
+    tier: call.tier as PriceTier,
+    isEstimated: call.isEstimated,
+    simulated: call.isSimulated,
     startedAt: isoOf(call.startedAt),
     firstChunkAt: isoOrNull(call.firstChunkAt),
     endedAt: isoOf(call.endedAt),

@@ -1,6 +1,7 @@
 // Turns as the outside sees them, newest first, with their steps and with the times that they spent on what. A list shows the
 // last steps of each turn only; a turn by itself shows all.
 import type { HarnessReason } from '../../core/harness-selection.ts';
+import { costFactsOf, type CostFacts } from '../cost-sql.ts';
 import { and, desc, eq, gte, inArray, lt, sql } from '../drizzle.ts';
 import { sessions, turns } from '../schema.ts';
 import { harnessSql } from '../settlement-sql.ts';
@@ -29,7 +30,7 @@ export interface SpanView {
   endedAt: string | null;
 }
 
-export interface TurnView {
+export interface TurnView extends CostFacts {
   id: string;
   sessionKey: string;
   kind: string;
@@ -165,6 +166,7 @@ function turnViewOf(
       cacheReadTokens: turn.cacheReadTokens,
       cacheWriteTokens: turn.cacheWriteTokens,
     },
+    ...costFactsOf(turn),
     queuedAt: isoOf(turn.queuedAt),
     claimedAt: isoOf(turn.claimedAt),
     startedAt: isoOf(turn.startedAt),

@@ -6,7 +6,7 @@ import type { SummaryCall } from './compact-ask.ts';
 import type { TurnContext } from '../context.ts';
 import { modelEnded, modelStarted } from '../loop/model-events.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
-import { NO_ROWS, tokenTotals, type TurnWrite } from '../turn-write.ts';
+import { NO_ROWS, type TurnWrite } from '../turn-write.ts';
 
 export interface CompactionWish {
   reason: CompactionReason;
@@ -58,13 +58,12 @@ export async function writeCompaction(
   return verdict.version;
 }
 
-/** The part of a write that a call for a summary has in common: its row, its cost, its end and the start of the next. */
+/** The part of a write that a call for a summary has in common: its row, its end and the start of the next. */
 export function callWrite(turn: OpenedTurn, { call }: SummaryCall, wish: CompactionWish): TurnWrite {
   return {
     ...NO_ROWS,
     modelCalls: [call],
-    totals: tokenTotals(turn.journal.at.progress, call),
-    events: [modelEnded(turn.id, call), ...(wish.reason === 'manual' ? [] : [modelStarted(turn.id, call.callNo + 1)])],
+    events: [modelEnded(turn, call), ...(wish.reason === 'manual' ? [] : [modelStarted(turn.id, call.callNo + 1)])],
   };
 }
 

@@ -2,7 +2,7 @@
 import type { TurnContext } from '../context.ts';
 import { parkTurn } from '../loop/await-model.ts';
 import type { TurnState } from '../turn-state.ts';
-import { storeEnd } from './store-end.ts';
+import { storeBrokenCall, storeEnd } from './store-end.ts';
 
 /** From `done` to `ended`, from `parking` to `parked`, from `leaving` to `released`. */
 export async function commit(context: TurnContext, state: TurnState): Promise<TurnState> {
@@ -13,6 +13,7 @@ export async function commit(context: TurnContext, state: TurnState): Promise<Tu
   if (state.kind === 'parking') return { kind: 'parked', after: await parkTurn(context, state.turn, state.wish) };
   if (state.kind !== 'leaving') return state;
   const { sessionId, epoch } = state.held;
+  if (state.broken !== null && !(await storeBrokenCall(context, state.broken))) return { kind: 'lost' };
   const { after } = await context.store.release({ sessionId, epoch });
   return { kind: 'released', after };
 }

@@ -188,9 +188,9 @@ function openCallsWrite(turn: OpenedTurn, message: string): TurnWrite {
 }
 
 /** A model call without an answer is closed. */
-async function brokenCallWrite(context: TurnContext, turn: OpenedTurn): Promise<TurnWrite> {
+export async function brokenCallWrite(context: TurnContext, turn: OpenedTurn): Promise<TurnWrite> {
   const broken = turn.journal.attempt.unstoredCall;
   if (broken === null) return NO_ROWS;
   await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
-  return { ...NO_ROWS, modelCalls: [broken], events: [modelEnded(turn.id, broken)] };
+  return { ...NO_ROWS, modelCalls: [broken], events: [modelEnded(turn, broken)] };
 }

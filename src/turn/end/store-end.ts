@@ -4,10 +4,12 @@ import type { FinishResult } from '../../store/journal/finish-turn.ts';
 import type { TurnContext } from '../context.ts';
 import { capOf } from '../open/queue-cap.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
+import { turnEnded } from '../loop/model-events.ts';
 import { logFailedCalls, logTurnEnd } from '../turn-log.ts';
-import { lastTokensAfter } from '../position.ts';
+import { lastTokensAfter, progressAfter } from '../position.ts';
+import { TurnStopped } from '../turn-end.ts';
 import type { TurnWrite } from '../turn-write.ts';
-import type { EndDecision, TurnResult } from './end-turn.ts';
+import { brokenCallWrite, type EndDecision, type TurnResult } from './end-turn.ts';
 
 /** The result of a heartbeat whose turn ended this way, unless its answer says more. */
 const POLL_RESULTS = {
@@ -48,7 +50,7 @@ export async function storeEnd(
       gatherMsMax: queue.gatherMsMax,
       cap: capOf(context, session),
       steerSeen: journal.attempt.steersSeen,
-      ended: { type: 'turn.ended', data: { status, reply, error } },
+      ended: turnEnded(turn, progressAfter(journal.at.progress, write), { status, reply, error }),
       ...(result.run === undefined ? {} : { run: result.run }),
       ...(result.notices === undefined ? {} : { notices: result.notices }),
       isAwaited: context.isAwaited(session.id),
@@ -58,6 +60,22 @@ export async function storeEnd(
   logTurnEnd(context.logger, turn, { status, error, figures: ending.figures, deadLetter });
   if (hides === null) context.transcripts.keep(session.id, turn.transcript);
   return ending;
+}
+
+/**
+ * Stores the call that a worker breaks off because it leaves, so that its cost is known; the turn stays open. False when this worker no
+ * longer holds the session.
+ */
+export async function storeBrokenCall(context: TurnContext, turn: OpenedTurn): Promise<boolean> {
+  if (turn.journal.attempt.unstoredCall === null) return true;
+  const write = await brokenCallWrite(context, turn);
+  try {
+    context.publish(await turn.journal.store(write, (rows) => context.store.commitStep(rows)));
+    return true;
+  } catch (error) {
+    if (error instanceof TurnStopped) return false;
+    throw error;
+  }
 }
 
 /** Tokens of the session's context; 0: not known. */

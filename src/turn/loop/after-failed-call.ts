@@ -117,7 +117,7 @@ async function chargeNext(
     totals: { calls, retries },
     modelCalls: row === null ? [] : [row],
     events: [
-      ...(row === null ? [] : [modelEnded(turn.id, row, delayMs)]),
+      ...(row === null ? [] : [modelEnded(turn, row, delayMs)]),
       ...(event === undefined ? [] : [event]),
       modelStarted(turn.id, calls),
     ],

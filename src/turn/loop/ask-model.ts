@@ -1,6 +1,7 @@
 // Asks the model for the next answer of a turn. One stored retry budget for the whole turn, charged before each call (G16):
 // the cost of a failed call is committed before the next one starts, so a restart does not reset the budget. A cut stream is
 // a failed call, never an answer.
+import { refOfModel } from '../../core/model-ref.ts';
 import type { ModelAnswer } from '../../core/model-request.ts';
 import { createReplyStream } from '../../core/stream/reply-stream.ts';
 import { ModelError } from '../../model/model.ts';
@@ -55,7 +56,7 @@ async function askOnce(
   const { messages, callView: view } = nextRequest(turn);
   const { request, requests } = turn.journal.attempt;
   const callNo = turn.journal.at.progress.calls;
-  const record = new CallRecord(context, turn, { callNo, view });
+  const record = new CallRecord(context, turn, { callNo, view, model: refOfModel(request) });
   const target = { sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id };
   const { streaming: isStreaming } = context.config.models.providers.anthropic;
   const idle = new IdleClock(idleTimeoutOf(turn, { isStreaming }), [turn.held.signal]);
@@ -84,9 +85,9 @@ async function askOnce(
       },
     );
     show('model.delta', reply.end());
-    return answer.stopReason === WINDOW_EXCEEDED
-      ? failed(windowExceeded())
-      : { answer, call: record.ended({ answer }) };
+    if (answer.stopReason !== WINDOW_EXCEEDED) return { answer, call: record.ended({ answer }) };
+    const fault = windowExceeded();
+    return { fault, row: record.ended({ ...failedBy(fault), usage: answer.usage }) };
   } catch (error) {
     if (!(error instanceof TurnStopped)) return failed(faultOf(error));
     turn.journal.note({ unstoredCall: record.ended(abortedBy(error.reason)) });

@@ -129,7 +129,7 @@ export async function parkTurn(context: TurnContext, turn: OpenedTurn, wish: Par
   const { park } = journal.at;
   const failed = journal.attempt.unstoredCall;
   const { reason, delayMs, retries } = wish;
-  const events: NewEvent[] = failed === null ? [] : [modelEnded(turn.id, failed, delayMs)];
+  const events: NewEvent[] = failed === null ? [] : [modelEnded(turn, failed, delayMs)];
   // A turn that was woken and not let through continues to wait: that is no new event.
   if (park?.code !== reason.code || wish.hasCalled) {
     events.push({ type: 'turn.parked', data: { ...reason, dueInMs: Math.ceil(delayMs) } });

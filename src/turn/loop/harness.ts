@@ -3,14 +3,15 @@
 // never continued by another: when that harness fails, or no longer exists, the turn fails (G11).
 import type { AgentSettings } from '../../config.ts';
 import { BUILT_IN_HARNESS, selectHarness } from '../../core/harness-selection.ts';
-import { DEFAULT_PROVIDER } from '../../core/model-ref.ts';
+import { DEFAULT_PROVIDER, refOfModel } from '../../core/model-ref.ts';
+import { microsOf } from '../../core/prices/call-cost.ts';
 import type { TurnRequestSettings } from '../../core/view.ts';
 import { HarnessError, type CheckedHarness } from '../../plugins/harness.ts';
 import { askModel, type AnsweredCall } from './ask-model.ts';
 import { beginCall, nextRequest } from './begin-call.ts';
 import type { RequestBase, TurnContext } from '../context.ts';
 import { inputTransformOf } from './input-transform.ts';
-import { abortedBy, CallRecord, type CallConclusion } from './model-call.ts';
+import { abortedBy, CallRecord, type BrokenCall } from './model-call.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed, TurnStopped } from '../turn-end.ts';
 
@@ -46,7 +47,7 @@ async function askHarness(context: TurnContext, turn: OpenedTurn, harness: Check
   const { messages, callView } = nextRequest(turn);
   const { request, requests } = turn.journal.attempt;
   const callNo = turn.journal.at.progress.calls;
-  const record = new CallRecord(context, turn, { callNo, view: callView });
+  const record = new CallRecord(context, turn, { callNo, view: callView, model: refOfModel(request) });
   const target = { sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id };
   const sent = inputTransformOf(requests.rules.view)({ system: request.system, messages: [...messages] });
   try {
@@ -65,17 +66,17 @@ async function askHarness(context: TurnContext, turn: OpenedTurn, harness: Check
       signal: turn.held.signal,
       onText: (text) => context.deltas.add(target, { type: 'model.delta', data: { call: callNo, text } }),
     });
-    const { content, stopReason, usage } = reading;
+    const { content, stopReason, usage, costUsd } = reading;
     const answer = { id: `harness_${turn.id}_${callNo}`, model: request.model, content, stopReason, usage };
-    return { answer, call: record.ended({ answer }) };
+    return { answer, call: record.ended({ answer }, { costMicros: costUsd === null ? null : microsOf(costUsd) }) };
   } catch (error) {
-    turn.journal.note({ unstoredCall: record.ended(brokenBy(error)) });
+    turn.journal.note({ unstoredCall: record.ended(brokenBy(error), { costMicros: null }) });
     if (!(error instanceof HarnessError)) throw error;
     throw new TurnFailed(error.code, error.message, error);
   }
 }
 
-function brokenBy(error: unknown): CallConclusion {
+function brokenBy(error: unknown): BrokenCall {
   if (error instanceof TurnStopped) return abortedBy(error.reason);
   const message = error instanceof Error ? error.message : String(error);
   return { status: 'failed', error: { code: 'harness_failed', message: message.slice(0, 2000) } };

@@ -1,6 +1,10 @@
-// What every call for an answer or a summary has in common: what identifies it, how it failed, and the row that it becomes.
+// What every call for an answer or a summary has in common: what identifies it, how it failed, what it cost, and the row that it becomes.
 import { classifyFailure } from '../../core/failure.ts';
-import type { ModelAnswer } from '../../core/model-request.ts';
+import type { ModelAnswer, Usage } from '../../core/model-request.ts';
+import type { PriceTier } from '../../core/prices/call-cost.ts';
+import { priceCall, type CallPrice } from '../../core/prices/price-book.ts';
+import { isScriptedId } from '../../core/scripted-answer.ts';
+import type { ReportedUsage } from '../../core/stream/reduce-answer.ts';
 import { ModelError, type AskOptions } from '../../model/model.ts';
 import { createCallDiagnostics } from '../../model/observers/diagnostics.ts';
 import { callIdOf } from '../../model/observers/observer.ts';
@@ -10,8 +14,22 @@ import type { OpenedTurn } from '../opened-turn.ts';
 import { callCodeOf, type StopReason } from '../turn-end.ts';
 import { ModelSilent } from './idle-clock.ts';
 
-/** How a call ended: with an answer, or without one, and then its cost is not known. */
-export type CallConclusion = { answer: ModelAnswer } | { status: 'failed' | 'aborted'; error: Record<string, unknown> };
+/** A call without an answer that can be used. */
+export interface BrokenCall {
+  status: 'failed' | 'aborted';
+  error: Record<string, unknown>;
+  /** Present when its tokens are known all the same, because it was answered or refused as a whole. */
+  usage?: Usage;
+}
+
+/** How a call ended. */
+export type CallConclusion = { answer: ModelAnswer } | BrokenCall;
+
+/** What is known of a call before it is made. */
+interface CallStart extends Pick<ModelCallRow, 'callNo' | 'view' | 'purpose' | 'model'> {
+  /** Absent: standard. */
+  tier?: PriceTier;
+}
 
 /** A call on its way. */
 export class CallRecord {
@@ -19,16 +37,27 @@ export class CallRecord {
   readonly #turn: OpenedTurn;
   readonly #begun: Pick<
     ModelCallRow,
-    'callNo' | 'view' | 'purpose' | 'step' | 'untilSeq' | 'startedAt' | 'firstChunkAt' | 'requestSha256'
+    | 'callNo'
+    | 'view'
+    | 'purpose'
+    | 'model'
+    | 'tier'
+    | 'step'
+    | 'untilSeq'
+    | 'startedAt'
+    | 'firstChunkAt'
+    | 'requestSha256'
   >;
   #diagnostics: ReturnType<typeof createCallDiagnostics> | null = null;
+  #reported: ReportedUsage | null = null;
 
-  constructor(context: TurnContext, turn: OpenedTurn, call: Pick<ModelCallRow, 'callNo' | 'view' | 'purpose'>) {
+  constructor(context: TurnContext, turn: OpenedTurn, call: CallStart) {
     const { progress, baseSeq } = turn.journal.at;
     const startedAt = context.clock.now();
     this.#context = context;
     this.#turn = turn;
     this.#begun = {
+      tier: 'standard',
       ...call,
       step: progress.steps + 1,
       untilSeq: baseSeq,
@@ -39,7 +68,7 @@ export class CallRecord {
   }
 
   /** The options of the call for the client of the model. A call that is not made through the client has no measurements. */
-  options(): Pick<AskOptions, 'headers' | 'beforeSend' | 'observers' | 'about' | 'callNo'> {
+  options(): Pick<AskOptions, 'headers' | 'beforeSend' | 'observers' | 'about' | 'callNo' | 'onUsage'> {
     const { id: turnId, session, held } = this.#turn;
     const { callNo } = this.#begun;
     const headers = {
@@ -56,6 +85,7 @@ export class CallRecord {
       beforeSend: () => held.assertHeld(),
       observers: [{ sent: (_body, sha256) => void (this.#begun.requestSha256 = sha256) }, diagnostics],
       about: { callId: callIdOf(turnId, callNo), sessionKey: session.key, turnId },
+      onUsage: (reported) => void (this.#reported = reported),
     };
   }
 
@@ -64,40 +94,54 @@ export class CallRecord {
     this.#begun.firstChunkAt ??= this.#context.clock.now();
   }
 
-  /** The row of the call, which ends now. */
-  ended(end: CallConclusion): ModelCallRow {
+  /** The row of the call, which ends now. `costMicros`: what it cost where prices of tokens do not say; null: that is not known. */
+  ended(end: CallConclusion, { costMicros }: { costMicros?: number | null } = {}): ModelCallRow {
     const { answer, ...broken } =
       'answer' in end ? { answer: end.answer, status: 'ok' as const, error: null } : { answer: null, ...end };
+    const { status, error } = broken;
     const repairs = answer?.repairs;
     const notes = this.#diagnostics && {
       ...this.#diagnostics.figures(),
       ...(repairs === undefined ? {} : { repairs }),
     };
+    const known = 'answer' in end ? end.answer.usage : end.usage;
+    const { cacheWrite1hTokens = 0, ...usage } = known ?? this.#reported?.usage ?? NO_USAGE;
+    const responseId = answer?.id ?? this.#reported?.id ?? null;
+    const price: CallPrice =
+      costMicros === undefined
+        ? priceCall(this.#context.prices, this.#begun, { ...usage, cacheWrite1hTokens })
+        : { costMicros, priceVersion: null };
     return {
       ...this.#begun,
-      ...broken,
+      status,
+      error,
       ...(notes === null ? undefined : { notes }),
       stopReason: answer?.stopReason ?? null,
-      responseId: answer?.id ?? null,
-      ...(answer?.usage ?? NO_USAGE),
+      responseId,
+      ...usage,
+      cacheWrite1hTokens,
+      ...price,
+      isEstimated: known === undefined && this.#begun.requestSha256 !== null,
+      isSimulated: isScriptedId(responseId),
       endedAt: this.#context.clock.now(),
     };
   }
 }
 
-const NO_USAGE = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
 /** The end of a call that a stop has aborted. */
-export function abortedBy(reason: StopReason): CallConclusion {
+export function abortedBy(reason: StopReason): BrokenCall {
   return { status: 'aborted', error: { code: callCodeOf(reason), message: reason.message } };
 }
 
-/** The end of a call that has failed. */
-export function failedBy(fault: ModelError): CallConclusion {
+/** The end of a call that has failed. A provider that answers with an error status has used no tokens. */
+export function failedBy(fault: ModelError): BrokenCall {
   const { type, status, message } = fault;
   return {
     status: 'failed',
     error: { code: classifyFailure(fault).code, type, status, message: message.slice(0, 2000) },
+    ...(status === null ? {} : { usage: NO_USAGE }),
   };
 }
 

@@ -1,9 +1,11 @@
 // The events of model calls, and of turns that wait for one, always in one form: both name the call as logs and traces do, `<turn>:model:<n>`.
 import type { TurnId } from '../../core/ids.ts';
+import { dollarsOf, type CostTotal } from '../../core/prices/call-cost.ts';
 import { callIdOf } from '../../model/observers/observer.ts';
 import type { EarlierPark } from '../../store/claim-session.ts';
 import type { NewEvent } from '../../store/events.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 
 /** A parked turn resumes. */
 export function turnResumed(park: EarlierPark): NewEvent {
@@ -15,16 +17,65 @@ export function modelStarted(turnId: TurnId, callNo: number): NewEvent {
   return { type: 'model.started', data: { call: callNo, callId: callIdOf(turnId, callNo) } };
 }
 
-/** A call has ended, with its measurements. `retryInMs`: when it is made again. */
-export function modelEnded(turnId: TurnId, row: ModelCallRow, retryInMs?: number): NewEvent {
+/**
+ * A call has ended, with its measurements and its cost. The roll-ups of usage are made of these events, so each names what they are grouped
+ * by. `retryInMs`: when it is made again.
+ */
+export function modelEnded({ id, kind, session }: OpenedTurn, row: ModelCallRow, retryInMs?: number): NewEvent {
   const { callNo, status, stopReason, error, notes } = row;
-  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = row;
-  const outcome =
-    status === 'ok'
-      ? { stopReason, usage: { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } }
-      : { error, ...(retryInMs === undefined ? {} : { retryInMs }) };
+  const outcome = status === 'ok' ? { stopReason } : { error, ...(retryInMs === undefined ? {} : { retryInMs }) };
   return {
     type: 'model.ended',
-    data: { call: callNo, callId: callIdOf(turnId, callNo), status, ...outcome, ...notes },
+    data: {
+      call: callNo,
+      callId: callIdOf(id, callNo),
+      status,
+      ...outcome,
+      ...costOf(row),
+      agentId: session.agentId,
+      kind,
+      lane: session.lane,
+      firstChunkMs:
+        row.firstChunkAt === null ? null : Math.max(0, row.firstChunkAt.getTime() - row.startedAt.getTime()),
+      ...notes,
+    },
+  };
+}
+
+function costOf(row: ModelCallRow): Record<string, unknown> {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, cacheWrite1hTokens } = row;
+  const { model, tier, costMicros, isEstimated, isSimulated } = row;
+  return {
+    model,
+    tier,
+    usage: { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens },
+    cacheWrite1hTokens,
+    costUsd: dollarsOf(costMicros),
+    costMicros,
+    isEstimated,
+    simulated: isSimulated,
+  };
+}
+
+/** A turn ends, with what it cost. */
+export function turnEnded(
+  { session, kind, chain }: OpenedTurn,
+  total: CostTotal,
+  outcome: { status: string; reply: string | null; error: object | null },
+): NewEvent {
+  const { costMicros, unpricedCalls, isSimulated } = total;
+  return {
+    type: 'turn.ended',
+    data: {
+      ...outcome,
+      agentId: session.agentId,
+      kind,
+      lane: session.lane,
+      model: chain[0] ?? null,
+      costUsd: dollarsOf(costMicros),
+      costMicros,
+      unpricedCalls,
+      simulated: isSimulated,
+    },
   };
 }

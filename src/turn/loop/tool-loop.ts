@@ -13,7 +13,7 @@ import { beginTools, endReadOnlyBatch, endTools, intentsOf, skippedWrite, type B
 import type { OpenedTurn } from '../opened-turn.ts';
 import { findSteering } from './steer-turn.ts';
 import { TurnFailed, TurnStopped } from '../turn-end.ts';
-import { joined, newEntry, NO_ROWS, tokenTotals, type TurnWrite } from '../turn-write.ts';
+import { joined, newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
 
 /**
  * How the loop ends. Nothing of it is committed yet: that is the end of the turn, one statement with all of it. `answered`: with an
@@ -86,7 +86,7 @@ async function commitUnlessLast(
   return null;
 }
 
-/** The part of a write that every answer has in common: entry, call, totals, and the text that was not streamed out yet. */
+/** The part of a write that every answer has in common: entry, call, and the text that was not streamed out yet. */
 export async function answerWrite(
   context: TurnContext,
   turn: OpenedTurn,
@@ -98,8 +98,8 @@ export async function answerWrite(
     ...NO_ROWS,
     entries: answer.content.length > 0 ? [newEntry('answer', 'assistant', answer.content)] : [],
     modelCalls: [call],
-    totals: { steps: progress.steps + 1, ...tokenTotals(progress, answer.usage) },
-    events: [...deltas.map(({ type, data }) => ({ type, data: { ...data } })), modelEnded(turn.id, call)],
+    totals: { steps: progress.steps + 1 },
+    events: [...deltas.map(({ type, data }) => ({ type, data: { ...data } })), modelEnded(turn, call)],
   };
 }
 

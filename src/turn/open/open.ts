@@ -12,5 +12,5 @@ export async function open(context: TurnContext, state: TurnState): Promise<Turn
     claim.openTurn === null
       ? await startTurn(context, claim, held)
       : await resumeTurn(context, claim, claim.openTurn, held);
-  return turn === null ? { kind: 'leaving', held } : { kind: 'open', turn };
+  return turn === null ? { kind: 'leaving', held, broken: null } : { kind: 'open', turn };
 }

@@ -1,0 +1,31 @@
+// Costs on the wire: the fields that everything with a cost has in common.
+import { z } from 'zod';
+
+/** A cost in dollars and in whole micro-dollars; both null when it is not known. */
+export const costOf = { costUsd: z.number().nullable(), costMicros: z.int().min(0).nullable() };
+
+/** The cost of what may have several model calls. */
+export const costFields = { ...costOf, unpricedCalls: z.int().min(0), simulated: z.boolean() };
+
+const pricesPerMTok = {
+  inputPerMTok: z.number(),
+  outputPerMTok: z.number(),
+  cacheReadPerMTok: z.number(),
+  cacheWrite5mPerMTok: z.number(),
+  cacheWrite1hPerMTok: z.number(),
+};
+
+const priceRow = z.strictObject({
+  model: z.string(),
+  from: z.iso.date().nullable(),
+  to: z.iso.date().nullable(),
+  ...pricesPerMTok,
+  longPrompt: z.strictObject({ overTokens: z.int().min(0), ...pricesPerMTok }).nullable(),
+  batchPercent: z.number(),
+  source: z.string(),
+  checkedAt: z.iso.date().nullable(),
+});
+
+export type PriceRowAnswer = z.output<typeof priceRow>;
+
+export const prices = z.strictObject({ version: z.string(), simulated: z.boolean(), rows: z.array(priceRow) });

@@ -1,0 +1,14 @@
+// The prices that a configuration gives: the built-in table with its own rows over it.
+import { hash } from 'node:crypto';
+import type { PriceBook } from '../core/prices/price-book.ts';
+import { priceTable } from '../core/prices/price-table.ts';
+import type { Config } from './config-type.ts';
+
+const VERSION_CHARS = 12;
+
+/** Makes the book of a configuration. Its version names the rows and nothing else. */
+export function priceBookOf({ models }: Pick<Config, 'models'>): PriceBook {
+  const table = priceTable(models.prices);
+  const sha256 = hash('sha256', JSON.stringify(table), 'hex');
+  return { version: sha256.slice(0, VERSION_CHARS), sha256, table };
+}
