@@ -46,7 +46,10 @@ export async function connectPostgres({ databaseUrl, onError, isMigrating }: Pos
   const pool = openPool(databaseUrl, onError);
   const connections: PostgresConnection[] = [];
   const connect = async (): Promise<PostgresConnection> => {
-    const connection = new PostgresConnection(withPauses(pool, heal));
+    // A worker that listens again looks for jobs once before it sleeps. If that look fails, BullMQ sleeps nevertheless, after an outage
+    // for up to an hour, and the jobs that came meanwhile wait. So its sleep ends, as if the connection had been lost, and it looks again.
+    const wakeWorker = (): void => void connection.emit('listenerinvalidated');
+    const connection = new PostgresConnection(withPauses(pool, { heal, wakeWorker }));
     connection.on('error', onError);
     await connection.waitUntilReady();
     connections.push(connection);
@@ -105,8 +108,11 @@ function openPool(databaseUrl: string, onError: (error: Error) => void): pg.Pool
   return pool;
 }
 
-/** The pool as BullMQ sees it: a statement fails after a pause, and one that misses the schema has it made again. */
-function withPauses(pool: pg.Pool, heal: () => void): PgPool {
+/**
+ * The pool as BullMQ sees it: a statement fails after a pause and wakes the worker of the connection, and one that misses the schema has it
+ * made again.
+ */
+function withPauses(pool: pg.Pool, { heal, wakeWorker }: { heal: () => void; wakeWorker: () => void }): PgPool {
   // BullMQ asks for the part of a pool that is here.
   const seen = {
     connect: () => pool.connect(),
@@ -118,7 +124,9 @@ function withPauses(pool: pg.Pool, heal: () => void): PgPool {
         return await pool.query(text, values);
       } catch (error) {
         if (isSchemaMissing(error)) heal();
-        if (!isRefusal(error)) await delay(FAILURE_PAUSE_MS);
+        if (isRefusal(error)) throw error;
+        await delay(FAILURE_PAUSE_MS);
+        wakeWorker();
         throw error;
       }
     },

@@ -100,11 +100,31 @@ test('a job whose notification was lost is found by the poll', async () => {
   const seen = new Seen();
   await rig.startWorker({ process: async ({ sessionId }) => seen.add(sessionId) });
   await asleep(rig, seen);
-  await admin.query(
-    `insert into bullmq.job (queue, id, seq, name, state, data, added_at_ms)
-     values ('main', 'unheard.1', nextval('bullmq.job_seq'), 'inbound', 'waiting', jsonb_build_object('sessionId', $1::text), 0)`,
-    [newSession()],
-  );
+  await storeUnheard('unheard.1');
+  await seen.count(2);
+});
+
+// Goal: a job that a worker did not hear of, because it had no connection to listen on, does not wait until the next one is heard.
+// Method: the first `LISTEN` after the end of that connection fails; BullMQ then listens without a look by itself for an hour. Its one look
+// before that fails too, and a job has come meanwhile.
+test('a job that came while a worker could not listen is found although the first look for it failed (G22)', async () => {
+  const here = await openQueueRig({ databaseUrl: database.url });
+  const proxy = await openProxy();
+  const there = await openQueueRig({ databaseUrl: proxy.urlFor(database.url) });
+  const seen = new Seen();
+  await there.startWorker({ process: async ({ sessionId }) => seen.add(sessionId) });
+  await asleep(here, seen);
+  const is = (part: string) => (trip: RoundTrip) => trip.sql.some((text) => text.includes(part));
+  const deaf = proxy.arm({ when: 'before', matches: is('LISTEN bullmq_jobs'), at: 1, hit: () => 'drop' });
+  proxy.sever();
+  await deaf.reached;
+  const blind = proxy.arm({
+    when: 'before',
+    matches: is('has a claimable'),
+    at: 1,
+    hit: () => storeUnheard('unheard.2').then(() => 'drop'),
+  });
+  await blind.reached;
   await seen.count(2);
 });
 
@@ -168,6 +188,15 @@ test('a process has at most three connections more than workers', async () => {
   ]);
   expect(used.rows[0].connections).toBeLessThanOrEqual(3 + 5);
 });
+
+/** Stores a job that no worker is notified of. */
+async function storeUnheard(id: string): Promise<void> {
+  await admin.query(
+    `insert into bullmq.job (queue, id, seq, name, state, data, added_at_ms)
+     values ('main', $1, nextval('bullmq.job_seq'), 'inbound', 'waiting', jsonb_build_object('sessionId', $2::text), 0)`,
+    [id, newSession()],
+  );
+}
 
 /** A proxy in front of the database, which sees every round trip. */
 async function openProxy(url = database.url): Promise<PostgresProxy> {
