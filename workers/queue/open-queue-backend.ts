@@ -13,6 +13,8 @@ export interface QueueBackendOptions {
   logger: Pick<Logger, 'warn' | 'info'>;
   /** False: the queue's schema is not created or upgraded (`--no-migrate`). */
   isMigrating?: boolean;
+  /** How long a job's lock lasts, in milliseconds; it is renewed at half of that. */
+  jobLockMs?: number;
 }
 
 /** Keeps Holdfast's keys apart from others'. Two installations need two databases of Redis, or they take each other's jobs. */
@@ -26,7 +28,7 @@ const EVENTS_MAX = 100;
 
 /** Opens the queue; rejects when it cannot be reached. The other server's driver is not even loaded. */
 export async function openQueueBackend(options: QueueBackendOptions): Promise<QueueBackend> {
-  const { databaseUrl, redisUrl, logger, isMigrating = true } = options;
+  const { databaseUrl, redisUrl, logger, isMigrating = true, jobLockMs = JOB_LOCK_MS } = options;
   const outages = createOutageLog({ dependency: 'queue', logger, isOutage: () => true });
   let isClosed = false;
   const onError = (error: Error): void => {
@@ -67,7 +69,7 @@ export async function openQueueBackend(options: QueueBackendOptions): Promise<Qu
           concurrency,
           drainDelay: server.sleepMs / 1000,
           runRetryDelay: RETRY_MS,
-          lockDuration: JOB_LOCK_MS,
+          lockDuration: jobLockMs,
           stalledInterval: STALLED_INTERVAL_MS,
           maxStalledCount: STALLED_COUNT_MAX,
         },
@@ -89,8 +91,11 @@ export async function openQueueBackend(options: QueueBackendOptions): Promise<Qu
   };
 }
 
-/** BullMQ gives the refusal of a command a negative number: the job was wiped, or was given to another worker. The queue answered. */
+/**
+ * True when the queue answered, and refused one job: it was wiped, or was given to another worker. BullMQ gives the refusal of a command a
+ * negative number, and that of a renewal of locks a sentence.
+ */
 function isOfOneJob(error: Error): boolean {
   const { code } = error as { code?: unknown };
-  return typeof code === 'number' && code < 0;
+  return (typeof code === 'number' && code < 0) || error.message.startsWith('could not renew lock for job ');
 }

@@ -5,7 +5,7 @@ import { migrateQueue } from '../../../workers/queue/migrate-queue.ts';
 import { startPostgresProxy, type PostgresProxy } from '../../servers/postgres-proxy.ts';
 import { withTestDatabase, type TestDatabase } from '../../servers/postgres.ts';
 import type { RoundTrip } from '../../servers/round-trips.ts';
-import { asleep, newSession, openQueueRig, pending, ring, Seen } from './queue-rig.ts';
+import { asleep, gate, newSession, openQueueRig, pending, ring, Seen } from './queue-rig.ts';
 
 let database: TestDatabase;
 let admin: pg.Client;
@@ -126,6 +126,28 @@ test('a job that came while a worker could not listen is found although the firs
   });
   await blind.reached;
   await seen.count(2);
+});
+
+test('a running job whose lock is gone from the queue is no outage of the queue', async () => {
+  const proxy = await openProxy();
+  const rig = await openQueueRig({ databaseUrl: proxy.urlFor(database.url), jobLockMs: 200 });
+  const { opened, open } = gate();
+  const seen = new Seen();
+  await rig.startWorker({
+    async process({ sessionId }) {
+      seen.add(sessionId);
+      await opened;
+    },
+  });
+  await rig.doorbell.ring([ring()]);
+  await seen.count(1);
+  await admin.query('truncate bullmq.job cascade');
+  const isRenewal = ({ sql }: RoundTrip): boolean => sql.some((text) => text.includes("active-job locks"));
+  // When the second one begins, the answer of the first was read.
+  await proxy.arm({ when: 'before', matches: isRenewal, at: 2, hit: () => 'forward' }).reached;
+  open();
+  await expect.poll(() => pending(rig)).toBe(0);
+  expect(rig.warnings).toEqual([]);
 });
 
 test('the schema is made once when many processes start at the same time', async () => {

@@ -32,13 +32,14 @@ export interface CountingWorker extends LaneWorker {
 
 /** Opens a backend, a doorbell and whatever workers the test asks for. */
 export async function openQueueRig(
-  server: Pick<QueueServer, 'databaseUrl' | 'redisUrl'> & { isMigrating?: boolean },
+  server: Pick<QueueServer, 'databaseUrl' | 'redisUrl'> & { isMigrating?: boolean; jobLockMs?: number },
   ringTimeoutMs = 120_000,
 ): Promise<QueueRig> {
   const warnings: string[] = [];
   const logger = { warn: (_: unknown, text?: string) => void warnings.push(text ?? ''), info: () => undefined };
-  const { databaseUrl, redisUrl, isMigrating = true } = server;
-  const backend = await openQueueBackend({ databaseUrl, redisUrl, logger, isMigrating });
+  const { databaseUrl, redisUrl, isMigrating = true, jobLockMs } = server;
+  const settings = { isMigrating, ...(jobLockMs === undefined ? {} : { jobLockMs }) };
+  const backend = await openQueueBackend({ databaseUrl, redisUrl, logger, ...settings });
   const doorbell = createDoorbell({ queue: backend.queue, outages: backend.outages, ringTimeoutMs });
   const workers: LaneWorker[] = [];
   async function closeAll(): Promise<void> {
