@@ -25,7 +25,7 @@ import { createTurnContext } from './create-turn-context.ts';
 import { relayDeliveries, type OutboxRelay } from './outbox-relay.ts';
 import type { DirectLanes } from './reconciler.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
-import { startLaneWorker, type JobEnd, type LaneJob, type LaneWorker } from './queue/start-lane-worker.ts';
+import { startLaneWorkers, type JobEnd, type LaneJob, type LaneWorker } from './queue/start-lane-worker.ts';
 import { createPluginInbox } from './plugin-inbox.ts';
 import { createSessionStatusPort } from './session-status-port.ts';
 import { createSessionsPort } from './sessions-port.ts';
@@ -96,28 +96,29 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   ports.keeper?.start();
   // A lane of concurrency 0 is left to other workers.
   const taken = QUEUE_NAMES.filter((lane) => lane === 'deliver' || config.runtime.concurrency[lane] > 0);
-  const lanes = await Promise.all(
-    taken.map((lane) =>
-      startLaneWorker(backend, {
-        lane,
-        concurrency: concurrencyOf(config, lane),
-        process: (job) => (lane === 'deliver' ? deliver(relay, job) : runUntilShutdown(context, job)),
-        onEnd: (end) => observeJob(options, end),
-      }),
-    ),
+  async function leave(lanes: LaneWorker[], graceMs: number): Promise<void> {
+    draining.abort();
+    await drainLanes(lanes, graceMs);
+    await ports.keeper?.stop();
+    context.locks.stop();
+    await model.close();
+  }
+  const lanes = await startLaneWorkers(
+    backend,
+    taken.map((lane) => ({
+      lane,
+      concurrency: concurrencyOf(config, lane),
+      process: (job) => (lane === 'deliver' ? deliver(relay, job) : runUntilShutdown(context, job)),
+      onEnd: (end) => observeJob(options, end),
+    })),
+    (started) => leave(started, config.shutdown.graceMs),
   );
   return {
     direct: {
       free: (wanted) => lanes.find(({ lane }) => lane === wanted)?.free() ?? 0,
       look: (wanted, ring) => lanes.find(({ lane }) => lane === wanted)?.look(ring) ?? false,
     },
-    async drain(graceMs) {
-      draining.abort();
-      await drainLanes(lanes, graceMs);
-      await ports.keeper?.stop();
-      context.locks.stop();
-      await model.close();
-    },
+    drain: (graceMs) => leave(lanes, graceMs),
   };
 }
 

@@ -67,6 +67,20 @@ export interface LaneWorker {
 const ABORT_SHARE = 0.2;
 const ABORT_MS_MAX = 5_000;
 
+/** Starts several lanes. Rejects when one of them cannot be started, after `end` has ended the others. */
+export async function startLaneWorkers(
+  backend: QueueBackend,
+  lanes: readonly LaneWorkerOptions[],
+  end: (started: LaneWorker[]) => Promise<void>,
+): Promise<LaneWorker[]> {
+  const started = await Promise.allSettled(lanes.map((options) => startLaneWorker(backend, options)));
+  const workers = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const failed = started.find((one) => one.status === 'rejected');
+  if (failed === undefined) return workers;
+  await end(workers);
+  throw failed.reason;
+}
+
 /** Starts to fetch jobs immediately. Rejects when the queue cannot be reached. */
 export async function startLaneWorker(backend: QueueBackend, options: LaneWorkerOptions): Promise<LaneWorker> {
   const { lane, concurrency, onEnd } = options;

@@ -2,6 +2,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { migrateQueue } from '../../../workers/queue/migrate-queue.ts';
+import { startLaneWorkers, type LaneWorker } from '../../../workers/queue/start-lane-worker.ts';
 import { startPostgresProxy, type PostgresProxy } from '../../servers/postgres-proxy.ts';
 import { withTestDatabase, type TestDatabase } from '../../servers/postgres.ts';
 import type { RoundTrip } from '../../servers/round-trips.ts';
@@ -142,12 +143,34 @@ test('a running job whose lock is gone from the queue is no outage of the queue'
   await rig.doorbell.ring([ring()]);
   await seen.count(1);
   await admin.query('truncate bullmq.job cascade');
-  const isRenewal = ({ sql }: RoundTrip): boolean => sql.some((text) => text.includes("active-job locks"));
+  const isRenewal = ({ sql }: RoundTrip): boolean => sql.some((text) => text.includes('active-job locks'));
   // When the second one begins, the answer of the first was read.
   await proxy.arm({ when: 'before', matches: isRenewal, at: 2, hit: () => 'forward' }).reached;
   open();
   await expect.poll(() => pending(rig)).toBe(0);
   expect(rig.warnings).toEqual([]);
+});
+
+test('lanes of which one cannot be started take no jobs', async () => {
+  const proxy = await openProxy();
+  const rig = await openQueueRig({ databaseUrl: proxy.urlFor(database.url) });
+  const lanes = ['main', 'subagent', 'cron', 'batch'] as const;
+  const isNaming = ({ sql }: RoundTrip): boolean => sql.some((text) => text.includes("set_config('application_name'"));
+  const broken = proxy.arm({ when: 'before', matches: isNaming, at: lanes.length, hit: () => 'drop' });
+  const seen = new Seen();
+  const process = (owner: string) => async (): Promise<void> => seen.add(owner);
+  const options = lanes.map((lane) => ({ lane, concurrency: 1, onEnd: () => undefined, process: process('failed') }));
+  const end = async (started: LaneWorker[]): Promise<void> => {
+    await Promise.all(started.map((worker) => worker.drain(10_000)));
+  };
+  await expect(startLaneWorkers(rig.backend, options, end)).rejects.toThrow();
+  await broken.reached;
+  const rings = lanes.map((lane) => ring(newSession(), 1, lane));
+  await rig.doorbell.ring(rings);
+  const next = await openQueueRig({ databaseUrl: database.url });
+  for (const lane of lanes) await next.startWorker({ lane, process: process('next') });
+  await seen.count(rings.length);
+  expect(seen.sessions).toEqual(rings.map(() => 'next'));
 });
 
 test('the schema is made once when many processes start at the same time', async () => {
