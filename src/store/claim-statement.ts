@@ -117,6 +117,8 @@ found as materialized (
       when seen.version <> l.version then 'stale'
       when l.owner <> input.owner and l.lease_expires_at > clock_timestamp() then 'busy'
       when l.waiting = 0 and l.turn_id is null then 'idle'
+      -- What it waits for has not happened. Without a doorbell, no process would look again after a crash of this worker.
+      when d.session_id is null and t.status = 'parked' then 'idle'
       when d.due_at > clock_timestamp() or gathering.until > clock_timestamp() then 'early'
       else 'claimed'
     end as verdict,
@@ -147,7 +149,7 @@ claimed as (
 ),
 resumed as (
   update holdfast.turns t
-  set attempt = t.attempt + 1, epoch = c.epoch, worker = c.owner, status = 'resuming', claimed_at = clock_timestamp(),
+  set attempt = t.attempt + (t.status <> 'parked')::int, epoch = c.epoch, worker = c.owner, status = 'resuming', claimed_at = clock_timestamp(),
     deaths = t.deaths + ${COUNTS_SQL}, crowd_deaths = t.crowd_deaths + ${IN_CROWD_SQL}
   from claimed c left join lost on lost.worker = c.lost_worker where t.id = c.turn_id
   returning t.*

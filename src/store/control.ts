@@ -6,6 +6,7 @@ import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { readLastOutput } from './last-output.ts';
 import { afterOf, type RungColumns } from './rings.ts';
+import { wakeSql } from './session-locks.ts';
 import { findSpawner } from './spawn.ts';
 import { literal } from './statement.ts';
 import { stopFamily, type StopCommand } from './stop-family.ts';
@@ -63,16 +64,14 @@ export const ABORT_TURN = literal({
 updated_sessions as (
   update holdfast.sessions s set stop_kind = 'stopped', stop_reason = $2, updated_at = clock_timestamp()
   from turn where s.id = turn.session_id and s.turn_id = turn.id
-  returning s.id, s.owner is null or s.lease_expires_at <= clock_timestamp() as is_free
+  returning s.*, s.owner is null or s.lease_expires_at <= clock_timestamp() as is_free
 ),
 killed as (
   update holdfast.processes p set kill_reason = coalesce(p.kill_reason, $2) from updated_sessions
   where p.session_id = updated_sessions.id and p.turn_id = $1 and p.status = 'running'
 ),
 rung_doorbells as (
-  update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
-  from updated_sessions where d.session_id = updated_sessions.id and updated_sessions.is_free
-  returning d.session_id, d.lane, d.rings
+  ${wakeSql('updated_sessions', 's.is_free')}
 ),
 ${keyedPart(3, `select json_build_object('aborted', updated_sessions.id is not null) from turn left join updated_sessions on true`)}
 select updated_sessions.id, rung_doorbells.lane, rung_doorbells.rings from turn left join updated_sessions on true left join rung_doorbells on rung_doorbells.session_id = updated_sessions.id`,

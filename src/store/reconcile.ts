@@ -1,5 +1,8 @@
 // Reconciling: rings again for sessions that have work, that no worker holds, and whose last ring is old. With it, wiping the
 // queue costs time and loses nothing (G22), and the session of a crashed worker resumes when its lease has expired (G10).
+//
+// A round reads the doorbells that are due, by an index, and one that is not. So it costs the same however many turns are parked: a turn
+// that waits for a known time has a doorbell that is not due, and one that waits for anything else has none (docs/decisions/0048).
 import type { Lane } from '../config.ts';
 import type { Committed } from '../after-commit.ts';
 import type { Database } from './database.ts';
@@ -37,7 +40,11 @@ export const RECONCILE = literal({
   from (
     select d.session_id, d.lane, d.rung_at, greatest(d.due_at, s.lease_expires_at) as free_at
     from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id
+    where d.due_at <= statement_timestamp()
   ) as bells
+),
+next_due as materialized (
+  select d.due_at as moment from holdfast.doorbells d where d.due_at > statement_timestamp() order by d.due_at limit 1
 ),
 due as materialized (
   select open.*, row_number() over (partition by open.lane order by open.moment) as place from open
@@ -55,7 +62,8 @@ touched as (
 )
 select coalesce((select json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings, 'isAbandoned', is_abandoned))
     from touched), '[]') as stale,
-  (select greatest(0, extract(epoch from min(moment) - clock_timestamp()) * 1000)::float8 from open where moment > clock_timestamp()
+  (select greatest(0, extract(epoch from min(moment) - clock_timestamp()) * 1000)::float8 from (
+      select moment from open where moment > clock_timestamp() union all select moment from next_due) as coming
     having count(*) > 0) as "nextInMs"`,
 });
 

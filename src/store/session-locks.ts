@@ -84,6 +84,17 @@ export function firstRingSql(alias: string): string {
   return `((${alias}.inbox_seq + ${alias}.epoch) << 20)`;
 }
 
+/**
+ * SQL that makes sessions due, from the rows of a CTE (`sessions` as they are after the change) for which `condition` holds of `s`. A turn
+ * that is parked for an unknown time has no doorbell: then it is inserted.
+ */
+export function wakeSql(cte: string, condition: string): string {
+  return `insert into holdfast.doorbells as d (session_id, lane, rings)
+  select s.id, s.lane, ${firstRingSql('s')} from ${cte} s where ${condition}
+  on conflict (session_id) do update set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
+  returning d.session_id, d.lane, d.rings`;
+}
+
 /** What follows from a release. */
 export interface Release {
   after: AfterCommit;

@@ -16,7 +16,7 @@ import { NEW_ID_SQL, PUT_EVENTS_SQL, PUT_PARTS, rungForPart } from './put-inputs
 import { TURN_RETRY_MS } from './retry-passing-faults.ts';
 import { sendQuery } from './send-query.ts';
 import { settledIn } from './rings.ts';
-import type { NeededRing } from './session-locks.ts';
+import { wakeSql, type NeededRing } from './session-locks.ts';
 import { cte, statement, type Cte } from './statement.ts';
 import {
   ANNOUNCED_EVENTS_SQL,
@@ -199,10 +199,7 @@ const ctes: Cte<FamilyStop>[] = [
   where updated_sessions.is_stopping and d.session_id = updated_sessions.id and updated_sessions.waiting = 0 and updated_sessions.turn_id is null and updated_sessions.owner is null
 )`),
   cte(`rung_doorbells as (
-  update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
-  from updated_sessions where updated_sessions.is_stopping and d.session_id = updated_sessions.id and updated_sessions.turn_id is not null
-    and (updated_sessions.owner is null or updated_sessions.lease_expires_at <= clock_timestamp())
-  returning d.session_id, d.lane, d.rings
+  ${wakeSql('updated_sessions', 's.is_stopping and s.turn_id is not null and (s.owner is null or s.lease_expires_at <= clock_timestamp())')}
 )`),
   cte(rungForPart('updated_sessions', 's.has_arrived > 0 and not s.is_stopping')),
   cte(`stopped as materialized (

@@ -30,7 +30,8 @@ export interface ParkWish {
   isBlocked?: boolean;
   /** The retries of the turn with the one that it waits for; absent: it waits for none. */
   retries?: number;
-  delayMs: number;
+  /** Null: until what it waits for has happened. */
+  delayMs: number | null;
   notBeforeMs: number;
 }
 

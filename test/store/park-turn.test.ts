@@ -1,8 +1,10 @@
 // Parking: an open turn gives its lock back, says why it waits, and is claimed again when its time has come or when it is stopped.
+import { drizzle } from 'drizzle-orm/node-postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
-import { abortSession } from '../../src/store/control.ts';
+import { abortSession, abortTurn } from '../../src/store/control.ts';
 import type { TurnPark } from '../../src/store/journal/park-turn.ts';
+import { viewStats } from '../../src/store/views/stats.ts';
 import { wakeParked } from '../../src/store/wake-parked.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
@@ -130,6 +132,92 @@ describe('a parked turn', () => {
     expect(await turnOf(turnId)).toMatchObject({ status: 'running', park_code: 'model_away' });
     await rig.commitStep({ ...park, fence, progress: { ...park.progress, calls: 2, steps: 1 } });
     expect(await turnOf(turnId)).toMatchObject({ park_code: null });
+  });
+});
+
+describe('a turn that is parked until something happens', () => {
+  async function parkedTurn(more: Partial<TurnPark> = {}) {
+    const opened = await openedTurn();
+    const outcome = await rig.parkTurn({ ...opened.park, delayMs: null, ...more });
+    const [{ key } = { key: '' }] = (await rig.rows('select key from holdfast.sessions where id = $1', [
+      opened.sessionId,
+    ])) as { key: string }[];
+    return { ...opened, outcome, key };
+  }
+
+  const doorbellOf = (sessionId: SessionId) =>
+    rig.rows('select due_at <= clock_timestamp() as is_due from holdfast.doorbells where session_id = $1', [sessionId]);
+
+  const depth = async (): Promise<number> => {
+    const { queueDepth } = await viewStats(drizzle({ client: rig.database.views }));
+    return queueDepth['main'] ?? 0;
+  };
+
+  test('holds no lock, has no doorbell, and no job claims it', async () => {
+    const { sessionId, turnId, outcome } = await parkedTurn();
+    expect(outcome).toMatchObject({ kind: 'parked', after: { changed: [sessionId], rings: [] } });
+    expect(await doorbellOf(sessionId)).toEqual([]);
+    expect(await turnOf(turnId)).toMatchObject({ status: 'parked', attempt: 1 });
+    expect(await rig.rows('select owner from holdfast.sessions where id = $1', [sessionId])).toEqual([{ owner: null }]);
+    expect(await claim(sessionId)).toEqual({ kind: 'idle' });
+  });
+
+  test('is parked once when its statement is sent again after an unknown COMMIT (G23)', async () => {
+    const { sessionId, park } = await openedTurn();
+    const events = [{ type: 'turn.parked' as const, data: { ...away } }];
+    for (let sending = 1; sending <= 2; sending += 1) {
+      expect(await rig.parkTurn({ ...park, delayMs: null, events })).toMatchObject({ kind: 'parked' });
+    }
+    const sql = `select type from holdfast.events where session_id = $1 and type = 'turn.parked'`;
+    expect(await rig.rows(sql, [sessionId])).toHaveLength(1);
+  });
+
+  test('is not counted in the depth of the queue', async () => {
+    const before = await depth();
+    await parkedTurn();
+    await parkedTurn({ delayMs: 60_000 });
+    expect(await depth()).toBe(before);
+  });
+
+  test('is due immediately when it was stopped before it was parked (G24)', async () => {
+    const { sessionId, park } = await openedTurn();
+    await rig.rows(`update holdfast.sessions set stop_reason = 'stopped by the user' where id = $1`, [sessionId]);
+    expect(await rig.parkTurn({ ...park, delayMs: null })).toMatchObject({ after: { rings: [{ sessionId }] } });
+    expect(await doorbellOf(sessionId)).toEqual([{ is_due: true }]);
+  });
+
+  test('is due immediately when its session is aborted, and when the turn is (G24)', async () => {
+    const first = await parkedTurn();
+    const abortion = await abortSession(rig.database, { sessionKey: first.key, keepQueued: true });
+    expect(abortion).toMatchObject({ aborted: first.turnId, after: { rings: [{ sessionId: first.sessionId }] } });
+    const second = await parkedTurn();
+    const stopped = await abortTurn(rig.database, { turnId: second.turnId });
+    expect(stopped).toMatchObject({ kind: 'stopped', after: { rings: [{ sessionId: second.sessionId }] } });
+    for (const { sessionId } of [first, second]) {
+      expect(await doorbellOf(sessionId)).toEqual([{ is_due: true }]);
+      expect(await claim(sessionId)).toMatchObject({ kind: 'claimed', openTurn: { attempt: 1 } });
+    }
+  });
+
+  test.each(['collect', 'steer', 'interrupt', 'rollback'] as const)(
+    'is claimed when a message of mode %s arrives, and no attempt is counted',
+    async (mode) => {
+      const { sessionId } = await parkedTurn();
+      const queue = { mode: 'collect', cap: 20, drop: 'wait' } as const;
+      const accepted = await rig.accept(rig.input(sessionId, { mode, queue }));
+      expect(accepted).toMatchObject({ kind: 'accepted', after: { rings: [{ sessionId }] } });
+      expect(await claim(sessionId)).toMatchObject({ kind: 'claimed', openTurn: { attempt: 1 } });
+    },
+  );
+
+  test('counts an attempt when the worker that claimed it has crashed', async () => {
+    const { sessionId } = await parkedTurn();
+    await rig.accept(rig.input(sessionId));
+    await claim(sessionId);
+    await rig.rows(`update holdfast.sessions set lease_expires_at = clock_timestamp() where id = $1`, [sessionId]);
+    const known = { version: -1, seq: 0 };
+    const third = await rig.claim({ sessionId, owner: 'third', leaseMs: 60_000, known });
+    expect(third).toMatchObject({ kind: 'claimed', openTurn: { attempt: 2 } });
   });
 });
 

@@ -1,5 +1,6 @@
-// `park-turn`: an open turn waits for something outside. Its reason is stored with it, its lock and its slot are free, and its session's
-// doorbell says when a worker has to look. The same statement stores the model call that has failed, so it is counted once. See journal.ts.
+// `park-turn`: an open turn waits for something outside. Its reason is stored with it, and its lock and its slot are free. When the time is
+// known, its session's doorbell says when a worker has to look; otherwise the doorbell is deleted, and what ends the wait inserts one. The
+// same statement stores the model call that has failed, so it is counted once. See journal.ts and docs/decisions/0048.
 import type { AfterCommit } from '../../after-commit.ts';
 import { storableText } from '../../core/storable-text.ts';
 import { shareStatement, type RowSubmitter } from '../share-statement.ts';
@@ -23,8 +24,8 @@ export interface ParkReason {
 
 export interface TurnPark extends JournalWrite {
   reason: ParkReason;
-  /** How long it waits, in milliseconds; a stop of the turn ends the wait. */
-  delayMs: number;
+  /** How long it waits, in milliseconds; a stop of the turn ends the wait. Null: until what it waits for has happened. */
+  delayMs: number | null;
   /** How long it waits at least, also when it is woken, in milliseconds. */
   notBeforeMs: number;
   /** How often it has been parked since the model answered last, with this time; 1: the wait begins now. */
@@ -47,7 +48,7 @@ const newParks = rows('new_parks', (parks: readonly TurnPark[]) => parks, {
   code: ['text', ({ reason }) => reason.code],
   text: ['text', ({ reason }) => storableText(reason.text)],
   by: ['text', ({ reason }) => reason.by],
-  delay_ms: ['bigint', (park) => Math.ceil(park.delayMs)],
+  delay_ms: ['bigint', (park) => (park.delayMs === null ? null : Math.ceil(park.delayMs))],
   not_before_ms: ['bigint', (park) => Math.ceil(park.notBeforeMs)],
   parks: ['int', (park) => park.parks],
 });
@@ -76,8 +77,12 @@ const releasedSessions = cte(`released_sessions as (
 const rungDoorbells = cte(`rung_doorbells as (
   update holdfast.doorbells d
   set rings = d.rings + 1, rung_at = clock_timestamp(), woken_at = null, due_at = clock_timestamp() + released_sessions.delay_ms * interval '1 millisecond'
-  from released_sessions where d.session_id = released_sessions.id
+  from released_sessions where d.session_id = released_sessions.id and released_sessions.delay_ms is not null
   returning d.session_id, d.lane, d.rings, released_sessions.delay_ms
+)`);
+
+const deletedDoorbells = cte(`deleted_doorbells as (
+  delete from holdfast.doorbells d using released_sessions where d.session_id = released_sessions.id and released_sessions.delay_ms is null
 )`);
 
 const parkEvents = cte(`park_events as (
@@ -99,9 +104,10 @@ export const PARK_TURN = statement<readonly TurnPark[]>({
     parkedTurns,
     releasedSessions,
     rungDoorbells,
+    deletedDoorbells,
     ...optional('events', haveEvents)(newEvents, parkEvents, insertedEvents('park_events')),
   ],
-  select: `select head.n, verdict.is_ok, head.session_id, d.lane, coalesce(rung_doorbells.rings, d.rings) as rings, coalesce(rung_doorbells.delay_ms, 0) as delay_ms
+  select: `select head.n, verdict.is_ok, head.session_id, d.lane, coalesce(rung_doorbells.rings, d.rings) as rings, rung_doorbells.delay_ms
 from head left join verdict on verdict.n = head.n left join holdfast.doorbells d on d.session_id = head.session_id
 left join rung_doorbells on rung_doorbells.session_id = head.session_id`,
 });
@@ -111,8 +117,8 @@ async function parkTurns(database: Database, parks: TurnPark[]): Promise<Parking
   const answers = new Map(result.rows.map((row) => [Number(row.n), row]));
   return parks.map((_, index) => {
     const row = answers.get(index + 1);
-    if (row === undefined || row.is_ok !== true || row.lane === null) return { kind: 'fenced' };
+    if (row === undefined || row.is_ok !== true) return { kind: 'fenced' };
     const after = afterOf('inbound', row.session_id, row);
-    return { kind: 'parked', after: Number(row.delay_ms) === 0 ? after : { ...after, rings: [] } };
+    return { kind: 'parked', after: row.delay_ms === '0' ? after : { ...after, rings: [] } };
   });
 }

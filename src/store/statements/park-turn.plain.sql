@@ -53,10 +53,13 @@ released_sessions as (
 rung_doorbells as (
   update holdfast.doorbells d
   set rings = d.rings + 1, rung_at = clock_timestamp(), woken_at = null, due_at = clock_timestamp() + released_sessions.delay_ms * interval '1 millisecond'
-  from released_sessions where d.session_id = released_sessions.id
+  from released_sessions where d.session_id = released_sessions.id and released_sessions.delay_ms is not null
   returning d.session_id, d.lane, d.rings, released_sessions.delay_ms
+),
+deleted_doorbells as (
+  delete from holdfast.doorbells d using released_sessions where d.session_id = released_sessions.id and released_sessions.delay_ms is null
 )
-select head.n, verdict.is_ok, head.session_id, d.lane, coalesce(rung_doorbells.rings, d.rings) as rings, coalesce(rung_doorbells.delay_ms, 0) as delay_ms
+select head.n, verdict.is_ok, head.session_id, d.lane, coalesce(rung_doorbells.rings, d.rings) as rings, rung_doorbells.delay_ms
 from head left join verdict on verdict.n = head.n left join holdfast.doorbells d on d.session_id = head.session_id
 left join rung_doorbells on rung_doorbells.session_id = head.session_id
 ;

@@ -13,7 +13,7 @@ export interface StatsView {
   oldestWaitMs: number | null;
   /** Sessions that a worker holds now. */
   liveLocks: number;
-  /** Sessions per lane that have work and that no worker holds. */
+  /** Sessions per lane that have work and that no worker holds, without those whose turn is parked and not due. */
   queueDepth: Record<string, number>;
   systemEventsWaiting: number;
   deadLetters: number;
@@ -60,7 +60,9 @@ const STATS = sql`select json_build_object(
     from unnest(array['main', 'subagent', 'cron', 'batch']) as lane
     left join (
       select d.session_id, d.lane as waiting_lane from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id
-      where s.owner is null or s.lease_expires_at is null or s.lease_expires_at <= clock_timestamp()
+      left join holdfast.turns t on t.id = s.turn_id
+      where (s.owner is null or s.lease_expires_at is null or s.lease_expires_at <= clock_timestamp())
+        and (t.status is distinct from 'parked' or d.due_at <= clock_timestamp())
     ) as waiting on waiting_lane = lane
     group by lane) as depths),
   'systemEventsWaiting', (select count(*) from holdfast.system_events where state = 'queued'),

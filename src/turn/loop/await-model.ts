@@ -90,7 +90,7 @@ export function noteOutage(
 export function parkedStop(context: TurnContext, turn: OpenedTurn, wish: ParkWish): TurnStopped {
   const leftMs = patienceMs(context, turn);
   if (leftMs <= 0) throw givenUp(context, turn, wish.reason);
-  const delayMs = Math.min(wish.delayMs, leftMs);
+  const delayMs = Math.min(wish.delayMs ?? Number.POSITIVE_INFINITY, leftMs);
   return new TurnStopped({ kind: 'parked', message: wish.reason.text, park: { ...wish, delayMs } });
 }
 
@@ -129,10 +129,10 @@ export async function parkTurn(context: TurnContext, turn: OpenedTurn, wish: Par
   const { park } = journal.at;
   const failed = journal.attempt.unstoredCall;
   const { reason, delayMs, retries } = wish;
-  const events: NewEvent[] = failed === null ? [] : [modelEnded(turn, failed, delayMs)];
+  const events: NewEvent[] = failed === null ? [] : [modelEnded(turn, failed, delayMs ?? undefined)];
   // A turn that was woken and not let through continues to wait: that is no new event.
   if (park?.code !== reason.code || wish.hasCalled) {
-    events.push({ type: 'turn.parked', data: { ...reason, dueInMs: Math.ceil(delayMs) } });
+    events.push({ type: 'turn.parked', data: { ...reason, dueInMs: delayMs === null ? null : Math.ceil(delayMs) } });
   }
   if (wish.isBlocked === true) {
     events.push({ type: 'model.blocked', data: { provider: reason.by, code: reason.code, text: reason.text } });
