@@ -6,7 +6,9 @@ import type { QueueDrop } from '../core/queue-mode.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
+import { TURN_RETRY_MS } from './retry-passing-faults.ts';
 import { settledIn } from './rings.ts';
+import { sendQuery } from './send-query.ts';
 import { literal } from './statement.ts';
 
 // The statement may have waited for the row, and then sees the inbox as it was before: the update checks a row that was claimed
@@ -52,8 +54,10 @@ export async function dropOverflow(
   database: Database,
   input: { sessionId: SessionId; cap: number; drop: QueueDrop },
 ): Promise<Committed<{ dropped: number }>> {
-  const result = await database.hot.query(DROP_OVERFLOW.prepared([input.sessionId, input.cap, input.drop]));
-  const { dropped } = result.rows[0] as { dropped: number };
+  const query = DROP_OVERFLOW.prepared([input.sessionId, input.cap, input.drop]);
+  // Sent again, it drops what is over the cap then. Without that, a fault would refuse a message that is stored, and that its sender repeats.
+  const [row] = await sendQuery<{ dropped: number }>(database.hot, query, TURN_RETRY_MS);
+  const dropped = row?.dropped ?? 0;
   if (dropped === 0) return { dropped };
   return { dropped, after: { changed: [], settled: settledIn([input.sessionId]), rings: [] } };
 }

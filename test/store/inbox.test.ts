@@ -1,0 +1,30 @@
+// What is sent after an input is stored does not make its acceptance fail.
+import { expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../src/store/database.ts';
+import { createInbox } from '../../src/store/inbox.ts';
+import { startPostgresProxy } from '../servers/postgres-proxy.ts';
+import { createStoreRig } from './store-rig.ts';
+
+test('a message over the cap is accepted and rung for although the connection broke while the oldest was dropped (G1, G23)', async () => {
+  const rig = await createStoreRig();
+  onTestFinished(() => rig.drop());
+  const { hostname, port } = new URL(rig.url);
+  const proxy = await startPostgresProxy({ host: hostname, port: Number(port) });
+  onTestFinished(() => proxy.close());
+  const database = openDatabase({ url: proxy.urlFor(rig.url), role: 'test', hotConnections: 1 });
+  onTestFinished(() => database.close());
+  const { accept } = createInbox(database);
+  const sessionId = await rig.session();
+  const queue = { mode: 'collect', cap: 1, drop: 'old' } as const;
+  await accept(rig.input(sessionId, { queue }));
+  await rig.rows('delete from holdfast.doorbells');
+  const broken = proxy.arm({ when: 'before', at: 1, matches: ({ tag }) => tag === 'drop-overflow', hit: () => 'drop' });
+  const accepted = await accept(rig.input(sessionId, { queue }));
+  await broken.reached;
+  expect(accepted.kind).toBe('accepted');
+  expect(accepted.after?.rings).toMatchObject([{ kind: 'inbound', sessionId }]);
+  expect(await rig.rows('select status from holdfast.inbox order by seq')).toEqual([
+    { status: 'dropped' },
+    { status: 'waiting' },
+  ]);
+});
