@@ -67,6 +67,9 @@ export interface LaneWorker {
 const ABORT_SHARE = 0.2;
 const ABORT_MS_MAX = 5_000;
 
+/** How long BullMQ's worker may take to close when nothing runs. While the queue is away, it would take until the queue is back. */
+const CLOSE_MS_MAX = 2_000;
+
 /** Starts several lanes. Rejects when one of them cannot be started, after `end` has ended the others. */
 export async function startLaneWorkers(
   backend: QueueBackend,
@@ -87,7 +90,7 @@ export async function startLaneWorker(backend: QueueBackend, options: LaneWorker
   const draining = new AbortController();
   const leaving = new AbortController();
   const slots = new Slots(concurrency);
-  const looks = new Set<Promise<void>>();
+  const running = new Set<Promise<void>>();
 
   const worker = await backend.startWorker(lane, {
     concurrency,
@@ -106,7 +109,13 @@ export async function startLaneWorker(backend: QueueBackend, options: LaneWorker
   async function look(job: QueueJob): Promise<void> {
     const parsed = parseJob(job.name, job.data);
     if (parsed === null) onEnd({ queue: lane, job: null, outcome: 'orphan' });
-    else await runJob(parsed);
+    else await run(parsed);
+  }
+
+  function run(job: Pick<LaneJob, 'kind' | 'sessionId'>): Promise<void> {
+    const one = runJob(job).finally(() => running.delete(one));
+    running.add(one);
+    return one;
   }
 
   async function runJob(job: Pick<LaneJob, 'kind' | 'sessionId'>): Promise<void> {
@@ -122,11 +131,7 @@ export async function startLaneWorker(backend: QueueBackend, options: LaneWorker
     lane,
     look(ring) {
       if (draining.signal.aborted || !slots.tryTake()) return false;
-      const running = runJob(ring).finally(() => {
-        slots.leave();
-        looks.delete(running);
-      });
-      looks.add(running);
+      void run(ring).finally(() => slots.leave());
       return true;
     },
     free: () => (draining.signal.aborted ? 0 : slots.free),
@@ -138,9 +143,11 @@ export async function startLaneWorker(backend: QueueBackend, options: LaneWorker
       const { promise: isOver, resolve: endGrace } = Promise.withResolvers<void>();
       const graceTimer = setTimeout(endGrace, graceMs);
       draining.abort(reason);
-      await Promise.race([Promise.all([worker.close(), ...looks]), isOver]);
-      clearTimeout(abortTimer);
-      clearTimeout(graceTimer);
+      const closed = worker.close();
+      await Promise.race([Promise.all(running), isOver]);
+      const closeTimer = setTimeout(endGrace, CLOSE_MS_MAX);
+      await Promise.race([closed, isOver]);
+      for (const timer of [abortTimer, graceTimer, closeTimer]) clearTimeout(timer);
       return { stillActive: slots.taken };
     },
   };

@@ -346,6 +346,20 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     expect(performance.now() - startedAtMs).toBeLessThan(400 * SLOWNESS_MAX);
   });
 
+  test('a drain while the server is away ends soon after the last turn, and not with its grace (G26)', async () => {
+    const rig = await openQueueRig(server);
+    const seen = new Seen();
+    const process = async ({ sessionId }: { sessionId: string }): Promise<void> => seen.add(sessionId);
+    const workers = await Promise.all([rig.startWorker({ process }), rig.startWorker({ process, lane: 'cron' })]);
+    await asleep(rig, seen);
+    await server.kill();
+    onTestFinished(() => server.restart());
+    const startedAtMs = performance.now();
+    const left = await Promise.all(workers.map((worker) => worker.drain(60_000)));
+    expect(left).toEqual(workers.map(() => ({ stillActive: 0 })));
+    expect(performance.now() - startedAtMs).toBeLessThan(30_000);
+  });
+
   test('a job that means nothing is taken off the queue and counted', async () => {
     const rig = await openQueueRig(server);
     const queue = rig.backend.queue('main');
