@@ -68,7 +68,9 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   // Messages of a process that only accepts are rung for by those that work.
   const isReconciling = roles.includes('worker') || roles.includes('scheduler');
   if (isReconciling) reconciler.start();
-  if (roles.includes('scheduler')) enders.push(modules.startHousekeeper(service, logger));
+  if (roles.includes('scheduler')) {
+    enders.push(modules.startHousekeeper(service, logger), modules.startUsageRoller(service, logger));
+  }
   if (modules.Scheduler !== null) {
     const scheduler = new modules.Scheduler({ service, logger });
     enders.push(() => scheduler.stop());

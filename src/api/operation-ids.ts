@@ -50,6 +50,7 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'GET /healthz': 'getHealth',
   'GET /readyz': 'getReadiness',
   'GET /metrics': 'getMetrics',
+  'GET /v1/usage': 'getUsage',
   'GET /v1/prices': 'getPrices',
   'GET /openapi.json': 'getOpenApi',
   'GET /': 'getHomePage',

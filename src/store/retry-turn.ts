@@ -97,7 +97,9 @@ waiting_now as materialized (
 ),
 inserted_events as (
   ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.accepted' as type,
-    json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued') as data, seq as n from copied`)}
+    json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued') as data, seq as n from copied
+    union all select own.session_id, null, 'message.accepted', json_build_object('messageId', own.id, 'seq', own.seq, 'kind', own.kind,
+      'disposition', 'queued', 'previousStatus', own.status), own.seq from own join again on again.id = own.id`)}
 ),
 ${keyedPart(2, `select json_build_object('retried', fit.retried_id, 'messageIds', waiting_now.ids) from fit cross join waiting_now`)}
 select verdict.verdict, turn.session_id, updated_sessions.lane, rung_doorbells.rings, waiting_now.ids

@@ -1,7 +1,10 @@
-// Routes about money: the price table in use.
+// Routes about money: what was used, and the price table in use.
+import { z } from 'zod';
 import { perMillionTokens, type PriceRow } from '../../core/prices/price-row.ts';
+import { USAGE_GROUPS, USAGE_STEPS, viewUsage, type UsageStep } from '../../store/views/usage.ts';
+import { Problem } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { prices, type PriceRowAnswer } from '../schemas/costs.ts';
+import { prices, usageReport, type PriceRowAnswer } from '../schemas/costs.ts';
 
 const getPrices = defineRoute({
   method: 'GET',
@@ -26,4 +29,48 @@ function rowAnswerOf({ prices: own, longPrompt, ...row }: PriceRow): PriceRowAns
   };
 }
 
-export const costRoutes: Route[] = [getPrices];
+const MINUTE_MS = 60_000;
+const STEP_MS: Readonly<Record<UsageStep, number>> = {
+  minute: MINUTE_MS,
+  hour: 60 * MINUTE_MS,
+  day: 24 * 60 * MINUTE_MS,
+};
+
+/** How many steps are shown when `from` does not say. */
+const STEPS_DEFAULT: Readonly<Record<UsageStep, number>> = { minute: 60, hour: 24, day: 30 };
+
+/** The most steps of one answer. */
+const STEPS_MAX = 5_000;
+
+const getUsage = defineRoute({
+  method: 'GET',
+  path: '/v1/usage',
+  summary: 'What was used and what it cost, by minute, hour or day in UTC, oldest first',
+  query: z.strictObject({
+    by: z.enum(USAGE_STEPS).optional(),
+    from: z.iso.datetime({ offset: true }).optional(),
+    to: z.iso.datetime({ offset: true }).optional(),
+    group: z.enum(USAGE_GROUPS).optional(),
+  }),
+  answers: { 200: { description: 'Steps in which something was used', schema: usageReport } },
+  async handle({ query }, { context }) {
+    const { by = 'day', group = null } = query;
+    const stepMs = STEP_MS[by];
+    // A minute more: the clock of the database may be ahead.
+    const to = query.to === undefined ? new Date(context.clock.now().getTime() + MINUTE_MS) : new Date(query.to);
+    const fromMs =
+      query.from === undefined ? to.getTime() - (STEPS_DEFAULT[by] - 1) * stepMs : new Date(query.from).getTime();
+    const from = new Date(Math.floor(fromMs / stepMs) * stepMs);
+    const steps = Math.ceil((to.getTime() - from.getTime()) / stepMs);
+    if (steps > STEPS_MAX) {
+      const detail = `From ${from.toISOString()} to ${to.toISOString()} there are ${steps} steps of a ${by}; at most ${STEPS_MAX} are answered. Send a later \`from\` or a longer \`by\`.`;
+      throw new Problem('invalid_query', detail, {
+        errors: [{ path: 'from', message: `expected at most ${STEPS_MAX} steps` }],
+      });
+    }
+    const items = await viewUsage(context.views, { by, from, to, group });
+    return { status: 200, body: { items, simulated: items.some(({ simulated }) => simulated) } };
+  },
+});
+
+export const costRoutes: Route[] = [getUsage, getPrices];

@@ -1,5 +1,6 @@
 // Costs on the wire: the fields that everything with a cost has in common.
 import { z } from 'zod';
+import type { UsageItem } from '../../store/views/usage.ts';
 
 /** A cost in dollars and in whole micro-dollars; both null when it is not known. */
 export const costOf = { costUsd: z.number().nullable(), costMicros: z.int().min(0).nullable() };
@@ -29,3 +30,28 @@ const priceRow = z.strictObject({
 export type PriceRowAnswer = z.output<typeof priceRow>;
 
 export const prices = z.strictObject({ version: z.string(), simulated: z.boolean(), rows: z.array(priceRow) });
+
+const count = z.int().min(0);
+
+const usageItem = z.strictObject({
+  startsAt: z.iso.datetime(),
+  group: z.string().nullable(),
+  turns: count,
+  failedTurns: count,
+  calls: count,
+  failures: count,
+  unpricedCalls: count,
+  inputTokens: count,
+  outputTokens: count,
+  cacheReadTokens: count,
+  cacheWriteTokens: count,
+  cacheWrite1hTokens: count,
+  ...costOf,
+  waitMs: count,
+  turnMs: count,
+  callMs: count,
+  firstChunkMs: count,
+  simulated: z.boolean(),
+}) satisfies z.ZodType<UsageItem>;
+
+export const usageReport = z.strictObject({ items: z.array(usageItem), simulated: z.boolean() });

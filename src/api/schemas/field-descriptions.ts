@@ -1,5 +1,6 @@
 // What each field of the OpenAPI document means, by its name; a name that means different things has an entry per schema (`Cron.name`) as
 // well. A description beside the schema itself comes first. A test finds fields without a description.
+import { COST_DESCRIPTIONS } from './cost-descriptions.ts';
 
 /** By field, or by schema and field. */
 export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
@@ -273,19 +274,5 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   why: 'Why it waits; null: it does not wait',
   worker: 'The process that ran the turn last',
   after: 'Resume after the event with this id',
-  checkedAt: 'The day on which the prices were compared with their source last; null: not known',
-  firstChunkMs: 'From the start of the call to the first part of its answer, in milliseconds; null: there was none',
-  inputPerMTok: 'Dollars per million input tokens that were not in the cache',
-  isEstimated: 'Whether the call broke off, and its tokens and cost are what was reported until then',
-  longPrompt: 'The prices of every token of a call with a long prompt; null: the length changes nothing',
-  outputPerMTok: 'Dollars per million tokens of the answer',
-  overTokens: 'The prices hold for prompts that are longer than this',
-  priceVersion: 'The version of the price table that gave the cost; null: none did',
-  rows: 'The rows; of several that match a model and a day, the first holds',
-  simulated: 'Whether some of it is of the scripted model, so that no money was spent',
-  source: 'Where the prices are from',
-  tier: 'The prices that hold for it: standard, or those of batches of the provider',
-  to: 'The last day on which it is in effect; null: it has no end',
-  unpricedCalls: 'Model calls whose cost is not known, because their model has no price',
-  version: 'The version of the price table',
+  ...COST_DESCRIPTIONS,
 };

@@ -1,6 +1,7 @@
-// Counts of sessions, messages, turns and deliveries, in one snapshot. Counts rows instead of keeping counters that could be
-// wrong, so it is for people and scrapes, not for loops.
+// Counts of sessions, messages, turns and deliveries, in one snapshot. They are exact, and cost the same however many rows there are.
 import { sql } from '../drizzle.ts';
+import { literal } from '../statement.ts';
+import { countChangesSql, UNREAD_EVENTS } from '../usage/usage-rows.ts';
 import type { ViewDatabase } from './page.ts';
 
 export interface StatsView {
@@ -21,7 +22,10 @@ export interface StatsView {
 
 /** Counts everything; a lane without work has depth 0. */
 export async function viewStats(db: ViewDatabase): Promise<StatsView> {
-  const result = await db.execute<{ stats: StatsView }>(STATS);
+  const counted = await db.$client.query<{ stats: StatsView }>(STATS.prepared([]));
+  const [row] = counted.rows;
+  if (row !== undefined) return row.stats;
+  const result = await db.$client.query<{ stats: StatsView }>(STATS_BY_ROWS.prepared([]));
   // A select without a table in `from` has one row.
   return result.rows[0]!.stats;
 }
@@ -43,31 +47,75 @@ export async function pingDatabase(db: ViewDatabase): Promise<void> {
   if (rows[0]?.is_read_only === true) throw new ReadOnlyDatabaseError();
 }
 
-const counted = (table: string) =>
-  sql.raw(`(select coalesce(json_object_agg(status, n), '{}') from
-    (select status, count(*) as n from holdfast.${table} group by status) as counted)`);
+// Rows that have come to an end are in the roll-ups, and the latest in the events behind their cursor: in one snapshot, both together are
+// exact at any time. Rows that have not ended are found by partial indexes. Each look-up in a scalar query is one by an index; a join could
+// read a whole table into a hash table.
+const ENDED_SQL = `select subject, status, sum(count)::bigint as count from (
+    select subject, status, count from holdfast.row_counts
+    union all select subject, status, change from (${countChangesSql(UNREAD_EVENTS)}) as changes
+  ) as ended group by subject, status having sum(count) <> 0`;
 
-const STATS = sql`select json_build_object(
-  'sessions', (select count(*) from holdfast.sessions),
-  'messages', ${counted('inbox')},
-  'turns', ${counted('turns')},
-  'deliveries', ${counted('deliveries')},
-  'oldestWaitMs', (select round(greatest(extract(epoch from clock_timestamp() - received_at), 0) * 1000)
-    from holdfast.inbox where status = 'waiting' order by received_at limit 1),
-  'liveLocks', (select count(*) from holdfast.sessions where lease_expires_at > clock_timestamp() and owner is not null),
-  'queueDepth', (select json_object_agg(lane, depth) from (
-    select lane, count(waiting.session_id) as depth
-    from unnest(array['main', 'subagent', 'cron', 'batch']) as lane
-    left join (
-      select d.session_id, d.lane as waiting_lane from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id
-      left join holdfast.turns t on t.id = s.turn_id
-      where (s.owner is null or s.lease_expires_at is null or s.lease_expires_at <= clock_timestamp())
-        and (t.status is distinct from 'parked' or d.due_at <= clock_timestamp())
-    ) as waiting on waiting_lane = lane
-    group by lane) as depths),
+const byStatusSql = (counts: string): string =>
+  `(select coalesce(json_object_agg(status, count), '{}') from (${counts}) as counts where count > 0)`;
+
+/** What both ways of counting have in common. */
+const LIVE_FIELDS = `'oldestWaitMs', (select round(greatest(extract(epoch from clock_timestamp() - min(received_at)), 0) * 1000)
+    from holdfast.inbox where status = 'waiting'),
+  'liveLocks', (select count(*) from doors where is_held),
+  'queueDepth', (select json_object_agg(lane, (select count(*) from doors where doors.lane = lanes.lane and not is_held and is_parked is not true))
+    from unnest(array['main', 'subagent', 'cron', 'batch']) as lanes (lane)),
   'systemEventsWaiting', (select count(*) from holdfast.system_events where state = 'queued'),
-  'deadLetters', (select count(*) from holdfast.dead_letters where state = 'open')
-) as stats`;
+  'deadLetters', (select count(*) from holdfast.dead_letters where state = 'open')`;
+
+// Every session that is held or has work has a row of doorbells, unless its turn is parked until something happens.
+const DOORS_SQL = `doors as materialized (
+  select d.lane, (
+    select s.owner is not null and coalesce(s.lease_expires_at > clock_timestamp(), false) from holdfast.sessions s where s.id = d.session_id
+  ) as is_held, d.due_at > clock_timestamp() and (
+    select t.status = 'parked' from holdfast.sessions s join holdfast.turns t on t.id = s.turn_id where s.id = d.session_id
+  ) as is_parked from holdfast.doorbells d
+)`;
+
+export const STATS = literal({
+  name: 'stats',
+  purpose:
+    'Count sessions, messages, turns, deliveries and what waits, without reading a table that grows. No row before `count-existing`.',
+  text: `with ${DOORS_SQL},
+ended as materialized (
+  ${ENDED_SQL}
+),
+open_turns as materialized (
+  select t.status, (select count(*) from holdfast.inbox i where i.turn_id = t.id and i.status = 'claimed') as claimed
+  from holdfast.turns t where t.ended_at is null
+)
+select json_build_object(
+  'sessions', cursor.sessions + (
+    select count(*) from holdfast.sessions s where s.id > coalesce(cursor.sessions_to, '00000000-0000-0000-0000-000000000000')),
+  'messages', ${byStatusSql(`select status, count from ended where subject = 'messages'
+    union all select 'waiting', count(*) from holdfast.inbox where status = 'waiting'
+    union all select 'claimed', sum(claimed)::bigint from open_turns`)},
+  'turns', ${byStatusSql(`select status, count from ended where subject = 'turns'
+    union all select status, count(*) from open_turns group by status`)},
+  'deliveries', ${byStatusSql(`select status, count from ended where subject = 'deliveries'
+    union all select status, count(*) from holdfast.deliveries
+      where status in ('pending', 'sending', 'unknown', 'failed', 'expired', 'discarded') group by status`)},
+  ${LIVE_FIELDS}
+) as stats
+from holdfast.roll_up_cursor cursor where cursor.singleton and cursor.counted_at is not null`,
+});
+
+const countedSql = (table: string): string =>
+  byStatusSql(`select status, count(*) as count from holdfast.${table} group by status`);
+
+export const STATS_BY_ROWS = literal({
+  name: 'stats-by-rows',
+  purpose: 'The same from the tables themselves, for the time between an upgrade and `count-existing`.',
+  text: `with ${DOORS_SQL}
+select json_build_object('sessions', (select count(*) from holdfast.sessions), 'messages', ${countedSql('inbox')},
+  'turns', ${countedSql('turns')}, 'deliveries', ${countedSql('deliveries')},
+  ${LIVE_FIELDS}
+) as stats`,
+});
 
 /** How many messages wait in all sessions together: read from the sessions that have work, so it costs what those are. */
 export async function countWaiting(db: ViewDatabase): Promise<number> {

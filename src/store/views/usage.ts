@@ -1,0 +1,79 @@
+// What was used in a span of time: the roll-ups, and the events that are not in them yet. In one snapshot both together are exact.
+import { literal } from '../statement.ts';
+import { SUMMED_SQL, UNREAD_EVENTS, USAGE_KEYS, USAGE_SUMS, usageOfEventsSql } from '../usage/usage-rows.ts';
+import type { ViewDatabase } from './page.ts';
+import { isoSql } from '../session-facts.ts';
+import { dollarsSql } from '../cost-sql.ts';
+
+export const USAGE_STEPS = ['minute', 'hour', 'day'] as const;
+export type UsageStep = (typeof USAGE_STEPS)[number];
+
+export const USAGE_GROUPS = ['agent', 'model', 'lane', 'tier', 'kind'] as const;
+export type UsageGroup = (typeof USAGE_GROUPS)[number];
+
+/** What was used in one step of time; by one group, or together (`group` is null). */
+export interface UsageItem {
+  startsAt: string;
+  group: string | null;
+  /** Turns that ended, and those of them that failed or timed out. */
+  turns: number;
+  failedTurns: number;
+  /** Model calls, those that failed, and those whose cost is not known. */
+  calls: number;
+  failures: number;
+  unpricedCalls: number;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  cacheWrite1hTokens: number;
+  /** Null: no cost is known. */
+  costUsd: number | null;
+  costMicros: number | null;
+  /** Sums in milliseconds: the waits and durations of the turns, the durations of the calls, and the times to their first parts. */
+  waitMs: number;
+  turnMs: number;
+  callMs: number;
+  firstChunkMs: number;
+  simulated: boolean;
+}
+
+export interface UsageRequest {
+  by: UsageStep;
+  /** Buckets that start then or later, and before `to`. */
+  from: Date;
+  to: Date;
+  group: UsageGroup | null;
+}
+
+const COLUMNS = [...USAGE_KEYS, ...USAGE_SUMS, 'is_simulated'].join(', ');
+
+export const USAGE = literal({
+  name: 'usage',
+  purpose: 'Read what was used by step of time and by group, oldest first.',
+  text: `with used as (
+  select 1 as sign, starts_at as at, ${COLUMNS} from holdfast.usage_buckets where size = $1 and starts_at >= $3 and starts_at < $4
+  union all
+  select sign, at, ${COLUMNS} from (${usageOfEventsSql(UNREAD_EVENTS)}) as unread where date_trunc($1, at, 'UTC') >= $3 and date_trunc($1, at, 'UTC') < $4
+),
+steps as (
+  select date_trunc($2, at, 'UTC') as starts_at,
+    case $5 when 'agent' then agent_id when 'model' then model when 'lane' then lane when 'tier' then tier when 'kind' then kind end as name,
+    bool_or(is_simulated) as is_simulated, ${SUMMED_SQL}
+  from used group by 1, 2
+)
+select json_build_object('startsAt', ${isoSql('starts_at')}, 'group', name, 'turns', turns, 'failedTurns', failed_turns, 'calls', calls,
+  'failures', failures, 'unpricedCalls', unpriced_calls, 'inputTokens', input_tokens, 'outputTokens', output_tokens,
+  'cacheReadTokens', cache_read_tokens, 'cacheWriteTokens', cache_write_tokens, 'cacheWrite1hTokens', cache_write_1h_tokens,
+  'costUsd', case when cost_micros > 0 or unpriced_calls = 0 then ${dollarsSql('cost_micros')} end,
+  'costMicros', case when cost_micros > 0 or unpriced_calls = 0 then cost_micros end,
+  'waitMs', wait_ms, 'turnMs', turn_ms, 'callMs', call_ms, 'firstChunkMs', first_chunk_ms, 'simulated', is_simulated) as item
+from steps where turns <> 0 or calls <> 0 order by starts_at, name`,
+});
+
+/** What was used; a step in which nothing was is absent. */
+export async function viewUsage(db: ViewDatabase, { by, from, to, group }: UsageRequest): Promise<UsageItem[]> {
+  const size = by === 'minute' ? 'minute' : 'hour';
+  const { rows } = await db.$client.query<{ item: UsageItem }>(USAGE.prepared([size, by, from, to, group]));
+  return rows.map(({ item }) => item);
+}
