@@ -12,6 +12,7 @@ import type { Service } from '../src/service/service.ts';
 import { readDatabaseTime, readDueCrons } from '../src/store/crons.ts';
 import { nextPollInMs, renewPolls, trimPolls } from '../src/store/heartbeats.ts';
 import { retireCrons, trimFires } from '../src/store/settle-fires.ts';
+import { BatchLoop } from './batch-loop.ts';
 import { reconcileConfigCrons } from './config-crons.ts';
 import { fireDueCrons, giveNotices, settleEndedFires } from './schedule-crons.ts';
 import { hasHeartbeats, makeDuePolls, syncHeartbeats, type HeartbeatParts } from './schedule-heartbeats.ts';
@@ -35,6 +36,7 @@ const TRIM_MS = 3_600_000;
 
 export class Scheduler {
   readonly #parts: HeartbeatParts;
+  readonly #batches: BatchLoop;
   readonly #stopped = new AbortController();
   #beating: Promise<void> = Promise.resolve();
   #beat: ScheduledTask | null = null;
@@ -47,11 +49,13 @@ export class Scheduler {
 
   constructor({ service, logger }: SchedulerOptions) {
     this.#parts = { ...service, logger, owner: newId<string>(), signal: this.#stopped.signal };
+    this.#batches = new BatchLoop({ ...service, logger });
   }
 
   /** Begins to look; what the configuration names is made so in the first round. Nothing is waited for. */
   start(): void {
     this.#look();
+    this.#batches.start();
     this.#beating = this.#beatEverySecond().catch((error: unknown) =>
       this.#parts.logger.error({ err: error }, 'Scheduler timer could not be started'),
     );
@@ -77,6 +81,7 @@ export class Scheduler {
   /** Claims nothing new and resolves when the round in progress has ended; any scheduler may take over what it has not finished. */
   async stop(): Promise<void> {
     this.#stopped.abort();
+    await this.#batches.stop();
     await this.#beating;
     await this.#beat?.destroy();
     if (this.#moment !== null) clearTimeout(this.#moment);

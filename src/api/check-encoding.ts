@@ -4,9 +4,10 @@ import type { FastifyRequest } from 'fastify';
 import { Problem } from './problem.ts';
 
 /** Throws `Problem` 415 when the headers name a compression or another charset. */
-export function checkEncoding({ headers }: Pick<FastifyRequest, 'headers'>): void {
+export function checkEncoding({ headers }: Pick<FastifyRequest, 'headers'>, mayBeGzip = false): void {
   const encoding = headers['content-encoding'];
-  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
+  const name = encoding?.trim().toLowerCase() ?? 'identity';
+  if (encoding !== undefined && name !== 'identity' && !(mayBeGzip && name === 'gzip')) {
     throw refused('Content-Encoding', encoding, 'Send the body without compression.');
   }
   const charset = charsetOf(headers['content-type']);

@@ -11,6 +11,7 @@ import { checkEncoding } from './check-encoding.ts';
 import { createCheckHost } from './check-host.ts';
 import type { ApiContext } from './context.ts';
 import { createServices } from './create-services.ts';
+import { isLinesBody, LINE_TYPES } from './batch-lines.ts';
 import { answerWithin } from './deadline.ts';
 import { createErrorHandler } from './error-handler.ts';
 import { parseJson } from './parse-json.ts';
@@ -23,6 +24,7 @@ import type { ApiServices } from './services.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     isPublic?: boolean;
+    takesLines?: boolean;
   }
   interface FastifyRequest {
     principal: Principal | null;
@@ -72,11 +74,16 @@ export function createApi(context: ApiContext): FastifyInstance {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     readBody(body as Buffer, context.config.limits.jsonDepth, done);
   });
+  app.addContentTypeParser(LINE_TYPES, (request, payload, done) => {
+    if (isLinesRoute(request)) return done(null, payload);
+    done(new Problem('unsupported_media_type', 'Send the body as application/json.'));
+  });
   for (const route of ROUTES) {
     app.route({
       method: route.method,
       url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-      config: { isPublic: route.isPublic === true },
+      config: { isPublic: route.isPublic === true, takesLines: route.takesLines !== undefined },
+      ...(route.takesLines === undefined ? {} : { bodyLimit: route.takesLines.bodyBytesMax }),
       handler: createHandler(route, context, services),
     });
   }
@@ -95,6 +102,11 @@ function trackSilentConnections(app: FastifyInstance): ReadonlySet<Socket> {
   });
   app.server.on('request', (request: IncomingMessage) => silent.delete(request.socket));
   return silent;
+}
+
+/** True for a route that reads lines by itself. */
+function isLinesRoute(request: FastifyRequest): boolean {
+  return request.routeOptions.config.takesLines === true;
 }
 
 function readBody(body: Buffer, depthMax: number, done: (error: Error | null, value?: unknown) => void): void {
@@ -143,7 +155,7 @@ function createOnRequest({ config, adminKey }: ApiContext, { admission }: ApiSer
         throw refusal(authorization === undefined ? 0 : attempts.countWrongKey(request.ip));
       }
       if (request.is404) throw unknownRoute(request, reply);
-      checkEncoding(request);
+      checkEncoding(request, isLinesRoute(request) && isLinesBody(request));
       admission.enter(request);
     } catch (error) {
       return done(error as Error);

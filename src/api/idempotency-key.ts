@@ -66,6 +66,11 @@ export async function answerOnce<Result>(
   return answerDone(views, request, await effect.answer(result));
 }
 
+/** Stores the answer to a request that was the first with its key, which its effect has stored, and returns it. */
+export function answerFirst(views: ViewDatabase, request: KeyedRequest | null, answer: Answer): Promise<Answer> {
+  return request === null ? Promise.resolve(answer) : answerDone(views, request, answer);
+}
+
 /** Answers a request whose key was used before. */
 async function answerKnown<Result>(
   views: ViewDatabase,

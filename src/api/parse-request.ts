@@ -1,5 +1,6 @@
 // The checks between the wire and a route: path, query and body against the schemas of its row. What does not fit is refused with
 // the path of every field that is wrong; nothing is ignored.
+import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Principal } from './authenticate.ts';
@@ -19,8 +20,9 @@ export function parseRequest(
 ): ApiRequest<PathValues, unknown, unknown> {
   const params = parseParams(route.path, request.params as Record<string, string>);
   const query = parseFields(route.query, request.query, 'invalid_query');
-  const rawBody = request.body ?? {};
-  const body = parseFields(route.body, rawBody, 'invalid_body');
+  const lines = request.body instanceof Readable ? request.body : null;
+  const rawBody = lines === null ? (request.body ?? {}) : {};
+  const body = lines === null ? parseFields(route.body, rawBody, 'invalid_body') : {};
   const idempotency =
     route.method !== 'POST'
       ? null
@@ -35,6 +37,7 @@ export function parseRequest(
     params,
     query,
     body,
+    lines,
     principal,
     idempotency,
     headers: request.headers,
@@ -73,7 +76,8 @@ function parseWith(schema: z.ZodType, value: unknown, code: ProblemCode): unknow
   throw new Problem(code, `${where}${first?.message ?? 'does not fit'}`, { errors });
 }
 
-function fieldErrorsOf(issue: z.core.$ZodIssue): FieldError[] {
+/** What a fault of a schema says to the client. */
+export function fieldErrorsOf(issue: z.core.$ZodIssue): FieldError[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ path: pathOf([...issue.path, key]), message: 'unknown field' }));
   }

@@ -1,5 +1,6 @@
 // Every route there is. One file per noun; a path that is not here does not exist.
 import type { Route } from './route.ts';
+import { batchRoutes } from './routes/batches.ts';
 import { cronRoutes } from './routes/crons.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { deliveryRoutes } from './routes/deliveries.ts';
@@ -22,6 +23,7 @@ export const ROUTES: Route[] = [
   ...systemEventRoutes,
   ...turnRoutes,
   ...eventRoutes,
+  ...batchRoutes,
   ...cronRoutes,
   ...heartbeatRoutes,
   ...deliveryRoutes,

@@ -1,5 +1,6 @@
 // What a route is: a row of data (method, path, schemas, answers) and one function. The rows make the server, the checks before
 // the function, and the OpenAPI document; there is no second place where a route is described.
+import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Answer } from './answer.ts';
@@ -20,6 +21,8 @@ export interface ApiRequest<Params, Query, Body> {
   query: Query;
   body: Body;
   principal: Principal;
+  /** The body of a request with lines, not read yet; null for any other. */
+  lines: Readable | null;
   /** The Idempotency-Key of a POST with what it is bound to; null without one, and for other methods. */
   idempotency: KeyedRequest | null;
   headers: FastifyRequest['headers'];
@@ -47,6 +50,8 @@ export interface RouteSpec<Path extends string, Query extends z.ZodType, Body ex
   isPublic?: true;
   /** May stay open longer than an ordinary request: streams, and waits. */
   isLong?: true;
+  /** Takes its body as a stream too, line by line: its handler reads and checks it, and binds the Idempotency-Key to it. */
+  takesLines?: { bodyBytesMax: number };
   query?: Query;
   body?: Body;
   answers: Record<number, AnswerDoc>;

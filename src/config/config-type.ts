@@ -58,6 +58,11 @@ interface Limits {
   eventStreams: number;
   /** Largest `limit` of a list. */
   pageItems: number;
+  /** Of one batch: its items, the bytes of its lines and of one line, and how far a compressed one may expand. */
+  batchItems: number;
+  batchBytes: number;
+  batchLineBytes: number;
+  batchGzipRatio: number;
 }
 
 /** What can be said of every provider, also of those that plugins serve; absent: what its transport says. */
@@ -175,6 +180,8 @@ export interface FileSettings {
     /** The address of the API for clients when it is behind a proxy; its host is one of `hosts`. */
     publicUrl?: string;
   };
+  /** How long ended batches are kept. */
+  batches: { retention: number };
   /** How long live events are kept. */
   events: { retention: number };
   limits: Limits;

@@ -69,6 +69,7 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
     plugins: { modules: [], entries: {} },
     images: { roots: [], textOnlyModels: ['anthropic/claude-2*', 'anthropic/claude-instant*'] },
     api: { keys: [], hosts: [] },
+    batches: { retention: 90 * DAY },
     events: { retention: 7 * DAY },
     limits: {
       waitingPerSession: 1000,
@@ -79,6 +80,10 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
       waitingRequests: 1000,
       eventStreams: 1000,
       pageItems: 200,
+      batchItems: 100_000,
+      batchBytes: 268_435_456,
+      batchLineBytes: 1_048_576,
+      batchGzipRatio: 100,
     },
     diagnostics: { payloadLog: { enabled: false }, cacheTrace: { enabled: false } },
     shutdown: { graceMs: 30_000 },

@@ -88,6 +88,10 @@ const limits = z.strictObject({
   waitingRequests: count(0, 100_000).optional(),
   eventStreams: count(0, 100_000).optional(),
   pageItems: count(1, 10_000).optional(),
+  batchItems: count(1, 10_000_000).optional(),
+  batchBytes: count(1024, 10_737_418_240).optional(),
+  batchLineBytes: count(64, 104_857_600).optional(),
+  batchGzipRatio: count(1, 10_000).optional(),
 });
 
 const jsonlFile = z.strictObject({ enabled: z.boolean().optional(), path: path.optional() });
@@ -166,6 +170,7 @@ export const fileSchema = z.strictObject({
       publicUrl: httpUrl.optional(),
     })
     .optional(),
+  batches: z.strictObject({ retention: storedMs(60_000).optional() }).optional(),
   events: z.strictObject({ retention: storedMs(60_000).optional() }).optional(),
   limits: limits.optional(),
   diagnostics: z.strictObject({ payloadLog: jsonlFile.optional(), cacheTrace: jsonlFile.optional() }).optional(),

@@ -3,7 +3,7 @@
 import type { SessionKey } from './ids.ts';
 
 /** What a session is for, read from the shape of its key. Decides prompt mode, lane and history limit. */
-export type SessionKind = 'main' | 'direct' | 'group' | 'subagent' | 'cron' | 'heartbeat' | 'other';
+export type SessionKind = 'main' | 'direct' | 'group' | 'subagent' | 'cron' | 'batch' | 'heartbeat' | 'other';
 
 /** A class of turns with its own concurrency. */
 export type SessionLane = 'main' | 'subagent' | 'cron' | 'batch';
@@ -50,14 +50,14 @@ export function agentIdOf(key: SessionKey): string {
 }
 
 /**
- * What a session is for. The shapes, after `agent:<id>:`: `main`; `subagent:<id>`; `cron:<id>`; `heartbeat`, or a base key
+ * What a session is for. The shapes, after `agent:<id>:`: `main`; `subagent:<id>`; `cron:<id>`; `batch:<id>`; `heartbeat`, or a base key
  * that ends in `:heartbeat`; `[<channel>:[<account>:]]direct|dm:<peer>`; `[<channel>:[<account>:]]group|channel:<peer>`.
  * What a peer calls itself never decides: only the first three segments are read.
  */
 export function sessionKindOf(key: SessionKey): SessionKind {
   const segments = key.split(':').slice(2);
   const [first] = segments;
-  if (first === 'subagent' || first === 'cron') return first;
+  if (first === 'subagent' || first === 'cron' || first === 'batch') return first;
   const typeAt = segments
     .slice(0, 3)
     .findIndex((segment) => DIRECT_SEGMENTS.has(segment) || GROUP_SEGMENTS.has(segment));
@@ -75,6 +75,8 @@ export function laneOf(kind: SessionKind): SessionLane {
       return 'subagent';
     case 'cron':
       return 'cron';
+    case 'batch':
+      return 'batch';
     case 'main':
     case 'direct':
     case 'group':

@@ -27,7 +27,12 @@ export type EventType =
   | 'delivery.failed'
   | 'cron.fired'
   | 'heartbeat.fired'
-  | 'session.reset';
+  | 'session.reset'
+  | 'batch.created'
+  | 'batch.progress'
+  | 'batch.paused'
+  | 'batch.resumed'
+  | 'batch.ended';
 
 /** An event to be written; `data` is stored as it is. */
 export interface NewEvent {

@@ -101,7 +101,7 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
       url,
       headers: { authorization: `Bearer ${ADMIN_KEY}`, ...more.headers },
     });
-    const isJson = String(answer.headers['content-type']).includes('json');
+    const isJson = /[/+]json/.test(String(answer.headers['content-type']));
     const body: unknown = isJson ? answer.json() : answer.body;
     checkDocumented({ method, url, status: answer.statusCode, body });
     return { status: answer.statusCode, headers: answer.headers, body };

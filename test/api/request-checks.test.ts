@@ -259,7 +259,7 @@ describe('what does not exist', () => {
     ['POST', '/v1/deliveries/01a200b2-af01-73e8-8681-83b97fe6f9f3/redrive'],
     ['POST', '/v1/deliveries/01a200b2-af01-73e8-8681-83b97fe6f9f3/discard'],
     ['GET', '/v1/croissants'],
-    ['POST', '/v1/batches'],
+    ['POST', '/v1/batches/01a200b2-af01-73e8-8681-83b97fe6f9f3/pause'],
     ['GET', '/nothing'],
   ] as const)('is a 404 problem: %s %s', async (method, url) => {
     const answer = await holder.rig.ask(method, url);

@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import { cronInput, cronPatch } from '../../config/schema-crons.ts';
 import * as answers from './answers.ts';
+import * as batches from './batches.ts';
 import * as crons from './crons.ts';
 import * as deadLetters from './dead-letters.ts';
 import { liveEvent } from './events.ts';
@@ -15,6 +16,10 @@ import * as views from './views.ts';
 export const COMPONENTS: Record<string, z.ZodType> = {
   Abortion: answers.abortion,
   Accepted: answers.accepted,
+  Batch: batches.batch,
+  BatchItem: batches.batchItemView,
+  BatchPatch: batches.batchPatch,
+  BatchRequest: batches.batchRequest,
   Compacted: transcripts.compacted,
   Compaction: transcripts.compaction,
   Cron: crons.cron,

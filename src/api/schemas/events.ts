@@ -1,6 +1,7 @@
 // Live events: their types, which a filter may name, and what each carries.
 import { z } from 'zod';
 import { PRICE_TIERS } from '../../core/prices/call-cost.ts';
+import { BATCH_OUTCOMES, PAUSE_REASONS } from '../../core/batch/batch.ts';
 import type { EventType } from '../../store/events.ts';
 import { MESSAGE_STATUSES } from '../../store/views/messages.ts';
 import { TURN_STATUSES } from '../../store/views/turns.ts';
@@ -14,6 +15,16 @@ const disposition = z.string();
 
 /** What the roll-ups of usage are grouped by. */
 const rolledUp = { agentId: z.string(), kind: z.string(), lane: z.string(), model: z.string().nullable() };
+
+const progressCounts = z.strictObject({
+  total: count,
+  inFlight: count,
+  answered: count,
+  silent: count,
+  failed: count,
+  cancelled: count,
+  expired: count,
+});
 
 /** The fields of each type in addition to type, sessionKey, turnId and at. */
 const FIELDS = {
@@ -77,6 +88,11 @@ const FIELDS = {
     scheduledFor: z.string(),
     messageId: uuid.nullable(),
   },
+  'batch.created': { batchId: uuid, name: z.string().nullable(), items: count },
+  'batch.progress': { batchId: uuid, counts: progressCounts },
+  'batch.paused': { batchId: uuid, reason: z.enum(PAUSE_REASONS), detail: z.string().nullable() },
+  'batch.resumed': { batchId: uuid },
+  'batch.ended': { batchId: uuid, outcome: z.enum(BATCH_OUTCOMES) },
   'session.reset': { transcriptNo: count, previousTranscriptNo: count, reason: z.string() },
 } as const satisfies Record<EventType, z.ZodRawShape>;
 

@@ -1,9 +1,11 @@
 // What each field of the OpenAPI document means, by its name; a name that means different things has an entry per schema (`Cron.name`) as
 // well. A description beside the schema itself comes first. A test finds fields without a description.
 import { COST_DESCRIPTIONS } from './cost-descriptions.ts';
+import { BATCH_DESCRIPTIONS } from './batch-descriptions.ts';
 
 /** By field, or by schema and field. */
 export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  ...BATCH_DESCRIPTIONS,
   abort: 'True: stop a running turn first',
   aborted: 'The turn that is stopped; null: none ran',
   'abortTurn.aborted': 'Whether the turn still ran',

@@ -48,36 +48,47 @@ const media = z.strictObject({
   transcript: text,
 });
 
+const fields = z.strictObject({
+  text: z.string(),
+  messageId: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
+  channel: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
+  accountId: name,
+  chatId: name,
+  chatType: z.enum(['direct', 'group', 'channel']).exactOptional(),
+  provider: name,
+  surface: name,
+  timestamp: time,
+  sender: sender.exactOptional(),
+  group: group.exactOptional(),
+  conversationLabel: name,
+  wasMentioned: z.boolean().exactOptional(),
+  replyTo: replyTo.exactOptional(),
+  forwarded: forwarded.exactOptional(),
+  history: z.array(historyMessage).max(HISTORY_MESSAGES_MAX).exactOptional(),
+  thread: thread.exactOptional(),
+  media: z.array(media).max(MEDIA_MAX).exactOptional(),
+  untrustedContext: z.array(z.string()).max(CONTEXT_BLOCKS_MAX).exactOptional(),
+  groupSystemPrompt: text,
+  mode: z.enum(QUEUE_MODES).exactOptional(),
+  model: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
+  thinking: z.enum(THINKING_LEVELS).exactOptional(),
+  deliver: z.strictObject({ url: deliveryUrl }).exactOptional(),
+  expiresAt: time,
+});
+
 /** What `POST /v1/sessions/{key}/messages` takes. */
-export const inboundMessage = z
-  .strictObject({
-    text: z.string(),
-    messageId: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
-    channel: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
-    accountId: name,
-    chatId: name,
-    chatType: z.enum(['direct', 'group', 'channel']).exactOptional(),
-    provider: name,
-    surface: name,
-    timestamp: time,
-    sender: sender.exactOptional(),
-    group: group.exactOptional(),
-    conversationLabel: name,
-    wasMentioned: z.boolean().exactOptional(),
-    replyTo: replyTo.exactOptional(),
-    forwarded: forwarded.exactOptional(),
-    history: z.array(historyMessage).max(HISTORY_MESSAGES_MAX).exactOptional(),
-    thread: thread.exactOptional(),
-    media: z.array(media).max(MEDIA_MAX).exactOptional(),
-    untrustedContext: z.array(z.string()).max(CONTEXT_BLOCKS_MAX).exactOptional(),
-    groupSystemPrompt: text,
-    mode: z.enum(QUEUE_MODES).exactOptional(),
-    model: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
-    thinking: z.enum(THINKING_LEVELS).exactOptional(),
-    deliver: z.strictObject({ url: deliveryUrl }).exactOptional(),
-    expiresAt: time,
-  })
-  .refine((message) => message.text !== '' || (message.media?.length ?? 0) > 0, {
-    path: ['text'],
-    error: 'must not be empty when there is no media',
-  }) satisfies z.ZodType<InboundMessage>;
+export const inboundMessage = fields.refine((message) => message.text !== '' || (message.media?.length ?? 0) > 0, {
+  path: ['text'],
+  error: 'must not be empty when there is no media',
+}) satisfies z.ZodType<InboundMessage>;
+
+const CUSTOM_ID_CHARS_MAX = 200;
+
+/** An item of a batch. */
+export const batchItem = fields.omit({ mode: true }).extend({
+  text: z.string().min(1, 'must not be empty'),
+  customId: z.string().min(1).max(CUSTOM_ID_CHARS_MAX).exactOptional(),
+  sessionKey: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
+  agentId: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
+  mode: z.literal('followup').exactOptional(),
+});

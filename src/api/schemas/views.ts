@@ -18,13 +18,13 @@ import { costFields, costOf } from './costs.ts';
 import { fault } from './faults.ts';
 
 const MESSAGE_KINDS = ['message', 'announcement', 'cron', 'heartbeat', 'followup', 'batch', 'compaction'] as const;
-const SESSION_KINDS = ['main', 'direct', 'group', 'subagent', 'cron', 'heartbeat', 'other'] as const;
+const SESSION_KINDS = ['main', 'direct', 'group', 'subagent', 'cron', 'batch', 'heartbeat', 'other'] as const;
 
 const uuid = z.uuid();
 const iso = z.iso.datetime();
 const count = z.int().min(0);
 
-const why = z.strictObject({
+export const why = z.strictObject({
   code: z.string(),
   text: z.string(),
   since: iso,

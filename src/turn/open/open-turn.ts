@@ -63,7 +63,8 @@ export async function openNewTurn(context: TurnContext, opening: NewTurnParts): 
       fence: { sessionId: session.id, epoch: session.epoch, baseSeq: session.entrySeq },
       turnId: id,
       kind,
-      lane: session.lane,
+      // An item of a batch runs in the lane of batches, whatever the lane of its session.
+      lane: kind === 'batch' ? 'batch' : session.lane,
       worker: context.locks.owner,
       model: request.model,
       thinking,

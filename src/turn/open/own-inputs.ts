@@ -1,5 +1,6 @@
 // Settings that inputs written by Holdfast have for their turn, in addition to their text.
 import type { AgentSettings } from '../../config.ts';
+import type { BatchInput } from '../../core/batch/batch.ts';
 import type { OwnInput } from '../../core/own-input.ts';
 import type { WaitingEvent, WaitingInput } from '../../store/claim-session.ts';
 import { settleWithoutTurn } from '../../store/settle-without-turn.ts';
@@ -29,10 +30,18 @@ export async function leaveOut(context: TurnContext, held: HeldSession, input: W
   if (!isHeld) throw lockLost(held);
 }
 
-/** The settings of a turn with these inputs: a tick may bring its own deadline. */
+/** The settings of a turn with these inputs: a tick may bring its own deadline, an item of a batch its prompt mode. */
 export function settingsFor(agent: AgentSettings, inputs: readonly Asking[]): AgentSettings {
-  const timeoutSeconds = inputs[0] === undefined ? undefined : ownOf(inputs[0])?.timeoutSeconds;
-  return timeoutSeconds === undefined ? agent : { ...agent, timeoutSeconds };
+  const [first] = inputs;
+  if (first === undefined) return agent;
+  const timeoutSeconds = ownOf(first)?.timeoutSeconds;
+  const promptMode = first.kind === 'batch' ? (first.body as BatchInput).promptMode : undefined;
+  if (timeoutSeconds === undefined && promptMode === undefined) return agent;
+  return {
+    ...agent,
+    ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+    ...(promptMode === undefined ? {} : { promptMode }),
+  };
 }
 
 /** Only ticks and polls may ask for anything: what messages bring in such fields was refused at the door. */

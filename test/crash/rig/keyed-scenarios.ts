@@ -12,6 +12,8 @@ import {
   type KeyedScenario,
 } from './keyed-ground.ts';
 
+import { KEYED_BATCHES } from './keyed-batches.ts';
+
 const FAR = { kind: 'at', at: '2099-01-01T00:00:00Z' } as const;
 
 const OF_SESSION = `in (select id from holdfast.sessions where key = $1)`;
@@ -330,4 +332,5 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
       };
     },
   },
+  ...KEYED_BATCHES,
 ];

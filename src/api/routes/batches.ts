@@ -1,0 +1,235 @@
+// Batches: submitted, shown, controlled, and their results.
+import { z } from 'zod';
+import { controlBatch, deleteBatch, editBatch } from '../../service/control-batch.ts';
+import type { BatchCommand, BatchControl } from '../../store/batches/control.ts';
+import { listBatches, listItems, viewBatch, type BatchView } from '../../store/views/batches.ts';
+import { resultLines } from '../batch-results.ts';
+import type { ApiContext } from '../context.ts';
+import { listAnswer, pageRequestOf } from '../cursor.ts';
+import { notFound, Problem } from '../problem.ts';
+import { defineEffect, defineRoute, type ApiRequest, type NoFields, type Route } from '../route.ts';
+import { listOf } from '../schemas/answers.ts';
+import * as schemas from '../schemas/batches.ts';
+import { pageQuery } from '../schemas/queries.ts';
+import { isUuid } from '../../core/ids.ts';
+import { submitLines, submitList, type SubmitRequest } from '../submit-batch.ts';
+
+const ITEMS_DEFAULT = 50;
+/** The largest JSON body of a batch; lines have a limit of their own. */
+const JSON_BYTES_MAX = 16_777_216;
+const MICROS = 1_000_000;
+const isItemNumber = (text: string): boolean => /^\d{1,9}$/.test(text);
+const conflictDoc = { description: 'Its state does not allow it' };
+const shown = { 200: { description: 'The batch as it is now', schema: schemas.batch }, 409: conflictDoc };
+
+const postBatch = defineRoute({
+  method: 'POST',
+  path: '/v1/batches',
+  summary:
+    'Submit a batch, as JSON with items or as application/x-ndjson with an item per line and the settings in the query',
+  isLong: true,
+  takesLines: { bodyBytesMax: JSON_BYTES_MAX },
+  query: schemas.batchQuery,
+  body: schemas.batchRequest,
+  answers: {
+    201: { description: 'The batch', schema: schemas.batch },
+    400: { description: 'Items are not valid; the first 100 faults, each with its line' },
+    413: { description: 'Too many items or bytes' },
+  },
+  async handle(request, { context }) {
+    const { query, body, lines, principal, idempotency, headers } = request;
+    const { dryRun, deliver, ...rest } = query;
+    const common = { createdBy: principal.name, idempotency };
+    if (dryRun === 'true') throw new Problem('invalid_query', 'dryRun: not available.');
+    if (lines !== null) {
+      const settings = { ...rest, ...(deliver === undefined ? {} : { deliver: { url: deliver } }) };
+      const isGzip = headers['content-encoding']?.trim().toLowerCase() === 'gzip';
+      return submitLines(context, { ...common, settings }, { body: lines, isGzip, query });
+    }
+    refuseQuery(rest);
+    const { items = [], ...settings } = body;
+    return submitList(context, { ...common, settings } satisfies SubmitRequest, items);
+  },
+});
+
+/** The settings of a JSON body are in the body. */
+function refuseQuery(rest: object): void {
+  const [name] = Object.keys(rest);
+  if (name === undefined) return;
+  const message = 'send it in the JSON body; the query has settings only for an upload of lines';
+  throw new Problem('invalid_query', `${name}: ${message}.`, { errors: [{ path: name, message }] });
+}
+
+const getBatches = defineRoute({
+  method: 'GET',
+  path: '/v1/batches',
+  summary: 'Batches, newest first',
+  query: z.strictObject({ ...pageQuery, ...schemas.batchFilter }),
+  answers: { 200: { description: 'A page of batches', schema: listOf(schemas.batch) } },
+  async handle({ query, list }, { context }) {
+    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+    const page = await listBatches(context.views, { status: query.status }, pageRequestOf(list, query, bounds));
+    return { status: 200, body: listAnswer(list, page) };
+  },
+});
+
+const getBatch = defineRoute({
+  method: 'GET',
+  path: '/v1/batches/{id}',
+  summary: 'One batch with its progress',
+  answers: { 200: { description: 'The batch', schema: schemas.batch } },
+  async handle({ params }, { context }) {
+    return { status: 200, body: await batchOf(context, params.id) };
+  },
+});
+
+const patchBatch = defineRoute({
+  method: 'PATCH',
+  path: '/v1/batches/{id}',
+  summary: 'Change settings of a batch that has not ended',
+  body: schemas.batchPatch,
+  answers: shown,
+  async handle({ params, body }, { context }) {
+    const { maxCostUsd, via, ...rest } = body;
+    if (via !== undefined && via !== 'live') {
+      const message = `via ${JSON.stringify(via)} is not available in this version; send "live"`;
+      throw new Problem('invalid_body', `via: ${message}.`, { errors: [{ path: 'via', message }] });
+    }
+    const cost =
+      maxCostUsd === undefined ? {} : { maxCostMicros: maxCostUsd === null ? null : Math.round(maxCostUsd * MICROS) };
+    refuse(await editBatch(context.service, params.id, { ...rest, ...cost }), params.id, 'be changed');
+    return { status: 200, body: await batchOf(context, params.id) };
+  },
+});
+
+const removeBatch = defineRoute({
+  method: 'DELETE',
+  path: '/v1/batches/{id}',
+  summary: 'Delete an ended batch with its items; the sessions of its items stay',
+  answers: { 200: { description: 'Deleted', schema: schemas.deletedBatch }, 409: conflictDoc },
+  async handle({ params }, { context }) {
+    refuse(await deleteBatch(context.service, params.id), params.id, 'be deleted');
+    return { status: 200, body: { deleted: true } };
+  },
+});
+
+const getItems = defineRoute({
+  method: 'GET',
+  path: '/v1/batches/{id}/items',
+  summary: 'The items of a batch, in input order',
+  query: z.strictObject({ ...pageQuery, ...schemas.itemFilter }),
+  answers: { 200: { description: 'A page of items', schema: listOf(schemas.batchItemView) } },
+  async handle({ params, query, list }, { context }) {
+    await batchOf(context, params.id);
+    const { status, code, q } = query;
+    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isItemNumber };
+    const filter = { batchId: params.id, status, code, q };
+    const page = await listItems(context.views, filter, pageRequestOf(list, query, bounds));
+    return { status: 200, body: listAnswer(list, page) };
+  },
+});
+
+const getResults = defineRoute({
+  method: 'GET',
+  path: '/v1/batches/{id}/results',
+  summary: 'The results of a batch as lines, in input order, also while it runs',
+  isLong: true,
+  query: schemas.resultsQuery,
+  answers: { 200: { description: 'A line per item', contentType: 'application/x-ndjson' } },
+  async handle({ params, query }, { context }) {
+    const { counts } = await batchOf(context, params.id);
+    const { after = 0, all, format = 'holdfast' } = query;
+    const body = resultLines(context.views, {
+      batchId: params.id,
+      total: counts.total,
+      after,
+      all: all === 'true',
+      format,
+    });
+    return { status: 200, body, headers: { 'content-type': 'application/x-ndjson; charset=utf-8' } };
+  },
+});
+
+type Keyed<Body> = Pick<ApiRequest<{ id: string }, unknown, Body>, 'params' | 'idempotency' | 'body'>;
+
+/** A POST that carries out a command. */
+function commandRoute<Body extends z.ZodType = NoFields>(spec: {
+  verb: BatchCommand['kind'];
+  summary: string;
+  body?: Body;
+  done: string;
+  command: (body: z.output<Body>) => BatchCommand;
+}): Route {
+  const path = `/v1/batches/{id}/${spec.verb}` as '/v1/batches/{id}/pause';
+  return defineEffect<typeof path, { batchId: string }, NoFields, Body>({
+    path,
+    summary: spec.summary,
+    ...(spec.body === undefined ? {} : { body: spec.body }),
+    answers: shown,
+    async perform({ params: { id }, idempotency, body }: Keyed<z.output<Body>>, { context }) {
+      const request = { batchId: id, command: spec.command(body), idempotency };
+      refuse(await controlBatch(context.service, request), id, spec.done);
+      return { batchId: id };
+    },
+    answer: async ({ batchId }, _request, { context }) => ({ status: 200, body: await batchOf(context, batchId) }),
+  });
+}
+
+const pauseBatch = commandRoute({
+  verb: 'pause',
+  summary: 'Pause a batch: what is in flight finishes, and nothing more is fed',
+  done: 'be paused',
+  command: () => ({ kind: 'pause' }),
+});
+
+const resumeBatch = commandRoute({
+  verb: 'resume',
+  summary: 'Resume a paused batch; its guards begin to count anew',
+  done: 'be resumed',
+  command: () => ({ kind: 'resume' }),
+});
+
+const cancelBatch = commandRoute({
+  verb: 'cancel',
+  summary: 'Cancel a batch: what was not fed is cancelled; with running "stop" its running turns are stopped, too',
+  body: schemas.cancelRequest,
+  done: 'be cancelled',
+  command: ({ running }) => ({ kind: 'cancel', stopsRunning: running === 'stop' }),
+});
+
+const retryFailed = commandRoute({
+  verb: 'retry-failed',
+  summary: 'Run failed and expired items again: all, those with one error code, or a list',
+  body: schemas.retryRequest,
+  done: 'retry its items',
+  command: ({ code, n }) => ({ kind: 'retry-failed', code: code ?? null, ns: n ?? null }),
+});
+
+function refuse(result: BatchControl, id: string, done: string): void {
+  if (result.kind === 'done') return;
+  if (result.kind === 'unknown') throw notFound(`batch ${id}`);
+  if (result.isOverCap && result.status === 'paused') {
+    throw new Problem('conflict', 'The batch has cost what it may cost. Raise maxCostUsd, then resume it.');
+  }
+  throw new Problem('conflict', `The batch is ${result.status}, so it cannot ${done}.`);
+}
+
+async function batchOf({ views }: ApiContext, id: string): Promise<BatchView> {
+  const found = await viewBatch(views, id);
+  if (found === null) throw notFound(`batch ${id}`);
+  return found;
+}
+
+export const batchRoutes: Route[] = [
+  postBatch,
+  getBatches,
+  getBatch,
+  patchBatch,
+  removeBatch,
+  getItems,
+  getResults,
+  pauseBatch,
+  resumeBatch,
+  cancelBatch,
+  retryFailed,
+];

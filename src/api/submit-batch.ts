@@ -1,0 +1,164 @@
+// `POST /v1/batches`: a submission as JSON or as lines, with its Idempotency-Key. A key of lines is bound to the hash of what was read, so it is
+// known only at the end; a request whose key was used before reads its body for the hash alone.
+import type { Readable } from 'node:stream';
+import { agentOf } from '../config.ts';
+import type { NewBatch } from '../store/batches/upload.ts';
+import { isKeyTaken, readKey, type KeyedRequest } from '../store/idempotency.ts';
+import { viewBatch } from '../store/views/batches.ts';
+import { newId } from '../ids.ts';
+import { submitBatch, type ReadResult, type SubmitResult } from '../service/submit-batch.ts';
+import type { Answer } from './answer.ts';
+import { itemsOfLines, itemsOfList } from './batch-items.ts';
+import { LineReader } from './batch-lines.ts';
+import { sha256OfJson } from './canonical-json.ts';
+import type { ApiContext } from './context.ts';
+import { answerFirst, answerOnce } from './idempotency-key.ts';
+import { modelProblem, notFound, Problem } from './problem.ts';
+import type { BatchSettings } from './schemas/batches.ts';
+import { modelFault } from '../config.ts';
+
+const CONCURRENCY_DEFAULT = 64;
+const FAILURE_PERCENT_DEFAULT = 50;
+const DEFAULT_AGENT = 'main';
+const MICROS = 1_000_000;
+
+export interface SubmitRequest {
+  settings: BatchSettings;
+  createdBy: string;
+  idempotency: KeyedRequest | null;
+}
+
+/** The lines of a request that were not read yet. */
+export interface Upload {
+  body: Readable;
+  isGzip: boolean;
+  /** The settings as they came, which the key is bound to. */
+  query: object;
+}
+
+/** Submits the items of a JSON body. */
+export function submitList(context: ApiContext, request: SubmitRequest, items: readonly unknown[]): Promise<Answer> {
+  const { views } = context;
+  const { idempotency } = request;
+  return answerOnce(views, idempotency, {
+    perform: () =>
+      submit(context, request, {
+        items: itemsOfList(items),
+        finish: () => ({ idempotency, sha256: sha256OfJson(items) }),
+        format: 'json',
+      }),
+    answer: (result) => answerOf(context, result.batchId),
+  });
+}
+
+/** Submits the items of lines. */
+export async function submitLines(context: ApiContext, request: SubmitRequest, upload: Upload): Promise<Answer> {
+  const { views, config } = context;
+  const reader = new LineReader(upload.body, { isGzip: upload.isGzip, limits: config.limits });
+  const items = itemsOfLines(reader.lines(), config.limits.jsonDepth);
+  let bound: KeyedRequest | null = null;
+  const finish = () => {
+    const sha256 = reader.sha256();
+    const { idempotency: key } = request;
+    bound = key === null ? null : { ...key, sha256: sha256OfJson({ query: upload.query, lines: sha256 }) };
+    return { idempotency: bound, sha256 };
+  };
+  const answerAgain = (): Promise<Answer> =>
+    answerOnce(views, bound, {
+      perform: () =>
+        Promise.reject(
+          new Problem('conflict', 'The first request with this Idempotency-Key was undone. Send it again.'),
+        ),
+      answer: (result: { batchId: string }) => answerOf(context, result.batchId),
+    });
+  if (request.idempotency !== null && (await readKey(views, request.idempotency)).kind !== 'new') {
+    for await (const _item of items);
+    finish();
+    return answerAgain();
+  }
+  try {
+    const { batchId } = await submit(context, request, { items, finish, format: 'ndjson' });
+    return await answerFirst(views, bound, await answerOf(context, batchId));
+  } catch (error) {
+    if (!isKeyTaken(error)) throw error;
+    return answerAgain();
+  }
+}
+
+interface Source {
+  items: AsyncIterable<ReadResult>;
+  finish: () => { idempotency: KeyedRequest | null; sha256: string };
+  format: NewBatch['format'];
+}
+
+async function submit(context: ApiContext, request: SubmitRequest, source: Source): Promise<{ batchId: string }> {
+  const { config, service } = context;
+  const batch = newBatchOf(context, request, source.format);
+  const { items, finish } = source;
+  const result = await submitBatch(service, { batch, items, finish, itemsMax: config.limits.batchItems });
+  if (result.kind !== 'started') throw refusalOf(result, config.limits.batchItems);
+  return { batchId: result.batchId };
+}
+
+function newBatchOf(
+  { config }: ApiContext,
+  { settings, createdBy }: SubmitRequest,
+  format: NewBatch['format'],
+): NewBatch {
+  const { agentId = DEFAULT_AGENT, model, thinking, promptMode, deliver, via = 'live' } = settings;
+  if (via !== 'live') {
+    const message = `via ${JSON.stringify(via)} is not available in this version; send "live"`;
+    throw new Problem('invalid_body', `via: ${message}.`, { errors: [{ path: 'via', message }] });
+  }
+  agentOf(config, agentId);
+  const fault = model === undefined ? null : modelFault(config, agentId, model);
+  if (fault !== null) throw modelProblem(fault);
+  return {
+    id: newId<string>(),
+    name: settings.name ?? null,
+    via,
+    agentId,
+    defaults: {
+      ...(model === undefined ? {} : { model }),
+      ...(thinking === undefined ? {} : { thinking }),
+      ...(promptMode === undefined ? {} : { promptMode }),
+      ...(deliver === undefined ? {} : { deliver }),
+    },
+    concurrency: settings.concurrency ?? CONCURRENCY_DEFAULT,
+    weight: settings.weight ?? 1,
+    pilot: settings.pilot ?? null,
+    maxFailurePercent: settings.maxFailurePercent ?? FAILURE_PERCENT_DEFAULT,
+    maxCostMicros: settings.maxCostUsd === undefined ? null : Math.round(settings.maxCostUsd * MICROS),
+    deadlineSeconds: settings.deadlineSeconds ?? null,
+    fallback: settings.fallback ?? 'live',
+    cache: settings.cache ?? 'auto',
+    format,
+    createdBy,
+  };
+}
+
+function refusalOf(result: Exclude<SubmitResult, { kind: 'started' }>, itemsMax: number): Problem {
+  switch (result.kind) {
+    case 'empty': {
+      const message = 'the submission has no items; send at least one';
+      return new Problem('invalid_items', `items: ${message}.`, { errors: [{ path: 'items', message }] });
+    }
+    case 'too_many':
+      return new Problem('body_too_large', `A batch may have up to ${itemsMax} items (limits.batchItems). Split it.`);
+    case 'invalid': {
+      const isUnknownAgent = result.faults.every((fault) => fault.isUnknownAgent === true);
+      const errors = result.faults.map(({ path, message }) => ({ path, message }));
+      const [first] = errors;
+      const detail = `${first?.path ?? ''}: ${first?.message ?? ''}. Nothing was stored; correct the ${errors.length === 1 ? 'item' : 'items'} and submit the batch again.`;
+      return new Problem(isUnknownAgent ? 'unknown_agent' : 'invalid_items', detail, { errors });
+    }
+    default:
+      return result satisfies never;
+  }
+}
+
+async function answerOf({ views }: ApiContext, batchId: string): Promise<Answer> {
+  const made = await viewBatch(views, batchId);
+  if (made === null) throw notFound(`batch ${batchId}`);
+  return { status: 201, body: made };
+}

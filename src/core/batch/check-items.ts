@@ -1,0 +1,102 @@
+// What makes the items of one submission wrong together or for this configuration: a custom id that comes twice, an agent that does not exist. It
+// numbers the items, and remembers the last item of each session, because items of one session run one after the other.
+import type { InboundMessage } from '../inbound.ts';
+import type { SessionKey } from '../ids.ts';
+import { agentIdOf } from '../session-key.ts';
+import { itemSessionKey } from './batch.ts';
+
+/** An item as it was read. */
+export interface ReadItem {
+  /** Where it stands, for people: `line 17`, `items[3]`. */
+  place: string;
+  customId: string | null;
+  /** Canonical; null: a session of its own. */
+  sessionKey: SessionKey | null;
+  /** Null: the agent of the batch. */
+  agentId: string | null;
+  body: InboundMessage;
+}
+
+export interface ItemFault {
+  path: string;
+  message: string;
+  /** The fault is an agent that does not exist. */
+  isUnknownAgent?: true;
+}
+
+/** An item with its place in the batch. */
+export interface PlacedItem {
+  n: number;
+  customId: string | null;
+  sessionKey: SessionKey;
+  isOwnSession: boolean;
+  afterN: number | null;
+}
+
+export interface ItemRules {
+  batchId: string;
+  agentId: string;
+  isAgent: (agentId: string) => boolean;
+  /** Why an agent cannot be asked to use a model; null: it can. */
+  modelFault: (agentId: string, model: string) => string | null;
+}
+
+/** Checks and numbers the items of one submission, in their order. */
+export class ItemChecker {
+  readonly #rules: ItemRules;
+  readonly #customIds = new Map<string, string>();
+  readonly #lastOf = new Map<string, number>();
+  #count = 0;
+
+  constructor(rules: ItemRules) {
+    this.#rules = rules;
+  }
+
+  /** How many items were read, wrong ones included. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** The place of an item in the batch, or what is wrong with it. */
+  place(item: ReadItem): PlacedItem | ItemFault[] {
+    this.#count += 1;
+    const n = this.#count;
+    const { batchId } = this.#rules;
+    const agentId = item.sessionKey === null ? (item.agentId ?? this.#rules.agentId) : agentIdOf(item.sessionKey);
+    const faults = [...this.#agentFaults(item, agentId), ...this.#customIdFaults(item)];
+    if (faults.length > 0) return faults;
+    const { customId } = item;
+    if (item.sessionKey === null) {
+      return { n, customId, sessionKey: itemSessionKey(batchId, agentId, n), isOwnSession: true, afterN: null };
+    }
+    const afterN = this.#lastOf.get(item.sessionKey) ?? null;
+    this.#lastOf.set(item.sessionKey, n);
+    return { n, customId, sessionKey: item.sessionKey, isOwnSession: false, afterN };
+  }
+
+  #agentFaults({ place, sessionKey, agentId: named, body }: ReadItem, agentId: string): ItemFault[] {
+    const path = `${place}: ${sessionKey === null || named !== null ? 'agentId' : 'sessionKey'}`;
+    if (named !== null && named !== agentId) {
+      return [{ path, message: `the session belongs to the agent ${agentId}; leave agentId out or send the same` }];
+    }
+    if (!this.#rules.isAgent(agentId)) {
+      return [{ path, message: `there is no agent ${agentId} in the configuration`, isUnknownAgent: true }];
+    }
+    const fault = body.model === undefined ? null : this.#rules.modelFault(agentId, body.model);
+    return fault === null ? [] : [{ path: `${place}: model`, message: fault }];
+  }
+
+  #customIdFaults({ place, customId }: ReadItem): ItemFault[] {
+    if (customId === null) return [];
+    const first = this.#customIds.get(customId);
+    if (first === undefined) {
+      this.#customIds.set(customId, place);
+      return [];
+    }
+    const message = `${JSON.stringify(customId)} is used at ${first} and at ${place}; each customId may be used once`;
+    return [
+      { path: `${first}: customId`, message },
+      { path: `${place}: customId`, message },
+    ];
+  }
+}

@@ -1,0 +1,123 @@
+// Lines of the batch files of Anthropic and OpenAI, as items. Only what an item can say is accepted: one message of the user, a model, and
+// instructions before it.
+
+/** A line that cannot be an item; the path is within the line. */
+export class ForeignLineError extends Error {
+  readonly path: string;
+
+  constructor(path: string, message: string) {
+    super(message);
+    this.name = 'ForeignLineError';
+    this.path = path;
+  }
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** An item before it is checked, and the instructions that a line of another format has before its message. */
+export interface MappedLine {
+  item: Json;
+  system: string | null;
+}
+
+/** What a line means; one in Holdfast's own format is its item. */
+export function mapLine(line: Json): MappedLine {
+  if ('params' in line) return fromAnthropic(line);
+  if ('method' in line || 'url' in line || ('custom_id' in line && 'body' in line)) return fromOpenAi(line);
+  return { item: line, system: null };
+}
+
+const ANTHROPIC_FIELDS = new Set(['custom_id', 'params']);
+const ANTHROPIC_PARAMS = new Set(['model', 'max_tokens', 'messages', 'system', 'metadata', 'stream']);
+const OPENAI_FIELDS = new Set(['custom_id', 'method', 'url', 'body']);
+const OPENAI_BODY = new Set(['model', 'messages', 'max_tokens', 'max_completion_tokens', 'metadata', 'user', 'stream']);
+const CHAT_URL = '/v1/chat/completions';
+
+function fromAnthropic(line: Json): MappedLine {
+  refuseOthers(line, ANTHROPIC_FIELDS, '');
+  const params = objectAt(line['params'], 'params');
+  refuseOthers(params, ANTHROPIC_PARAMS, 'params.');
+  const system = params['system'] === undefined ? null : textOf(params['system'], 'params.system');
+  return itemOf(line, {
+    prefix: 'params',
+    model: params['model'],
+    system,
+    messages: params['messages'],
+    provider: 'anthropic',
+  });
+}
+
+function fromOpenAi(line: Json): MappedLine {
+  refuseOthers(line, OPENAI_FIELDS, '');
+  if (line['method'] !== undefined && line['method'] !== 'POST')
+    throw new ForeignLineError('method', 'expected "POST"');
+  if (line['url'] !== CHAT_URL) throw new ForeignLineError('url', `expected "${CHAT_URL}"`);
+  const body = objectAt(line['body'], 'body');
+  refuseOthers(body, OPENAI_BODY, 'body.');
+  const messages = arrayAt(body['messages'], 'body.messages').map((message) => objectAt(message, 'body.messages'));
+  const isSystem = (message: Json): boolean => message['role'] === 'system' || message['role'] === 'developer';
+  const systems = messages.filter(isSystem).map((message) => textOf(message['content'], 'body.messages'));
+  const rest = messages.filter((message) => !isSystem(message));
+  const system = systems.length === 0 ? null : systems.join('\n\n');
+  return itemOf(line, { prefix: 'body', model: body['model'], system, messages: rest, provider: null });
+}
+
+function itemOf(
+  line: Json,
+  found: { prefix: string; model: unknown; system: string | null; messages: unknown; provider: string | null },
+): MappedLine {
+  const { prefix, model, system, provider } = found;
+  const messages = arrayAt(found.messages, `${prefix}.messages`);
+  if (messages.length !== 1) {
+    throw new ForeignLineError(`${prefix}.messages`, `expected one message of the user, got ${messages.length}`);
+  }
+  const message = objectAt(messages[0], `${prefix}.messages[0]`);
+  if (message['role'] !== 'user') throw new ForeignLineError(`${prefix}.messages[0].role`, 'expected "user"');
+  const text = textOf(message['content'], `${prefix}.messages[0].content`);
+  const item = {
+    text,
+    ...(line['custom_id'] === undefined ? {} : { customId: line['custom_id'] }),
+    ...(typeof model === 'string' ? { model: named(model, provider) } : {}),
+  };
+  return { item, system };
+}
+
+/** A model as Holdfast names it: `claude-…` of Anthropic's file has no provider. */
+function named(model: string, provider: string | null): string {
+  return provider === null || model.includes('/') ? model : `${provider}/${model}`;
+}
+
+function refuseOthers(value: Json, allowed: ReadonlySet<string>, prefix: string): void {
+  const other = Object.keys(value).find((name) => !allowed.has(name));
+  if (other !== undefined) {
+    throw new ForeignLineError(
+      `${prefix}${other}`,
+      'an item cannot carry this field; remove it, or write the item as {"text": …}',
+    );
+  }
+}
+
+function objectAt(value: unknown, path: string): Json {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new ForeignLineError(path, 'expected an object');
+  }
+  return value as Json;
+}
+
+function arrayAt(value: unknown, path: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw new ForeignLineError(path, 'expected a list');
+  return value;
+}
+
+/** The text of a content: a string, or a list of text blocks. */
+function textOf(content: unknown, path: string): string {
+  if (typeof content === 'string') return content;
+  const texts = arrayAt(content, path).map((block, index) => {
+    const { type, text } = objectAt(block, `${path}[${index}]`);
+    if (type !== 'text' || typeof text !== 'string') {
+      throw new ForeignLineError(`${path}[${index}]`, 'expected a text block; an item carries text alone');
+    }
+    return text;
+  });
+  return texts.join('\n\n');
+}

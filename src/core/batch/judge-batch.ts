@@ -1,0 +1,86 @@
+// What becomes of an open batch: whether it ends, and whether a guard pauses it. Decided from counts alone.
+import type { BatchOutcome, PauseReason } from './batch.ts';
+
+/** How many items ended in which way. */
+export interface EndCounts {
+  answered: number;
+  silent: number;
+  failed: number;
+  cancelled: number;
+  expired: number;
+}
+
+export interface BatchState extends EndCounts {
+  status: 'running' | 'paused' | 'cancelling';
+  itemCount: number;
+  inFlight: number;
+  /** The first items that run alone; null: no pilot, or it is over. */
+  pilot: number | null;
+  maxFailurePercent: number;
+  /** The last ends, one character each: `x` for a failure. */
+  recent: string;
+  costMicros: number | null;
+  maxCostMicros: number | null;
+}
+
+/** The window of the failure rate: so many items have ended before it can pause a batch, and only the last so many count. */
+export const FAILURE_WINDOW = 50;
+
+export type BatchVerdict =
+  | { kind: 'continue' }
+  | { kind: 'pilot_passed' }
+  | { kind: 'pause'; reason: PauseReason; detail: string }
+  | { kind: 'end'; outcome: BatchOutcome };
+
+/** The items that have ended. */
+export function endedOf({ answered, silent, failed, cancelled, expired }: EndCounts): number {
+  return answered + silent + failed + cancelled + expired;
+}
+
+/** What follows from the present counts. */
+export function judgeBatch(batch: BatchState): BatchVerdict {
+  if (endedOf(batch) >= batch.itemCount) return { kind: 'end', outcome: outcomeOf(batch) };
+  if (batch.status !== 'running') return { kind: 'continue' };
+  if (isOverCap(batch)) {
+    const detail = `The ended items cost ${dollarsOf(batch.costMicros ?? 0)} of at most ${dollarsOf(batch.maxCostMicros ?? 0)}.`;
+    return { kind: 'pause', reason: 'cost_cap', detail };
+  }
+  if (batch.pilot !== null && endedOf(batch) >= batch.pilot) return judgePilot(batch, batch.pilot);
+  const failures = batch.recent.split('x').length - 1;
+  if (batch.recent.length >= FAILURE_WINDOW && isOverRate(failures, FAILURE_WINDOW, batch.maxFailurePercent)) {
+    const detail = `${failures} of the last ${FAILURE_WINDOW} items failed; at most ${batch.maxFailurePercent} % may.`;
+    return { kind: 'pause', reason: 'failure_rate', detail };
+  }
+  return { kind: 'continue' };
+}
+
+/** True when the ended items have cost what the batch may cost. */
+export function isOverCap({ costMicros, maxCostMicros }: Pick<BatchState, 'costMicros' | 'maxCostMicros'>): boolean {
+  return maxCostMicros !== null && (costMicros ?? 0) >= maxCostMicros;
+}
+
+function judgePilot(batch: BatchState, pilot: number): BatchVerdict {
+  const failures = batch.failed + batch.expired;
+  if (!isOverRate(failures, pilot, batch.maxFailurePercent)) return { kind: 'pilot_passed' };
+  const detail = `${failures} of the ${pilot} items of the pilot failed; at most ${batch.maxFailurePercent} % may.`;
+  return { kind: 'pause', reason: 'pilot_done', detail };
+}
+
+function isOverRate(failures: number, of: number, maxPercent: number): boolean {
+  return failures * 100 > of * maxPercent;
+}
+
+function outcomeOf(batch: BatchState): BatchOutcome {
+  const good = batch.answered + batch.silent;
+  if (good === batch.itemCount) return 'completed';
+  if (batch.status === 'cancelling') return 'cancelled';
+  if (good > 0) return 'partly';
+  return batch.cancelled === batch.itemCount ? 'cancelled' : 'failed';
+}
+
+const MICROS_PER_DOLLAR = 1_000_000;
+
+/** An amount for people. */
+export function dollarsOf(micros: number): string {
+  return `$${(micros / MICROS_PER_DOLLAR).toFixed(4)}`;
+}

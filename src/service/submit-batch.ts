@@ -1,0 +1,111 @@
+// Submits a batch: reads its items one by one, stores them in groups, and starts it when all of them fit. On the first fault nothing more is
+// stored, and the upload is deleted; reading continues for the sake of the list of faults.
+import { isAgent, modelFault } from '../config.ts';
+import { ItemChecker, type ItemFault, type ReadItem } from '../core/batch/check-items.ts';
+import {
+  addItems,
+  beginUpload,
+  deleteUpload,
+  startBatch,
+  type NewBatch,
+  type NewItem,
+} from '../store/batches/upload.ts';
+import type { KeyedRequest } from '../store/idempotency.ts';
+import type { Service } from './service.ts';
+
+/** Rows of one statement, and the most characters of their bodies. */
+const GROUP_ITEMS = 500;
+const GROUP_CHARS = 4_000_000;
+const FAULTS_MAX = 100;
+
+/** What a reader yields for each item: the item, or what is wrong with it. */
+export type ReadResult = ReadItem | readonly ItemFault[];
+
+export interface Submission {
+  batch: NewBatch;
+  items: AsyncIterable<ReadResult>;
+  /** The most items. */
+  itemsMax: number;
+  /** Called after the last item: the key with the hash of what was read, and that hash. */
+  finish: () => { idempotency: KeyedRequest | null; sha256: string };
+}
+
+/** `invalid`: nothing is kept; at most 100 faults. `too_many`: more items than allowed. `empty`: there was none. */
+export type SubmitResult =
+  | { kind: 'started'; batchId: string }
+  | { kind: 'invalid'; faults: ItemFault[] }
+  | { kind: 'too_many' }
+  | { kind: 'empty' };
+
+/** Stores and starts it. Rejects with what reading rejects with, and with a taken key (`isKeyTaken`); then nothing is kept either. */
+export async function submitBatch(service: Service, submission: Submission): Promise<SubmitResult> {
+  const { database } = service;
+  const { batch } = submission;
+  await beginUpload(database, batch);
+  let isStarted = false;
+  try {
+    const read = await readItems(service, submission);
+    if (read.kind !== 'read') return read;
+    const { idempotency, sha256 } = submission.finish();
+    isStarted = await startBatch(database, { batchId: batch.id, itemCount: read.count, sha256, idempotency });
+    if (!isStarted)
+      throw new Error(`The upload of the batch ${batch.id} was deleted before its last item. Submit it again.`);
+    return { kind: 'started', batchId: batch.id };
+  } finally {
+    if (!isStarted) await deleteUpload(database, batch.id);
+  }
+}
+
+type Read = { kind: 'read'; count: number } | Exclude<SubmitResult, { kind: 'started' }>;
+
+async function readItems(service: Service, { batch, items, itemsMax }: Submission): Promise<Read> {
+  const { config, database } = service;
+  const checker = new ItemChecker({
+    batchId: batch.id,
+    agentId: batch.agentId,
+    isAgent: (agentId) => isAgent(config, agentId),
+    modelFault: (agentId, model) => modelFault(config, agentId, model),
+  });
+  const faults: ItemFault[] = [];
+  const group = new ItemGroup((firstN, rows) => addItems(database, batch.id, { firstN, items: rows }));
+  let count = 0;
+  for await (const result of items) {
+    if (faults.length >= FAULTS_MAX) continue;
+    count += 1;
+    if (count > itemsMax) return { kind: 'too_many' };
+    const placed = 'place' in result ? checker.place(result) : result;
+    if (!('n' in placed)) faults.push(...placed);
+    else if (faults.length === 0 && 'body' in result) await group.add({ ...placed, body: JSON.stringify(result.body) });
+  }
+  if (faults.length > 0) return { kind: 'invalid', faults: faults.slice(0, FAULTS_MAX) };
+  if (count === 0) return { kind: 'empty' };
+  await group.store();
+  return { kind: 'read', count };
+}
+
+/** Items until there are enough for one statement. */
+class ItemGroup {
+  readonly #store: (firstN: number, items: NewItem[]) => Promise<void>;
+  #items: NewItem[] = [];
+  #chars = 0;
+  #firstN = 1;
+
+  constructor(store: (firstN: number, items: NewItem[]) => Promise<void>) {
+    this.#store = store;
+  }
+
+  async add(item: NewItem): Promise<void> {
+    this.#items.push(item);
+    this.#chars += item.body.length;
+    if (this.#items.length >= GROUP_ITEMS || this.#chars >= GROUP_CHARS) await this.store();
+  }
+
+  async store(): Promise<void> {
+    const items = this.#items;
+    if (items.length === 0) return;
+    this.#items = [];
+    this.#chars = 0;
+    await this.#store(this.#firstN, items);
+    this.#firstN += items.length;
+  }
+}

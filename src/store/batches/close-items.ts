@@ -1,0 +1,105 @@
+// Ends items without a turn: those of a cancelled batch, and those that were not fed before the deadline. A bounded number at a time.
+import type { Committed } from '../../after-commit.ts';
+import type { SessionId, TurnId } from '../../core/ids.ts';
+import type { Database } from '../database.ts';
+import { insertEventsSql } from '../events.ts';
+import { changeOf, allOf } from '../rings.ts';
+import { sendQuery } from '../send-query.ts';
+import { literal } from '../statement.ts';
+
+const CLOSED_MAX = 5_000;
+
+export const CLOSE_ITEMS = literal({
+  name: 'close-batch-items',
+  purpose: 'End the items that will not be fed: their batch is cancelled, or its deadline is over. Answers how many.',
+  locking: 'The batches, skipping those that are locked, in the order of their ids, then their items.',
+  text: `with held as materialized (
+  select b.id, case when b.status = 'cancelling' then 'cancelled' else 'expired' end as status
+  from holdfast.batches b
+  where b.status = 'cancelling' or b.status in ('running', 'paused') and b.deadline_at <= clock_timestamp()
+  order by b.id for no key update skip locked
+),
+closing as materialized (
+  select i.batch_id, i.n, held.status from held join holdfast.batch_items i on i.batch_id = held.id
+  where i.status = 'pending' limit ${CLOSED_MAX}
+  for no key update of i
+),
+closed as (
+  update holdfast.batch_items i
+  set status = closing.status, is_ready = true, ended_at = clock_timestamp(), cost_micros = coalesce(i.cost_micros, 0),
+    error = case closing.status when 'expired' then json_build_object('code', 'expired', 'message', 'The deadline of the batch had passed.')
+      else json_build_object('code', 'cancelled', 'message', 'The batch was cancelled.') end,
+    error_code = case closing.status when 'expired' then 'expired' end
+  from closing where i.batch_id = closing.batch_id and i.n = closing.n
+),
+counted as materialized (select batch_id, status, count(*)::int as items from closing group by batch_id, status),
+updated as (
+  update holdfast.batches b
+  set cancelled = b.cancelled + case when counted.status = 'cancelled' then counted.items else 0 end,
+    expired = b.expired + case when counted.status = 'expired' then counted.items else 0 end
+  from counted where b.id = counted.batch_id
+)
+select coalesce(sum(items), 0)::int as items from counted`,
+});
+
+/** Ends items of cancelled and overdue batches; true when there may be more. */
+export async function closeItems(database: Database): Promise<boolean> {
+  const rows = await sendQuery<{ items: number }>(database.hot, CLOSE_ITEMS.prepared([]));
+  return (rows[0]?.items ?? 0) >= CLOSED_MAX;
+}
+
+const WITHDRAWN_MAX = 500;
+
+// Every look finds again what has not ended, so nothing that a crash leaves out is forgotten.
+export const WITHDRAW_INPUTS = literal({
+  name: 'withdraw-batch-inputs',
+  purpose: 'Cancel the waiting inputs of cancelled batches. Answers the sessions of which one was cancelled.',
+  locking: 'The session rows in the order of their ids, then the inputs.',
+  text: `with fed as materialized (
+  select i.message_id, i.session_id from holdfast.batches b join holdfast.batch_items i on i.batch_id = b.id
+  join holdfast.inbox x on x.id = i.message_id
+  where b.status = 'cancelling' and b.stops_running and i.status = 'fed' and x.status = 'waiting'
+  limit ${WITHDRAWN_MAX}
+),
+locked as materialized (
+  select s.id from holdfast.sessions s where s.id in (select session_id from fed) order by s.id for no key update
+),
+withdrawn as (
+  update holdfast.inbox x
+  set status = 'cancelled', settled_at = clock_timestamp(), error = json_build_object('code', 'cancelled', 'message', 'The batch was cancelled.')
+  from fed join locked on locked.id = fed.session_id where x.id = fed.message_id and x.status = 'waiting'
+  returning x.id, x.session_id, x.seq
+),
+counted as materialized (select session_id, count(*)::int as inputs from withdrawn group by session_id),
+updated_sessions as (
+  update holdfast.sessions s set waiting = s.waiting - counted.inputs, updated_at = clock_timestamp()
+  from counted where s.id = counted.session_id
+),
+inserted_events as (
+  ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.settled' as type,
+      json_build_object('messageId', id, 'status', 'cancelled') as data, seq as n from withdrawn`)}
+)
+select session_id from counted`,
+});
+
+/** Cancels the waiting inputs of cancelled batches. */
+export async function withdrawInputs(database: Database): Promise<Committed<{ sessions: number }>> {
+  const rows = await sendQuery<{ session_id: SessionId }>(database.hot, WITHDRAW_INPUTS.prepared([]));
+  return { sessions: rows.length, after: allOf(rows.map((row) => ({ after: changeOf(row.session_id) }))) };
+}
+
+export const TURNS_TO_STOP = literal({
+  name: 'batch-turns-to-stop',
+  purpose: 'Read the open turns of cancelled batches that have not been asked to stop.',
+  text: `select x.turn_id as "turnId" from holdfast.batches b join holdfast.batch_items i on i.batch_id = b.id
+join holdfast.inbox x on x.id = i.message_id join holdfast.sessions s on s.id = x.session_id
+where b.status = 'cancelling' and b.stops_running and i.status = 'fed' and x.status = 'claimed' and s.turn_id = x.turn_id
+  and s.stop_reason is null
+limit ${WITHDRAWN_MAX}`,
+});
+
+/** The open turns of cancelled batches that have not been asked to stop. */
+export async function readTurnsToStop(database: Database): Promise<TurnId[]> {
+  const rows = await sendQuery<{ turnId: TurnId }>(database.hot, TURNS_TO_STOP.prepared([]));
+  return rows.map(({ turnId }) => turnId);
+}

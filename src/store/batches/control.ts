@@ -1,0 +1,247 @@
+// What people do to a batch: pause, resume, cancel, retry what failed, change its settings, delete it. Each is one statement that also stores the
+// key of its request; what the state does not allow changes nothing and answers the state.
+import type { BatchStatus } from '../../core/batch/batch.ts';
+import type { Database } from '../database.ts';
+import { insertEventsSql } from '../events.ts';
+import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
+import { sendQuery } from '../send-query.ts';
+import { literal, type Statement } from '../statement.ts';
+
+/** `done`: it holds now, by this request or by an earlier one. `refused`: the state does not allow it. */
+export type BatchControl =
+  | { kind: 'done' }
+  | { kind: 'unknown' }
+  | { kind: 'refused'; status: BatchStatus; isOverCap: boolean };
+
+interface ControlRow {
+  status: BatchStatus;
+  isAllowed: boolean;
+  isOverCap: boolean;
+}
+
+/** `held`: the batch before the change. `allowed` is SQL of whether its state allows the change, `changed` a CTE that carries it out. */
+function controlSql({ allowed, change, event }: { allowed: string; change: string; event: string }): string {
+  return `with found as materialized (
+  select b.*, b.max_cost_micros is not null and coalesce(b.cost_micros, 0) >= b.max_cost_micros as is_over_cap
+  from holdfast.batches b where b.id = $1 and b.status <> 'uploading' for no key update
+),
+held as materialized (select * from found b where ${allowed}),
+${change},
+${keyedPart(2, `select json_build_object('batchId', id) from held`)},
+inserted_events as (
+  ${insertEventsSql(event)}
+)
+select found.status, found.is_over_cap as "isOverCap", exists (select from held) as "isAllowed" from found`;
+}
+
+function eventSql(type: string, data = ''): string {
+  return `select null::uuid as session_id, null::uuid as turn_id, '${type}' as type,
+      json_build_object('batchId', id${data}) as data, 0 as n from changed`;
+}
+
+export const PAUSE_BY_HAND = literal({
+  name: 'pause-batch-by-hand',
+  purpose: 'Pause a batch; one that is paused stays so. Answers its state before.',
+  locking: 'The batch.',
+  text: controlSql({
+    allowed: `b.status in ('running', 'paused')`,
+    change: `changed as (
+  update holdfast.batches b
+  set status = 'paused', pause_reason = 'manual', pause_detail = null, paused_at = clock_timestamp(), revision = b.revision + 1
+  from held where b.id = held.id and held.status = 'running'
+  returning b.id
+)`,
+    event: eventSql('batch.paused', `, 'reason', 'manual', 'detail', null`),
+  }),
+});
+
+export const RESUME_BATCH = literal({
+  name: 'resume-batch',
+  purpose: 'Resume a paused batch; the guards begin to count anew. Answers its state before.',
+  locking: 'The batch.',
+  text: controlSql({
+    allowed: `b.status = 'running' or b.status = 'paused' and not b.is_over_cap`,
+    change: `changed as (
+  update holdfast.batches b
+  set status = 'running', pilot = case when held.pause_reason = 'pilot_done' then null else b.pilot end, pause_reason = null,
+    pause_detail = null, paused_at = null, recent = '', rate_per_minute = null, mark_at = clock_timestamp(),
+    mark_ended = b.answered + b.silent + b.failed + b.cancelled + b.expired, revision = b.revision + 1
+  from held where b.id = held.id and held.status = 'paused'
+  returning b.id
+)`,
+    event: eventSql('batch.resumed'),
+  }),
+});
+
+export const CANCEL_BATCH = literal({
+  name: 'cancel-batch',
+  purpose:
+    'Cancel a batch: nothing of it is fed from now on. $5: its running turns are stopped. Answers its state before.',
+  locking: 'The batch.',
+  text: controlSql({
+    allowed: `b.status in ('running', 'paused', 'cancelling') or b.status = 'ended' and b.outcome = 'cancelled'`,
+    change: `changed as (
+  update holdfast.batches b
+  set status = 'cancelling', stops_running = b.stops_running or $5::boolean, pause_reason = null, pause_detail = null, paused_at = null,
+    revision = b.revision + 1
+  from held where b.id = held.id and held.status <> 'ended'
+  returning b.id
+)`,
+    event: `${eventSql('batch.progress', `, 'counts', null`)} where false`,
+  }),
+});
+
+// The next attempt of an item is another input: it has another cause key.
+export const RETRY_FAILED = literal({
+  name: 'retry-failed-items',
+  purpose:
+    'Make failed items of a batch pending again: all, those with the code $5, or those of the list $6. Answers its state before.',
+  locking: 'The batch, then its items.',
+  text: controlSql({
+    allowed: `b.status in ('running', 'paused', 'ended')`,
+    change: `again as (
+  update holdfast.batch_items i
+  set status = 'pending', attempt = i.attempt + 1, is_ready = true, error = null, error_code = null, ended_at = null, turn_id = null,
+    message_id = null
+  from held, holdfast.batch_items old
+  where i.batch_id = held.id and i.status in ('failed', 'expired') and old.batch_id = i.batch_id and old.n = i.n
+    and ($5::text is null or i.error_code = $5) and ($6::int[] is null or i.n = any ($6))
+  returning i.batch_id, old.status
+),
+changed as (
+  update holdfast.batches b
+  set status = case when b.status = 'ended' then 'running' else b.status end, outcome = null, ended_at = null, stops_running = false,
+    failed = b.failed - counted.failed, expired = b.expired - counted.expired, recent = '', revision = b.revision + 1,
+    deadline_at = case when b.deadline_at <= clock_timestamp() then null else b.deadline_at end,
+    mark_at = clock_timestamp(), rate_per_minute = null,
+    mark_ended = b.answered + b.silent + b.failed + b.cancelled + b.expired - counted.failed - counted.expired
+  from (
+    select batch_id, count(*) filter (where status = 'failed')::int as failed, count(*) filter (where status = 'expired')::int as expired
+    from again group by batch_id
+  ) as counted
+  where b.id = counted.batch_id
+  returning b.id
+)`,
+    event: eventSql('batch.resumed'),
+  }),
+});
+
+/** What a request does to a batch. */
+export type BatchCommand =
+  | { kind: 'pause' | 'resume' }
+  | { kind: 'cancel'; stopsRunning: boolean }
+  | { kind: 'retry-failed'; code: string | null; ns: readonly number[] | null };
+
+/** Carries it out. Rejects with a violated primary key when another request has stored the key; see `isKeyTaken`. */
+export async function controlBatch(
+  database: Database,
+  { batchId, command, idempotency }: { batchId: string; command: BatchCommand; idempotency: KeyedRequest | null },
+): Promise<BatchControl> {
+  const { sql, values } = statementOf(command);
+  const query = sql.prepared([batchId, ...keyValues(idempotency), ...values]);
+  const [row] = await sendQuery<ControlRow & Record<string, unknown>>(database.views, query);
+  if (row === undefined) return { kind: 'unknown' };
+  return row.isAllowed ? { kind: 'done' } : { kind: 'refused', status: row.status, isOverCap: row.isOverCap };
+}
+
+function statementOf(command: BatchCommand): { sql: Statement<unknown[]>; values: unknown[] } {
+  switch (command.kind) {
+    case 'pause':
+      return { sql: PAUSE_BY_HAND, values: [] };
+    case 'resume':
+      return { sql: RESUME_BATCH, values: [] };
+    case 'cancel':
+      return { sql: CANCEL_BATCH, values: [command.stopsRunning] };
+    case 'retry-failed':
+      return { sql: RETRY_FAILED, values: [command.code, command.ns] };
+    default:
+      return command satisfies never;
+  }
+}
+
+/** Absent: unchanged. Null clears it. */
+export interface BatchPatch {
+  name?: string | null;
+  concurrency?: number;
+  weight?: number;
+  maxCostMicros?: number | null;
+  maxFailurePercent?: number;
+  deadlineSeconds?: number;
+}
+
+export const PATCH_BATCH = literal({
+  name: 'patch-batch',
+  purpose: 'Change settings of a batch that has not ended. $2 names them, $3 has their values. Answers its state.',
+  locking: 'The batch.',
+  text: `with found as materialized (select * from holdfast.batches where id = $1 and status <> 'uploading' for no key update),
+changed as (
+  update holdfast.batches b
+  set name = case when 'name' = any ($2::text[]) then $3::json ->> 'name' else b.name end,
+    concurrency = coalesce(($3::json ->> 'concurrency')::int, b.concurrency),
+    weight = coalesce(($3::json ->> 'weight')::int, b.weight),
+    max_cost_micros = case when 'maxCostMicros' = any ($2::text[]) then ($3::json ->> 'maxCostMicros')::bigint else b.max_cost_micros end,
+    max_failure_percent = coalesce(($3::json ->> 'maxFailurePercent')::int, b.max_failure_percent),
+    deadline_at = coalesce(clock_timestamp() + ($3::json ->> 'deadlineSeconds')::float8 * interval '1 second', b.deadline_at),
+    revision = b.revision + 1
+  from found where b.id = found.id and found.status <> 'ended'
+)
+select status, status <> 'ended' as "isAllowed", false as "isOverCap" from found`,
+});
+
+/** Changes settings of a batch. */
+export async function patchBatch(database: Database, batchId: string, patch: BatchPatch): Promise<BatchControl> {
+  const query = PATCH_BATCH.prepared([batchId, Object.keys(patch), JSON.stringify(patch)]);
+  const [row] = await sendQuery<ControlRow & Record<string, unknown>>(database.views, query);
+  if (row === undefined) return { kind: 'unknown' };
+  return row.isAllowed ? { kind: 'done' } : { kind: 'refused', status: row.status, isOverCap: false };
+}
+
+export const DELETE_BATCH = literal({
+  name: 'delete-batch',
+  purpose: 'Delete an ended batch with its items; the sessions of its items stay. Answers its state before.',
+  locking: 'The batch, then its items.',
+  text: `with found as materialized (select id, status from holdfast.batches where id = $1 and status <> 'uploading' for update),
+deleted as (delete from holdfast.batches b using found where b.id = found.id and found.status = 'ended' returning b.id),
+deleted_items as (delete from holdfast.batch_items i using deleted where i.batch_id = deleted.id)
+select status, status = 'ended' as "isAllowed", false as "isOverCap" from found`,
+});
+
+/** Deletes an ended batch. */
+export async function deleteBatch(database: Database, batchId: string): Promise<BatchControl> {
+  const query = DELETE_BATCH.prepared([batchId]);
+  const [row] = await sendQuery<ControlRow & Record<string, unknown>>(database.views, query);
+  if (row === undefined) return { kind: 'unknown' };
+  return row.isAllowed ? { kind: 'done' } : { kind: 'refused', status: row.status, isOverCap: false };
+}
+
+/** How long an upload may take before it counts as left behind by a crash. */
+const UPLOAD_HOURS = 1;
+const TRIMMED_MAX = 5_000;
+
+// Items first, a bounded number at a time; the row of the batch goes when none is left.
+export const TRIM_BATCHES = literal({
+  name: 'trim-batches',
+  purpose:
+    'Delete items of batches that ended $1 milliseconds ago, and of uploads that were left behind; then those batches.',
+  locking: 'The oldest of those batches, unless it is locked, then its items.',
+  text: `with old as materialized (
+  select b.id from holdfast.batches b
+  where b.status = 'ended' and b.ended_at < clock_timestamp() - $1 * interval '1 millisecond'
+    or b.status = 'uploading' and b.created_at < clock_timestamp() - interval '${UPLOAD_HOURS} hours'
+  order by b.id limit 1 for update skip locked
+),
+chosen as materialized (
+  select i.batch_id, i.n from old join holdfast.batch_items i on i.batch_id = old.id limit ${TRIMMED_MAX}
+),
+deleted_items as (
+  delete from holdfast.batch_items i using chosen where i.batch_id = chosen.batch_id and i.n = chosen.n
+),
+deleted as (delete from holdfast.batches b using old where b.id = old.id and (select count(*) from chosen) < ${TRIMMED_MAX})
+select count(*)::int as batches from old`,
+});
+
+/** Deletes old batches; true when there may be more to delete. */
+export async function trimBatches(database: Database, retentionMs: number): Promise<boolean> {
+  const rows = await sendQuery<{ batches: number }>(database.hot, TRIM_BATCHES.prepared([retentionMs]));
+  return (rows[0]?.batches ?? 0) > 0;
+}

@@ -1,0 +1,166 @@
+// Feeding: items become inputs of their sessions. Any number of schedulers may feed: one holds the batch at a time, an item is fed only while it
+// is pending, and the cause of its input is unique, so that feeding it twice has no effect.
+//
+// Locking: the batch (skipped when it is locked), its items, then the session rows in the order of their ids. No statement locks a batch after a
+// session.
+import type { Committed } from '../../after-commit.ts';
+import type { ItemDefaults } from '../../core/batch/batch.ts';
+import type { MessageId, SessionId } from '../../core/ids.ts';
+import type { InboundMessage } from '../../core/inbound.ts';
+import type { Database } from '../database.ts';
+import { insertEventsSql } from '../events.ts';
+import { afterOf, allOf, type RungColumns } from '../rings.ts';
+import { sendQuery } from '../send-query.ts';
+import { firstRingSql } from '../session-locks.ts';
+import { literal } from '../statement.ts';
+
+/** A batch that may be fed. */
+export interface HungryBatch {
+  id: string;
+  agentId: string;
+  weight: number;
+  room: number;
+  defaults: ItemDefaults;
+  deadlineMs: number | null;
+  /** Only items up to this number may be fed; null: all. */
+  pilot: number | null;
+}
+
+export const HUNGRY_BATCHES = literal({
+  name: 'hungry-batches',
+  purpose: 'Read the batches that run, have room and have items that may be fed.',
+  text: `select b.id, b.agent_id as "agentId", b.weight, b.concurrency - b.in_flight as room, b.defaults, b.pilot,
+  (extract(epoch from b.deadline_at) * 1000)::float8 as "deadlineMs"
+from holdfast.batches b
+where b.status <> 'ended' and b.status = 'running' and b.in_flight < b.concurrency
+  and exists (select from holdfast.batch_items i where i.batch_id = b.id and i.status = 'pending' and i.is_ready
+    and (b.pilot is null or i.n <= b.pilot))
+order by b.id`,
+});
+
+/** The batches that may be fed, oldest first. */
+export function readHungryBatches(database: Database): Promise<HungryBatch[]> {
+  return sendQuery<HungryBatch & Record<string, unknown>>(database.hot, HUNGRY_BATCHES.prepared([]));
+}
+
+/** An item that may be fed. */
+export interface ReadyItem {
+  n: number;
+  attempt: number;
+  sessionKey: string;
+  isOwnSession: boolean;
+  body: InboundMessage;
+}
+
+export const READY_ITEMS = literal({
+  name: 'ready-items',
+  purpose: 'Read the first items of a batch that may be fed.',
+  text: `select i.n, i.attempt, i.session_key as "sessionKey", i.is_own_session as "isOwnSession", i.body
+from holdfast.batch_items i
+where i.batch_id = $1 and i.status = 'pending' and i.is_ready and ($2::int is null or i.n <= $2) order by i.n limit $3`,
+});
+
+/** The first items of a batch that may be fed, in input order. */
+export function readReadyItems(database: Database, batch: HungryBatch, limit: number): Promise<ReadyItem[]> {
+  const query = READY_ITEMS.prepared([batch.id, batch.pilot, limit]);
+  return sendQuery<ReadyItem & Record<string, unknown>>(database.hot, query);
+}
+
+/** An item with the input that it becomes. */
+export interface FedItem {
+  n: number;
+  attempt: number;
+  sessionId: SessionId;
+  messageId: MessageId;
+  /** JSON text. */
+  body: string;
+  route: string;
+}
+
+export const FEED_BATCH = literal({
+  name: 'feed-batch',
+  purpose: 'Make inputs of the items that may still be fed. Answers a row for each session that got one.',
+  locking: 'The batch, unless it is locked, its items, then the session rows in the order of their ids.',
+  text: `with held as materialized (
+  select b.id, b.concurrency - b.in_flight as room from holdfast.batches b where b.id = $1 and b.status = 'running'
+  for no key update skip locked
+),
+input as materialized (
+  select * from unnest($2::int[], $3::int[], $4::uuid[], $5::uuid[], $6::text[], $7::text[])
+    as input (n, attempt, session_id, message_id, body, route)
+),
+picked as materialized (
+  select i.batch_id, i.n, i.attempt, input.session_id, input.message_id, input.body, input.route
+  from held join holdfast.batch_items i on i.batch_id = held.id join input on input.n = i.n and input.attempt = i.attempt
+  where i.status = 'pending' and i.is_ready
+  order by i.n limit (select greatest(0, room) from held)
+  for no key update of i
+),
+locked as materialized (
+  select s.* from holdfast.sessions s where s.id in (select session_id from picked) order by s.id for no key update
+),
+numbered as materialized (
+  select picked.*, s.inbox_seq + row_number() over (partition by picked.session_id order by picked.n) as seq
+  from picked join locked s on s.id = picked.session_id
+),
+stored as (
+  insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, cause_key)
+  select message_id, session_id, seq, 'batch', body::json, route, 'followup', 'batch:' || batch_id || ':' || n || ':' || attempt
+  from numbered
+  on conflict do nothing
+  returning id, session_id, seq, kind
+),
+fed as (
+  update holdfast.batch_items i set status = 'fed', session_id = numbered.session_id, message_id = numbered.message_id
+  from numbered join stored on stored.id = numbered.message_id
+  where i.batch_id = numbered.batch_id and i.n = numbered.n
+  returning i.n
+),
+counted_batch as (
+  update holdfast.batches b set in_flight = b.in_flight + (select count(*) from fed)::int
+  from held where b.id = held.id and exists (select from stored)
+),
+counted as materialized (
+  select session_id, max(seq) as last_seq, count(*)::int as arrived from stored group by session_id
+),
+updated_sessions as (
+  update holdfast.sessions s
+  set inbox_seq = counted.last_seq, waiting = s.waiting + counted.arrived, updated_at = clock_timestamp()
+  from counted where s.id = counted.session_id
+  returning s.*
+),
+rung_doorbells as (
+  insert into holdfast.doorbells (session_id, lane, rings)
+  select id, 'batch', ${firstRingSql('updated_sessions')} from updated_sessions
+  on conflict (session_id) do nothing
+  returning session_id, lane, rings
+),
+inserted_events as (
+  ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.accepted' as type,
+      json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued') as data, seq as n from stored`)}
+)
+select counted.session_id, counted.arrived, rung_doorbells.lane, rung_doorbells.rings
+from counted left join rung_doorbells on rung_doorbells.session_id = counted.session_id`,
+});
+
+/** Feeds items; those that another process has fed, and those over the concurrency of the batch, are left out. */
+export async function feedBatch(
+  database: Database,
+  batchId: string,
+  items: readonly FedItem[],
+): Promise<Committed<{ fed: number }>> {
+  const rows = await sendQuery<{ session_id: SessionId; arrived: number } & RungColumns>(
+    database.hot,
+    FEED_BATCH.prepared([
+      batchId,
+      items.map((item) => item.n),
+      items.map((item) => item.attempt),
+      items.map((item) => item.sessionId),
+      items.map((item) => item.messageId),
+      items.map((item) => item.body),
+      items.map((item) => item.route),
+    ]),
+  );
+  const after = allOf(rows.map((row) => ({ after: afterOf('inbound', row.session_id, row) })));
+  return { fed: rows.reduce((sum, { arrived }) => sum + arrived, 0), after };
+}

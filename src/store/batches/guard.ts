@@ -1,0 +1,136 @@
+// What the schedulers decide about open batches: the end, a pause, the end of a pilot. A decision is made from counts that were read, and its
+// statement applies it only if they still allow it.
+import type { Committed } from '../../after-commit.ts';
+import type { BatchOutcome, PauseReason } from '../../core/batch/batch.ts';
+import type { BatchState } from '../../core/batch/judge-batch.ts';
+import type { SessionId } from '../../core/ids.ts';
+import type { Database } from '../database.ts';
+import { insertEventsSql } from '../events.ts';
+import { sendQuery } from '../send-query.ts';
+import { literal } from '../statement.ts';
+
+/** An open batch with what decides about it. */
+export interface JudgedBatch extends BatchState {
+  id: string;
+  agentId: string;
+  name: string | null;
+  revision: number;
+  deliver: { url: string } | null;
+}
+
+export const OPEN_BATCHES = literal({
+  name: 'open-batches',
+  purpose: 'Read the counts of the batches that have not ended.',
+  text: `select b.id, b.agent_id as "agentId", b.name, b.status, b.revision::int as revision, b.defaults -> 'deliver' as deliver,
+  b.item_count as "itemCount", b.in_flight as "inFlight", b.answered, b.silent, b.failed, b.cancelled, b.expired, b.pilot,
+  b.max_failure_percent as "maxFailurePercent", b.recent, b.cost_micros::float8 as "costMicros",
+  b.max_cost_micros::float8 as "maxCostMicros"
+from holdfast.batches b where b.status <> 'ended' and b.status <> 'uploading' order by b.id`,
+});
+
+/** The batches that have not ended, oldest first. */
+export function readOpenBatches(database: Database): Promise<JudgedBatch[]> {
+  return sendQuery<JudgedBatch & Record<string, unknown>>(database.hot, OPEN_BATCHES.prepared([]));
+}
+
+export const PAUSE_BATCH = literal({
+  name: 'pause-batch',
+  purpose: 'Pause a batch for a guard, if no person has changed it since the decision.',
+  locking: 'The batch.',
+  text: `with paused as (
+  update holdfast.batches b
+  set status = 'paused', pause_reason = $3, pause_detail = $4, paused_at = clock_timestamp(), revision = b.revision + 1
+  where b.id = $1 and b.revision = $2 and b.status = 'running'
+  returning b.id
+),
+inserted_events as (
+  ${insertEventsSql(`select null::uuid as session_id, null::uuid as turn_id, 'batch.paused' as type,
+      json_build_object('batchId', id, 'reason', $3::text, 'detail', $4::text) as data, 0 as n from paused`)}
+)
+select id from paused`,
+});
+
+/** Pauses a batch for a guard; true when it did. */
+export async function pauseBatch(
+  database: Database,
+  batch: Pick<JudgedBatch, 'id' | 'revision'>,
+  { reason, detail }: { reason: PauseReason; detail: string },
+): Promise<boolean> {
+  const query = PAUSE_BATCH.prepared([batch.id, batch.revision, reason, detail]);
+  return (await sendQuery(database.hot, query)).length > 0;
+}
+
+export const PASS_PILOT = literal({
+  name: 'pass-pilot',
+  purpose: 'Let the items after the pilot be fed.',
+  locking: 'The batch.',
+  text: `update holdfast.batches b set pilot = null where b.id = $1 and b.revision = $2 and b.status = 'running'`,
+});
+
+/** Ends the pilot of a batch. */
+export async function passPilot(database: Database, batch: Pick<JudgedBatch, 'id' | 'revision'>): Promise<void> {
+  await sendQuery(database.hot, PASS_PILOT.prepared([batch.id, batch.revision]));
+}
+
+/** The report of the end of a batch, to where it asks for it. */
+export interface EndReport {
+  id: string;
+  sessionId: SessionId;
+  target: { url: string };
+  payload: object;
+  expiresMs: number;
+}
+
+export const END_BATCH = literal({
+  name: 'end-batch',
+  purpose: 'End a batch of which every item has ended, with the delivery of its report. Answers a row when it did.',
+  locking: 'The batch, then the session of its report.',
+  text: `with ended as (
+  update holdfast.batches b
+  set status = 'ended', outcome = $3, ended_at = clock_timestamp(), pause_reason = null, pause_detail = null
+  where b.id = $1 and b.revision = $2 and b.status <> 'ended'
+    and b.in_flight = 0 and b.answered + b.silent + b.failed + b.cancelled + b.expired >= b.item_count
+  returning b.id, b.outcome, b.revision
+),
+reporter as (
+  update holdfast.sessions s set delivery_seq = s.delivery_seq + 1 from ended where s.id = $4::uuid
+  returning s.id, s.delivery_seq
+),
+reported as (
+  insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, expires_at)
+  select $5::uuid, reporter.id, reporter.delivery_seq, 'webhook', $6::json, $7::json, clock_timestamp() + $8 * interval '1 millisecond'
+  from reporter
+  returning session_id, seq
+),
+inserted_events as (
+  ${insertEventsSql(`select null::uuid as session_id, null::uuid as turn_id, 'batch.ended' as type,
+      json_build_object('batchId', id, 'outcome', outcome) as data, 0 as n from ended`)}
+)
+select ended.id, reported.session_id, reported.seq from ended left join reported on true`,
+});
+
+/** Ends a batch; false when its counts no longer say so, or another scheduler has ended it. */
+export async function endBatch(
+  database: Database,
+  batch: Pick<JudgedBatch, 'id' | 'revision'>,
+  { outcome, report }: { outcome: BatchOutcome; report: EndReport | null },
+): Promise<Committed<{ isEnded: boolean }>> {
+  const rows = await sendQuery<{ session_id: SessionId | null; seq: string | null }>(
+    database.hot,
+    END_BATCH.prepared([
+      batch.id,
+      batch.revision,
+      outcome,
+      report?.sessionId ?? null,
+      report?.id ?? null,
+      report === null ? null : JSON.stringify(report.target),
+      report === null ? null : JSON.stringify(report.payload),
+      report?.expiresMs ?? 0,
+    ]),
+  );
+  const [row] = rows;
+  if (row === undefined) return { isEnded: false };
+  if (row.session_id === null) return { isEnded: true };
+  const rings = [{ kind: 'deliver' as const, sessionId: row.session_id, ringNo: Number(row.seq) * 1000 }];
+  return { isEnded: true, after: { changed: [row.session_id], rings } };
+}

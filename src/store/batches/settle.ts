@@ -1,0 +1,92 @@
+// The ends of items: derived from the rows of their inputs by the schedulers, and never written by a turn. Each end is written to its item and
+// added to the counts of its batch in one statement, under the lock of the batch.
+import { FAILURE_WINDOW } from '../../core/batch/judge-batch.ts';
+import type { Database } from '../database.ts';
+import { insertEventsSql } from '../events.ts';
+import { sendQuery } from '../send-query.ts';
+import { literal } from '../statement.ts';
+
+const SETTLED_MAX = 500;
+/** Seconds over which the rate is measured. */
+const RATE_SECONDS = 10;
+
+const TOKENS = ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens'];
+
+// A turn's cost: 0 where no turn began, null where the price of its calls is not known.
+export const SETTLE_ITEMS = literal({
+  name: 'settle-batch-items',
+  purpose: 'Write the ends of items whose inputs are settled, and add them to their batches. Answers how many.',
+  locking: 'The batches, skipping those that are locked, in the order of their ids, then their items.',
+  text: `with held as materialized (
+  select b.* from holdfast.batches b where b.status <> 'ended' and b.in_flight > 0 order by b.id for no key update skip locked
+),
+ended as materialized (
+  select i.batch_id, i.n, x.turn_id, x.settled_at,
+    case when x.status in ('answered', 'silent', 'cancelled') then x.status
+      when coalesce(x.error, t.error) ->> 'code' = 'expired' then 'expired' else 'failed' end as status,
+    case when x.status not in ('answered', 'silent') then coalesce(x.error, t.error,
+      json_build_object('code', x.status, 'message', 'The message was ' || x.status || '.')) end as error,
+    ${TOKENS.map((name) => `coalesce(t.${name}, 0) as ${name}`).join(', ')},
+    case when t.id is null then 0 else t.cost_micros end as cost_micros, coalesce(t.unpriced_calls, 0) as unpriced_calls,
+    coalesce(t.is_simulated, false) as is_simulated
+  from held join holdfast.batch_items i on i.batch_id = held.id join holdfast.inbox x on x.id = i.message_id
+  left join holdfast.turns t on t.id = x.turn_id
+  where i.status = 'fed' and x.settled_at is not null
+  order by x.settled_at limit ${SETTLED_MAX}
+  for no key update of i
+),
+settled as (
+  update holdfast.batch_items i
+  set status = ended.status, turn_id = ended.turn_id, ended_at = ended.settled_at, error = ended.error,
+    error_code = case when ended.status in ('failed', 'expired') then coalesce(ended.error ->> 'code', 'unknown') end,
+    ${TOKENS.map((name) => `${name} = i.${name} + ended.${name}`).join(', ')},
+    cost_micros = coalesce(i.cost_micros + ended.cost_micros, ended.cost_micros, i.cost_micros)
+  from ended where i.batch_id = ended.batch_id and i.n = ended.n
+),
+readied as (
+  update holdfast.batch_items i set is_ready = true
+  from ended where i.batch_id = ended.batch_id and i.after_n = ended.n and not i.is_ready
+),
+counted as materialized (
+  select batch_id, count(*)::int as ended, count(*) filter (where status = 'answered')::int as answered,
+    count(*) filter (where status = 'silent')::int as silent, count(*) filter (where status = 'failed')::int as failed,
+    count(*) filter (where status = 'cancelled')::int as cancelled, count(*) filter (where status = 'expired')::int as expired,
+    string_agg(case when status in ('failed', 'expired') then 'x' else '.' end, '' order by settled_at)
+      filter (where status <> 'cancelled') as recent,
+    ${TOKENS.map((name) => `sum(${name})::bigint as ${name}`).join(', ')},
+    sum(cost_micros)::bigint as cost_micros, sum(unpriced_calls)::int as unpriced_calls, bool_or(is_simulated) as is_simulated
+  from ended group by batch_id
+),
+updated as (
+  update holdfast.batches b
+  set in_flight = b.in_flight - counted.ended, answered = b.answered + counted.answered, silent = b.silent + counted.silent,
+    failed = b.failed + counted.failed, cancelled = b.cancelled + counted.cancelled, expired = b.expired + counted.expired,
+    recent = right(b.recent || coalesce(counted.recent, ''), ${FAILURE_WINDOW}),
+    ${TOKENS.map((name) => `${name} = b.${name} + counted.${name}`).join(', ')},
+    cost_micros = coalesce(b.cost_micros + counted.cost_micros, counted.cost_micros, b.cost_micros),
+    unpriced_calls = b.unpriced_calls + counted.unpriced_calls, is_simulated = b.is_simulated or counted.is_simulated,
+    mark_at = case when is_over then clock_timestamp() else b.mark_at end,
+    mark_ended = case when is_over then ended_now else b.mark_ended end,
+    rate_per_minute = case when is_over then (ended_now - b.mark_ended) * 60 / seconds else b.rate_per_minute end,
+    progress_at = case when is_told then clock_timestamp() else b.progress_at end
+  from counted join held o on o.id = counted.batch_id,
+    lateral (select extract(epoch from clock_timestamp() - coalesce(o.mark_at, o.created_at))::float8 as seconds) as passed,
+    lateral (select seconds >= ${RATE_SECONDS} as is_over,
+      o.answered + o.silent + o.failed + o.cancelled + o.expired + counted.ended as ended_now,
+      coalesce(o.progress_at, '-infinity') < clock_timestamp() - interval '1 second' as is_told) as marks
+  where b.id = counted.batch_id
+  returning b.id, is_told, json_build_object('answered', b.answered, 'silent', b.silent, 'failed', b.failed, 'cancelled', b.cancelled,
+    'expired', b.expired, 'inFlight', b.in_flight, 'total', b.item_count) as counts
+),
+inserted_events as (
+  ${insertEventsSql(`select null::uuid as session_id, null::uuid as turn_id, 'batch.progress' as type,
+      json_build_object('batchId', id, 'counts', counts) as data, 0 as n from updated where is_told`)}
+)
+select coalesce(sum(ended), 0)::int as ended from counted`,
+});
+
+/** Writes the ends of items; resolves with how many. There may be more when it is not 0. */
+export async function settleItems(database: Database): Promise<number> {
+  const rows = await sendQuery<{ ended: number }>(database.hot, SETTLE_ITEMS.prepared([]));
+  return rows[0]?.ended ?? 0;
+}

@@ -1,0 +1,143 @@
+// The upload of a batch: a row that no feeder sees, its items in groups as they are read, and one statement that starts it. An upload that is
+// refused or broken off is deleted; one whose process crashed is deleted by the housekeeping.
+import type { BatchVia, ItemDefaults } from '../../core/batch/batch.ts';
+import type { Database } from '../database.ts';
+import { insertEventsSql } from '../events.ts';
+import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
+import { sendQuery } from '../send-query.ts';
+import { literal } from '../statement.ts';
+
+/** A batch before its first item. */
+export interface NewBatch {
+  id: string;
+  name: string | null;
+  via: BatchVia;
+  agentId: string;
+  defaults: ItemDefaults & { deliver?: { url: string } };
+  concurrency: number;
+  weight: number;
+  pilot: number | null;
+  maxFailurePercent: number;
+  maxCostMicros: number | null;
+  /** Null: none. */
+  deadlineSeconds: number | null;
+  fallback: 'live' | 'fail';
+  cache: 'auto' | '1h' | '5m' | 'off';
+  format: 'json' | 'ndjson';
+  createdBy: string;
+}
+
+export const BEGIN_UPLOAD = literal({
+  name: 'begin-batch-upload',
+  purpose: 'Make a batch that takes items and is not fed yet.',
+  text: `insert into holdfast.batches (id, name, via, agent_id, defaults, concurrency, weight, pilot, max_failure_percent, max_cost_micros,
+  deadline_at, fallback, cache, format, created_by)
+values ($1, $2, $3, $4, $5::json, $6, $7, $8, $9, $10, clock_timestamp() + $11 * interval '1 second', $12, $13, $14, $15)`,
+});
+
+/** Makes the row of an upload. */
+export async function beginUpload(database: Database, batch: NewBatch): Promise<void> {
+  await database.views.query(
+    BEGIN_UPLOAD.prepared([
+      batch.id,
+      batch.name,
+      batch.via,
+      batch.agentId,
+      JSON.stringify(batch.defaults),
+      batch.concurrency,
+      batch.weight,
+      batch.pilot,
+      batch.maxFailurePercent,
+      batch.maxCostMicros,
+      batch.deadlineSeconds,
+      batch.fallback,
+      batch.cache,
+      batch.format,
+      batch.createdBy,
+    ]),
+  );
+}
+
+/** An item as it is stored; `afterN` is the item of the same session before it. */
+export interface NewItem {
+  customId: string | null;
+  sessionKey: string;
+  isOwnSession: boolean;
+  afterN: number | null;
+  /** JSON text. */
+  body: string;
+}
+
+export const ADD_ITEMS = literal({
+  name: 'add-batch-items',
+  purpose:
+    'Store a group of items, numbered from $2. Answers nothing; items of a batch that is no longer uploading are left out.',
+  locking: 'The batch, shared, so that it is not started or deleted meanwhile.',
+  text: `with held as materialized (select id from holdfast.batches where id = $1 and status = 'uploading' for share)
+insert into holdfast.batch_items (batch_id, n, custom_id, session_key, is_own_session, after_n, is_ready, body)
+select held.id, $2::int + item.place - 1, item.custom_id, item.session_key, item.is_own, item.after_n, item.after_n is null, item.body::json
+from held, unnest($3::text[], $4::text[], $5::boolean[], $6::int[], $7::text[]) with ordinality
+  as item (custom_id, session_key, is_own, after_n, body, place)`,
+});
+
+/** Stores items; the first has number `firstN`. */
+export async function addItems(
+  database: Database,
+  batchId: string,
+  { firstN, items }: { firstN: number; items: readonly NewItem[] },
+): Promise<void> {
+  await database.views.query(
+    ADD_ITEMS.prepared([
+      batchId,
+      firstN,
+      items.map((item) => item.customId),
+      items.map((item) => item.sessionKey),
+      items.map((item) => item.isOwnSession),
+      items.map((item) => item.afterN),
+      items.map((item) => item.body),
+    ]),
+  );
+}
+
+export const START_BATCH = literal({
+  name: 'start-batch',
+  purpose: 'Make an upload a batch that is fed. Answers a row when it did.',
+  locking: 'The batch.',
+  text: `with started as (
+  update holdfast.batches b
+  set status = 'running', item_count = $2, source_sha256 = $3, started_at = clock_timestamp(), mark_at = clock_timestamp()
+  where b.id = $1 and b.status = 'uploading'
+  returning b.id, b.name, b.item_count
+),
+${keyedPart(4, `select json_build_object('batchId', id) from started`)},
+inserted_events as (
+  ${insertEventsSql(`select null::uuid as session_id, null::uuid as turn_id, 'batch.created' as type,
+      json_build_object('batchId', id, 'name', name, 'items', item_count) as data, 0 as n from started`)}
+)
+select id from started`,
+});
+
+/**
+ * Starts a batch: from here on it is fed. Rejects with a violated primary key when another request has stored the key; see `isKeyTaken`. False:
+ * the upload no longer exists.
+ */
+export async function startBatch(
+  database: Database,
+  start: { batchId: string; itemCount: number; sha256: string; idempotency: KeyedRequest | null },
+): Promise<boolean> {
+  const values = [start.batchId, start.itemCount, start.sha256, ...keyValues(start.idempotency)];
+  return (await sendQuery(database.views, START_BATCH.prepared(values))).length > 0;
+}
+
+export const DELETE_UPLOAD = literal({
+  name: 'delete-batch-upload',
+  purpose: 'Delete an upload that was refused or broken off.',
+  locking: 'The batch, then its items.',
+  text: `with deleted as (delete from holdfast.batches where id = $1 and status = 'uploading' returning id)
+delete from holdfast.batch_items i using deleted where i.batch_id = deleted.id`,
+});
+
+/** Deletes an upload; one that was started meanwhile stays. */
+export async function deleteUpload(database: Database, batchId: string): Promise<void> {
+  await sendQuery(database.views, DELETE_UPLOAD.prepared([batchId]));
+}

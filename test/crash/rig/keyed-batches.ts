@@ -1,0 +1,52 @@
+// A request to every POST route of batches, for keyed-scenarios.ts.
+import { changeOnce, count, type Ground, type KeyedScenario } from './keyed-ground.ts';
+
+const STARTED = `holdfast.batches where name = $1 and status <> 'uploading'`;
+
+async function submitted(ground: Ground, name: string): Promise<string> {
+  const { body } = await ground.post('/v1/batches', { name, items: [{ text: 'one' }] });
+  return body.id;
+}
+
+function command(verb: string, spec: { prepare?: string; back: string; isChanged: string }): KeyedScenario {
+  return {
+    name: `a batch and ${verb}`,
+    route: `/v1/batches/{id}/${verb}`,
+    async prepare(ground, session) {
+      const id = await submitted(ground, session);
+      if (spec.prepare !== undefined) await ground.rows(spec.prepare, [id]);
+      return { path: `/v1/batches/${id}/${verb}`, body: {}, status: 200, ...changeOnce(ground, { id, ...spec }) };
+    },
+  };
+}
+
+export const KEYED_BATCHES: KeyedScenario[] = [
+  {
+    name: 'a batch',
+    route: '/v1/batches',
+    prepare: async (ground, session) => ({
+      path: '/v1/batches',
+      body: { name: session, items: [{ text: 'one' }, { text: 'two' }] },
+      status: 201,
+      effects: () => count(ground, STARTED, [session]),
+    }),
+  },
+  command('pause', {
+    back: `update holdfast.batches set status = 'running', pause_reason = null where id = $1`,
+    isChanged: `holdfast.batches where id = $1 and status = 'paused'`,
+  }),
+  command('resume', {
+    prepare: `update holdfast.batches set status = 'paused', pause_reason = 'manual' where id = $1`,
+    back: `update holdfast.batches set status = 'paused', pause_reason = 'manual' where id = $1`,
+    isChanged: `holdfast.batches where id = $1 and status = 'running'`,
+  }),
+  command('cancel', {
+    back: `update holdfast.batches set status = 'running' where id = $1`,
+    isChanged: `holdfast.batches where id = $1 and status = 'cancelling'`,
+  }),
+  command('retry-failed', {
+    prepare: `update holdfast.batch_items set status = 'failed', error_code = 'x' where batch_id = $1`,
+    back: `update holdfast.batch_items set status = 'failed', error_code = 'x' where batch_id = $1`,
+    isChanged: `holdfast.batch_items where batch_id = $1 and status = 'pending'`,
+  }),
+];

@@ -1,0 +1,99 @@
+// The ends of batches: writes the ends of items, closes what will not be fed, and carries out what the guards decide. Everything follows from
+// rows, so any number of schedulers may do it, and what a crash leaves out the next round does.
+import { batchSessionKey } from '../src/core/batch/batch.ts';
+import { judgeBatch, type BatchVerdict } from '../src/core/batch/judge-batch.ts';
+import type { DeliveryId } from '../src/core/ids.ts';
+import { newId } from '../src/ids.ts';
+import type { Logger } from '../src/logger.ts';
+import type { Service } from '../src/service/service.ts';
+import { stopTurn } from '../src/service/stop-session.ts';
+import { closeItems, readTurnsToStop, withdrawInputs } from '../src/store/batches/close-items.ts';
+import {
+  endBatch,
+  passPilot,
+  pauseBatch,
+  readOpenBatches,
+  type EndReport,
+  type JudgedBatch,
+} from '../src/store/batches/guard.ts';
+import { settleItems } from '../src/store/batches/settle.ts';
+import { newSessionOf } from '../src/store/sessions.ts';
+
+export interface SettlerParts extends Service {
+  logger: Logger;
+}
+
+/** Settles what has ended; true when something changed. */
+export async function settleBatches(parts: SettlerParts, signal: AbortSignal): Promise<boolean> {
+  const { database, publish } = parts;
+  let hasChanged = false;
+  while (!signal.aborted && (await settleItems(database)) > 0) hasChanged = true;
+  while (!signal.aborted && (await closeItems(database))) hasChanged = true;
+  const open = await readOpenBatches(database);
+  if (open.some(({ status }) => status === 'cancelling')) {
+    publish(await withdrawInputs(database));
+    for (const turnId of await readTurnsToStop(database)) await stopTurn(parts, turnId, null);
+  }
+  for (const batch of open) {
+    const verdict = judgeBatch(batch);
+    if (verdict.kind === 'continue' || signal.aborted) continue;
+    await carryOut(parts, batch, verdict);
+    hasChanged = true;
+  }
+  return hasChanged;
+}
+
+async function carryOut(parts: SettlerParts, batch: JudgedBatch, verdict: BatchVerdict): Promise<void> {
+  const { database, publish, logger } = parts;
+  switch (verdict.kind) {
+    case 'continue':
+      return;
+    case 'pilot_passed':
+      await passPilot(database, batch);
+      return;
+    case 'pause':
+      if (await pauseBatch(database, batch, verdict)) {
+        logger.warn({ batchId: batch.id, reason: verdict.reason }, 'Batch was paused');
+      }
+      return;
+    case 'end': {
+      const report = await reportOf(parts, batch, verdict.outcome);
+      publish(await endBatch(database, batch, { outcome: verdict.outcome, report }));
+      return;
+    }
+    default:
+      verdict satisfies never;
+  }
+}
+
+/** The signed report of the end, if the batch asks for one: it is delivered in a session of its own. */
+async function reportOf(
+  { config, inbox }: SettlerParts,
+  batch: JudgedBatch,
+  outcome: string,
+): Promise<EndReport | null> {
+  const { id, agentId, name, deliver, itemCount, answered, silent, failed, cancelled, expired, costMicros } = batch;
+  if (deliver === null) return null;
+  const sessionKey = batchSessionKey(id, agentId);
+  const title = name === null ? `Batch ${id}` : `Batch ${name}`;
+  return {
+    id: newId<DeliveryId>(),
+    sessionId: await inbox.ensureSession(newSessionOf(sessionKey)),
+    target: deliver,
+    payload: {
+      type: 'batch',
+      sessionKey,
+      turnId: null,
+      messageIds: [],
+      text: `${title} ended: ${outcome}. ${answered + silent} of ${itemCount} items were answered.`,
+      batch: {
+        id,
+        name,
+        outcome,
+        counts: { total: itemCount, answered, silent, failed, cancelled, expired },
+        costMicros,
+      },
+    },
+    expiresMs: config.channels.webhook.expiresAfter,
+  };
+}
