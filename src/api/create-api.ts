@@ -33,7 +33,7 @@ declare module 'fastify' {
 
 /** The longest that an ordinary request takes before it is answered 503. */
 const REQUEST_MS_MAX = 10_000;
-/** The longest that a request may take to arrive. */
+/** The longest that a request may take to arrive; an upload of lines only has to keep arriving. */
 const ARRIVAL_MS_MAX = 60_000;
 const PARAM_CHARS_MAX = 2000;
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
@@ -46,7 +46,8 @@ export function createApi(context: ApiContext): FastifyInstance {
     bodyLimit: context.config.limits.bodyBytes,
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
     exposeHeadRoutes: false,
-    requestTimeout: ARRIVAL_MS_MAX,
+    // Not for the whole server, because an upload of lines may take longer; see `limitArrival`.
+    requestTimeout: 0,
     // While it closes, requests on open connections are answered as usual: a rolling restart fails no request (G26).
     return503OnClosing: false,
     genReqId: createRequestIdOf(),
@@ -104,6 +105,15 @@ function trackSilentConnections(app: FastifyInstance): ReadonlySet<Socket> {
   return silent;
 }
 
+/** Breaks off a request whose body has not arrived in time. */
+function limitArrival(request: FastifyRequest): void {
+  const { raw, headers } = request;
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  if (!hasBody || (isLinesRoute(request) && isLinesBody(request))) return;
+  const timer = setTimeout(() => answerBrokenRequest(new Error('The request timed out.'), raw.socket), ARRIVAL_MS_MAX);
+  raw.once('close', () => clearTimeout(timer));
+}
+
 /** True for a route that reads lines by itself. */
 function isLinesRoute(request: FastifyRequest): boolean {
   return request.routeOptions.config.takesLines === true;
@@ -157,6 +167,7 @@ function createOnRequest({ config, adminKey }: ApiContext, { admission }: ApiSer
       if (request.is404) throw unknownRoute(request, reply);
       checkEncoding(request, isLinesRoute(request) && isLinesBody(request));
       admission.enter(request);
+      limitArrival(request);
     } catch (error) {
       return done(error as Error);
     }

@@ -1,0 +1,209 @@
+// The 24 kinds of bad input of a submission: each is refused with its status, code and place, and leaves no row.
+import { request } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, test } from 'vitest';
+import { LineReader } from '../../src/api/batch-lines.ts';
+import { Problem } from '../../src/api/problem.ts';
+import { ADMIN_KEY } from '../api/api-rig.ts';
+import { eventually, useApiRig } from '../api/use-api-rig.ts';
+import { batchRig } from './batch-rig.ts';
+
+const limits = { batchItems: 5, batchBytes: 3_000_000, batchLineBytes: 1_048_576, batchGzipRatio: 100 };
+const shared = useApiRig({ limits });
+
+const GOOD = '{"text":"good"}';
+
+async function rowsLeft(): Promise<number> {
+  const [row] = await shared.rig.rows(
+    `select (select count(*) from holdfast.batches) + (select count(*) from holdfast.batch_items)
+       + (select count(*) from holdfast.inbox where kind = 'batch') as n`,
+  );
+  return Number(row?.['n']);
+}
+
+afterEach(async () => {
+  await shared.rig.rows('truncate holdfast.batches, holdfast.batch_items');
+});
+
+interface BadLine {
+  name: string;
+  line: string | Buffer;
+  /** After `line 3: `; empty: the line itself. */
+  field: string;
+  message: RegExp;
+}
+
+const deep = `{"text":${'['.repeat(70)}${']'.repeat(70)}}`;
+
+const BAD_LINES: BadLine[] = [
+  { name: 'bytes that are not UTF-8', line: Buffer.from([0x7b, 0xff, 0x7d]), field: '', message: /UTF-8/ },
+  { name: 'a NUL character', line: '{"text":"a\\u0000b"}', field: 'text', message: /NUL/ },
+  { name: 'a lone surrogate', line: '{"text":"\\ud800"}', field: 'text', message: /lone surrogate/ },
+  { name: 'a line that is not JSON', line: '{"text":', field: '', message: /not valid JSON/ },
+  { name: 'JSON that is too deep', line: deep, field: `text${'[0]'.repeat(63)}`, message: /too deeply/ },
+  { name: 'a line that is no object', line: '"text"', field: '', message: /expected an object/ },
+  { name: 'an unknown field', line: '{"text":"a","txet":"b"}', field: 'txet', message: /unknown field/ },
+  { name: 'no text', line: '{"customId":"a"}', field: 'text', message: /string/ },
+  { name: 'an empty text', line: '{"text":""}', field: 'text', message: /empty/ },
+  { name: 'a text that is no string', line: '{"text":7}', field: 'text', message: /string/ },
+  {
+    name: 'a customId of over 200 characters',
+    line: `{"text":"a","customId":"${'x'.repeat(201)}"}`,
+    field: 'customId',
+    message: /200/,
+  },
+  {
+    name: 'an invalid session key',
+    line: '{"text":"a","sessionKey":"a b"}',
+    field: 'sessionKey',
+    message: /not valid/,
+  },
+  { name: 'another mode than followup', line: '{"text":"a","mode":"steer"}', field: 'mode', message: /followup/ },
+  {
+    name: 'a line of Anthropic that is no item',
+    line: '{"custom_id":"a","params":{"model":"m","max_tokens":1,"messages":[],"tools":[]}}',
+    field: 'params.tools',
+    message: /cannot carry/,
+  },
+  {
+    name: 'a line of OpenAI that is no item',
+    line: '{"custom_id":"a","method":"POST","url":"/v1/embeddings","body":{}}',
+    field: 'url',
+    message: /chat\/completions/,
+  },
+];
+
+function linesWith(line: string | Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${GOOD}\n\n`), Buffer.from(line), Buffer.from(`\n${GOOD}\n`)]);
+}
+
+describe('a bad line is refused with its number, and nothing is kept', () => {
+  test.each(BAD_LINES)('$name', async ({ line, field, message }) => {
+    const answer = await batchRig(shared.rig).submitLines(linesWith(line));
+    expect(answer.status).toBe(400);
+    expect(answer.body.code).toBe('invalid_items');
+    expect(answer.body.errors).toEqual([
+      { path: field === '' ? 'line 3' : `line 3: ${field}`, message: expect.stringMatching(message) },
+    ]);
+    expect(await rowsLeft()).toBe(0);
+  });
+
+  test('a customId that comes twice names both lines', async () => {
+    const lines = ['{"text":"a","customId":"x"}', GOOD, '{"text":"b","customId":"x"}'].join('\n');
+    const answer = await batchRig(shared.rig).submitLines(lines);
+    expect([answer.status, answer.body.code]).toEqual([400, 'invalid_items']);
+    expect(answer.body.errors.map(({ path }: { path: string }) => path)).toEqual([
+      'line 1: customId',
+      'line 3: customId',
+    ]);
+    expect(await rowsLeft()).toBe(0);
+  });
+
+  test('an agent that does not exist is 404', async () => {
+    const answer = await batchRig(shared.rig).submitLines(linesWith('{"text":"a","agentId":"nobody"}'));
+    expect([answer.status, answer.body.code]).toEqual([404, 'unknown_agent']);
+    expect(answer.body.errors).toEqual([{ path: 'line 3: agentId', message: expect.stringContaining('nobody') }]);
+    expect(await rowsLeft()).toBe(0);
+  });
+
+  test('the first 100 faults are listed', async () => {
+    const answer = await batchRig(shared.rig).submitLines('{}\n'.repeat(4));
+    expect(answer.body.errors).toHaveLength(4);
+  });
+});
+
+describe('a submission that cannot be read as a whole is refused, and nothing is kept', () => {
+  const refused = async (lines: string | Buffer, headers: Record<string, string> = {}) => {
+    const { status, body } = await batchRig(shared.rig).submitLines(lines, '', headers);
+    expect(await rowsLeft()).toBe(0);
+    return { status, code: body.code, detail: body.detail, errors: body.errors };
+  };
+
+  test('one JSON list instead of lines, with a hint', async () => {
+    expect(await refused(`[${GOOD}]`)).toMatchObject({
+      status: 400,
+      code: 'invalid_items',
+      errors: [{ path: 'line 1', message: expect.stringContaining('one item per line') }],
+    });
+  });
+
+  test('no items', async () => {
+    expect(await refused('\n \n')).toMatchObject({ status: 400, code: 'invalid_items' });
+  });
+
+  test('more items than a batch may have', async () => {
+    const answer = await refused(`${GOOD}\n`.repeat(6));
+    expect(answer).toMatchObject({ status: 413, code: 'body_too_large', detail: expect.stringContaining('5 items') });
+  });
+
+  test('more bytes than a batch may have', async () => {
+    const line = `{"text":"${'x'.repeat(900_000)}"}\n`;
+    expect(await refused(line.repeat(4))).toMatchObject({ status: 413, code: 'body_too_large' });
+  });
+
+  test('a line that is too long', async () => {
+    const answer = await refused(`${GOOD}\n{"text":"${'x'.repeat(1_048_576)}"}\n`);
+    expect(answer).toMatchObject({ status: 413, code: 'body_too_large', errors: [{ path: 'line 2' }] });
+  });
+
+  test('gzip that expands too much', async () => {
+    const body = gzipSync(`{"text":"${'x'.repeat(900_000)}"}\n`.repeat(3));
+    expect(await refused(body, { 'content-encoding': 'gzip' })).toMatchObject({ status: 413, code: 'body_too_large' });
+  });
+
+  test.each([
+    ['corrupt', Buffer.from('not gzip at all')],
+    ['cut', gzipSync(`${GOOD}\n`).subarray(0, 15)],
+  ])('%s gzip', async (_name, body) => {
+    expect(await refused(body, { 'content-encoding': 'gzip' })).toMatchObject({ status: 400, code: 'invalid_body' });
+  });
+
+  test('60 s without a byte', async () => {
+    const source = new PassThrough();
+    source.write(GOOD);
+    const reader = new LineReader(source, { isGzip: false, limits, silentMsMax: 20 });
+    const fault = await Array.fromAsync(reader.lines()).catch((error: unknown) => error);
+    expect(fault).toBeInstanceOf(Problem);
+    expect(fault).toMatchObject({ code: 'request_timeout', status: 408 });
+  });
+});
+
+test('the same Idempotency-Key with other lines is 422, and with the same lines the first batch again', async () => {
+  const batches = batchRig(shared.rig);
+  const headers = { 'idempotency-key': 'lines-1' };
+  const first = await batches.submitLines(`${GOOD}\n`, '?name=one', headers);
+  expect(first.status).toBe(201);
+  expect(first.headers['idempotent-replayed']).toBeUndefined();
+  const other = await batches.submitLines(`${GOOD}\n${GOOD}\n`, '?name=one', headers);
+  expect([other.status, other.body.code]).toEqual([422, 'idempotency_mismatch']);
+  const again = await batches.submitLines(`${GOOD}\n`, '?name=one', headers);
+  expect([again.status, again.body.id, again.headers['idempotent-replayed']]).toEqual([201, first.body.id, 'true']);
+  expect(await rowsLeft()).toBe(2);
+});
+
+test('a connection that breaks in the middle leaves nothing, and its key is free', async () => {
+  const url = new URL('/v1/batches', await shared.rig.listen());
+  const headers = {
+    authorization: `Bearer ${ADMIN_KEY}`,
+    'content-type': 'application/x-ndjson',
+    'idempotency-key': 'broken-1',
+  };
+  const upload = request(url, { method: 'POST', headers });
+  upload.on('error', () => undefined);
+  upload.write(`${GOOD}\n`);
+  await eventually(rowsLeft).toBeGreaterThan(0);
+  upload.destroy();
+  await eventually(rowsLeft).toBe(0);
+  const again = await batchRig(shared.rig).submitLines(`${GOOD}\n`, '', { 'idempotency-key': 'broken-1' });
+  expect(again.status).toBe(201);
+});
+
+test('a byte order mark, CRLF, blank lines, gzip and a last line without its end are accepted', async () => {
+  const lines = `\ufeff${GOOD}\r\n\r\n{"custom_id":"a","params":{"model":"claude-sonnet-5-5","max_tokens":9,"system":"Be short.","messages":[{"role":"user","content":"hello"}]}}\r\n{"custom_id":"b","method":"POST","url":"/v1/chat/completions","body":{"model":"anthropic/claude-sonnet-5-5","messages":[{"role":"user","content":[{"type":"text","text":"hello"}]}]}}`;
+  const answer = await batchRig(shared.rig).submitLines(gzipSync(lines), '', { 'content-encoding': 'gzip' });
+  expect([answer.status, answer.body.counts?.total]).toEqual([201, 3]);
+  const rows = await shared.rig.rows('select custom_id, body from holdfast.batch_items order by n');
+  expect(rows.map((row) => row['custom_id'])).toEqual([null, 'a', 'b']);
+  expect(rows[1]?.['body']).toMatchObject({ text: 'hello', extraSystemPrompt: 'Be short.' });
+});

@@ -1,0 +1,245 @@
+// What people and guards do to a batch: pilot, failure rate, cost cap, deadline, pause, resume, cancel, retry, delete; and its webhook.
+import { beforeEach, describe, expect, test } from 'vitest';
+import { useApiRig } from '../api/use-api-rig.ts';
+import { batchRig } from './batch-rig.ts';
+
+const shared = useApiRig();
+const items = (count: number, text = 'hello') =>
+  Array.from({ length: count }, (_, at) => ({ text: `${text} ${at + 1}` }));
+/** The scripted model refuses it for good. */
+const BAD = '[[error: 400 times=always]]';
+
+beforeEach(async () => {
+  await shared.rig.rows(`update holdfast.batches set status = 'ended', in_flight = 0`);
+  await shared.rig.rows(`update holdfast.inbox set status = 'cancelled', settled_at = now() where status = 'waiting'`);
+});
+
+async function start(body: object): Promise<string> {
+  const answer = await batchRig(shared.rig).submit(body);
+  expect(answer.status).toBe(201);
+  return answer.body.id;
+}
+
+describe('a guard', () => {
+  test('lets the items of the pilot run alone, and the others when they went well', async () => {
+    const batches = batchRig(shared.rig);
+    const id = await start({ items: items(5), pilot: 2 });
+    await batches.round();
+    expect((await batches.show(id)).counts).toMatchObject({ waiting: 2, pending: 3 });
+    expect(await batches.run(id)).toMatchObject({ outcome: 'completed', counts: { answered: 5 } });
+  });
+
+  test('pauses a batch whose pilot failed, and a resume feeds the rest', async () => {
+    const batches = batchRig(shared.rig);
+    const id = await start({ items: [...items(2, BAD), ...items(2)], pilot: 2 });
+    const paused = await batches.run(id);
+    expect(paused).toMatchObject({ status: 'paused', pauseReason: 'pilot_done', counts: { failed: 2, pending: 2 } });
+    expect(paused.errors).toEqual([{ code: expect.any(String), count: 2, sample: expect.any(String) }]);
+    const list = await shared.rig.get(`/v1/batches/${id}/items?status=pending`);
+    expect(list.body.items.map((item: { why: { code: string } }) => item.why.code)).toEqual([
+      'batch_paused',
+      'batch_paused',
+    ]);
+    expect((await shared.rig.post(`/v1/batches/${id}/resume`)).body).toMatchObject({
+      status: 'running',
+      pauseReason: null,
+    });
+    expect(await batches.run(id)).toMatchObject({
+      status: 'ended',
+      outcome: 'partly',
+      counts: { answered: 2, failed: 2 },
+    });
+  });
+
+  test('pauses a batch at its cost cap, and a resume needs a higher one', async () => {
+    const batches = batchRig(shared.rig);
+    const id = await start({ items: items(3), concurrency: 1, maxCostUsd: 0 });
+    await batches.round();
+    expect(await batches.show(id)).toMatchObject({ status: 'paused', pauseReason: 'cost_cap' });
+    const refused = await shared.rig.post(`/v1/batches/${id}/resume`);
+    expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining('maxCostUsd')]);
+    await shared.rig.ask('PATCH', `/v1/batches/${id}`, { payload: { maxCostUsd: 5 } });
+    expect((await shared.rig.post(`/v1/batches/${id}/resume`)).status).toBe(200);
+    expect(await batches.run(id)).toMatchObject({ outcome: 'completed' });
+  });
+
+  test('ends items that were not fed before the deadline as expired', async () => {
+    const batches = batchRig(shared.rig);
+    const id = await start({ items: items(3), deadlineSeconds: 3600 });
+    await shared.rig.rows(`update holdfast.batches set deadline_at = now() - interval '1 second' where id = $1`, [id]);
+    expect(await batches.run(id)).toMatchObject({ outcome: 'failed', counts: { expired: 3 } });
+    expect((await batches.results(id))[0]).toMatchObject({ status: 'expired', error: { code: 'expired' } });
+  });
+});
+
+describe('a person', () => {
+  test('pauses and resumes a batch; both may be repeated', async () => {
+    const batches = batchRig(shared.rig);
+    const id = await start({ items: items(3) });
+    for (const _ of [1, 2]) {
+      expect((await shared.rig.post(`/v1/batches/${id}/pause`)).body).toMatchObject({
+        status: 'paused',
+        pauseReason: 'manual',
+      });
+    }
+    await batches.round();
+    expect((await batches.show(id)).counts.pending).toBe(3);
+    for (const _ of [1, 2]) expect((await shared.rig.post(`/v1/batches/${id}/resume`)).body.status).toBe('running');
+    expect(await batches.run(id)).toMatchObject({ outcome: 'completed' });
+    const late = await shared.rig.post(`/v1/batches/${id}/pause`);
+    expect([late.status, late.body.code, late.body.detail]).toEqual([
+      409,
+      'conflict',
+      expect.stringContaining('ended'),
+    ]);
+  });
+
+  test('cancels a batch: what was fed finishes, or is withdrawn with running stop', async () => {
+    const batches = batchRig(shared.rig);
+    const finish = await start({ items: items(3), concurrency: 1 });
+    await batches.round();
+    expect((await shared.rig.post(`/v1/batches/${finish}/cancel`)).body.status).toBe('cancelling');
+    expect(await batches.run(finish)).toMatchObject({ outcome: 'cancelled', counts: { answered: 1, cancelled: 2 } });
+    const stop = await start({ items: items(3), concurrency: 1 });
+    await batches.round();
+    await shared.rig.post(`/v1/batches/${stop}/cancel`, { running: 'stop' });
+    await batches.round();
+    expect(await batches.waitingSessions()).toEqual([]);
+    expect(await batches.run(stop)).toMatchObject({ outcome: 'cancelled', counts: { answered: 0, cancelled: 3 } });
+    const [row] = await shared.rig.rows(`select sum(waiting)::int as n from holdfast.sessions where kind = 'batch'`);
+    expect(row?.['n']).toBe(0);
+  });
+
+  test('retries failed items, all or by code or by number, and each attempt is another input', async () => {
+    const batches = batchRig(shared.rig);
+    const id = await start({ items: [...items(2, BAD), ...items(1)], maxFailurePercent: 100 });
+    const ended = await batches.run(id);
+    expect(ended).toMatchObject({ status: 'ended', outcome: 'partly', counts: { failed: 2 } });
+    const [{ code }] = ended.errors;
+    expect((await shared.rig.post(`/v1/batches/${id}/retry-failed`, { code: 'other' })).body.status).toBe('ended');
+    await shared.rig.post(`/v1/batches/${id}/retry-failed`, { n: [2] });
+    expect((await batches.show(id)).counts).toMatchObject({ failed: 1, pending: 1 });
+    await batches.run(id);
+    await shared.rig.post(`/v1/batches/${id}/retry-failed`, { code });
+    await batches.run(id);
+    const attempts = (await batches.results(id)).map(({ n, attempt }) => [n, attempt]);
+    expect(attempts).toEqual([
+      [1, 2],
+      [2, 3],
+      [3, 1],
+    ]);
+    const rows = await shared.rig.rows(`select cause_key from holdfast.inbox where cause_key like $1`, [
+      `batch:${id}:%`,
+    ]);
+    expect(rows).toHaveLength(6);
+  });
+
+  test('deletes an ended batch alone', async () => {
+    const batches = batchRig(shared.rig);
+    const id = await start({ items: items(1) });
+    expect((await shared.rig.ask('DELETE', `/v1/batches/${id}`)).status).toBe(409);
+    await batches.run(id);
+    expect((await shared.rig.ask('DELETE', `/v1/batches/${id}`)).body).toEqual({ deleted: true });
+    expect((await shared.rig.get(`/v1/batches/${id}`)).status).toBe(404);
+  });
+});
+
+describe('items', () => {
+  test('of one session run in input order, one after the other, each in a turn of its own', async () => {
+    const batches = batchRig(shared.rig);
+    const shared2 = items(3).map((item) => ({ ...item, sessionKey: 'crm:17' }));
+    const id = await start({ items: shared2 });
+    await batches.round();
+    expect((await batches.show(id)).counts).toMatchObject({ waiting: 1, pending: 2 });
+    await batches.run(id);
+    const turns = await shared.rig.rows(
+      `select t.lane, t.kind, i.body ->> 'text' as text from holdfast.turns t join holdfast.inbox i on i.turn_id = t.id
+       join holdfast.sessions s on s.id = t.session_id where s.key = 'agent:main:crm:17' order by t.id`,
+    );
+    expect(turns).toEqual([1, 2, 3].map((n) => ({ lane: 'batch', kind: 'batch', text: `hello ${n}` })));
+  });
+
+  test('without a session get one of their own, with the minimal prompt', async () => {
+    const batches = batchRig(shared.rig);
+    const id = await start({ items: items(1) });
+    await batches.run(id);
+    const [result] = await batches.results(id);
+    expect(result.sessionKey).toBe(`agent:main:batch:${id.slice(-12)}:1`);
+    const [session] = await shared.rig.rows('select kind, lane from holdfast.sessions where key = $1', [
+      result.sessionKey,
+    ]);
+    expect(session).toEqual({ kind: 'batch', lane: 'batch' });
+    const request = (await shared.rig.get(`/v1/turns/${result.turnId}/requests/1`)).body;
+    const plain = await shared.rig.post('/v1/sessions/plain/messages', { text: 'hello' });
+    await shared.rig.work('plain');
+    const message = (await shared.rig.get(`/v1/messages/${plain.body.message.id}`)).body;
+    const full = (await shared.rig.get(`/v1/turns/${message.turnId}/requests/1`)).body;
+    expect(JSON.stringify(request).length).toBeLessThan(JSON.stringify(full).length);
+  });
+
+  test('that are fed while another batch is large are fed in turn with it', async () => {
+    const batches = batchRig(shared.rig);
+    const large = await start({ items: items(200), concurrency: 100 });
+    const small = await start({ items: items(10) });
+    await batches.round();
+    expect((await batches.show(small)).counts).toMatchObject({ waiting: 10, pending: 0 });
+    expect((await batches.show(large)).counts).toMatchObject({ waiting: 100, pending: 100 });
+  });
+});
+
+test('the end of a batch is delivered once, signed, to where it asks for it', async () => {
+  const batches = batchRig(shared.rig);
+  const id = await start({ items: items(2), deliver: { url: 'https://example.com/done' }, name: 'nightly' });
+  await batches.run(id);
+  await batches.round();
+  const sent = await shared.rig.rows(
+    `select target, payload from holdfast.deliveries where payload ->> 'type' = 'batch'`,
+  );
+  expect(sent).toEqual([
+    {
+      target: { url: 'https://example.com/done' },
+      payload: expect.objectContaining({
+        text: 'Batch nightly ended: completed. 2 of 2 items were answered.',
+        batch: expect.objectContaining({ id, outcome: 'completed', counts: expect.objectContaining({ answered: 2 }) }),
+      }),
+    },
+  ]);
+});
+
+test('results continue after a number, include open items on request, and can have the format of OpenAI', async () => {
+  const batches = batchRig(shared.rig);
+  const id = await start({ items: items(4), concurrency: 2 });
+  await batches.round();
+  expect(await batches.results(id)).toEqual([]);
+  expect((await batches.results(id, '?all=true')).map(({ status }) => status)).toEqual([
+    'waiting',
+    'waiting',
+    'pending',
+    'pending',
+  ]);
+  await batches.run(id);
+  expect((await batches.results(id, '?after=2')).map(({ n }) => n)).toEqual([3, 4]);
+  expect((await batches.results(id, '?format=openai'))[0]).toMatchObject({
+    custom_id: '1',
+    response: { status_code: 200, body: { object: 'chat.completion' } },
+    error: null,
+  });
+});
+
+test('events report a batch from its creation to its end', async () => {
+  const batches = batchRig(shared.rig);
+  const id = await start({ items: items(1) });
+  await shared.rig.post(`/v1/batches/${id}/pause`);
+  await shared.rig.post(`/v1/batches/${id}/resume`);
+  await batches.run(id);
+  const rows = await shared.rig.rows(`select type from holdfast.events where data ->> 'batchId' = $1 order by id`, [
+    id,
+  ]);
+  expect(rows.map((row) => row['type'])).toEqual([
+    'batch.created',
+    'batch.paused',
+    'batch.resumed',
+    'batch.progress',
+    'batch.ended',
+  ]);
+});
