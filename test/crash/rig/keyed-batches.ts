@@ -3,6 +3,10 @@ import { changeOnce, count, type Ground, type KeyedScenario } from './keyed-grou
 
 const STARTED = `holdfast.batches where name = $1 and status <> 'uploading'`;
 
+/** Its one item has failed, and is counted. */
+const FAIL_ITEMS = `with counted as (update holdfast.batches set failed = 1 where id = $1)
+  update holdfast.batch_items set status = 'failed', error_code = 'x' where batch_id = $1`;
+
 async function submitted(ground: Ground, name: string): Promise<string> {
   const { body } = await ground.post('/v1/batches', { name, items: [{ text: 'one' }] });
   return body.id;
@@ -45,8 +49,8 @@ export const KEYED_BATCHES: KeyedScenario[] = [
     isChanged: `holdfast.batches where id = $1 and status = 'cancelling'`,
   }),
   command('retry-failed', {
-    prepare: `update holdfast.batch_items set status = 'failed', error_code = 'x' where batch_id = $1`,
-    back: `update holdfast.batch_items set status = 'failed', error_code = 'x' where batch_id = $1`,
+    prepare: FAIL_ITEMS,
+    back: FAIL_ITEMS,
     isChanged: `holdfast.batch_items where batch_id = $1 and status = 'pending'`,
   }),
 ];
