@@ -123,6 +123,23 @@ export interface FileSettings {
     /** Rows that add to the built-in price table, or replace rows of it. */
     prices: WrittenPriceRow[];
   };
+  /** Batches of the provider. Times are in milliseconds unless the name says otherwise. */
+  batches: {
+    /** A submission waits for more requests until the oldest has waited for so long, or there are so many of them or so many bytes. */
+    windowMs: number;
+    requestsMax: number;
+    bytesMax: number;
+    /** The shortest and the longest time between two looks at a batch. */
+    pollMs: { min: number; max: number };
+    /** A submission with an unknown outcome is made again when the provider's list has not shown it for so long. */
+    settleMs: number;
+    /** A batch that was found in the list and is not proved to be the own one after so long is given up. */
+    unprovenMs: number;
+    /** True: no other program makes batches with this key, so a batch that was found needs no proof. */
+    isExclusive: boolean;
+    /** How long a message may take, from its arrival. */
+    deadlineSeconds: number;
+  };
   tools: ToolPolicySettings & {
     /**
      * `backgroundSeconds`: the longest that a command in the background may run. `user`: the user that runs commands, a name or a number;

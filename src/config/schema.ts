@@ -7,6 +7,7 @@ import { QUEUE_DROPS, QUEUE_MODES } from './choices.ts';
 import type { FileSettings } from './config-type.ts';
 import type { DeepPartial } from './deep-partial.ts';
 import { SANDBOX_RUNTIMES } from './sandbox-runtimes.ts';
+import { batches } from './schema-batches.ts';
 import { agentsSchema } from './schema-agents.ts';
 import { channelsSchema } from './schema-channels.ts';
 import { cronJob } from './schema-crons.ts';
@@ -126,6 +127,7 @@ export const fileSchema = z.strictObject({
       prices: pricesSchema.optional(),
     })
     .optional(),
+  batches: batches.optional(),
   tools: toolsSchema.optional(),
   owner: z
     .strictObject({

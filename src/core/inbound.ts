@@ -71,6 +71,11 @@ interface DeliverTarget {
   url: string;
 }
 
+/** How the model is asked: in calls of its own, or in batches of the provider. */
+export const MESSAGE_LANES = ['live', 'provider-batch'] as const;
+
+export type MessageLane = (typeof MESSAGE_LANES)[number];
+
 export interface InboundMessage {
   text: string;
   /** The platform's id: unique without a time limit per channel, account and chat. */
@@ -104,6 +109,8 @@ export interface InboundMessage {
   mode?: QueueMode;
   model?: string;
   thinking?: ThinkingLevel;
+  /** Absent: live. */
+  via?: MessageLane;
   deliver?: DeliverTarget;
   /** Of no use after this time: a message that still waits then fails as `expired`. Epoch milliseconds. */
   expiresAt?: number;

@@ -9,7 +9,7 @@ import { connectionOptions } from './connections.ts';
 import { createModel } from './create-model.ts';
 import type { Model } from './model.ts';
 import type { Transport, TransportCall } from './transport.ts';
-import { toWireRequest } from './wire-request.ts';
+import { toBatchParams, toWireRequest } from './wire-request.ts';
 
 export interface AnthropicOptions {
   apiKey: string;
@@ -41,6 +41,7 @@ export function createAnthropicTransport({ isStreaming = true, ...options }: Ant
   return {
     name: isStreaming ? 'anthropic-stream' : 'anthropic-whole',
     provider: DEFAULT_PROVIDER,
+    batchParams: (request) => toBatchParams(request),
     async send(call) {
       try {
         await (isStreaming ? askStreamed : askWhole)(client, call);

@@ -7,7 +7,7 @@ import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
 import type { AnswerRules } from '../core/stream/draft-answer.ts';
 import { createAnswerReducer, type AnswerReducer } from '../core/stream/reduce-answer.ts';
-import { StreamFault, type StreamEvent } from '../core/stream/stream-event.ts';
+import { eventsOfBody, StreamFault, type StreamEvent } from '../core/stream/stream-event.ts';
 import type { AskOptions, Model } from './model.ts';
 import { ModelError } from './model.ts';
 import type { CallObserver, ModelObserver } from './observers/observer.ts';
@@ -43,9 +43,12 @@ export function createModel(parts: ModelParts): Model {
     providers: [...new Set(transports.map(({ provider }) => provider))],
     familyOf: (provider = DEFAULT_PROVIDER) =>
       families[provider] ?? transports.find((transport) => transport.provider === provider)?.family ?? 'anthropic',
+    batchParams: (request) => selectTransport(transports, request).batchParams?.(request) ?? null,
     async ask(request, options) {
       options.signal.throwIfAborted();
-      const transport = selectTransport(transports, request);
+      const { received } = options;
+      const selected = selectTransport(transports, request);
+      const transport = received === undefined ? selected : transportOf(received, selected);
       const watch = watchAll(
         { observers, calls: options.observers ?? [], onFault: onObserverFault },
         { request, transport: transport.name, about: options.about ?? null },
@@ -66,6 +69,18 @@ export function createModel(parts: ModelParts): Model {
     },
     async close() {
       await Promise.all(observers.map(async (observer) => observer.close?.()));
+    },
+  };
+}
+
+/** A transport that has received its answer already. */
+function transportOf({ body, sha256 }: { body: unknown; sha256: string }, { name, provider }: Transport): Transport {
+  return {
+    name: `${name}-batch`,
+    provider,
+    async send({ onSent, onEvent }) {
+      onSent('', sha256);
+      eventsOfBody(body).some(onEvent);
     },
   };
 }

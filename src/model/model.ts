@@ -24,6 +24,8 @@ export interface AskOptions {
    * Must not throw.
    */
   onUsage?: (reported: ReportedUsage) => void;
+  /** The answer as it was received by other means, and the hash of its request: nothing is sent. Absent: the provider is asked. */
+  received?: { body: unknown; sha256: string };
   /** The turn of the call, for the observers of all calls; absent: none. */
   about?: CallIdentity;
   /** The observers of this call alone. */
@@ -41,6 +43,8 @@ export interface Model {
   readonly providers: readonly string[];
   /** Of which family a provider is; absent: the default provider. */
   familyOf(provider?: string): ProviderFamily;
+  /** The body of a call in a batch of the provider; null: its transport has no batches. */
+  batchParams(request: ModelRequest): object | null;
   /**
    * Asks once, without retries of its own, and returns the complete answer, put right where it can be (`ModelAnswer.repairs`).
    * Throws `ModelError` for anything the provider or the network did wrong, a cut stream included; rejects with the signal's

@@ -32,6 +32,8 @@ export interface Transport {
   readonly family?: ProviderFamily;
   /** How it writes the arguments of tool calls; absent: as they are. */
   readonly toolCallArgumentsEncoding?: ArgumentEncoding;
+  /** The body of a call in a batch of the provider; absent: it has no batches. */
+  batchParams?(request: ModelRequest): object;
   /**
    * Sends one request, without retries of its own, and resolves when `onEvent` has said that the answer is complete. Throws
    * `ModelError` for anything the provider or the network did wrong, a stream that ends too early included.

@@ -47,6 +47,12 @@ export function toWireRequest(
   };
 }
 
+/** The body of the same call in a message batch, which takes no `stream`, not even false, and at least one token. */
+export function toBatchParams(request: ModelRequest): Omit<WireRequest, 'stream'> {
+  const { stream: _stream, ...params } = toWireRequest(request, { isStreaming: false });
+  return { ...params, max_tokens: Math.max(1, params.max_tokens) };
+}
+
 /**
  * The provider reads from its cache the longest prefix that ends at a breakpoint of an earlier request, but searches only so many
  * blocks back from a breakpoint of this one. So there is one at the end, and one where the previous request ended: whatever was added

@@ -69,6 +69,8 @@ export interface OpenTurn extends CostTotal {
   fallback: string | null;
   /** Null: it was not parked since the model answered last. */
   park: EarlierPark | null;
+  /** Its last model call when that goes through a batch of the provider and has not been used yet; null: it does not. */
+  hop: OpenHop | null;
   /** The reason of a compaction that it was in the middle of; null: none. */
   compaction: CompactionReason | null;
   /** The messages that it answers, by number. */
@@ -87,6 +89,20 @@ export interface EarlierPark {
   waitedMs: number;
   /** True when it became due early: another worker reports that what it waited for has arrived. */
   isWoken: boolean;
+}
+
+/** A model call that goes through a batch of the provider. */
+export interface OpenHop {
+  callNo: number;
+  status: 'queued' | 'assigned' | 'answered' | 'errored' | 'expired' | 'canceled' | 'live';
+  /** The provider's message; null unless it is answered. */
+  result: unknown;
+  /** What the provider says of it; null unless it has failed. */
+  error: { type?: string; message?: string } | null;
+  /** Of the body of the call. */
+  sha256: string;
+  /** Milliseconds since the epoch. */
+  queuedAt: number;
 }
 
 export interface LedgerRow {

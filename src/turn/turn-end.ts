@@ -2,6 +2,7 @@
 // it into the end of the turn, or into no end at all (the turn stays resumable).
 import type { SessionStop } from '../core/session-stop.ts';
 import type { ParkReason } from '../store/journal/park-turn.ts';
+import type { NewProviderRequest } from '../store/provider-lane/new-request.ts';
 
 /**
  * A stop of the session: a person, a parent, a deadline of the run or a newer message requested it.
@@ -28,6 +29,10 @@ export interface ParkWish {
   hasCalled: boolean;
   /** True when no turn of this worker asks the same provider from now on, but for probes. */
   isBlocked?: boolean;
+  /** The model call that it waits for, which is charged and stored with the park. */
+  request?: NewProviderRequest;
+  /** The number of a call that is stored already and that it waits for. */
+  awaits?: number;
   /** The retries of the turn with the one that it waits for; absent: it waits for none. */
   retries?: number;
   /** Null: until what it waits for has happened. */

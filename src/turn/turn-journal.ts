@@ -8,6 +8,7 @@
 // commit leaves the position of that commit to the end of the turn.
 import type { CompactionReason } from '../core/compaction/compaction-bounds.ts';
 import type { FallbackView, SessionView } from '../core/view.ts';
+import type { OpenHop } from '../store/claim-session.ts';
 import type { ClaimedSession } from '../store/claimed-session.ts';
 import type { JournalWrite, ModelCallRow } from '../store/journal.ts';
 import type { RequestBase } from './context.ts';
@@ -28,6 +29,8 @@ export interface Attempt {
   readonly sessionView: SessionView;
   /** A model call without an answer that is not in the journal yet: the end of the turn stores it. */
   readonly unstoredCall: ModelCallRow | null;
+  /** Its model call that goes through a batch of the provider, until its answer is used; null: none. */
+  readonly hop: OpenHop | null;
   /** The number of the last message that was looked for. */
   readonly steersSeen: number;
   /** True while a compaction is under way: the turn's deadline then waits for it once. */

@@ -268,6 +268,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   url: 'An http or https URL',
   usage: 'The tokens that were used',
   username: 'The user name on the platform',
+  via: 'How the model is asked: `live`, or `provider-batch` (in batches of the provider, at half the price and within a day); absent: `live`',
   waitedMs: 'How long the turn was parked, in milliseconds',
   waitingMessages: 'How many messages wait',
   wake: 'Whether the session runs immediately or with its next heartbeat',

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { QUEUE_MODES, THINKING_LEVELS } from '../../config/choices.ts';
 import { deliveryUrl } from '../../config/schema-scalars.ts';
-import type { InboundMessage } from '../../core/inbound.ts';
+import { MESSAGE_LANES, type InboundMessage } from '../../core/inbound.ts';
 
 /** Names, ids and labels; texts are bounded by the body alone. */
 const NAME_CHARS_MAX = 1000;
@@ -72,6 +72,7 @@ const fields = z.strictObject({
   mode: z.enum(QUEUE_MODES).exactOptional(),
   model: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
   thinking: z.enum(THINKING_LEVELS).exactOptional(),
+  via: z.enum(MESSAGE_LANES).exactOptional(),
   deliver: z.strictObject({ url: deliveryUrl }).exactOptional(),
   expiresAt: time,
 });
@@ -84,8 +85,8 @@ export const inboundMessage = fields.refine((message) => message.text !== '' || 
 
 const CUSTOM_ID_CHARS_MAX = 200;
 
-/** An item of a batch. */
-export const batchItem = fields.omit({ mode: true }).extend({
+/** An item of a batch, which runs as its batch says. */
+export const batchItem = fields.omit({ mode: true, via: true }).extend({
   text: z.string().min(1, 'must not be empty'),
   customId: z.string().min(1).max(CUSTOM_ID_CHARS_MAX).exactOptional(),
   sessionKey: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),

@@ -1,6 +1,7 @@
 // A cron: what is to happen, when, and in which session. What a tick says to the model is decided here.
 import type { SessionKey } from '../ids.ts';
 import { neutralise } from '../prompt/untrusted-text.ts';
+import type { MessageLane } from '../inbound.ts';
 import type { ThinkingLevel } from '../prompt/thinking-directive.ts';
 import { canonicalSessionKey } from '../session-key.ts';
 import type { MisfirePolicy } from './plan-ticks.ts';
@@ -24,6 +25,8 @@ export type CronPayload =
       /** For this turn alone, each; absent: as the session has it. */
       model?: string;
       thinking?: ThinkingLevel;
+      /** How its model is asked; absent: live. */
+      via?: MessageLane;
       timeoutSeconds?: number;
     };
 

@@ -11,6 +11,7 @@ import { insertedEvents } from '../events.ts';
 import type { TurnEnd } from './turn-end.ts';
 import { ringsOf, type RungColumns } from '../rings.ts';
 import type { NeededRing } from '../session-locks.ts';
+import { droppedRequests, usedAnswers } from '../provider-lane/hop-parts.ts';
 import { cte, rows, statement } from '../statement.ts';
 import { endParts } from './end-parts.ts';
 import { fence, head, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
@@ -168,6 +169,7 @@ export const FINISH_TURN = statement<Ends>({
     verdict,
     fence,
     ...storedSteps,
+    ...usedAnswers,
     ...endingRun,
     newEnds,
     tail,
@@ -177,6 +179,7 @@ export const FINISH_TURN = statement<Ends>({
     nextInputs,
     rungDoorbells,
     deletedDoorbells,
+    ...droppedRequests,
     ...endParts,
     ...reachedSessions,
     ...journalEvents,

@@ -9,6 +9,8 @@ import { insertedEvents } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
 import { afterOf } from '../rings.ts';
 import { cte, optional, rows, statement } from '../statement.ts';
+import { storedRequests, waitingRequests } from '../provider-lane/hop-parts.ts';
+import type { NewProviderRequest } from '../provider-lane/new-request.ts';
 import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
 import { haveEvents, JOURNAL_EVENTS_SQL, newEvents, storedSteps } from './write-parts.ts';
 
@@ -28,6 +30,10 @@ export interface TurnPark extends JournalWrite {
   delayMs: number | null;
   /** How long it waits at least, also when it is woken, in milliseconds. */
   notBeforeMs: number;
+  /** The model call that it waits for, which this write stores. */
+  request?: NewProviderRequest;
+  /** The number of an earlier call that it waits for: when its answer has arrived meanwhile, the turn is due at once. */
+  awaits?: number;
   /** How often it has been parked since the model answered last, with this time; 1: the wait begins now. */
   parks: number;
 }
@@ -51,6 +57,7 @@ const newParks = rows('new_parks', (parks: readonly TurnPark[]) => parks, {
   delay_ms: ['bigint', (park) => (park.delayMs === null ? null : Math.ceil(park.delayMs))],
   not_before_ms: ['bigint', (park) => Math.ceil(park.notBeforeMs)],
   parks: ['int', (park) => park.parks],
+  awaits: ['int', (park) => park.awaits ?? null],
 });
 
 // A write that is sent again finds its turn parked and writes nothing.
@@ -71,7 +78,10 @@ const releasedSessions = cte(`released_sessions as (
   update holdfast.sessions s
   set owner = null, lease_expires_at = null, updated_at = clock_timestamp(), ${VIEW_SQL}
   from fence join tail on tail.n = fence.n where s.id = fence.session_id
-  returning s.id, case when s.stop_reason is null then tail.delay_ms else 0 end as delay_ms
+  returning s.id, case
+      when s.stop_reason is not null or tail.awaits is not null and tail.turn_id not in (select turn_id from waiting_requests) then 0
+      else tail.delay_ms
+    end as delay_ms
 )`);
 
 const rungDoorbells = cte(`rung_doorbells as (
@@ -101,6 +111,8 @@ export const PARK_TURN = statement<readonly TurnPark[]>({
     ...storedSteps,
     newParks,
     tail,
+    ...storedRequests,
+    ...waitingRequests,
     parkedTurns,
     releasedSessions,
     rungDoorbells,

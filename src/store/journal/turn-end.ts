@@ -45,6 +45,8 @@ export interface TurnEnd extends JournalWrite {
   cap: number;
   steerSeen: number;
   ended: NewEvent;
+  /** True when it may still wait for a batch of the provider. */
+  dropsRequests?: boolean;
   /** The end of the run that it was part of. Absent: its session works on none, or is not done. */
   run?: SubagentRunEnd;
   /** Messages that it leaves for other sessions. */

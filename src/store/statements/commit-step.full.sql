@@ -1,7 +1,7 @@
 -- commit-step
 -- Purpose: Store one step of each turn. Answers a verdict per write.
 -- Locking: The session rows in the order of their ids.
--- Options: entries, model_calls, tool_intents, tool_results, steers, events (of entries, model_calls, tool_intents, tool_results, steers, events)
+-- Options: entries, model_calls, tool_intents, tool_results, used_answers, steers, events (of entries, model_calls, tool_intents, tool_results, used_answers, steers, events)
 -- Parameters: $1 head json, $2 sessions uuid[], $3 new_entries json, $4 new_calls json, $5 new_intents json, $6 new_results json, $7 joining_messages json, $8 new_followups json, $9 new_events json
 prepare "commit-step" (json, uuid[], json, json, json, json, json, json, json) as
 /* commit-step */
@@ -75,6 +75,10 @@ settled_calls as (
   from new_results c join fence on fence.n = c.n
   where t.turn_id = fence.turn_id and t.step = c.step and t.ordinal = c.ordinal
   returning t.turn_id, t.step, t.ordinal, t.call_id, t.name, t.status, t.is_idempotent, t.runs, t.intent_at, t.ended_at
+),
+used_answers as (
+  update holdfast.provider_requests r set result = null, params = null
+  from stored_calls c where c.tier = 'batch' and r.turn_id = c.turn_id and r.call_no = c.call_no
 ),
 joining_messages as (
   select n, id

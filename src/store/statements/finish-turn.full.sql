@@ -1,7 +1,7 @@
 -- finish-turn
 -- Purpose: End each turn. Answers a row per end, with the rings that it needs.
 -- Locking: The session rows in the order of their ids, then rows that belong to them.
--- Options: outreach, entries, model_calls, tool_intents, tool_results, run_end, hidden_entries, deliveries, dead_letters, poll_results, events, awaited (of outreach, entries, model_calls, tool_intents, tool_results, run_end, hidden_entries, deliveries, dead_letters, poll_results, events, awaited)
+-- Options: outreach, entries, model_calls, tool_intents, tool_results, used_answers, run_end, dropped_requests, hidden_entries, deliveries, dead_letters, poll_results, events, awaited (of outreach, entries, model_calls, tool_intents, tool_results, used_answers, run_end, dropped_requests, hidden_entries, deliveries, dead_letters, poll_results, events, awaited)
 -- Parameters: $1 head json, $2 sessions uuid[], $3 noticed_sessions uuid[], $4 new_entries json, $5 new_calls json, $6 new_intents json, $7 new_results json, $8 run_ends json, $9 new_ends json, $10 new_deliveries json, $11 new_notices json, $12 new_events json
 prepare "finish-turn" (json, uuid[], uuid[], json, json, json, json, json, json, json, json, json) as
 /* finish-turn */
@@ -76,6 +76,10 @@ settled_calls as (
   from new_results c join fence on fence.n = c.n
   where t.turn_id = fence.turn_id and t.step = c.step and t.ordinal = c.ordinal
   returning t.turn_id, t.step, t.ordinal, t.call_id, t.name, t.status, t.is_idempotent, t.runs, t.intent_at, t.ended_at
+),
+used_answers as (
+  update holdfast.provider_requests r set result = null, params = null
+  from stored_calls c where c.tier = 'batch' and r.turn_id = c.turn_id and r.call_no = c.call_no
 ),
 run_ends as (
   select status, result, error, is_answer, is_suppressed, mode, by_channel::json
@@ -164,6 +168,12 @@ rung_doorbells as (
 ),
 deleted_doorbells as (
   delete from holdfast.doorbells d using updated_sessions where d.session_id = updated_sessions.id and updated_sessions.waiting = 0
+),
+dropped_requests as (
+  update holdfast.provider_requests r set status = 'dropped', params = null, result = null, settled_at = clock_timestamp()
+  from tail
+  where r.turn_id = tail.turn_id and r.status in ('queued', 'assigned', 'answered', 'errored', 'expired') and r.call_no not in (
+    select c.call_no from holdfast.model_calls c where c.turn_id = tail.turn_id)
 ),
 hidden_entries as (
   update holdfast.entries e

@@ -1,9 +1,9 @@
 -- park-turn
 -- Purpose: Park each turn. Answers a row per write, with the ring of its session.
 -- Locking: The session rows in the order of their ids, then rows that belong to them.
--- Options: entries, model_calls, tool_intents, tool_results, events (of entries, model_calls, tool_intents, tool_results, events)
--- Parameters: $1 head json, $2 sessions uuid[], $3 new_entries json, $4 new_calls json, $5 new_intents json, $6 new_results json, $7 new_parks json, $8 new_events json
-prepare "park-turn" (json, uuid[], json, json, json, json, json, json) as
+-- Options: entries, model_calls, tool_intents, tool_results, requests, awaited, events (of entries, model_calls, tool_intents, tool_results, requests, awaited, events)
+-- Parameters: $1 head json, $2 sessions uuid[], $3 new_entries json, $4 new_calls json, $5 new_intents json, $6 new_results json, $7 new_parks json, $8 new_requests json, $9 new_events json
+prepare "park-turn" (json, uuid[], json, json, json, json, json, json, json) as
 /* park-turn */
 with head as (
   select n, session_id, epoch, base_seq, added, turn_id, calls, retries, steps, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_micros, unpriced_calls, is_simulated, session_view::json
@@ -77,12 +77,28 @@ settled_calls as (
   returning t.turn_id, t.step, t.ordinal, t.call_id, t.name, t.status, t.is_idempotent, t.runs, t.intent_at, t.ended_at
 ),
 new_parks as (
-  select n, code, text, by, delay_ms, not_before_ms, parks
-  from json_to_recordset($7::json) as records (n int, code text, text text, by text, delay_ms bigint, not_before_ms bigint, parks int)
+  select n, code, text, by, delay_ms, not_before_ms, parks, awaits
+  from json_to_recordset($7::json) as records (n int, code text, text text, by text, delay_ms bigint, not_before_ms bigint, parks int, awaits int)
 ),
 tail as materialized (
   select new_parks.*, fence.session_id, fence.turn_id from new_parks join fence on fence.n = new_parks.n
   join holdfast.turns t on t.id = fence.turn_id and t.status <> 'parked'
+),
+new_requests as (
+  select n, call_no, model, batch_id, params, params_bytes, params_sha256, leave_at, fallback
+  from json_to_recordset($8::json) as records (n int, call_no int, model text, batch_id uuid, params text, params_bytes int, params_sha256 text, leave_at timestamptz, fallback text)
+),
+stored_requests as (
+  insert into holdfast.provider_requests (turn_id, call_no, session_id, batch_id, model, params, params_bytes, params_sha256, leave_at, fallback)
+  select tail.turn_id, r.call_no, tail.session_id, r.batch_id, r.model, decode(r.params, 'base64'), r.params_bytes, r.params_sha256, r.leave_at,
+    r.fallback
+  from new_requests r join tail on tail.n = r.n
+  on conflict (turn_id, call_no) do nothing
+),
+waiting_requests as materialized (
+  select r.turn_id from holdfast.provider_requests r
+  where (r.turn_id, r.call_no) in (select tail.turn_id, tail.awaits from tail) and r.status in ('queued', 'assigned')
+  for update of r
 ),
 parked_turns as (
   update holdfast.turns t
@@ -98,7 +114,10 @@ released_sessions as (
   update holdfast.sessions s
   set owner = null, lease_expires_at = null, updated_at = clock_timestamp(), view = coalesce(fence.session_view, s.view)
   from fence join tail on tail.n = fence.n where s.id = fence.session_id
-  returning s.id, case when s.stop_reason is null then tail.delay_ms else 0 end as delay_ms
+  returning s.id, case
+      when s.stop_reason is not null or tail.awaits is not null and tail.turn_id not in (select turn_id from waiting_requests) then 0
+      else tail.delay_ms
+    end as delay_ms
 ),
 rung_doorbells as (
   update holdfast.doorbells d
@@ -111,7 +130,7 @@ deleted_doorbells as (
 ),
 new_events as (
   select n, pos, type, data::json
-  from json_to_recordset($8::json) as records (n int, pos int, type text, data text)
+  from json_to_recordset($9::json) as records (n int, pos int, type text, data text)
 ),
 park_events as (
   select fence.session_id, fence.turn_id, e.type, e.data, e.pos as n

@@ -5,7 +5,9 @@ import { refOfModel } from '../../core/model-ref.ts';
 import type { ModelAnswer } from '../../core/model-request.ts';
 import { createReplyStream } from '../../core/stream/reply-stream.ts';
 import { ModelError } from '../../model/model.ts';
+import type { NewEvent } from '../../store/events.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
+import type { OpenHop } from '../../store/claim-session.ts';
 import { afterFailedCall, type FailedCall } from './after-failed-call.ts';
 import { beginCall, nextRequest } from './begin-call.ts';
 import { enterFirstOpenGate } from './step-down.ts';
@@ -24,6 +26,8 @@ const WINDOW_EXCEEDED = 'model_context_window_exceeded';
 export interface AnsweredCall {
   answer: ModelAnswer;
   call: ModelCallRow;
+  /** The events of a turn that has waited for it; absent: it has not. */
+  resumed?: NewEvent[];
 }
 
 /** Resolves with a complete answer. Throws `TurnFailed` when there will be none, `TurnStopped` when the turn stops. */
@@ -48,15 +52,25 @@ export async function askModel(context: TurnContext, turn: OpenedTurn): Promise<
   }
 }
 
-async function askOnce(
+/**
+ * One call. `hop`: a batch of the provider has answered it, so nothing is sent, and its request is made as it was made then. Throws
+ * `TurnStopped` when the turn stops.
+ */
+export async function askOnce(
   context: TurnContext,
   turn: OpenedTurn,
+  hop: OpenHop | null = null,
 ): Promise<AnsweredCall | Pick<FailedCall, 'fault' | 'row'>> {
-  pruneWhenCold(context, turn);
+  if (hop === null) pruneWhenCold(context, turn);
   const { messages, callView: view } = nextRequest(turn);
   const { request, requests } = turn.journal.attempt;
   const callNo = turn.journal.at.progress.calls;
-  const record = new CallRecord(context, turn, { callNo, view, model: refOfModel(request) });
+  const record = new CallRecord(context, turn, {
+    callNo,
+    view,
+    model: refOfModel(request),
+    ...(hop === null ? {} : { tier: 'batch' }),
+  });
   const target = { sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id };
   const { streaming: isStreaming } = context.config.models.providers.anthropic;
   const idle = new IdleClock(idleTimeoutOf(turn, { isStreaming }), [turn.held.signal]);
@@ -73,6 +87,7 @@ async function askOnce(
       },
       {
         ...record.options(),
+        ...(hop === null ? {} : { received: { body: hop.result, sha256: hop.sha256 } }),
         signal: idle.signal,
         onChunk: (text) => {
           idle.restart();
@@ -104,7 +119,7 @@ function windowExceeded(): ModelError {
 }
 
 /** Prunes the view of the turn when the provider's cache has gone cold; it lasts for the session. */
-function pruneWhenCold({ clock }: TurnContext, turn: OpenedTurn): void {
+export function pruneWhenCold({ clock }: TurnContext, turn: OpenedTurn): void {
   const { contextPruning: pruning, contextTokens } = turn.agent;
   const { sessionView, requests } = turn.journal.attempt;
   const decided = requests.decide({ sessionView, pruning, contextTokens, nowMs: clock.now().getTime() });

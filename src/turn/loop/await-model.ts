@@ -9,12 +9,15 @@ import type { ModelError } from '../../model/model.ts';
 import type { ParkReason } from '../../store/journal/park-turn.ts';
 import type { NewEvent } from '../../store/events.ts';
 import type { RequestBase, TurnContext } from '../context.ts';
-import { modelEnded } from './model-events.ts';
+import { modelEnded, modelStarted } from './model-events.ts';
 import type { Pass } from './provider-gate.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { logFailedCalls } from '../turn-log.ts';
 import { NO_ROWS } from '../turn-write.ts';
 import { TurnFailed, TurnStopped, type ParkWish } from '../turn-end.ts';
+
+/** The code of a turn that waits for a batch of the provider. */
+export const PROVIDER_BATCH = 'provider_batch';
 
 /** The provider of a model as a request names it. */
 export function providerOf({ provider = DEFAULT_PROVIDER }: Pick<RequestBase, 'provider'>): string {
@@ -102,7 +105,9 @@ function patienceMs(context: TurnContext, turn: OpenedTurn): number {
   const untilExpiryMs = expiresAt === null ? Number.POSITIVE_INFINITY : expiresAt - context.clock.now().getTime();
   // A turn that has begun to answer is not taken back for the clock alone.
   const isBegun = progress.steps > 0 && park === null;
-  return Math.min(giveUpAfter - (park?.waitedMs ?? 0), isBegun ? Number.POSITIVE_INFINITY : untilExpiryMs);
+  // A wait for a batch of the provider is bounded by its own deadline.
+  const waitedMs = park === null || park.code === PROVIDER_BATCH ? 0 : park.waitedMs;
+  return Math.min(giveUpAfter - waitedMs, isBegun ? Number.POSITIVE_INFINITY : untilExpiryMs);
 }
 
 function givenUp(
@@ -128,7 +133,7 @@ export async function parkTurn(context: TurnContext, turn: OpenedTurn, wish: Par
   const { journal, session } = turn;
   const { park } = journal.at;
   const failed = journal.attempt.unstoredCall;
-  const { reason, delayMs, retries } = wish;
+  const { reason, delayMs, retries, request } = wish;
   const events: NewEvent[] = failed === null ? [] : [modelEnded(turn, failed, delayMs ?? undefined)];
   // A turn that was woken and not let through continues to wait: that is no new event.
   if (park?.code !== reason.code || wish.hasCalled) {
@@ -139,12 +144,18 @@ export async function parkTurn(context: TurnContext, turn: OpenedTurn, wish: Par
   }
   await context.deltas.take({ sessionId: session.id, epoch: turn.held.epoch, turnId: turn.id });
   const modelCalls = failed === null ? [] : [failed];
-  const write = { ...NO_ROWS, modelCalls, events, totals: retries === undefined ? {} : { retries } };
+  if (request !== undefined && request.callNo > journal.at.progress.calls)
+    events.push(modelStarted(turn.id, request.callNo));
+  const totals = {
+    ...(retries === undefined ? {} : { retries }),
+    ...(request === undefined ? {} : { calls: request.callNo }),
+  };
+  const write = { ...NO_ROWS, modelCalls, events, totals };
   // It has waited since its model answered last, whatever the current reason is: alternating reasons must not extend the wait.
   const parks = park === null ? 1 : park.parks + (wish.hasCalled ? 1 : 0);
   const { after } = await journal.store(write, (rows) => context.store.parkTurn({ ...rows, ...wish, parks }));
   logFailedCalls(context.logger, turn, modelCalls);
   context.transcripts.keep(session.id, turn.transcript);
-  if (!wish.hasCalled && reason.by !== null) context.gate.waitsBehindProbe(reason.by);
+  if (!wish.hasCalled && reason.by !== null && reason.code !== PROVIDER_BATCH) context.gate.waitsBehindProbe(reason.by);
   return after;
 }

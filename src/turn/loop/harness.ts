@@ -8,6 +8,7 @@ import { microsOf } from '../../core/prices/call-cost.ts';
 import type { TurnRequestSettings } from '../../core/view.ts';
 import { HarnessError, type CheckedHarness } from '../../plugins/harness.ts';
 import { askModel, type AnsweredCall } from './ask-model.ts';
+import { askByBatch } from './ask-by-batch.ts';
 import { beginCall, nextRequest } from './begin-call.ts';
 import type { RequestBase, TurnContext } from '../context.ts';
 import { inputTransformOf } from './input-transform.ts';
@@ -36,7 +37,7 @@ export function chooseHarness(
 /** The next answer of a turn, from its harness. Throws as `askModel` does. */
 export async function nextAnswer(context: TurnContext, turn: OpenedTurn): Promise<AnsweredCall> {
   const id = turn.journal.attempt.requests.rules.view.harness?.id ?? BUILT_IN_HARNESS;
-  if (id === BUILT_IN_HARNESS) return await askModel(context, turn);
+  if (id === BUILT_IN_HARNESS) return (await askByBatch(context, turn)) ?? (await askModel(context, turn));
   const harness = context.plugins.harnesses.find((one) => one.id === id);
   if (harness === undefined) throw missing(id);
   return await askHarness(context, turn, harness);

@@ -26,7 +26,8 @@ export async function runToolLoop(context: TurnContext, turn: OpenedTurn): Promi
   let yielded = await finishOpenCalls(context, turn);
   for (;;) {
     if (yielded !== null) return { kind: 'yielded', write: yielded };
-    const steering = await findSteering(context, turn);
+    // What a batch of the provider answers is the history as it was: messages that have arrived since join after the answer.
+    const steering = turn.journal.attempt.hop === null ? await findSteering(context, turn) : null;
     if (steering !== null) await commitStep(context, turn, steering);
     stopAtBoundary(context, turn);
     if (turn.journal.at.progress.steps >= turn.agent.maxSteps) {
@@ -90,7 +91,7 @@ async function commitUnlessLast(
 export async function answerWrite(
   context: TurnContext,
   turn: OpenedTurn,
-  { answer, call }: AnsweredCall,
+  { answer, call, resumed }: AnsweredCall,
 ): Promise<TurnWrite> {
   const deltas = await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
   const { progress } = turn.journal.at;
@@ -99,7 +100,11 @@ export async function answerWrite(
     entries: answer.content.length > 0 ? [newEntry('answer', 'assistant', answer.content)] : [],
     modelCalls: [call],
     totals: { steps: progress.steps + 1 },
-    events: [...deltas.map(({ type, data }) => ({ type, data: { ...data } })), modelEnded(turn, call)],
+    events: [
+      ...(resumed ?? []),
+      ...deltas.map(({ type, data }) => ({ type, data: { ...data } })),
+      modelEnded(turn, call),
+    ],
   };
 }
 

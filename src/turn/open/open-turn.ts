@@ -120,6 +120,7 @@ export async function openTurn(context: TurnContext, parts: TurnParts): Promise<
     fallback: null,
     sessionView,
     unstoredCall: null,
+    hop: earlier?.hop ?? null,
     // One that arrived before a crash may still wait.
     steersSeen: earlier === null ? session.steerSeq : 0,
     isCompacting: false,

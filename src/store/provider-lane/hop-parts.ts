@@ -1,0 +1,77 @@
+// Parts of the writes of a turn that concern its requests to the provider's batch lane: `park-turn` stores a request with the park that waits
+// for its answer, and does not park a turn whose answer has arrived meanwhile; `commit-step` and `finish-turn` empty the answers that they
+// use, and `finish-turn` drops what an ended turn still waits for. Each is left out of a statement in which no write has a hop.
+import type { JournalWrite } from '../journal.ts';
+import type { TurnEnd } from '../journal/turn-end.ts';
+import type { NewProviderRequest } from './new-request.ts';
+import { cte, optional, rows } from '../statement.ts';
+
+type Parks = readonly { request?: NewProviderRequest; awaits?: number }[];
+type Ends = readonly TurnEnd[];
+type Writes = readonly JournalWrite[];
+
+const newRequests = rows(
+  'new_requests',
+  (parks: Parks) =>
+    parks.flatMap(({ request }, index) => (request === undefined ? [] : [{ n: index + 1, ...request }])),
+  {
+    n: ['int', ({ n }) => n],
+    call_no: ['int', ({ callNo }) => callNo],
+    model: ['text', ({ model }) => model],
+    batch_id: ['uuid', ({ batchId }) => batchId],
+    params: ['text', ({ params }) => params.toString('base64')],
+    params_bytes: ['int', ({ paramsBytes }) => paramsBytes],
+    params_sha256: ['text', ({ paramsSha256 }) => paramsSha256],
+    leave_at: ['timestamptz', ({ leaveAt }) => leaveAt],
+    fallback: ['text', ({ fallback }) => fallback],
+  },
+);
+
+/** Stores the requests of the parks. */
+export const storedRequests = optional('requests', (parks: Parks) => parks.some((park) => park.request !== undefined))(
+  newRequests,
+  cte(`stored_requests as (
+  insert into holdfast.provider_requests (turn_id, call_no, session_id, batch_id, model, params, params_bytes, params_sha256, leave_at, fallback)
+  select tail.turn_id, r.call_no, tail.session_id, r.batch_id, r.model, decode(r.params, 'base64'), r.params_bytes, r.params_sha256, r.leave_at,
+    r.fallback
+  from new_requests r join tail on tail.n = r.n
+  on conflict (turn_id, call_no) do nothing
+)`),
+);
+
+/**
+ * The turns whose request still waits. The rows are locked, so each is seen as it is now: an answer that was stored while this statement waited
+ * for the session is not overlooked.
+ */
+export const waitingRequests = optional('awaited', (parks: Parks) => parks.some((park) => park.awaits !== undefined))(
+  cte(
+    `waiting_requests as materialized (
+  select r.turn_id from holdfast.provider_requests r
+  where (r.turn_id, r.call_no) in (select tail.turn_id, tail.awaits from tail) and r.status in ('queued', 'assigned')
+  for update of r
+)`,
+    { absent: 'waiting_requests as (select null::uuid as turn_id where false)' },
+  ),
+);
+
+/** Empties the answers that the writes use: they are entries of the transcript now. */
+export const usedAnswers = optional('used_answers', (writes: Writes) =>
+  writes.some(({ modelCalls }) => modelCalls.some(({ tier }) => tier === 'batch')),
+)(
+  cte(`used_answers as (
+  update holdfast.provider_requests r set result = null, params = null
+  from stored_calls c where c.tier = 'batch' and r.turn_id = c.turn_id and r.call_no = c.call_no
+)`),
+);
+
+/** Drops what ended turns still wait for. */
+export const droppedRequests = optional('dropped_requests', (ends: Ends) =>
+  ends.some((end) => end.dropsRequests === true),
+)(
+  cte(`dropped_requests as (
+  update holdfast.provider_requests r set status = 'dropped', params = null, result = null, settled_at = clock_timestamp()
+  from tail
+  where r.turn_id = tail.turn_id and r.status in ('queued', 'assigned', 'answered', 'errored', 'expired') and r.call_no not in (
+    select c.call_no from holdfast.model_calls c where c.turn_id = tail.turn_id)
+)`),
+);

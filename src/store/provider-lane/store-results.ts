@@ -1,0 +1,79 @@
+// Stores what a batch of the provider says of its requests, and wakes their turns. A result of a request that no longer waits in this
+// submission changes nothing: it was stored before, or its turn has moved on.
+import type { Committed, Ring } from '../../after-commit.ts';
+import type { SessionId } from '../../core/ids.ts';
+import { storableText } from '../../core/storable-text.ts';
+import type { Database } from '../database.ts';
+import { recordsOf, selectRecordsSql, type SqlColumns } from '../record-set.ts';
+import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
+import type { NeededRing } from '../session-locks.ts';
+import { wakeSql } from '../session-locks.ts';
+import { sendQuery } from '../send-query.ts';
+import { literal } from '../statement.ts';
+
+/** What a batch says of one of its requests. */
+export interface RequestResult {
+  /** Its number in the submission. */
+  requestNo: number;
+  /** `queued`: the provider has not answered it, so it goes into another submission. */
+  status: 'answered' | 'errored' | 'queued';
+  /** The provider's message as JSON text. */
+  result: string | null;
+  /** The provider's error as JSON text. */
+  error: string | null;
+}
+
+const COLUMNS: SqlColumns<RequestResult> = {
+  request_no: ['int', ({ requestNo }) => requestNo],
+  status: ['text', ({ status }) => status],
+  result: ['json', ({ result }) => (result === null ? null : storableText(result))],
+  error: ['json', ({ error }) => (error === null ? null : storableText(error))],
+};
+
+export const STORE_RESULTS = literal({
+  name: 'store-results',
+  purpose:
+    'Store results of a submission and wake the turns that wait for them. Answers the numbers that were stored, and the rings.',
+  locking: 'The session rows in the order of their ids, then the requests.',
+  text: `with results as materialized (${selectRecordsSql('$2', COLUMNS)}),
+locked as materialized (
+  select s.id from holdfast.sessions s
+  where s.id in (select r.session_id from holdfast.provider_requests r
+    where r.provider_batch_id = $1 and r.status = 'assigned' and r.request_no in (select request_no from results))
+  order by s.id for no key update
+),
+stored as (
+  update holdfast.provider_requests r
+  set status = results.status, result = results.result, error = results.error,
+    settled_at = case when results.status <> 'queued' then clock_timestamp() end,
+    provider_batch_id = case when results.status <> 'queued' then r.provider_batch_id end,
+    request_no = case when results.status <> 'queued' then r.request_no end,
+    returns = r.returns + (results.status = 'queued')::int
+  from results
+  where r.provider_batch_id = $1 and r.request_no = results.request_no and r.status = 'assigned' and r.session_id in (select id from locked)
+  returning r.session_id, r.turn_id, r.status, results.request_no
+),
+-- Every write that concerns a session updates its row: a claim that has read an older state is refused.
+updated_sessions as (
+  update holdfast.sessions s set updated_at = clock_timestamp()
+  from stored where s.id = stored.session_id and stored.status <> 'queued'
+  returning s.*, s.turn_id = stored.turn_id and (s.owner is null or s.lease_expires_at <= clock_timestamp()) as is_waiting
+),
+rung_doorbells as (
+  ${wakeSql('updated_sessions', 's.is_waiting')}
+)
+select (select coalesce(json_agg(request_no), '[]') from stored) as numbers,
+  (select coalesce(json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)), '[]') from rung_doorbells) as rings`,
+});
+
+/** Stores results; resolves with the numbers of the requests that waited for them. Safe to send again. */
+export async function storeResults(
+  database: Database,
+  { providerBatchId, results }: { providerBatchId: string; results: readonly RequestResult[] },
+): Promise<Committed<{ numbers: number[] }>> {
+  const query = STORE_RESULTS.prepared([providerBatchId, recordsOf(results, COLUMNS)]);
+  const [row] = await sendQuery<{ numbers: number[]; rings: NeededRing[] }>(database.hot, query, LASTING_RETRY_MS);
+  const rings = (row?.rings ?? []).map((ring): Ring => ({ kind: 'inbound', ...ring }));
+  const changed = rings.flatMap((ring) => ('sessionId' in ring ? [ring.sessionId as SessionId] : []));
+  return { numbers: row?.numbers ?? [], after: { changed, rings } };
+}

@@ -1,0 +1,126 @@
+// Asks the model through a batch of the provider. One round is a hop: the call is charged, its request is stored and the turn is parked by one
+// write; a later claim of the turn finds the answer and uses it as if it had been streamed. What becomes of the request in between is not
+// the turn's business (workers/provider-lane.ts).
+import { gzipSync } from 'node:zlib';
+import { hash } from 'node:crypto';
+import { classifyFailure } from '../../core/failure.ts';
+import { providerErrorFault } from '../../core/provider-batch/request-end.ts';
+import { isByBatch, leaveAtMs } from '../../core/provider-batch/message-lane.ts';
+import { refOfModel } from '../../core/model-ref.ts';
+import { ModelError } from '../../model/model.ts';
+import type { ModelCallRow } from '../../store/journal.ts';
+import type { OpenHop } from '../../store/claim-session.ts';
+import { canCompact, compactAfterOverflow, compactWhenFull, contextFullFailure } from '../compact/compact-when-full.ts';
+import type { TurnContext } from '../context.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
+import { TurnFailed, TurnStopped, type ParkWish } from '../turn-end.ts';
+import { askOnce, pruneWhenCold, type AnsweredCall } from './ask-model.ts';
+import { PROVIDER_BATCH, providerOf } from './await-model.ts';
+import { nextRequest } from './begin-call.ts';
+import { inputTransformOf } from './input-transform.ts';
+import { CallRecord, failedBy } from './model-call.ts';
+import { turnResumed } from './model-events.ts';
+
+/**
+ * Resolves with the answer of a batch, or with null for a call that is made live. Throws `TurnStopped` (parked) while there is no answer,
+ * `TurnFailed` when there will be none.
+ */
+export async function askByBatch(context: TurnContext, turn: OpenedTurn): Promise<AnsweredCall | null> {
+  const { hop } = turn.journal.attempt;
+  if (hop === null) {
+    await parkForHop(context, turn);
+    return null;
+  }
+  switch (hop.status) {
+    case 'queued':
+    case 'assigned':
+    case 'canceled':
+      throw parked(turn, { awaits: hop.callNo, hasCalled: false });
+    case 'live':
+      turn.journal.note({ hop: null });
+      return null;
+    case 'expired':
+      throw new TurnFailed('expired', 'No batch of the provider answered before the deadline (deadlineSeconds).');
+    case 'errored':
+      return await afterRefusal(context, turn, hop);
+    case 'answered':
+      return await receive(context, turn, hop);
+  }
+}
+
+/** Parks the turn with the request of its next call. Returns when that call is made live. */
+async function parkForHop(context: TurnContext, turn: OpenedTurn, retries?: number): Promise<void> {
+  const { inputs } = turn.journal.at;
+  if (!isByBatch(inputs)) return;
+  const leaveAt = leaveAtMs(inputs, context.config.batches);
+  if (context.clock.now().getTime() >= leaveAt) return;
+  pruneWhenCold(context, turn);
+  await compactWhenFull(context, turn);
+  const { messages } = nextRequest(turn);
+  const { request, requests } = turn.journal.attempt;
+  const transformed = inputTransformOf(requests.rules.view)({ system: request.system, messages: [...messages] });
+  const params = context.model.batchParams({ ...request, ...transformed });
+  if (params === null) return;
+  const body = JSON.stringify(params);
+  const { isCharged, progress } = turn.journal.at;
+  throw parked(turn, {
+    hasCalled: true,
+    ...(retries === undefined ? {} : { retries }),
+    request: {
+      callNo: isCharged ? progress.calls : progress.calls + 1,
+      model: request.model,
+      batchId: null,
+      params: gzipSync(body),
+      paramsBytes: Buffer.byteLength(body),
+      paramsSha256: hash('sha256', body, 'hex'),
+      leaveAt: new Date(leaveAt),
+      fallback: 'live',
+    },
+  });
+}
+
+function parked(turn: OpenedTurn, wish: Pick<ParkWish, 'hasCalled' | 'request' | 'awaits' | 'retries'>): TurnStopped {
+  const text = 'The request waits for a batch of the provider.';
+  const reason = { code: PROVIDER_BATCH, text, by: providerOf(turn.journal.attempt.request) };
+  const park: ParkWish = { reason, delayMs: null, notBeforeMs: 0, ...wish };
+  return new TurnStopped({ kind: 'parked', message: text, park });
+}
+
+async function receive(context: TurnContext, turn: OpenedTurn, hop: OpenHop): Promise<AnsweredCall | null> {
+  const { park } = turn.journal.at;
+  const result = await askOnce(context, turn, hop);
+  if ('fault' in result) return await afterFault(context, turn, result);
+  turn.journal.note({ hop: null });
+  return park === null ? result : { ...result, resumed: [turnResumed(park)] };
+}
+
+async function afterRefusal(context: TurnContext, turn: OpenedTurn, hop: OpenHop): Promise<null> {
+  const record = new CallRecord(context, turn, {
+    callNo: hop.callNo,
+    view: null,
+    model: refOfModel(turn.journal.attempt.request),
+    tier: 'batch',
+  });
+  const fault = new ModelError({ ...providerErrorFault(hop.error), status: null, retryAfterMs: null });
+  return await afterFault(context, turn, { fault, row: record.ended(failedBy(fault)) });
+}
+
+/** Decides as after a failed live call, but nothing is waited for in the worker: the next hop is the wait. */
+async function afterFault(
+  context: TurnContext,
+  turn: OpenedTurn,
+  { fault, row }: { fault: ModelError; row: ModelCallRow },
+): Promise<null> {
+  turn.journal.note({ unstoredCall: row, hop: null });
+  const verdict = classifyFailure(fault);
+  if (verdict.kind === 'fatal') throw new TurnFailed(verdict.code, fault.message, fault);
+  if (verdict.kind === 'overflow' && !canCompact(turn)) throw contextFullFailure(fault);
+  const retries = turn.journal.at.progress.retries + 1;
+  if (retries > context.config.models.providers.anthropic.maxRetries) {
+    const message = `The turn ended after ${turn.journal.at.progress.calls} model calls: ${fault.message}`;
+    throw new TurnFailed(verdict.code, message, fault);
+  }
+  if (verdict.kind === 'overflow') await compactAfterOverflow(context, turn, fault);
+  await parkForHop(context, turn, retries);
+  return null;
+}

@@ -1,0 +1,287 @@
+// Turns whose model calls go through batches of the provider, from the worker's side: the park that stores a request, the answer that ends it,
+// and all that reaches a turn while it waits. The answers are stored here as the poller stores them; no batch is submitted.
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { describe, expect, test } from 'vitest';
+import type { InboundMessage } from '../../src/core/inbound.ts';
+import { abortSession, abortTurn } from '../../src/store/control.ts';
+import { storeResults } from '../../src/store/provider-lane/store-results.ts';
+import { resetSession } from '../../src/store/reset-session.ts';
+import { retryTurn } from '../../src/store/retry-turn.ts';
+import { viewMessage } from '../../src/store/views/messages.ts';
+import { viewTurn } from '../../src/store/views/turns.ts';
+import type { Tool } from '../../src/tools/tool.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { createTurnRig, type TurnRig } from './turn-rig.ts';
+
+const effects: unknown[] = [];
+const note: Tool = {
+  spec: { name: 'note', description: 'Notes something.', input_schema: { type: 'object' } },
+  summary: 'notes something',
+  isIdempotent: false,
+  run: async (input) => {
+    effects.push(input);
+    return { content: 'noted', isError: false };
+  },
+};
+
+let rig: TurnRig;
+
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
+  rig = await createTurnRig(database.url, { tools: [note] });
+  onEnd(() => rig.close());
+});
+
+type Worker = ReturnType<TurnRig['worker']>;
+
+const views = () => drizzle({ client: rig.database.views });
+
+/** Sends a message by the provider lane and runs its turn until it waits. */
+async function parked(name: string, worker: Worker, more: Partial<InboundMessage> = {}) {
+  const messageId = await rig.send(name, `hello ${name}`, { via: 'provider-batch', ...more });
+  expect(await worker.run(name)).toMatchObject({ kind: 'parked', after: { rings: [] } });
+  const [turn] = await rig.rows('select id from holdfast.turns where session_id = $1 order by id desc limit 1', [
+    await rig.sessionOf(name),
+  ]);
+  return { messageId, turnId: String(turn?.['id']) };
+}
+
+const requestsOf = (turnId: string) =>
+  rig.rows('select call_no, status, result from holdfast.provider_requests where turn_id = $1 order by call_no', [
+    turnId,
+  ]);
+
+const doorbellsOf = async (name: string) =>
+  rig.rows('select session_id from holdfast.doorbells where session_id = $1', [await rig.sessionOf(name)]);
+
+/** Answers the last request of a turn as the poller does. */
+async function answer(turnId: string, content: object[], stopReason = 'end_turn') {
+  const [last] = (await requestsOf(turnId)).toReversed();
+  const usage = { input_tokens: 10, output_tokens: 5, service_tier: 'batch' };
+  const message = {
+    id: `msg_${turnId}`,
+    type: 'message',
+    role: 'assistant',
+    model: 'claude-sonnet-5-5',
+    content,
+    stop_reason: stopReason,
+    usage,
+  };
+  return await finish(turnId, Number(last?.['call_no']), {
+    status: 'answered',
+    result: JSON.stringify(message),
+    error: null,
+  });
+}
+
+async function finish(
+  turnId: string,
+  callNo: number,
+  end: { status: 'answered' | 'errored'; result: string | null; error: string | null },
+) {
+  const providerBatchId = '01900000-0000-7000-8000-000000000000';
+  await rig.rows(
+    `update holdfast.provider_requests set status = 'assigned', provider_batch_id = $3, request_no = 0 where turn_id = $1 and call_no = $2 and status = 'queued'`,
+    [turnId, callNo, providerBatchId],
+  );
+  const stored = await storeResults(rig.database, { providerBatchId, results: [{ requestNo: 0, ...end }] });
+  await rig.rows('update holdfast.provider_requests set provider_batch_id = null where turn_id = $1', [turnId]);
+  return stored;
+}
+
+const text = (words: string) => [{ type: 'text', text: words }];
+
+describe('a turn by way of a batch of the provider', () => {
+  test('is parked with its request by one write, and no model is called', async () => {
+    const worker = rig.worker();
+    const before = rig.scripted.requestCount;
+    const { messageId, turnId } = await parked('hop', worker);
+    expect(rig.scripted.requestCount).toBe(before);
+    expect(await requestsOf(turnId)).toEqual([{ call_no: 1, status: 'queued', result: null }]);
+    expect(await doorbellsOf('hop')).toEqual([]);
+    const why = { code: 'provider_batch', by: 'anthropic', until: null };
+    expect(await viewTurn(views(), turnId)).toMatchObject({ status: 'parked', attempt: 1, why });
+    expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'claimed', why });
+  });
+
+  test('runs its tools after each answer and ends with the last one, as a live turn does (G11)', async () => {
+    const worker = rig.worker();
+    const { messageId, turnId } = await parked('tools', worker);
+    const call = { type: 'tool_use', id: 'toolu_1', name: 'note', input: { word: 'one' } };
+    expect(await answer(turnId, [...text('I note it.'), call], 'tool_use')).toMatchObject({ after: { rings: [{}] } });
+    expect(await worker.run('tools')).toMatchObject({ kind: 'parked' });
+    expect(effects).toContainEqual({ word: 'one' });
+    expect(await requestsOf(turnId)).toEqual([
+      { call_no: 1, status: 'answered', result: null },
+      { call_no: 2, status: 'queued', result: null },
+    ]);
+    await answer(turnId, text('done'));
+    expect(await worker.run('tools')).toMatchObject({ kind: 'ended' });
+    expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered', reply: 'done' });
+    const calls = await rig.rows(
+      'select call_no, tier, input_tokens from holdfast.model_calls where turn_id = $1 order by call_no',
+      [turnId],
+    );
+    expect(calls).toEqual([
+      { call_no: 1, tier: 'batch', input_tokens: '10' },
+      { call_no: 2, tier: 'batch', input_tokens: '10' },
+    ]);
+    const types = await rig.rows('select type from holdfast.events where turn_id = $1 order by id', [turnId]);
+    const count = (type: string) => types.filter((row) => row['type'] === type).length;
+    expect([count('turn.parked'), count('turn.resumed'), count('model.started'), count('model.ended')]).toEqual([
+      2, 2, 2, 2,
+    ]);
+    expect(await viewTurn(views(), turnId)).toMatchObject({ attempt: 1 });
+  });
+
+  test('asks again after a refusal that passes, and fails after one that does not (G16)', async () => {
+    const worker = rig.worker();
+    const { messageId, turnId } = await parked('refused', worker);
+    const overloaded = JSON.stringify({ type: 'overloaded_error', message: 'Overloaded' });
+    await finish(turnId, 1, { status: 'errored', result: null, error: overloaded });
+    expect(await worker.run('refused')).toMatchObject({ kind: 'parked' });
+    expect(await requestsOf(turnId)).toMatchObject([{ status: 'errored' }, { call_no: 2, status: 'queued' }]);
+    expect(await rig.rows('select retries from holdfast.turns where id = $1', [turnId])).toEqual([{ retries: 1 }]);
+    const invalid = JSON.stringify({ type: 'invalid_request_error', message: 'max_tokens is too large' });
+    await finish(turnId, 2, { status: 'errored', result: null, error: invalid });
+    expect(await worker.run('refused')).toMatchObject({ kind: 'ended' });
+    expect(await viewMessage(views(), messageId)).toMatchObject({
+      status: 'failed',
+      error: { code: 'model_invalid_request' },
+    });
+  });
+
+  test('is not parked for an answer that arrived while it was being parked', async () => {
+    const worker = rig.worker();
+    const { turnId } = await parked('race', worker);
+    await rig.send('race', 'and more', { mode: 'followup' });
+    const { runs } = await claimedWhile(worker, 'race', () => answer(turnId, text('in time')));
+    expect(runs).toMatchObject({ kind: 'parked', after: { rings: [{}] } });
+    expect(await doorbellsOf('race')).toHaveLength(1);
+    expect(await worker.run('race')).toMatchObject({ kind: 'ended' });
+  });
+
+  test('is asked live once its deadline is near', async () => {
+    const worker = rig.worker();
+    const { messageId, turnId } = await parked('late', worker);
+    await rig.rows(`update holdfast.provider_requests set status = 'live' where turn_id = $1`, [turnId]);
+    await rig.send('late', 'wakes it', { mode: 'followup' });
+    expect(await worker.run('late')).toMatchObject({ kind: 'ended' });
+    expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered' });
+  });
+});
+
+/** Runs a turn whose park is held back until `act` has been done. */
+async function claimedWhile(worker: Worker, name: string, act: () => Promise<unknown>) {
+  const { store } = worker.context;
+  const parkTurn = store.parkTurn;
+  worker.context.store = {
+    ...store,
+    parkTurn: async (park) => {
+      await act();
+      return await parkTurn(park);
+    },
+  };
+  const runs = await worker.run(name);
+  worker.context.store = store;
+  return { runs };
+}
+
+describe('a turn that waits for a batch of the provider', () => {
+  test('is ended by a stop of its session and by a stop of the turn, and its request is dropped (G24)', async () => {
+    const worker = rig.worker();
+    const first = await parked('stop', worker);
+    const stopped = await abortSession(rig.database, { sessionKey: 'agent:main:stop', keepQueued: false });
+    expect(stopped).toMatchObject({ aborted: first.turnId, after: { rings: [{}] } });
+    const second = await parked('stop-turn', worker);
+    expect(await abortTurn(rig.database, { turnId: second.turnId })).toMatchObject({
+      kind: 'stopped',
+      after: { rings: [{}] },
+    });
+    for (const [name, { turnId, messageId }] of [
+      ['stop', first],
+      ['stop-turn', second],
+    ] as const) {
+      expect(await worker.run(name)).toMatchObject({ kind: 'ended' });
+      expect(await requestsOf(turnId)).toMatchObject([{ status: 'dropped' }]);
+      expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'cancelled' });
+      expect(await doorbellsOf(name)).toEqual([]);
+    }
+  });
+
+  test('is ended by a message of mode interrupt, which is answered next (G24)', async () => {
+    const worker = rig.worker();
+    const { turnId, messageId } = await parked('interrupt', worker);
+    const next = await rig.send('interrupt', 'no, this [[reply: this]]', { mode: 'interrupt' });
+    expect(await worker.run('interrupt')).toMatchObject({ kind: 'ended' });
+    expect(await requestsOf(turnId)).toMatchObject([{ status: 'dropped' }]);
+    expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'cancelled' });
+    expect(await worker.run('interrupt')).toMatchObject({ kind: 'ended' });
+    expect(await viewMessage(views(), next)).toMatchObject({ status: 'answered', reply: 'this' });
+  });
+
+  test('takes a message of mode steer after the answer, and is charged nothing for the look (G3, G16)', async () => {
+    const worker = rig.worker();
+    const { turnId } = await parked('steer', worker);
+    const steered = await rig.send('steer', 'and also this', { mode: 'steer' });
+    expect(await worker.run('steer')).toMatchObject({ kind: 'parked', after: { rings: [] } });
+    expect(await requestsOf(turnId)).toMatchObject([{ call_no: 1, status: 'queued' }]);
+    expect(await rig.rows('select calls from holdfast.turns where id = $1', [turnId])).toEqual([{ calls: 1 }]);
+    await answer(turnId, [{ type: 'tool_use', id: 'toolu_2', name: 'note', input: { word: 'two' } }], 'tool_use');
+    expect(await worker.run('steer')).toMatchObject({ kind: 'parked' });
+    expect(await viewMessage(views(), steered)).toMatchObject({ status: 'claimed', turnId });
+    await answer(turnId, text('both'));
+    expect(await worker.run('steer')).toMatchObject({ kind: 'ended' });
+    expect(await viewMessage(views(), steered)).toMatchObject({ status: 'answered', reply: 'both' });
+  });
+
+  test('lets an ordinary message wait for its end', async () => {
+    const worker = rig.worker();
+    const { turnId } = await parked('followup', worker);
+    const next = await rig.send('followup', 'next [[reply: second]]', { mode: 'followup' });
+    expect(await worker.run('followup')).toMatchObject({ kind: 'parked' });
+    expect(await viewMessage(views(), next)).toMatchObject({ status: 'waiting' });
+    await answer(turnId, text('first'));
+    expect(await worker.run('followup')).toMatchObject({ kind: 'ended', after: { rings: [{}] } });
+    expect(await worker.run('followup')).toMatchObject({ kind: 'ended' });
+    expect(await viewMessage(views(), next)).toMatchObject({ status: 'answered', reply: 'second' });
+  });
+
+  test('refuses a reset until it is stopped, and the transcript begins anew after that (G15)', async () => {
+    const worker = rig.worker();
+    await parked('reset', worker);
+    expect(await resetSession(rig.database, 'agent:main:reset', null)).toMatchObject({ kind: 'running' });
+    await abortSession(rig.database, { sessionKey: 'agent:main:reset', keepQueued: true });
+    await worker.run('reset');
+    expect(await resetSession(rig.database, 'agent:main:reset', null)).toMatchObject({ kind: 'ok', transcriptNo: 2 });
+  });
+
+  test('lets a compaction wait for its end', async () => {
+    const worker = rig.worker();
+    const { turnId } = await parked('compact', worker);
+    const compaction = await rig.send('compact', '', {}, 'compaction');
+    expect(await worker.run('compact')).toMatchObject({ kind: 'parked' });
+    await answer(turnId, text('first'));
+    expect(await worker.run('compact')).toMatchObject({ kind: 'ended', after: { rings: [{}] } });
+    expect(await worker.run('compact')).toMatchObject({ kind: 'ended' });
+    expect(await viewMessage(views(), compaction)).toMatchObject({ status: 'answered' });
+  });
+
+  test('is retried only after it was stopped, with a new request (G17)', async () => {
+    const worker = rig.worker();
+    const { turnId, messageId } = await parked('retry', worker);
+    expect(await retryTurn(rig.database, turnId)).toMatchObject({ kind: 'conflict' });
+    await abortTurn(rig.database, { turnId });
+    await worker.run('retry');
+    expect(await retryTurn(rig.database, turnId)).toMatchObject({ kind: 'ok', messageIds: [messageId] });
+    expect(await worker.run('retry')).toMatchObject({ kind: 'parked' });
+    const [turn] = await rig.rows('select id from holdfast.turns where session_id = $1 order by id desc limit 1', [
+      await rig.sessionOf('retry'),
+    ]);
+    await answer(String(turn?.['id']), text('again'));
+    expect(await worker.run('retry')).toMatchObject({ kind: 'ended' });
+    expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered', reply: 'again' });
+  });
+});
