@@ -49,6 +49,8 @@ export interface Situation {
   newId: (prefix: typeof SCRIPTED_ID_START | 'toolu_') => string;
   /** The size of the context window, in tokens. */
   contextTokens: number;
+  /** True for a request of a batch. */
+  isBatch?: boolean;
 }
 
 /** Composes the answer to a valid request. Throws `ProviderError` when the prompt does not fit the context window. */
@@ -76,9 +78,14 @@ export function composeAnswer(request: MessagesRequest, situation: Situation): C
     usage: usageOf(answer, blocks, figures),
     delayMs: answer?.delayMs ?? script?.delayMsEach ?? 0,
     slowMs: answer?.slowMs ?? script?.slowMsEach ?? 0,
-    fault: answer ? memory.takeFault(place, answer.faults) : null,
+    fault: answer ? memory.takeFault(place, faultsFor(answer.faults, situation.isBatch === true)) : null,
     malformed: answer?.malformed ?? null,
   };
+}
+
+/** Nothing is cut or silent in a batch, and a live call meets none of its faults. */
+function faultsFor(faults: readonly ScriptFault[], isBatch: boolean): ScriptFault[] {
+  return faults.filter(({ kind }) => (isBatch ? kind === 'batch' || kind === 'error' : kind !== 'batch'));
 }
 
 function promptOf(messages: readonly WireMessage[], turn: string, memory: ScriptMemory): Prompt {

@@ -33,6 +33,8 @@ export type ScriptBlock =
   | { kind: 'tool'; name: string; inputJson: string; id: string | null };
 
 /** What replaces an answer. `after` is the number of events sent before it; null for an error: none, it is an answer of its own. */
+const BATCH_OUTCOMES = ['errored', 'expired', 'canceled', 'missing', 'broken'] as const;
+
 export type ScriptFault =
   | {
       kind: 'error';
@@ -44,7 +46,9 @@ export type ScriptFault =
       errorCode: string | null;
       retryAfter: string | null;
     }
-  | { kind: 'cut' | 'stall'; times: number; after: number };
+  | { kind: 'cut' | 'stall'; times: number; after: number }
+  /** How a request of a message batch ends; `type`: that of an error. */
+  | { kind: 'batch'; times: number; outcome: (typeof BATCH_OUTCOMES)[number]; type: string };
 
 interface ScriptUsage {
   input?: number;
@@ -221,6 +225,9 @@ class ScriptWriter {
       case 'stall':
         answer.faults.push({ kind: name, times: parameters.times(), after: parameters.number('after') ?? 1 });
         return;
+      case 'batch':
+        answer.faults.push(batchFaultOf(parameters));
+        return;
       case 'malformed':
         answer.malformed = parameters.has('stream') ? 'stream' : 'input';
         return;
@@ -251,6 +258,14 @@ function errorOf(parameters: DirectiveParameters): ScriptFault {
     errorCode: parameters.text('code'),
     retryAfter: parameters.text('retry-after'),
   };
+}
+
+function batchFaultOf(parameters: DirectiveParameters): ScriptFault {
+  const word = parameters.word();
+  const outcome = BATCH_OUTCOMES.find((known) => known === word);
+  if (outcome === undefined) throw new ScriptError('batch', `needs one of ${BATCH_OUTCOMES.join(', ')}`);
+  const type = parameters.tool();
+  return { kind: 'batch', times: parameters.times(), outcome, type: type === word ? 'api_error' : type };
 }
 
 function usageOf(parameters: DirectiveParameters): ScriptUsage {

@@ -6,9 +6,13 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { KNOWN_MODELS } from '../src/core/models.ts';
+import { parseJson, readBody } from './read-body.ts';
+import { createRequestAnswering } from './batches/answer-request.ts';
+import { answerBatches, answerControl, type BatchCall } from './batches/batch-routes.ts';
+import { MessageBatches } from './batches/message-batches.ts';
 import { PromptCache } from './cache-figures.ts';
 import { composeAnswer } from './compose-answer.ts';
-import { errorBody, invalidRequest, ProviderError } from './provider-error.ts';
+import { errorBody, ProviderError } from './provider-error.ts';
 import type { RecordedRequest } from './request-log.ts';
 import { RequestLog } from './request-log.ts';
 import { ScriptMemory } from './script-memory.ts';
@@ -25,6 +29,10 @@ export interface ScriptedModelOptions {
   recordedCharsMax?: number;
   /** The context window; a longer prompt is refused as the API refuses it. Absent: a million tokens. */
   contextTokens?: number;
+  /** How long a message batch takes, in milliseconds; absent: a second. */
+  batchDelayMs?: number;
+  /** The part of cached prefixes that a batch finds in the cache, 0 to 1; absent: as with live calls. */
+  batchCacheHits?: number;
   /** Called with each request before it is answered. Must not throw. */
   onRequest?: (request: RecordedRequest) => void;
 }
@@ -37,17 +45,24 @@ export interface ScriptedModel {
   readonly requests: RecordedRequest[];
   /** How many there were since the start. */
   readonly requestCount: number;
+  /** Its message batches, and the faults that they meet. */
+  readonly batches: Pick<MessageBatches, 'faults' | 'records'>;
   /** Stops at once: open calls are cut. */
   close(): Promise<void>;
 }
 
 /** The largest body the API takes. */
 const BODY_BYTES_MAX = 32 * 1024 * 1024;
+/** The largest body of a message batch. */
+const BATCH_BYTES_MAX = 256 * 1024 * 1024;
+const BATCH_DELAY_MS = 1000;
+const BATCHES_PATH = '/v1/messages/batches';
 const MODELS = [...Object.keys(KNOWN_MODELS), 'scripted-1'];
 
 /** The state of one server. */
 interface Server {
   log: RequestLog;
+  batches: MessageBatches;
   cache: PromptCache;
   memory: ScriptMemory;
   newId: (prefix: string) => string;
@@ -58,17 +73,7 @@ interface Server {
 /** Starts a scripted model; fulfils when it listens, rejects with the socket's error when it cannot. */
 export async function startScriptedModel(options: ScriptedModelOptions = {}): Promise<ScriptedModel> {
   const { port = 0, host = '127.0.0.1' } = options;
-  const server: Server = {
-    log: new RequestLog({
-      requestsMax: options.recordedRequestsMax ?? 200,
-      charsMax: options.recordedCharsMax ?? 16 * 1024 * 1024,
-    }),
-    cache: new PromptCache(() => performance.now()),
-    memory: new ScriptMemory(),
-    newId: createIds(),
-    contextTokens: options.contextTokens ?? 1_000_000,
-    onRequest: options.onRequest ?? (() => {}),
-  };
+  const server = createServer(options);
   // Clients keep their connections; ending idle ones in a hurry only makes them collide with the next call.
   const listener = http.createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
     void handle(server, request, response);
@@ -89,19 +94,53 @@ export async function startScriptedModel(options: ScriptedModelOptions = {}): Pr
     get requestCount() {
       return server.log.count;
     },
+    batches: server.batches,
     close: () =>
       new Promise((resolve) => {
+        server.batches.close();
         listener.close(() => resolve());
         listener.closeAllConnections();
       }),
   };
 }
 
+function createServer(options: ScriptedModelOptions): Server {
+  const log = new RequestLog({
+    requestsMax: options.recordedRequestsMax ?? 200,
+    charsMax: options.recordedCharsMax ?? 16 * 1024 * 1024,
+  });
+  const parts = {
+    cache: new PromptCache(() => performance.now()),
+    memory: new ScriptMemory(),
+    newId: createIds(),
+    contextTokens: options.contextTokens ?? 1_000_000,
+  };
+  const answerRequest = createRequestAnswering({ ...parts, cacheHits: options.batchCacheHits ?? null });
+  const batches = new MessageBatches({
+    delayMs: options.batchDelayMs ?? BATCH_DELAY_MS,
+    newId: parts.newId,
+    answer: ({ custom_id: customId, params }, batchId) => {
+      const record = log.add({
+        receivedAt: new Date().toISOString(),
+        method: 'POST',
+        path: `/v1/messages/batches/${batchId}`,
+        headers: { 'custom-id': customId },
+        text: JSON.stringify(params),
+      });
+      const result = answerRequest(params);
+      record.status = result?.type === 'succeeded' ? 200 : 400;
+      return result;
+    },
+  });
+  return { ...parts, log, batches, onRequest: options.onRequest ?? (() => {}) };
+}
+
 async function handle(server: Server, request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
   const requestId = server.newId('req_');
   response.on('error', () => {});
   try {
-    const text = await readBody(request);
+    const isBatch = request.url?.startsWith(BATCHES_PATH) === true;
+    const text = await readBody(request, isBatch ? BATCH_BYTES_MAX : BODY_BYTES_MAX);
     if (text !== null) await route(server, { request, response, requestId, text });
   } catch (error) {
     if (response.headersSent) response.destroy();
@@ -119,6 +158,7 @@ interface Call {
 async function route(server: Server, call: Call): Promise<void> {
   const { response, requestId } = call;
   const { pathname, searchParams } = new URL(call.request.url ?? '/', 'http://scripted');
+  if (pathname.startsWith(BATCHES_PATH)) return answerBatches(server.batches, batchCall(call, pathname, searchParams));
   switch (`${call.request.method} ${pathname}`) {
     case 'POST /v1/messages':
       return answerMessages(server, call);
@@ -130,6 +170,9 @@ async function route(server: Server, call: Call): Promise<void> {
       return sendJson(response, 200, JSON.stringify(modelList()), requestId);
     case 'GET /requests':
       return sendJson(response, 200, JSON.stringify(shownRequests(server.log, searchParams)), requestId);
+    case 'GET /batches':
+    case 'PUT /batches':
+      return answerControl(server.batches, batchCall(call, pathname, searchParams));
     case 'DELETE /requests':
       server.log.clear();
       response.writeHead(204).end();
@@ -137,6 +180,18 @@ async function route(server: Server, call: Call): Promise<void> {
     default:
       throw new ProviderError({ status: 404, message: 'Not found' });
   }
+}
+
+function batchCall({ request, response, requestId, text }: Call, pathname: string, query: URLSearchParams): BatchCall {
+  return {
+    method: request.method ?? '',
+    rest: pathname.slice(BATCHES_PATH.length),
+    query,
+    url: `http://${request.headers.host ?? 'scripted'}`,
+    response,
+    requestId,
+    body: () => parseJson(text),
+  };
 }
 
 async function answerMessages(server: Server, call: Call): Promise<void> {
@@ -178,33 +233,6 @@ async function answer(server: Server, call: Call, record: RecordedRequest): Prom
   else if (fault?.kind === 'cut') response.destroy();
   else if (fault?.kind !== 'stall') sendJson(response, 200, messageBody(composed), requestId);
   return response.headersSent ? 200 : null;
-}
-
-/** The whole body as text; null when the caller hung up. Throws `ProviderError` 413 over the limit. */
-function readBody(request: http.IncomingMessage): Promise<string | null> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    request.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes <= BODY_BYTES_MAX) chunks.push(chunk);
-    });
-    request.on('end', () => {
-      if (bytes > BODY_BYTES_MAX)
-        reject(new ProviderError({ status: 413, message: 'Request exceeds the maximum size' }));
-      else resolve(Buffer.concat(chunks, bytes).toString());
-    });
-    request.on('error', () => resolve(null));
-    request.on('close', () => resolve(null));
-  });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (cause) {
-    throw invalidRequest(`The request body is not valid JSON: ${cause instanceof Error ? cause.message : 'unknown'}`);
-  }
 }
 
 function auditHeadersOf(headers: http.IncomingHttpHeaders): Record<string, string> {

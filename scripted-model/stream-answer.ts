@@ -25,7 +25,9 @@ export function scriptedError(fault: ScriptFault & { kind: 'error' }): ProviderE
  * stalled stream that is before its end. Stops without an error when the caller hangs up.
  */
 export async function streamAnswer(response: ServerResponse, answer: ComposedAnswer, requestId: string): Promise<void> {
-  const { fault, slowMs } = answer;
+  const { slowMs } = answer;
+  // Faults of message batches are for requests of a batch.
+  const fault = answer.fault?.kind === 'batch' ? null : answer.fault;
   if (fault?.kind === 'cut' && fault.after === 0) {
     response.destroy();
     return;

@@ -42,6 +42,13 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   };
 }
 
+/** Reads a part of a whole, from 0 to 1. */
+export function rate(text: string): number {
+  const value = Number(text);
+  if (!/^[01](\.\d{1,6})?$/.test(text) || value > 1) throw new InvalidArgumentError('It must be a number from 0 to 1.');
+  return value;
+}
+
 const PAGE_ITEMS = 50;
 const PAGE_ITEMS_MAX = 1000;
 

@@ -1,6 +1,7 @@
 // Commands that run or inspect Holdfast on this machine.
+import type { ScriptedModelFlags } from './commands/scripted-model.ts';
 import type { Command } from 'commander';
-import { wholeNumber, type RunCommand } from './options.ts';
+import { rate, wholeNumber, type RunCommand } from './options.ts';
 
 /** Adds start, migrate, demo, doctor, config, version and scripted-model. */
 export function addServiceCommands(program: Command, run: RunCommand): void {
@@ -33,7 +34,9 @@ export function addServiceCommands(program: Command, run: RunCommand): void {
     .description('run the scripted model server')
     .option('--port <port>', 'the port; 0: any free port', wholeNumber(0, 65_535), 0)
     .option('--host <host>', 'the address to listen on', '127.0.0.1')
-    .action((options: { port: number; host: string }, command: Command) =>
+    .option('--batch-delay <ms>', 'how long a message batch takes', wholeNumber(0, 86_400_000), 1000)
+    .option('--batch-cache-hits <rate>', 'the part of cached prefixes that a message batch finds, 0 to 1', rate)
+    .action((options: ScriptedModelFlags, command: Command) =>
       run(command, async (terminal) =>
         (await import('./commands/scripted-model.ts')).runScriptedModel(options, terminal),
       ),
