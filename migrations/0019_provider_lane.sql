@@ -24,6 +24,8 @@ create table holdfast.provider_requests (
   fallback text not null default 'live' check (fallback in ('live', 'fail')),
   -- how often a submission that had it ended without an answer to it
   returns integer not null default 0,
+  -- after a refusal, the requests of a submission are submitted in halves: those with the same split go together
+  split text,
   queued_at timestamptz not null default clock_timestamp(),
   assigned_at timestamptz,
   settled_at timestamptz,
@@ -76,3 +78,6 @@ create table holdfast.provider_batches (
 create unique index provider_batches_in_flight on holdfast.provider_batches (account) where status in ('open', 'submitting', 'unknown');
 create index provider_batches_due on holdfast.provider_batches (due_at)
   where status in ('open', 'submitting', 'unknown', 'submitted', 'canceling', 'ended');
+
+-- A refused submission holds the next one of its account back until it is due.
+create index provider_batches_refused on holdfast.provider_batches (account, due_at) where status = 'failed';

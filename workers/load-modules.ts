@@ -9,6 +9,7 @@ export type Modules = Awaited<ReturnType<typeof loadModules>>;
 export async function loadModules(roles: readonly Role[]) {
   const isApi = roles.includes('api');
   const isWorker = roles.includes('worker');
+  const isScheduler = roles.includes('scheduler');
   const [
     inspect,
     migrate,
@@ -25,6 +26,7 @@ export async function loadModules(roles: readonly Role[]) {
     apiContext,
     worker,
     scheduler,
+    providerLane,
   ] = await Promise.all([
     import('../src/store/inspect-database.ts'),
     import('../src/store/migrate.ts'),
@@ -40,7 +42,8 @@ export async function loadModules(roles: readonly Role[]) {
     isApi ? import('../src/api/create-api.ts') : null,
     isApi ? import('../src/api/create-context.ts') : null,
     isWorker ? import('./start-worker.ts') : null,
-    roles.includes('scheduler') ? import('./scheduler.ts') : null,
+    isScheduler ? import('./scheduler.ts') : null,
+    isScheduler ? import('./provider-lane/start-provider-lane.ts') : null,
   ]);
   return {
     inspectDatabase: inspect.inspectDatabase,
@@ -60,5 +63,6 @@ export async function loadModules(roles: readonly Role[]) {
     createApiContext: apiContext?.createApiContext ?? null,
     startWorker: worker?.startWorker ?? null,
     Scheduler: scheduler?.Scheduler ?? null,
+    startProviderLane: providerLane?.startProviderLane ?? null,
   };
 }

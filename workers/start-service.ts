@@ -76,6 +76,9 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     enders.push(() => scheduler.stop());
     scheduler.start();
   }
+  if (modules.startProviderLane !== null) {
+    enders.push(modules.startProviderLane(service, { logger, endpoint: modelEndpoint }));
+  }
   const facts: RunningService['facts'] = {
     database: config.runtime.databaseUrl === undefined ? 'embedded' : 'configured',
     queue: backend.kind,
@@ -226,7 +229,7 @@ interface ModelEndpoint {
   isScripted: boolean;
 }
 
-/** Without a key the worker starts its own model server with the same protocol: the client code is the same. */
+/** Without a key a worker or scheduler starts its own model server with the same protocol: the client code is the same. */
 async function modelEndpointOf(config: Config, roles: readonly Role[], enders: Ender[]): Promise<ModelEndpoint> {
   const { anthropicApiKey, anthropicBaseUrl } = config.runtime;
   if (anthropicApiKey !== undefined) {
@@ -237,7 +240,7 @@ async function modelEndpointOf(config: Config, roles: readonly Role[], enders: E
     };
   }
   if (anthropicBaseUrl !== undefined) return { apiKey: 'none', baseUrl: anthropicBaseUrl, isScripted: false };
-  if (!roles.includes('worker')) return { apiKey: 'none', isScripted: true };
+  if (!roles.includes('worker') && !roles.includes('scheduler')) return { apiKey: 'none', isScripted: true };
   const { startScriptedModel } = await import('../scripted-model/scripted-model.ts');
   const scripted = await startScriptedModel({ host: '127.0.0.1', port: 0 });
   enders.push(() => scripted.close());

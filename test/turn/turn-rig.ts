@@ -38,6 +38,8 @@ export async function createTurnRig(
     settings?: object;
     /** The context window of the scripted model. */
     windowTokens?: number;
+    /** How long a message batch of the scripted model takes, in milliseconds. */
+    batchDelayMs?: number;
     /** Absent: the machine's. */
     clock?: Clock;
     /** Where outages of the database are logged; absent: nowhere. */
@@ -62,6 +64,7 @@ export async function createTurnRig(
     host: '127.0.0.1',
     port: 0,
     ...(options.windowTokens === undefined ? {} : { contextTokens: options.windowTokens }),
+    ...(options.batchDelayMs === undefined ? {} : { batchDelayMs: options.batchDelayMs }),
   });
   const ensure = createEnsureSession(database);
   const accept = createAccept(database);

@@ -1,0 +1,25 @@
+// What follows from a submission that the provider has refused. A refusal is definite: nothing was made.
+
+/** `split`: one of its requests is the reason, or all together are too large. `wait`: the same submission is made again later. */
+export type RefusalVerdict = { kind: 'split' } | { kind: 'wait'; ms: number };
+
+/** After a refusal of the key: a person has to change something. */
+const FORBIDDEN_MS = 60_000;
+const RATE_LIMITED_MS = 30_000;
+
+/** True when nothing can have been made. Of a 5xx or a broken connection, that is not known. */
+export function isDefinite(status: number | null): boolean {
+  return status !== null && status >= 400 && status < 500 && status !== 408 && status !== 409;
+}
+
+export function decideRefusal({
+  status,
+  retryAfterMs,
+}: {
+  status: number;
+  retryAfterMs: number | null;
+}): RefusalVerdict {
+  if (status === 401 || status === 403 || status === 402 || status === 404) return { kind: 'wait', ms: FORBIDDEN_MS };
+  if (status === 429) return { kind: 'wait', ms: retryAfterMs ?? RATE_LIMITED_MS };
+  return { kind: 'split' };
+}

@@ -1,0 +1,245 @@
+// The submissions of requests to the provider: each is a row of `provider_batches`, leased to one process while it works on it.
+//
+//   open ──▶ submitting ──200──▶ submitted ──▶ ended ──▶ read
+//              │  └─4xx──▶ failed: its requests are queued again, in halves or later
+//              └─timeout, 5xx, crash──▶ unknown ──found──▶ submitted (adopted) │ not found──▶ lost: its requests are queued again
+//
+// A unique index allows one row of an account to be open, submitting or unknown, so at most one outcome is unknown.
+import type { Database } from '../database.ts';
+import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
+import { sendQuery } from '../send-query.ts';
+import { literal, type Statement } from '../statement.ts';
+
+export const SUBMISSION_STATUSES = [
+  'open',
+  'submitting',
+  'unknown',
+  'submitted',
+  'canceling',
+  'ended',
+  'read',
+  'lost',
+  'failed',
+] as const;
+
+export type SubmissionStatus = (typeof SUBMISSION_STATUSES)[number];
+
+/** A submission as the process works on it that holds its lease. */
+export interface Submission {
+  id: string;
+  status: SubmissionStatus;
+  requestCount: number;
+  providerId: string | null;
+  isAdopted: boolean;
+  isProved: boolean;
+  looks: number;
+  incompleteReads: number;
+  /** Milliseconds since the epoch, by the database's clock. */
+  startedAtMs: number;
+  submittedAtMs: number | null;
+  nowMs: number;
+  /** For how long no look at the list has shown a candidate; null: the last one did, or there was none. */
+  absentMs: number | null;
+  /** Requests that wait for it. */
+  assigned: number;
+}
+
+const SUBMISSION_SQL = `b.id, b.status, b.request_count as "requestCount", b.provider_id as "providerId", b.is_adopted as "isAdopted",
+  b.is_proved as "isProved", b.looks, b.incomplete_reads as "incompleteReads",
+  (extract(epoch from b.submit_started_at) * 1000)::float8 as "startedAtMs",
+  (extract(epoch from b.submitted_at) * 1000)::float8 as "submittedAtMs",
+  (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs",
+  (extract(epoch from clock_timestamp() - b.absent_since) * 1000)::float8 as "absentMs",
+  (select count(*)::int from holdfast.provider_requests r where r.provider_batch_id = b.id and r.status = 'assigned') as assigned`;
+
+export const OPEN_SUBMISSION = literal({
+  name: 'open-submission',
+  purpose:
+    'Group queued requests into a new submission when there are enough of them or the oldest has waited for long. Answers how many.',
+  locking: 'The requests, skipping those that are locked.',
+  text: `with blocked as materialized (
+  select from holdfast.provider_batches b where b.account = $2 and b.status in ('open', 'submitting', 'unknown')
+  union all select from holdfast.provider_batches b where b.account = $2 and b.status = 'failed' and b.due_at > clock_timestamp()
+),
+oldest as materialized (
+  select r.split from holdfast.provider_requests r where r.status = 'queued' order by r.queued_at limit 1
+),
+candidates as materialized (
+  select q.*, row_number() over w as n, sum(q.params_bytes) over w as bytes from (
+    select r.turn_id, r.call_no, r.params_bytes, r.queued_at from holdfast.provider_requests r join oldest on r.split is not distinct from oldest.split
+    where r.status = 'queued' and not exists (select from blocked)
+    order by r.queued_at limit $5
+  ) as q window w as (order by q.queued_at, q.turn_id)
+),
+ready as materialized (
+  select from candidates having count(*) >= $5 or max(bytes) >= $6 or min(queued_at) <= clock_timestamp() - $7 * interval '1 millisecond'
+    or exists (select from oldest where split is not null)
+),
+picked as materialized (
+  select r.turn_id, r.call_no, r.params_bytes, c.n from candidates c
+  join holdfast.provider_requests r on r.turn_id = c.turn_id and r.call_no = c.call_no
+  where r.status = 'queued' and (c.bytes <= $6 or c.n = 1) and exists (select from ready)
+  for update of r skip locked
+),
+opened as (
+  insert into holdfast.provider_batches (id, account, status, request_count, body_bytes, body_sha256, owner, lease_expires_at)
+  select $1, $2, 'open', count(*), sum(params_bytes), '', $3, clock_timestamp() + $4 * interval '1 millisecond' from picked having count(*) > 0
+  on conflict do nothing
+  returning id
+),
+assigned as (
+  update holdfast.provider_requests r set status = 'assigned', provider_batch_id = opened.id, request_no = picked.n - 1, assigned_at = clock_timestamp(),
+    split = null
+  from picked cross join opened where r.turn_id = picked.turn_id and r.call_no = picked.call_no
+  returning r.turn_id
+)
+select count(*)::int as requests from assigned`,
+});
+
+/** Opens a submission with that id; resolves with the number of its requests, 0 when there is none to make now. */
+export async function openSubmission(
+  database: Database,
+  submission: { id: string; account: string; owner: string; leaseMs: number },
+  bounds: { requestsMax: number; bytesMax: number; windowMs: number },
+): Promise<number> {
+  const { id, account, owner, leaseMs } = submission;
+  const values = [id, account, owner, leaseMs, bounds.requestsMax, bounds.bytesMax, bounds.windowMs];
+  const [row] = await send<{ requests: number }>(database, OPEN_SUBMISSION, values);
+  return row?.requests ?? 0;
+}
+
+export const CLAIM_SUBMISSION = literal({
+  name: 'claim-submission',
+  purpose:
+    'Take over a submission of the account that is due and that no process works on. A submission whose process has crashed is unknown now.',
+  locking: 'The submission.',
+  text: `with due as materialized (
+  select b.id, b.status from holdfast.provider_batches b
+  where b.account = $1 and b.due_at <= clock_timestamp() and (
+      b.status in ('open', 'submitting', 'unknown', 'submitted', 'canceling', 'ended')
+      -- Its batch may appear in the list late: then its cost is known.
+      or b.status = 'lost' and b.submit_started_at > clock_timestamp() - interval '1 day')
+    and (b.owner is null or b.owner = $2 or b.lease_expires_at <= clock_timestamp())
+  order by b.due_at limit 1 for no key update of b skip locked
+)
+update holdfast.provider_batches b
+set owner = $2, lease_expires_at = clock_timestamp() + $3 * interval '1 millisecond', status = case b.status when 'submitting' then 'unknown' else b.status end
+from due where b.id = due.id
+returning ${SUBMISSION_SQL}`,
+});
+
+/** Takes over the submission that has been due for longest; null: none is. */
+export async function claimSubmission(
+  database: Database,
+  { account, owner, leaseMs }: { account: string; owner: string; leaseMs: number },
+): Promise<Submission | null> {
+  const [row] = await send<Submission>(database, CLAIM_SUBMISSION, [account, owner, leaseMs]);
+  return row ?? null;
+}
+
+export const RENEW_SUBMISSION = literal({
+  name: 'renew-submission',
+  purpose: 'Renew the lease of a submission. Answers a row when it is still held.',
+  locking: 'The submission.',
+  text: `update holdfast.provider_batches b set lease_expires_at = clock_timestamp() + $3 * interval '1 millisecond'
+where b.id = $1 and b.owner = $2 returning b.id`,
+});
+
+export async function renewSubmission(
+  database: Database,
+  { id, owner, leaseMs }: { id: string; owner: string; leaseMs: number },
+): Promise<boolean> {
+  return (await send(database, RENEW_SUBMISSION, [id, owner, leaseMs])).length > 0;
+}
+
+export const READ_PARAMS = literal({
+  name: 'read-params',
+  purpose: 'Read the bodies of the requests of a submission.',
+  text: `select r.request_no as "requestNo", r.params from holdfast.provider_requests r
+where r.provider_batch_id = $1 and r.status = 'assigned' order by r.request_no`,
+});
+
+/** The bodies of a submission, compressed as they are stored. */
+export async function readParams(database: Database, id: string): Promise<{ requestNo: number; params: Buffer }[]> {
+  return await send(database, READ_PARAMS, [id]);
+}
+
+export const BEGIN_SUBMISSION = literal({
+  name: 'begin-submission',
+  purpose: 'Note that an open submission is sent now. Answers a row when this process still holds it.',
+  locking: 'The submission.',
+  text: `update holdfast.provider_batches b set status = 'submitting', request_count = $3, body_bytes = $4, body_sha256 = $5,
+  submit_started_at = clock_timestamp()
+where b.id = $1 and b.owner = $2 and b.status = 'open' and b.lease_expires_at > clock_timestamp() returning b.id`,
+});
+
+/** False: another process works on it, and nothing may be sent. */
+export async function beginSubmission(
+  database: Database,
+  body: { id: string; owner: string; requestCount: number; bodyBytes: number; bodySha256: string },
+): Promise<boolean> {
+  const values = [body.id, body.owner, body.requestCount, body.bodyBytes, body.bodySha256];
+  return (await send(database, BEGIN_SUBMISSION, values)).length > 0;
+}
+
+// The provider's answer is true whichever process holds the row by now. One that was given up as lost in the meantime is looked at until its
+// end, so that its cost is known; no request waits for it.
+export const NOTE_SUBMITTED = literal({
+  name: 'note-submitted',
+  purpose: 'Note the batch of the provider that a submission became.',
+  locking: 'The submission.',
+  text: `update holdfast.provider_batches b set status = 'submitted', provider_id = $2, submitted_at = clock_timestamp(), expires_at = $3::timestamptz,
+  counts = $4::json, is_adopted = $5, is_proved = $6, due_at = clock_timestamp() + $7 * interval '1 millisecond', looks = 0, absent_since = null,
+  owner = null, lease_expires_at = null
+where b.id = $1 and b.provider_id is null and b.status in ('submitting', 'unknown', 'lost')
+  and not exists (select from holdfast.provider_batches other where other.provider_id = $2) returning b.id`,
+});
+
+/** False: another submission has that batch, or this one has another. */
+export async function noteSubmitted(
+  database: Database,
+  batch: {
+    id: string;
+    providerId: string;
+    expiresAt: string | null;
+    counts: Record<string, number> | null;
+    isAdopted: boolean;
+    isProved: boolean;
+    dueInMs: number;
+  },
+): Promise<boolean> {
+  const { id, providerId, expiresAt, counts, isAdopted, isProved, dueInMs } = batch;
+  const values = [id, providerId, expiresAt, JSON.stringify(counts), isAdopted, isProved, dueInMs];
+  return (await send(database, NOTE_SUBMITTED, values)).length > 0;
+}
+
+export const NOTE_UNKNOWN = literal({
+  name: 'note-unknown',
+  purpose:
+    'Note that it is not known what became of a submission, or that the batch that was found is not it. Looks at the list begin anew.',
+  locking: 'The submission.',
+  text: `update holdfast.provider_batches b set status = 'unknown', owner = null, lease_expires_at = null, looks = 0, absent_since = null,
+  due_at = clock_timestamp(), error = json_build_object('message', $3::text), is_adopted = false, is_proved = false, submitted_at = null,
+  provider_id = null, expires_at = null, counts = null,
+  disproved_ids = case when b.provider_id is null then b.disproved_ids else b.disproved_ids || b.provider_id end
+where b.id = $1 and b.owner = $2 and b.status in ('submitting', 'unknown', 'submitted', 'canceling', 'ended') and (
+  b.status in ('submitting', 'unknown') or not exists (
+    select from holdfast.provider_batches other where other.account = b.account and other.status in ('open', 'submitting', 'unknown')))
+returning b.id`,
+});
+
+/** False: another submission of the account is in flight, so this one stays what it is for now. */
+export async function noteUnknown(
+  database: Database,
+  { id, owner, message }: { id: string; owner: string; message: string },
+): Promise<boolean> {
+  return (await send(database, NOTE_UNKNOWN, [id, owner, message])).length > 0;
+}
+
+async function send<Row extends object>(
+  database: Database,
+  statement: Statement<unknown[]>,
+  values: unknown[],
+): Promise<Row[]> {
+  return await sendQuery<Row>(database.hot, statement.prepared(values), LASTING_RETRY_MS);
+}

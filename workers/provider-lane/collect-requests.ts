@@ -1,0 +1,123 @@
+// The collector: groups queued requests and submits them to the provider. What is about to be sent is committed first, so a crash at any point
+// leaves an open submission, which is sent, or an unknown one, which is looked for (follow-submission.ts).
+import { gunzipSync } from 'node:zlib';
+import { hash } from 'node:crypto';
+import { customIdOf } from '../../src/core/provider-batch/custom-id.ts';
+import { decideRefusal } from '../../src/core/provider-batch/submit-refusal.ts';
+import type { SubmitOutcome } from '../../src/model/batch-port.ts';
+import { returnRequests } from '../../src/store/provider-lane/follow-submissions.ts';
+import { storeResults } from '../../src/store/provider-lane/store-results.ts';
+import {
+  beginSubmission,
+  noteSubmitted,
+  noteUnknown,
+  openSubmission,
+  readParams,
+  renewSubmission,
+} from '../../src/store/provider-lane/submissions.ts';
+import { SubmissionLease, type LaneParts } from './lane-parts.ts';
+
+/** Submits what is ready; resolves with false when nothing is. */
+export async function collectRequests(parts: LaneParts): Promise<boolean> {
+  const { database, port, owner, leaseMs, config } = parts;
+  const id = parts.newId();
+  const askedAtMs = parts.monotonicMs();
+  if ((await openSubmission(database, { id, account: port.account, owner, leaseMs }, config.batches)) === 0)
+    return false;
+  await sendOpen(parts, { id, askedAtMs });
+  return true;
+}
+
+/** Sends an open submission that this process holds. `askedAtMs`: when its lease was asked for, monotonic. */
+export async function sendOpen(parts: LaneParts, held: { id: string; askedAtMs: number }): Promise<void> {
+  const { database, owner, leaseMs, port } = parts;
+  const { id } = held;
+  const lease = new SubmissionLease(parts, held, () => renewSubmission(database, { id, owner, leaseMs }));
+  try {
+    const rows = await readParams(database, id);
+    if (rows.length === 0) {
+      await returnRequests(
+        database,
+        { id, owner },
+        { status: 'failed', message: 'All of its requests were dropped before it was sent.' },
+      );
+      return;
+    }
+    const requests = rows.map(({ requestNo, params }) => ({
+      customId: customIdOf(id, requestNo),
+      params: gunzipSync(params).toString(),
+    }));
+    const body = { requestCount: requests.length, bodyBytes: bytesOf(requests), bodySha256: hashOf(requests) };
+    if (!(await beginSubmission(database, { id, owner, ...body }))) return;
+    const outcome = await port.submit({ requests, beforeSend: () => lease.assertHeld() });
+    await settle(parts, { id, numbers: rows.map(({ requestNo }) => requestNo) }, outcome);
+  } finally {
+    lease.end();
+  }
+}
+
+async function settle(
+  parts: LaneParts,
+  { id, numbers }: { id: string; numbers: readonly number[] },
+  outcome: SubmitOutcome,
+): Promise<void> {
+  const { database, owner, logger, config } = parts;
+  switch (outcome.kind) {
+    case 'submitted': {
+      const { batch } = outcome;
+      const { id: providerId, expiresAt, counts } = batch;
+      const dueInMs = config.batches.pollMs.min;
+      await noteSubmitted(database, { id, providerId, expiresAt, counts, isAdopted: false, isProved: true, dueInMs });
+      logger.info({ submission: id, providerId, requests: numbers.length }, 'Batch submitted');
+      return;
+    }
+    case 'unknown':
+      logger.warn(
+        { submission: id, reason: outcome.message },
+        'Outcome of a submission is unknown; the list of batches decides',
+      );
+      await noteUnknown(database, { id, owner, message: outcome.message });
+      return;
+    case 'refused':
+      logger.warn({ submission: id, status: outcome.status, reason: outcome.message }, 'Submission refused');
+      await afterRefusal(parts, { id, numbers }, outcome);
+  }
+}
+
+async function afterRefusal(
+  { database, owner, publish }: LaneParts,
+  { id, numbers }: { id: string; numbers: readonly number[] },
+  refusal: Extract<SubmitOutcome, { kind: 'refused' }>,
+): Promise<void> {
+  const { status, message } = refusal;
+  const verdict = decideRefusal(refusal);
+  if (verdict.kind === 'wait') {
+    await returnRequests(database, { id, owner }, { status: 'failed', message, blockedMs: verdict.ms });
+    return;
+  }
+  const [only, ...others] = numbers;
+  if (only !== undefined && others.length === 0) {
+    // The one that is to blame: its turn fails as after a live call.
+    const type = status === 413 ? 'request_too_large' : 'invalid_request_error';
+    const result = {
+      requestNo: only,
+      status: 'errored' as const,
+      result: null,
+      error: JSON.stringify({ type, message }),
+    };
+    publish(await storeResults(database, { providerBatchId: id, results: [result] }));
+  }
+  await returnRequests(database, { id, owner }, { status: 'failed', message, isSplit: others.length > 0 });
+}
+
+function bytesOf(requests: readonly { params: string }[]): number {
+  return requests.reduce((sum, { params }) => sum + Buffer.byteLength(params), 0);
+}
+
+function hashOf(requests: readonly { customId: string; params: string }[]): string {
+  return hash(
+    'sha256',
+    requests.map(({ customId, params }) => `${customId} ${hash('sha256', params, 'hex')}`).join('\n'),
+    'hex',
+  );
+}

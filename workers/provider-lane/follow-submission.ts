@@ -1,0 +1,207 @@
+// Follows a submission to its end: looks for one whose outcome is unknown, polls one that was submitted, reads the results of one that has
+// ended. Each call does one step of the submission that is due first, and releases it.
+import {
+  decideSearch,
+  candidatesOf,
+  LIST_BACK_MS,
+  searchAgainMs,
+} from '../../src/core/provider-batch/unknown-submission.ts';
+import { pollAgainMs } from '../../src/core/provider-batch/poll-schedule.ts';
+import { readResultLine } from '../../src/core/provider-batch/request-end.ts';
+import { isPassingFault } from '../../src/store/database.ts';
+import { noteLook, readKnownBatches, returnRequests } from '../../src/store/provider-lane/follow-submissions.ts';
+import {
+  claimSubmission,
+  noteSubmitted,
+  noteUnknown,
+  renewSubmission,
+  type Submission,
+} from '../../src/store/provider-lane/submissions.ts';
+import { sendOpen } from './collect-requests.ts';
+import { SubmissionLease, type LaneParts } from './lane-parts.ts';
+import { readResults } from './read-results.ts';
+
+/** A lost submission may appear in the list late; it is looked for so often. */
+const LOST_LOOK_MS = 300_000;
+
+/** Does the next step of a submission that is due; resolves with false when none is. */
+export async function followSubmission(parts: LaneParts): Promise<boolean> {
+  const { database, owner, leaseMs, port, logger, config } = parts;
+  const askedAtMs = parts.monotonicMs();
+  const submission = await claimSubmission(database, { account: port.account, owner, leaseMs });
+  if (submission === null) return false;
+  const { id } = submission;
+  if (submission.status === 'open') {
+    await sendOpen(parts, { id, askedAtMs });
+    return true;
+  }
+  const lease = new SubmissionLease(parts, { id, askedAtMs }, () => renewSubmission(database, { id, owner, leaseMs }));
+  try {
+    await step(parts, submission);
+  } catch (error) {
+    // Of the database; the lease runs out by itself.
+    if (isPassingFault(error)) throw error;
+    logger.warn(
+      { err: error, submission: id, status: submission.status },
+      'Look at a submission failed; it is repeated',
+    );
+    const message = error instanceof Error ? error.message : String(error);
+    await noteLook(
+      database,
+      { id, owner },
+      {
+        dueInMs: pollAgainMs({ looks: submission.looks, random: parts.random() }, config.batches.pollMs),
+        error: message,
+      },
+    );
+  } finally {
+    lease.end();
+  }
+  return true;
+}
+
+async function step(parts: LaneParts, submission: Submission): Promise<void> {
+  switch (submission.status) {
+    case 'unknown':
+    case 'lost':
+      return await search(parts, submission);
+    case 'submitted':
+    case 'canceling':
+      return await poll(parts, submission);
+    case 'ended':
+      return await readResults(parts, submission);
+    case 'open':
+    case 'submitting':
+    case 'read':
+    case 'failed':
+      return;
+  }
+}
+
+/** Looks for a submission with an unknown outcome in the provider's list. */
+async function search(parts: LaneParts, submission: Submission): Promise<void> {
+  const { database, owner, port, config, logger } = parts;
+  const { id, startedAtMs, requestCount, looks } = submission;
+  const { settleMs, isExclusive } = config.batches;
+  const askedAtMs = Date.now();
+  const { listed, nowMs } = await port.find(startedAtMs - LIST_BACK_MS - CLOCK_MS_MAX);
+  // The database's time of the claim, and the time since.
+  const skewMs = nowMs - (submission.nowMs + (Date.now() - askedAtMs));
+  const knownIds = await readKnownBatches(
+    database,
+    id,
+    listed.map((batch) => batch.id),
+  );
+  const candidates = candidatesOf({ requestCount, startedAtMs, knownIds }, listed, {
+    skewMs,
+    timeoutMs: port.timeoutMs,
+  });
+  const isLost = submission.status === 'lost';
+  const verdict = decideSearch(candidates, { absentMs: submission.absentMs ?? 0, settleMs, isExclusive });
+  const again = isLost ? LOST_LOOK_MS : searchAgainMs(looks, { settleMs });
+  switch (verdict.kind) {
+    case 'lost':
+      if (isLost) return await noteLook(database, { id, owner }, { dueInMs: again, isAbsent: true });
+      logger.warn(
+        { submission: id, requests: submission.assigned },
+        'Submission was not made; its requests are queued again',
+      );
+      await returnRequests(
+        database,
+        { id, owner },
+        { status: 'lost', message: 'The list of batches did not show it.', blockedMs: LOST_LOOK_MS },
+      );
+      return;
+    case 'wait':
+      return await noteLook(database, { id, owner }, { dueInMs: again, isAbsent: candidates.length === 0 });
+    case 'prove':
+      return await prove(parts, submission, { ids: verdict.ids, againInMs: again });
+    case 'adopt':
+      // Whether a batch is a lost submission is known only at its end.
+      if (isLost) return await noteLook(database, { id, owner }, { dueInMs: again });
+      await adopt(parts, submission, verdict);
+  }
+}
+
+/** A provider's clock may be wrong by so much; the list is read back further. */
+const CLOCK_MS_MAX = 2 * 3_600_000;
+
+async function adopt(
+  parts: LaneParts,
+  { id }: Submission,
+  { id: providerId, isProved }: { id: string; isProved: boolean },
+): Promise<void> {
+  parts.logger.info({ submission: id, providerId, isProved }, 'Batch adopted for a submission with an unknown outcome');
+  const dueInMs = parts.config.batches.pollMs.min;
+  await noteSubmitted(parts.database, {
+    id,
+    providerId,
+    expiresAt: null,
+    counts: null,
+    isAdopted: true,
+    isProved,
+    dueInMs,
+  });
+}
+
+/** Reads the first line of each; the one with our prefix is the submission. */
+async function prove(
+  parts: LaneParts,
+  submission: Submission,
+  { ids, againInMs }: { ids: string[]; againInMs: number },
+): Promise<void> {
+  const disprovedIds: string[] = [];
+  for (const providerId of ids) {
+    const isOwn = await isOwnBatch(parts, submission.id, providerId);
+    if (isOwn === true) return await adopt(parts, submission, { id: providerId, isProved: true });
+    if (isOwn === false) disprovedIds.push(providerId);
+  }
+  const { id } = submission;
+  // What was taken for a candidate is none: the list is looked at again at once.
+  await noteLook(
+    parts.database,
+    { id, owner: parts.owner },
+    { dueInMs: disprovedIds.length > 0 ? 0 : againInMs, disprovedIds },
+  );
+}
+
+/** Whether the first line of the results has the prefix of the submission; null: there is no line. */
+async function isOwnBatch({ port }: LaneParts, id: string, providerId: string): Promise<boolean | null> {
+  const lines = await port.read(providerId);
+  if (lines === null) return null;
+  for await (const line of lines) {
+    const { kind } = readResultLine(id, line);
+    if (kind !== 'unreadable') return kind !== 'foreign';
+  }
+  return null;
+}
+
+/** Looks at a batch that was submitted. */
+async function poll(parts: LaneParts, submission: Submission): Promise<void> {
+  const { database, owner, port, config, random, logger } = parts;
+  const { id, providerId, isProved, status } = submission;
+  if (providerId === null) return;
+  const batch = await port.poll(providerId);
+  const { pollMs, unprovenMs } = config.batches;
+  const dueInMs = pollAgainMs({ looks: submission.looks, random: random() }, pollMs);
+  if (batch === null)
+    return await noteLook(database, { id, owner }, { dueInMs, error: 'The provider does not know the batch.' });
+  const { counts, expiresAt } = batch;
+  if (batch.hasEnded)
+    return await noteLook(database, { id, owner }, { status: 'ended', dueInMs: 0, counts, expiresAt });
+  const adoptedMs = submission.submittedAtMs === null ? 0 : submission.nowMs - submission.submittedAtMs;
+  if (
+    !isProved &&
+    adoptedMs >= unprovenMs &&
+    (await noteUnknown(database, { id, owner, message: 'The adopted batch was not proved in time.' }))
+  ) {
+    return;
+  }
+  // Nothing waits for it any more. Only what is proved to be ours is cancelled: other programs share the workspace.
+  if (submission.assigned === 0 && isProved && status === 'submitted') {
+    logger.info({ submission: id, providerId }, 'Batch is cancelled: no turn waits for it');
+    await port.cancel(providerId);
+    return await noteLook(database, { id, owner }, { status: 'canceling', dueInMs, counts, expiresAt });
+  }
+  await noteLook(database, { id, owner }, { dueInMs, counts, expiresAt });
+}

@@ -1,0 +1,63 @@
+// The provider lane of a process: it submits queued requests, follows submissions to their end, and takes requests out whose deadline is near.
+// Any number may run against one database: each submission is leased to one of them. All state is in the database, so a round that is lost
+// costs time.
+import { LeaseLostError, type LaneParts } from './lane-parts.ts';
+import { collectRequests } from './collect-requests.ts';
+import { followSubmission } from './follow-submission.ts';
+import { leaveLane } from '../../src/store/provider-lane/leave-lane.ts';
+
+/** Between two rounds, in milliseconds. */
+const ROUND_MS = 1_000;
+
+/** The most steps of one kind in a round. */
+const STEPS_MAX = 50;
+
+export class ProviderLane {
+  readonly #parts: LaneParts;
+  readonly #roundMs: number;
+  #timer: NodeJS.Timeout | null = null;
+  #round: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(parts: LaneParts, { roundMs = ROUND_MS }: { roundMs?: number } = {}) {
+    this.#parts = parts;
+    this.#roundMs = roundMs;
+  }
+
+  start(): void {
+    this.#schedule(0);
+  }
+
+  /** Begins nothing new, and resolves when the step in progress has ended. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#round;
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#isStopped) return;
+    this.#timer = setTimeout(() => {
+      this.#round = this.#work();
+    }, delayMs);
+  }
+
+  async #work(): Promise<void> {
+    const { database, publish, logger } = this.#parts;
+    try {
+      await this.#repeat(async () => publish(await leaveLane(database)).moved > 0);
+      await this.#repeat(() => collectRequests(this.#parts));
+      await this.#repeat(() => followSubmission(this.#parts));
+    } catch (error) {
+      if (error instanceof LeaseLostError) logger.warn({ err: error }, 'Submission was not sent');
+      else database.outages.report(error, 'Round of the provider lane failed; the next round repeats it');
+    }
+    this.#schedule(this.#roundMs);
+  }
+
+  async #repeat(step: () => Promise<boolean>): Promise<void> {
+    for (let steps = 0; steps < STEPS_MAX && !this.#isStopped; steps += 1) {
+      if (!(await step())) return;
+    }
+  }
+}

@@ -1,0 +1,141 @@
+// Reads the results of a batch that has ended, line by line, and stores them in groups. A reading that breaks off begins again: what is
+// stored already is a no-op.
+import { readResultLine, type ResultLine } from '../../src/core/provider-batch/request-end.ts';
+import {
+  endReading,
+  noteLook,
+  readUsedResults,
+  returnRequests,
+} from '../../src/store/provider-lane/follow-submissions.ts';
+import { storeResults, type RequestResult } from '../../src/store/provider-lane/store-results.ts';
+import { noteUnknown, type Submission } from '../../src/store/provider-lane/submissions.ts';
+import type { LaneParts } from './lane-parts.ts';
+
+/** Lines of one statement. */
+const LINES_MAX = 32;
+
+/** After so many full readings, a request without a line goes into another submission. */
+const READINGS_MAX = 2;
+
+/** Reads and stores all results. Rejects when they break off. */
+export async function readResults(parts: LaneParts, submission: Submission): Promise<void> {
+  const { database, owner, port, logger, config } = parts;
+  const { id, providerId } = submission;
+  if (providerId === null) return;
+  const lines = await port.read(providerId);
+  if (lines === null) {
+    logger.warn({ submission: id, providerId }, 'Results are gone; the requests are queued again');
+    await returnRequests(
+      database,
+      { id, owner },
+      { status: 'read', message: 'The results were gone before they were read.' },
+    );
+    return;
+  }
+  const reading = new Reading(parts, submission);
+  for await (const line of lines) {
+    if ((await reading.take(line)) === 'not-ours') return await disown(parts, submission);
+  }
+  await reading.flush();
+  const wasted = await reading.wasted();
+  const missing = await endReading(database, { id, owner }, { wasted, againInMs: config.batches.pollMs.min });
+  if (missing.length > 0 && submission.incompleteReads + 1 >= READINGS_MAX) await reading.giveBack(missing);
+}
+
+/** The batch was adopted and is of another program. */
+async function disown({ database, owner, logger, config }: LaneParts, { id, providerId }: Submission): Promise<void> {
+  logger.warn({ submission: id, providerId }, 'Adopted batch is of another program; the list of batches decides again');
+  const message = 'The adopted batch is of another program.';
+  if (!(await noteUnknown(database, { id, owner, message })))
+    await noteLook(database, { id, owner }, { dueInMs: config.batches.pollMs.min });
+}
+
+type ReturnedLine = Extract<ResultLine, { kind: 'answered' | 'errored' | 'returned' }>;
+
+class Reading {
+  readonly #parts: LaneParts;
+  readonly #submission: Submission;
+  #isProved: boolean;
+  #group: RequestResult[] = [];
+  /** The usage of each answer, by the number of its request. */
+  readonly #usages = new Map<number, unknown>();
+
+  constructor(parts: LaneParts, submission: Submission) {
+    this.#parts = parts;
+    this.#submission = submission;
+    this.#isProved = submission.isProved;
+  }
+
+  async take(text: string): Promise<'taken' | 'not-ours'> {
+    const { id } = this.#submission;
+    const line = readResultLine(id, text);
+    if (line.kind === 'foreign') {
+      if (!this.#isProved) return 'not-ours';
+      this.#parts.logger.warn({ submission: id }, 'Result of an unknown request is ignored');
+    }
+    if (line.kind === 'foreign' || line.kind === 'unreadable') return 'taken';
+    if (!this.#isProved) await this.#prove();
+    if (line.kind === 'answered') this.#usages.set(line.requestNo, line.usage);
+    this.#group.push(resultOf(line));
+    if (this.#group.length >= LINES_MAX) await this.flush();
+    return 'taken';
+  }
+
+  async flush(): Promise<void> {
+    const results = this.#group;
+    this.#group = [];
+    if (results.length === 0) return;
+    const { database, publish } = this.#parts;
+    publish(await storeResults(database, { providerBatchId: this.#submission.id, results }));
+  }
+
+  /** Queues requests again that have no line. */
+  async giveBack(numbers: readonly number[]): Promise<void> {
+    const { database, publish, logger, owner } = this.#parts;
+    const { id } = this.#submission;
+    logger.warn({ submission: id, requests: numbers.length }, 'Requests without a result are queued again');
+    const results = numbers.map((requestNo): RequestResult => ({
+      requestNo,
+      status: 'queued',
+      result: null,
+      error: null,
+    }));
+    publish(await storeResults(database, { providerBatchId: id, results }));
+    // Claimed again, it finds nothing that waits, and is ended.
+    await noteLook(database, { id, owner }, { dueInMs: 0 });
+  }
+
+  /** The tokens of answers that no turn uses; null: there are none. */
+  async wasted(): Promise<Record<string, number> | null> {
+    const used = await readUsedResults(this.#parts.database, this.#submission.id);
+    const unused = [...this.#usages].filter(([requestNo]) => !used.has(requestNo)).map(([, usage]) => usage);
+    if (unused.length === 0) return null;
+    const sum = (name: string): number =>
+      unused.reduce<number>((total, usage) => total + numberOf((usage as Record<string, unknown> | null)?.[name]), 0);
+    return {
+      answers: unused.length,
+      inputTokens: sum('input_tokens'),
+      outputTokens: sum('output_tokens'),
+      cacheReadTokens: sum('cache_read_input_tokens'),
+      cacheWriteTokens: sum('cache_creation_input_tokens'),
+    };
+  }
+
+  async #prove(): Promise<void> {
+    this.#isProved = true;
+    const { providerId, id } = this.#submission;
+    this.#parts.logger.info({ submission: id, providerId }, 'Adopted batch is proved to be the submission');
+  }
+}
+
+function resultOf(line: ReturnedLine): RequestResult {
+  const { requestNo } = line;
+  if (line.kind === 'answered')
+    return { requestNo, status: 'answered', result: JSON.stringify(line.message), error: null };
+  if (line.kind === 'errored') return { requestNo, status: 'errored', result: null, error: JSON.stringify(line.error) };
+  return { requestNo, status: 'queued', result: null, error: null };
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
+}
