@@ -30,6 +30,7 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'POST /v1/turns/{id}/retry': 'retryTurn',
   'GET /v1/turns/{id}/events': 'streamTurnEvents',
   'GET /v1/events': 'streamEvents',
+  'GET /v1/provider-batches': 'listProviderBatches',
   'GET /v1/crons': 'listCrons',
   'POST /v1/crons': 'createCron',
   'GET /v1/crons/{id}': 'getCron',

@@ -9,6 +9,7 @@ import { heartbeatRoutes } from './routes/heartbeats.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { costRoutes } from './routes/costs.ts';
 import { operationRoutes } from './routes/operations.ts';
+import { providerBatchRoutes } from './routes/provider-batches.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { subagentRoutes } from './routes/subagents.ts';
 import { systemEventRoutes } from './routes/system-events.ts';
@@ -29,5 +30,6 @@ export const ROUTES: Route[] = [
   ...deliveryRoutes,
   ...deadLetterRoutes,
   ...costRoutes,
+  ...providerBatchRoutes,
   ...operationRoutes,
 ];

@@ -139,6 +139,8 @@ export interface FileSettings {
     isExclusive: boolean;
     /** How long a message may take, from its arrival. */
     deadlineSeconds: number;
+    /** How long ended batches are kept. */
+    retention: number;
   };
   tools: ToolPolicySettings & {
     /**
@@ -197,8 +199,6 @@ export interface FileSettings {
     /** The address of the API for clients when it is behind a proxy; its host is one of `hosts`. */
     publicUrl?: string;
   };
-  /** How long ended batches are kept. */
-  batches: { retention: number };
   /** How long live events are kept. */
   events: { retention: number };
   limits: Limits;

@@ -57,6 +57,7 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
       unprovenMs: 4 * 3_600_000,
       isExclusive: false,
       deadlineSeconds: 26 * 3_600,
+      retention: 90 * DAY,
     },
     tools: {
       deny: [],
@@ -79,7 +80,6 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
     plugins: { modules: [], entries: {} },
     images: { roots: [], textOnlyModels: ['anthropic/claude-2*', 'anthropic/claude-instant*'] },
     api: { keys: [], hosts: [] },
-    batches: { retention: 90 * DAY },
     events: { retention: 7 * DAY },
     limits: {
       waitingPerSession: 1000,

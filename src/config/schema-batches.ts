@@ -1,4 +1,4 @@
-// The settings of the provider's batches, as the configuration file states them.
+// The settings of batches and of the provider's batches, as the configuration file states them.
 import { z } from 'zod';
 import { count, seconds, storedMs, timerMs } from './schema-scalars.ts';
 
@@ -15,4 +15,5 @@ export const batches = z.strictObject({
   unprovenMs: storedMs(1).optional(),
   isExclusive: z.boolean().optional(),
   deadlineSeconds: seconds().optional(),
+  retention: storedMs(60_000).optional(),
 });

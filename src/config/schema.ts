@@ -172,7 +172,6 @@ export const fileSchema = z.strictObject({
       publicUrl: httpUrl.optional(),
     })
     .optional(),
-  batches: z.strictObject({ retention: storedMs(60_000).optional() }).optional(),
   events: z.strictObject({ retention: storedMs(60_000).optional() }).optional(),
   limits: limits.optional(),
   diagnostics: z.strictObject({ payloadLog: jsonlFile.optional(), cacheTrace: jsonlFile.optional() }).optional(),

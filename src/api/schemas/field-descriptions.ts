@@ -6,6 +6,15 @@ import { BATCH_DESCRIPTIONS } from './batch-descriptions.ts';
 /** By field, or by schema and field. */
 export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   ...BATCH_DESCRIPTIONS,
+  answers: 'How many answers there are',
+  'listProviderBatches.counts':
+    'What the provider says of the requests, by their status; null: it has not been asked yet',
+  isAdopted: 'Whether it was found in the list of the provider, because the answer to the submission was lost',
+  providerId: 'The id that the provider gave it; null: it is not known, or there is none',
+  requestCount: 'How many requests it has',
+  'listProviderBatches.submittedAt': 'When the provider had accepted it; null: that is not known',
+  wasted: 'Answers that were paid for and that no turn uses; null: none',
+  'listProviderBatches.error': 'What went wrong last; null: nothing',
   abort: 'True: stop a running turn first',
   aborted: 'The turn that is stopped; null: none ran',
   'abortTurn.aborted': 'Whether the turn still ran',

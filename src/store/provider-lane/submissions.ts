@@ -5,24 +5,11 @@
 //              └─timeout, 5xx, crash──▶ unknown ──found──▶ submitted (adopted) │ not found──▶ lost: its requests are queued again
 //
 // A unique index allows one row of an account to be open, submitting or unknown, so at most one outcome is unknown.
+import type { SubmissionStatus } from '../../core/provider-batch/submission-status.ts';
 import type { Database } from '../database.ts';
 import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
 import { sendQuery } from '../send-query.ts';
 import { literal, type Statement } from '../statement.ts';
-
-export const SUBMISSION_STATUSES = [
-  'open',
-  'submitting',
-  'unknown',
-  'submitted',
-  'canceling',
-  'ended',
-  'read',
-  'lost',
-  'failed',
-] as const;
-
-export type SubmissionStatus = (typeof SUBMISSION_STATUSES)[number];
 
 /** A submission as the process works on it that holds its lease. */
 export interface Submission {

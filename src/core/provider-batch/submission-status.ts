@@ -1,0 +1,15 @@
+// Where a submission to the provider stands; the diagram is in src/store/provider-lane/submissions.ts.
+
+export const SUBMISSION_STATUSES = [
+  'open',
+  'submitting',
+  'unknown',
+  'submitted',
+  'canceling',
+  'ended',
+  'read',
+  'lost',
+  'failed',
+] as const;
+
+export type SubmissionStatus = (typeof SUBMISSION_STATUSES)[number];
