@@ -27,6 +27,20 @@ const HEARTBEAT_PROMPT =
 /** The documentation that is installed with the sources. */
 const DOCS_PATH = join(import.meta.dirname, '..', '..', 'docs');
 
+function batchDefaults(): FileSettings['batches'] {
+  return {
+    windowMs: 30_000,
+    requestsMax: 10_000,
+    bytesMax: 200 * 1024 * 1024,
+    pollMs: { min: 10_000, max: 300_000 },
+    settleMs: 120_000,
+    unprovenMs: 4 * 3_600_000,
+    isExclusive: false,
+    deadlineSeconds: 26 * 3_600,
+    retention: 90 * DAY,
+  };
+}
+
 /** A fresh copy of all defaults; `workspace.path` is absolute, below the data directory. */
 export function defaultSettings(defaultWorkspacePath: string): FileSettings {
   return {
@@ -48,17 +62,7 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
       outage: { giveUpAfter: DAY, probeMs: { min: 5_000, max: 30_000 } },
       prices: [],
     },
-    batches: {
-      windowMs: 30_000,
-      requestsMax: 10_000,
-      bytesMax: 200 * 1024 * 1024,
-      pollMs: { min: 10_000, max: 300_000 },
-      settleMs: 120_000,
-      unprovenMs: 4 * 3_600_000,
-      isExclusive: false,
-      deadlineSeconds: 26 * 3_600,
-      retention: 90 * DAY,
-    },
+    batches: batchDefaults(),
     tools: {
       deny: [],
       exec: { enabled: true, timeoutSeconds: 120, backgroundSeconds: 1800, sandbox: 'off' },

@@ -21,7 +21,7 @@ const FAULTS_MAX = 100;
 /** What a reader yields for each item: the item, or what is wrong with it. */
 export type ReadResult = ReadItem | readonly ItemFault[];
 
-export interface Submission {
+export interface BatchSubmission {
   batch: NewBatch;
   items: AsyncIterable<ReadResult>;
   /** The most items. */
@@ -38,7 +38,7 @@ export type SubmitResult =
   | { kind: 'empty' };
 
 /** Stores and starts it. Rejects with what reading rejects with, and with a taken key (`isKeyTaken`); then nothing is kept either. */
-export async function submitBatch(service: Service, submission: Submission): Promise<SubmitResult> {
+export async function submitBatch(service: Service, submission: BatchSubmission): Promise<SubmitResult> {
   const { database } = service;
   const { batch } = submission;
   await beginUpload(database, batch);
@@ -58,7 +58,7 @@ export async function submitBatch(service: Service, submission: Submission): Pro
 
 type Read = { kind: 'read'; count: number } | Exclude<SubmitResult, { kind: 'started' }>;
 
-async function readItems(service: Service, { batch, items, itemsMax }: Submission): Promise<Read> {
+async function readItems(service: Service, { batch, items, itemsMax }: BatchSubmission): Promise<Read> {
   const { config, database } = service;
   const checker = new ItemChecker({
     batchId: batch.id,
