@@ -2,6 +2,7 @@
 // remains at run time, so a client that imports them loads no part of the API.
 import type { z } from 'zod';
 import type * as answers from './schemas/answers.ts';
+import type * as costs from './schemas/costs.ts';
 import type * as crons from './schemas/crons.ts';
 import type * as deadLetters from './schemas/dead-letters.ts';
 import type * as subagents from './schemas/subagents.ts';
@@ -36,6 +37,11 @@ export type SettledMessageAnswer = z.output<typeof answers.settled>;
 /** Why a message or a turn waits. */
 export type WhyAnswer = NonNullable<TurnAnswer['why']>;
 export type TurnStatus = TurnAnswer['status'];
+
+/** What was used. */
+export type UsageReportAnswer = z.output<typeof costs.usageReport>;
+/** The price table in use. */
+export type PricesAnswer = z.output<typeof costs.prices>;
 
 /** A page of a list. */
 export interface ListAnswer<Item> {

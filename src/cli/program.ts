@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { EXIT_CODES_HELP, type ExitCode } from './cli-error.ts';
 import { addClientCommands } from './client-commands.ts';
+import { addCostCommands } from './cost-commands.ts';
 import { addCronCommands } from './cron-commands.ts';
 import { addDeadCommands } from './dead-commands.ts';
 import { addServiceCommands } from './service-commands.ts';
@@ -39,6 +40,7 @@ export function buildProgram(onEnd: (exitCode: ExitCode) => void): Command {
   addCronCommands(program, run);
   addSubagentCommands(program, run);
   addDeadCommands(program, run);
+  addCostCommands(program, run);
   inheritSettings(program);
   return program;
 }

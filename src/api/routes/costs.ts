@@ -1,7 +1,8 @@
 // Routes about money: what was used, and the price table in use.
 import { z } from 'zod';
 import { perMillionTokens, type PriceRow } from '../../core/prices/price-row.ts';
-import { USAGE_GROUPS, USAGE_STEPS, viewUsage, type UsageStep } from '../../store/views/usage.ts';
+import { USAGE_GROUPS, USAGE_STEPS, type UsageStep } from '../../core/usage-steps.ts';
+import { viewUsage } from '../../store/views/usage.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { prices, usageReport, type PriceRowAnswer } from '../schemas/costs.ts';

@@ -1,11 +1,11 @@
 // `holdfast turns list|show|abort|retry`: what ran, one turn with the timeline of its steps, and what is done about it.
 import type { ListAnswer, TurnAnswer, WhyAnswer } from '../../api/answer-types.ts';
-import { parseDuration } from '../../config/durations.ts';
 import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
-import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { EXIT, type ExitCode } from '../cli-error.ts';
 import { errorText } from '../error-text.ts';
 import type { TurnListOptions } from '../options.ts';
 import { noteNextPage, printFields } from '../print.ts';
+import { timeOf } from '../since.ts';
 import type { Terminal } from '../terminal.ts';
 import { durationBetween, stepLines, TURN_STATUS_STYLES, usageText } from '../turn-timeline.ts';
 
@@ -93,16 +93,4 @@ export function printTurn(turn: TurnAnswer, terminal: Terminal): void {
 function whyText({ code, text, since, until }: WhyAnswer, terminal: Terminal): string {
   const end = until === null ? '' : `, until ${terminal.time(until)} at the latest`;
   return `${code} since ${terminal.time(since)}${end}: ${text}`;
-}
-
-function timeOf(text: string): string {
-  const agoMs = parseDuration(text);
-  const time = agoMs === undefined ? new Date(text) : new Date(Date.now() - agoMs);
-  if (!Number.isNaN(time.getTime())) return time.toISOString();
-  throw new CliError({
-    code: 'bad_time',
-    exitCode: EXIT.usage,
-    message: `${JSON.stringify(text)} is not a time`,
-    fix: 'pass a duration such as 30m, or a time such as 2026-01-31T12:00:00Z',
-  });
 }

@@ -1,15 +1,10 @@
 // What was used in a span of time: the roll-ups, and the events that are not in them yet. In one snapshot both together are exact.
+import type { UsageGroup, UsageStep } from '../../core/usage-steps.ts';
 import { literal } from '../statement.ts';
 import { SUMMED_SQL, UNREAD_EVENTS, USAGE_KEYS, USAGE_SUMS, usageOfEventsSql } from '../usage/usage-rows.ts';
 import type { ViewDatabase } from './page.ts';
 import { isoSql } from '../session-facts.ts';
 import { dollarsSql } from '../cost-sql.ts';
-
-export const USAGE_STEPS = ['minute', 'hour', 'day'] as const;
-export type UsageStep = (typeof USAGE_STEPS)[number];
-
-export const USAGE_GROUPS = ['agent', 'model', 'lane', 'tier', 'kind'] as const;
-export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
 /** What was used in one step of time; by one group, or together (`group` is null). */
 export interface UsageItem {

@@ -1,0 +1,57 @@
+// `holdfast usage`: what was used and what it cost.
+import type { UsageReportAnswer } from '../../api/answer-types.ts';
+import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
+import { EXIT, type ExitCode } from '../cli-error.ts';
+import type { UsageOptions } from '../cost-commands.ts';
+import { dollarsText } from '../dollars.ts';
+import { timeOf } from '../since.ts';
+import type { Terminal } from '../terminal.ts';
+
+type UsageRow = UsageReportAnswer['items'][number];
+
+/** Prints a line for each step and group, and the sum. */
+export async function runUsage(
+  { since, ...query }: UsageOptions,
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const path = pathWithQuery('/v1/usage', { ...query, from: since === undefined ? undefined : timeOf(since) });
+  const { body } = await connectApi(flags).request<UsageReportAnswer>('GET', path);
+  if (terminal.isJson) {
+    terminal.json(body);
+    return EXIT.ok;
+  }
+  const count = (title: string, value: (row: UsageRow) => number, dropOrder: number) => ({
+    title,
+    value: (row: UsageRow) => String(value(row)),
+    align: 'right' as const,
+    dropOrder,
+  });
+  terminal.table<UsageRow>(
+    [
+      { title: 'FROM', value: (row) => row.startsAt.slice(0, query.by === 'day' ? 10 : 16) },
+      ...(query.group === undefined
+        ? []
+        : [{ title: query.group.toUpperCase(), value: (row: UsageRow) => row.group ?? '' }]),
+      count('TURNS', (row) => row.turns, 5),
+      count('CALLS', (row) => row.calls, 4),
+      count('FAILED', (row) => row.failures, 7),
+      count('IN', (row) => row.inputTokens, 1),
+      count('OUT', (row) => row.outputTokens, 2),
+      count('CACHE READ', (row) => row.cacheReadTokens, 3),
+      count('CACHE WRITE', (row) => row.cacheWriteTokens, 6),
+      { title: 'COST', value: (row) => dollarsText(row.costUsd), align: 'right' },
+    ],
+    body.items,
+  );
+  noteSum(body, terminal);
+  return EXIT.ok;
+}
+
+function noteSum({ items, simulated }: UsageReportAnswer, terminal: Terminal): void {
+  const micros = items.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
+  const unpriced = items.reduce((sum, { unpricedCalls }) => sum + unpricedCalls, 0);
+  terminal.note(`together ${dollarsText(micros / 1_000_000)}`);
+  if (simulated) terminal.note('some of it is of the scripted model: that money was not spent');
+  if (unpriced > 0) terminal.note(`${unpriced} calls have no known cost; "holdfast prices check" names their models`);
+}

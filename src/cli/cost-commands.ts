@@ -1,0 +1,44 @@
+// Commands about money: what was used, and the prices.
+import { Option, type Command } from 'commander';
+import { USAGE_GROUPS, USAGE_STEPS } from '../core/usage-steps.ts';
+import type { RunCommand } from './options.ts';
+
+/** Adds `usage` and `prices`. */
+export function addCostCommands(program: Command, run: RunCommand): void {
+  program
+    .command('usage')
+    .helpGroup('Look:')
+    .description('print what was used and what it cost, oldest first')
+    .addOption(new Option('--by <step>', 'the length of a step').choices(USAGE_STEPS).default('day'))
+    .addOption(new Option('--group <group>', 'one line for each of these').choices(USAGE_GROUPS))
+    .option('--since <time>', 'only since: ISO 8601, or a duration such as 12h')
+    .action((options: UsageOptions, command: Command) =>
+      run(command, async (terminal, flags) => (await import('./commands/usage.ts')).runUsage(options, flags, terminal)),
+    );
+  addPrices(program, run);
+}
+
+export interface UsageOptions {
+  by: string;
+  group?: string;
+  since?: string;
+}
+
+function addPrices(program: Command, run: RunCommand): void {
+  const load = () => import('./commands/prices.ts');
+  const prices = program.command('prices').helpGroup('Look:').description('what models cost');
+  prices
+    .command('list')
+    .description('list the prices in use, in dollars per million tokens')
+    .action((_options: object, command: Command) =>
+      run(command, async (terminal, flags) => (await load()).runPricesList(flags, terminal)),
+    );
+  prices
+    .command('check')
+    .description(
+      'find models that were used and have no price, and prices that were not checked for long; exit 1 for the first',
+    )
+    .action((_options: object, command: Command) =>
+      run(command, async (terminal, flags) => (await load()).runPricesCheck(flags, terminal)),
+    );
+}
