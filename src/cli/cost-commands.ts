@@ -41,4 +41,21 @@ function addPrices(program: Command, run: RunCommand): void {
     .action((_options: object, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runPricesCheck(flags, terminal)),
     );
+  prices
+    .command('reprice')
+    .description('give past calls the costs that the prices of this configuration give; works on the database itself')
+    .requiredOption('--from <time>', 'calls that started then or later: ISO 8601, or a duration such as 7d')
+    .option('--to <time>', 'calls that started before; by default all until now')
+    .option('--reason <text>', 'why; kept with the repricing')
+    .option('--dry-run', 'change nothing, and print what would change')
+    .action((options: RepriceOptions, command: Command) =>
+      run(command, async (terminal) => (await import('./commands/reprice.ts')).runReprice(options, terminal)),
+    );
+}
+
+export interface RepriceOptions {
+  from: string;
+  to?: string;
+  reason?: string;
+  dryRun?: boolean;
 }

@@ -1,5 +1,8 @@
 // What the command line shows of usage and prices, against a real API with real turns.
-import { beforeEach, expect, test } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { runCli } from './run-cli.ts';
@@ -47,4 +50,26 @@ test('prices are listed, and a model that was used without one is named', async 
   expect(JSON.parse((await run('prices', 'check', '--json')).stdout).unpriced).toEqual([
     { model: 'anthropic/scripted-1', calls: 1 },
   ]);
+});
+
+test('past calls are priced again by the configuration of the command', async () => {
+  await say('again', '[[usage: input=1000 output=200 cache-read=0 cache-write=0]] [[reply: ok]]');
+  const dir = await mkdtemp(join(tmpdir(), 'holdfast-reprice-'));
+  onTestFinished(() => rm(dir, { recursive: true, force: true }));
+  const prices = [{ model: 'anthropic/claude-sonnet-5-5', inputPerMTok: 20, outputPerMTok: 100 }];
+  await writeFile(join(dir, 'holdfast.json'), JSON.stringify({ models: { prices } }));
+  const env = {
+    HOLDFAST_CONFIG: join(dir, 'holdfast.json'),
+    HOLDFAST_DATA_DIR: dir,
+    DATABASE_URL: holder.rig.turns.database.hot.options.connectionString ?? '',
+  };
+  const costOf = async () => (await holder.rig.get('/v1/sessions/again')).body.costMicros;
+  const dry = await runCli(['prices', 'reprice', '--from', '1h', '--dry-run'], { env });
+  expect(dry).toMatchObject({ code: 0, stdout: expect.stringContaining('calls now would cost $') });
+  expect(await costOf()).toBe(4000);
+  expect(await runCli(['prices', 'reprice', '--from', '1h', '--reason', 'late price'], { env })).toMatchObject({
+    code: 0,
+  });
+  expect(await costOf()).toBe(40_000);
+  expect(await runCli(['prices', 'reprice'], { env })).toMatchObject({ code: 2 });
 });

@@ -1,5 +1,6 @@
 // `holdfast migrate`: applies the missing migrations to the database, the embedded one when no other is configured.
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { databaseOf } from '../database-of.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
 import type { Terminal } from '../terminal.ts';
 import { loadOrRefuse } from './config.ts';
@@ -9,7 +10,7 @@ export async function runMigrate(terminal: Terminal): Promise<ExitCode> {
   const { config } = loadOrRefuse(EXIT.badConfiguration);
   const { migrate } = await import('../../store/migrate.ts');
   const { inspectDatabase } = await import('../../store/inspect-database.ts');
-  const database = await openDatabase(config.runtime);
+  const database = await databaseOf(config.runtime);
   try {
     const { warnings } = await inspectDatabase(database.url);
     for (const warning of warnings) terminal.note(`warning: ${warning}`);
@@ -28,14 +29,4 @@ export async function runMigrate(terminal: Terminal): Promise<ExitCode> {
   } finally {
     await database.close();
   }
-}
-
-async function openDatabase(runtime: {
-  databaseUrl?: string;
-  dataDir: string;
-}): Promise<{ url: string; close(): Promise<void> }> {
-  if (runtime.databaseUrl !== undefined) return { url: runtime.databaseUrl, close: async () => undefined };
-  const { startEmbeddedPostgres } = await import('../../embedded-postgres/start-embedded-postgres.ts');
-  const embedded = await startEmbeddedPostgres({ dataDir: runtime.dataDir });
-  return { url: embedded.url, close: () => embedded.stop() };
 }

@@ -63,7 +63,7 @@ select json_build_object('startsAt', ${isoSql('starts_at')}, 'group', name, 'tur
   'costUsd', case when cost_micros > 0 or unpriced_calls = 0 then ${dollarsSql('cost_micros')} end,
   'costMicros', case when cost_micros > 0 or unpriced_calls = 0 then cost_micros end,
   'waitMs', wait_ms, 'turnMs', turn_ms, 'callMs', call_ms, 'firstChunkMs', first_chunk_ms, 'simulated', is_simulated) as item
-from steps where turns <> 0 or calls <> 0 order by starts_at, name`,
+from steps where turns <> 0 or calls <> 0 or cost_micros <> 0 order by starts_at, name`,
 });
 
 /** What was used; a step in which nothing was is absent. */
