@@ -2,6 +2,7 @@
 // remains at run time, so a client that imports them loads no part of the API.
 import type { z } from 'zod';
 import type * as answers from './schemas/answers.ts';
+import type * as batches from './schemas/batches.ts';
 import type * as costs from './schemas/costs.ts';
 import type * as crons from './schemas/crons.ts';
 import type * as deadLetters from './schemas/dead-letters.ts';
@@ -19,6 +20,10 @@ export type ContentAnswer = EntryAnswer['content'][number];
 export type DeliveryAnswer = z.output<typeof views.delivery>;
 export type SystemEventAnswer = z.output<typeof views.systemEvent>;
 export type CompactionAnswer = z.output<typeof transcripts.compaction>;
+export type BatchAnswer = z.output<typeof batches.batch>;
+export type BatchItemAnswer = z.output<typeof batches.batchItemView>;
+/** 200 of `POST /v1/batches` with `dryRun`. */
+export type BatchEstimateAnswer = z.output<typeof batches.batchEstimate>;
 export type CronAnswer = z.output<typeof crons.cron>;
 export type CronFireAnswer = z.output<typeof crons.cronFire>;
 export type CronSlotsAnswer = z.output<typeof crons.cronSlots>;

@@ -2,7 +2,7 @@
 // what makes the whole submission unreadable is thrown.
 import { isUtf8 } from 'node:buffer';
 import type { ReadItem, ItemFault } from '../core/batch/check-items.ts';
-import { ForeignLineError, mapLine } from '../core/batch/foreign-lines.ts';
+import { ForeignLineError, mapLine, type LineFormat } from '../core/batch/foreign-lines.ts';
 import type { InboundMessage } from '../core/inbound.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../core/session-key.ts';
 import type { ReadResult } from '../service/submit-batch.ts';
@@ -19,13 +19,16 @@ interface Place {
 }
 
 /** The items of lines. Throws when the body is one JSON list. */
-export async function* itemsOfLines(lines: AsyncIterable<Line>, depthMax: number): AsyncGenerator<ReadResult> {
+export async function* itemsOfLines(
+  lines: AsyncIterable<Line>,
+  rules: { depthMax: number; format: LineFormat | null },
+): AsyncGenerator<ReadResult> {
   let isFirst = true;
   for await (const { number, bytes } of lines) {
     const name = `line ${number}`;
     if (isFirst && startsList(bytes)) throw isList(name);
     isFirst = false;
-    yield itemOfLine(bytes, { name, at: (path) => (path === '' ? name : `${name}: ${path}`) }, depthMax);
+    yield itemOfLine(bytes, { name, at: (path) => (path === '' ? name : `${name}: ${path}`) }, rules);
   }
 }
 
@@ -37,7 +40,11 @@ export async function* itemsOfList(items: readonly unknown[]): AsyncGenerator<Re
   }
 }
 
-function itemOfLine(bytes: Buffer, place: Place, depthMax: number): ReadResult {
+function itemOfLine(
+  bytes: Buffer,
+  place: Place,
+  { depthMax, format }: { depthMax: number; format: LineFormat | null },
+): ReadResult {
   let value: unknown;
   try {
     if (!isUtf8(bytes)) return [{ path: place.at(''), message: 'the line is not valid UTF-8' }];
@@ -48,16 +55,16 @@ function itemOfLine(bytes: Buffer, place: Place, depthMax: number): ReadResult {
     if (first !== undefined) return [{ path: place.at(first.path), message: first.message }];
     return [{ path: place.at(''), message: error.message.replace('The body', 'the line') }];
   }
-  return checkItem(value, place);
+  return checkItem(value, place, format);
 }
 
-function checkItem(value: unknown, place: Place): ReadResult {
+function checkItem(value: unknown, place: Place, format: LineFormat | null = null): ReadResult {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return [{ path: place.at(''), message: 'expected an object such as {"text": "…"}' }];
   }
   try {
     // An object of JSON has string names.
-    const { item, system } = mapLine(value as Record<string, unknown>);
+    const { item, system } = mapLine(value as Record<string, unknown>, format);
     const checked = batchItem.safeParse(item);
     if (!checked.success) {
       return checked.error.issues

@@ -6,7 +6,9 @@ import type { NewBatch } from '../store/batches/upload.ts';
 import { isKeyTaken, readKey, type KeyedRequest } from '../store/idempotency.ts';
 import { viewBatch } from '../store/views/batches.ts';
 import { newId } from '../ids.ts';
-import { submitBatch, type ReadResult, type SubmitResult } from '../service/submit-batch.ts';
+import { recommendedWay } from '../core/batch/estimate.ts';
+import { estimateBatch, submitBatch, type ReadResult, type SubmitResult } from '../service/submit-batch.ts';
+import type { LineFormat } from '../core/batch/foreign-lines.ts';
 import type { Answer } from './answer.ts';
 import { itemsOfLines, itemsOfList } from './batch-items.ts';
 import { LineReader } from './batch-lines.ts';
@@ -32,6 +34,8 @@ export interface SubmitRequest {
 export interface Upload {
   body: Readable;
   isGzip: boolean;
+  /** Lines of another format are refused; null: each line may have any. */
+  format: LineFormat | null;
   /** The settings as they came, which the key is bound to. */
   query: object;
 }
@@ -55,7 +59,7 @@ export function submitList(context: ApiContext, request: SubmitRequest, items: r
 export async function submitLines(context: ApiContext, request: SubmitRequest, upload: Upload): Promise<Answer> {
   const { views, config } = context;
   const reader = new LineReader(upload.body, { isGzip: upload.isGzip, limits: config.limits });
-  const items = itemsOfLines(reader.lines(), config.limits.jsonDepth);
+  const items = itemsOfLines(reader.lines(), { depthMax: config.limits.jsonDepth, format: upload.format });
   let bound: KeyedRequest | null = null;
   const finish = () => {
     const sha256 = reader.sha256();
@@ -83,6 +87,44 @@ export async function submitLines(context: ApiContext, request: SubmitRequest, u
     if (!isKeyTaken(error)) throw error;
     return answerAgain();
   }
+}
+
+/** What the items of a JSON body would cost. */
+export function estimateList(context: ApiContext, request: SubmitRequest, items: readonly unknown[]): Promise<Answer> {
+  return estimate(context, request, itemsOfList(items));
+}
+
+/** The same of lines. */
+export function estimateLines(context: ApiContext, request: SubmitRequest, upload: Upload): Promise<Answer> {
+  const { limits } = context.config;
+  const reader = new LineReader(upload.body, { isGzip: upload.isGzip, limits });
+  return estimate(
+    context,
+    request,
+    itemsOfLines(reader.lines(), { depthMax: limits.jsonDepth, format: upload.format }),
+  );
+}
+
+async function estimate(
+  context: ApiContext,
+  request: SubmitRequest,
+  items: AsyncIterable<ReadResult>,
+): Promise<Answer> {
+  const { config, service } = context;
+  const batch = newBatchOf(context, request, 'ndjson');
+  const result = await estimateBatch(service, { batch, items, itemsMax: config.limits.batchItems });
+  if (result.kind !== 'estimated') throw refusalOf(result, config.limits.batchItems);
+  const { items: count, inputTokens, outputTokens, liveMicros, batchMicros } = result.estimate;
+  const dollars = (micros: number | null): number | null => (micros === null ? null : micros / MICROS);
+  const { at100, at90, at50 } = batchMicros;
+  const providerBatch = { at100: dollars(at100), at90: dollars(at90), at50: dollars(at50) };
+  const body = {
+    items: count,
+    tokens: { input: inputTokens, output: outputTokens },
+    costUsd: { live: dollars(liveMicros), providerBatch },
+    recommended: recommendedWay(result.estimate),
+  };
+  return { status: 200, body };
 }
 
 interface Source {

@@ -1,4 +1,5 @@
 // The command line's way to the service: HTTP only, one key, every failure turned into an error with an exit code and a fix.
+import { Readable } from 'node:stream';
 import { loadClientSettings, type ClientSettings } from '../config/client-settings.ts';
 import { CliError, EXIT, type ExitCode } from './cli-error.ts';
 
@@ -17,6 +18,8 @@ export interface ApiClient {
 interface RequestOptions {
   /** Sent as JSON. */
   body?: unknown;
+  /** Sent as it is, in place of a body. */
+  stream?: Readable;
   headers?: Record<string, string>;
   /** How long the answer may take; longer than the requested `wait`. */
   timeoutMs?: number;
@@ -52,6 +55,7 @@ export function connectApi(flags: ClientFlags): ApiClient {
       const timeout = AbortSignal.timeout(options.timeoutMs ?? REQUEST_TIMEOUT_MS);
       const response = await send(method, path, {
         ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+        ...(options.stream === undefined ? {} : { body: Readable.toWeb(options.stream), duplex: 'half' }),
         headers: {
           ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
           ...options.headers,

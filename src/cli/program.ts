@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { EXIT_CODES_HELP, type ExitCode } from './cli-error.ts';
+import { addBatchCommands } from './batch-commands.ts';
 import { addClientCommands } from './client-commands.ts';
 import { addCostCommands } from './cost-commands.ts';
 import { addCronCommands } from './cron-commands.ts';
@@ -37,6 +38,7 @@ export function buildProgram(onEnd: (exitCode: ExitCode) => void): Command {
   };
   addServiceCommands(program, run);
   addClientCommands(program, run);
+  addBatchCommands(program, run);
   addCronCommands(program, run);
   addSubagentCommands(program, run);
   addDeadCommands(program, run);

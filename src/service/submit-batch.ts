@@ -1,7 +1,11 @@
 // Submits a batch: reads its items one by one, stores them in groups, and starts it when all of them fit. On the first fault nothing more is
 // stored, and the upload is deleted; reading continues for the sake of the list of faults.
-import { isAgent, modelFault } from '../config.ts';
-import { ItemChecker, type ItemFault, type ReadItem } from '../core/batch/check-items.ts';
+import { agentOf, isAgent, modelFault, modelRefOf, priceBookOf } from '../config.ts';
+import { ItemChecker, type ItemFault, type PlacedItem, type ReadItem } from '../core/batch/check-items.ts';
+import { emptyEstimate, withItem, type BatchEstimate } from '../core/batch/estimate.ts';
+import type { InboundMessage } from '../core/inbound.ts';
+import { priceAt } from '../core/prices/price-table.ts';
+import { agentIdOf } from '../core/session-key.ts';
 import {
   addItems,
   beginUpload,
@@ -44,8 +48,12 @@ export async function submitBatch(service: Service, submission: BatchSubmission)
   await beginUpload(database, batch);
   let isStarted = false;
   try {
-    const read = await readItems(service, submission);
+    const group = new ItemGroup((firstN, rows) => addItems(database, batch.id, { firstN, items: rows }));
+    const read = await readItems(service, submission, (placed, body) =>
+      group.add({ ...placed, body: JSON.stringify(body) }),
+    );
     if (read.kind !== 'read') return read;
+    await group.store();
     const { idempotency, sha256 } = submission.finish();
     isStarted = await startBatch(database, { batchId: batch.id, itemCount: read.count, sha256, idempotency });
     if (!isStarted)
@@ -56,10 +64,31 @@ export async function submitBatch(service: Service, submission: BatchSubmission)
   }
 }
 
+/** What a batch would cost, or why it would be refused. Nothing is stored. */
+export async function estimateBatch(
+  service: Service,
+  submission: Omit<BatchSubmission, 'finish'>,
+): Promise<{ kind: 'estimated'; estimate: BatchEstimate } | Exclude<SubmitResult, { kind: 'started' }>> {
+  const { config } = service;
+  const { table } = priceBookOf(config);
+  const day = new Date().toISOString().slice(0, 10);
+  let estimate = emptyEstimate();
+  const read = await readItems(service, submission, async ({ sessionKey }, { text, model: named }) => {
+    const agent = agentOf(config, agentIdOf(sessionKey));
+    const name = named ?? submission.batch.defaults.model ?? agent.model;
+    estimate = withItem(estimate, text, priceAt(table, { model: modelRefOf(agent, name) ?? name, day }));
+  });
+  return read.kind === 'read' ? { kind: 'estimated', estimate } : read;
+}
+
 type Read = { kind: 'read'; count: number } | Exclude<SubmitResult, { kind: 'started' }>;
 
-async function readItems(service: Service, { batch, items, itemsMax }: BatchSubmission): Promise<Read> {
-  const { config, database } = service;
+/** Reads and checks the items, and gives each to `keep` as long as nothing is wrong. */
+async function readItems(
+  { config }: Service,
+  { batch, items, itemsMax }: Pick<BatchSubmission, 'batch' | 'items' | 'itemsMax'>,
+  keep: (placed: PlacedItem, body: InboundMessage) => Promise<void>,
+): Promise<Read> {
   const checker = new ItemChecker({
     batchId: batch.id,
     agentId: batch.agentId,
@@ -67,7 +96,6 @@ async function readItems(service: Service, { batch, items, itemsMax }: BatchSubm
     modelFault: (agentId, model) => modelFault(config, agentId, model),
   });
   const faults: ItemFault[] = [];
-  const group = new ItemGroup((firstN, rows) => addItems(database, batch.id, { firstN, items: rows }));
   let count = 0;
   for await (const result of items) {
     if (faults.length >= FAULTS_MAX) continue;
@@ -75,11 +103,10 @@ async function readItems(service: Service, { batch, items, itemsMax }: BatchSubm
     if (count > itemsMax) return { kind: 'too_many' };
     const placed = 'place' in result ? checker.place(result) : result;
     if (!('n' in placed)) faults.push(...placed);
-    else if (faults.length === 0 && 'body' in result) await group.add({ ...placed, body: JSON.stringify(result.body) });
+    else if (faults.length === 0 && 'body' in result) await keep(placed, result.body);
   }
   if (faults.length > 0) return { kind: 'invalid', faults: faults.slice(0, FAULTS_MAX) };
   if (count === 0) return { kind: 'empty' };
-  await group.store();
   return { kind: 'read', count };
 }
 

@@ -12,7 +12,7 @@ import { listOf } from '../schemas/answers.ts';
 import * as schemas from '../schemas/batches.ts';
 import { pageQuery } from '../schemas/queries.ts';
 import { isUuid } from '../../core/ids.ts';
-import { submitLines, submitList, type SubmitRequest } from '../submit-batch.ts';
+import { estimateLines, estimateList, submitLines, submitList } from '../submit-batch.ts';
 
 const ITEMS_DEFAULT = 50;
 /** The largest JSON body of a batch; lines have a limit of their own. */
@@ -32,23 +32,25 @@ const postBatch = defineRoute({
   query: schemas.batchQuery,
   body: schemas.batchRequest,
   answers: {
+    200: { description: 'With dryRun: what it would cost; nothing is stored', schema: schemas.batchEstimate },
     201: { description: 'The batch', schema: schemas.batch },
     400: { description: 'Items are not valid; the first 100 faults, each with its line' },
     413: { description: 'Too many items or bytes' },
   },
   async handle(request, { context }) {
     const { query, body, lines, principal, idempotency, headers } = request;
-    const { dryRun, deliver, ...rest } = query;
+    const { dryRun, deliver, format = null, ...rest } = query;
     const common = { createdBy: principal.name, idempotency };
-    if (dryRun === 'true') throw new Problem('invalid_query', 'dryRun: not available.');
     if (lines !== null) {
       const settings = { ...rest, ...(deliver === undefined ? {} : { deliver: { url: deliver } }) };
       const isGzip = headers['content-encoding']?.trim().toLowerCase() === 'gzip';
-      return submitLines(context, { ...common, settings }, { body: lines, isGzip, query });
+      const submitting = dryRun === 'true' ? estimateLines : submitLines;
+      return submitting(context, { ...common, settings }, { body: lines, isGzip, format, query });
     }
     refuseQuery(rest);
     const { items = [], ...settings } = body;
-    return submitList(context, { ...common, settings } satisfies SubmitRequest, items);
+    const submitting = dryRun === 'true' ? estimateList : submitList;
+    return submitting(context, { ...common, settings }, items);
   },
 });
 

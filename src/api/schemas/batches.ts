@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { THINKING_LEVELS } from '../../config/choices.ts';
 import { deliveryUrl } from '../../config/schema-scalars.ts';
 import { BATCH_OUTCOMES, BATCH_STATUSES, BATCH_VIAS, ITEM_STATUSES, PAUSE_REASONS } from '../../core/batch/batch.ts';
+import { LINE_FORMATS } from '../../core/batch/foreign-lines.ts';
 import type { BatchItemView, BatchView } from '../../store/views/batches.ts';
 import { fault } from './faults.ts';
 import { usage, why } from './views.ts';
@@ -72,6 +73,7 @@ export const batchQuery = z.strictObject({
   maxFailurePercent: numberText(percent),
   deadlineSeconds: numberText(deadlineSeconds),
   deliver: deliveryUrl.exactOptional(),
+  format: z.enum(LINE_FORMATS).exactOptional(),
   dryRun: z.enum(['true', 'false']).exactOptional(),
 });
 
@@ -187,5 +189,18 @@ export const batchItemView = z.strictObject({
   costUsd: amount,
   why: why.nullable(),
 }) satisfies z.ZodType<Omit<BatchItemView, 'error'>>;
+
+const tokens = z.strictObject({ input: count, output: count });
+
+/** What `dryRun` answers. */
+export const batchEstimate = z.strictObject({
+  items: count,
+  tokens,
+  costUsd: z.strictObject({
+    live: amount,
+    providerBatch: z.strictObject({ at100: amount, at90: amount, at50: amount }),
+  }),
+  recommended: z.enum(['live', 'provider-batch']),
+});
 
 export const deletedBatch = z.strictObject({ deleted: z.literal(true) });

@@ -12,6 +12,9 @@ export class ForeignLineError extends Error {
   }
 }
 
+export const LINE_FORMATS = ['holdfast', 'anthropic', 'openai'] as const;
+export type LineFormat = (typeof LINE_FORMATS)[number];
+
 type Json = Readonly<Record<string, unknown>>;
 
 /** An item before it is checked, and the instructions that a line of another format has before its message. */
@@ -21,10 +24,18 @@ export interface MappedLine {
 }
 
 /** What a line means; one in Holdfast's own format is its item. */
-export function mapLine(line: Json): MappedLine {
-  if ('params' in line) return fromAnthropic(line);
-  if ('method' in line || 'url' in line || ('custom_id' in line && 'body' in line)) return fromOpenAi(line);
-  return { item: line, system: null };
+export function mapLine(line: Json, expected: LineFormat | null = null): MappedLine {
+  const format = formatOf(line);
+  if (expected !== null && format !== expected) {
+    throw new ForeignLineError('', `expected a line in the format ${expected}, got one in the format ${format}`);
+  }
+  if (format === 'anthropic') return fromAnthropic(line);
+  return format === 'openai' ? fromOpenAi(line) : { item: line, system: null };
+}
+
+function formatOf(line: Json): LineFormat {
+  if ('params' in line) return 'anthropic';
+  return 'method' in line || 'url' in line || ('custom_id' in line && 'body' in line) ? 'openai' : 'holdfast';
 }
 
 const ANTHROPIC_FIELDS = new Set(['custom_id', 'params']);

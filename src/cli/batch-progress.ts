@@ -1,0 +1,62 @@
+// The progress of a batch as text: a bar that is drawn again on a terminal, lines in a pipe; and what its end means for the exit code.
+import type { BatchAnswer } from '../api/answer-types.ts';
+import { EXIT, type ExitCode } from './cli-error.ts';
+import type { Terminal } from './terminal.ts';
+
+const BAR_CHARS_MAX = 30;
+const BAR_CHARS_MIN = 5;
+/** What stands beside the bar. */
+const FACTS_CHARS = 60;
+
+const END_EXITS: Record<NonNullable<BatchAnswer['outcome']>, ExitCode> = {
+  completed: EXIT.ok,
+  partly: EXIT.partly,
+  failed: EXIT.turnFailed,
+  cancelled: EXIT.turnAborted,
+};
+
+export function batchPath(id: string): string {
+  return `/v1/batches/${encodeURIComponent(id)}`;
+}
+
+/** The exit code of a batch that is over; null: it continues. */
+export function exitOf(batch: Pick<BatchAnswer, 'outcome' | 'pauseReason'>): ExitCode | null {
+  if (batch.outcome !== null) return END_EXITS[batch.outcome];
+  return batch.pauseReason === 'cost_cap' ? EXIT.turnAborted : null;
+}
+
+/** How many items have ended. */
+export function doneOf({ counts }: Pick<BatchAnswer, 'counts'>): number {
+  return counts.answered + counts.silent + counts.failed + counts.cancelled + counts.expired;
+}
+
+export function dollarsText(amount: number | null): string {
+  return amount === null ? '-' : `$${amount.toFixed(4)}`;
+}
+
+/** The percentage of items that have ended. */
+export function percentOf(batch: Pick<BatchAnswer, 'counts'>): number {
+  return batch.counts.total === 0 ? 100 : Math.floor((doneOf(batch) * 100) / batch.counts.total);
+}
+
+/** One line: how far it is, how fast, what it has cost. */
+export function progressLine(batch: BatchAnswer, terminal: Pick<Terminal, 'time'>): string {
+  const { counts, eta, ratePerMinute } = batch;
+  const failed = counts.failed + counts.expired;
+  return [
+    `${percentOf(batch)}%`,
+    `${doneOf(batch)}/${counts.total}`,
+    ...(failed === 0 ? [] : [`${failed} failed`]),
+    ...(batch.status === 'paused' ? [`paused: ${batch.pauseReason ?? ''}`] : []),
+    ...(ratePerMinute === null ? [] : [`${Math.round(ratePerMinute)}/min`]),
+    ...(eta === null ? [] : [`ends ${terminal.time(eta.from)} to ${terminal.time(eta.to)}`]),
+    dollarsText(batch.costUsd),
+  ].join('  ');
+}
+
+/** The bar of a terminal with so many columns. */
+export function progressBar(batch: Pick<BatchAnswer, 'counts'>, width: number): string {
+  const chars = Math.min(BAR_CHARS_MAX, Math.max(BAR_CHARS_MIN, width - FACTS_CHARS));
+  const full = Math.floor((percentOf(batch) * chars) / 100);
+  return `[${'#'.repeat(full)}${'.'.repeat(chars - full)}]`;
+}

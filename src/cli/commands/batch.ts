@@ -1,0 +1,117 @@
+// `holdfast batch`: batches and their items, listed, shown and controlled.
+import { randomUUID } from 'node:crypto';
+import type { BatchAnswer, BatchItemAnswer, ListAnswer } from '../../api/answer-types.ts';
+import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
+import type { BatchControlOptions, BatchItemsOptions } from '../batch-commands.ts';
+import { batchPath, doneOf, dollarsText } from '../batch-progress.ts';
+import { EXIT, type ExitCode } from '../cli-error.ts';
+import type { PageOptions } from '../options.ts';
+import { noteNextPage, printFields } from '../print.ts';
+import type { Style } from '../style.ts';
+import type { Terminal } from '../terminal.ts';
+
+const ITEM_STYLES: Record<string, Style> = { answered: 'green', failed: 'red', expired: 'red', cancelled: 'yellow' };
+
+/** Lists batches, newest first. */
+export async function runBatchList(
+  options: PageOptions & { status?: string },
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const path = pathWithQuery('/v1/batches', { ...options });
+  const { body } = await connectApi(flags).request<ListAnswer<BatchAnswer>>('GET', path);
+  if (terminal.isJson) {
+    terminal.json(body);
+    return EXIT.ok;
+  }
+  terminal.table<BatchAnswer>(
+    [
+      { title: 'BATCH', value: (row) => row.id },
+      { title: 'NAME', value: (row) => row.name ?? '', dropOrder: 3 },
+      { title: 'STATUS', value: (row) => row.outcome ?? row.pauseReason ?? row.status },
+      { title: 'DONE', value: (row) => `${doneOf(row)}/${row.counts.total}`, align: 'right' },
+      { title: 'FAILED', value: (row) => String(row.counts.failed + row.counts.expired), align: 'right', dropOrder: 1 },
+      { title: 'COST', value: (row) => dollarsText(row.costUsd), align: 'right', dropOrder: 2 },
+      { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 4 },
+    ],
+    body.items,
+  );
+  noteNextPage(body, terminal);
+  return EXIT.ok;
+}
+
+/** Prints one batch. */
+export async function runBatchShow(id: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+  const { body } = await connectApi(flags).request<BatchAnswer>('GET', batchPath(id));
+  if (terminal.isJson) terminal.json(body);
+  else printBatch(body, terminal);
+  return EXIT.ok;
+}
+
+function printBatch(batch: BatchAnswer, terminal: Terminal): void {
+  const { counts, eta } = batch;
+  printFields(terminal, {
+    id: batch.id,
+    name: batch.name,
+    status: batch.outcome === null ? batch.status : `${batch.status}: ${batch.outcome}`,
+    paused: batch.pauseReason === null ? null : `${batch.pauseReason}. ${batch.pauseDetail ?? ''}`,
+    via: batch.via,
+    items: Object.entries(counts)
+      .filter(([name, count]) => name === 'total' || count > 0)
+      .map(([name, count]) => `${count} ${name}`)
+      .join(', '),
+    rate: batch.ratePerMinute === null ? null : `${Math.round(batch.ratePerMinute)} per minute`,
+    eta: eta === null ? null : `${terminal.time(eta.from)} to ${terminal.time(eta.to)}`,
+    cost: `${dollarsText(batch.costUsd)}${batch.maxCostUsd === null ? '' : ` of ${dollarsText(batch.maxCostUsd)}`}`,
+    created: terminal.time(batch.createdAt),
+    ended: batch.endedAt === null ? null : terminal.time(batch.endedAt),
+  });
+  for (const { code, count, sample } of batch.errors)
+    terminal.print(`${terminal.paint('red', code)}  ${count}×  ${sample}`);
+}
+
+/** Lists the items of a batch. */
+export async function runBatchItems(
+  id: string,
+  options: BatchItemsOptions,
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const path = pathWithQuery(`${batchPath(id)}/items`, { ...options });
+  const { body } = await connectApi(flags).request<ListAnswer<BatchItemAnswer>>('GET', path);
+  if (terminal.isJson) {
+    terminal.json(body);
+    return EXIT.ok;
+  }
+  terminal.table<BatchItemAnswer>(
+    [
+      { title: 'N', value: (row) => String(row.n), align: 'right' },
+      { title: 'CUSTOM ID', value: (row) => row.customId ?? '', dropOrder: 2 },
+      { title: 'STATUS', value: (row) => row.status, style: (row) => ITEM_STYLES[row.status] },
+      { title: 'TRY', value: (row) => String(row.attempt), align: 'right', dropOrder: 3 },
+      { title: 'COST', value: (row) => dollarsText(row.costUsd), align: 'right', dropOrder: 4 },
+      { title: 'WHY', value: (row) => row.error?.message ?? row.why?.text ?? '', dropOrder: 1 },
+      { title: 'TURN', value: (row) => row.turnId ?? '', dropOrder: 5 },
+    ],
+    body.items,
+  );
+  noteNextPage(body, terminal);
+  return EXIT.ok;
+}
+
+/** Pauses, resumes or cancels a batch, or retries its failed items. */
+export async function runBatchControl(
+  verb: string,
+  id: string,
+  options: BatchControlOptions,
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const { body } = await connectApi(flags).request<BatchAnswer>('POST', `${batchPath(id)}/${verb}`, {
+    body: options,
+    headers: { 'idempotency-key': randomUUID() },
+  });
+  if (terminal.isJson) terminal.json(body);
+  else terminal.print(`${body.id}  ${body.outcome ?? body.status}  ${doneOf(body)}/${body.counts.total}`);
+  return EXIT.ok;
+}

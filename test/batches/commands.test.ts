@@ -1,0 +1,108 @@
+// `holdfast batch` against a real API, with turns and rounds in this process.
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ADMIN_KEY } from '../api/api-rig.ts';
+import { useApiRig } from '../api/use-api-rig.ts';
+import { runCli, type CliResult } from '../cli/run-cli.ts';
+import { batchRig } from './batch-rig.ts';
+
+const shared = useApiRig();
+let folder = '';
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'holdfast-batch-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function batch(...args: string[]): Promise<CliResult> {
+  const url = await shared.rig.listen();
+  return runCli(['batch', ...args], { env: { HOLDFAST_URL: url, HOLDFAST_API_KEY: ADMIN_KEY } });
+}
+
+async function fileOf(lines: object[]): Promise<string> {
+  const file = join(folder, `${crypto.randomUUID()}.jsonl`);
+  await writeFile(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  return file;
+}
+
+/** Runs rounds and turns until a command has ended. */
+async function working<Result>(command: Promise<Result>): Promise<Result> {
+  const batches = batchRig(shared.rig);
+  let isOver = false;
+  const over = command.finally(() => (isOver = true));
+  while (!isOver) {
+    await batches.round();
+    await batches.workAll();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return over;
+}
+
+test('submit --wait shows progress until the end, and the exit code says how it ended', async () => {
+  const file = await fileOf([{ text: 'one', customId: 'a' }, { text: 'two' }]);
+  const all = await working(batch('submit', file, '--via', 'live', '--name', 'tickets', '--wait'));
+  expect(all.stderr).toContain('ended: completed');
+  expect([all.code, all.stdout.trim().split('\n').at(-1)]).toEqual([0, expect.stringMatching(/^100% {2}2\/2/)]);
+  const mixed = await fileOf([{ text: 'one' }, { text: '[[error: 400 times=always]]' }]);
+  const partly = await working(batch('submit', mixed, '--wait', '--json'));
+  expect(partly.code).toBe(9);
+  expect(JSON.parse(partly.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
+    status: 'ended',
+    outcome: 'partly',
+  });
+  const failed = await working(batch('submit', await fileOf([{ text: '[[error: 400 times=always]]' }]), '--wait'));
+  expect(failed.code).toBe(7);
+  const capped = await working(batch('submit', await fileOf([{ text: 'one' }]), '--max-cost', '0', '--wait'));
+  expect(capped.code).toBe(8);
+});
+
+test('a batch is listed, shown, paused, resumed, cancelled and watched', async () => {
+  const file = await fileOf([{ text: 'one' }, { text: 'two' }]);
+  const id = (await batch('submit', file)).stdout.trim();
+  expect((await batch('pause', id)).stdout).toContain('paused');
+  expect((await batch('list', '--status', 'paused', '--json')).stdout).toContain(id);
+  expect((await batch('show', id)).stdout).toContain('2 total, 2 pending');
+  expect((await batch('items', id)).stdout).toContain('The batch is paused.');
+  expect((await batch('watch', id, '--wait', '0')).code).toBe(124);
+  expect((await batch('resume', id)).stdout).toContain('running');
+  expect((await batch('cancel', id)).stdout).toContain('cancelling');
+  expect((await working(batch('watch', id))).code).toBe(8);
+  const again = await batch('pause', id);
+  expect([again.code, again.stderr]).toEqual([6, expect.stringContaining('ended')]);
+});
+
+test('results --out continues a file where it has no gap', async () => {
+  const file = await fileOf([{ text: 'one' }, { text: 'two' }, { text: 'three' }]);
+  const id = (await batch('submit', file)).stdout.trim();
+  await batchRig(shared.rig).run(id);
+  const whole = (await batch('results', id)).stdout;
+  expect(whole.trim().split('\n')).toHaveLength(3);
+  const out = join(folder, 'results.jsonl');
+  const [first = '', , third = ''] = whole.split('\n');
+  await writeFile(out, `${first}\n${third}\n{"n": 3, "cust`);
+  const continued = await batch('results', id, '--out', out);
+  expect(continued.stderr).toContain('after item 1');
+  expect(await readFile(out, 'utf8')).toBe(whole);
+});
+
+test('retry-failed runs one error code again, and a dry run stores nothing', async () => {
+  const file = await fileOf([{ text: '[[error: 400 times=always]]' }]);
+  const id = (await batch('submit', file)).stdout.trim();
+  const ended = await batchRig(shared.rig).run(id);
+  expect((await batch('retry-failed', id, '--code', ended.errors[0].code)).stdout).toContain('running');
+  const before = (await batch('list', '--json')).stdout;
+  const estimate = JSON.parse((await batch('submit', file, '--dry-run', '--json')).stdout);
+  expect(estimate).toMatchObject({ items: 1, costUsd: { live: expect.any(Number) } });
+  expect(JSON.parse((await batch('list', '--json')).stdout).items).toHaveLength(JSON.parse(before).items.length);
+});
+
+test('a file that cannot be submitted says why', async () => {
+  const missing = await batch('submit', join(folder, 'missing.jsonl'));
+  expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('ENOENT')]);
+  const bad = await batch('submit', await fileOf([{ text: 'one' }, { txet: 'two' }]));
+  expect([bad.code, bad.stderr]).toEqual([2, expect.stringContaining('line 2: txet')]);
+  const foreign = await batch('submit', await fileOf([{ text: 'one' }]), '--format', 'openai');
+  expect([foreign.code, foreign.stderr]).toEqual([2, expect.stringContaining('expected a line in the format openai')]);
+});
