@@ -1,12 +1,14 @@
 // The provider lane end to end: turns whose model calls go through message batches, with every end that a submission and a request may have.
 import { drizzle } from 'drizzle-orm/node-postgres';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
 import { prefixOf } from '../../src/core/provider-batch/custom-id.ts';
 import { viewMessage } from '../../src/store/views/messages.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
-import { createLaneRig, losingAnswers, type LaneRig } from './provider-lane-rig.ts';
+import type { LaneParts } from '../../workers/provider-lane/lane-parts.ts';
+import { isLongForm } from '../servers/test-form.ts';
+import { createLaneRig, losingAnswers, QUICK, type LaneRig } from './provider-lane-rig.ts';
 
 const effects: string[] = [];
 const note: Tool = {
@@ -19,66 +21,90 @@ const note: Tool = {
   },
 };
 
-let rig: LaneRig | null = null;
-let drop: (() => Promise<void>) | null = null;
+let rig: LaneRig;
+let closers: (() => Promise<unknown>)[] = [];
+/** What was there before the test. */
+let earlier = { submissions: 0, batches: 0 };
+let tests = 0;
 
 async function makeRig(options: Parameters<typeof createLaneRig>[1] = {}): Promise<LaneRig> {
   const database = await withTestDatabase();
-  drop = () => database.drop();
-  rig = await createLaneRig(database.url, { tools: [note], batchDelayMs: 10, ...options });
-  return rig;
+  const made = await createLaneRig(database.url, { tools: [note], batchDelayMs: 5, ...options });
+  closers.push(
+    () => database.drop(),
+    () => made.close(),
+  );
+  return made;
 }
 
-afterEach(async () => {
-  await rig?.close();
-  await drop?.();
-  rig = null;
-  drop = null;
+beforeAll(async () => {
+  rig = await makeRig();
+});
+afterAll(async () => {
+  for (const close of closers.toReversed()) await close();
+  closers = [];
+});
+beforeEach(async () => {
+  tests += 1;
+  rig.scripted.batches.faults = { ...NO_FAULTS };
+  // None is looked for any more.
+  await rig.rows(
+    `update holdfast.provider_batches set submit_started_at = clock_timestamp() - interval '2 days' where status = 'lost'`,
+  );
+  earlier = { submissions: (await rig.submissions()).length, batches: rig.scripted.batches.records.length };
 });
 
+const submissionsNow = async () => (await rig.submissions()).slice(earlier.submissions);
+
+/** A lane with other settings. */
+const laneWith = (batches: Partial<typeof QUICK>, more: Partial<LaneParts> = {}): LaneParts =>
+  rig.lane({ config: { batches: { ...QUICK, ...batches } }, ...more });
+
 /** Sends so many conversations with two tool hops each, and resolves with their messages. */
-async function sendMany(of: LaneRig, count: number, script = ''): Promise<string[]> {
+async function sendMany(count: number): Promise<string[]> {
   const ids: string[] = [];
   for (let n = 0; n < count; n += 1) {
-    const call = (word: string): string => `[[tool: note {"word": "${n}-${word}"}]]`;
-    const text = `${script} ${call('a')} ${call('b')} [[reply: done ${n}]]`;
-    ids.push(await of.send(`conversation-${n}`, text, { via: 'provider-batch' }));
+    const call = (word: string): string => `[[tool: note {"word": "${tests}-${n}-${word}"}]]`;
+    const text = `${call('a')} ${call('b')} [[reply: done ${n}]]`;
+    ids.push(await rig.send(`conversation-${tests}-${n}`, text, { via: 'provider-batch' }));
   }
   return ids;
 }
 
-async function repliesOf(of: LaneRig, ids: readonly string[]): Promise<(string | null)[]> {
-  const views = drizzle({ client: of.database.views });
+async function repliesOf(ids: readonly string[]): Promise<(string | null)[]> {
+  const views = drizzle({ client: rig.database.views });
   return Promise.all(ids.map(async (id) => (await viewMessage(views, id))?.reply ?? null));
 }
 
 const repliesExpected = (count: number): string[] => Array.from({ length: count }, (_, n) => `done ${n}`);
 
-/** How often the provider has answered each request that a turn has used, and whose submissions were made. */
-function ownBatches(of: LaneRig) {
-  return of.scripted.batches.records.filter(({ isForeign }) => !isForeign);
+/** The batches that the lane has made since the test began. */
+function ownBatches(of = rig) {
+  const from = of === rig ? earlier.batches : 0;
+  return of.scripted.batches.records.slice(from).filter(({ isForeign }) => !isForeign);
 }
 
 describe('by way of message batches', () => {
   test('conversations with tools end as live ones do, one batch for each hop, and no effect happens twice (G11)', async () => {
-    const of = await makeRig();
-    const ids = await sendMany(of, 4);
-    const lane = of.lane();
-    await of.untilSettled(lane);
-    expect(await repliesOf(of, ids)).toEqual(repliesExpected(4));
-    const own = effects.filter((word) => /^[0-3]-[ab]$/.test(word));
-    expect(own.toSorted()).toEqual(['0-a', '0-b', '1-a', '1-b', '2-a', '2-b', '3-a', '3-b']);
-    await of.untilRead(lane);
-    const submissions = await of.submissions();
+    const ids = await sendMany(4);
+    const lane = rig.lane();
+    await rig.untilSettled(lane);
+    expect(await repliesOf(ids)).toEqual(repliesExpected(4));
+    const own = effects.filter((word) => word.startsWith(`${tests}-`));
+    expect(own.toSorted()).toEqual(
+      ['0-a', '0-b', '1-a', '1-b', '2-a', '2-b', '3-a', '3-b'].map((word) => `${tests}-${word}`),
+    );
+    await rig.untilRead(lane);
+    const submissions = await submissionsNow();
     expect(submissions.map((row) => [row['status'], row['request_count']])).toEqual([
       ['read', 4],
       ['read', 4],
       ['read', 4],
     ]);
-    expect(ownBatches(of).map(({ id }) => id)).toEqual(submissions.map((row) => row['provider_id']));
-    expect(ownBatches(of)[0]?.customIds[0]?.startsWith(prefixOf(String(submissions[0]?.['id'])))).toBe(true);
+    expect(ownBatches().map(({ id }) => id)).toEqual(submissions.map((row) => row['provider_id']));
+    expect(ownBatches()[0]?.customIds[0]?.startsWith(prefixOf(String(submissions[0]?.['id'])))).toBe(true);
     // What was used is empty, and what was sent is not kept.
-    const kept = await of.rows(
+    const kept = await rig.rows(
       'select count(*)::int as n from holdfast.provider_requests where result is not null or params is not null',
     );
     expect(kept).toEqual([{ n: 0 }]);
@@ -91,53 +117,52 @@ describe('by way of message batches', () => {
     ['missing', 'goes into the next batch after a second reading'],
     ['broken', 'goes into the next batch after a second reading'],
   ])('a request that ends %s %s, and the good answers of its batch are kept', async (outcome) => {
-    const of = await makeRig();
-    const bad = await of.send('bad', `[[batch: ${outcome}]] [[reply: at last]]`, { via: 'provider-batch' });
-    const good = await of.send('good', '[[reply: at once]]', { via: 'provider-batch' });
-    await of.untilSettled(of.lane());
-    expect(await repliesOf(of, [bad, good])).toEqual(['at last', 'at once']);
-    expect((await of.submissions()).map((row) => row['request_count'])).toEqual([2, 1]);
+    const bad = await rig.send(`bad-${tests}`, `[[batch: ${outcome}]] [[reply: at last]] ${outcome}`, {
+      via: 'provider-batch',
+    });
+    const good = await rig.send(`good-${tests}`, '[[reply: at once]]', { via: 'provider-batch' });
+    await rig.untilSettled(rig.lane());
+    expect(await repliesOf([bad, good])).toEqual(['at last', 'at once']);
+    expect((await submissionsNow()).map((row) => row['request_count'])).toEqual([2, 1]);
   });
 
   test('a submission that is refused for one request is halved until that request is alone, and only its turn fails', async () => {
-    const of = await makeRig({ batches: { windowMs: 0 } });
-    const ids = await sendMany(of, 4);
+    const ids = await sendMany(4);
     // Each of these refuses once: the whole, then its halves down to single requests.
-    of.scripted.batches.faults = { ...NO_FAULTS, refusals: 3, refuseStatus: 400 };
-    await of.untilSettled(of.lane());
-    const replies = await repliesOf(of, ids);
+    rig.scripted.batches.faults = { ...NO_FAULTS, refusals: 3, refuseStatus: 400 };
+    await rig.untilSettled(rig.lane());
+    const replies = await repliesOf(ids);
     expect(replies.filter((reply) => reply === null)).toHaveLength(1);
-    const failed = await of.rows(`select error ->> 'code' as code from holdfast.turns where status = 'failed'`);
+    const failed = await rig.rows(
+      `select error ->> 'code' as code from holdfast.turns where status = 'failed' order by id desc limit 1`,
+    );
     expect(failed).toEqual([{ code: 'model_invalid_request' }]);
   });
 
   test('a submission that is refused with 429 is made again after retry-after', async () => {
-    const of = await makeRig();
-    const ids = await sendMany(of, 2);
-    of.scripted.batches.faults = { ...NO_FAULTS, refusals: 1, refuseStatus: 429, retryAfter: 0 };
-    await of.untilSettled(of.lane());
-    expect(await repliesOf(of, ids)).toEqual(repliesExpected(2));
+    const ids = await sendMany(2);
+    rig.scripted.batches.faults = { ...NO_FAULTS, refusals: 1, refuseStatus: 429, retryAfter: 0 };
+    await rig.untilSettled(rig.lane());
+    expect(await repliesOf(ids)).toEqual(repliesExpected(2));
   });
 
   test('results that break off in the middle are read again', async () => {
-    const of = await makeRig();
-    const ids = await sendMany(of, 3);
-    of.scripted.batches.faults = { ...NO_FAULTS, brokenResults: 2 };
-    await of.untilSettled(of.lane());
-    expect(await repliesOf(of, ids)).toEqual(repliesExpected(3));
+    const ids = await sendMany(3);
+    rig.scripted.batches.faults = { ...NO_FAULTS, brokenResults: 2 };
+    await rig.untilSettled(rig.lane());
+    expect(await repliesOf(ids)).toEqual(repliesExpected(3));
   });
 
   test('a request whose deadline is near becomes a live call, and its late answer is counted as wasted', async () => {
-    const of = await makeRig();
-    const id = await of.send('late', '[[reply: live]]', { via: 'provider-batch' });
-    await of.runDue();
-    const lane = of.lane();
-    await of.round(lane);
-    await of.rows('update holdfast.provider_requests set leave_at = clock_timestamp()');
-    await of.untilSettled(lane);
-    expect(await repliesOf(of, [id])).toEqual(['live']);
-    await of.untilRead(lane);
-    expect(await of.submissions()).toMatchObject([{ status: 'read', wasted: { answers: 1 } }]);
+    const id = await rig.send(`late-${tests}`, '[[reply: live]]', { via: 'provider-batch' });
+    await rig.runDue();
+    const lane = rig.lane();
+    await rig.round(lane);
+    await rig.rows('update holdfast.provider_requests set leave_at = clock_timestamp()');
+    await rig.untilSettled(lane);
+    expect(await repliesOf([id])).toEqual(['live']);
+    await rig.untilRead(lane);
+    expect(await submissionsNow()).toMatchObject([{ status: 'read', wasted: { answers: 1 } }]);
   });
 
   test('a batch for which no turn waits any more is cancelled', async () => {
@@ -156,75 +181,102 @@ describe('a submission with an unknown outcome', () => {
   test.each([0, 40])(
     'is found in the list and adopted when its answer broke off after %i bytes, and is not made twice',
     async (cutAfterBytes) => {
-      const of = await makeRig();
-      const ids = await sendMany(of, 2);
-      of.scripted.batches.faults = { ...NO_FAULTS, cutAnswers: 2, cutAfterBytes };
-      const lane = of.lane();
-      await of.untilSettled(lane);
-      expect(await repliesOf(of, ids)).toEqual(repliesExpected(2));
-      await of.untilRead(lane);
-      const submissions = await of.submissions();
+      const ids = await sendMany(2);
+      rig.scripted.batches.faults = { ...NO_FAULTS, cutAnswers: 2, cutAfterBytes };
+      const lane = rig.lane();
+      await rig.untilSettled(lane);
+      expect(await repliesOf(ids)).toEqual(repliesExpected(2));
+      await rig.untilRead(lane);
+      const submissions = await submissionsNow();
       expect(submissions.map((row) => row['is_adopted'])).toEqual([true, true, false]);
-      expect(ownBatches(of).map(({ id }) => id)).toEqual(submissions.map((row) => row['provider_id']));
+      expect(ownBatches().map(({ id }) => id)).toEqual(submissions.map((row) => row['provider_id']));
     },
   );
 
   test('is told from similar batches of other programs, which are neither cancelled nor kept', async () => {
-    const of = await makeRig();
-    const ids = await sendMany(of, 2);
-    of.scripted.batches.faults = { ...NO_FAULTS, cutAnswers: 3, foreignBatches: 3 };
-    const lane = of.lane();
-    await of.untilSettled(lane);
-    expect(await repliesOf(of, ids)).toEqual(repliesExpected(2));
-    await of.untilRead(lane);
-    const submissions = await of.submissions();
-    expect(ownBatches(of).map(({ id }) => id)).toEqual(submissions.map((row) => row['provider_id']));
-    const foreign = of.scripted.batches.records.filter(({ isForeign }) => isForeign);
+    const ids = await sendMany(2);
+    rig.scripted.batches.faults = { ...NO_FAULTS, cutAnswers: 3, foreignBatches: 3 };
+    const lane = rig.lane();
+    await rig.untilSettled(lane);
+    expect(await repliesOf(ids)).toEqual(repliesExpected(2));
+    await rig.untilRead(lane);
+    const submissions = await submissionsNow();
+    expect(ownBatches().map(({ id }) => id)).toEqual(submissions.map((row) => row['provider_id']));
+    const foreign = rig.scripted.batches.records.filter(({ isForeign }) => isForeign);
     expect(foreign.map(({ isCancelled }) => isCancelled)).not.toContain(true);
   });
 
   test('is found although the list lags a quarter of settleMs', async () => {
-    const of = await makeRig({ batches: { settleMs: 400 } });
-    const ids = await sendMany(of, 2);
-    of.scripted.batches.faults = { ...NO_FAULTS, cutAnswers: 3, listingLagMs: 100 };
-    const lane = of.lane();
-    await of.untilSettled(lane);
-    expect(await repliesOf(of, ids)).toEqual(repliesExpected(2));
-    expect(ownBatches(of)).toHaveLength(3);
+    const ids = await sendMany(2);
+    rig.scripted.batches.faults = { ...NO_FAULTS, cutAnswers: 3, listingLagMs: 100 };
+    const lane = laneWith({ settleMs: 400 });
+    await rig.untilSettled(lane);
+    expect(await repliesOf(ids)).toEqual(repliesExpected(2));
+    expect(ownBatches()).toHaveLength(3);
   });
 
   test('is made again when nothing was made, after settleMs', async () => {
-    const of = await makeRig({ batches: { settleMs: 50 } });
-    const ids = await sendMany(of, 2);
+    const ids = await sendMany(2);
     let refused = 1;
     const port = {
-      ...of.port,
-      submit: async (...args: Parameters<typeof of.port.submit>) => {
-        if (refused === 0) return await of.port.submit(...args);
+      ...rig.port,
+      submit: async (...args: Parameters<typeof rig.port.submit>) => {
+        if (refused === 0) return await rig.port.submit(...args);
         refused -= 1;
         return { kind: 'unknown' as const, message: 'connect ECONNREFUSED' };
       },
     };
-    await of.untilSettled(of.lane({ port }));
-    expect(await repliesOf(of, ids)).toEqual(repliesExpected(2));
-    expect((await of.submissions()).map((row) => row['status'])[0]).toBe('lost');
-    expect(ownBatches(of)).toHaveLength(3);
+    await rig.untilSettled(laneWith({ settleMs: 50 }, { port }));
+    expect(await repliesOf(ids)).toEqual(repliesExpected(2));
+    expect((await submissionsNow()).map((row) => row['status'])[0]).toBe('lost');
+    expect(ownBatches()).toHaveLength(3);
   });
 
   test('is paid for twice and answered once when the list lags longer than settleMs, and the waste is recorded', async () => {
-    const of = await makeRig({ batches: { settleMs: 20 } });
-    const ids = await sendMany(of, 2);
-    of.scripted.batches.faults = { ...NO_FAULTS, listingLagMs: 100_000 };
-    const lane = of.lane({ port: losingAnswers(of.port, 1) });
-    await of.untilSettled(lane);
-    expect(await repliesOf(of, ids)).toEqual(repliesExpected(2));
-    expect(ownBatches(of)).toHaveLength(4);
-    of.scripted.batches.faults = { ...NO_FAULTS };
-    await of.rows(`update holdfast.provider_batches set due_at = clock_timestamp() where status = 'lost'`);
+    const ids = await sendMany(2);
+    rig.scripted.batches.faults = { ...NO_FAULTS, listingLagMs: 100_000 };
+    const lane = laneWith({ settleMs: 20 }, { port: losingAnswers(rig.port, 1) });
+    await rig.untilSettled(lane);
+    expect(await repliesOf(ids)).toEqual(repliesExpected(2));
+    expect(ownBatches()).toHaveLength(4);
+    rig.scripted.batches.faults = { ...NO_FAULTS };
+    await rig.rows(
+      `update holdfast.provider_batches set due_at = clock_timestamp() where status = 'lost' and submit_started_at > clock_timestamp() - interval '1 day'`,
+    );
     const isRead = async (): Promise<unknown> => {
-      await of.round(lane);
-      return (await of.submissions())[0];
+      await rig.round(lane);
+      return (await submissionsNow())[0];
     };
     await expect.poll(isRead, { interval: 5 }).toMatchObject({ status: 'read', wasted: { answers: 2 } });
   });
+
+  test('of many, none is made twice and no batch of another program is cancelled or kept, with an honest list and with one that lags', async () => {
+    const rounds = isLongForm() ? 100 : 2;
+    for (let round = 0; round < rounds; round += 1) {
+      const listingLagMs = round % 2 === 0 ? 0 : 50;
+      rig.scripted.batches.faults = {
+        ...NO_FAULTS,
+        cutAnswers: 10,
+        cutAfterBytes: round,
+        listingLagMs,
+        foreignBatches: 1,
+      };
+      const from = rig.scripted.batches.records.length;
+      const known = (await rig.submissions()).length;
+      const names = Array.from({ length: 5 }, (_, n) => `many-${tests}-${round}-${n}`);
+      const ids: string[] = [];
+      // Each is a submission of its own.
+      const lane = laneWith({ settleMs: 200, requestsMax: 1 });
+      for (const name of names) ids.push(await rig.send(name, `[[reply: done ${name}]]`, { via: 'provider-batch' }));
+      await rig.untilSettled(lane);
+      await rig.untilRead(lane);
+      expect(await repliesOf(ids)).toEqual(names.map((name) => `done ${name}`));
+      const made = rig.scripted.batches.records.slice(from);
+      const rows = (await rig.submissions()).slice(known);
+      expect(made.filter(({ isForeign }) => !isForeign).map(({ id }) => id)).toEqual(
+        rows.map((row) => row['provider_id']),
+      );
+      expect(made.filter(({ isCancelled }) => isCancelled)).toEqual([]);
+    }
+  }, 400_000);
 });

@@ -1,0 +1,168 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { customIdOf, prefixOf, requestNoOf } from '../../../src/core/provider-batch/custom-id.ts';
+import { isByBatch, leaveAtMs } from '../../../src/core/provider-batch/message-lane.ts';
+import { pollAgainMs } from '../../../src/core/provider-batch/poll-schedule.ts';
+import { providerErrorFault, readResultLine } from '../../../src/core/provider-batch/request-end.ts';
+import { decideRefusal, isDefinite } from '../../../src/core/provider-batch/submit-refusal.ts';
+import {
+  candidatesOf,
+  decideSearch,
+  searchAgainMs,
+  type ListedBatch,
+} from '../../../src/core/provider-batch/unknown-submission.ts';
+
+const id = fc.uuid();
+const requestNo = fc.integer({ min: 0, max: 99_999 });
+
+describe('the name of a request', () => {
+  test('is accepted by the provider, and says its number to its own submission alone', () => {
+    fc.assert(
+      fc.property(id, id, requestNo, (own, other, no) => {
+        const name = customIdOf(own, no);
+        expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+        expect(requestNoOf(own, name)).toBe(no);
+        if (own !== other) expect(requestNoOf(other, name)).toBeNull();
+      }),
+    );
+  });
+
+  test('begins with the 128 bits of its submission as base64url', () => {
+    const own = '01900000-0000-7000-8000-00000000000f';
+    const bytes = Buffer.from(own.replaceAll('-', ''), 'hex');
+    expect(prefixOf(own)).toBe(`hf_${bytes.toString('base64url')}_`);
+  });
+});
+
+const listed: fc.Arbitrary<ListedBatch> = fc.record({
+  id: fc.string({ minLength: 1, maxLength: 4 }),
+  createdAtMs: fc.integer({ min: -500_000, max: 900_000 }),
+  requestCount: fc.integer({ min: 1, max: 3 }),
+  hasEnded: fc.boolean(),
+});
+
+describe('the search for a submission', () => {
+  test('never leaves the submission itself out, however far the clocks are apart', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: -7_200_000, max: 7_200_000 }),
+        fc.integer({ min: 0, max: 300_000 }),
+        fc.integer({ min: -1_000, max: 1_000 }),
+        (skewMs, tookMs, errorMs) => {
+          const own: ListedBatch = {
+            id: 'own',
+            createdAtMs: 1_000_000 + tookMs + skewMs,
+            requestCount: 8,
+            hasEnded: false,
+          };
+          const submission = { requestCount: 8, startedAtMs: 1_000_000, knownIds: new Set<string>() };
+          expect(candidatesOf(submission, [own], { skewMs: skewMs + errorMs, timeoutMs: 300_000 })).toEqual([own]);
+        },
+      ),
+    );
+  });
+
+  test('takes no batch that is known, that has another number of requests or that was made at another time', () => {
+    fc.assert(
+      fc.property(fc.array(listed), fc.array(fc.string({ maxLength: 4 })), (all, known) => {
+        const submission = { requestCount: 2, startedAtMs: 0, knownIds: new Set(known) };
+        for (const one of candidatesOf(submission, all, { skewMs: 0, timeoutMs: 300_000 })) {
+          expect(known).not.toContain(one.id);
+          expect(one.requestCount).toBe(2);
+          expect(one.createdAtMs).toBeGreaterThanOrEqual(-60_000);
+          expect(one.createdAtMs).toBeLessThanOrEqual(360_000);
+        }
+      }),
+    );
+  });
+
+  test('gives a submission up only without a candidate and after settleMs, and takes none of several that have not ended', () => {
+    fc.assert(
+      fc.property(fc.array(listed), fc.nat(400), fc.boolean(), (candidates, absentMs, isExclusive) => {
+        const verdict = decideSearch(candidates, { absentMs, settleMs: 200, isExclusive });
+        if (verdict.kind === 'lost') expect([candidates.length, absentMs >= 200]).toEqual([0, true]);
+        if (verdict.kind === 'adopt') {
+          expect(candidates.map((one) => one.id)).toEqual([verdict.id]);
+          expect(verdict.isProved).toBe(isExclusive);
+        }
+        if (verdict.kind === 'prove')
+          expect(candidates.filter(({ hasEnded }) => hasEnded)).toHaveLength(verdict.ids.length);
+      }),
+    );
+  });
+
+  test('looks at least four times within settleMs', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 4, max: 600_000 }), fc.nat(100), (settleMs, looks) => {
+        expect(searchAgainMs(looks, { settleMs })).toBeLessThanOrEqual(settleMs / 4);
+      }),
+    );
+    expect([0, 1, 2].map((looks) => searchAgainMs(looks, { settleMs: 120_000 }))).toEqual([1000, 2000, 4000]);
+  });
+});
+
+test('the time between two looks grows by half, and stays within its bounds', () => {
+  const bounds = { min: 10_000, max: 300_000 };
+  expect([0, 1, 2, 99].map((looks) => pollAgainMs({ looks, random: 0.5 }, bounds))).toEqual([
+    10_000, 15_000, 22_500, 300_000,
+  ]);
+});
+
+describe('a submission that was not accepted', () => {
+  test('was definitely not made after a refusal, and may have been made after anything else', () => {
+    expect([400, 401, 403, 404, 413, 422, 429].map(isDefinite)).not.toContain(false);
+    expect([null, 408, 409, 500, 502, 503, 504, 529].map(isDefinite)).not.toContain(true);
+  });
+
+  test('is halved for its content, and held back for the key and the rate', () => {
+    const decide = (status: number, retryAfterMs: number | null = null) => decideRefusal({ status, retryAfterMs });
+    expect([400, 413, 422].map((status) => decide(status).kind)).toEqual(['split', 'split', 'split']);
+    expect(decide(401)).toEqual({ kind: 'wait', ms: 60_000 });
+    expect(decide(429, 7_000)).toEqual({ kind: 'wait', ms: 7_000 });
+  });
+});
+
+describe('a line of results', () => {
+  const own = '01900000-0000-7000-8000-000000000001';
+  const line = (result: object) => JSON.stringify({ custom_id: customIdOf(own, 3), result });
+
+  test('says how its request ended', () => {
+    expect(readResultLine(own, line({ type: 'succeeded', message: { id: 'm', usage: 1 } }))).toMatchObject({
+      kind: 'answered',
+      requestNo: 3,
+      usage: 1,
+    });
+    const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
+    expect(readResultLine(own, line({ type: 'errored', error }))).toEqual({
+      kind: 'errored',
+      requestNo: 3,
+      error: { type: 'overloaded_error', message: 'Overloaded' },
+    });
+    for (const type of ['expired', 'canceled', 'of-the-future']) {
+      expect(readResultLine(own, line({ type }))).toEqual({ kind: 'returned', requestNo: 3, reason: type });
+    }
+    expect(providerErrorFault(null).type).toBe('api_error');
+  });
+
+  test('of another submission or without sense is recognised, whatever it is', () => {
+    const other = JSON.stringify({ custom_id: 'other-1', result: { type: 'expired' } });
+    expect(readResultLine(own, other)).toEqual({ kind: 'foreign' });
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+        expect(['unreadable', 'foreign']).toContain(readResultLine(own, text).kind);
+      }),
+    );
+  });
+});
+
+test('a turn goes the way of its first input, and leaves before its deadline', () => {
+  const input = (via?: string) => ({ body: via === undefined ? {} : { via }, receivedAt: 1_000 });
+  expect(isByBatch([input('provider-batch'), input()])).toBe(true);
+  expect([isByBatch([input(), input('provider-batch')]), isByBatch([]), isByBatch([input('unheard')])]).toEqual([
+    false,
+    false,
+    false,
+  ]);
+  expect(leaveAtMs([input()], { deadlineSeconds: 93_600 })).toBe(1_000 + 93_600_000 - 900_000);
+  expect(leaveAtMs([input()], { deadlineSeconds: 60 })).toBe(31_000);
+});
