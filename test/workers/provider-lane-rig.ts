@@ -24,6 +24,7 @@ export const QUICK = {
   unprovenMs: 14_400_000,
   isExclusive: false,
   deadlineSeconds: 93_600,
+  retention: 7_776_000_000,
 };
 
 /** Makes the rig; `close` when done. */
