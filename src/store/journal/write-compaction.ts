@@ -103,12 +103,13 @@ const updatedSessions = cte(`updated_sessions as (
   returning s.id, s.transcript_version
 )`);
 
-// Inserted once, by the write that changed the compaction's row.
+// Inserted once, by the write that changed the compaction's row and stored its call: the events are about that call. An answer leaves the row
+// `running`, so when the write is sent again only the call shows that it was applied before.
 const journalEventsOnce = optional('events', haveEvents)(
   newEvents,
   cte(
     `journal_events as (
-  ${JOURNAL_EVENTS_SQL} where exists (select from updated_compactions)
+  ${JOURNAL_EVENTS_SQL} where exists (select from updated_compactions) and exists (select from stored_calls)
 )`,
     { absent: noEventsSql('journal_events') },
   ),

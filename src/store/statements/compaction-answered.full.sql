@@ -112,7 +112,7 @@ new_events as (
 ),
 journal_events as (
   select fence.session_id, fence.turn_id, e.type, e.data, e.pos as n
-  from new_events e join fence on fence.n = e.n where exists (select from updated_compactions)
+  from new_events e join fence on fence.n = e.n where exists (select from updated_compactions) and exists (select from stored_calls)
 ),
 inserted_events as (
   insert into holdfast.events (id, session_id, turn_id, type, data)

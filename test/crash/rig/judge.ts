@@ -18,6 +18,7 @@ export async function judge(rig: CrashRig, talk: Conversation): Promise<string[]
     ...judgeEffects(rig, talk, transcript),
     ...judgeRequests(rig.requests.filter((request) => isOf(request, talk))),
     ...(await judgeRows(rig, talk)),
+    ...(await judgeCosts(rig, talk)),
     ...(talk.memoryNote === null ? [] : await judgeCompaction(rig, talk, talk.memoryNote)),
   ];
 }
@@ -115,6 +116,22 @@ async function judgeRows(rig: CrashRig, { session, messages }: Conversation): Pr
   return Object.entries(expected)
     .filter(([name, count]) => Number(row[name]) !== count)
     .map(([name, count]) => `${name} is ${row[name]} instead of ${count}`);
+}
+
+/** Whatever crashed, each call that is stored is in the sums of its turn and its session and in the log of events, once. */
+async function judgeCosts(rig: CrashRig, { session }: Conversation): Promise<string[]> {
+  const { rows } = await rig.database.query<Record<string, string>>(
+    `with own as (select * from holdfast.sessions where key = $1), own_turns as (select t.* from holdfast.turns t join own on own.id = t.session_id)
+     select (select sum(c.cost_micros) from holdfast.model_calls c join own_turns t on t.id = c.turn_id) as calls,
+       (select sum(cost_micros) from own_turns) as turns, (select cost_micros from own) as session,
+       (select sum((e.data ->> 'costMicros')::bigint) from holdfast.events e join own on own.id = e.session_id where e.type = 'model.ended') as events,
+       (select sum((e.data ->> 'costMicros')::bigint) from holdfast.events e join own on own.id = e.session_id where e.type = 'turn.ended') as ends`,
+    [`agent:main:${session}`],
+  );
+  const { calls, ...sums } = rows[0]!;
+  return Object.entries(sums)
+    .filter(([, sum]) => sum !== calls)
+    .map(([name, sum]) => `the costs of ${name} are ${sum}, those of the calls ${calls}`);
 }
 
 /** The history was condensed once, and what was to be remembered is remembered once. */
