@@ -4,9 +4,11 @@ import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { alone } from './parts/alone.ts';
 import { assembly } from './parts/assembly.ts';
+import { batches } from './parts/batches.ts';
 import { beforeAndAfter } from './parts/before-and-after.ts';
 import { commits } from './parts/commits.ts';
 import { compaction } from './parts/compaction.ts';
+import { liveBatches } from './parts/live-batches.ts';
 import { longTurns } from './parts/long-turns.ts';
 import { memory } from './parts/memory.ts';
 import { peers } from './parts/peers.ts';
@@ -29,6 +31,8 @@ const partsBefore = (commit: string): BenchPart[] => [
   assembly,
   compaction,
   queueing,
+  batches,
+  liveBatches,
   peers,
   beforeAndAfter(commit),
 ];

@@ -7,7 +7,7 @@ import { feedBatches } from './feed-batches.ts';
 import { settleBatches } from './settle-batches.ts';
 
 /** Between two rounds while items end, and while nothing happens. */
-const ROUND_MS_MIN = 25;
+const ROUND_MS_MIN = 10;
 const ROUND_MS_MAX = 1_000;
 const TRIM_MS = 60_000;
 

@@ -26,13 +26,15 @@ export interface SettlerParts extends Service {
 /** Settles what has ended; true when something changed. */
 export async function settleBatches(parts: SettlerParts, signal: AbortSignal): Promise<boolean> {
   const { database, publish } = parts;
-  let hasChanged = false;
-  while (!signal.aborted && (await settleItems(database)) > 0) hasChanged = true;
-  while (!signal.aborted && (await closeItems(database))) hasChanged = true;
+  let settled = await settleItems(database);
+  let hasChanged = settled.ended > 0;
+  while (settled.hasMore && !signal.aborted) settled = await settleItems(database);
   const open = await readOpenBatches(database);
-  if (open.some(({ status }) => status === 'cancelling')) {
+  if (open.some(({ status, isOverdue }) => isOverdue || status === 'cancelling')) {
+    while (!signal.aborted && (await closeItems(database)));
     publish(await withdrawInputs(database));
     for (const turnId of await readTurnsToStop(database)) await stopTurn(parts, turnId, null);
+    hasChanged = true;
   }
   for (const batch of open) {
     const verdict = judgeBatch(batch);

@@ -32,6 +32,7 @@ export interface ServiceLoad {
 export interface BenchService {
   /** Of the process that serves the API. */
   pid: number;
+  url: string;
   run(load: ServiceLoad): Promise<LoadResult>;
   /** Makes sessions with histories and returns their keys. */
   seed(sessions: number, historyEntries: number): Promise<string[]>;
@@ -45,7 +46,7 @@ export interface BenchService {
   kill(): Promise<void>;
 }
 
-const apiKey = 'bench-0123456789';
+export const benchApiKey = 'bench-0123456789';
 const socketsMax = 256;
 const waitSeconds = 300;
 
@@ -62,7 +63,7 @@ export async function startBenchService(options: ServiceOptions): Promise<BenchS
   const env = {
     HOLDFAST_DATA_DIR: place.dataDir,
     HOLDFAST_CONFIG: configPath,
-    HOLDFAST_API_KEY: apiKey,
+    HOLDFAST_API_KEY: benchApiKey,
     HOLDFAST_CONCURRENCY: String(concurrency),
     HOLDFAST_LOG_LEVEL: 'warn',
     ANTHROPIC_API_KEY: 'scripted',
@@ -86,7 +87,7 @@ export async function startBenchService(options: ServiceOptions): Promise<BenchS
   const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
     await Promise.all(processes.map((each) => each.end(signal)));
   };
-  const http = openHttpClient(service.url, apiKey, socketsMax);
+  const http = openHttpClient(service.url, benchApiKey, socketsMax);
   const seed = (sessions: number, entries: number): Promise<string[]> => seedSessions(databaseUrl, sessions, entries);
   async function send(session: string, text: string): Promise<void> {
     const answer = await http.post(`/v1/sessions/${session}/messages`, { text }, { prefer: `wait=${waitSeconds}` });
@@ -97,6 +98,7 @@ export async function startBenchService(options: ServiceOptions): Promise<BenchS
   }
   return {
     pid: service.pid,
+    url: service.url,
     async run({ text, ...load }) {
       const sessions =
         typeof load.sessions === 'number' ? await seed(load.sessions, historyEntriesUsual) : load.sessions;

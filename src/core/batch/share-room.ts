@@ -30,7 +30,10 @@ export function shareRoom(
     for (const { id, weight } of batches) {
       const items = Math.min(left.get(id) ?? 0, Math.max(1, weight * itemsPerWeight), itemsMax);
       if (items <= 0) continue;
-      helpings.push({ id, items });
+      const last = helpings.at(-1);
+      // One statement for what follows each other.
+      if (last?.id === id && last.items + items <= itemsMax) last.items += items;
+      else helpings.push({ id, items });
       left.set(id, (left.get(id) ?? 0) - items);
       total += items;
       isFed = true;

@@ -16,6 +16,8 @@ export interface JudgedBatch extends BatchState {
   name: string | null;
   revision: number;
   deliver: { url: string } | null;
+  /** Items that were not fed expire. */
+  isOverdue: boolean;
 }
 
 export const OPEN_BATCHES = literal({
@@ -24,7 +26,7 @@ export const OPEN_BATCHES = literal({
   text: `select b.id, b.agent_id as "agentId", b.name, b.status, b.revision::int as revision, b.defaults -> 'deliver' as deliver,
   b.item_count as "itemCount", b.in_flight as "inFlight", b.answered, b.silent, b.failed, b.cancelled, b.expired, b.pilot,
   b.max_failure_percent as "maxFailurePercent", b.recent, b.cost_micros::float8 as "costMicros",
-  b.max_cost_micros::float8 as "maxCostMicros"
+  b.max_cost_micros::float8 as "maxCostMicros", coalesce(b.deadline_at <= clock_timestamp(), false) as "isOverdue"
 from holdfast.batches b where b.status <> 'ended' and b.status <> 'uploading' order by b.id`,
 });
 

@@ -85,8 +85,9 @@ inserted_events as (
 select coalesce(sum(ended), 0)::int as ended from counted`,
 });
 
-/** Writes the ends of items; resolves with how many. There may be more when it is not 0. */
-export async function settleItems(database: Database): Promise<number> {
+/** Writes the ends of items; resolves with how many, and whether there may be more. */
+export async function settleItems(database: Database): Promise<{ ended: number; hasMore: boolean }> {
   const rows = await sendQuery<{ ended: number }>(database.hot, SETTLE_ITEMS.prepared([]));
-  return rows[0]?.ended ?? 0;
+  const ended = rows[0]?.ended ?? 0;
+  return { ended, hasMore: ended >= SETTLED_MAX };
 }

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { FAILURE_WINDOW, judgeBatch, type BatchState } from '../../../src/core/batch/judge-batch.ts';
+
+const running: BatchState = {
+  status: 'running',
+  itemCount: 100,
+  inFlight: 10,
+  answered: 0,
+  silent: 0,
+  failed: 0,
+  cancelled: 0,
+  expired: 0,
+  pilot: null,
+  maxFailurePercent: 50,
+  recent: '',
+  costMicros: 0,
+  maxCostMicros: null,
+};
+
+test.each([
+  ['completed', { answered: 90, silent: 10 }],
+  ['partly', { answered: 99, failed: 1 }],
+  ['failed', { failed: 99, expired: 1 }],
+  ['cancelled', { cancelled: 100 }],
+])('a batch of which every item has ended is %s', (outcome, counts) => {
+  expect(judgeBatch({ ...running, inFlight: 0, ...counts })).toEqual({ kind: 'end', outcome });
+});
+
+test('more failures than allowed among the last 50 ends pause a batch, and fewer ends never do', () => {
+  const recent = 'x'.repeat(26) + '.'.repeat(24);
+  expect(recent).toHaveLength(FAILURE_WINDOW);
+  expect(judgeBatch({ ...running, recent })).toMatchObject({ kind: 'pause', reason: 'failure_rate' });
+  expect(judgeBatch({ ...running, recent: `.${recent.slice(1)}` })).toEqual({ kind: 'continue' });
+  expect(judgeBatch({ ...running, recent: 'x'.repeat(49) })).toEqual({ kind: 'continue' });
+});
+
+test('a batch at its cost cap pauses, and a paused batch is not paused again', () => {
+  const atCap = { ...running, costMicros: 5, maxCostMicros: 5 };
+  expect(judgeBatch(atCap)).toMatchObject({ kind: 'pause', reason: 'cost_cap' });
+  expect(judgeBatch({ ...atCap, status: 'paused' })).toEqual({ kind: 'continue' });
+});
