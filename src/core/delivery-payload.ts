@@ -1,11 +1,11 @@
 // What the outbox hands to a channel: the payload that docs/deliveries.md describes. The schema on the wire is src/api/schemas/webhooks.ts.
 import type { ReplyAddress } from './reply-address.ts';
 
-export const DELIVERY_TYPES = ['reply', 'message', 'failure', 'command'] as const;
+export const DELIVERY_TYPES = ['reply', 'message', 'failure', 'command', 'batch'] as const;
 
 /**
  * `reply`: the answer of a turn. `message`: what an agent says before its turn ends. `failure`: a turn ended without an answer. `command`:
- * the answer to a chat command.
+ * the answer to a chat command. `batch`: the end of a batch.
  */
 export type DeliveryType = (typeof DELIVERY_TYPES)[number];
 

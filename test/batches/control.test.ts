@@ -1,5 +1,6 @@
 // What people and guards do to a batch: pilot, failure rate, cost cap, deadline, pause, resume, cancel, retry, delete; and its webhook.
 import { beforeEach, describe, expect, test } from 'vitest';
+import { webhookPayloads } from '../../src/api/schemas/webhooks.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { batchRig } from './batch-rig.ts';
 
@@ -195,6 +196,7 @@ test('the end of a batch is delivered once, signed, to where it asks for it', as
   const sent = await shared.rig.rows(
     `select target, payload from holdfast.deliveries where payload ->> 'type' = 'batch'`,
   );
+  webhookPayloads.batch.parse({ ...(sent[0]?.['payload'] as object), deliveryId: crypto.randomUUID() });
   expect(sent).toEqual([
     {
       target: { url: 'https://example.com/done' },

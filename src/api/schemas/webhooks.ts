@@ -1,6 +1,7 @@
 // What a webhook receives, by the type of the delivery: the schemas of the `webhooks` of the OpenAPI document. The payload is made in
 // core/delivery-payload.ts; the channel adds `deliveryId`.
 import { z } from 'zod';
+import { BATCH_OUTCOMES } from '../../core/batch/batch.ts';
 import { DELIVERY_TYPES, type DeliveryType } from '../../core/delivery-payload.ts';
 
 const recipient = z
@@ -57,6 +58,21 @@ export const webhookPayloads = {
     error: z.strictObject({ code: z.string(), message: z.string() }).describe('Why there is no answer'),
   }),
   command: z.strictObject({ type: z.literal('command'), ...common }),
+  batch: z.strictObject({
+    type: z.literal('batch'),
+    ...common,
+    batch: z
+      .strictObject({
+        id: z.uuid().describe('The id of the batch'),
+        name: z.string().nullable().describe('Its name'),
+        outcome: z.enum(BATCH_OUTCOMES).describe('How it ended'),
+        counts: z
+          .record(z.enum(['total', 'answered', 'silent', 'failed', 'cancelled', 'expired']), z.int())
+          .describe('How many items ended in which way'),
+        costMicros: z.int().nullable().describe('What it cost in micro-dollars; null: no price is known'),
+      })
+      .describe('The batch'),
+  }),
 } satisfies Record<DeliveryType, z.ZodType>;
 
 const SUMMARIES: Record<DeliveryType, string> = {
@@ -64,6 +80,7 @@ const SUMMARIES: Record<DeliveryType, string> = {
   message: 'A message that an agent sends before its turn ends',
   failure: 'A turn has ended without an answer',
   command: 'The answer to a chat command',
+  batch: 'A batch has ended',
 };
 
 const HEADERS = {
