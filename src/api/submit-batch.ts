@@ -19,7 +19,8 @@ import { modelProblem, notFound, Problem } from './problem.ts';
 import type { BatchSettings } from './schemas/batches.ts';
 import { modelFault } from '../config.ts';
 
-const CONCURRENCY_DEFAULT = 64;
+/** Items in flight: those that wait for a batch of the provider take no slot. */
+const CONCURRENCY_DEFAULTS = { live: 64, 'provider-batch': 10_000 };
 const FAILURE_PERCENT_DEFAULT = 50;
 const DEFAULT_AGENT = 'main';
 const MICROS = 1_000_000;
@@ -148,8 +149,8 @@ function newBatchOf(
   format: NewBatch['format'],
 ): NewBatch {
   const { agentId = DEFAULT_AGENT, model, thinking, promptMode, deliver, via = 'live' } = settings;
-  if (via !== 'live') {
-    const message = `via ${JSON.stringify(via)} is not available in this version; send "live"`;
+  if (via === 'auto') {
+    const message = 'via "auto" is not available in this version; send "live" or "provider-batch"';
     throw new Problem('invalid_body', `via: ${message}.`, { errors: [{ path: 'via', message }] });
   }
   agentOf(config, agentId);
@@ -166,7 +167,7 @@ function newBatchOf(
       ...(promptMode === undefined ? {} : { promptMode }),
       ...(deliver === undefined ? {} : { deliver }),
     },
-    concurrency: settings.concurrency ?? CONCURRENCY_DEFAULT,
+    concurrency: settings.concurrency ?? CONCURRENCY_DEFAULTS[via],
     weight: settings.weight ?? 1,
     pilot: settings.pilot ?? null,
     maxFailurePercent: settings.maxFailurePercent ?? FAILURE_PERCENT_DEFAULT,

@@ -120,6 +120,7 @@ describe('a turn by way of a batch of the provider', () => {
     await answer(turnId, text('done'));
     expect(await worker.run('tools')).toMatchObject({ kind: 'ended' });
     expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered', reply: 'done' });
+    expect((await requestsOf(turnId)).map((row) => row['status'])).toEqual(['answered', 'answered']);
     const calls = await rig.rows(
       'select call_no, tier, input_tokens from holdfast.model_calls where turn_id = $1 order by call_no',
       [turnId],

@@ -15,7 +15,7 @@ import {
   noteSubmitted,
   noteUnknown,
   renewSubmission,
-  type Submission,
+  type ProviderSubmission,
 } from '../../src/store/provider-lane/submissions.ts';
 import { sendOpen } from './collect-requests.ts';
 import { SubmissionLease, type LaneParts } from './lane-parts.ts';
@@ -60,7 +60,7 @@ export async function followSubmission(parts: LaneParts): Promise<boolean> {
   return true;
 }
 
-async function step(parts: LaneParts, submission: Submission): Promise<void> {
+async function step(parts: LaneParts, submission: ProviderSubmission): Promise<void> {
   switch (submission.status) {
     case 'unknown':
     case 'lost':
@@ -79,7 +79,7 @@ async function step(parts: LaneParts, submission: Submission): Promise<void> {
 }
 
 /** Looks for a submission with an unknown outcome in the provider's list. */
-async function search(parts: LaneParts, submission: Submission): Promise<void> {
+async function search(parts: LaneParts, submission: ProviderSubmission): Promise<void> {
   const { database, owner, port, config, logger } = parts;
   const { id, startedAtMs, requestCount, looks } = submission;
   const { settleMs, isExclusive } = config.batches;
@@ -128,7 +128,7 @@ const CLOCK_MS_MAX = 2 * 3_600_000;
 
 async function adopt(
   parts: LaneParts,
-  { id }: Submission,
+  { id }: ProviderSubmission,
   { id: providerId, isProved }: { id: string; isProved: boolean },
 ): Promise<void> {
   parts.logger.info({ submission: id, providerId, isProved }, 'Batch adopted for a submission with an unknown outcome');
@@ -147,7 +147,7 @@ async function adopt(
 /** Reads the first line of each; the one with our prefix is the submission. */
 async function prove(
   parts: LaneParts,
-  submission: Submission,
+  submission: ProviderSubmission,
   { ids, againInMs }: { ids: string[]; againInMs: number },
 ): Promise<void> {
   const disprovedIds: string[] = [];
@@ -177,7 +177,7 @@ async function isOwnBatch({ port }: LaneParts, id: string, providerId: string): 
 }
 
 /** Looks at a batch that was submitted. */
-async function poll(parts: LaneParts, submission: Submission): Promise<void> {
+async function poll(parts: LaneParts, submission: ProviderSubmission): Promise<void> {
   const { database, owner, port, config, random, logger } = parts;
   const { id, providerId, isProved, status } = submission;
   if (providerId === null) return;

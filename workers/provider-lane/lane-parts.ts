@@ -9,7 +9,7 @@ export interface LaneParts {
   database: Database;
   publish: Publish;
   logger: Logger;
-  config: Pick<Config, 'batches'>;
+  config: { batches: Omit<Config['batches'], 'retention'> };
   port: BatchPort;
   /** Names this process in the leases of submissions. */
   owner: string;

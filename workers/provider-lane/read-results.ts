@@ -8,7 +8,7 @@ import {
   returnRequests,
 } from '../../src/store/provider-lane/follow-submissions.ts';
 import { storeResults, type RequestResult } from '../../src/store/provider-lane/store-results.ts';
-import { noteUnknown, type Submission } from '../../src/store/provider-lane/submissions.ts';
+import { noteUnknown, type ProviderSubmission } from '../../src/store/provider-lane/submissions.ts';
 import type { LaneParts } from './lane-parts.ts';
 
 /** Lines of one statement. */
@@ -18,7 +18,7 @@ const LINES_MAX = 32;
 const READINGS_MAX = 2;
 
 /** Reads and stores all results. Rejects when they break off. */
-export async function readResults(parts: LaneParts, submission: Submission): Promise<void> {
+export async function readResults(parts: LaneParts, submission: ProviderSubmission): Promise<void> {
   const { database, owner, port, logger, config } = parts;
   const { id, providerId } = submission;
   if (providerId === null) return;
@@ -43,7 +43,10 @@ export async function readResults(parts: LaneParts, submission: Submission): Pro
 }
 
 /** The batch was adopted and is of another program. */
-async function disown({ database, owner, logger, config }: LaneParts, { id, providerId }: Submission): Promise<void> {
+async function disown(
+  { database, owner, logger, config }: LaneParts,
+  { id, providerId }: ProviderSubmission,
+): Promise<void> {
   logger.warn({ submission: id, providerId }, 'Adopted batch is of another program; the list of batches decides again');
   const message = 'The adopted batch is of another program.';
   if (!(await noteUnknown(database, { id, owner, message })))
@@ -54,13 +57,13 @@ type ReturnedLine = Extract<ResultLine, { kind: 'answered' | 'errored' | 'return
 
 class Reading {
   readonly #parts: LaneParts;
-  readonly #submission: Submission;
+  readonly #submission: ProviderSubmission;
   #isProved: boolean;
   #group: RequestResult[] = [];
   /** The usage of each answer, by the number of its request. */
   readonly #usages = new Map<number, unknown>();
 
-  constructor(parts: LaneParts, submission: Submission) {
+  constructor(parts: LaneParts, submission: ProviderSubmission) {
     this.#parts = parts;
     this.#submission = submission;
     this.#isProved = submission.isProved;

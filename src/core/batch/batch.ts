@@ -49,6 +49,10 @@ export interface BatchInput extends Omit<InboundMessage, 'deliver'> {
   promptMode?: PromptMode;
   /** Null: nowhere; the end of the batch is reported in place of its replies. */
   deliver: { url: string } | null;
+  /** The batch of an item whose model is asked in batches of the provider. */
+  batchId?: string;
+  /** What happens to such an item near its deadline; absent: it is asked live. */
+  fallback?: 'fail';
 }
 
 /**
@@ -64,12 +68,26 @@ export function batchSessionKey(batchId: string, agentId: string): SessionKey {
   return `agent:${agentId}:batch:${batchId.slice(-12)}` as SessionKey;
 }
 
+/** What a batch says of the inputs of its items. */
+interface FedBatch {
+  id: string;
+  via: BatchVia;
+  fallback: 'live' | 'fail';
+  defaults: ItemDefaults;
+  deadlineMs: number | null;
+  /** Null: there is no pilot, or it is over. */
+  pilot: number | null;
+}
+
+/** The items of a pilot run live: their figures are there at once. */
+function laneOf(body: InboundMessage, batch: FedBatch): Pick<BatchInput, 'via' | 'batchId' | 'fallback'> {
+  const via = body.via ?? (batch.via === 'provider-batch' && batch.pilot === null ? 'provider-batch' : 'live');
+  if (via === 'live') return {};
+  return { via, batchId: batch.id, ...(batch.fallback === 'fail' ? { fallback: 'fail' } : {}) };
+}
+
 /** The body of an item's input. */
-export function inputOfItem(
-  body: InboundMessage,
-  batch: { defaults: ItemDefaults; deadlineMs: number | null },
-  isOwnSession: boolean,
-): BatchInput {
+export function inputOfItem(body: InboundMessage, batch: FedBatch, isOwnSession: boolean): BatchInput {
   const { model, thinking, promptMode } = batch.defaults;
   const mode = promptMode ?? (isOwnSession ? 'minimal' : undefined);
   const expiresAt = body.expiresAt ?? batch.deadlineMs ?? undefined;
@@ -78,6 +96,7 @@ export function inputOfItem(
     ...(thinking === undefined ? {} : { thinking }),
     ...(mode === undefined ? {} : { promptMode: mode }),
     ...body,
+    ...laneOf(body, batch),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     deliver: body.deliver ?? null,
   };

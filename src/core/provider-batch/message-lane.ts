@@ -18,9 +18,21 @@ export function isByBatch(inputs: readonly Pick<Input, 'body'>[]): boolean {
 
 /** When a turn leaves the lane, in milliseconds since the epoch. Of a short deadline, half is left for live calls. */
 export function leaveAtMs(inputs: readonly Input[], { deadlineSeconds }: { deadlineSeconds: number }): number {
-  const deadlineMs = deadlineSeconds * 1000;
-  const receivedAt = inputs[0]?.receivedAt ?? 0;
+  const [first] = inputs;
+  const receivedAt = first?.receivedAt ?? 0;
+  const { expiresAt } = (first?.body ?? {}) as { expiresAt?: unknown };
+  const untilExpiryMs = typeof expiresAt === 'number' ? expiresAt - receivedAt : Number.POSITIVE_INFINITY;
+  const deadlineMs = Math.max(0, Math.min(deadlineSeconds * 1000, untilExpiryMs));
   return receivedAt + deadlineMs - Math.min(LIVE_MS_BEFORE_DEADLINE, deadlineMs / 2);
+}
+
+/** What a batch says of the requests of its item; a single message belongs to none, and is asked live near its deadline. */
+export function itemLaneOf(inputs: readonly Pick<Input, 'body'>[]): {
+  batchId: string | null;
+  fallback: 'live' | 'fail';
+} {
+  const { batchId, fallback } = (inputs[0]?.body ?? {}) as { batchId?: unknown; fallback?: unknown };
+  return { batchId: typeof batchId === 'string' ? batchId : null, fallback: fallback === 'fail' ? 'fail' : 'live' };
 }
 
 function laneOf(input: Pick<Input, 'body'> | undefined): MessageLane {

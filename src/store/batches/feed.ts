@@ -4,7 +4,7 @@
 // Locking: the batch (skipped when it is locked), its items, then the session rows in the order of their ids. No statement locks a batch after a
 // session.
 import type { Committed } from '../../after-commit.ts';
-import type { ItemDefaults } from '../../core/batch/batch.ts';
+import type { BatchVia, ItemDefaults } from '../../core/batch/batch.ts';
 import type { MessageId, SessionId } from '../../core/ids.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
 import type { Database } from '../database.ts';
@@ -20,6 +20,8 @@ export interface HungryBatch {
   agentId: string;
   weight: number;
   room: number;
+  via: BatchVia;
+  fallback: 'live' | 'fail';
   defaults: ItemDefaults;
   deadlineMs: number | null;
   /** Only items up to this number may be fed; null: all. */
@@ -29,7 +31,7 @@ export interface HungryBatch {
 export const HUNGRY_BATCHES = literal({
   name: 'hungry-batches',
   purpose: 'Read the batches that run, have room and have items that may be fed.',
-  text: `select b.id, b.agent_id as "agentId", b.weight, b.concurrency - b.in_flight as room, b.defaults, b.pilot,
+  text: `select b.id, b.agent_id as "agentId", b.weight, b.concurrency - b.in_flight as room, b.defaults, b.pilot, b.via, b.fallback,
   (extract(epoch from b.deadline_at) * 1000)::float8 as "deadlineMs"
 from holdfast.batches b
 where b.status <> 'ended' and b.status = 'running' and b.in_flight < b.concurrency

@@ -72,6 +72,7 @@ export const droppedRequests = optional('dropped_requests', (ends: Ends) =>
   update holdfast.provider_requests r set status = 'dropped', params = null, result = null, settled_at = clock_timestamp()
   from tail
   where r.turn_id = tail.turn_id and r.status in ('queued', 'assigned', 'answered', 'errored', 'expired') and r.call_no not in (
-    select c.call_no from holdfast.model_calls c where c.turn_id = tail.turn_id)
+    select c.call_no from holdfast.model_calls c where c.turn_id = tail.turn_id union all
+    select c.call_no from stored_calls c where c.turn_id = tail.turn_id)
 )`),
 );

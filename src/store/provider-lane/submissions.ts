@@ -12,7 +12,7 @@ import { sendQuery } from '../send-query.ts';
 import { literal, type Statement } from '../statement.ts';
 
 /** A submission as the process works on it that holds its lease. */
-export interface Submission {
+export interface ProviderSubmission {
   id: string;
   status: SubmissionStatus;
   requestCount: number;
@@ -48,13 +48,18 @@ export const OPEN_SUBMISSION = literal({
   select from holdfast.provider_batches b where b.account = $2 and b.status in ('open', 'submitting', 'unknown')
   union all select from holdfast.provider_batches b where b.account = $2 and b.status = 'failed' and b.due_at > clock_timestamp()
 ),
+-- Requests of a paused batch wait until it runs again.
+held as materialized (
+  select b.id from holdfast.batches b where b.status = 'paused'
+),
 oldest as materialized (
-  select r.split from holdfast.provider_requests r where r.status = 'queued' order by r.queued_at limit 1
+  select r.split from holdfast.provider_requests r
+  where r.status = 'queued' and (r.batch_id is null or r.batch_id not in (select id from held)) order by r.queued_at limit 1
 ),
 candidates as materialized (
   select q.*, row_number() over w as n, sum(q.params_bytes) over w as bytes from (
     select r.turn_id, r.call_no, r.params_bytes, r.queued_at from holdfast.provider_requests r join oldest on r.split is not distinct from oldest.split
-    where r.status = 'queued' and not exists (select from blocked)
+    where r.status = 'queued' and not exists (select from blocked) and (r.batch_id is null or r.batch_id not in (select id from held))
     order by r.queued_at limit $5
   ) as q window w as (order by q.queued_at, q.turn_id)
 ),
@@ -119,8 +124,8 @@ returning ${SUBMISSION_SQL}`,
 export async function claimSubmission(
   database: Database,
   { account, owner, leaseMs }: { account: string; owner: string; leaseMs: number },
-): Promise<Submission | null> {
-  const [row] = await send<Submission>(database, CLAIM_SUBMISSION, [account, owner, leaseMs]);
+): Promise<ProviderSubmission | null> {
+  const [row] = await send<ProviderSubmission>(database, CLAIM_SUBMISSION, [account, owner, leaseMs]);
   return row ?? null;
 }
 

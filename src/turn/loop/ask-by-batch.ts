@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { hash } from 'node:crypto';
 import { classifyFailure } from '../../core/failure.ts';
 import { providerErrorFault } from '../../core/provider-batch/request-end.ts';
-import { isByBatch, leaveAtMs } from '../../core/provider-batch/message-lane.ts';
+import { isByBatch, itemLaneOf, leaveAtMs } from '../../core/provider-batch/message-lane.ts';
 import { refOfModel } from '../../core/model-ref.ts';
 import { ModelError } from '../../model/model.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
@@ -69,12 +69,11 @@ async function parkForHop(context: TurnContext, turn: OpenedTurn, retries?: numb
     request: {
       callNo: isCharged ? progress.calls : progress.calls + 1,
       model: request.model,
-      batchId: null,
+      ...itemLaneOf(inputs),
       params: gzipSync(body),
       paramsBytes: Buffer.byteLength(body),
       paramsSha256: hash('sha256', body, 'hex'),
       leaveAt: new Date(leaveAt),
-      fallback: 'live',
     },
   });
 }
