@@ -105,13 +105,16 @@ function trackSilentConnections(app: FastifyInstance): ReadonlySet<Socket> {
   return silent;
 }
 
-/** Breaks off a request whose body has not arrived in time. */
-function limitArrival(request: FastifyRequest): void {
+/** Breaks off a request whose body has not arrived in time. How long its answer takes does not matter. */
+function limitArrival(request: FastifyRequest, reply: FastifyReply): void {
   const { raw, headers } = request;
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   if (!hasBody || (isLinesRoute(request) && isLinesBody(request))) return;
   const timer = setTimeout(() => answerBrokenRequest(new Error('The request timed out.'), raw.socket), ARRIVAL_MS_MAX);
-  raw.once('close', () => clearTimeout(timer));
+  const hasArrived = (): void => clearTimeout(timer);
+  // A request that is refused before its body is read has no end, only an answer or a connection that closes.
+  raw.once('end', hasArrived).once('close', hasArrived);
+  reply.raw.once('finish', hasArrived).once('close', hasArrived);
 }
 
 /** True for a route that reads lines by itself. */
@@ -167,7 +170,7 @@ function createOnRequest({ config, adminKey }: ApiContext, { admission }: ApiSer
       if (request.is404) throw unknownRoute(request, reply);
       checkEncoding(request, isLinesRoute(request) && isLinesBody(request));
       admission.enter(request);
-      limitArrival(request);
+      limitArrival(request, reply);
     } catch (error) {
       return done(error as Error);
     }
