@@ -5,7 +5,9 @@ import Anthropic, { type Middleware } from '@anthropic-ai/sdk';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import { asStreamEvent, eventsOfBody } from '../core/stream/stream-event.ts';
 import { malformedAnswer, toModelError } from './anthropic-error.ts';
-import { connectionOptions } from './connections.ts';
+import type { Dispatcher } from 'undici';
+import { checkBeforeWrite } from './check-before-write.ts';
+import { connectionOptions, createPool } from './connections.ts';
 import { createModel } from './create-model.ts';
 import type { Model } from './model.ts';
 import type { Transport, TransportCall } from './transport.ts';
@@ -37,14 +39,15 @@ export function createAnthropicModel(options: AnthropicOptions): Model {
 
 /** The transport to the Messages API. */
 export function createAnthropicTransport({ isStreaming = true, ...options }: AnthropicOptions): Transport {
-  const client = createClient(options);
+  const pool = createPool();
+  const provider = { client: createClient(options, pool), pool };
   return {
     name: isStreaming ? 'anthropic-stream' : 'anthropic-whole',
     provider: DEFAULT_PROVIDER,
     batchParams: (request) => toBatchParams(request),
     async send(call) {
       try {
-        await (isStreaming ? askStreamed : askWhole)(client, call);
+        await (isStreaming ? askStreamed : askWhole)(provider, call);
       } catch (error) {
         throw toModelError(error);
       }
@@ -52,12 +55,17 @@ export function createAnthropicTransport({ isStreaming = true, ...options }: Ant
   };
 }
 
-function createClient({ apiKey, baseUrl, headers }: AnthropicOptions): Anthropic {
+interface Provider {
+  client: Anthropic;
+  pool: Dispatcher;
+}
+
+function createClient({ apiKey, baseUrl, headers }: AnthropicOptions, pool: Dispatcher): Anthropic {
   return new Anthropic({
     apiKey,
     ...(baseUrl === undefined ? undefined : { baseURL: baseUrl }),
     ...(headers ? { defaultHeaders: headers } : undefined),
-    ...connectionOptions(),
+    ...connectionOptions(pool),
     maxRetries: 0,
     timeout: FIRST_BYTE_MS_MAX,
     // The SDK would log the events that it cannot parse, which hold what the model wrote.
@@ -65,9 +73,9 @@ function createClient({ apiKey, baseUrl, headers }: AnthropicOptions): Anthropic
   });
 }
 
-async function askStreamed(client: Anthropic, call: TransportCall): Promise<void> {
+async function askStreamed({ client, pool }: Provider, call: TransportCall): Promise<void> {
   const body = { ...toWireRequest(call.request), stream: true } as Anthropic.MessageCreateParamsStreaming;
-  const stream = await client.messages.create(body, requestOptions(call, 'text/event-stream'));
+  const stream = await client.messages.create(body, requestOptions(pool, call, 'text/event-stream'));
   const events = stream[Symbol.asyncIterator]();
   let isComplete = false;
   try {
@@ -83,9 +91,9 @@ async function askStreamed(client: Anthropic, call: TransportCall): Promise<void
   }
 }
 
-async function askWhole(client: Anthropic, call: TransportCall): Promise<void> {
+async function askWhole({ client, pool }: Provider, call: TransportCall): Promise<void> {
   const body = toWireRequest(call.request, { isStreaming: false }) as Anthropic.MessageCreateParamsNonStreaming;
-  const message = await client.messages.create(body, requestOptions(call, 'application/json'));
+  const message = await client.messages.create(body, requestOptions(pool, call, 'application/json'));
   eventsOfBody(message).some(call.onEvent);
 }
 
@@ -104,8 +112,13 @@ async function readToEnd(events: AsyncIterator<unknown>, controller: AbortContro
   }
 }
 
-function requestOptions(call: TransportCall, contentType: string): Anthropic.RequestOptions {
-  return { signal: call.signal, headers: call.headers, middleware: [watchBytes(call, contentType)] };
+function requestOptions(pool: Dispatcher, call: TransportCall, contentType: string): Anthropic.RequestOptions {
+  return {
+    signal: call.signal,
+    headers: call.headers,
+    middleware: [watchBytes(call, contentType)],
+    fetchOptions: { dispatcher: pool.compose(checkBeforeWrite(call.onWrite)) },
+  };
 }
 
 /**

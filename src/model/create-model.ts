@@ -105,6 +105,7 @@ async function receive({ transport, request, options, reducer, watch }: Receptio
       options.beforeSend?.();
       watch.sent?.(body, sha256 ?? hash('sha256', body, 'hex'));
     },
+    onWrite: () => options.beforeSend?.(),
     onBytes(count) {
       bytes += count;
       if (bytes > bytesMax) {

@@ -10,7 +10,10 @@ export interface AskOptions {
   signal: AbortSignal;
   /** Extra headers of this call, for audit (`x-holdfast-session`, `-turn`, `-epoch`, `-call`). */
   headers: Record<string, string>;
-  /** Called right before the request leaves, after everything that takes time. Aborts the signal when nothing may be sent. */
+  /**
+   * Called before the request leaves, and again when it is about to be written on its connection, where the transport can say so. Aborts the
+   * signal and throws when nothing may be sent.
+   */
   beforeSend?: () => void;
   /**
    * Called when something of the answer arrives, pings included, with the text that it adds to the reply, which may be empty. All

@@ -14,6 +14,11 @@ export interface TransportCall {
   signal: AbortSignal;
   /** Call it once, right before the request is sent: the body as it is sent, and its hash in hex where that is known. */
   onSent: (body: string | Uint8Array, sha256?: string) => void;
+  /**
+   * Call it, where that is possible, when the connection is made and the request is about to be written: throws when nothing may be sent
+   * any more, because the lease of the call has ended in the meantime (G7).
+   */
+  onWrite: () => void;
   /** Call it for each received chunk, with its number of bytes. */
   onBytes: (count: number) => void;
   /**

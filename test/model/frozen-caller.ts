@@ -1,0 +1,43 @@
+// A process that asks a model once and is frozen when the connection is made, before the request is written: it stops itself with SIGSTOP at
+// the point that undici names `connected`, with a lease that ends while it is frozen. Prints what became of the call.
+import { subscribe } from 'node:diagnostics_channel';
+import { env, hrtime, kill, pid, stdout } from 'node:process';
+import { systemClock } from '../../src/clock.ts';
+import type { SessionId } from '../../src/core/ids.ts';
+import { createAnthropicModel } from '../../src/model/anthropic.ts';
+import { HeldSession } from '../../src/turn/held-session.ts';
+import { TurnStopped } from '../../src/turn/turn-end.ts';
+import { request } from './build-request.ts';
+
+/** How long the lease lasts from the moment at which the process is frozen, in milliseconds. */
+const LEASE_MS = 50;
+
+const held = new HeldSession({ sessionId: '1' as SessionId, epoch: 1, clock: systemClock, trustedUntilMs: Infinity });
+let checks = 0;
+
+subscribe('undici:client:connected', () => {
+  held.trustUntil(systemClock.monotonicMs() + LEASE_MS);
+  // All processes of a machine share this clock.
+  stdout.write(`${JSON.stringify({ leaseEndsNs: String(hrtime.bigint() + BigInt(LEASE_MS) * 1_000_000n) })}\n`);
+  kill(pid, 'SIGSTOP');
+});
+
+const model = createAnthropicModel({
+  apiKey: 'any',
+  baseUrl: env['MODEL_URL'] ?? '',
+  isStreaming: env['IS_STREAMING'] === 'true',
+});
+const outcome = await model
+  .ask(request(['x']), {
+    signal: held.signal,
+    headers: {},
+    beforeSend() {
+      checks += 1;
+      held.assertHeld();
+    },
+  })
+  .then(
+    () => 'answered',
+    (error: unknown) => (error instanceof TurnStopped ? error.reason.kind : String(error)),
+  );
+stdout.write(`${JSON.stringify({ outcome, checks })}\n`);
