@@ -20,6 +20,7 @@ export function parseRequest(
 ): ApiRequest<PathValues, unknown, unknown> {
   const params = parseParams(route.path, request.params as Record<string, string>);
   const query = parseFields(route.query, request.query, 'invalid_query');
+  refuseNul(query as object);
   const lines = request.body instanceof Readable ? request.body : null;
   const rawBody = lines === null ? (request.body ?? {}) : {};
   const body = lines === null ? parseFields(route.body, rawBody, 'invalid_body') : {};
@@ -57,6 +58,15 @@ function parseParams(path: string, raw: Record<string, string>): PathValues {
   const values = namesIn(path).map((name) => [name, PATH_PARAMETERS[name].parse(raw[name] ?? '')]);
   // A route's handler sees the names of its own path only.
   return Object.fromEntries(values) as PathValues;
+}
+
+/** Throws when a value of the query holds a NUL character, which the database cannot store; those of a body are refused where it is read. */
+function refuseNul(query: object): void {
+  for (const [path, value] of Object.entries(query)) {
+    if (typeof value !== 'string' || !value.includes('\u0000')) continue;
+    const message = 'holds a NUL character; send the text without it';
+    throw new Problem('invalid_query', `${path}: ${message}.`, { errors: [{ path, message }] });
+  }
 }
 
 /** By the schema; without one there may be no fields, which is seen without asking zod. */

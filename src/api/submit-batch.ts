@@ -192,7 +192,7 @@ function refusalOf(result: Exclude<SubmitResult, { kind: 'started' }>, itemsMax:
       const isUnknownAgent = result.faults.every((fault) => fault.isUnknownAgent === true);
       const errors = result.faults.map(({ path, message }) => ({ path, message }));
       const [first] = errors;
-      const detail = `${first?.path ?? ''}: ${first?.message ?? ''}. Nothing was stored; correct the ${errors.length === 1 ? 'item' : 'items'} and submit the batch again.`;
+      const detail = `${first?.path ?? ''}: ${first?.message.replace(/\.$/, '') ?? ''}. Nothing was stored; correct the ${errors.length === 1 ? 'item' : 'items'} and submit the batch again.`;
       return new Problem(isUnknownAgent ? 'unknown_agent' : 'invalid_items', detail, { errors });
     }
     default:

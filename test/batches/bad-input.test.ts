@@ -128,6 +128,17 @@ describe('a submission that cannot be read as a whole is refused, and nothing is
     });
   });
 
+  test('a setting of the query with a NUL character', async () => {
+    const { status, body } = await batchRig(shared.rig).submitLines(GOOD, '?name=a%00b');
+    expect([status, body.code]).toEqual([400, 'invalid_query']);
+    expect(body.errors).toEqual([{ path: 'name', message: expect.stringContaining('NUL') }]);
+    expect(await rowsLeft()).toBe(0);
+  });
+
+  test('a detail that quotes a whole sentence has one full stop', async () => {
+    expect((await refused('{"text":')).detail).toMatch(/[^.]\. Nothing was stored/);
+  });
+
   test('no items', async () => {
     expect(await refused('\n \n')).toMatchObject({ status: 400, code: 'invalid_items' });
   });
