@@ -95,12 +95,13 @@ test('a process that is frozen past its lease while the connection is made asks 
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   onTestFinished(() => void caller.kill('SIGKILL'));
+  const exited = once(caller, 'exit');
   const lines = createInterface({ input: caller.stdout })[Symbol.asyncIterator]();
   const { leaseEndsNs } = JSON.parse((await lines.next()).value ?? '{}') as { leaseEndsNs: string };
   while (stateOf(caller.pid) !== 'T' || process.hrtime.bigint() < BigInt(leaseEndsNs)) await nextRound();
   caller.kill('SIGCONT');
   expect(JSON.parse((await lines.next()).value ?? '{}')).toEqual({ outcome: 'lock-lost', checks: 2 });
-  await once(caller, 'exit');
+  await exited;
   expect(provider).toMatchObject({ connections: 1, bytes: 0 });
 });
 
