@@ -58,6 +58,11 @@ test('a file gives the same results by batches of the provider as by live calls'
   await batches.run(live.body.id);
   const lane = await batches.submitLines(lines, '?via=provider-batch');
   expect(lane.body).toMatchObject({ via: 'provider-batch', concurrency: 10_000 });
+  const changed = await shared.rig.ask('PATCH', `/v1/batches/${lane.body.id}`, { payload: { via: 'live' } });
+  expect(changed).toMatchObject({
+    status: 400,
+    body: { detail: expect.stringContaining('runs with "provider-batch"') },
+  });
   const ended = await runByLane(lane.body.id);
   expect(ended).toMatchObject({ status: 'ended', outcome: 'completed', counts: { answered: 3 } });
   const shown = async (id: string) =>

@@ -93,9 +93,10 @@ const patchBatch = defineRoute({
   answers: shown,
   async handle({ params, body }, { context }) {
     const { maxCostUsd, via, ...rest } = body;
-    if (via !== undefined && via !== 'live') {
-      const message = `via ${JSON.stringify(via)} is not available in this version; send "live"`;
-      throw new Problem('invalid_body', `via: ${message}.`, { errors: [{ path: 'via', message }] });
+    const current = via === undefined ? via : (await batchOf(context, params.id)).via;
+    if (via !== current) {
+      const message = `via cannot be changed: this batch runs with ${JSON.stringify(current)}; submit its items as a new batch`;
+      throw new Problem('invalid_body', `${message}.`, { errors: [{ path: 'via', message }] });
     }
     const cost =
       maxCostUsd === undefined ? {} : { maxCostMicros: maxCostUsd === null ? null : Math.round(maxCostUsd * MICROS) };
