@@ -35,11 +35,12 @@ export async function strikeAny(
 ): Promise<{ isStruck: boolean; faults: string[] }> {
   await Promise.all(victims.map((victim) => victim.revive()));
   let struck: Victim | null = null;
+  let killed: Promise<void> = Promise.resolve();
   const thaw = Promise.withResolvers<void>();
   const hit = async (victim: Victim): Promise<HeldBytes> => {
     if (struck !== null) return 'forward';
     struck = victim;
-    if (point.fault === 'kill') await victim.kill();
+    if (point.fault === 'kill') await (killed = victim.kill());
     if (point.fault === 'freeze') victim.freeze();
     if (point.fault !== 'freeze') return 'drop';
     await thaw.promise;
@@ -72,6 +73,8 @@ export async function strikeAny(
   } finally {
     for (const one of armed) one.disarm();
     thaw.resolve();
+    // The scene may be over before the process is dead; the next one must not take it for alive.
+    await killed;
   }
   return { isStruck: struck !== null, faults };
 }
