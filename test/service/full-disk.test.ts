@@ -19,7 +19,7 @@ const disks: { disk: string; make: MakeSmallDisk }[] = [
 ];
 
 describe.runIf(isLongForm()).each(disks)('on $disk', ({ make }) => {
-  test('a full disk fails no turn, and messages are refused with 503 (G1, G23)', { timeout: 240_000 }, async () => {
+  test('a full disk fails no turn, and messages are refused with 503 (G1, G23)', { timeout: 480_000 }, async () => {
     const server = await startTestPostgres();
     const disk = await make(server);
     onTestFinished(async () => {
