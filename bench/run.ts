@@ -15,6 +15,7 @@ import { peers } from './parts/peers.ts';
 import { queueing } from './parts/queueing.ts';
 import { slowModel } from './parts/slow-model.ts';
 import { startUp } from './parts/start-up.ts';
+import { statisticsAtScale } from './parts/statistics-at-scale.ts';
 import { throughput } from './parts/throughput.ts';
 import { formatBars, verdictOf, type BarLine } from './rig/bar.ts';
 import { openBenchContext, type BenchContext, type BenchPart } from './rig/bench-context.ts';
@@ -33,6 +34,7 @@ const partsBefore = (commit: string): BenchPart[] => [
   queueing,
   batches,
   liveBatches,
+  statisticsAtScale,
   peers,
   beforeAndAfter(commit),
 ];

@@ -1,0 +1,45 @@
+// Turns with their messages, put in place by SQL.
+import pg from 'pg';
+
+/** Rows of one statement. */
+const chunk = 250_000;
+
+const turnsPerSession = 5;
+
+/** Turns that have not ended, and as many messages that wait, in a database of any size. */
+const open = 100;
+
+// Ids in the order of their numbers, as those of UUIDv7 are in the order of their times.
+const idSql = (kind: number, n: string): string =>
+  `('0190' || lpad(to_hex(${kind}), 4, '0') || '-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`;
+const session = `(n / ${turnsPerSession})`;
+
+const fills = [
+  `insert into holdfast.sessions (id, key, agent_id, kind, lane, waiting)
+   select ${idSql(0, 'n')}, 'agent:main:turns-' || n, 'main', 'other', 'main', 0
+   from generate_series($1::int / ${turnsPerSession}, ($2::int - 1) / ${turnsPerSession}) as n`,
+  `insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256, queued_at,
+     claimed_at, ended_at, cost_micros)
+   select ${idSql(1, 'n')}, ${idSql(0, session)}, 'message', 'main', case when n < ${open} then 'parked' when n % 50 = 0 then 'failed' else 'completed' end,
+     1, 'w', 'anthropic/claude-sonnet-5-5', 1, 's', 't', now(), now(), case when n >= ${open} then now() end, 100
+   from generate_series($1::int, $2::int - 1) as n`,
+  `insert into holdfast.inbox (id, session_id, seq, kind, status, body, route, turn_id)
+   select ${idSql(2, 'n')}, ${idSql(0, session)}, n, 'message',
+     case when n < ${open} then 'claimed' when n % 50 = 0 then 'failed' else 'answered' end, '{}', '', ${idSql(1, 'n')}
+   from generate_series($1::int, $2::int - 1) as n`,
+];
+
+/** Makes so many turns, five in a session, of which the first hundred are parked. Nothing of them is counted yet. */
+export async function seedTurns(databaseUrl: string, turns: number): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'bench' });
+  await client.connect();
+  try {
+    for (let from = 0; from < turns; from += chunk) {
+      for (const fill of fills) await client.query(fill, [from, Math.min(from + chunk, turns)]);
+    }
+    await client.query('update holdfast.roll_up_cursor set counted_at = null, sessions_to = null, sessions = 0');
+    await client.query('vacuum analyze');
+  } finally {
+    await client.end();
+  }
+}
