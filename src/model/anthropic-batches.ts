@@ -13,6 +13,8 @@ export interface AnthropicBatchesOptions {
   /** The provider's address; the SDK's own when absent. */
   baseUrl?: string;
   headers?: Record<string, string>;
+  /** Names the account of its submissions; absent: a hash of the address. */
+  account?: string;
 }
 
 const PATH = '/v1/messages/batches';
@@ -27,7 +29,7 @@ const PAGES_MAX = 50;
 const LINE_CHARS_MAX = 32 * 1024 * 1024;
 
 /** Makes the port; holds a pool of connections. */
-export function createAnthropicBatches({ apiKey, baseUrl, headers }: AnthropicBatchesOptions): BatchPort {
+export function createAnthropicBatches({ apiKey, baseUrl, headers, account }: AnthropicBatchesOptions): BatchPort {
   const client = new Anthropic({
     apiKey,
     ...(baseUrl === undefined ? undefined : { baseURL: baseUrl }),
@@ -38,7 +40,8 @@ export function createAnthropicBatches({ apiKey, baseUrl, headers }: AnthropicBa
     logLevel: 'off',
   });
   return {
-    account: hash('sha256', `${client.baseURL} ${apiKey}`, 'hex').slice(0, 16),
+    // The key may be rotated while batches are out: they are asked for with the new one.
+    account: account ?? hash('sha256', client.baseURL, 'hex').slice(0, 16),
     timeoutMs: SUBMIT_MS_MAX,
     submit: (submission) => submit(client, submission),
     find: (sinceMs) => find(client, sinceMs),

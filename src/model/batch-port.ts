@@ -23,7 +23,7 @@ export type SubmitOutcome =
   | { kind: 'unknown'; message: string };
 
 export interface BatchPort {
-  /** The key and the address, as a hash. */
+  /** Where submissions were made: a hash of the address, whatever the key. */
   readonly account: string;
   /** How long a submission may take, in milliseconds. */
   readonly timeoutMs: number;

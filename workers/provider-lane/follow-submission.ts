@@ -24,6 +24,10 @@ import { readResults } from './read-results.ts';
 /** A lost submission may appear in the list late; it is looked for so often. */
 const LOST_LOOK_MS = 300_000;
 
+/** A batch that the provider does not know is given up after so long, and is looked at so often until then. */
+const MISSING_MS_MAX = 600_000;
+const MISSING_LOOK_MS = 60_000;
+
 /** Does the next step of a submission that is due; resolves with false when none is. */
 export async function followSubmission(parts: LaneParts): Promise<boolean> {
   const { database, owner, leaseMs, port, logger, config } = parts;
@@ -184,8 +188,7 @@ async function poll(parts: LaneParts, submission: ProviderSubmission): Promise<v
   const batch = await port.poll(providerId);
   const { pollMs, unprovenMs } = config.batches;
   const dueInMs = pollAgainMs({ looks: submission.looks, random: random() }, pollMs);
-  if (batch === null)
-    return await noteLook(database, { id, owner }, { dueInMs, error: 'The provider does not know the batch.' });
+  if (batch === null) return await afterMissing(parts, submission, dueInMs);
   const { counts, expiresAt } = batch;
   if (batch.hasEnded)
     return await noteLook(database, { id, owner }, { status: 'ended', dueInMs: 0, counts, expiresAt });
@@ -204,4 +207,22 @@ async function poll(parts: LaneParts, submission: ProviderSubmission): Promise<v
     return await noteLook(database, { id, owner }, { status: 'canceling', dueInMs, counts, expiresAt });
   }
   await noteLook(database, { id, owner }, { dueInMs, counts, expiresAt });
+}
+
+/** The provider answers 404: after a rotation of the key to another workspace, or a restart of the scripted model. */
+async function afterMissing(
+  { database, owner, logger }: LaneParts,
+  { id, providerId, absentMs, assigned }: ProviderSubmission,
+  dueInMs: number,
+): Promise<void> {
+  if ((absentMs ?? 0) < MISSING_MS_MAX) {
+    const look = { dueInMs: Math.min(dueInMs, MISSING_LOOK_MS), isAbsent: true };
+    return await noteLook(database, { id, owner }, { ...look, error: 'The provider does not know the batch.' });
+  }
+  logger.warn(
+    { submission: id, providerId, requests: assigned },
+    'Provider has not known a batch for 10 minutes; its requests are queued again',
+  );
+  const message = 'The provider did not know the batch for 10 minutes. Check whether the key belongs to its workspace.';
+  await returnRequests(database, { id, owner }, { status: 'failed', message });
 }

@@ -8,18 +8,27 @@ import { ProviderLane } from './provider-lane.ts';
 /** How long a submission is leased, in milliseconds. */
 const SUBMISSION_LEASE_MS = 15_000;
 
+/** The account of submissions to the scripted model. */
+const SCRIPTED_ACCOUNT = 'scripted';
+
 /** Starts it; the function that it returns stops it. */
 export function startProviderLane(
   { database, publish, config }: Pick<Service, 'database' | 'publish' | 'config'>,
-  { logger, endpoint }: { logger: Logger; endpoint: { apiKey: string; baseUrl?: string } },
+  { logger, endpoint }: { logger: Logger; endpoint: { apiKey: string; baseUrl?: string; isScripted: boolean } },
 ): () => Promise<void> {
   const { headers } = config.models.providers.anthropic;
+  const { isScripted, ...address } = endpoint;
   const lane = new ProviderLane({
     database,
     publish,
     logger,
     config,
-    port: createAnthropicBatches({ ...endpoint, ...(headers === undefined ? {} : { headers }) }),
+    port: createAnthropicBatches({
+      ...address,
+      ...(headers === undefined ? {} : { headers }),
+      // The scripted model has another port after each start.
+      ...(isScripted ? { account: SCRIPTED_ACCOUNT } : {}),
+    }),
     owner: newId<string>(),
     leaseMs: SUBMISSION_LEASE_MS,
     newId: () => newId<string>(),

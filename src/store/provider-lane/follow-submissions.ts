@@ -31,7 +31,7 @@ export async function noteLook(
     counts?: Record<string, number>;
     expiresAt?: string | null;
     isProved?: boolean;
-    /** True when the list has shown no candidate. */
+    /** True when the provider has not shown it: the list no candidate, or a look at it 404. */
     isAbsent?: boolean;
     disprovedIds?: readonly string[];
     error?: string;

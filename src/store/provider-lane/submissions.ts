@@ -25,7 +25,7 @@ export interface ProviderSubmission {
   startedAtMs: number;
   submittedAtMs: number | null;
   nowMs: number;
-  /** For how long no look at the list has shown a candidate; null: the last one did, or there was none. */
+  /** For how long no look has shown it: the list no candidate, or a look at it 404; null: the last one did, or there was none. */
   absentMs: number | null;
   /** Requests that wait for it. */
   assigned: number;

@@ -1,0 +1,63 @@
+// What bounds the wait of requests in the provider lane: keys that change, batches that the provider does not know, and adoptions without proof.
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { expect, test } from 'vitest';
+import { createAnthropicBatches } from '../../src/model/anthropic-batches.ts';
+import { viewMessage } from '../../src/store/views/messages.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { createLaneRig, type LaneRig } from './provider-lane-rig.ts';
+
+let rig: LaneRig;
+
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
+  rig = await createLaneRig(database.url, { batchDelayMs: 5 });
+  onEnd(() => rig.close());
+});
+
+const messageOf = async (id: string) => await viewMessage(drizzle({ client: rig.database.views }), id);
+
+/** Sends a message by the lane and submits its request; resolves with the ids of the message and the submission. */
+async function submitted(name: string, lane = rig.lane()) {
+  const messageId = await rig.send(name, `[[reply: ${name}]]`, { via: 'provider-batch' });
+  await rig.runDue();
+  await rig.round(lane);
+  const [submission] = (await rig.submissions()).toReversed();
+  return { messageId, submissionId: String(submission?.['id']) };
+}
+
+const statusOf = async (submissionId: string) =>
+  (await rig.submissions()).find((row) => row['id'] === submissionId)?.['status'];
+
+test('after a rotation of the key, batches that are out are asked for with the new key', async () => {
+  const { messageId } = await submitted('rotated');
+  const port = createAnthropicBatches({ apiKey: 'rotated', baseUrl: rig.scripted.url });
+  await rig.untilSettled(rig.lane({ port }));
+  expect(await messageOf(messageId)).toMatchObject({ status: 'answered', reply: 'rotated' });
+});
+
+test('requests of a batch that the provider has not known for 10 minutes go into another batch', async () => {
+  const { messageId, submissionId } = await submitted('unknown');
+  const warnings: unknown[] = [];
+  const lane = rig.lane({ port: { ...rig.port, poll: async () => null } });
+  lane.logger = lane.logger.child({});
+  lane.logger.warn = (_: unknown, text?: unknown) => void warnings.push(text);
+  const isAbsent = async () => {
+    await rig.round(lane);
+    return await rig.rows('select absent_since is not null as is from holdfast.provider_batches where id = $1', [
+      submissionId,
+    ]);
+  };
+  await expect.poll(isAbsent, { interval: 5 }).toEqual([{ is: true }]);
+  expect(await statusOf(submissionId)).toBe('submitted');
+  await rig.rows(
+    `update holdfast.provider_batches set absent_since = absent_since - interval '10 minutes', due_at = clock_timestamp() where id = $1`,
+    [submissionId],
+  );
+  await rig.round(lane);
+  expect(await statusOf(submissionId)).toBe('failed');
+  expect(warnings).toContain('Provider has not known a batch for 10 minutes; its requests are queued again');
+  await rig.untilSettled(rig.lane());
+  expect(await messageOf(messageId)).toMatchObject({ status: 'answered', reply: 'unknown' });
+});
