@@ -13,6 +13,7 @@ import {
   type FedItem,
   type HungryBatch,
 } from '../src/store/batches/feed.ts';
+import { moveProbes } from '../src/store/batches/probe.ts';
 import { newSessionOf } from '../src/store/sessions.ts';
 
 type FeederParts = Pick<Service, 'config' | 'database' | 'inbox' | 'publish'>;
@@ -26,6 +27,7 @@ const ROUND_MAX = 512;
 
 /** Feeds what has room; resolves with how many items were fed. */
 export async function feedBatches(parts: FeederParts, signal: AbortSignal): Promise<number> {
+  await moveProbes(parts.database);
   const hungry = new Map((await readHungryBatches(parts.database)).map((batch) => [batch.id, batch]));
   const helpings = shareRoom([...hungry.values()], {
     itemsPerWeight: ITEMS_PER_WEIGHT,
@@ -52,7 +54,7 @@ async function feed(
   if (ready.length === 0) return 0;
   const items = await Promise.all(
     ready.map(async ({ n, attempt, sessionKey, isOwnSession, body }): Promise<FedItem> => {
-      const input = inputOfItem(body, batch, isOwnSession);
+      const input = inputOfItem({ n, body, isOwnSession }, batch);
       return {
         n,
         attempt,

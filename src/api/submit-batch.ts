@@ -1,7 +1,8 @@
 // `POST /v1/batches`: a submission as JSON or as lines, with its Idempotency-Key. A key of lines is bound to the hash of what was read, so it is
 // known only at the end; a request whose key was used before reads its body for the hash alone.
 import type { Readable } from 'node:stream';
-import { agentOf } from '../config.ts';
+import { agentOf, modelRefOf } from '../config.ts';
+import { modelOfRef } from '../core/model-ref.ts';
 import type { NewBatch } from '../store/batches/upload.ts';
 import { isKeyTaken, readKey, type KeyedRequest } from '../store/idempotency.ts';
 import { viewBatch } from '../store/views/batches.ts';
@@ -20,7 +21,7 @@ import type { BatchSettings } from './schemas/batches.ts';
 import { modelFault } from '../config.ts';
 
 /** Items in flight: those that wait for a batch of the provider take no slot. */
-const CONCURRENCY_DEFAULTS = { live: 64, 'provider-batch': 10_000 };
+const CONCURRENCY_DEFAULTS = { live: 64, 'provider-batch': 10_000, auto: 10_000 };
 const FAILURE_PERCENT_DEFAULT = 50;
 const DEFAULT_AGENT = 'main';
 const MICROS = 1_000_000;
@@ -149,11 +150,7 @@ function newBatchOf(
   format: NewBatch['format'],
 ): NewBatch {
   const { agentId = DEFAULT_AGENT, model, thinking, promptMode, deliver, via = 'live' } = settings;
-  if (via === 'auto') {
-    const message = 'via "auto" is not available in this version; send "live" or "provider-batch"';
-    throw new Problem('invalid_body', `via: ${message}.`, { errors: [{ path: 'via', message }] });
-  }
-  agentOf(config, agentId);
+  const agent = agentOf(config, agentId);
   const fault = model === undefined ? null : modelFault(config, agentId, model);
   if (fault !== null) throw modelProblem(fault);
   return {
@@ -161,6 +158,7 @@ function newBatchOf(
     name: settings.name ?? null,
     via,
     agentId,
+    model: modelOfRef(modelRefOf(agent, model ?? agent.model) ?? agent.model).model,
     defaults: {
       ...(model === undefined ? {} : { model }),
       ...(thinking === undefined ? {} : { thinking }),

@@ -55,7 +55,7 @@ function addSubmit(batch: Command, run: RunCommand): void {
     .description('submit a file with one item per line; print its id')
     .argument('<file>', 'the file; "-" reads stdin')
     .option('--name <name>', 'a name for people')
-    .addOption(new Option('--via <way>', 'how items are answered').choices(BATCH_VIAS).default('live'))
+    .addOption(new Option('--via <way>', 'how items are answered').choices(BATCH_VIAS).default('auto'))
     .option('--agent <id>', 'the agent of items that name none')
     .option('--model <model>', 'the model of items that name none')
     .option('--concurrency <count>', 'how many items are in flight at most', wholeNumber(1, CONCURRENCY_MAX))

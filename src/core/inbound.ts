@@ -71,8 +71,8 @@ interface DeliverTarget {
   url: string;
 }
 
-/** How the model is asked: in calls of its own, or in batches of the provider. */
-export const MESSAGE_LANES = ['live', 'provider-batch'] as const;
+/** How the model is asked: in calls of its own, in batches of the provider, or the cheaper way for each call. */
+export const MESSAGE_LANES = ['live', 'provider-batch', 'auto'] as const;
 
 export type MessageLane = (typeof MESSAGE_LANES)[number];
 

@@ -4,6 +4,8 @@ import type { Effort } from './models.ts';
 
 export interface CacheControl {
   type: 'ephemeral';
+  /** How long the provider keeps it; absent: five minutes. */
+  ttl?: '1h';
 }
 
 export interface SystemBlock {

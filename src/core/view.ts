@@ -82,6 +82,8 @@ export interface CallView {
   fallback?: FallbackView;
   /** How far tool results were pruned in it. */
   pruning?: PruningView;
+  /** How a request in a batch of the provider keeps its prompt in the cache; absent: as live calls do. */
+  cache?: '1h' | 'off';
   /** The whole request, where it is not made of the turn's view (compaction): a snapshot of a `ModelRequest`. */
   wholeSha256?: string;
 }

@@ -99,6 +99,8 @@ export interface OpenHop {
   result: unknown;
   /** What the provider says of it; null unless it has failed. */
   error: { type?: string; message?: string } | null;
+  /** How its prompt is kept in the provider's cache; null: for five minutes. */
+  cache: '1h' | 'off' | null;
   /** Of the body of the call. */
   sha256: string;
   /** Milliseconds since the epoch. */

@@ -30,6 +30,7 @@ export type EventType =
   | 'session.reset'
   | 'batch.created'
   | 'batch.progress'
+  | 'batch.hop'
   | 'batch.paused'
   | 'batch.resumed'
   | 'batch.ended';

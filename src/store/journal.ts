@@ -64,6 +64,8 @@ export interface CallNotes {
   firstByteMs: number | null;
   durationMs: number;
   repairs?: readonly AnswerRepair[] | undefined;
+  /** Why it was made live where a batch of the provider was possible. */
+  way?: string;
 }
 
 export interface ModelCallRow {

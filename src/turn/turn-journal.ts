@@ -7,6 +7,7 @@
 // They are held here and not passed from function to function, because an error must not lose them: a step that throws after its third
 // commit leaves the position of that commit to the end of the turn.
 import type { CompactionReason } from '../core/compaction/compaction-bounds.ts';
+import type { Way } from '../core/provider-batch/choose-way.ts';
 import type { FallbackView, SessionView } from '../core/view.ts';
 import type { OpenHop } from '../store/claim-session.ts';
 import type { ClaimedSession } from '../store/claimed-session.ts';
@@ -31,6 +32,8 @@ export interface Attempt {
   readonly unstoredCall: ModelCallRow | null;
   /** Its model call that goes through a batch of the provider, until its answer is used; null: none. */
   readonly hop: OpenHop | null;
+  /** The way of its last call, and why, when there was a choice; null: there was none, or another worker made it. */
+  readonly way: { way: Way; reason: string } | null;
   /** The number of the last message that was looked for. */
   readonly steersSeen: number;
   /** True while a compaction is under way: the turn's deadline then waits for it once. */

@@ -46,21 +46,25 @@ test('submit --wait shows progress until the end, and the exit code says how it 
   expect(all.stderr).toContain('ended: completed');
   expect([all.code, all.stdout.trim().split('\n').at(-1)]).toEqual([0, expect.stringMatching(/^100% {2}2\/2/)]);
   const mixed = await fileOf([{ text: 'one' }, { text: '[[error: 400 times=always]]' }]);
-  const partly = await working(batch('submit', mixed, '--wait', '--json'));
+  const partly = await working(batch('submit', mixed, '--via', 'live', '--wait', '--json'));
   expect(partly.code).toBe(9);
   expect(JSON.parse(partly.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
     status: 'ended',
     outcome: 'partly',
   });
-  const failed = await working(batch('submit', await fileOf([{ text: '[[error: 400 times=always]]' }]), '--wait'));
+  const failed = await working(
+    batch('submit', await fileOf([{ text: '[[error: 400 times=always]]' }]), '--via', 'live', '--wait'),
+  );
   expect(failed.code).toBe(7);
-  const capped = await working(batch('submit', await fileOf([{ text: 'one' }]), '--max-cost', '0', '--wait'));
+  const capped = await working(
+    batch('submit', await fileOf([{ text: 'one' }]), '--via', 'live', '--max-cost', '0', '--wait'),
+  );
   expect(capped.code).toBe(8);
 });
 
 test('a batch is listed, shown, paused, resumed, cancelled and watched', async () => {
   const file = await fileOf([{ text: 'one' }, { text: 'two' }]);
-  const id = (await batch('submit', file)).stdout.trim();
+  const id = (await batch('submit', file, '--via', 'live')).stdout.trim();
   expect((await batch('pause', id)).stdout).toContain('paused');
   expect((await batch('list', '--status', 'paused', '--json')).stdout).toContain(id);
   expect((await batch('show', id)).stdout).toContain('2 total, 2 pending');
@@ -75,7 +79,7 @@ test('a batch is listed, shown, paused, resumed, cancelled and watched', async (
 
 test('results --out continues a file where it has no gap', async () => {
   const file = await fileOf([{ text: 'one' }, { text: 'two' }, { text: 'three' }]);
-  const id = (await batch('submit', file)).stdout.trim();
+  const id = (await batch('submit', file, '--via', 'live')).stdout.trim();
   await batchRig(shared.rig).run(id);
   const whole = (await batch('results', id)).stdout;
   expect(whole.trim().split('\n')).toHaveLength(3);
@@ -89,7 +93,7 @@ test('results --out continues a file where it has no gap', async () => {
 
 test('retry-failed runs one error code again, and a dry run stores nothing', async () => {
   const file = await fileOf([{ text: '[[error: 400 times=always]]' }]);
-  const id = (await batch('submit', file)).stdout.trim();
+  const id = (await batch('submit', file, '--via', 'live')).stdout.trim();
   const ended = await batchRig(shared.rig).run(id);
   expect((await batch('retry-failed', id, '--code', ended.errors[0].code)).stdout).toContain('running');
   const before = (await batch('list', '--json')).stdout;

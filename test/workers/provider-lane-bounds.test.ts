@@ -5,6 +5,7 @@ import { createAnthropicBatches } from '../../src/model/anthropic-batches.ts';
 import { viewMessage } from '../../src/store/views/messages.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { collectRequests } from '../../workers/provider-lane/collect-requests.ts';
 import { createLaneRig, type LaneRig } from './provider-lane-rig.ts';
 
 let rig: LaneRig;
@@ -22,7 +23,7 @@ const messageOf = async (id: string) => await viewMessage(drizzle({ client: rig.
 async function submitted(name: string, lane = rig.lane()) {
   const messageId = await rig.send(name, `[[reply: ${name}]]`, { via: 'provider-batch' });
   await rig.runDue();
-  await rig.round(lane);
+  await collectRequests(lane);
   const [submission] = (await rig.submissions()).toReversed();
   return { messageId, submissionId: String(submission?.['id']) };
 }

@@ -1,5 +1,6 @@
 // A provider lane by hand: real turns, a real database and the scripted model's message batches. A test runs the steps of the lane and the turns
 // that they wake, in any number of processes; nothing waits for a timer.
+import { priceBookOf } from '../../src/config.ts';
 import { createLogger } from '../../src/logger.ts';
 import { newId } from '../../src/ids.ts';
 import type { SessionId } from '../../src/core/ids.ts';
@@ -46,6 +47,7 @@ export async function createLaneRig(
       logger,
       config: turns.config,
       port,
+      prices: priceBookOf(turns.config),
       owner: newId<string>(),
       leaseMs: 15_000,
       newId: () => newId<string>(),

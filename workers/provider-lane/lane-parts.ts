@@ -1,6 +1,7 @@
 // What the parts of the provider lane share.
 import type { Publish } from '../../src/after-commit.ts';
 import type { Config } from '../../src/config.ts';
+import type { PriceBook } from '../../src/core/prices/price-book.ts';
 import type { Logger } from '../../src/logger.ts';
 import type { BatchPort } from '../../src/model/batch-port.ts';
 import type { Database } from '../../src/store/database.ts';
@@ -11,6 +12,8 @@ export interface LaneParts {
   logger: Logger;
   config: { batches: Omit<Config['batches'], 'retention'> };
   port: BatchPort;
+  /** What the answers of batches cost. */
+  prices: PriceBook;
   /** Names this process in the leases of submissions. */
   owner: string;
   /** How long a submission is leased, in milliseconds; the lease is renewed while it is worked on. */

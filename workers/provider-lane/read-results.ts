@@ -1,5 +1,6 @@
 // Reads the results of a batch that has ended, line by line, and stores them in groups. A reading that breaks off begins again: what is
 // stored already is a no-op.
+import { answerCosts, tokensOfUsage } from '../../src/core/provider-batch/answer-figures.ts';
 import { readResultLine, type ResultLine } from '../../src/core/provider-batch/request-end.ts';
 import {
   endReading,
@@ -7,7 +8,12 @@ import {
   readUsedResults,
   returnRequests,
 } from '../../src/store/provider-lane/follow-submissions.ts';
-import { storeResults, type RequestResult } from '../../src/store/provider-lane/store-results.ts';
+import {
+  readSentRequests,
+  storeResults,
+  type RequestResult,
+  type SentRequest,
+} from '../../src/store/provider-lane/store-results.ts';
 import { noteUnknown, type ProviderSubmission } from '../../src/store/provider-lane/submissions.ts';
 import type { LaneParts } from './lane-parts.ts';
 
@@ -32,13 +38,13 @@ export async function readResults(parts: LaneParts, submission: ProviderSubmissi
     );
     return;
   }
-  const reading = new Reading(parts, submission);
+  const reading = new Reading(parts, submission, await readSentRequests(database, id));
   for await (const line of lines) {
     if ((await reading.take(line)) === 'not-ours') return await disown(parts, submission);
   }
   await reading.flush();
-  const wasted = await reading.wasted();
-  const missing = await endReading(database, { id, owner }, { wasted, againInMs: config.batches.pollMs.min });
+  const again = { againInMs: config.batches.pollMs.min };
+  const missing = await endReading(database, { id, owner }, { ...(await reading.waste()), ...again });
   if (missing.length > 0 && submission.incompleteReads + 1 >= READINGS_MAX) await reading.giveBack(missing);
 }
 
@@ -60,11 +66,14 @@ class Reading {
   readonly #submission: ProviderSubmission;
   #isProved: boolean;
   #group: RequestResult[] = [];
-  /** The usage of each answer, by the number of its request. */
-  readonly #usages = new Map<number, unknown>();
+  /** The model and the usage of each answer, by the number of its request. */
+  readonly #answers = new Map<number, { model: string; usage: unknown }>();
+  readonly #sent: ReadonlyMap<number, SentRequest>;
+  readonly #day = new Date().toISOString().slice(0, 10);
 
-  constructor(parts: LaneParts, submission: ProviderSubmission) {
+  constructor(parts: LaneParts, submission: ProviderSubmission, sent: ReadonlyMap<number, SentRequest>) {
     this.#parts = parts;
+    this.#sent = sent;
     this.#submission = submission;
     this.#isProved = submission.isProved;
   }
@@ -78,8 +87,11 @@ class Reading {
     }
     if (line.kind === 'foreign' || line.kind === 'unreadable') return 'taken';
     if (!this.#isProved) await this.#prove();
-    if (line.kind === 'answered') this.#usages.set(line.requestNo, line.usage);
-    this.#group.push(resultOf(line));
+    if (line.kind === 'answered') {
+      const { model } = line.message as { model?: unknown };
+      this.#answers.set(line.requestNo, { model: typeof model === 'string' ? model : '', usage: line.usage });
+    }
+    this.#group.push({ ...resultOf(line), ...this.#figuresOf(line) });
     if (this.#group.length >= LINES_MAX) await this.flush();
     return 'taken';
   }
@@ -108,20 +120,38 @@ class Reading {
     await noteLook(database, { id, owner }, { dueInMs: 0 });
   }
 
-  /** The tokens of answers that no turn uses; null: there are none. */
-  async wasted(): Promise<Record<string, number> | null> {
+  /** The tokens and the cost of answers that no turn uses; null: there are none, or no price. */
+  async waste(): Promise<{ wasted: Record<string, number> | null; wastedMicros: number | null }> {
     const used = await readUsedResults(this.#parts.database, this.#submission.id);
-    const unused = [...this.#usages].filter(([requestNo]) => !used.has(requestNo)).map(([, usage]) => usage);
-    if (unused.length === 0) return null;
-    const sum = (name: string): number =>
-      unused.reduce<number>((total, usage) => total + numberOf((usage as Record<string, unknown> | null)?.[name]), 0);
+    const unused = [...this.#answers].filter(([requestNo]) => !used.has(requestNo)).map(([, answer]) => answer);
+    if (unused.length === 0) return { wasted: null, wastedMicros: null };
+    const tokens = unused.map(({ usage }) => tokensOfUsage(usage));
+    const sum = (name: keyof ReturnType<typeof tokensOfUsage>): number =>
+      tokens.reduce((total, one) => total + one[name], 0);
+    const { table } = this.#parts.prices;
+    const costs = unused.map((answer) => answerCosts(table, { ...answer, day: this.#day, liveShare: null }).costMicros);
     return {
-      answers: unused.length,
-      inputTokens: sum('input_tokens'),
-      outputTokens: sum('output_tokens'),
-      cacheReadTokens: sum('cache_read_input_tokens'),
-      cacheWriteTokens: sum('cache_creation_input_tokens'),
+      wasted: {
+        answers: unused.length,
+        inputTokens: sum('inputTokens'),
+        outputTokens: sum('outputTokens'),
+        cacheReadTokens: sum('cacheReadTokens'),
+        cacheWriteTokens: sum('cacheWriteTokens'),
+      },
+      wastedMicros: costs.every((cost) => cost === null) ? null : costs.reduce<number>((a, cost) => a + (cost ?? 0), 0),
     };
+  }
+
+  /** Of an answer to a request that waits; others are not of this submission, or were stored before. */
+  #figuresOf(line: ReturnedLine): Pick<RequestResult, 'figures'> {
+    const sent = this.#sent.get(line.requestNo);
+    if (line.kind !== 'answered' || sent === undefined) return {};
+    const { model, liveShare, laneShare } = sent;
+    const { cacheWrite1hTokens: _hour, ...tokens } = tokensOfUsage(line.usage);
+    const promptTokens = tokens.inputTokens + tokens.cacheReadTokens + tokens.cacheWriteTokens;
+    const readableTokens = laneShare === null ? null : Math.round(promptTokens * laneShare);
+    const costs = answerCosts(this.#parts.prices.table, { model, day: this.#day, usage: line.usage, liveShare });
+    return { figures: { model, ...tokens, readableTokens, ...costs } };
   }
 
   async #prove(): Promise<void> {
@@ -137,8 +167,4 @@ function resultOf(line: ReturnedLine): RequestResult {
     return { requestNo, status: 'answered', result: JSON.stringify(line.message), error: null };
   if (line.kind === 'errored') return { requestNo, status: 'errored', result: null, error: JSON.stringify(line.error) };
   return { requestNo, status: 'queued', result: null, error: null };
-}
-
-function numberOf(value: unknown): number {
-  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }

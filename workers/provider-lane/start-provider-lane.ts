@@ -1,4 +1,5 @@
 // Starts the provider lane of a process with the scheduler's role.
+import { priceBookOf } from '../../src/config.ts';
 import type { Logger } from '../../src/logger.ts';
 import { newId } from '../../src/ids.ts';
 import { createAnthropicBatches } from '../../src/model/anthropic-batches.ts';
@@ -29,6 +30,7 @@ export function startProviderLane(
       // The scripted model has another port after each start.
       ...(isScripted ? { account: SCRIPTED_ACCOUNT } : {}),
     }),
+    prices: priceBookOf(config),
     owner: newId<string>(),
     leaseMs: SUBMISSION_LEASE_MS,
     newId: () => newId<string>(),

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { controlBatch, deleteBatch, editBatch } from '../../service/control-batch.ts';
 import type { BatchCommand, BatchControl } from '../../store/batches/control.ts';
-import { listBatches, listItems, viewBatch, type BatchView } from '../../store/views/batches.ts';
+import { listItems } from '../../store/views/batch-items.ts';
+import { listBatches, viewBatch, type BatchView } from '../../store/views/batches.ts';
 import { resultLines } from '../batch-results.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
@@ -92,12 +93,7 @@ const patchBatch = defineRoute({
   body: schemas.batchPatch,
   answers: shown,
   async handle({ params, body }, { context }) {
-    const { maxCostUsd, via, ...rest } = body;
-    const current = via === undefined ? via : (await batchOf(context, params.id)).via;
-    if (via !== current) {
-      const message = `via cannot be changed: this batch runs with ${JSON.stringify(current)}; submit its items as a new batch`;
-      throw new Problem('invalid_body', `${message}.`, { errors: [{ path: 'via', message }] });
-    }
+    const { maxCostUsd, ...rest } = body;
     const cost =
       maxCostUsd === undefined ? {} : { maxCostMicros: maxCostUsd === null ? null : Math.round(maxCostUsd * MICROS) };
     refuse(await editBatch(context.service, params.id, { ...rest, ...cost }), params.id, 'be changed');

@@ -2,9 +2,17 @@
 import { z } from 'zod';
 import { THINKING_LEVELS } from '../../config/choices.ts';
 import { deliveryUrl } from '../../config/schema-scalars.ts';
-import { BATCH_OUTCOMES, BATCH_STATUSES, BATCH_VIAS, ITEM_STATUSES, PAUSE_REASONS } from '../../core/batch/batch.ts';
+import {
+  BATCH_OUTCOMES,
+  BATCH_STATUSES,
+  BATCH_VIAS,
+  HOP_VIAS,
+  ITEM_STATUSES,
+  PAUSE_REASONS,
+} from '../../core/batch/batch.ts';
 import { LINE_FORMATS } from '../../core/batch/foreign-lines.ts';
-import type { BatchItemView, BatchView } from '../../store/views/batches.ts';
+import type { BatchItemView } from '../../store/views/batch-items.ts';
+import type { BatchView } from '../../store/views/batches.ts';
 import { fault } from './faults.ts';
 import { usage, why } from './views.ts';
 
@@ -129,7 +137,7 @@ const counts = z.strictObject({
 
 const hop = z.strictObject({
   n: count,
-  via: z.enum(BATCH_VIAS),
+  via: z.enum(HOP_VIAS),
   reason: z.string(),
   requests: count,
   submittedAt: time.nullable(),

@@ -1,7 +1,7 @@
 // Live events: their types, which a filter may name, and what each carries.
 import { z } from 'zod';
 import { PRICE_TIERS } from '../../core/prices/call-cost.ts';
-import { BATCH_OUTCOMES, PAUSE_REASONS } from '../../core/batch/batch.ts';
+import { BATCH_OUTCOMES, HOP_VIAS, PAUSE_REASONS } from '../../core/batch/batch.ts';
 import type { EventType } from '../../store/events.ts';
 import { MESSAGE_STATUSES } from '../../store/views/messages.ts';
 import { TURN_STATUSES } from '../../store/views/turns.ts';
@@ -90,6 +90,15 @@ const FIELDS = {
   },
   'batch.created': { batchId: uuid, name: z.string().nullable(), items: count },
   'batch.progress': { batchId: uuid, counts: progressCounts },
+  'batch.hop': {
+    batchId: uuid,
+    n: count,
+    via: z.enum(HOP_VIAS),
+    requests: count,
+    cacheHitRate: z.number().nullable(),
+    costMicros: count.nullable(),
+    liveMicros: count.nullable(),
+  },
   'batch.paused': { batchId: uuid, reason: z.enum(PAUSE_REASONS), detail: z.string().nullable() },
   'batch.resumed': { batchId: uuid },
   'batch.ended': { batchId: uuid, outcome: z.enum(BATCH_OUTCOMES) },

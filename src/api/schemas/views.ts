@@ -112,6 +112,7 @@ const callNotes = z.strictObject({
   firstByteMs: count.nullable(),
   durationMs: count,
   repairs: z.array(z.strictObject({ step: z.string(), callId: z.string().nullable(), was: z.string() })).optional(),
+  way: z.string().exactOptional(),
 });
 
 const modelCall = z.strictObject({

@@ -63,11 +63,20 @@ function printBatch(batch: BatchAnswer, terminal: Terminal): void {
     rate: batch.ratePerMinute === null ? null : `${Math.round(batch.ratePerMinute)} per minute`,
     eta: eta === null ? null : `${terminal.time(eta.from)} to ${terminal.time(eta.to)}`,
     cost: `${dollarsText(batch.costUsd)}${batch.maxCostUsd === null ? '' : ` of ${dollarsText(batch.maxCostUsd)}`}`,
+    live: batch.via === 'live' ? null : liveText(batch),
     created: terminal.time(batch.createdAt),
     ended: batch.endedAt === null ? null : terminal.time(batch.endedAt),
   });
   for (const { code, count, sample } of batch.errors)
     terminal.print(`${terminal.paint('red', code)}  ${count}×  ${sample}`);
+}
+
+/** What the batch cost beside live calls: also when it was more expensive. */
+function liveText({ liveCostUsd, savedPercent, cacheHitRate }: BatchAnswer): string | null {
+  if (liveCostUsd === null || savedPercent === null) return null;
+  const change = savedPercent >= 0 ? `${savedPercent} % saved` : `${-savedPercent} % more expensive`;
+  const hits = cacheHitRate === null ? '' : `, ${Math.round(cacheHitRate * 100)} % of prompts read from the cache`;
+  return `${dollarsText(liveCostUsd)} in live calls: ${change}${hits}`;
 }
 
 /** Lists the items of a batch. */

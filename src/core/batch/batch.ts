@@ -1,4 +1,6 @@
 // A batch: many conversations that are submitted as one. The states are those of docs/batches.md.
+import type { CacheSetting } from '../provider-batch/cache-markers.ts';
+import type { Way } from '../provider-batch/choose-way.ts';
 import type { InboundMessage } from '../inbound.ts';
 import type { PromptMode } from '../prompt/prompt-mode.ts';
 import type { ThinkingLevel } from '../prompt/thinking-directive.ts';
@@ -21,6 +23,9 @@ export const PAUSE_REASONS = [
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 
 export const BATCH_VIAS = ['live', 'provider-batch', 'auto'] as const;
+/** The way of a round of calls. */
+export const HOP_VIAS = ['live', 'provider-batch'] as const satisfies Way[];
+
 export type BatchVia = (typeof BATCH_VIAS)[number];
 
 /** As the API shows them: an item that is fed is `waiting`, `running` or `parked`, according to its input and turn. */
@@ -53,6 +58,10 @@ export interface BatchInput extends Omit<InboundMessage, 'deliver'> {
   batchId?: string;
   /** What happens to such an item near its deadline; absent: it is asked live. */
   fallback?: 'fail';
+  /** How its prompts are kept in the provider's cache; absent: as is cheapest. */
+  cache?: '1h' | '5m' | 'off';
+  /** One of the first items of a batch with `via: auto`: it goes through the provider to measure its cache. */
+  isProbe?: true;
 }
 
 /**
@@ -73,21 +82,34 @@ interface FedBatch {
   id: string;
   via: BatchVia;
   fallback: 'live' | 'fail';
+  cache: CacheSetting;
   defaults: ItemDefaults;
   deadlineMs: number | null;
   /** Null: there is no pilot, or it is over. */
   pilot: number | null;
+  /** Items up to this number measure the provider's cache; null: none do. */
+  probeTo: number | null;
 }
 
 /** The items of a pilot run live: their figures are there at once. */
-function laneOf(body: InboundMessage, batch: FedBatch): Pick<BatchInput, 'via' | 'batchId' | 'fallback'> {
-  const via = body.via ?? (batch.via === 'provider-batch' && batch.pilot === null ? 'provider-batch' : 'live');
-  if (via === 'live') return {};
-  return { via, batchId: batch.id, ...(batch.fallback === 'fail' ? { fallback: 'fail' } : {}) };
+function laneOf(n: number, batch: FedBatch): Pick<BatchInput, 'via' | 'batchId' | 'fallback' | 'cache' | 'isProbe'> {
+  const { id, fallback, cache } = batch;
+  if (batch.via === 'live' || batch.pilot !== null) return {};
+  const isProbe = batch.via === 'auto' && batch.probeTo !== null && n <= batch.probeTo;
+  return {
+    via: isProbe ? 'provider-batch' : batch.via,
+    batchId: id,
+    ...(fallback === 'fail' ? { fallback } : {}),
+    ...(cache === 'auto' ? {} : { cache }),
+    ...(isProbe ? { isProbe } : {}),
+  };
 }
 
 /** The body of an item's input. */
-export function inputOfItem(body: InboundMessage, batch: FedBatch, isOwnSession: boolean): BatchInput {
+export function inputOfItem(
+  { n, body, isOwnSession }: { n: number; body: InboundMessage; isOwnSession: boolean },
+  batch: FedBatch,
+): BatchInput {
   const { model, thinking, promptMode } = batch.defaults;
   const mode = promptMode ?? (isOwnSession ? 'minimal' : undefined);
   const expiresAt = body.expiresAt ?? batch.deadlineMs ?? undefined;
@@ -96,7 +118,7 @@ export function inputOfItem(body: InboundMessage, batch: FedBatch, isOwnSession:
     ...(thinking === undefined ? {} : { thinking }),
     ...(mode === undefined ? {} : { promptMode: mode }),
     ...body,
-    ...laneOf(body, batch),
+    ...laneOf(n, batch),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     deliver: body.deliver ?? null,
   };

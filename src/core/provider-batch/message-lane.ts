@@ -1,5 +1,6 @@
 // Which turns ask their model in batches of the provider, and until when they wait for one. A turn goes the way that its first input asks
 // for: messages that join it later change nothing.
+import { CACHE_SETTINGS, type CacheSetting } from './cache-markers.ts';
 import { MESSAGE_LANES, type MessageLane } from '../inbound.ts';
 
 interface Input {
@@ -11,9 +12,10 @@ interface Input {
 /** A turn leaves the lane so long before its deadline, so that live calls can still finish it, in milliseconds. */
 const LIVE_MS_BEFORE_DEADLINE = 15 * 60_000;
 
-/** True for a turn whose model is asked in batches of the provider. */
-export function isByBatch(inputs: readonly Pick<Input, 'body'>[]): boolean {
-  return laneOf(inputs[0]) === 'provider-batch';
+/** How the model of a turn is asked. */
+export function laneOf(inputs: readonly Pick<Input, 'body'>[]): MessageLane {
+  const { via } = (inputs[0]?.body ?? {}) as { via?: unknown };
+  return MESSAGE_LANES.find((lane) => lane === via) ?? 'live';
 }
 
 /** When a turn leaves the lane, in milliseconds since the epoch. Of a short deadline, half is left for live calls. */
@@ -30,12 +32,15 @@ export function leaveAtMs(inputs: readonly Input[], { deadlineSeconds }: { deadl
 export function itemLaneOf(inputs: readonly Pick<Input, 'body'>[]): {
   batchId: string | null;
   fallback: 'live' | 'fail';
+  cache: CacheSetting;
+  /** Its way is not the cheaper one, but measures the cache for the others. */
+  isProbe: boolean;
 } {
-  const { batchId, fallback } = (inputs[0]?.body ?? {}) as { batchId?: unknown; fallback?: unknown };
-  return { batchId: typeof batchId === 'string' ? batchId : null, fallback: fallback === 'fail' ? 'fail' : 'live' };
-}
-
-function laneOf(input: Pick<Input, 'body'> | undefined): MessageLane {
-  const { via } = (input?.body ?? {}) as { via?: unknown };
-  return MESSAGE_LANES.find((lane) => lane === via) ?? 'live';
+  const { batchId, fallback, cache, isProbe } = (inputs[0]?.body ?? {}) as Record<string, unknown>;
+  return {
+    batchId: typeof batchId === 'string' ? batchId : null,
+    fallback: fallback === 'fail' ? 'fail' : 'live',
+    cache: CACHE_SETTINGS.find((setting) => setting === cache) ?? 'auto',
+    isProbe: isProbe === true,
+  };
 }

@@ -1,6 +1,6 @@
 // What people do to a batch: pause, resume, cancel, retry what failed, change its settings, delete it. Each is one statement that also stores the
 // key of its request; what the state does not allow changes nothing and answers the state.
-import type { BatchStatus } from '../../core/batch/batch.ts';
+import type { BatchStatus, BatchVia } from '../../core/batch/batch.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
@@ -167,6 +167,7 @@ export interface BatchPatch {
   maxCostMicros?: number | null;
   maxFailurePercent?: number;
   deadlineSeconds?: number;
+  via?: BatchVia;
 }
 
 export const PATCH_BATCH = literal({
@@ -182,6 +183,10 @@ changed as (
     max_cost_micros = case when 'maxCostMicros' = any ($2::text[]) then ($3::json ->> 'maxCostMicros')::bigint else b.max_cost_micros end,
     max_failure_percent = coalesce(($3::json ->> 'maxFailurePercent')::int, b.max_failure_percent),
     deadline_at = coalesce(clock_timestamp() + ($3::json ->> 'deadlineSeconds')::float8 * interval '1 second', b.deadline_at),
+    via = coalesce($3::json ->> 'via', b.via),
+    -- Items that are fed from now on take the new way; a probe belongs to the one before.
+    probe_to = case when 'via' = any ($2::text[]) then null else b.probe_to end,
+    probe_at = case when 'via' = any ($2::text[]) then null else b.probe_at end,
     revision = b.revision + 1
   from found where b.id = found.id and found.status <> 'ended'
 )
@@ -202,7 +207,8 @@ export const DELETE_BATCH = literal({
   locking: 'The batch, then its items.',
   text: `with found as materialized (select id, status from holdfast.batches where id = $1 and status <> 'uploading' for update),
 deleted as (delete from holdfast.batches b using found where b.id = found.id and found.status = 'ended' returning b.id),
-deleted_items as (delete from holdfast.batch_items i using deleted where i.batch_id = deleted.id)
+deleted_items as (delete from holdfast.batch_items i using deleted where i.batch_id = deleted.id),
+deleted_hops as (delete from holdfast.batch_hops h using deleted where h.batch_id = deleted.id)
 select status, status = 'ended' as "isAllowed", false as "isOverCap" from found`,
 });
 
@@ -236,7 +242,9 @@ chosen as materialized (
 deleted_items as (
   delete from holdfast.batch_items i using chosen where i.batch_id = chosen.batch_id and i.n = chosen.n
 ),
-deleted as (delete from holdfast.batches b using old where b.id = old.id and (select count(*) from chosen) < ${TRIMMED_MAX})
+deleted as (delete from holdfast.batches b using old where b.id = old.id and (select count(*) from chosen) < ${TRIMMED_MAX}
+  returning b.id),
+deleted_hops as (delete from holdfast.batch_hops h using deleted where h.batch_id = deleted.id)
 select count(*)::int as batches from old`,
 });
 

@@ -5,6 +5,7 @@
 // session.
 import type { Committed } from '../../after-commit.ts';
 import type { BatchVia, ItemDefaults } from '../../core/batch/batch.ts';
+import type { CacheSetting } from '../../core/provider-batch/cache-markers.ts';
 import type { MessageId, SessionId } from '../../core/ids.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
 import type { Database } from '../database.ts';
@@ -24,19 +25,23 @@ export interface HungryBatch {
   fallback: 'live' | 'fail';
   defaults: ItemDefaults;
   deadlineMs: number | null;
-  /** Only items up to this number may be fed; null: all. */
+  /** The first items that run alone; null: no pilot, or it is over. */
   pilot: number | null;
+  cache: CacheSetting;
+  /** Items up to this number measure the provider's cache first; null: none do, or it is over. */
+  probeTo: number | null;
 }
 
 export const HUNGRY_BATCHES = literal({
   name: 'hungry-batches',
   purpose: 'Read the batches that run, have room and have items that may be fed.',
-  text: `select b.id, b.agent_id as "agentId", b.weight, b.concurrency - b.in_flight as room, b.defaults, b.pilot, b.via, b.fallback,
+  text: `select b.id, b.agent_id as "agentId", b.weight, b.concurrency - b.in_flight as room, b.defaults, b.pilot, b.via, b.fallback, b.cache,
+  b.probe_to as "probeTo",
   (extract(epoch from b.deadline_at) * 1000)::float8 as "deadlineMs"
 from holdfast.batches b
 where b.status <> 'ended' and b.status = 'running' and b.in_flight < b.concurrency
   and exists (select from holdfast.batch_items i where i.batch_id = b.id and i.status = 'pending' and i.is_ready
-    and (b.pilot is null or i.n <= b.pilot))
+    and (least(b.pilot, b.probe_to) is null or i.n <= least(b.pilot, b.probe_to)))
 order by b.id`,
 });
 
@@ -64,7 +69,9 @@ where i.batch_id = $1 and i.status = 'pending' and i.is_ready and ($2::int is nu
 
 /** The first items of a batch that may be fed, in input order. */
 export function readReadyItems(database: Database, batch: HungryBatch, limit: number): Promise<ReadyItem[]> {
-  const query = READY_ITEMS.prepared([batch.id, batch.pilot, limit]);
+  const { pilot, probeTo } = batch;
+  const feedTo = pilot ?? probeTo;
+  const query = READY_ITEMS.prepared([batch.id, feedTo, limit]);
   return sendQuery<ReadyItem & Record<string, unknown>>(database.hot, query);
 }
 

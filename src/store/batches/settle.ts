@@ -12,11 +12,15 @@ const RATE_SECONDS = 10;
 
 const TOKENS = ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens'];
 
+/** Of calls that nothing else is known of. */
+const LIVE_REASON = 'Asked live: the pilot, a deadline, or a request that cannot go through a batch.';
+
 // A turn's cost: 0 where no turn began, null where the price of its calls is not known.
 export const SETTLE_ITEMS = literal({
   name: 'settle-batch-items',
   purpose: 'Write the ends of items whose inputs are settled, and add them to their batches. Answers how many.',
-  locking: 'The batches, skipping those that are locked, in the order of their ids, then their items.',
+  locking:
+    'The batches, skipping those that are locked, in the order of their ids, then their items, then their rounds in order.',
   text: `with held as materialized (
   select b.* from holdfast.batches b where b.status <> 'ended' and b.in_flight > 0 order by b.id for no key update skip locked
 ),
@@ -46,6 +50,19 @@ settled as (
 readied as (
   update holdfast.batch_items i set is_ready = true
   from ended where i.batch_id = ended.batch_id and i.after_n = ended.n and not i.is_ready
+),
+-- The calls that turns of a batch of the provider have made live: a pilot, a deadline, the cheaper way.
+live_hops as (
+  insert into holdfast.batch_hops as h (batch_id, n, via, reason, requests, answered, ${TOKENS.join(', ')}, cost_micros, live_micros, ended_at)
+  select ended.batch_id, c.step, 'live', coalesce(max(c.notes ->> 'way'), '${LIVE_REASON}'), count(*), count(*),
+    ${TOKENS.map((name) => `sum(c.${name})`).join(', ')}, sum(c.cost_micros), sum(c.cost_micros), max(c.ended_at)
+  from ended join held on held.id = ended.batch_id and held.via <> 'live'
+  join holdfast.model_calls c on c.turn_id = ended.turn_id and c.tier = 'standard'
+  group by ended.batch_id, c.step order by ended.batch_id, c.step
+  on conflict (batch_id, n, via) do update
+  set requests = h.requests + excluded.requests, answered = h.answered + excluded.answered,
+    ${TOKENS.map((name) => `${name} = h.${name} + excluded.${name}`).join(', ')},
+    cost_micros = h.cost_micros + excluded.cost_micros, live_micros = h.live_micros + excluded.live_micros, ended_at = excluded.ended_at
 ),
 counted as materialized (
   select batch_id, count(*)::int as ended, count(*) filter (where status = 'answered')::int as answered,

@@ -13,6 +13,8 @@ export interface NewBatch {
   name: string | null;
   via: BatchVia;
   agentId: string;
+  /** Of items that name none, as the provider names it. */
+  model: string;
   defaults: ItemDefaults & { deliver?: { url: string } };
   concurrency: number;
   weight: number;
@@ -31,8 +33,8 @@ export const BEGIN_UPLOAD = literal({
   name: 'begin-batch-upload',
   purpose: 'Make a batch that takes items and is not fed yet.',
   text: `insert into holdfast.batches (id, name, via, agent_id, defaults, concurrency, weight, pilot, max_failure_percent, max_cost_micros,
-  deadline_at, fallback, cache, format, created_by)
-values ($1, $2, $3, $4, $5::json, $6, $7, $8, $9, $10, clock_timestamp() + $11 * interval '1 second', $12, $13, $14, $15)`,
+  deadline_at, fallback, cache, format, created_by, model)
+values ($1, $2, $3, $4, $5::json, $6, $7, $8, $9, $10, clock_timestamp() + $11 * interval '1 second', $12, $13, $14, $15, $16)`,
 });
 
 /** Makes the row of an upload. */
@@ -54,6 +56,7 @@ export async function beginUpload(database: Database, batch: NewBatch): Promise<
       batch.cache,
       batch.format,
       batch.createdBy,
+      batch.model,
     ]),
   );
 }

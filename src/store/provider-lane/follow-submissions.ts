@@ -1,7 +1,9 @@
 // What happens to a submission after its outcome is known, or is given up: it is looked at, read, ended, and its requests go back.
 import type { Database } from '../database.ts';
+import { insertEventsSql } from '../events.ts';
 import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
 import { sendQuery } from '../send-query.ts';
+import { HIT_RATE_SQL } from './hit-rate-sql.ts';
 import { literal, type Statement } from '../statement.ts';
 
 interface Held {
@@ -103,7 +105,7 @@ export async function returnRequests(
 export const END_READING = literal({
   name: 'end-reading',
   purpose: 'Note that the results of a submission were read to their end. Answers which requests still have no result.',
-  locking: 'The submission.',
+  locking: 'The submission, then its rounds of batches in order.',
   text: `with waiting as materialized (
   select r.request_no from holdfast.provider_requests r where r.provider_batch_id = $1 and r.status = 'assigned'
 ),
@@ -111,8 +113,30 @@ ended as (
   update holdfast.provider_batches b
   set status = case when exists (select from waiting) then b.status else 'read' end, incomplete_reads = b.incomplete_reads + exists (select from waiting)::int,
     read_at = case when exists (select from waiting) then b.read_at else clock_timestamp() end, wasted = $3::json,
-    due_at = clock_timestamp() + $4 * interval '1 millisecond', owner = null, lease_expires_at = null
+    wasted_micros = $5::bigint, due_at = clock_timestamp() + $4 * interval '1 millisecond', owner = null, lease_expires_at = null
   where b.id = $1 and b.owner = $2
+  returning b.request_count, b.hops
+),
+-- Which of them were wasted is known of the submission alone, so each round bears its part.
+locked_hops as materialized (
+  select h.batch_id, h.n, r.requests::float8 / ended.request_count as part
+  from ended, json_to_recordset(ended.hops) as r ("batchId" uuid, n int, requests int)
+  join holdfast.batch_hops h on h.batch_id = r."batchId" and h.n = r.n and h.via = 'provider-batch'
+  where not exists (select from waiting)
+  order by h.batch_id, h.n for update of h
+),
+read_hops as (
+  update holdfast.batch_hops h
+  set wasted_micros = h.wasted_micros + round(coalesce($5::bigint, 0) * l.part),
+    ended_at = case when not exists (select from holdfast.provider_requests r where r.batch_id = h.batch_id and r.hop = h.n
+      and r.status in ('queued', 'assigned')) then clock_timestamp() end
+  from locked_hops l where h.batch_id = l.batch_id and h.n = l.n and h.via = 'provider-batch'
+  returning h.*
+),
+inserted_events as (
+  ${insertEventsSql(`select null::uuid as session_id, null::uuid as turn_id, 'batch.hop' as type,
+      json_build_object('batchId', batch_id, 'n', n, 'via', via, 'requests', requests, 'cacheHitRate', ${HIT_RATE_SQL},
+        'costMicros', cost_micros, 'liveMicros', live_micros) as data, n from read_hops where ended_at is not null`)}
 )
 select coalesce(json_agg(request_no), '[]') as numbers from waiting`,
 });
@@ -121,10 +145,16 @@ select coalesce(json_agg(request_no), '[]') as numbers from waiting`,
 export async function endReading(
   database: Database,
   { id, owner }: Held,
-  reading: { wasted: object | null; againInMs: number },
+  reading: { wasted: object | null; wastedMicros: number | null; againInMs: number },
 ): Promise<number[]> {
   const wasted = reading.wasted === null ? null : JSON.stringify(reading.wasted);
-  const [row] = await send<{ numbers: number[] }>(database, END_READING, [id, owner, wasted, reading.againInMs]);
+  const [row] = await send<{ numbers: number[] }>(database, END_READING, [
+    id,
+    owner,
+    wasted,
+    reading.againInMs,
+    reading.wastedMicros,
+  ]);
   return row?.numbers ?? [];
 }
 

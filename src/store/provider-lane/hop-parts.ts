@@ -24,6 +24,11 @@ const newRequests = rows(
     params_sha256: ['text', ({ paramsSha256 }) => paramsSha256],
     leave_at: ['timestamptz', ({ leaveAt }) => leaveAt],
     fallback: ['text', ({ fallback }) => fallback],
+    hop: ['int', ({ hop }) => hop],
+    reason: ['text', ({ reason }) => reason],
+    cache: ['text', ({ cache }) => (cache === '5m' ? null : cache)],
+    live_share: ['real', ({ liveShare }) => liveShare],
+    lane_share: ['real', ({ laneShare }) => laneShare],
   },
 );
 
@@ -31,9 +36,10 @@ const newRequests = rows(
 export const storedRequests = optional('requests', (parks: Parks) => parks.some((park) => park.request !== undefined))(
   newRequests,
   cte(`stored_requests as (
-  insert into holdfast.provider_requests (turn_id, call_no, session_id, batch_id, model, params, params_bytes, params_sha256, leave_at, fallback)
+  insert into holdfast.provider_requests (turn_id, call_no, session_id, batch_id, model, params, params_bytes, params_sha256, leave_at, fallback,
+    hop, reason, cache, live_share, lane_share)
   select tail.turn_id, r.call_no, tail.session_id, r.batch_id, r.model, decode(r.params, 'base64'), r.params_bytes, r.params_sha256, r.leave_at,
-    r.fallback
+    r.fallback, r.hop, r.reason, r.cache, r.live_share, r.lane_share
   from new_requests r join tail on tail.n = r.n
   on conflict (turn_id, call_no) do nothing
 )`),

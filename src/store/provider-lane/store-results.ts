@@ -21,6 +21,23 @@ export interface RequestResult {
   result: string | null;
   /** The provider's error as JSON text. */
   error: string | null;
+  /** What its answer took; absent: it has none. */
+  figures?: AnswerFigures;
+}
+
+/** Tokens and costs of an answer. */
+export interface AnswerFigures {
+  /** As the provider names it. */
+  model: string;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  /** The tokens of its prompt that requests before it had put into the cache; null: it was not to be read. */
+  readableTokens: number | null;
+  /** Null: not known. */
+  costMicros: number | null;
+  liveMicros: number | null;
 }
 
 const COLUMNS: SqlColumns<RequestResult> = {
@@ -28,13 +45,24 @@ const COLUMNS: SqlColumns<RequestResult> = {
   status: ['text', ({ status }) => status],
   result: ['json', ({ result }) => (result === null ? null : storableText(result))],
   error: ['json', ({ error }) => (error === null ? null : storableText(error))],
+  model: ['text', ({ figures }) => figures?.model ?? null],
+  input_tokens: ['bigint', ({ figures }) => figures?.inputTokens ?? null],
+  output_tokens: ['bigint', ({ figures }) => figures?.outputTokens ?? null],
+  cache_read_tokens: ['bigint', ({ figures }) => figures?.cacheReadTokens ?? null],
+  cache_write_tokens: ['bigint', ({ figures }) => figures?.cacheWriteTokens ?? null],
+  readable_tokens: ['bigint', ({ figures }) => figures?.readableTokens ?? null],
+  cost_micros: ['bigint', ({ figures }) => figures?.costMicros ?? null],
+  live_micros: ['bigint', ({ figures }) => figures?.liveMicros ?? null],
 };
+
+const TOKENS = ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens'];
 
 export const STORE_RESULTS = literal({
   name: 'store-results',
   purpose:
     'Store results of a submission and wake the turns that wait for them. Answers the numbers that were stored, and the rings.',
-  locking: 'The session rows in the order of their ids, then the requests.',
+  locking:
+    'The session rows in the order of their ids, then the requests, the rounds of batches in order, and the measured cache.',
   text: `with results as materialized (${selectRecordsSql('$2', COLUMNS)}),
 locked as materialized (
   select s.id from holdfast.sessions s
@@ -51,7 +79,38 @@ stored as (
     returns = r.returns + (results.status = 'queued')::int
   from results
   where r.provider_batch_id = $1 and r.request_no = results.request_no and r.status = 'assigned' and r.session_id in (select id from locked)
-  returning r.session_id, r.turn_id, r.status, results.request_no
+  returning r.session_id, r.turn_id, r.status, results.request_no, r.batch_id, r.hop
+),
+answers as materialized (
+  select stored.batch_id, stored.hop as n, results.* from stored join results on results.request_no = stored.request_no where results.model is not null
+),
+totals as materialized (
+  select batch_id, n, count(*)::int as answered, ${TOKENS.map((name) => `sum(${name})::bigint as ${name}`).join(', ')},
+    sum(cost_micros)::bigint as cost_micros, sum(live_micros)::bigint as live_micros
+  from answers where batch_id is not null and n is not null group by 1, 2
+),
+locked_hops as materialized (
+  select h.batch_id, h.n from totals t join holdfast.batch_hops h on h.batch_id = t.batch_id and h.n = t.n and h.via = 'provider-batch'
+  order by h.batch_id, h.n for update of h
+),
+counted_hops as (
+  update holdfast.batch_hops h
+  set answered = h.answered + t.answered, ${TOKENS.map((name) => `${name} = h.${name} + t.${name}`).join(', ')},
+    cost_micros = h.cost_micros + t.cost_micros, live_micros = h.live_micros + t.live_micros
+  from totals t join locked_hops l on l.batch_id = t.batch_id and l.n = t.n
+  where h.batch_id = t.batch_id and h.n = t.n and h.via = 'provider-batch'
+),
+-- The last submission counts twice as much as all before it.
+measured as (
+  insert into holdfast.cache_rates as c (account, model, provider_batch_id, read_tokens, readable_tokens, took_ms)
+  select b.account, a.model, b.id, sum(a.cache_read_tokens), sum(a.readable_tokens),
+    extract(epoch from b.ended_at - b.submitted_at) * 1000
+  from answers a join holdfast.provider_batches b on b.id = $1 where a.readable_tokens > 0
+  group by b.account, a.model, b.id, b.ended_at, b.submitted_at order by a.model
+  on conflict (account, model) do update
+  set provider_batch_id = excluded.provider_batch_id, took_ms = excluded.took_ms, measured_at = clock_timestamp(),
+    read_tokens = excluded.read_tokens + c.read_tokens * case when c.provider_batch_id = excluded.provider_batch_id then 1 else 0.5 end,
+    readable_tokens = excluded.readable_tokens + c.readable_tokens * case when c.provider_batch_id = excluded.provider_batch_id then 1 else 0.5 end
 ),
 -- Every write that concerns a session updates its row: a claim that has read an older state is refused.
 updated_sessions as (
@@ -76,4 +135,27 @@ export async function storeResults(
   const rings = (row?.rings ?? []).map((ring): Ring => ({ kind: 'inbound', ...ring }));
   const changed = rings.flatMap((ring) => ('sessionId' in ring ? [ring.sessionId as SessionId] : []));
   return { numbers: row?.numbers ?? [], after: { changed, rings } };
+}
+
+export const SENT_REQUESTS = literal({
+  name: 'sent-requests',
+  purpose: 'Read what is known of the requests of a submission that still wait, to price their answers.',
+  text: `select r.request_no as "requestNo", r.model, r.live_share as "liveShare", r.lane_share as "laneShare"
+from holdfast.provider_requests r where r.provider_batch_id = $1 and r.status = 'assigned'`,
+});
+
+/** A request of a submission, without its body. */
+export interface SentRequest {
+  requestNo: number;
+  model: string;
+  /** The part of its prompt that the call before it has put into the cache; null: not known, or not kept. */
+  liveShare: number | null;
+  laneShare: number | null;
+}
+
+/** The requests that wait for a submission, by their number. */
+export async function readSentRequests(database: Database, providerBatchId: string): Promise<Map<number, SentRequest>> {
+  const query = SENT_REQUESTS.prepared([providerBatchId]);
+  const rows = await sendQuery<SentRequest & Record<string, unknown>>(database.hot, query, LASTING_RETRY_MS);
+  return new Map(rows.map((row) => [row.requestNo, row]));
 }

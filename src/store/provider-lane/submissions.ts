@@ -43,7 +43,7 @@ export const OPEN_SUBMISSION = literal({
   name: 'open-submission',
   purpose:
     'Group queued requests into a new submission when there are enough of them or the oldest has waited for long. Answers how many.',
-  locking: 'The requests, skipping those that are locked.',
+  locking: 'The requests, skipping those that are locked, then the rounds of batches in order.',
   text: `with blocked as materialized (
   select from holdfast.provider_batches b where b.account = $2 and b.status in ('open', 'submitting', 'unknown')
   union all select from holdfast.provider_batches b where b.account = $2 and b.status = 'failed' and b.due_at > clock_timestamp()
@@ -68,16 +68,27 @@ ready as materialized (
     or exists (select from oldest where split is not null)
 ),
 picked as materialized (
-  select r.turn_id, r.call_no, r.params_bytes, c.n from candidates c
+  select r.turn_id, r.call_no, r.params_bytes, r.batch_id, r.hop, r.reason, r.returns, c.n from candidates c
   join holdfast.provider_requests r on r.turn_id = c.turn_id and r.call_no = c.call_no
   where r.status = 'queued' and (c.bytes <= $6 or c.n = 1) and exists (select from ready)
   for update of r skip locked
 ),
+hops as materialized (
+  select batch_id, hop as n, count(*)::int as requests, count(*) filter (where returns = 0)::int as news, max(reason) as reason
+  from picked where batch_id is not null and hop is not null group by 1, 2
+),
 opened as (
-  insert into holdfast.provider_batches (id, account, status, request_count, body_bytes, body_sha256, owner, lease_expires_at)
-  select $1, $2, 'open', count(*), sum(params_bytes), '', $3, clock_timestamp() + $4 * interval '1 millisecond' from picked having count(*) > 0
+  insert into holdfast.provider_batches (id, account, status, request_count, body_bytes, body_sha256, owner, lease_expires_at, hops)
+  select $1, $2, 'open', count(*), sum(params_bytes), '', $3, clock_timestamp() + $4 * interval '1 millisecond',
+    (select json_agg(json_build_object('batchId', batch_id, 'n', n, 'requests', requests)) from hops)
+  from picked having count(*) > 0
   on conflict do nothing
   returning id
+),
+begun_hops as (
+  insert into holdfast.batch_hops as h (batch_id, n, via, reason, requests, submitted_at)
+  select batch_id, n, 'provider-batch', coalesce(reason, ''), news, clock_timestamp() from hops cross join opened order by batch_id, n
+  on conflict (batch_id, n, via) do update set requests = h.requests + excluded.requests, ended_at = null
 ),
 assigned as (
   update holdfast.provider_requests r set status = 'assigned', provider_batch_id = opened.id, request_no = picked.n - 1, assigned_at = clock_timestamp(),
@@ -179,12 +190,24 @@ export async function beginSubmission(
 export const NOTE_SUBMITTED = literal({
   name: 'note-submitted',
   purpose: 'Note the batch of the provider that a submission became.',
-  locking: 'The submission.',
-  text: `update holdfast.provider_batches b set status = 'submitted', provider_id = $2, submitted_at = clock_timestamp(), expires_at = $3::timestamptz,
+  locking: 'The submission, then its rounds of batches in order.',
+  text: `with noted as (
+  update holdfast.provider_batches b set status = 'submitted', provider_id = $2, submitted_at = clock_timestamp(), expires_at = $3::timestamptz,
   counts = $4::json, is_adopted = $5, is_proved = $6, due_at = clock_timestamp() + $7 * interval '1 millisecond', looks = 0, absent_since = null,
   owner = null, lease_expires_at = null
 where b.id = $1 and b.provider_id is null and b.status in ('submitting', 'unknown', 'lost')
-  and not exists (select from holdfast.provider_batches other where other.provider_id = $2) returning b.id`,
+  and not exists (select from holdfast.provider_batches other where other.provider_id = $2) returning b.id, b.hops
+),
+locked_hops as materialized (
+  select h.batch_id, h.n from noted, json_to_recordset(noted.hops) as r ("batchId" uuid, n int)
+  join holdfast.batch_hops h on h.batch_id = r."batchId" and h.n = r.n and h.via = 'provider-batch'
+  order by h.batch_id, h.n for update of h
+),
+named_hops as (
+  update holdfast.batch_hops h set provider_batch_ids = h.provider_batch_ids || $2::text
+  from locked_hops l where h.batch_id = l.batch_id and h.n = l.n and h.via = 'provider-batch'
+)
+select id from noted`,
 });
 
 /** False: another submission has that batch, or this one has another. */

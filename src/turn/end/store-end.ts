@@ -2,7 +2,7 @@
 import { newId } from '../../ids.ts';
 import type { FinishResult } from '../../store/journal/finish-turn.ts';
 import type { TurnContext } from '../context.ts';
-import { isByBatch } from '../../core/provider-batch/message-lane.ts';
+import { laneOf } from '../../core/provider-batch/message-lane.ts';
 import { capOf } from '../open/queue-cap.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { turnEnded } from '../loop/model-events.ts';
@@ -55,7 +55,7 @@ export async function storeEnd(
       ...(result.run === undefined ? {} : { run: result.run }),
       ...(result.notices === undefined ? {} : { notices: result.notices }),
       isAwaited: context.isAwaited(session.id),
-      ...(isByBatch(journal.at.inputs) ? { dropsRequests: true } : undefined),
+      ...(laneOf(journal.at.inputs) !== 'live' ? { dropsRequests: true } : undefined),
     }),
   );
   logFailedCalls(context.logger, turn, write.modelCalls);

@@ -3,9 +3,10 @@
 // the turn's business (workers/provider-lane.ts).
 import { gzipSync } from 'node:zlib';
 import { hash } from 'node:crypto';
+import { withMarkers } from '../../core/provider-batch/cache-markers.ts';
 import { classifyFailure } from '../../core/failure.ts';
 import { providerErrorFault } from '../../core/provider-batch/request-end.ts';
-import { isByBatch, itemLaneOf, leaveAtMs } from '../../core/provider-batch/message-lane.ts';
+import { itemLaneOf, laneOf, leaveAtMs } from '../../core/provider-batch/message-lane.ts';
 import { refOfModel } from '../../core/model-ref.ts';
 import { ModelError } from '../../model/model.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
@@ -17,6 +18,7 @@ import { TurnFailed, TurnStopped, type ParkWish } from '../turn-end.ts';
 import { askOnce, pruneWhenCold, type AnsweredCall } from './ask-model.ts';
 import { PROVIDER_BATCH, providerOf } from './await-model.ts';
 import { nextRequest } from './begin-call.ts';
+import { chooseHop } from './choose-hop.ts';
 import { inputTransformOf } from './input-transform.ts';
 import { CallRecord, failedBy } from './model-call.ts';
 import { turnResumed } from './model-events.ts';
@@ -51,25 +53,35 @@ export async function askByBatch(context: TurnContext, turn: OpenedTurn): Promis
 /** Parks the turn with the request of its next call. Returns when that call is made live. */
 async function parkForHop(context: TurnContext, turn: OpenedTurn, retries?: number): Promise<void> {
   const { inputs } = turn.journal.at;
-  if (!isByBatch(inputs)) return;
+  const lane = laneOf(inputs);
+  if (lane === 'live') return;
   const leaveAt = leaveAtMs(inputs, context.config.batches);
   if (context.clock.now().getTime() >= leaveAt) return;
   pruneWhenCold(context, turn);
   await compactWhenFull(context, turn);
   const { messages } = nextRequest(turn);
   const { request, requests } = turn.journal.attempt;
+  const { way, markers, reason, ...shares } = await chooseHop(context, turn, lane);
+  turn.journal.note({ way: { way, reason } });
+  if (way === 'live') return;
   const transformed = inputTransformOf(requests.rules.view)({ system: request.system, messages: [...messages] });
-  const params = context.model.batchParams({ ...request, ...transformed });
+  const params = context.model.batchParams(withMarkers({ ...request, ...transformed }, markers));
   if (params === null) return;
   const body = JSON.stringify(params);
   const { isCharged, progress } = turn.journal.at;
+  const { batchId, fallback } = itemLaneOf(inputs);
   throw parked(turn, {
     hasCalled: true,
     ...(retries === undefined ? {} : { retries }),
     request: {
       callNo: isCharged ? progress.calls : progress.calls + 1,
       model: request.model,
-      ...itemLaneOf(inputs),
+      batchId,
+      fallback,
+      hop: progress.steps + 1,
+      reason,
+      cache: markers,
+      ...shares,
       params: gzipSync(body),
       paramsBytes: Buffer.byteLength(body),
       paramsSha256: hash('sha256', body, 'hex'),
@@ -89,7 +101,7 @@ async function receive(context: TurnContext, turn: OpenedTurn, hop: OpenHop): Pr
   const { park } = turn.journal.at;
   const result = await askOnce(context, turn, hop);
   if ('fault' in result) return await afterFault(context, turn, result);
-  turn.journal.note({ hop: null });
+  turn.journal.note({ hop: null, way: { way: 'provider-batch', reason: '' } });
   return park === null ? result : { ...result, resumed: [turnResumed(park)] };
 }
 

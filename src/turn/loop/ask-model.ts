@@ -62,7 +62,8 @@ export async function askOnce(
   hop: OpenHop | null = null,
 ): Promise<AnsweredCall | Pick<FailedCall, 'fault' | 'row'>> {
   if (hop === null) pruneWhenCold(context, turn);
-  const { messages, callView: view } = nextRequest(turn);
+  const { messages, callView } = nextRequest(turn);
+  const view = hop === null || hop.cache === null ? callView : { ...callView, cache: hop.cache };
   const { request, requests } = turn.journal.attempt;
   const callNo = turn.journal.at.progress.calls;
   const record = new CallRecord(context, turn, {

@@ -100,9 +100,11 @@ export class CallRecord {
       'answer' in end ? { answer: end.answer, status: 'ok' as const, error: null } : { answer: null, ...end };
     const { status, error } = broken;
     const repairs = answer?.repairs;
+    const { way } = this.#turn.journal.attempt;
     const notes = this.#diagnostics && {
       ...this.#diagnostics.figures(),
       ...(repairs === undefined ? {} : { repairs }),
+      ...(way?.way === 'live' ? { way: way.reason } : {}),
     };
     const known = 'answer' in end ? end.answer.usage : end.usage;
     const { cacheWrite1hTokens = 0, ...usage } = known ?? this.#reported?.usage ?? NO_USAGE;

@@ -5,12 +5,13 @@ import { createHash } from 'node:crypto';
 import { viewMessages } from '../../core/history/view-messages.ts';
 import { hashesOfImages } from '../../core/images/show-images.ts';
 import { modelName, modelOfRef } from '../../core/model-ref.ts';
+import { withMarkers } from '../../core/provider-batch/cache-markers.ts';
 import type { ModelRequest, SystemBlock, ToolSpec } from '../../core/model-request.ts';
 import type { SectionSpan } from '../../core/prompt/system-prompt.ts';
 import { describeRequest, type RequestPart } from '../../core/request-parts.ts';
 import { thinkingRequest } from '../../core/thinking-request.ts';
 import type { ThinkingLevel } from '../../config.ts';
-import { toWireRequest, type WireRequest } from '../../model/wire-request.ts';
+import { toBatchParams, toWireRequest, type WireRequest } from '../../model/wire-request.ts';
 import type { Database } from '../../store/database.ts';
 import { readCall, readCallEntries, type StoredCall } from '../../store/model-calls.ts';
 import { readSnapshots } from '../../store/snapshots.ts';
@@ -25,7 +26,7 @@ export interface DerivedRequest {
   purpose: string;
   status: string;
   /** The body as it was sent. */
-  request: WireRequest;
+  request: SentBody;
   /** The hash of the bytes that were sent, in hex; null: none were. */
   requestSha256: string | null;
   /**
@@ -63,7 +64,7 @@ export async function deriveRequest(database: Database, wanted: WantedRequest): 
       messages: [...viewed.messages],
     }),
   };
-  const body = bodyOf(request, call.requestSha256);
+  const body = bodyOf(withMarkers(request, call.view?.cache ?? '5m'), call.requestSha256);
   return {
     turnId: wanted.turnId,
     call: wanted.callNo,
@@ -95,14 +96,18 @@ function askedModelOf({ turnView, model, view }: StoredCall) {
   return { of: modelOfRef(ref), view: viewWith(turnView, fallback), limits };
 }
 
-/** The body of a request. Whether its answer was to be streamed is all that no row says; the hash does. */
-function bodyOf(request: ModelRequest, sentSha256: string | null): { request: WireRequest; sha256: string } {
-  const bodies = [true, false].map((isStreaming) => {
-    const body = toWireRequest(request, { isStreaming });
-    return { request: body, sha256: createHash('sha256').update(JSON.stringify(body)).digest('hex') };
-  });
-  const [streamed, whole] = bodies as [(typeof bodies)[0], (typeof bodies)[0]];
-  return whole.sha256 === sentSha256 ? whole : streamed;
+/** A body; that of a request in a batch of the provider has no `stream`. */
+type SentBody = ReturnType<typeof toBatchParams> & Partial<Pick<WireRequest, 'stream'>>;
+
+/** The body of a request. Whether its answer was to be streamed, or to come in a batch, is all that no row says; the hash does. */
+function bodyOf(request: ModelRequest, sentSha256: string | null): { request: SentBody; sha256: string } {
+  const streamed = hashed(toWireRequest(request, { isStreaming: true }));
+  const others = [toWireRequest(request, { isStreaming: false }), toBatchParams(request)].map(hashed);
+  return others.find(({ sha256 }) => sha256 === sentSha256) ?? streamed;
+}
+
+function hashed(request: SentBody): { request: SentBody; sha256: string } {
+  return { request, sha256: createHash('sha256').update(JSON.stringify(request)).digest('hex') };
 }
 
 function matchOf(request: ModelRequest, body: { sha256: string }, { requestSha256 }: StoredCall): boolean | null {

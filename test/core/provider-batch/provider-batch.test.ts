@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { customIdOf, prefixOf, requestNoOf } from '../../../src/core/provider-batch/custom-id.ts';
-import { isByBatch, leaveAtMs } from '../../../src/core/provider-batch/message-lane.ts';
+import { laneOf, leaveAtMs } from '../../../src/core/provider-batch/message-lane.ts';
 import { pollAgainMs } from '../../../src/core/provider-batch/poll-schedule.ts';
 import { providerErrorFault, readResultLine } from '../../../src/core/provider-batch/request-end.ts';
 import { decideRefusal, isDefinite } from '../../../src/core/provider-batch/submit-refusal.ts';
@@ -157,11 +157,12 @@ describe('a line of results', () => {
 
 test('a turn goes the way of its first input, and leaves before its deadline', () => {
   const input = (via?: string) => ({ body: via === undefined ? {} : { via }, receivedAt: 1_000 });
-  expect(isByBatch([input('provider-batch'), input()])).toBe(true);
-  expect([isByBatch([input(), input('provider-batch')]), isByBatch([]), isByBatch([input('unheard')])]).toEqual([
-    false,
-    false,
-    false,
+  expect(laneOf([input('provider-batch'), input()])).toBe('provider-batch');
+  expect(laneOf([input('auto')])).toBe('auto');
+  expect([laneOf([input(), input('provider-batch')]), laneOf([]), laneOf([input('unheard')])]).toEqual([
+    'live',
+    'live',
+    'live',
   ]);
   expect(leaveAtMs([input()], { deadlineSeconds: 93_600 })).toBe(1_000 + 93_600_000 - 900_000);
   expect(leaveAtMs([input()], { deadlineSeconds: 60 })).toBe(31_000);

@@ -1,0 +1,39 @@
+// What an answer in the results of a batch took, and what it cost: read from its line before any turn uses it.
+import { callCostMicros, type ReportedTokens } from '../prices/call-cost.ts';
+import { priceAt, type PriceTable } from '../prices/price-table.ts';
+import { refOfModel } from '../model-ref.ts';
+import { cacheTokensMinOf } from './cache-markers.ts';
+import { liveCostMicros } from './live-cost.ts';
+
+/** The tokens that the provider reports with an answer; what it leaves out is 0. */
+export function tokensOfUsage(usage: unknown): ReportedTokens & { cacheWrite1hTokens: number } {
+  const count = (of: unknown, name: string): number => {
+    const value = (of as Record<string, unknown> | null | undefined)?.[name];
+    return typeof value === 'number' && Number.isFinite(value) ? value : 0;
+  };
+  return {
+    inputTokens: count(usage, 'input_tokens'),
+    outputTokens: count(usage, 'output_tokens'),
+    cacheReadTokens: count(usage, 'cache_read_input_tokens'),
+    cacheWriteTokens: count(usage, 'cache_creation_input_tokens'),
+    cacheWrite1hTokens: count(
+      (usage as { cache_creation?: unknown } | null)?.cache_creation,
+      'ephemeral_1h_input_tokens',
+    ),
+  };
+}
+
+/** The cost of an answer in a batch, and of the same in a live call, in micro-dollars; null: the model has no price. */
+export function answerCosts(
+  table: PriceTable,
+  { model, day, usage, liveShare }: { model: string; day: string; usage: unknown; liveShare: number | null },
+): { costMicros: number | null; liveMicros: number | null } {
+  const price = priceAt(table, { model: refOfModel({ model }), day });
+  if (price === null) return { costMicros: null, liveMicros: null };
+  const tokens = tokensOfUsage(usage);
+  const cacheTokensMin = cacheTokensMinOf(model);
+  return {
+    costMicros: callCostMicros(price, tokens, 'batch'),
+    liveMicros: liveCostMicros(price, tokens, { liveShare: liveShare ?? 0, cacheTokensMin }),
+  };
+}

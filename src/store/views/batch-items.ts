@@ -1,0 +1,99 @@
+// The items of a batch and their results as the API shows them. Reads only; items in flight are looked at one by one.
+import type { ItemStatus } from '../../core/batch/batch.ts';
+import { dollarsOf } from '../../core/prices/call-cost.ts';
+import { dollarsSql } from '../cost-sql.ts';
+import { isoSql } from '../session-facts.ts';
+import { literal } from '../statement.ts';
+import { whySql, type Why } from '../why-sql.ts';
+import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { TOKEN_USAGE_SQL, type TokenUsage } from './token-usage.ts';
+
+export interface BatchItemView {
+  n: number;
+  customId: string | null;
+  sessionKey: string;
+  status: ItemStatus;
+  attempt: number;
+  messageId: string | null;
+  turnId: string | null;
+  error: unknown;
+  costUsd: number | null;
+  why: Why | null;
+}
+
+const ITEM_STATUS_SQL = `case when i.status <> 'fed' then i.status when x.status = 'waiting' then 'waiting'
+    when t.status = 'parked' then 'parked' else 'running' end`;
+
+// A pending item of a paused batch waits for the batch; one in flight for what its turn waits for.
+const ITEM_WHY_SQL = `case when i.status = 'fed' then ${whySql('x.turn_id')}
+    when i.status = 'pending' and b.status = 'paused' then json_build_object('code', 'batch_paused',
+      'text', coalesce(b.pause_detail, 'The batch is paused.'), 'since', ${isoSql('b.paused_at')}, 'until', null, 'by', b.pause_reason)
+    when i.status = 'pending' and b.probe_to < i.n then json_build_object('code', 'batch_window',
+      'text', 'The first items measure the cache of the provider; the others wait for what they show, at most an hour.',
+      'since', ${isoSql('b.probe_at')}, 'until', ${isoSql(`(b.probe_at + interval '1 hour')`)}, 'by', null) end`;
+
+export const LIST_ITEMS = literal({
+  name: 'list-batch-items',
+  purpose: 'Read a page of the items of a batch, in input order. $2 to $4 filter by status, code and text.',
+  text: `select i.n, i.custom_id as "customId", i.session_key as "sessionKey", ${ITEM_STATUS_SQL} as status, i.attempt,
+  i.message_id as "messageId", coalesce(i.turn_id, x.turn_id) as "turnId", i.error, i.cost_micros::float8 as "costMicros",
+  ${ITEM_WHY_SQL} as why
+from holdfast.batches b join holdfast.batch_items i on i.batch_id = b.id
+left join holdfast.inbox x on x.id = i.message_id and i.status = 'fed' left join holdfast.turns t on t.id = x.turn_id
+where b.id = $1 and ($2::text is null or ${ITEM_STATUS_SQL} = $2) and ($3::text is null or i.error_code = $3)
+  and ($4::text is null or strpos(i.custom_id, $4) > 0 or strpos(i.session_key, $4) > 0 or strpos(i.body ->> 'text', $4) > 0)
+  and ($5::int is null or i.n > $5)
+order by i.n limit $6`,
+});
+
+/** The items of a batch, in input order. */
+export async function listItems(
+  db: ViewDatabase,
+  filter: { batchId: string; status?: string | undefined; code?: string | undefined; q?: string | undefined },
+  page: PageRequest,
+): Promise<Page<BatchItemView>> {
+  const { batchId, status, code, q } = filter;
+  const after = page.after === null ? null : Number(page.after);
+  const query = LIST_ITEMS.prepared([batchId, status ?? null, code ?? null, q ?? null, after, page.limit + 1]);
+  const { rows } = await db.$client.query<Omit<BatchItemView, 'costUsd'> & { costMicros: number | null }>(query);
+  return pageOf(rows, page.limit, {
+    item: ({ costMicros, ...item }) => ({ ...item, costUsd: dollarsOf(costMicros) }),
+    key: (row) => String(row.n),
+  });
+}
+
+export interface ItemResult {
+  n: number;
+  customId: string | null;
+  status: ItemStatus;
+  reply: string | null;
+  error: unknown;
+  sessionKey: string;
+  messageId: string | null;
+  turnId: string | null;
+  attempt: number;
+  usage: TokenUsage;
+  costUsd: number | null;
+}
+
+// Each page reads a range of numbers, so that a batch of which little has ended costs no more.
+export const BATCH_RESULTS = literal({
+  name: 'batch-results',
+  purpose:
+    'Read results of the items with numbers over $2 up to $3, in input order; $4: also of those that have not ended.',
+  text: `select i.n, i.custom_id as "customId", ${ITEM_STATUS_SQL} as status,
+  case when i.status = 'answered' then coalesce(x.reply, t.reply) end as reply, i.error, i.session_key as "sessionKey",
+  i.message_id as "messageId", coalesce(i.turn_id, x.turn_id) as "turnId", i.attempt, ${TOKEN_USAGE_SQL('i')} as usage,
+  ${dollarsSql('i.cost_micros')} as "costUsd"
+from holdfast.batch_items i left join holdfast.inbox x on x.id = i.message_id left join holdfast.turns t on t.id = x.turn_id
+where i.batch_id = $1 and i.n > $2 and i.n <= $3 and ($4::boolean or i.status not in ('pending', 'fed')) order by i.n`,
+});
+
+/** The results of a range of items, in input order. */
+export async function readResults(
+  db: ViewDatabase,
+  range: { batchId: string; afterN: number; toN: number; all: boolean },
+): Promise<ItemResult[]> {
+  const query = BATCH_RESULTS.prepared([range.batchId, range.afterN, range.toN, range.all]);
+  return (await db.$client.query<ItemResult>(query)).rows;
+}

@@ -1,0 +1,13 @@
+// The tokens of a row by their kinds, as the API shows them.
+
+export interface TokenUsage {
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+}
+
+/** SQL of them as JSON, from a row that has them in columns. */
+export const TOKEN_USAGE_SQL = (alias: string): string =>
+  `json_build_object('inputTokens', ${alias}.input_tokens, 'outputTokens', ${alias}.output_tokens,
+    'cacheReadTokens', ${alias}.cache_read_tokens, 'cacheWriteTokens', ${alias}.cache_write_tokens)`;

@@ -1,0 +1,60 @@
+// A batch whose model is asked through batches of the provider: rounds of the feeder, of the lane and of the turns happen when a test asks for them.
+import { expect } from 'vitest';
+import { priceBookOf } from '../../src/config.ts';
+import { createLogger } from '../../src/logger.ts';
+import { newId } from '../../src/ids.ts';
+import type { SessionId } from '../../src/core/ids.ts';
+import { createAnthropicBatches } from '../../src/model/anthropic-batches.ts';
+import { collectRequests } from '../../workers/provider-lane/collect-requests.ts';
+import { followSubmission } from '../../workers/provider-lane/follow-submission.ts';
+import type { LaneParts } from '../../workers/provider-lane/lane-parts.ts';
+import type { ApiRig } from '../api/api-rig.ts';
+import { QUICK } from '../workers/provider-lane-rig.ts';
+import { batchRig } from './batch-rig.ts';
+
+/** Makes it around an API rig. */
+export function laneBatchRig(rig: ApiRig) {
+  const { turns, context } = rig;
+  const batches = batchRig(rig);
+  const worker = turns.worker();
+
+  function laneParts(more: Partial<LaneParts> = {}): LaneParts {
+    return {
+      database: turns.database,
+      publish: context.service.publish,
+      logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
+      config: { batches: QUICK },
+      port: createAnthropicBatches({ apiKey: 'test', baseUrl: turns.scripted.url }),
+      prices: priceBookOf(turns.config),
+      owner: newId<string>(),
+      leaseMs: 15_000,
+      newId: () => newId<string>(),
+      random: () => 0.5,
+      monotonicMs: () => performance.now(),
+      ...more,
+    };
+  }
+
+  /** Runs the turns of every session that is due. */
+  async function runDue(): Promise<void> {
+    const due = await rig.rows(
+      `select d.session_id from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id where d.due_at <= clock_timestamp() and s.owner is null`,
+    );
+    for (const { session_id: sessionId } of due) await worker.runSession(sessionId as SessionId);
+  }
+
+  /** Rounds of all of them until the batch has ended. */
+  async function runByLane(id: string, lane = laneParts()) {
+    const step = async (): Promise<string> => {
+      await batches.round();
+      await runDue();
+      await collectRequests(lane);
+      await followSubmission(lane);
+      return (await batches.show(id)).status;
+    };
+    await expect.poll(step, { interval: 1, timeout: 240_000 }).toBe('ended');
+    return await batches.show(id);
+  }
+
+  return { ...batches, laneParts, runDue, runByLane };
+}
