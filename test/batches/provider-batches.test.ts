@@ -1,7 +1,11 @@
 // The same file by live calls and by batches of the provider: the results are equal, line by line, but for ids and costs.
 import { expect, test } from 'vitest';
+import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
+import type { SessionId } from '../../src/core/ids.ts';
+import { leaveLane } from '../../src/store/provider-lane/leave-lane.ts';
 import { collectRequests } from '../../workers/provider-lane/collect-requests.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
+import { QUICK } from '../workers/provider-lane-rig.ts';
 import { laneBatchRig } from './lane-batch-rig.ts';
 
 const shared = useApiRig();
@@ -62,3 +66,77 @@ test('requests of a paused batch are submitted when it runs again', async () => 
   await rig.post(`/v1/batches/${made.body.id}/resume`);
   expect(await batches.runByLane(made.body.id)).toMatchObject({ outcome: 'completed' });
 }, 60_000);
+
+test('requests are submitted before the window ends when no other turn of their batch can still join', async () => {
+  const { rig } = shared;
+  const batches = laneBatchRig(rig);
+  const lane = batches.laneParts({ config: { batches: { ...QUICK, windowMs: 3_600_000 } } });
+  const made = await batches.submitLines(lines, '?via=provider-batch&concurrency=2');
+  await batches.round();
+  const worker = rig.turns.worker();
+  const [first, second] = await batches.waitingSessions();
+  await worker.runSession(first as SessionId);
+  // The turn of the second item has not begun.
+  expect(await collectRequests(lane)).toBe(false);
+  await worker.runSession(second as SessionId);
+  // A third item is not fed before one of them has ended.
+  expect(await collectRequests(lane)).toBe(true);
+  // A single message may be followed by others: it waits for the window.
+  await rig.turns.send('single', 'hello', { via: 'provider-batch' });
+  await worker.run('single');
+  expect(await collectRequests(lane)).toBe(false);
+  expect(await batches.runByLane(made.body.id)).toMatchObject({ outcome: 'completed', counts: { answered: 3 } });
+}, 120_000);
+
+test('a batch whose key the provider refuses is paused, and completes after a person has resumed it', async () => {
+  const { rig } = shared;
+  const batches = laneBatchRig(rig);
+  const made = await batches.submitLines(lines, '?via=provider-batch');
+  await batches.round();
+  await batches.workAll();
+  rig.turns.scripted.batches.faults = { ...NO_FAULTS, refusals: 1, refuseStatus: 401 };
+  expect(await collectRequests(batches.laneParts())).toBe(true);
+  expect(await batches.show(made.body.id)).toMatchObject({
+    status: 'paused',
+    pauseReason: 'provider_refused',
+    pauseDetail: expect.stringContaining('401'),
+  });
+  // The next try of the account is due.
+  await rig.rows(`update holdfast.provider_batches set due_at = clock_timestamp() where status = 'failed'`);
+  expect(await collectRequests(batches.laneParts())).toBe(false);
+  await rig.post(`/v1/batches/${made.body.id}/resume`);
+  expect(await batches.runByLane(made.body.id)).toMatchObject({ outcome: 'completed', counts: { answered: 3 } });
+}, 120_000);
+
+test('an item that the provider has not answered by its deadline expires with fallback "fail"', async () => {
+  const { rig } = shared;
+  const batches = laneBatchRig(rig);
+  const made = await batches.submitLines(lines, '?via=provider-batch&fallback=fail&deadlineSeconds=3600');
+  await batches.round();
+  await batches.workAll();
+  await rig.rows(`update holdfast.provider_requests set leave_at = clock_timestamp() where batch_id = $1`, [
+    made.body.id,
+  ]);
+  rig.context.service.publish(await leaveLane(rig.turns.database));
+  expect(await batches.runByLane(made.body.id)).toMatchObject({ outcome: 'failed', counts: { expired: 3 } });
+}, 120_000);
+
+test('a submission that a person gives up is not followed any more, and its requests go into another one', async () => {
+  const { rig } = shared;
+  const batches = laneBatchRig(rig);
+  const made = await batches.submitLines(lines, '?via=provider-batch');
+  await batches.round();
+  await batches.workAll();
+  expect(await collectRequests(batches.laneParts())).toBe(true);
+  const [submission] = (await rig.get('/v1/provider-batches?limit=1')).body.items;
+  const forget = () => rig.post(`/v1/provider-batches/${submission.id}/forget`);
+  expect(await forget()).toMatchObject({ status: 200, body: { status: 'failed', requestCount: 3 } });
+  expect((await forget()).status).toBe(200);
+  expect(await batches.runByLane(made.body.id)).toMatchObject({ outcome: 'completed', counts: { answered: 3 } });
+  const [second] = (await rig.get('/v1/provider-batches?status=read&limit=1')).body.items;
+  expect(await rig.post(`/v1/provider-batches/${second.id}/forget`)).toMatchObject({
+    status: 409,
+    body: { detail: expect.stringContaining('is read') },
+  });
+  expect((await rig.post('/v1/provider-batches/01900000-0000-7000-8000-000000000000/forget')).status).toBe(404);
+}, 120_000);

@@ -6,6 +6,7 @@ import { viewMessage } from '../../src/store/views/messages.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { collectRequests } from '../../workers/provider-lane/collect-requests.ts';
+import { followSubmission } from '../../workers/provider-lane/follow-submission.ts';
 import { createLaneRig, type LaneRig } from './provider-lane-rig.ts';
 
 let rig: LaneRig;
@@ -61,4 +62,34 @@ test('requests of a batch that the provider has not known for 10 minutes go into
   expect(warnings).toContain('Provider has not known a batch for 10 minutes; its requests are queued again');
   await rig.untilSettled(rig.lane());
   expect(await messageOf(messageId)).toMatchObject({ status: 'answered', reply: 'unknown' });
+});
+
+test('an adopted batch that was not proved within unprovenMs is given up, and its place in the list is looked for again', async () => {
+  const foreign = await rig.port.submit({
+    requests: [{ customId: 'other', params: '{}' }],
+    beforeSend: () => undefined,
+  });
+  expect(foreign.kind).toBe('submitted');
+  const { messageId, submissionId } = await submitted('unproven');
+  const adopted = foreign.kind === 'submitted' ? foreign.batch.id : '';
+  // The batch of another program was taken for it, and still runs.
+  await rig.rows(
+    `update holdfast.provider_batches set provider_id = $2, is_adopted = true, is_proved = false, due_at = clock_timestamp() where id = $1`,
+    [submissionId, adopted],
+  );
+  const running = { id: adopted, hasEnded: false, expiresAt: null, counts: {} };
+  const lane = rig.lane({ port: { ...rig.port, poll: async () => running } });
+  lane.config = { batches: { ...lane.config.batches, unprovenMs: 0 } };
+  const isUnknown = async () => {
+    await followSubmission(lane);
+    const [row] = await rig.rows('select provider_id, disproved_ids from holdfast.provider_batches where id = $1', [
+      submissionId,
+    ]);
+    return row;
+  };
+  await expect.poll(isUnknown, { interval: 5 }).toEqual({ provider_id: null, disproved_ids: [adopted] });
+  // The list shows the right one.
+  await rig.untilSettled(rig.lane());
+  expect(await messageOf(messageId)).toMatchObject({ status: 'answered', reply: 'unproven' });
+  expect(rig.scripted.batches.records.filter(({ isCancelled }) => isCancelled)).toEqual([]);
 });

@@ -5,6 +5,7 @@ import { hash } from 'node:crypto';
 import { customIdOf } from '../../src/core/provider-batch/custom-id.ts';
 import { decideRefusal } from '../../src/core/provider-batch/submit-refusal.ts';
 import type { SubmitOutcome } from '../../src/model/batch-port.ts';
+import { pauseRefused } from '../../src/store/batches/pause-refused.ts';
 import { returnRequests } from '../../src/store/provider-lane/follow-submissions.ts';
 import { storeResults } from '../../src/store/provider-lane/store-results.ts';
 import {
@@ -92,6 +93,8 @@ async function afterRefusal(
   const { status, message } = refusal;
   const verdict = decideRefusal(refusal);
   if (verdict.kind === 'wait') {
+    // Before the requests go back: a crash in between leaves an unknown submission, which is made again and refused again.
+    if (verdict.isRejected) await pauseRefused(database, { submissionId: id, detail: message });
     await returnRequests(database, { id, owner }, { status: 'failed', message, blockedMs: verdict.ms });
     return;
   }

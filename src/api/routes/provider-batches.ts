@@ -2,9 +2,11 @@
 import { z } from 'zod';
 import { isUuid } from '../../core/ids.ts';
 import { SUBMISSION_STATUSES } from '../../core/provider-batch/submission-status.ts';
-import { listProviderBatches } from '../../store/views/provider-batches.ts';
+import { forgetSubmission } from '../../service/forget-submission.ts';
+import { listProviderBatches, viewProviderBatch } from '../../store/views/provider-batches.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { notFound, Problem } from '../problem.ts';
+import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import { providerBatch } from '../schemas/provider-batches.ts';
 import { pageQuery } from '../schemas/queries.ts';
@@ -24,4 +26,25 @@ const getProviderBatches = defineRoute({
   },
 });
 
-export const providerBatchRoutes: Route[] = [getProviderBatches];
+const forgetProviderBatch = defineEffect<'/v1/provider-batches/{id}/forget', { id: string }>({
+  path: '/v1/provider-batches/{id}/forget',
+  summary: 'Give a submission up: it is not followed any more, and its requests go into another one',
+  answers: {
+    200: { description: 'The submission as it is now', schema: providerBatch },
+    409: { description: 'It is being sent, or its results were read' },
+  },
+  async perform({ params: { id }, idempotency }, { context }) {
+    const result = await forgetSubmission(context.service, { id, idempotency });
+    if (result.kind === 'unknown') throw notFound(`submission ${id}`);
+    if (result.kind === 'refused')
+      throw new Problem('conflict', `The submission is ${result.status}, so it cannot be given up.`);
+    return { id };
+  },
+  async answer({ id }, _request, { context }) {
+    const found = await viewProviderBatch(context.views, id);
+    if (found === null) throw notFound(`submission ${id}`);
+    return { status: 200, body: found };
+  },
+});
+
+export const providerBatchRoutes: Route[] = [getProviderBatches, forgetProviderBatch];

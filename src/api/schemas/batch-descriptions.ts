@@ -44,6 +44,7 @@ export const BATCH_DESCRIPTIONS: Readonly<Record<string, string>> = {
   items: 'The items',
   'postBatches.items': 'The items, each as a line of an upload would be',
   live: 'Live, without cache hits',
+  liveMicros: 'What the same answers cost in live calls, in micro-dollars; null: not known',
   liveCostUsd: 'What the same conversations cost in live calls with a warm cache; null: not known',
   maxCostUsd: 'The batch pauses when its ended items have cost so much; null: no limit',
   maxFailurePercent: 'The batch pauses when more of its last 50 ended items, or of its pilot, failed',

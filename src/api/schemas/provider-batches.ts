@@ -22,6 +22,7 @@ export const providerBatch = z.strictObject({
       cacheWriteTokens: count,
     })
     .nullable(),
+  wastedUsd: z.number().nullable(),
   error: z.string().nullable(),
   createdAt: iso,
   submittedAt: iso.nullable(),

@@ -1,7 +1,10 @@
 // What follows from a submission that the provider has refused. A refusal is definite: nothing was made.
 
-/** `split`: one of its requests is the reason, or all together are too large. `wait`: the same submission is made again later. */
-export type RefusalVerdict = { kind: 'split' } | { kind: 'wait'; ms: number };
+/**
+ * `split`: one of its requests is the reason, or all together are too large. `wait`: the same submission is made again later. `isRejected`: the
+ * provider refuses the key or the account, so its batches pause.
+ */
+export type RefusalVerdict = { kind: 'split' } | { kind: 'wait'; ms: number; isRejected: boolean };
 
 /** After a refusal of the key: a person has to change something. */
 const FORBIDDEN_MS = 60_000;
@@ -19,7 +22,8 @@ export function decideRefusal({
   status: number;
   retryAfterMs: number | null;
 }): RefusalVerdict {
-  if (status === 401 || status === 403 || status === 402 || status === 404) return { kind: 'wait', ms: FORBIDDEN_MS };
-  if (status === 429) return { kind: 'wait', ms: retryAfterMs ?? RATE_LIMITED_MS };
+  if (status === 401 || status === 402 || status === 403) return { kind: 'wait', ms: FORBIDDEN_MS, isRejected: true };
+  if (status === 404) return { kind: 'wait', ms: FORBIDDEN_MS, isRejected: false };
+  if (status === 429) return { kind: 'wait', ms: retryAfterMs ?? RATE_LIMITED_MS, isRejected: false };
   return { kind: 'split' };
 }

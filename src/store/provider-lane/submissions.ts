@@ -42,7 +42,7 @@ const SUBMISSION_SQL = `b.id, b.status, b.request_count as "requestCount", b.pro
 export const OPEN_SUBMISSION = literal({
   name: 'open-submission',
   purpose:
-    'Group queued requests into a new submission when there are enough of them or the oldest has waited for long. Answers how many.',
+    'Group queued requests into a new submission when there are enough of them, the oldest has waited for long, or no other turn can join. Answers how many.',
   locking: 'The requests, skipping those that are locked, then the rounds of batches in order.',
   text: `with blocked as materialized (
   select from holdfast.provider_batches b where b.account = $2 and b.status in ('open', 'submitting', 'unknown')
@@ -58,14 +58,22 @@ oldest as materialized (
 ),
 candidates as materialized (
   select q.*, row_number() over w as n, sum(q.params_bytes) over w as bytes from (
-    select r.turn_id, r.call_no, r.params_bytes, r.queued_at from holdfast.provider_requests r join oldest on r.split is not distinct from oldest.split
+    select r.turn_id, r.call_no, r.params_bytes, r.queued_at, r.batch_id from holdfast.provider_requests r join oldest on r.split is not distinct from oldest.split
     where r.status = 'queued' and not exists (select from blocked) and (r.batch_id is null or r.batch_id not in (select id from held))
     order by r.queued_at limit $5
   ) as q window w as (order by q.queued_at, q.turn_id)
 ),
+-- Turns that may still join: those of single messages, and items of a batch that are to be fed or whose turns are not waiting.
+joining as materialized (
+  select from (select distinct c.batch_id from candidates c) as q left join holdfast.batches b on b.id = q.batch_id
+  where q.batch_id is null or b.in_flight > (
+      select count(*) from holdfast.provider_requests r where r.batch_id = b.id and r.status in ('queued', 'assigned'))
+    or b.status = 'running' and b.in_flight < b.concurrency and exists (select from holdfast.batch_items i
+      where i.batch_id = b.id and i.status = 'pending' and i.is_ready and (least(b.pilot, b.probe_to) is null or i.n <= least(b.pilot, b.probe_to)))
+),
 ready as materialized (
   select from candidates having count(*) >= $5 or max(bytes) >= $6 or min(queued_at) <= clock_timestamp() - $7 * interval '1 millisecond'
-    or exists (select from oldest where split is not null)
+    or exists (select from oldest where split is not null) or not exists (select from joining)
 ),
 picked as materialized (
   select r.turn_id, r.call_no, r.params_bytes, r.batch_id, r.hop, r.reason, r.returns, c.n from candidates c

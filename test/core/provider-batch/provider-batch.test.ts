@@ -117,8 +117,9 @@ describe('a submission that was not accepted', () => {
   test('is halved for its content, and held back for the key and the rate', () => {
     const decide = (status: number, retryAfterMs: number | null = null) => decideRefusal({ status, retryAfterMs });
     expect([400, 413, 422].map((status) => decide(status).kind)).toEqual(['split', 'split', 'split']);
-    expect(decide(401)).toEqual({ kind: 'wait', ms: 60_000 });
-    expect(decide(429, 7_000)).toEqual({ kind: 'wait', ms: 7_000 });
+    expect(decide(401)).toEqual({ kind: 'wait', ms: 60_000, isRejected: true });
+    expect(decide(404)).toEqual({ kind: 'wait', ms: 60_000, isRejected: false });
+    expect(decide(429, 7_000)).toEqual({ kind: 'wait', ms: 7_000, isRejected: false });
   });
 });
 

@@ -1,4 +1,5 @@
 // A request to every POST route of batches, for keyed-scenarios.ts.
+import { newId } from '../../../src/ids.ts';
 import { changeOnce, count, type Ground, type KeyedScenario } from './keyed-ground.ts';
 
 const STARTED = `holdfast.batches where name = $1 and status <> 'uploading'`;
@@ -48,6 +49,23 @@ export const KEYED_BATCHES: KeyedScenario[] = [
     back: `update holdfast.batches set status = 'running' where id = $1`,
     isChanged: `holdfast.batches where id = $1 and status = 'cancelling'`,
   }),
+  {
+    name: 'a submission and forget',
+    route: '/v1/provider-batches/{id}/forget',
+    async prepare(ground) {
+      const id = newId<string>();
+      await ground.rows(
+        `insert into holdfast.provider_batches (id, account, status, request_count, body_bytes, body_sha256) values ($1, 'a', 'submitted', 1, 1, 'x')`,
+        [id],
+      );
+      const change = {
+        id,
+        back: `update holdfast.provider_batches set status = 'submitted' where id = $1`,
+        isChanged: `holdfast.provider_batches where id = $1 and status = 'failed'`,
+      };
+      return { path: `/v1/provider-batches/${id}/forget`, body: {}, status: 200, ...changeOnce(ground, change) };
+    },
+  },
   command('retry-failed', {
     prepare: FAIL_ITEMS,
     back: FAIL_ITEMS,
