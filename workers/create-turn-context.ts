@@ -14,6 +14,7 @@ import { createFinishTurn } from '../src/store/journal/finish-turn.ts';
 import { createOpenTurn } from '../src/store/journal/open-turn.ts';
 import { createParkTurn } from '../src/store/journal/park-turn.ts';
 import { createWriteCompaction } from '../src/store/journal/write-compaction.ts';
+import { blockModel } from '../src/store/governor/model-blocks.ts';
 import { createClaim } from '../src/store/claim-session.ts';
 import { createRelease } from '../src/store/session-locks.ts';
 import { wakeParked } from '../src/store/wake-parked.ts';
@@ -22,6 +23,7 @@ import { createToolset, type Toolset } from '../src/tools/toolset.ts';
 import type { TurnContext } from '../src/turn/context.ts';
 import { DeltaWriter } from '../src/turn/loop/delta-writer.ts';
 import { LockKeeper } from '../src/turn/held-session.ts';
+import { ModelBlocks } from '../src/turn/loop/model-blocks.ts';
 import { ProviderGate } from '../src/turn/loop/provider-gate.ts';
 import { SnapshotCache } from '../src/turn/snapshot-cache.ts';
 import { TranscriptCache } from '../src/turn/transcript-cache.ts';
@@ -46,6 +48,8 @@ export interface WorkerParts {
 export function createTurnContext(parts: WorkerParts): TurnContext {
   const { config, logger, clock, database, publish } = parts;
   const { leaseMs } = config.runtime;
+  const accountOf: Model['accountOf'] = (model) => parts.model.accountOf(model);
+  const blocks = new ModelBlocks({ clock, accountOf, write: (block) => blockModel(database, block) });
   return {
     config,
     clock,
@@ -61,7 +65,14 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
       beginCompaction: createBeginCompaction(database),
       writeCompaction: createWriteCompaction(database),
     },
-    locks: new LockKeeper({ database, clock, logger, owner: parts.owner, leaseMs }),
+    locks: new LockKeeper({
+      database,
+      clock,
+      logger,
+      owner: parts.owner,
+      leaseMs,
+      onBlocks: (known) => blocks.learn(known),
+    }),
     deltas: new DeltaWriter({
       database,
       logger,
@@ -71,6 +82,7 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     model: parts.model,
     prices: priceBookOf(config),
     gate: createGate(parts),
+    blocks,
     toolsetOf: createToolsets(config, parts.tools),
     plugins: parts.plugins,
     images: new ImageLoader({ dataDir: config.runtime.dataDir, roots: config.images.roots, logger }),

@@ -1,6 +1,7 @@
 // The transports to Anthropic's Messages API, streamed and not, and the only importer of the SDK's client: the SDK sends the request and
 // reads the answer. Retries belong to the turn's stored budget (G16) and deadlines to the caller's signal, so both are off here. What
 // failed becomes a `ModelError` in `anthropic-error.ts`.
+import { hash } from 'node:crypto';
 import Anthropic, { type Middleware } from '@anthropic-ai/sdk';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import { asStreamEvent, eventsOfBody } from '../core/stream/stream-event.ts';
@@ -44,6 +45,7 @@ export function createAnthropicTransport({ isStreaming = true, ...options }: Ant
   return {
     name: isStreaming ? 'anthropic-stream' : 'anthropic-whole',
     provider: DEFAULT_PROVIDER,
+    account: hash('sha256', `${provider.client.baseURL} ${options.apiKey}`, 'hex').slice(0, 16),
     batchParams: (request) => toBatchParams(request),
     async send(call) {
       try {

@@ -43,6 +43,8 @@ export function createModel(parts: ModelParts): Model {
     providers: [...new Set(transports.map(({ provider }) => provider))],
     familyOf: (provider = DEFAULT_PROVIDER) =>
       families[provider] ?? transports.find((transport) => transport.provider === provider)?.family ?? 'anthropic',
+    accountOf: ({ provider = DEFAULT_PROVIDER }) =>
+      transports.find((transport) => transport.provider === provider)?.account ?? provider,
     batchParams: (request) => selectTransport(transports, request).batchParams?.(request) ?? null,
     async ask(request, options) {
       options.signal.throwIfAborted();

@@ -46,6 +46,8 @@ export interface Model {
   readonly providers: readonly string[];
   /** Of which family a provider is; absent: the default provider. */
   familyOf(provider?: string): ProviderFamily;
+  /** Whose limits a call of this model counts against. */
+  accountOf(request: Pick<ModelRequest, 'provider'>): string;
   /** The body of a call in a batch of the provider; null: its transport has no batches. */
   batchParams(request: ModelRequest): object | null;
   /**

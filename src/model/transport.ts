@@ -33,6 +33,8 @@ export interface Transport {
   readonly name: string;
   /** The provider whose models it serves, as in `provider/model`. */
   readonly provider: string;
+  /** Whose limits its calls count against; absent: the provider's name. */
+  readonly account?: string;
   /** Of which family the provider is: decides in what form it takes the history of a conversation. Absent: anthropic. */
   readonly family?: ProviderFamily;
   /** How it writes the arguments of tool calls; absent: as they are. */

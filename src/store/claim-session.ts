@@ -12,6 +12,7 @@ import { CLAIM } from './claim-statement.ts';
 import { shareStatement, type RowSubmitter } from './share-statement.ts';
 import type { ClaimedSession } from './claimed-session.ts';
 import type { Database } from './database.ts';
+import type { ModelBlock } from './governor/model-blocks.ts';
 import { ringsOf } from './rings.ts';
 
 export interface ClaimRequest {
@@ -127,6 +128,8 @@ export interface SessionClaim {
   entries: Entry[];
   isWhole: boolean;
   openTurn: OpenTurn | null;
+  /** The models that are not to be called now. */
+  blocks: ModelBlock[];
 }
 
 /**
@@ -194,6 +197,7 @@ function claimOf(row: ClaimRow, verdict: Claim['kind'] | null): Claim {
     events: row.events ?? [],
     entries: row.entries ?? [],
     isWhole: row.is_whole,
+    blocks: row.blocks ?? [],
     openTurn:
       row.open_turn === null
         ? null
@@ -214,6 +218,7 @@ interface ClaimRow {
   inputs: WaitingInput[] | null;
   events: WaitingEvent[] | null;
   entries: Entry[] | null;
+  blocks: ModelBlock[] | null;
   open_turn:
     | (Omit<OpenTurn, 'inputs' | 'toolCalls'> & { inputs: WaitingInput[] | null; toolCalls: LedgerRow[] | null })
     | null;

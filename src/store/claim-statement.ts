@@ -1,6 +1,7 @@
 // The statement that claims sessions (claim-session.ts).
 import { CROWD_DEATHS_MAX, FEW_TURNS_MAX } from '../core/process-deaths.ts';
 import type { ClaimedSession } from './claimed-session.ts';
+import { BLOCKS_SQL } from './governor/model-blocks.ts';
 import { jsonObjectSql } from './record-set.ts';
 import { stopSql } from './session-locks.ts';
 import { literal } from './statement.ts';
@@ -199,7 +200,8 @@ select input.session_id, judged.verdict, case when c.id is not null then ${jsonO
     'inputs', (select json_agg(${INPUT_JSON} order by i.seq) from holdfast.inbox i where i.turn_id = t.id and i.status <> 'dropped'),
     'toolCalls', (select json_agg(json_build_object('step', tc.step, 'ordinal', tc.ordinal, 'callId', tc.call_id,
         'status', tc.status, 'runs', tc.runs, 'result', tc.result) order by tc.ordinal)
-      from holdfast.tool_calls tc where tc.turn_id = t.id and tc.step = t.steps)) end as open_turn
+      from holdfast.tool_calls tc where tc.turn_id = t.id and tc.step = t.steps)) end as open_turn,
+  ${BLOCKS_SQL} as blocks
 from input
 left join judged on judged.id = input.session_id
 left join claimed c on c.id = input.session_id

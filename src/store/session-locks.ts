@@ -17,6 +17,7 @@ import type { SessionStop } from '../core/session-stop.ts';
 import { ringsOf, type RungColumns } from './rings.ts';
 import { shareStatement, type RowSubmitter } from './share-statement.ts';
 import type { Database } from './database.ts';
+import { BLOCKS_SQL, type ModelBlock } from './governor/model-blocks.ts';
 import { literal } from './statement.ts';
 
 export interface HeldLock {
@@ -53,14 +54,24 @@ export async function renewLocks(
 
 export const WATCH = literal({
   name: 'watch',
-  purpose: 'Read which of the held sessions are asked to stop, and why.',
-  text: `select s.id, ${stopSql('s')} as stop from holdfast.sessions s where s.id = any ($1::uuid[]) and s.stop_reason is not null`,
+  purpose: 'Read which of the held sessions are asked to stop, and why, and which models are blocked.',
+  text: `select (
+    select json_agg(json_build_object('id', s.id, 'stop', ${stopSql('s')}))
+    from holdfast.sessions s where s.id = any ($1::uuid[]) and s.stop_reason is not null
+  ) as stops, ${BLOCKS_SQL} as blocks`,
 });
 
-/** Looks which of the held sessions are asked to stop, and why. A plain read. */
-export async function readStops(database: Database, sessionIds: SessionId[]): Promise<Map<SessionId, SessionStop>> {
+/** What a worker looks at while its turns run. */
+export interface Watch {
+  stops: Map<SessionId, SessionStop>;
+  blocks: ModelBlock[];
+}
+
+/** Looks which of the held sessions are asked to stop, and why, and which models are blocked. A plain read. */
+export async function readWatch(database: Database, sessionIds: SessionId[]): Promise<Watch> {
   const result = await database.hot.query(WATCH.prepared([sessionIds]));
-  return new Map(result.rows.map((row) => [row.id, row.stop]));
+  const [row] = result.rows as { stops: { id: SessionId; stop: SessionStop }[] | null; blocks: ModelBlock[] | null }[];
+  return { stops: new Map(row?.stops?.map(({ id, stop }) => [id, stop])), blocks: row?.blocks ?? [] };
 }
 
 /** SQL of the stop that the open turn of the session `alias` is asked for; null: none. A kind counts only beside a reason (migration 0014). */

@@ -23,6 +23,7 @@ import type { RowSubmitter } from '../store/share-statement.ts';
 import type { Toolset } from '../tools/toolset.ts';
 import type { DeltaWriter } from './loop/delta-writer.ts';
 import type { LockKeeper } from './held-session.ts';
+import type { ModelBlocks } from './loop/model-blocks.ts';
 import type { ProviderGate } from './loop/provider-gate.ts';
 import type { SnapshotCache } from './snapshot-cache.ts';
 import type { TranscriptCache } from './transcript-cache.ts';
@@ -50,6 +51,8 @@ export interface TurnContext {
   prices: PriceBook;
   /** Lets model calls through while their provider answers. */
   gate: ProviderGate;
+  /** The models that must not be called now. */
+  blocks: ModelBlocks;
   /** The tools of an agent in a session of that role, in stable order. */
   toolsetOf: (agentId: string, role: SubagentRole) => Toolset;
   plugins: Plugins;

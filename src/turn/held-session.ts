@@ -1,5 +1,5 @@
 // The lock as a worker holds it. A `HeldSession` knows how long it may still trust its lease and carries the abort signal of all
-// work under it; the `LockKeeper` renews the leases of all sessions of its worker together and checks whether one must stop.
+// work under it; the `LockKeeper` renews the leases of all sessions of its worker together and checks whether one must stop; with it, it learns which models are blocked.
 //
 // The lease is measured with the monotonic clock from before the claim was sent, and trusted a margin shorter than the row says:
 // a worker that was paused notices it itself before it starts anything (G7), with any wall clock (G8).
@@ -8,7 +8,8 @@ import type { Clock } from '../clock.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { Logger } from '../logger.ts';
 import type { Database } from '../store/database.ts';
-import { readStops, renewLocks } from '../store/session-locks.ts';
+import type { ModelBlock } from '../store/governor/model-blocks.ts';
+import { readWatch, renewLocks } from '../store/session-locks.ts';
 import { TurnStopped, type StopReason } from './turn-end.ts';
 
 /** How often a worker checks whether its sessions must stop, in milliseconds. */
@@ -81,6 +82,8 @@ export interface LockKeeperOptions {
   logger: Logger;
   owner: string;
   leaseMs: number;
+  /** Called with the models that are blocked, each time that the keeper has looked. Must not throw. */
+  onBlocks: (blocks: readonly ModelBlock[]) => void;
 }
 
 export class LockKeeper {
@@ -186,10 +189,11 @@ export class LockKeeper {
     const held = [...this.#held.values()].filter((one) => !one.signal.aborted);
     if (held.length === 0) return;
     try {
-      const stops = await readStops(
+      const { stops, blocks } = await readWatch(
         this.#options.database,
         held.map((one) => one.sessionId),
       );
+      this.#options.onBlocks(blocks);
       for (const one of held) {
         const stop = stops.get(one.sessionId);
         if (stop !== undefined) one.stop(stop);

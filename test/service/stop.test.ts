@@ -100,7 +100,10 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   });
 
   test('a turn that waits for its provider is aborted immediately (G24)', async () => {
-    const message = await api.send('parked', { text: '[[error: 429 retry-after=600]] [[reply: Late.]]' });
+    const message = await api.send('parked', {
+      text: '[[error: 429 retry-after=600]] [[reply: Late.]]',
+      model: 'anthropic/limited',
+    });
     await waitUntil('the turn is parked', soonMs, async () => {
       const [turn] = (await api.ask('GET', '/v1/turns?session=parked')).body.items;
       return turn?.status === 'parked';

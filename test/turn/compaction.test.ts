@@ -364,10 +364,16 @@ describe('in a small window', () => {
     expect(turn).toEqual({ calls: 3, retries: 1 });
   });
 
-  test('a provider that asks to wait longer than the turn may wait is not waited for', async () => {
-    expect(await converse('later', '<<error: 529 retry-after=120>> ')).toMatchObject({ status: 'answered' });
+  test('a provider that asks to wait longer than a worker may wait is not asked: the turn is parked', async () => {
+    expect(await converse('later', '<<error: 529 retry-after=120>> ')).toMatchObject({ status: 'claimed' });
+    expect(
+      await rig.rows('select status, park_code from holdfast.turns where session_id = $1', [
+        await rig.sessionOf('later'),
+      ]),
+    ).toEqual([{ status: 'parked', park_code: 'model_blocked' }]);
     expect((await compactionsOf(rig, 'later')).map(({ status }) => status)).toEqual(['failed']);
-    expect(requestsOf(rig, 'later')).toHaveLength(2);
+    expect(requestsOf(rig, 'later')).toHaveLength(1);
+    await rig.rows('delete from holdfast.model_blocks');
   });
 
   test('a request that the provider refuses for its length is compacted and sent again', async () => {

@@ -129,7 +129,9 @@ when (new.session_id = '${sessionId}' and new.status = 'parked') execute functio
 
   test('is not asked before the time that the provider sets (G16)', async () => {
     const worker = patientRig.worker();
-    const message = await patientRig.send('limited', '[[error: 429 retry-after=600]] [[reply: later]]');
+    const message = await patientRig.send('limited', '[[error: 429 retry-after=600]] [[reply: later]]', {
+      model: 'anthropic/limited',
+    });
     const sentAt = Date.now();
     expect(await worker.run('limited')).toMatchObject({ kind: 'parked', after: { rings: [] } });
     const view = await viewMessage(views(patientRig), message);
@@ -142,7 +144,9 @@ when (new.session_id = '${sessionId}' and new.status = 'parked') execute functio
 
   test('has waited since its model answered last, also when the reason changes meanwhile', async () => {
     const worker = patientRig.worker();
-    await patientRig.send('alternating', '[[error: 529 times=3]] [[error: 429 retry-after=600 times=always]]');
+    await patientRig.send('alternating', '[[error: 529 times=3]] [[error: 429 retry-after=600 times=always]]', {
+      model: 'anthropic/alternating',
+    });
     expect(await worker.run('alternating')).toMatchObject({ kind: 'parked' });
     const { id } = await openTurnOf(patientRig, 'alternating');
     await patientRig.rows(`update holdfast.turns set park_since = park_since - interval '23 hours' where id = $1`, [
@@ -159,7 +163,9 @@ when (new.session_id = '${sessionId}' and new.status = 'parked') execute functio
 
   test('ends immediately when it is aborted (G24)', async () => {
     const worker = patientRig.worker();
-    const message = await patientRig.send('aborted', '[[error: 429 retry-after=600]] [[reply: never]]');
+    const message = await patientRig.send('aborted', '[[error: 429 retry-after=600]] [[reply: never]]', {
+      model: 'anthropic/aborted',
+    });
     await worker.run('aborted');
     const { id } = await openTurnOf(patientRig, 'aborted');
     expect(await abortTurn(patientRig.database, { turnId: id })).toMatchObject({

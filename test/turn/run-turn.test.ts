@@ -206,7 +206,7 @@ describe('a model that fails', () => {
 
   test('a wait that the provider asks for is not spent in the worker', async () => {
     const worker = rig.worker();
-    await rig.send('parked', '[[error: 429 retry-after=30]] [[reply: later]]');
+    await rig.send('parked', '[[error: 429 retry-after=30]] [[reply: later]]', { model: 'anthropic/limited' });
     expect(await worker.run('parked')).toMatchObject({ kind: 'parked', after: { rings: [] } });
     expect(await worker.run('parked')).toMatchObject({ kind: 'early', after: { rings: [] } });
     worker.stop();

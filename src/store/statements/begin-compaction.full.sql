@@ -89,7 +89,7 @@ answered as materialized (
 ),
 counted as materialized (
   select count(*)::int as failed from holdfast.compactions c join fence on c.turn_id = fence.turn_id join new_compactions wish on c.id <> wish.id
-  where c.status in ('running', 'failed', 'timedOut') and coalesce(c.error ->> 'code', '') not in ('model_away', 'rate_limited')
+  where c.status in ('running', 'failed', 'timedOut') and coalesce(c.error ->> 'code', '') not in ('model_away', 'rate_limited', 'model_blocked')
 ),
 cycle as materialized (
   select exists (

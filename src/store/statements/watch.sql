@@ -1,8 +1,13 @@
 -- watch
--- Purpose: Read which of the held sessions are asked to stop, and why.
+-- Purpose: Read which of the held sessions are asked to stop, and why, and which models are blocked.
 -- Locking: None.
 prepare "watch" as
 /* watch */
-select s.id, case when s.stop_reason is not null
-    then json_build_object('kind', coalesce(s.stop_kind, 'stopped'), 'message', s.stop_reason) end as stop from holdfast.sessions s where s.id = any ($1::uuid[]) and s.stop_reason is not null
+select (
+    select json_agg(json_build_object('id', s.id, 'stop', case when s.stop_reason is not null
+    then json_build_object('kind', coalesce(s.stop_kind, 'stopped'), 'message', s.stop_reason) end))
+    from holdfast.sessions s where s.id = any ($1::uuid[]) and s.stop_reason is not null
+  ) as stops, (select json_agg(json_build_object('account', b.account, 'model', b.model,
+    'leftMs', extract(epoch from b.until - clock_timestamp()) * 1000))
+  from holdfast.model_blocks b where b.until > now()) as blocks
 ;

@@ -6,7 +6,7 @@ import type { ModelError } from '../../model/model.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
 import { modelRefOf } from '../../config.ts';
 import { modelOfRef, refOfModel } from '../../core/model-ref.ts';
-import { providerOf } from '../loop/await-model.ts';
+import { isOpen } from '../loop/enter-gate.ts';
 import { providerView } from '../open/open-view.ts';
 import type { TurnContext } from '../context.ts';
 import { IdleClock } from '../loop/idle-clock.ts';
@@ -75,7 +75,7 @@ export function summaryModel(
   const ref = modelRefOf(agent, wanted);
   if (ref !== null && context.model.providers.some((provider) => ref.startsWith(`${provider}/`))) {
     const named = modelOfRef(ref);
-    return context.gate.isOpen(providerOf(named)) ? named : own;
+    return isOpen(context, named) ? named : own;
   }
   context.logger.warn({ sessionKey: session.key, model: wanted }, 'Model for compactions is not configured');
   return own;

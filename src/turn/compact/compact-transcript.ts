@@ -15,6 +15,7 @@ import { summaryRequest } from '../../core/compaction/summary-request.ts';
 import { summaryText } from '../../core/compaction/summary-text.ts';
 import { textOf } from '../../core/content.ts';
 import { retryDelayMs } from '../../core/failure.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
 import { estimateTextTokens, estimateTokens } from '../../core/token-estimate.ts';
 import { newId } from '../../ids.ts';
 import type { AnsweredCompaction } from '../../store/journal/begin-compaction.ts';
@@ -29,7 +30,8 @@ import {
   writeCompaction,
   type CompactionWish,
 } from './compact-write.ts';
-import { enterGate, noteOutage, parkedStop, providerOf } from '../loop/await-model.ts';
+import { noteOutage, parkedStop } from '../loop/await-model.ts';
+import { enterGate } from '../loop/enter-gate.ts';
 import type { TurnContext } from '../context.ts';
 import { appendMemory, mayFlushMemory, memoryNoteOf } from './memory-flush.ts';
 import type { Pass } from '../loop/provider-gate.ts';
@@ -86,7 +88,7 @@ async function tryOnce(
   const tokensBefore = estimateNextRequest(turn);
   if (plan === null) return NOTHING_TO_DO;
   const model = summaryModel(context, turn);
-  const pass = enterGate(context, turn, providerOf(model));
+  const pass = await enterGate(context, turn, model);
   try {
     const [id, callNo] = [newId<string>(), nextCallNo(turn)];
     const { maxAttempts } = turn.agent.compaction;
@@ -100,7 +102,7 @@ async function tryOnce(
       begun.mayFlush &&
       turn.kind !== 'heartbeat' &&
       mayFlushMemory(context.config, turn.agent);
-    const compaction: CompactionAttempt = { id, tokensBefore, isLast, plan, mayFlush, wish, pass };
+    const compaction: CompactionAttempt = { id, tokensBefore, isLast, plan, mayFlush, wish, pass, model };
     const called = await askForSummary(context, turn, {
       callNo,
       request: summaryRequest({
@@ -131,6 +133,7 @@ interface CompactionAttempt {
   mayFlush: boolean;
   wish: CompactionWish;
   pass: Pass;
+  model: Pick<ModelRequest, 'provider' | 'model'>;
 }
 
 async function takeAnswer(
@@ -202,7 +205,7 @@ async function finish(
 async function takeFailure(
   context: TurnContext,
   turn: OpenedTurn,
-  { id, isLast, wish, pass }: CompactionAttempt,
+  { id, isLast, wish, pass, model }: CompactionAttempt,
   called: Exclude<SummaryCall, { kind: 'answered' }>,
 ): Promise<Attempt> {
   const write = callWrite(turn, called, wish);
@@ -224,7 +227,7 @@ async function takeFailure(
     case 'failed': {
       const { fault, verdict } = called;
       const retries = turn.journal.at.progress.retries + 1;
-      const outage = noteOutage(context, turn, { fault, pass });
+      const outage = await noteOutage(context, turn, { fault, pass, model, blocksInARow: 1 });
       const { maxRetries } = context.config.models.providers.anthropic;
       const mayRetry = verdict.kind !== 'fatal' && retries <= maxRetries && !isLast && outage?.mayStay !== false;
       // An attempt that an outage has ended does not count: the turn waits, and tries again.

@@ -6,19 +6,17 @@ import { mayAnotherAnswer } from '../../core/model-fallback.ts';
 import type { ModelError } from '../../model/model.ts';
 import type { NewEvent } from '../../store/events.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
-import { enterGate, noteOutage, parkedStop } from './await-model.ts';
+import { noteOutage, parkedStop, WAIT_IN_SLOT_MS_MAX } from './await-model.ts';
+import { enterGate } from './enter-gate.ts';
 import { commitStep } from '../commit-step.ts';
 import { contextFullFailure, canCompact, compactAfterOverflow } from '../compact/compact-when-full.ts';
 import type { TurnContext } from '../context.ts';
-import { modelEnded, modelStarted } from './model-events.ts';
+import { modelBlocked, modelEnded, modelStarted } from './model-events.ts';
 import type { Pass } from './provider-gate.ts';
 import { stepBack, stepDown } from './step-down.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
-import { TurnFailed } from '../turn-end.ts';
+import { TurnFailed, type ParkWish } from '../turn-end.ts';
 import { NO_ROWS } from '../turn-write.ts';
-
-/** A wait longer than this is not spent in a worker: the turn is parked and its slot is free, in milliseconds. */
-const WAIT_IN_SLOT_MS_MAX = 5_000;
 
 /** A call that has failed. */
 export interface FailedCall {
@@ -28,6 +26,8 @@ export interface FailedCall {
   pass: Pass;
   /** Calls in a row that ended in silence, with this one. */
   silences: number;
+  /** Calls in a row that the provider has held back (429 or 529 with Retry-After), with this one. */
+  blocks: number;
 }
 
 /**
@@ -35,13 +35,15 @@ export interface FailedCall {
  * `TurnStopped` (parked) when there is none for now.
  */
 export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, failed: FailedCall): Promise<Pass> {
-  const { fault, row, pass, silences } = failed;
+  const { fault, row, pass, silences, blocks } = failed;
   const { message: text } = fault;
   turn.journal.note({ unstoredCall: row });
-  const outage = noteOutage(context, turn, { fault, pass });
+  const { request: model } = turn.journal.attempt;
+  const outage = await noteOutage(context, turn, { fault, pass, model, blocksInARow: blocks });
   const attempt = turn.journal.at.progress.retries + 1;
   const delayMs = retryDelayMs({ attempt, random: context.random(), retryAfterMs: fault.retryAfterMs });
   if (outage !== null) {
+    if (outage.isBlocked && outage.mayStay) return await askAgainAfterBlock(context, turn, outage.wish);
     if (outage.mayStay && delayMs <= WAIT_IN_SLOT_MS_MAX) {
       return await askAgain(context, turn, { retries: attempt, delayMs });
     }
@@ -70,7 +72,7 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
   if (isTooLong) {
     await chargeNext(context, turn, { retries: attempt, delayMs: 0 });
     await compactAfterOverflow(context, turn, fault);
-    return enterGate(context, turn);
+    return await enterGate(context, turn);
   }
   if (delayMs > WAIT_IN_SLOT_MS_MAX) {
     const reason = { code: 'retry_wait', text: `The model call is retried later: ${text}`, by: pass.provider };
@@ -78,6 +80,12 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
     throw parkedStop(context, turn, { reason, hasCalled: true, retries: attempt, delayMs, notBeforeMs });
   }
   return await askAgain(context, turn, { retries: attempt, delayMs });
+}
+
+/** The gate waits until the block is over. That costs nothing of the retry budget. */
+async function askAgainAfterBlock(context: TurnContext, turn: OpenedTurn, wish: ParkWish): Promise<Pass> {
+  const event = wish.isBlocked === true ? { event: modelBlocked(wish.reason) } : {};
+  return await askAgain(context, turn, { ...event, retries: turn.journal.at.progress.retries, delayMs: 0 });
 }
 
 /** Asks the next model of the turn: the failed call, the step down and its event are one commit. Null: there is none. */
@@ -101,7 +109,7 @@ interface NextCall {
 async function askAgain(context: TurnContext, turn: OpenedTurn, next: NextCall): Promise<Pass> {
   await chargeNext(context, turn, next);
   await turn.held.pause(next.delayMs);
-  return enterGate(context, turn);
+  return await enterGate(context, turn);
 }
 
 async function chargeNext(

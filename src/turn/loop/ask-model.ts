@@ -1,6 +1,7 @@
 // Asks the model for the next answer of a turn. One stored retry budget for the whole turn, charged before each call (G16):
 // the cost of a failed call is committed before the next one starts, so a restart does not reset the budget. A cut stream is
 // a failed call, never an answer.
+import { blockMsOf } from '../../core/governor/model-block.ts';
 import { refOfModel } from '../../core/model-ref.ts';
 import type { ModelAnswer } from '../../core/model-request.ts';
 import { createReplyStream } from '../../core/stream/reply-stream.ts';
@@ -32,11 +33,11 @@ export interface AnsweredCall {
 
 /** Resolves with a complete answer. Throws `TurnFailed` when there will be none, `TurnStopped` when the turn stops. */
 export async function askModel(context: TurnContext, turn: OpenedTurn): Promise<AnsweredCall> {
-  let pass = enterFirstOpenGate(context, turn);
+  let pass = await enterFirstOpenGate(context, turn);
   try {
     pruneWhenCold(context, turn);
     await beginCall(context, turn);
-    for (let silences = 0; ;) {
+    for (let silences = 0, blocks = 0; ;) {
       const result = await askOnce(context, turn);
       if (!('fault' in result)) {
         pass.answered();
@@ -45,7 +46,8 @@ export async function askModel(context: TurnContext, turn: OpenedTurn): Promise<
       const { type } = result.fault;
       // A context that is full has answered.
       silences = type === 'idle_timeout' ? silences + 1 : type === WINDOW_EXCEEDED ? 0 : silences;
-      pass = await afterFailedCall(context, turn, { ...result, pass, silences });
+      blocks = blockMsOf(result.fault) === null ? 0 : blocks + 1;
+      pass = await afterFailedCall(context, turn, { ...result, pass, silences, blocks });
     }
   } finally {
     pass.left();

@@ -2,14 +2,15 @@
 // holds no lock and no slot, and gives up when it has waited for `models.outage.giveUpAfter`, or when all of its messages have expired.
 import type { AfterCommit } from '../../after-commit.ts';
 import { outageOf } from '../../core/failure.ts';
-import { pauseAfterFailureMs, pauseBehindProbeMs } from '../../core/model-outage.ts';
+import { blockMsOf, waitForBlockMs } from '../../core/governor/model-block.ts';
+import { pauseAfterFailureMs } from '../../core/model-outage.ts';
 import { DEFAULT_PROVIDER } from '../../core/model-ref.ts';
 import { lastExpiry } from '../../core/message-expiry.ts';
 import type { ModelError } from '../../model/model.ts';
 import type { ParkReason } from '../../store/journal/park-turn.ts';
 import type { NewEvent } from '../../store/events.ts';
 import type { RequestBase, TurnContext } from '../context.ts';
-import { modelEnded, modelStarted } from './model-events.ts';
+import { modelBlocked, modelEnded, modelStarted } from './model-events.ts';
 import type { Pass } from './provider-gate.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { logFailedCalls } from '../turn-log.ts';
@@ -24,26 +25,13 @@ export function providerOf({ provider = DEFAULT_PROVIDER }: Pick<RequestBase, 'p
   return provider;
 }
 
-/**
- * The right to make the next call; acquire it before the call is charged. Throws `TurnStopped` (parked) while the provider is
- * unavailable, and `TurnFailed` when the turn has reached its longest wait.
- */
-export function enterGate(
-  context: TurnContext,
-  turn: OpenedTurn,
-  provider = providerOf(turn.journal.attempt.request),
-): Pass {
+/** A wait longer than this is not spent in a worker: the turn is parked and its slot is free, in milliseconds. */
+export const WAIT_IN_SLOT_MS_MAX = 5_000;
+
+/** Throws `TurnFailed` when the turn has waited for as long as it may. */
+export function assertPatience(context: TurnContext, turn: OpenedTurn): void {
   if (patienceMs(context, turn) <= 0)
     throw givenUp(context, turn, turn.journal.at.park ?? { code: 'expired', text: '' });
-  const entry = context.gate.enter(provider, {
-    session: turn.session.id,
-    isWoken: turn.journal.at.park?.isWoken === true,
-  });
-  if (entry.kind === 'pass') return entry;
-  const { probeMs } = context.config.models.outage;
-  const reason = { code: 'model_away', text: `The provider ${provider} does not answer.`, by: provider };
-  const delayMs = pauseBehindProbeMs({ waitMs: entry.waitMs, random: context.random() }, probeMs);
-  throw parkedStop(context, turn, { reason, hasCalled: false, delayMs, notBeforeMs: 0 });
 }
 
 /** The number of short interruptions of a provider during which a turn keeps its slot; then it is parked. */
@@ -53,16 +41,27 @@ const RETRIES_IN_SLOT_MAX = 2;
 interface OutageDecision {
   /** True: it may ask again from its slot, after a short wait. */
   mayStay: boolean;
+  /** True: its model is blocked until then. The gate holds the next call back, which costs nothing of the retry budget. */
+  isBlocked: boolean;
   /** How it is parked otherwise. */
   wish: ParkWish;
 }
 
+/** A call that has failed, and how many calls in a row a block has held back, with this one. */
+interface FailedAttempt {
+  fault: ModelError;
+  pass: Pass;
+  model: Pick<RequestBase, 'provider' | 'model'>;
+  blocksInARow: number;
+}
+
 /** Notes the failure of a call with its provider; null: the provider is not to blame, and `pass` is ended. */
-export function noteOutage(
+export async function noteOutage(
   context: TurnContext,
   turn: OpenedTurn,
-  { fault, pass }: { fault: ModelError; pass: Pass },
-): OutageDecision | null {
+  attempt: FailedAttempt,
+): Promise<OutageDecision | null> {
+  const { fault, pass } = attempt;
   const code = outageOf(fault);
   if (code === null) {
     // An error with a status shows that the provider answers; a stream that broke off or fell silent shows nothing.
@@ -70,6 +69,8 @@ export function noteOutage(
     else pass.answered();
     return null;
   }
+  const blockMs = blockMsOf(fault);
+  if (blockMs !== null) return await block(context, turn, { ...attempt, code, blockMs });
   const { maxRetries } = context.config.models.providers.anthropic;
   const { probeMs } = context.config.models.outage;
   const retryAfterMs = Math.max(0, fault.retryAfterMs ?? 0);
@@ -78,6 +79,7 @@ export function noteOutage(
   const { park, progress } = turn.journal.at;
   const delayMs = pauseAfterFailureMs({ pauses: park?.parks ?? 0, random: context.random(), atLeastMs }, probeMs);
   return {
+    isBlocked: false,
     mayStay: park === null && !gate.isAway && progress.retries < Math.min(RETRIES_IN_SLOT_MAX, maxRetries),
     wish: {
       reason: { code, text: fault.message, by: pass.provider },
@@ -85,6 +87,29 @@ export function noteOutage(
       isBlocked: gate.isNews,
       delayMs,
       notBeforeMs: retryAfterMs,
+    },
+  };
+}
+
+/** Blocks the model of a failed call for every worker, as its provider asks. */
+async function block(
+  context: TurnContext,
+  turn: OpenedTurn,
+  { fault, pass, model, blocksInARow, code, blockMs }: FailedAttempt & { code: string; blockMs: number },
+): Promise<OutageDecision> {
+  // What holds the calls back is the block, not the breaker.
+  pass.left();
+  const isNews = await context.blocks.add(model, blockMs);
+  const { park } = turn.journal.at;
+  return {
+    isBlocked: true,
+    mayStay: park === null && blockMs <= WAIT_IN_SLOT_MS_MAX && blocksInARow <= RETRIES_IN_SLOT_MAX,
+    wish: {
+      reason: { code: code === 'model_away' ? 'model_blocked' : code, text: fault.message, by: pass.provider },
+      hasCalled: true,
+      isBlocked: isNews,
+      delayMs: waitForBlockMs(blockMs, context.random()),
+      notBeforeMs: blockMs,
     },
   };
 }
@@ -140,7 +165,7 @@ export async function parkTurn(context: TurnContext, turn: OpenedTurn, wish: Par
     events.push({ type: 'turn.parked', data: { ...reason, dueInMs: delayMs === null ? null : Math.ceil(delayMs) } });
   }
   if (wish.isBlocked === true) {
-    events.push({ type: 'model.blocked', data: { provider: reason.by, code: reason.code, text: reason.text } });
+    events.push(modelBlocked(reason));
   }
   await context.deltas.take({ sessionId: session.id, epoch: turn.held.epoch, turnId: turn.id });
   const modelCalls = failed === null ? [] : [failed];
@@ -156,6 +181,6 @@ export async function parkTurn(context: TurnContext, turn: OpenedTurn, wish: Par
   const { after } = await journal.store(write, (rows) => context.store.parkTurn({ ...rows, ...wish, parks }));
   logFailedCalls(context.logger, turn, modelCalls);
   context.transcripts.keep(session.id, turn.transcript);
-  if (!wish.hasCalled && reason.by !== null && reason.code !== PROVIDER_BATCH) context.gate.waitsBehindProbe(reason.by);
+  if (!wish.hasCalled && reason.by !== null && reason.code === 'model_away') context.gate.waitsBehindProbe(reason.by);
   return after;
 }

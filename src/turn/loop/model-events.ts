@@ -4,12 +4,18 @@ import { dollarsOf, type CostTotal } from '../../core/prices/call-cost.ts';
 import { callIdOf } from '../../model/observers/observer.ts';
 import type { EarlierPark } from '../../store/claim-session.ts';
 import type { NewEvent } from '../../store/events.ts';
+import type { ParkReason } from '../../store/journal/park-turn.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 
 /** A parked turn resumes. */
 export function turnResumed(park: EarlierPark): NewEvent {
   return { type: 'turn.resumed', data: { code: park.code, waitedMs: park.waitedMs } };
+}
+
+/** A model cannot be called for a time: this turn waits, as all others that ask it. */
+export function modelBlocked({ by, code, text }: ParkReason): NewEvent {
+  return { type: 'model.blocked', data: { provider: by, code, text } };
 }
 
 /** A call is about to be made. */

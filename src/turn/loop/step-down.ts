@@ -10,23 +10,24 @@ import { reasoningOf } from '../../core/reasoning.ts';
 import { thinkingRequest } from '../../core/thinking-request.ts';
 import type { CallView, ModelSpan } from '../../core/view.ts';
 import type { NewEvent } from '../../store/events.ts';
-import { enterGate, providerOf } from './await-model.ts';
+import { providerOf } from './await-model.ts';
+import { enterGate, isOpen } from './enter-gate.ts';
 import type { RequestBase, TurnContext } from '../context.ts';
 import { familyView, viewWith } from '../open/open-view.ts';
 import { RequestView } from '../request-view.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import type { Pass } from './provider-gate.ts';
 
-/** The right to make the next call, of the next model where the provider of the one that is asked is away. Throws as `enterGate` does. */
-export function enterFirstOpenGate(context: TurnContext, turn: OpenedTurn): Pass {
+/** The right to make the next call, of the next model where the one that is asked cannot be called. Throws as `enterGate` does. */
+export async function enterFirstOpenGate(context: TurnContext, turn: OpenedTurn): Promise<Pass> {
   const { request } = turn.journal.attempt;
-  const ref = context.gate.isOpen(providerOf(request)) ? undefined : openFallback(context, turn);
+  const ref = isOpen(context, request) ? undefined : openFallback(context, turn);
   if (ref !== undefined) askFrom(context, turn, ref, beginSpan(turn, ref));
-  return enterGate(context, turn);
+  return await enterGate(context, turn);
 }
 
-function openFallback({ gate }: TurnContext, turn: OpenedTurn): string | undefined {
-  return fallbacksLeft(turn).find((ref) => gate.isOpen(providerOf(modelOfRef(ref))));
+function openFallback(context: TurnContext, turn: OpenedTurn): string | undefined {
+  return fallbacksLeft(turn).find((ref) => isOpen(context, modelOfRef(ref)));
 }
 
 /**

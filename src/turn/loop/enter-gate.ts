@@ -1,0 +1,54 @@
+// The one place where a model call is let through or held back. A call is made when its model is not blocked, its provider is not away, and
+// there is allowance for it; otherwise it waits: in its slot for a few seconds, else parked.
+import { waitForBlockMs } from '../../core/governor/model-block.ts';
+import { pauseBehindProbeMs } from '../../core/model-outage.ts';
+import { refOfModel } from '../../core/model-ref.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
+import type { TurnContext } from '../context.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
+import { assertPatience, parkedStop, providerOf, WAIT_IN_SLOT_MS_MAX } from './await-model.ts';
+import type { Pass } from './provider-gate.ts';
+
+type NamedModel = Pick<ModelRequest, 'provider' | 'model'>;
+
+/**
+ * The right to make the next call; acquire it before the call is made. Throws `TurnStopped` (parked) while the model cannot be
+ * called, and `TurnFailed` when the turn has reached its longest wait.
+ */
+export async function enterGate(
+  context: TurnContext,
+  turn: OpenedTurn,
+  model: NamedModel = turn.journal.attempt.request,
+): Promise<Pass> {
+  assertPatience(context, turn);
+  await waitForBlock(context, turn, model);
+  const provider = providerOf(model);
+  const entry = context.gate.enter(provider, {
+    session: turn.session.id,
+    isWoken: turn.journal.at.park?.isWoken === true,
+  });
+  if (entry.kind === 'pass') return entry;
+  const { probeMs } = context.config.models.outage;
+  const reason = { code: 'model_away', text: `The provider ${provider} does not answer.`, by: provider };
+  const delayMs = pauseBehindProbeMs({ waitMs: entry.waitMs, random: context.random() }, probeMs);
+  throw parkedStop(context, turn, { reason, hasCalled: false, delayMs, notBeforeMs: 0 });
+}
+
+/** True when a call of the model would be let through soon. */
+export function isOpen({ gate, blocks }: TurnContext, model: NamedModel): boolean {
+  return gate.isOpen(providerOf(model)) && blocks.leftMs(model) <= WAIT_IN_SLOT_MS_MAX;
+}
+
+async function waitForBlock(context: TurnContext, turn: OpenedTurn, model: NamedModel): Promise<void> {
+  // Once per block: a call that waits may meet the next one.
+  for (let leftMs = context.blocks.leftMs(model); leftMs > 0; leftMs = context.blocks.leftMs(model)) {
+    const delayMs = waitForBlockMs(leftMs, context.random());
+    if (leftMs > WAIT_IN_SLOT_MS_MAX) {
+      const ref = refOfModel(model);
+      const text = `The provider has asked for no calls of ${ref} for ${Math.ceil(leftMs / 1000)} s.`;
+      const reason = { code: 'model_blocked', text, by: ref };
+      throw parkedStop(context, turn, { reason, hasCalled: false, delayMs, notBeforeMs: leftMs });
+    }
+    await turn.held.pause(delayMs);
+  }
+}

@@ -1,0 +1,58 @@
+// The models that this worker must not call for a time, because their provider has asked to wait. One per worker; bounded by the number of
+// models. A block is written to the database by the worker that meets it, and learned by the others with their claims and their look for stop
+// reasons (store/governor/model-blocks.ts).
+import type { Clock } from '../../clock.ts';
+import { refOfModel } from '../../core/model-ref.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
+import type { Model } from '../../model/model.ts';
+import type { ModelBlock } from '../../store/governor/model-blocks.ts';
+
+type NamedModel = Pick<ModelRequest, 'provider' | 'model'>;
+
+export interface ModelBlocksOptions {
+  clock: Clock;
+  accountOf: Model['accountOf'];
+  /** Writes a block for the other workers. */
+  write: (block: ModelBlock) => Promise<void>;
+}
+
+export class ModelBlocks {
+  readonly #options: ModelBlocksOptions;
+  /** By account and model, when the block ends, in monotonic milliseconds. */
+  readonly #untilMs = new Map<string, number>();
+
+  constructor(options: ModelBlocksOptions) {
+    this.#options = options;
+  }
+
+  /** How long the model must not be called, in milliseconds; 0: it may be called. */
+  leftMs(model: NamedModel): number {
+    const key = keyOf({ account: this.#options.accountOf(model), model: refOfModel(model) });
+    const leftMs = (this.#untilMs.get(key) ?? 0) - this.#options.clock.monotonicMs();
+    if (leftMs > 0) return leftMs;
+    this.#untilMs.delete(key);
+    return 0;
+  }
+
+  /** Blocks a model in all workers. Resolves with true when it was not blocked in this one before. */
+  async add(model: NamedModel, leftMs: number): Promise<boolean> {
+    const isNews = this.leftMs(model) === 0;
+    const block = { account: this.#options.accountOf(model), model: refOfModel(model), leftMs };
+    this.learn([block]);
+    await this.#options.write(block);
+    return isNews;
+  }
+
+  /** Takes over what the database says. A block never becomes shorter: an answer may be older than a block of this worker. */
+  learn(blocks: readonly ModelBlock[]): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const block of blocks) {
+      const key = keyOf(block);
+      this.#untilMs.set(key, Math.max(this.#untilMs.get(key) ?? 0, nowMs + block.leftMs));
+    }
+  }
+}
+
+function keyOf({ account, model }: Pick<ModelBlock, 'account' | 'model'>): string {
+  return `${account} ${model}`;
+}

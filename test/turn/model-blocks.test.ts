@@ -1,0 +1,100 @@
+// A provider that asks to wait (429 or 529 with Retry-After) is not called by any worker until then.
+import { describe, expect, test } from 'vitest';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import type { Tool } from '../../src/tools/tool.ts';
+import { viewMessage } from '../../src/store/views/messages.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { createTurnRig, type TurnRig } from './turn-rig.ts';
+
+let rig: TurnRig;
+
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
+  rig = await createTurnRig(database.url);
+  onEnd(() => rig.close());
+});
+
+const why = async (id: string) => (await viewMessage(drizzle({ client: rig.database.views }), id))?.why;
+
+/** A tool that runs until it is ended. */
+function gatedTool() {
+  const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const tool: Tool = {
+    spec: { name: 'gated', description: 'Waits.', input_schema: { type: 'object' } },
+    summary: 'waits',
+    isIdempotent: false,
+    async run() {
+      begun.resolve();
+      await over.promise;
+      return { content: 'done', isError: false };
+    },
+  };
+  return { tool, started: begun.promise, end: over.resolve };
+}
+
+function requestsOf(name: string) {
+  return rig.scripted.requests.filter(({ headers }) => headers['x-holdfast-session'] === `agent:main:${name}`);
+}
+
+describe('a model whose provider has asked to wait', () => {
+  test('is not called by a worker that claims a session later; its turn is parked and says why', async () => {
+    const [first, second] = [rig.worker(), rig.worker()];
+    const model = 'anthropic/held-back';
+    await rig.send('met-it', '[[error: 529 retry-after=600]]', { model });
+    expect(await first.run('met-it')).toMatchObject({ kind: 'parked' });
+    const other = await rig.send('heard-of-it', '[[reply: never]]', { model });
+    expect(await second.run('heard-of-it')).toMatchObject({ kind: 'parked' });
+    expect(requestsOf('heard-of-it')).toEqual([]);
+    const reason = await why(other);
+    expect(reason).toMatchObject({ code: 'model_blocked', by: model });
+    expect(Date.parse(reason?.until ?? '') - Date.now()).toBeGreaterThan(590_000);
+    const [counts] = await rig.rows(`select calls, retries from holdfast.turns where session_id = $1`, [
+      await rig.sessionOf('heard-of-it'),
+    ]);
+    // The opening of the turn has charged its first call, which was not made.
+    expect(counts).toEqual({ calls: 1, retries: 0 });
+    const spared = await rig.send('another-model', '[[reply: here]]', { model: 'anthropic/not-held-back' });
+    expect(await second.run('another-model')).toMatchObject({ kind: 'ended' });
+    expect(await why(spared)).toBeNull();
+    [first, second].forEach((worker) => worker.stop());
+  });
+
+  test('is not called by a turn that is running in another worker, which learns of it with its look for stops', async () => {
+    const model = 'anthropic/held-back-while-running';
+    const tool = gatedTool();
+    const [first, second] = [rig.worker(), rig.worker({ tools: [tool.tool] })];
+    await rig.send('running', '[[tool: gated {}]] [[reply: never]]', { model });
+    const running = second.run('running');
+    await tool.started;
+    await rig.send('meets-it', '[[error: 429 retry-after=600]]', { model });
+    expect(await first.run('meets-it')).toMatchObject({ kind: 'parked' });
+    await expect
+      .poll(() => second.context.blocks.leftMs({ model: model.slice(10) }), { interval: 5 })
+      .toBeGreaterThan(0);
+    tool.end();
+    expect(await running).toMatchObject({ kind: 'parked' });
+    expect(requestsOf('running')).toHaveLength(1);
+    [first, second].forEach((worker) => worker.stop());
+  });
+
+  test('is asked again from the slot after a short wait, which costs nothing of the retry budget', async () => {
+    const worker = rig.worker();
+    await rig.send('short', '[[error: 429 retry-after=0.2 times=2]] [[reply: at last]]', { model: 'anthropic/short' });
+    expect(await worker.run('short')).toMatchObject({ kind: 'ended' });
+    const [turn] = await rig.rows('select calls, retries, status from holdfast.turns where session_id = $1', [
+      await rig.sessionOf('short'),
+    ]);
+    expect(turn).toEqual({ calls: 3, retries: 0, status: 'completed' });
+    const times = requestsOf('short').map(({ receivedAt }) => Date.parse(receivedAt));
+    for (const [index, time] of times.slice(1).entries())
+      expect(time - (times[index] ?? 0)).toBeGreaterThanOrEqual(199);
+    const events = await rig.rows(
+      `select data ->> 'code' as code from holdfast.events where session_id = $1 and type = 'model.blocked'`,
+      [await rig.sessionOf('short')],
+    );
+    expect(events).toEqual([{ code: 'rate_limited' }, { code: 'rate_limited' }]);
+    worker.stop();
+  });
+});
