@@ -13,6 +13,8 @@ import { createCommitStep } from '../src/store/journal/commit-step.ts';
 import { createFinishTurn } from '../src/store/journal/finish-turn.ts';
 import { createOpenTurn } from '../src/store/journal/open-turn.ts';
 import { createParkTurn } from '../src/store/journal/park-turn.ts';
+import type { BudgetBook } from '../src/store/budgets/budget-book.ts';
+import { createReserveCost } from '../src/store/budgets/reserve-cost.ts';
 import { createWriteCompaction } from '../src/store/journal/write-compaction.ts';
 import { blockModel } from '../src/store/governor/model-blocks.ts';
 import { createClaim } from '../src/store/claim-session.ts';
@@ -25,6 +27,7 @@ import { DeltaWriter } from '../src/turn/loop/delta-writer.ts';
 import { LockKeeper } from '../src/turn/held-session.ts';
 import { ModelBlocks } from '../src/turn/loop/model-blocks.ts';
 import { ProviderGate } from '../src/turn/loop/provider-gate.ts';
+import { OutputHistory } from '../src/turn/loop/recent-outputs.ts';
 import { SnapshotCache } from '../src/turn/snapshot-cache.ts';
 import { TranscriptCache } from '../src/turn/transcript-cache.ts';
 
@@ -34,6 +37,7 @@ export interface WorkerParts {
   clock: Clock;
   database: Database;
   publish: Publish;
+  budgets: BudgetBook;
   isAwaited: TurnContext['isAwaited'];
   model: Model;
   /** All tools, those of plugins among them. */
@@ -64,6 +68,7 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
       finishTurn: createFinishTurn(database),
       beginCompaction: createBeginCompaction(database),
       writeCompaction: createWriteCompaction(database),
+      reserveCost: createReserveCost(database),
     },
     locks: new LockKeeper({
       database,
@@ -81,6 +86,8 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     transcripts: new TranscriptCache(),
     model: parts.model,
     prices: priceBookOf(config),
+    budgets: parts.budgets,
+    recentOutputs: new OutputHistory(),
     gate: createGate(parts),
     blocks,
     toolsetOf: createToolsets(config, parts.tools),

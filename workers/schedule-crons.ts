@@ -1,10 +1,11 @@
 // The crons' part of a scheduler's round: fires what is due, and settles what has ended. Plans are made from rows by pure functions; a
 // statement carries each out, if it still fits. Nothing here is remembered between two rounds.
 import { isAgent, type Config } from '../src/config.ts';
+import { BUDGET_REACHED, type BudgetFacts } from '../src/core/budget/budget.ts';
 import type { MessageId, SessionId, SystemEventId } from '../src/core/ids.ts';
 import { noticeText, sessionKeyOf } from '../src/core/schedule/cron.ts';
 import { decideCronRunEffect } from '../src/core/schedule/error-backoff.ts';
-import { planTicks, type TickPlan } from '../src/core/schedule/plan-ticks.ts';
+import { planTicks, type Tick, type TickPlan } from '../src/core/schedule/plan-ticks.ts';
 import { staggerOf, type Timetable } from '../src/core/schedule/timetable.ts';
 import { canonicalSessionKey } from '../src/core/session-key.ts';
 import { newId } from '../src/ids.ts';
@@ -20,7 +21,7 @@ import { closeNotice, readOwedNotices, settleFire, settleFires } from '../src/st
 import { newSessionOf } from '../src/store/sessions.ts';
 import { enqueueSystemEvent } from '../src/store/system-events.ts';
 
-export interface CronParts extends Pick<Service, 'config' | 'database' | 'inbox' | 'publish'> {
+export interface CronParts extends Pick<Service, 'config' | 'database' | 'inbox' | 'publish' | 'budgets'> {
   logger: Logger;
 }
 
@@ -82,12 +83,25 @@ async function planFiring(parts: CronParts, cron: Cron, nowMs: number): Promise<
     nowMs,
   });
   if (plan.ticks.length === 0) return null;
+  const ticks = parts.budgets.reached(budgetFactsOf(cron)) === null ? plan.ticks : heldBack(plan, cron);
   const sessionId = await ensureSessionOf(parts, cron);
   const lastUrl =
     cron.delivery?.mode === 'last' ? await readLastUrl(parts.database, await lastSessionOf(parts, cron)) : null;
   const input = tickInputOf(cron, { config, nowMs, eventId: newId<SystemEventId>(), lastUrl });
-  const firing = firingOf(cron, { plan, timetable, sessionId, config }, input);
+  const firing = firingOf(cron, { plan: { ...plan, ticks }, timetable, sessionId, config }, input);
   return { firing, isBehind: plan.isBehind };
+}
+
+function budgetFactsOf(cron: Cron): BudgetFacts {
+  return { agentId: cron.agentId, sessionKey: sessionKeyOf(cron), keyName: null, batchId: null };
+}
+
+/** The slots of a plan while a budget is reached: those that would cause turns are skipped. A cron without a further slot waits instead. */
+function heldBack({ ticks, nextSlotMs }: TickPlan, { payload }: Cron): Tick[] {
+  if (nextSlotMs === null || payload.kind !== 'agentTurn') return ticks;
+  return ticks.map((tick) =>
+    tick.kind === 'fire' ? { kind: 'skipped', slotMs: tick.slotMs, reason: BUDGET_REACHED, count: 1 } : tick,
+  );
 }
 
 async function understand({ database, logger }: CronParts, cron: Cron): Promise<Timetable | null> {

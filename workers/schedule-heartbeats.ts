@@ -1,6 +1,7 @@
 // The heartbeats' part of a scheduler's round: claims the polls that are due, checks whether each needs a model call, and settles it.
 // Cheap checks come first; the gate comes last, because it starts commands and asks servers. A poll that finds nothing costs no token.
 import type { AgentSettings } from '../src/config.ts';
+import { BUDGET_REACHED } from '../src/core/budget/budget.ts';
 import { agentOf, isAgent, type Config } from '../src/config.ts';
 import { firstPoll, isWithinHours } from '../src/core/heartbeat-due.ts';
 import {
@@ -33,6 +34,7 @@ type SkipReason =
   | 'disabled'
   | 'busy'
   | 'quiet-hours'
+  | typeof BUDGET_REACHED
   | 'empty-heartbeat-file'
   | 'nothing-due'
   | 'unchanged'
@@ -107,6 +109,8 @@ async function judgePoll(parts: HeartbeatParts, poll: ClaimedPoll): Promise<Poll
   if (agent.heartbeat.every === 0) return left('disabled');
   if (poll.isBusy) return left('busy');
   if (isQuiet(agent, poll.nowMs)) return left('quiet-hours');
+  const facts = { agentId: agent.id, sessionKey: `agent:${agent.id}:main`, keyName: null, batchId: null };
+  if (parts.budgets.reached(facts) !== null) return left(BUDGET_REACHED);
   // A result has arrived that a person waits for.
   if (occasion !== 'interval') return made(agent, poll, owner, { occasion, tasks: [], hasMore: true });
   const file = await readFile(agent, (error) =>

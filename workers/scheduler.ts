@@ -9,6 +9,7 @@ import type { ScheduledTask } from 'node-cron';
 import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/service/service.ts';
+import { releaseReservations } from '../src/store/budgets/release-reservations.ts';
 import { readDatabaseTime, readDueCrons } from '../src/store/crons.ts';
 import { nextPollInMs, renewPolls, trimPolls } from '../src/store/heartbeats.ts';
 import { retireCrons, trimFires } from '../src/store/settle-fires.ts';
@@ -112,7 +113,7 @@ export class Scheduler {
 
   /** One round; resolves with the milliseconds until the next deadline, or null when none is known. */
   async #doRound(): Promise<number | null> {
-    const { config, database } = this.#parts;
+    const { config, database, budgets } = this.#parts;
     if (!this.#isSynced) await this.#sync();
     const { nowMs, nextInMs } = await this.#fireAll();
     const pollInMs = hasHeartbeats(config) || this.#isTidyDue() ? await this.#makePolls() : null;
@@ -120,6 +121,7 @@ export class Scheduler {
     if (this.#isTidyDue()) {
       this.#tidiedAtMs = performance.now();
       await retireCrons(database);
+      while (budgets.isInUse && !this.#stopped.signal.aborted && (await releaseReservations(database)));
       await giveNotices(this.#parts);
     }
     await this.#trim();

@@ -1,5 +1,6 @@
 // The ends of batches: writes the ends of items, closes what will not be fed, and carries out what the guards decide. Everything follows from
 // rows, so any number of schedulers may do it, and what a crash leaves out the next round does.
+import { budgetName, keyNameOf } from '../src/core/budget/budget.ts';
 import { batchSessionKey } from '../src/core/batch/batch.ts';
 import { judgeBatch, type BatchVerdict } from '../src/core/batch/judge-batch.ts';
 import type { DeliveryId } from '../src/core/ids.ts';
@@ -12,6 +13,7 @@ import {
   endBatch,
   passPilot,
   pauseBatch,
+  resumeForGuard,
   readOpenBatches,
   type EndReport,
   type JudgedBatch,
@@ -37,7 +39,7 @@ export async function settleBatches(parts: SettlerParts, signal: AbortSignal): P
     hasChanged = true;
   }
   for (const batch of open) {
-    const verdict = judgeBatch(batch);
+    const verdict = judgeBatch({ ...batch, budget: budgetOf(parts, batch) });
     if (verdict.kind === 'continue' || signal.aborted) continue;
     await carryOut(parts, batch, verdict);
     hasChanged = true;
@@ -45,10 +47,24 @@ export async function settleBatches(parts: SettlerParts, signal: AbortSignal): P
   return hasChanged;
 }
 
+/** The name of the budget that holds a batch back; null: none. */
+function budgetOf({ budgets }: SettlerParts, { id, agentId, createdBy }: JudgedBatch): string | null {
+  const reached = budgets.reached({
+    agentId,
+    sessionKey: batchSessionKey(id, agentId),
+    keyName: keyNameOf(createdBy),
+    batchId: null,
+  });
+  return reached === null ? null : budgetName(reached);
+}
+
 async function carryOut(parts: SettlerParts, batch: JudgedBatch, verdict: BatchVerdict): Promise<void> {
   const { database, publish, logger } = parts;
   switch (verdict.kind) {
     case 'continue':
+      return;
+    case 'resume':
+      await resumeForGuard(database, batch);
       return;
     case 'pilot_passed':
       await passPilot(database, batch);

@@ -59,6 +59,8 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   ]);
   const base = await openBase(options, { modules, databaseUrl, enders });
   const { service, backend } = base;
+  enders.push(() => service.budgets.stop());
+  await modules.openBudgets(service);
   const reconciler = createReconciler(options, { modules, base, worker: () => worker });
   enders.push(() => reconciler.stop());
   const metrics = modules.createApi === null ? null : new Registry();

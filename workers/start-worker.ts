@@ -57,7 +57,7 @@ const DELIVERIES_CONCURRENCY = 8;
 /** Starts the worker role; jobs are fetched immediately. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { logger, clock, service, wake, backend } = options;
-  const { config, database, publish } = service;
+  const { config, database, publish, budgets } = service;
   const owner = `${hostname()}:${process.pid}:${newId<string>()}`;
   const draining = new AbortController();
   await openWorkspaces(config);
@@ -73,6 +73,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     clock,
     database,
     publish,
+    budgets,
     isAwaited: wake.isAwaited,
     owner,
     model,

@@ -3,6 +3,7 @@
 import type { z } from 'zod';
 import type * as answers from './schemas/answers.ts';
 import type * as batches from './schemas/batches.ts';
+import type * as budgets from './schemas/budgets.ts';
 import type * as costs from './schemas/costs.ts';
 import type * as crons from './schemas/crons.ts';
 import type * as deadLetters from './schemas/dead-letters.ts';
@@ -45,6 +46,8 @@ export type TurnStatus = TurnAnswer['status'];
 
 /** What was used. */
 export type UsageReportAnswer = z.output<typeof costs.usageReport>;
+/** A budget. */
+export type BudgetAnswer = z.output<typeof budgets.budget>;
 /** The price table in use. */
 export type PricesAnswer = z.output<typeof costs.prices>;
 

@@ -1,5 +1,7 @@
 // Makes what the routes share inside one API.
 import { shareNext } from '../coalesce/share-next.ts';
+import { budgetName } from '../core/budget/budget.ts';
+import type { Budget } from '../store/budgets/budgets.ts';
 import { readEvents } from '../store/views/events.ts';
 import { viewSettlements } from '../store/views/settlements.ts';
 import { viewStats } from '../store/views/stats.ts';
@@ -17,6 +19,16 @@ import { SettlementWaiter } from './settlement-waiter.ts';
 /** Ordinary requests in flight in one process. */
 const REQUESTS_MAX = 4096;
 const BODY_BYTES_MAX = 256 * 1024 * 1024;
+
+/** The cap of a batch is no budget of the metrics: there would be a series for each batch. */
+function usedBudgets(budgets: readonly Budget[]): { name: string; usedRatio: number }[] {
+  return budgets
+    .filter(({ origin }) => origin !== 'batch')
+    .map((budget) => ({
+      name: budgetName(budget),
+      usedRatio: budget.limitMicros === 0 ? 1 : (budget.spentMicros + budget.reservedMicros) / budget.limitMicros,
+    }));
+}
 
 export function createServices(context: ApiContext, routes: Route[]): ApiServices {
   const { config, views, wake, outages } = context;
@@ -40,6 +52,7 @@ export function createServices(context: ApiContext, routes: Route[]): ApiService
     tail,
     streams,
     metrics: createMetrics(context.metrics, {
+      budgets: () => usedBudgets(context.service.budgets.all),
       requestsInside: () => admission.size,
       eventStreams: () => streams.size,
       waitingRequests: () => waiter.size,

@@ -16,7 +16,12 @@ export interface ApiMetrics {
 /** Makes the metrics of an API process, in the given registry or in one of its own. */
 export function createMetrics(
   shared: Registry | undefined,
-  now: { requestsInside: () => number; eventStreams: () => number; waitingRequests: () => number },
+  now: {
+    budgets: () => readonly { name: string; usedRatio: number }[];
+    requestsInside: () => number;
+    eventStreams: () => number;
+    waitingRequests: () => number;
+  },
 ): ApiMetrics {
   const registry = shared ?? new Registry();
   collectDefaultMetrics({ register: registry });
@@ -36,6 +41,16 @@ export function createMetrics(
   gaugeOf(registry, 'holdfast_http_requests_inside', 'Requests in flight', now.requestsInside);
   gaugeOf(registry, 'holdfast_event_streams', 'Open event streams', now.eventStreams);
   gaugeOf(registry, 'holdfast_waiting_requests', 'Requests that wait for a message to be settled', now.waitingRequests);
+  new Gauge({
+    name: 'holdfast_budget_used_ratio',
+    help: 'What is spent and reserved of each budget in its present window, in parts of its limit',
+    labelNames: ['budget'] as const,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { name, usedRatio } of now.budgets()) this.set({ budget: name }, usedRatio);
+    },
+  });
   const stats = new StatsGauges(registry);
   return {
     registry,

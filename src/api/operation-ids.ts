@@ -65,6 +65,10 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'GET /metrics': 'getMetrics',
   'GET /v1/usage': 'getUsage',
   'GET /v1/prices': 'getPrices',
+  'GET /v1/budgets': 'listBudgets',
+  'POST /v1/budgets': 'createBudget',
+  'PATCH /v1/budgets/{id}': 'updateBudget',
+  'DELETE /v1/budgets/{id}': 'deleteBudget',
   'GET /openapi.json': 'getOpenApi',
   'GET /': 'getHomePage',
 };

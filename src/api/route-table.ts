@@ -7,6 +7,7 @@ import { deliveryRoutes } from './routes/deliveries.ts';
 import { eventRoutes } from './routes/events.ts';
 import { heartbeatRoutes } from './routes/heartbeats.ts';
 import { messageRoutes } from './routes/messages.ts';
+import { budgetRoutes } from './routes/budgets.ts';
 import { costRoutes } from './routes/costs.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { providerBatchRoutes } from './routes/provider-batches.ts';
@@ -30,6 +31,7 @@ export const ROUTES: Route[] = [
   ...deliveryRoutes,
   ...deadLetterRoutes,
   ...costRoutes,
+  ...budgetRoutes,
   ...providerBatchRoutes,
   ...operationRoutes,
 ];

@@ -1,7 +1,7 @@
 // The commands of batches: what they are called and take. What they do is loaded when they are called.
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { BATCH_VIAS } from '../core/batch/batch.ts';
-import { paged, wholeNumber, type PageOptions, type RunCommand } from './options.ts';
+import { dollars, paged, wholeNumber, type PageOptions, type RunCommand } from './options.ts';
 
 const CONCURRENCY_MAX = 100_000;
 const ITEMS_MAX = 10_000_000;
@@ -59,7 +59,7 @@ function addSubmit(batch: Command, run: RunCommand): void {
     .option('--agent <id>', 'the agent of items that name none')
     .option('--model <model>', 'the model of items that name none')
     .option('--concurrency <count>', 'how many items are in flight at most', wholeNumber(1, CONCURRENCY_MAX))
-    .option('--max-cost <dollars>', 'pause when the ended items have cost so much', dollars)
+    .option('--max-cost <dollars>', 'pause when the next call could cost more than this in all', dollars)
     .option('--pilot <count>', 'run so many items first', wholeNumber(1, ITEMS_MAX))
     .option('--deadline <duration>', 'items that have not begun by then expire, such as 12h')
     .addOption(
@@ -137,12 +137,6 @@ function addControls(batch: Command, run: RunCommand): void {
   verb('retry-failed', 'run failed and expired items again')
     .option('--code <code>', 'only items with this error code')
     .option('--n <numbers>', 'only these items, separated by commas', numbers);
-}
-
-function dollars(text: string): number {
-  const value = Number(text);
-  if (!/^\d+(?:\.\d+)?$/.test(text)) throw new InvalidArgumentError('It must be an amount in dollars, such as 2.50.');
-  return value;
 }
 
 function numbers(text: string): number[] {

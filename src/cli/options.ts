@@ -42,6 +42,13 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   };
 }
 
+/** Parses an amount of money of an option. */
+export function dollars(text: string): number {
+  const value = Number(text);
+  if (!/^\d+(?:\.\d+)?$/.test(text)) throw new InvalidArgumentError('It must be an amount in dollars, such as 2.50.');
+  return value;
+}
+
 /** Reads a part of a whole, from 0 to 1. */
 export function rate(text: string): number {
   const value = Number(text);

@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { EXIT_CODES_HELP, type ExitCode } from './cli-error.ts';
 import { addBatchCommands } from './batch-commands.ts';
 import { addClientCommands } from './client-commands.ts';
+import { addBudgetCommands } from './budget-commands.ts';
 import { addCostCommands } from './cost-commands.ts';
 import { addCronCommands } from './cron-commands.ts';
 import { addDeadCommands } from './dead-commands.ts';
@@ -43,6 +44,7 @@ export function buildProgram(onEnd: (exitCode: ExitCode) => void): Command {
   addSubagentCommands(program, run);
   addDeadCommands(program, run);
   addCostCommands(program, run);
+  addBudgetCommands(program, run);
   inheritSettings(program);
   return program;
 }

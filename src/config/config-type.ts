@@ -1,5 +1,6 @@
 // The configuration as the rest of Holdfast sees it: complete, frozen, every default filled in. Durations are milliseconds unless
 // the name ends in its unit. The file's keys and these fields have the same names; `runtime` is the environment.
+import type { BudgetSettings } from '../core/budget/budget.ts';
 import type { ArgumentEncoding, ProviderFamily } from '../core/history/provider-family.ts';
 import type { WrittenPriceRow } from '../core/prices/price-row.ts';
 import type { CronDelivery, CronPayload, CronTarget } from '../core/schedule/cron.ts';
@@ -201,6 +202,8 @@ export interface FileSettings {
   };
   /** How long live events are kept. */
   events: { retention: number };
+  /** How much model calls may cost. */
+  budgets: (Omit<BudgetSettings, 'limitMicros'> & { limitUsd: number })[];
   limits: Limits;
   diagnostics: Diagnostics;
   shutdown: { graceMs: number };

@@ -12,6 +12,7 @@ import { agentsSchema } from './schema-agents.ts';
 import { channelsSchema } from './schema-channels.ts';
 import { cronJob } from './schema-crons.ts';
 import { pluginsSchema } from './schema-plugins.ts';
+import { budgetsSchema } from './schema-budgets.ts';
 import { pricesSchema } from './schema-prices.ts';
 import {
   count,
@@ -173,6 +174,7 @@ export const fileSchema = z.strictObject({
     })
     .optional(),
   events: z.strictObject({ retention: storedMs(60_000).optional() }).optional(),
+  budgets: budgetsSchema.optional(),
   limits: limits.optional(),
   diagnostics: z.strictObject({ payloadLog: jsonlFile.optional(), cacheTrace: jsonlFile.optional() }).optional(),
   shutdown: z.strictObject({ graceMs: timerMs().optional() }).optional(),

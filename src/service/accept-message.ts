@@ -48,10 +48,16 @@ const FULL_RETRY_MS = 2_000;
 /** Accepts a message; resolves after the commit. Rejects with `UnknownAgentError`, and when nothing is known to be written. */
 export async function acceptMessage(
   service: Service,
-  message: { sessionKey: SessionKey; body: InboundMessage; idempotency: KeyedRequest | null },
+  message: {
+    sessionKey: SessionKey;
+    body: InboundMessage;
+    idempotency: KeyedRequest | null;
+    /** The name of the API key that it came with; absent or null: a key without a name. */
+    sentBy?: string | null;
+  },
 ): Promise<AcceptResult> {
   const { config, views, waiting } = service;
-  const { sessionKey, body: sent, idempotency } = message;
+  const { sessionKey, body: sent, idempotency, sentBy = null } = message;
   agentOf(config, agentIdOf(sessionKey));
   const fault = modelFaultOf(config, sessionKey, sent.model);
   if (fault !== null) return { kind: 'refused', message: fault };
@@ -61,7 +67,7 @@ export async function acceptMessage(
   const { body, command } = readMessage(sent, config.owner.ids);
   const row = {
     messageId,
-    body: JSON.stringify(body),
+    body: JSON.stringify(sentBy === null ? body : { ...body, sentBy }),
     route: routeOf(body, config.owner.ids),
     platformKey: platformKeyOf(sessionKey, sent),
     idempotency,

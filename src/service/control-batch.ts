@@ -19,8 +19,12 @@ export function controlBatch(
 }
 
 /** Changes its settings. */
-export function editBatch({ database }: Service, batchId: string, changes: BatchPatch): Promise<BatchControl> {
-  return patch(database, batchId, changes);
+export async function editBatch(
+  { database, publish }: Service,
+  batchId: string,
+  changes: BatchPatch,
+): Promise<BatchControl> {
+  return publish(await patch(database, batchId, changes));
 }
 
 /** Deletes it with its items, if it has ended. */

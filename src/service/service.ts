@@ -3,6 +3,7 @@
 import type { Publish } from '../after-commit.ts';
 import { priceBookOf, type Config } from '../config.ts';
 import type { PriceBook } from '../core/prices/price-book.ts';
+import { BudgetBook } from '../store/budgets/budget-book.ts';
 import type { Database } from '../store/database.ts';
 import { drizzle } from '../store/drizzle.ts';
 import { createInbox, type Inbox } from '../store/inbox.ts';
@@ -19,6 +20,8 @@ export interface Service {
   publish: Publish;
   /** What model calls cost by the configuration. */
   prices: PriceBook;
+  /** The budgets that hold; empty until `openBudgets`. */
+  budgets: BudgetBook;
 }
 
 /** Makes it. Each use case is a function of a file of this folder, which takes it as its first argument. */
@@ -33,5 +36,6 @@ export function createService(parts: { config: Config; database: Database } & Pu
     waiting: createWaitingTotal(views),
     publish: createPublish(parts),
     prices: priceBookOf(config),
+    budgets: new BudgetBook(database),
   };
 }

@@ -33,7 +33,9 @@ export type EventType =
   | 'batch.hop'
   | 'batch.paused'
   | 'batch.resumed'
-  | 'batch.ended';
+  | 'batch.ended'
+  | 'budget.warned'
+  | 'budget.reached';
 
 /** An event to be written; `data` is stored as it is. */
 export interface NewEvent {

@@ -9,6 +9,8 @@ import type { ImageLoader } from '../images/load-images.ts';
 import type { Logger } from '../logger.ts';
 import type { Model } from '../model/model.ts';
 import type { Plugins } from '../plugins/plugins.ts';
+import type { BudgetBook } from '../store/budgets/budget-book.ts';
+import type { CostRequest, ReservedCost } from '../store/budgets/reserve-cost.ts';
 import type { Database } from '../store/database.ts';
 import type { JournalWrite, Verdict } from '../store/journal.ts';
 import type { CompactionBegin, CompactionStart } from '../store/journal/begin-compaction.ts';
@@ -25,6 +27,7 @@ import type { DeltaWriter } from './loop/delta-writer.ts';
 import type { LockKeeper } from './held-session.ts';
 import type { ModelBlocks } from './loop/model-blocks.ts';
 import type { ProviderGate } from './loop/provider-gate.ts';
+import type { OutputHistory } from './loop/recent-outputs.ts';
 import type { SnapshotCache } from './snapshot-cache.ts';
 import type { TranscriptCache } from './transcript-cache.ts';
 
@@ -42,6 +45,7 @@ export interface TurnContext {
     finishTurn: RowSubmitter<TurnEnd, FinishResult>;
     beginCompaction: RowSubmitter<CompactionBegin, Committed<CompactionStart>>;
     writeCompaction: RowSubmitter<CompactionWrite, Committed<CompactionVerdict>>;
+    reserveCost: RowSubmitter<CostRequest, ReservedCost>;
   };
   locks: LockKeeper;
   deltas: DeltaWriter;
@@ -49,6 +53,10 @@ export interface TurnContext {
   model: Model;
   /** What the calls of this process cost. */
   prices: PriceBook;
+  /** The budgets that hold. */
+  budgets: Pick<BudgetBook, 'isInUse' | 'know' | 'covering'>;
+  /** How long the last answers of each agent were. */
+  recentOutputs: OutputHistory;
   /** Lets model calls through while their provider answers. */
   gate: ProviderGate;
   /** The models that must not be called now. */

@@ -9,6 +9,7 @@
 import type { CompactionReason } from '../core/compaction/compaction-bounds.ts';
 import type { Way } from '../core/provider-batch/choose-way.ts';
 import type { FallbackView, SessionView } from '../core/view.ts';
+import type { BudgetBook } from '../store/budgets/budget-book.ts';
 import type { OpenHop } from '../store/claim-session.ts';
 import type { ClaimedSession } from '../store/claimed-session.ts';
 import type { JournalWrite, ModelCallRow } from '../store/journal.ts';
@@ -48,6 +49,7 @@ interface JournalOwner {
   readonly session: ClaimedSession;
   readonly held: HeldSession;
   readonly transcript: Transcript;
+  readonly budgets: Pick<BudgetBook, 'isInUse'>;
 }
 
 type Fenced = { kind: 'fenced' };
@@ -101,6 +103,7 @@ export class TurnJournal {
       fence: { sessionId: session.id, epoch: held.epoch, baseSeq: this.#at.baseSeq },
       progress: progressAfter(this.#at.progress, { totals, modelCalls: rows.modelCalls }),
       ...(joining === null ? undefined : { steers: joining.steers }),
+      ...(this.#owner.budgets.isInUse ? { isBudgeted: true } : undefined),
       ...(storesView && sessionView !== this.#at.sessionView ? { sessionView } : undefined),
     };
   }

@@ -16,6 +16,7 @@ import type { Committed } from '../../src/after-commit.ts';
 import { createPublish } from '../../src/service/publish.ts';
 import { createAccept } from '../../src/store/accept-messages.ts';
 import type { NewInput } from '../../src/store/new-input.ts';
+import { BudgetBook } from '../../src/store/budgets/budget-book.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { dropOverflow } from '../../src/store/drop-overflow.ts';
 import { migrate } from '../../src/store/migrate.ts';
@@ -113,6 +114,8 @@ export async function createTurnRig(
     return messageId;
   }
 
+  const budgets = new BudgetBook(database);
+
   /** A worker that runs turns when it is told to; with a wake of its own it is as if in a process of its own. */
   function worker(more: { isDraining?: () => boolean; tools?: Tool[]; plugins?: Plugins; wake?: Wake } = {}) {
     const wake = more.wake ?? createWake();
@@ -123,6 +126,7 @@ export async function createTurnRig(
       logger,
       clock,
       database,
+      budgets,
       publish,
       isAwaited: (sessionId) => wake.isAwaited(sessionId),
       model: createConfiguredModel({
@@ -168,6 +172,7 @@ export async function createTurnRig(
   return {
     config,
     database,
+    budgets,
     scripted,
     sessionOf,
     send,

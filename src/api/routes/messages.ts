@@ -1,5 +1,6 @@
 // Messages in, and what became of them.
 import { z } from 'zod';
+import { keyNameOf } from '../../core/budget/budget.ts';
 import { acceptMessage, type AcceptedAnswer, type AcceptResult } from '../../service/accept-message.ts';
 import { listMessages, MESSAGE_STATUSES, viewMessage } from '../../store/views/messages.ts';
 import type { Answer } from '../answer.ts';
@@ -43,7 +44,12 @@ const postMessage = defineRoute({
     const { key } = request.params;
     const result = takenOf(
       await answerWithin(
-        acceptMessage(context.service, { sessionKey: key, body: request.body, idempotency: request.idempotency }),
+        acceptMessage(context.service, {
+          sessionKey: key,
+          body: request.body,
+          idempotency: request.idempotency,
+          sentBy: keyNameOf(request.principal.name),
+        }),
         ACCEPT_MS_MAX,
         'The request timed out, and the message may have been accepted. Send it again with the same Idempotency-Key.',
       ),

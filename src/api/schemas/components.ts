@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import { cronInput, cronPatch } from '../../config/schema-crons.ts';
 import * as answers from './answers.ts';
+import * as budgets from './budgets.ts';
 import * as batches from './batches.ts';
 import * as crons from './crons.ts';
 import * as deadLetters from './dead-letters.ts';
@@ -19,6 +20,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   Batch: batches.batch,
   BatchItem: batches.batchItemView,
   BatchPatch: batches.batchPatch,
+  Budget: budgets.budget,
   BatchRequest: batches.batchRequest,
   Compacted: transcripts.compacted,
   Compaction: transcripts.compaction,

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { PRICE_TIERS } from '../../core/prices/call-cost.ts';
 import { BATCH_OUTCOMES, HOP_VIAS, PAUSE_REASONS } from '../../core/batch/batch.ts';
+import { BUDGET_PERIODS } from '../../core/budget/budget.ts';
 import type { EventType } from '../../store/events.ts';
 import { MESSAGE_STATUSES } from '../../store/views/messages.ts';
 import { TURN_STATUSES } from '../../store/views/turns.ts';
@@ -27,6 +28,15 @@ const progressCounts = z.strictObject({
 });
 
 /** The fields of each type in addition to type, sessionKey, turnId and at. */
+const budgetFields = {
+  budgetId: uuid,
+  scope: z.string(),
+  per: z.enum(BUDGET_PERIODS),
+  limitMicros: count,
+  spentMicros: count,
+  reservedMicros: count,
+};
+
 const FIELDS = {
   'message.accepted': { messageId: uuid, seq: count, kind: z.string(), disposition },
   'message.settled': { messageId: uuid, status: z.enum(MESSAGE_STATUSES) },
@@ -102,6 +112,8 @@ const FIELDS = {
   'batch.paused': { batchId: uuid, reason: z.enum(PAUSE_REASONS), detail: z.string().nullable() },
   'batch.resumed': { batchId: uuid },
   'batch.ended': { batchId: uuid, outcome: z.enum(BATCH_OUTCOMES) },
+  'budget.warned': budgetFields,
+  'budget.reached': budgetFields,
   'session.reset': { transcriptNo: count, previousTranscriptNo: count, reason: z.string() },
 } as const satisfies Record<EventType, z.ZodRawShape>;
 

@@ -1,11 +1,13 @@
 // What each field of the OpenAPI document means, by its name; a name that means different things has an entry per schema (`Cron.name`) as
 // well. A description beside the schema itself comes first. A test finds fields without a description.
 import { COST_DESCRIPTIONS } from './cost-descriptions.ts';
+import { BUDGET_DESCRIPTIONS } from './budget-descriptions.ts';
 import { BATCH_DESCRIPTIONS } from './batch-descriptions.ts';
 
 /** By field, or by schema and field. */
 export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   ...BATCH_DESCRIPTIONS,
+  ...BUDGET_DESCRIPTIONS,
   answers: 'How many answers there are',
   'listProviderBatches.counts':
     'What the provider says of the requests, by their status; null: it has not been asked yet',

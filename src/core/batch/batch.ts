@@ -1,4 +1,5 @@
 // A batch: many conversations that are submitted as one. The states are those of docs/batches.md.
+import { keyNameOf } from '../budget/budget.ts';
 import type { CacheSetting } from '../provider-batch/cache-markers.ts';
 import type { Way } from '../provider-batch/choose-way.ts';
 import type { InboundMessage } from '../inbound.ts';
@@ -54,8 +55,9 @@ export interface BatchInput extends Omit<InboundMessage, 'deliver'> {
   promptMode?: PromptMode;
   /** Null: nowhere; the end of the batch is reported in place of its replies. */
   deliver: { url: string } | null;
-  /** The batch of an item whose model is asked in batches of the provider. */
-  batchId?: string;
+  /** Its budgets follow from these. */
+  batchId: string;
+  sentBy?: string;
   /** What happens to such an item near its deadline; absent: it is asked live. */
   fallback?: 'fail';
   /** How its prompts are kept in the provider's cache; absent: as is cheapest. */
@@ -85,6 +87,8 @@ interface FedBatch {
   cache: CacheSetting;
   defaults: ItemDefaults;
   deadlineMs: number | null;
+  /** The caller that submitted it. */
+  createdBy: string;
   /** Null: there is no pilot, or it is over. */
   pilot: number | null;
   /** Items up to this number measure the provider's cache; null: none do. */
@@ -92,13 +96,12 @@ interface FedBatch {
 }
 
 /** The items of a pilot run live: their figures are there at once. */
-function laneOf(n: number, batch: FedBatch): Pick<BatchInput, 'via' | 'batchId' | 'fallback' | 'cache' | 'isProbe'> {
-  const { id, fallback, cache } = batch;
+function laneOf(n: number, batch: FedBatch): Pick<BatchInput, 'via' | 'fallback' | 'cache' | 'isProbe'> {
+  const { fallback, cache } = batch;
   if (batch.via === 'live' || batch.pilot !== null) return {};
   const isProbe = batch.via === 'auto' && batch.probeTo !== null && n <= batch.probeTo;
   return {
     via: isProbe ? 'provider-batch' : batch.via,
-    batchId: id,
     ...(fallback === 'fail' ? { fallback } : {}),
     ...(cache === 'auto' ? {} : { cache }),
     ...(isProbe ? { isProbe } : {}),
@@ -112,12 +115,15 @@ export function inputOfItem(
 ): BatchInput {
   const { model, thinking, promptMode } = batch.defaults;
   const mode = promptMode ?? (isOwnSession ? 'minimal' : undefined);
+  const sentBy = keyNameOf(batch.createdBy);
   const expiresAt = body.expiresAt ?? batch.deadlineMs ?? undefined;
   return {
     ...(model === undefined ? {} : { model }),
     ...(thinking === undefined ? {} : { thinking }),
     ...(mode === undefined ? {} : { promptMode: mode }),
     ...body,
+    batchId: batch.id,
+    ...(sentBy === null ? {} : { sentBy }),
     ...laneOf(n, batch),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     deliver: body.deliver ?? null,

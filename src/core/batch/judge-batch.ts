@@ -21,6 +21,11 @@ export interface BatchState extends EndCounts {
   recent: string;
   costMicros: number | null;
   maxCostMicros: number | null;
+  /** True when a call was refused because the cap has no room for it. */
+  isCapReached: boolean;
+  pauseReason: PauseReason | null;
+  /** The budget that has no room for its calls now; null: none. */
+  budget: string | null;
 }
 
 /** The window of the failure rate: so many items have ended before it can pause a batch, and only the last so many count. */
@@ -29,6 +34,7 @@ export const FAILURE_WINDOW = 50;
 export type BatchVerdict =
   | { kind: 'continue' }
   | { kind: 'pilot_passed' }
+  | { kind: 'resume' }
   | { kind: 'pause'; reason: PauseReason; detail: string }
   | { kind: 'end'; outcome: BatchOutcome };
 
@@ -40,7 +46,15 @@ export function endedOf({ answered, silent, failed, cancelled, expired }: EndCou
 /** What follows from the present counts. */
 export function judgeBatch(batch: BatchState): BatchVerdict {
   if (endedOf(batch) >= batch.itemCount) return { kind: 'end', outcome: outcomeOf(batch) };
+  if (batch.pauseReason === 'budget' && batch.budget === null) return { kind: 'resume' };
   if (batch.status !== 'running') return { kind: 'continue' };
+  if (batch.isCapReached) {
+    const detail = `The cap of ${dollarsOf(batch.maxCostMicros ?? 0)} has no room for the next call.`;
+    return { kind: 'pause', reason: 'cost_cap', detail };
+  }
+  if (batch.budget !== null) {
+    return { kind: 'pause', reason: 'budget', detail: `The budget "${batch.budget}" has no room for the next call.` };
+  }
   if (isOverCap(batch)) {
     const detail = `The ended items cost ${dollarsOf(batch.costMicros ?? 0)} of at most ${dollarsOf(batch.maxCostMicros ?? 0)}.`;
     return { kind: 'pause', reason: 'cost_cap', detail };

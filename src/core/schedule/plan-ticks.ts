@@ -5,13 +5,14 @@
 //   run_once   the latest slot fires, for all of them
 //   run_all    the latest `maxCatchUp` slots fire, in order
 //   skip       only the latest fires, and only when it is not too late for it
+import { BUDGET_REACHED } from '../budget/budget.ts';
 import { MINUTE_MS } from './civil-time.ts';
 import { nextSlot, type Timetable } from './timetable.ts';
 
 export type MisfirePolicy = 'run_once' | 'run_all' | 'skip';
 
-/** `backoff`: the cron failed and was to rest. `superseded`: a later slot fired for it. `late`: the policy makes up for nothing. */
-export type PassedReason = 'backoff' | 'superseded' | 'late';
+/** `backoff`: the cron failed and was to rest. `superseded`: a later slot fired for it. `late`: the policy makes up for nothing. `budget_reached`: there was no money for it. */
+export type PassedReason = 'backoff' | 'superseded' | 'late' | typeof BUDGET_REACHED;
 
 /** The result of a slot. `count`: the number of slots from this one on that share one row; else 1. */
 export type Tick =

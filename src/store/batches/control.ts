@@ -1,6 +1,9 @@
 // What people do to a batch: pause, resume, cancel, retry what failed, change its settings, delete it. Each is one statement that also stores the
 // key of its request; what the state does not allow changes nothing and answers the state.
 import type { BatchStatus, BatchVia } from '../../core/batch/batch.ts';
+import type { Committed, Ring } from '../../after-commit.ts';
+import { changedCapsSql } from '../budgets/batch-cap.ts';
+import type { NeededRing } from '../session-locks.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
@@ -187,18 +190,32 @@ changed as (
     -- Items that are fed from now on take the new way; a probe belongs to the one before.
     probe_to = case when 'via' = any ($2::text[]) then null else b.probe_to end,
     probe_at = case when 'via' = any ($2::text[]) then null else b.probe_at end,
-    revision = b.revision + 1
-  from found where b.id = found.id and found.status <> 'ended'
-)
-select status, status <> 'ended' as "isAllowed", false as "isOverCap" from found`,
+    revision = b.revision + 1,
+    status = case when is_raised then 'running' else b.status end, pause_reason = case when not is_raised then b.pause_reason end,
+    pause_detail = case when not is_raised then b.pause_detail end, paused_at = case when not is_raised then b.paused_at end
+  from found, lateral (select found.status = 'paused' and found.pause_reason = 'cost_cap' and 'maxCostMicros' = any ($2::text[])
+    and coalesce(($3::json ->> 'maxCostMicros')::bigint > greatest(found.max_cost_micros, found.cost_micros), true) as is_raised) as cap
+  where b.id = found.id and found.status <> 'ended'
+  returning b.*
+),
+${changedCapsSql('changed')}
+select status, status <> 'ended' as "isAllowed", false as "isOverCap",
+  (select coalesce(json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)), '[]') from rung_doorbells) as rings
+from found`,
 });
 
 /** Changes settings of a batch. */
-export async function patchBatch(database: Database, batchId: string, patch: BatchPatch): Promise<BatchControl> {
+export async function patchBatch(
+  database: Database,
+  batchId: string,
+  patch: BatchPatch,
+): Promise<Committed<BatchControl>> {
   const query = PATCH_BATCH.prepared([batchId, Object.keys(patch), JSON.stringify(patch)]);
-  const [row] = await sendQuery<ControlRow & Record<string, unknown>>(database.views, query);
+  const [row] = await sendQuery<ControlRow & { rings: NeededRing[] } & Record<string, unknown>>(database.views, query);
   if (row === undefined) return { kind: 'unknown' };
-  return row.isAllowed ? { kind: 'done' } : { kind: 'refused', status: row.status, isOverCap: false };
+  if (!row.isAllowed) return { kind: 'refused', status: row.status, isOverCap: false };
+  const rings = row.rings.map((ring): Ring => ({ kind: 'inbound', ...ring }));
+  return { kind: 'done', after: { changed: row.rings.map(({ sessionId }) => sessionId), rings } };
 }
 
 export const DELETE_BATCH = literal({

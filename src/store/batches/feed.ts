@@ -25,6 +25,7 @@ export interface HungryBatch {
   fallback: 'live' | 'fail';
   defaults: ItemDefaults;
   deadlineMs: number | null;
+  createdBy: string;
   /** The first items that run alone; null: no pilot, or it is over. */
   pilot: number | null;
   cache: CacheSetting;
@@ -36,7 +37,7 @@ export const HUNGRY_BATCHES = literal({
   name: 'hungry-batches',
   purpose: 'Read the batches that run, have room and have items that may be fed.',
   text: `select b.id, b.agent_id as "agentId", b.weight, b.concurrency - b.in_flight as room, b.defaults, b.pilot, b.via, b.fallback, b.cache,
-  b.probe_to as "probeTo",
+  b.probe_to as "probeTo", b.created_by as "createdBy",
   (extract(epoch from b.deadline_at) * 1000)::float8 as "deadlineMs"
 from holdfast.batches b
 where b.status <> 'ended' and b.status = 'running' and b.in_flight < b.concurrency

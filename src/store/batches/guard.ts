@@ -4,18 +4,20 @@ import type { Committed } from '../../after-commit.ts';
 import type { BatchOutcome, PauseReason } from '../../core/batch/batch.ts';
 import type { BatchState } from '../../core/batch/judge-batch.ts';
 import type { SessionId } from '../../core/ids.ts';
+import { isCapReachedSql, removedCapsSql } from '../budgets/batch-cap.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
 import { sendQuery } from '../send-query.ts';
 import { literal } from '../statement.ts';
 
 /** An open batch with what decides about it. */
-export interface JudgedBatch extends BatchState {
+export interface JudgedBatch extends Omit<BatchState, 'budget'> {
   id: string;
   agentId: string;
   name: string | null;
   revision: number;
   deliver: { url: string } | null;
+  createdBy: string;
   /** Items that were not fed expire. */
   isOverdue: boolean;
 }
@@ -26,7 +28,8 @@ export const OPEN_BATCHES = literal({
   text: `select b.id, b.agent_id as "agentId", b.name, b.status, b.revision::int as revision, b.defaults -> 'deliver' as deliver,
   b.item_count as "itemCount", b.in_flight as "inFlight", b.answered, b.silent, b.failed, b.cancelled, b.expired, b.pilot,
   b.max_failure_percent as "maxFailurePercent", b.recent, b.cost_micros::float8 as "costMicros",
-  b.max_cost_micros::float8 as "maxCostMicros", coalesce(b.deadline_at <= clock_timestamp(), false) as "isOverdue"
+  b.max_cost_micros::float8 as "maxCostMicros", coalesce(b.deadline_at <= clock_timestamp(), false) as "isOverdue",
+  b.pause_reason as "pauseReason", b.created_by as "createdBy", ${isCapReachedSql('b')} as "isCapReached"
 from holdfast.batches b where b.status <> 'ended' and b.status <> 'uploading' order by b.id`,
 });
 
@@ -62,6 +65,28 @@ export async function pauseBatch(
   return (await sendQuery(database.hot, query)).length > 0;
 }
 
+export const RESUME_FOR_GUARD = literal({
+  name: 'resume-batch-for-guard',
+  purpose: 'Resume a batch that a budget has paused, if no person has changed it since the decision.',
+  locking: 'The batch.',
+  text: `with resumed as (
+  update holdfast.batches b
+  set status = 'running', pause_reason = null, pause_detail = null, paused_at = null, revision = b.revision + 1
+  where b.id = $1 and b.revision = $2 and b.status = 'paused' and b.pause_reason = 'budget'
+  returning b.id
+),
+inserted_events as (
+  ${insertEventsSql(`select null::uuid as session_id, null::uuid as turn_id, 'batch.resumed' as type,
+      json_build_object('batchId', id) as data, 0 as n from resumed`)}
+)
+select id from resumed`,
+});
+
+/** Resumes a batch for which its budgets have room again. */
+export async function resumeForGuard(database: Database, batch: Pick<JudgedBatch, 'id' | 'revision'>): Promise<void> {
+  await sendQuery(database.hot, RESUME_FOR_GUARD.prepared([batch.id, batch.revision]));
+}
+
 export const PASS_PILOT = literal({
   name: 'pass-pilot',
   purpose: 'Let the items after the pilot be fed.',
@@ -94,6 +119,7 @@ export const END_BATCH = literal({
     and b.in_flight = 0 and b.answered + b.silent + b.failed + b.cancelled + b.expired >= b.item_count
   returning b.id, b.outcome, b.revision
 ),
+${removedCapsSql('ended')},
 reporter as (
   update holdfast.sessions s set delivery_seq = s.delivery_seq + 1 from ended where s.id = $4::uuid
   returning s.id, s.delivery_seq

@@ -2,6 +2,7 @@
 // refused or broken off is deleted; one whose process crashed is deleted by the housekeeping.
 import type { BatchVia, ItemDefaults } from '../../core/batch/batch.ts';
 import type { Database } from '../database.ts';
+import { startedCapsSql } from '../budgets/batch-cap.ts';
 import { insertEventsSql } from '../events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
 import { sendQuery } from '../send-query.ts';
@@ -110,8 +111,9 @@ export const START_BATCH = literal({
   update holdfast.batches b
   set status = 'running', item_count = $2, source_sha256 = $3, started_at = clock_timestamp(), mark_at = clock_timestamp()
   where b.id = $1 and b.status = 'uploading'
-  returning b.id, b.name, b.item_count
+  returning b.id, b.name, b.item_count, b.max_cost_micros, b.cost_micros
 ),
+${startedCapsSql('started')},
 ${keyedPart(4, `select json_build_object('batchId', id) from started`)},
 inserted_events as (
   ${insertEventsSql(`select null::uuid as session_id, null::uuid as turn_id, 'batch.created' as type,

@@ -1,6 +1,7 @@
 // `commit-step`: one step in the middle of a turn. See journal.ts.
 import type { Committed } from '../../after-commit.ts';
 import { shareStatement, type RowSubmitter } from '../share-statement.ts';
+import { settledBudgets } from '../budgets/settle-parts.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents } from '../events.ts';
 import type { JournalWrite, Verdict } from '../journal.ts';
@@ -49,6 +50,7 @@ export const COMMIT_STEP = statement<readonly JournalWrite[]>({
     verdict,
     fence,
     ...storedSteps,
+    ...settledBudgets,
     ...usedAnswers,
     ...steeredMessages,
     progressedTurns,

@@ -6,6 +6,7 @@ import type { SessionId } from '../../core/ids.ts';
 import { storableText } from '../../core/storable-text.ts';
 import { shareStatement, type RowSubmitter } from '../share-statement.ts';
 import { plusCostSql } from '../cost-sql.ts';
+import { settledBudgets } from '../budgets/settle-parts.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents } from '../events.ts';
 import type { TurnEnd } from './turn-end.ts';
@@ -169,6 +170,7 @@ export const FINISH_TURN = statement<Ends>({
     verdict,
     fence,
     ...storedSteps,
+    ...settledBudgets,
     ...usedAnswers,
     ...endingRun,
     newEnds,

@@ -4,6 +4,7 @@
 import type { AfterCommit } from '../../after-commit.ts';
 import { storableText } from '../../core/storable-text.ts';
 import { shareStatement, type RowSubmitter } from '../share-statement.ts';
+import { settledBudgets } from '../budgets/settle-parts.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
@@ -109,6 +110,7 @@ export const PARK_TURN = statement<readonly TurnPark[]>({
     verdict,
     fence,
     ...storedSteps,
+    ...settledBudgets,
     newParks,
     tail,
     ...storedRequests,

@@ -11,6 +11,7 @@ import type { SystemEventId } from '../../core/ids.ts';
 import type { SessionStop } from '../../core/session-stop.ts';
 import { retryPassingFaults, TURN_RETRY_MS } from '../retry-passing-faults.ts';
 import type { RowSubmitter } from '../share-statement.ts';
+import { settledBudgets } from '../budgets/settle-parts.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents, noEventsSql } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
@@ -134,6 +135,7 @@ export const COMPACTION_ANSWERED = statement<Writes>({
     verdict,
     fence,
     ...storedSteps,
+    ...settledBudgets,
     ...insertedSnapshots,
     rows('wish', (writes: Writes) => stepsOf(writes, 'answered'), {
       id: ['uuid', (one) => one.compactionId],
@@ -183,6 +185,7 @@ export const COMPACTION_COMPLETED = statement<Writes>({
     verdict,
     fence,
     ...storedSteps,
+    ...settledBudgets,
     ...insertedSnapshots,
     rows('wish', (writes: Writes) => stepsOf(writes, 'completed'), {
       id: ['uuid', (one) => one.compactionId],
@@ -227,6 +230,7 @@ export const COMPACTION_FAILED = statement<Writes>({
     verdict,
     fence,
     ...storedSteps,
+    ...settledBudgets,
     ...insertedSnapshots,
     rows('wish', (writes: Writes) => stepsOf(writes, 'failed', 'timedOut'), {
       id: ['uuid', (one) => one.compactionId],

@@ -1,7 +1,7 @@
 -- finish-turn
 -- Purpose: End each turn. Answers a row per end, with the rings that it needs.
 -- Locking: The session rows in the order of their ids, then rows that belong to them.
--- Options: outreach, entries, model_calls, tool_intents, tool_results, used_answers, run_end, dropped_requests, hidden_entries, deliveries, dead_letters, poll_results, events, awaited (of outreach, entries, model_calls, tool_intents, tool_results, used_answers, run_end, dropped_requests, hidden_entries, deliveries, dead_letters, poll_results, events, awaited)
+-- Options: outreach, entries, model_calls, tool_intents, tool_results, budgets, used_answers, run_end, dropped_requests, hidden_entries, deliveries, dead_letters, poll_results, events, awaited (of outreach, entries, model_calls, tool_intents, tool_results, budgets, used_answers, run_end, dropped_requests, hidden_entries, deliveries, dead_letters, poll_results, events, awaited)
 -- Parameters: $1 head json, $2 sessions uuid[], $3 noticed_sessions uuid[], $4 new_entries json, $5 new_calls json, $6 new_intents json, $7 new_results json, $8 run_ends json, $9 new_ends json, $10 new_deliveries json, $11 new_notices json, $12 new_events json
 prepare "finish-turn" (json, uuid[], uuid[], json, json, json, json, json, json, json, json, json) as
 /* finish-turn */
@@ -76,6 +76,22 @@ settled_calls as (
   from new_results c join fence on fence.n = c.n
   where t.turn_id = fence.turn_id and t.step = c.step and t.ordinal = c.ordinal
   returning t.turn_id, t.step, t.ordinal, t.call_id, t.name, t.status, t.is_idempotent, t.runs, t.intent_at, t.ended_at
+),
+ended_reservations as (
+  delete from holdfast.cost_reservations r using stored_calls c where r.turn_id = c.turn_id and r.call_no = c.call_no
+  returning r.budget_id, r.starts_at, r.micros, coalesce(c.cost_micros, 0) as cost_micros
+),
+settled_windows as materialized (
+  select w.budget_id, w.starts_at from holdfast.budget_windows w
+  where (w.budget_id, w.starts_at) in (select budget_id, starts_at from ended_reservations)
+  order by w.budget_id, w.starts_at for update
+),
+settled_budgets as (
+  update holdfast.budget_windows w set spent_micros = w.spent_micros + ended.cost_micros, reserved_micros = w.reserved_micros - ended.micros
+  from settled_windows, (select budget_id, starts_at, sum(micros) as micros, sum(cost_micros) as cost_micros
+    from ended_reservations group by budget_id, starts_at) as ended
+  where w.budget_id = settled_windows.budget_id and w.starts_at = settled_windows.starts_at
+    and ended.budget_id = w.budget_id and ended.starts_at = w.starts_at
 ),
 used_answers as (
   update holdfast.provider_requests r set result = null, params = null

@@ -75,7 +75,7 @@ const BATCH_COLUMNS = `b.id, b.name, b.status, b.outcome, b.pause_reason as "pau
   ${isoSql('b.deadline_at')} as "deadlineAt", b.item_count as total, b.in_flight as "inFlight", b.answered, b.silent, b.failed,
   b.cancelled, b.expired, case when b.status = 'running' then b.rate_per_minute end as "ratePerMinute",
   ${TOKEN_USAGE_SQL('b')} as usage, b.cost_micros::float8 as "costMicros", b.unpriced_calls as "unpricedCalls", b.is_simulated as simulated,
-  b.reserved_micros::float8 as "reservedMicros", b.max_cost_micros::float8 as "maxCostMicros", b.created_by as "createdBy",
+  coalesce((select sum(w.reserved_micros) from holdfast.budget_windows w where w.budget_id = b.id), 0)::float8 as "reservedMicros", b.max_cost_micros::float8 as "maxCostMicros", b.created_by as "createdBy",
   ${isoSql('b.created_at')} as "createdAt", ${isoSql('b.started_at')} as "startedAt", ${isoSql('b.ended_at')} as "endedAt",
   (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs",
   case when b.in_flight > 0 then (

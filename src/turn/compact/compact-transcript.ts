@@ -21,6 +21,7 @@ import { newId } from '../../ids.ts';
 import type { AnsweredCompaction } from '../../store/journal/begin-compaction.ts';
 import type { CompactionStep } from '../../store/journal/write-compaction.ts';
 import { readPostCompactionContext } from './compact-aftermath.ts';
+import { reserveCost } from '../loop/reserve-cost.ts';
 import { askForSummary, summaryModel, type SummaryCall } from './compact-ask.ts';
 import {
   beginCompaction,
@@ -92,6 +93,10 @@ async function tryOnce(
   try {
     const [id, callNo] = [newId<string>(), nextCallNo(turn)];
     const { maxAttempts } = turn.agent.compaction;
+    await reserveCost(context, turn, {
+      callNo,
+      request: { ...turn.journal.attempt.request, ...model, messages: [...turn.journal.attempt.requests.messages] },
+    });
     const begun = await beginCompaction(context, turn, { id, wish, tokensBefore });
     if (begun.kind === 'exhausted') return { ...EXHAUSTED, message: `All ${maxAttempts} attempts failed.` };
     if (begun.kind === 'answered')

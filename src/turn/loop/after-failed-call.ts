@@ -17,6 +17,7 @@ import { stepBack, stepDown } from './step-down.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed, type ParkWish } from '../turn-end.ts';
 import { NO_ROWS } from '../turn-write.ts';
+import { reserveCost } from './reserve-cost.ts';
 
 /** A call that has failed. */
 export interface FailedCall {
@@ -119,6 +120,7 @@ async function chargeNext(
 ): Promise<void> {
   const row = turn.journal.attempt.unstoredCall;
   const calls = turn.journal.at.progress.calls + 1;
+  await reserveCost(context, turn, { callNo: calls });
   await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
   await commitStep(context, turn, {
     ...NO_ROWS,

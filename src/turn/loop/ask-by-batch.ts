@@ -22,6 +22,7 @@ import { chooseHop } from './choose-hop.ts';
 import { inputTransformOf } from './input-transform.ts';
 import { CallRecord, failedBy } from './model-call.ts';
 import { turnResumed } from './model-events.ts';
+import { reserveCost } from './reserve-cost.ts';
 
 /**
  * Resolves with the answer of a batch, or with null for a call that is made live. Throws `TurnStopped` (parked) while there is no answer,
@@ -70,11 +71,13 @@ async function parkForHop(context: TurnContext, turn: OpenedTurn, retries?: numb
   const body = JSON.stringify(params);
   const { isCharged, progress } = turn.journal.at;
   const { batchId, fallback } = itemLaneOf(inputs);
+  const callNo = isCharged ? progress.calls : progress.calls + 1;
+  await reserveCost(context, turn, { callNo, tier: 'batch' });
   throw parked(turn, {
     hasCalled: true,
     ...(retries === undefined ? {} : { retries }),
     request: {
-      callNo: isCharged ? progress.calls : progress.calls + 1,
+      callNo,
       model: request.model,
       batchId,
       fallback,

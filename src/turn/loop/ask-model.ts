@@ -103,6 +103,7 @@ export async function askOnce(
       },
     );
     show('model.delta', reply.end());
+    context.recentOutputs.add(turn.agent.id, answer.usage.outputTokens);
     if (answer.stopReason !== WINDOW_EXCEEDED) return { answer, call: record.ended({ answer }) };
     const fault = windowExceeded();
     return { fault, row: record.ended({ ...failedBy(fault), usage: answer.usage }) };

@@ -1,6 +1,7 @@
 // Waits out what is not the turn's fault (G33): while a model is away, or asks to wait longer than a worker should, the turn is parked. It
 // holds no lock and no slot, and gives up when it has waited for `models.outage.giveUpAfter`, or when all of its messages have expired.
 import type { AfterCommit } from '../../after-commit.ts';
+import { BUDGET_REACHED } from '../../core/budget/budget.ts';
 import { outageOf } from '../../core/failure.ts';
 import { blockMsOf, waitForBlockMs } from '../../core/governor/model-block.ts';
 import { pauseAfterFailureMs } from '../../core/model-outage.ts';
@@ -130,8 +131,9 @@ function patienceMs(context: TurnContext, turn: OpenedTurn): number {
   const untilExpiryMs = expiresAt === null ? Number.POSITIVE_INFINITY : expiresAt - context.clock.now().getTime();
   // A turn that has begun to answer is not taken back for the clock alone.
   const isBegun = progress.steps > 0 && park === null;
-  // A wait for a batch of the provider is bounded by its own deadline.
-  const waitedMs = park === null || park.code === PROVIDER_BATCH ? 0 : park.waitedMs;
+  // A wait for a batch of the provider is bounded by its own deadline, and one for a budget by its window.
+  const isOutage = park !== null && park.code !== PROVIDER_BATCH && park.code !== BUDGET_REACHED;
+  const waitedMs = isOutage ? park.waitedMs : 0;
   return Math.min(giveUpAfter - waitedMs, isBegun ? Number.POSITIVE_INFINITY : untilExpiryMs);
 }
 

@@ -7,6 +7,7 @@ import type { NextRequest } from '../request-view.ts';
 import { TurnFailed } from '../turn-end.ts';
 import { NO_ROWS } from '../turn-write.ts';
 import { modelStarted, turnResumed } from './model-events.ts';
+import { reserveCost } from './reserve-cost.ts';
 import { callViewOf } from './step-down.ts';
 
 /**
@@ -15,8 +16,9 @@ import { callViewOf } from './step-down.ts';
  */
 export async function beginCall(context: TurnContext, turn: OpenedTurn): Promise<void> {
   const { isCharged, park, progress } = turn.journal.at;
+  const calls = isCharged ? progress.calls : progress.calls + 1;
+  await reserveCost(context, turn, { callNo: calls });
   if (!isCharged) {
-    const calls = progress.calls + 1;
     const resumed = park === null ? [] : [turnResumed(park)];
     await commitStep(context, turn, {
       ...NO_ROWS,

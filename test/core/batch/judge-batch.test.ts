@@ -15,6 +15,9 @@ const running: BatchState = {
   recent: '',
   costMicros: 0,
   maxCostMicros: null,
+  isCapReached: false,
+  pauseReason: null,
+  budget: null,
 };
 
 test.each([

@@ -1,4 +1,4 @@
-// A request to every POST route of batches, for keyed-scenarios.ts.
+// A request to every POST route of batches and of budgets, for keyed-scenarios.ts.
 import { newId } from '../../../src/ids.ts';
 import { changeOnce, count, type Ground, type KeyedScenario } from './keyed-ground.ts';
 
@@ -26,6 +26,16 @@ function command(verb: string, spec: { prepare?: string; back: string; isChanged
 }
 
 export const KEYED_BATCHES: KeyedScenario[] = [
+  {
+    name: 'a budget',
+    route: '/v1/budgets',
+    prepare: async (ground, session) => ({
+      path: '/v1/budgets',
+      body: { scope: `session:${session}`, per: 'day', limitUsd: 5 },
+      status: 201,
+      effects: () => count(ground, 'holdfast.budgets where scope = $1', [`session:${session}`]),
+    }),
+  },
   {
     name: 'a batch',
     route: '/v1/batches',

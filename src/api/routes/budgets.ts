@@ -1,0 +1,79 @@
+// Budgets: how much model calls may cost.
+import { z } from 'zod';
+import { microsOf } from '../../core/prices/call-cost.ts';
+import { addBudget, dropBudget, editBudget } from '../../service/edit-budget.ts';
+import type { BudgetChange } from '../../store/budgets/budgets.ts';
+import type { ApiContext } from '../context.ts';
+import { notFound, Problem } from '../problem.ts';
+import { defineEffect, defineRoute, type Route } from '../route.ts';
+import { budget, budgetList, budgetPatch, budgetRequest, budgetViewOf } from '../schemas/budgets.ts';
+
+const FIXED =
+  'The budget is part of the configuration, or is the cost cap of a batch: change `budgets` there, or `maxCostUsd` of the batch.';
+const conflictDoc = { description: 'It belongs to the configuration or to a batch' };
+
+const getBudgets = defineRoute({
+  method: 'GET',
+  path: '/v1/budgets',
+  summary: 'The budgets that hold, with what is spent and reserved in their present windows, oldest first',
+  answers: { 200: { description: 'All budgets', schema: budgetList } },
+  async handle(_request, { context }) {
+    const items = (await context.service.budgets.read()).map((row) => budgetViewOf(row, context.modelInfo));
+    return { status: 200, body: { items, nextCursor: null } };
+  },
+});
+
+const postBudget = defineEffect({
+  path: '/v1/budgets',
+  summary: 'Make a budget; it counts the calls that begin from now on',
+  body: budgetRequest,
+  answers: { 201: { description: 'The budget', schema: budget } },
+  async perform({ body, principal, idempotency }, { context }) {
+    const { limitUsd, ...settings } = body;
+    const budgetSettings = { ...settings, limitMicros: microsOf(limitUsd) };
+    const id = await addBudget(context.service, budgetSettings, { createdBy: principal.name, idempotency });
+    return { id };
+  },
+  answer: async ({ id }, _request, { context }) => ({ status: 201, body: await budgetOf(context, id) }),
+});
+
+const patchBudget = defineRoute({
+  method: 'PATCH',
+  path: '/v1/budgets/{id}',
+  summary: 'Change a budget; turns that wait for it ask again',
+  body: budgetPatch,
+  answers: { 200: { description: 'The budget as it is now', schema: budget }, 409: conflictDoc },
+  async handle({ params, body }, { context }) {
+    const { limitUsd, ...rest } = body;
+    const patch = { ...rest, ...(limitUsd === undefined ? {} : { limitMicros: microsOf(limitUsd) }) };
+    refuse(await editBudget(context.service, params.id, patch), params.id);
+    return { status: 200, body: await budgetOf(context, params.id) };
+  },
+});
+
+const deleteBudget = defineRoute({
+  method: 'DELETE',
+  path: '/v1/budgets/{id}',
+  summary: 'Remove a budget; turns that wait for it resume',
+  answers: {
+    200: { description: 'Removed', schema: z.strictObject({ deleted: z.literal(true) }) },
+    409: conflictDoc,
+  },
+  async handle({ params }, { context }) {
+    refuse(await dropBudget(context.service, params.id), params.id);
+    return { status: 200, body: { deleted: true } };
+  },
+});
+
+function refuse(change: BudgetChange, id: string): void {
+  if (change === 'unknown') throw notFound(`budget ${id}`);
+  if (change === 'fixed') throw new Problem('conflict', FIXED);
+}
+
+async function budgetOf(context: ApiContext, id: string): Promise<z.output<typeof budget>> {
+  const found = (await context.service.budgets.read()).find((row) => row.id === id);
+  if (found === undefined) throw notFound(`budget ${id}`);
+  return budgetViewOf(found, context.modelInfo);
+}
+
+export const budgetRoutes: Route[] = [getBudgets, postBudget, patchBudget, deleteBudget];

@@ -1,0 +1,74 @@
+// `holdfast budgets`: how much model calls may cost.
+import type { BudgetAnswer, ListAnswer } from '../../api/answer-types.ts';
+import { connectApi, type ClientFlags } from '../api-client.ts';
+import type { NewBudgetOptions } from '../budget-commands.ts';
+import { EXIT, type ExitCode } from '../cli-error.ts';
+import { dollarsText } from '../dollars.ts';
+import type { Terminal } from '../terminal.ts';
+
+const PERCENT = 100;
+
+/** Lists the budgets with what is spent of each. */
+export async function runBudgetsList(flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+  const { body } = await connectApi(flags).request<ListAnswer<BudgetAnswer>>('GET', '/v1/budgets');
+  if (terminal.isJson) {
+    terminal.json(body);
+    return EXIT.ok;
+  }
+  const right = { align: 'right' as const };
+  terminal.table<BudgetAnswer>(
+    [
+      { title: 'SCOPE', value: (row) => row.scope },
+      { title: 'PER', value: (row) => row.per },
+      { title: 'SPENT', value: (row) => dollarsText(row.spentUsd), ...right },
+      { title: 'RESERVED', value: (row) => dollarsText(row.reservedUsd), ...right, dropOrder: 3 },
+      { title: 'LIMIT', value: (row) => dollarsText(row.limitUsd), ...right },
+      { title: 'USED', value: usedText, ...right },
+      { title: 'ENDS', value: (row) => row.endsAt?.slice(0, 16) ?? '', dropOrder: 2 },
+      { title: 'WHEN REACHED', value: (row) => row.action, dropOrder: 5 },
+      { title: 'FROM', value: (row) => row.origin, dropOrder: 4 },
+      { title: 'ID', value: (row) => row.id, dropOrder: 1 },
+    ],
+    body.items,
+  );
+  if (body.items.length === 0) terminal.note('no budgets; add one with: holdfast budgets add all day 10');
+  return EXIT.ok;
+}
+
+function usedText({ spentUsd, reservedUsd, limitUsd, isReached }: BudgetAnswer): string {
+  if (limitUsd === 0) return 'reached';
+  const percent = `${Math.floor(((spentUsd + reservedUsd) / limitUsd) * PERCENT)} %`;
+  return isReached ? `${percent}, reached` : percent;
+}
+
+/** Makes a budget. */
+export async function runBudgetsAdd(
+  budget: { scope: string; per: string; limitUsd: number },
+  { zone, warn, action, strict }: NewBudgetOptions,
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const { body } = await connectApi(flags).request<BudgetAnswer>('POST', '/v1/budgets', {
+    body: {
+      ...budget,
+      ...(zone === undefined ? {} : { zone }),
+      ...(warn === undefined ? {} : { warnPercent: warn }),
+      ...(action === undefined ? {} : { action }),
+      ...(strict === true ? { strict } : {}),
+    },
+  });
+  if (terminal.isJson) terminal.json(body);
+  else terminal.print(body.id);
+  return EXIT.ok;
+}
+
+/** Removes a budget. */
+export async function runBudgetsRemove(id: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+  const { body } = await connectApi(flags).request<{ deleted: true }>(
+    'DELETE',
+    `/v1/budgets/${encodeURIComponent(id)}`,
+  );
+  if (terminal.isJson) terminal.json(body);
+  else terminal.note('the budget is removed; turns that waited for it resume');
+  return EXIT.ok;
+}

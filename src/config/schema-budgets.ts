@@ -1,0 +1,42 @@
+// The part of the configuration file that says how much model calls may cost: `budgets`.
+import { z } from 'zod';
+import { BUDGET_ACTIONS, BUDGET_DEFAULTS, BUDGET_PERIODS, isScope } from '../core/budget/budget.ts';
+import { count, LIST_MAX, timeZone } from './schema-scalars.ts';
+
+const DOLLARS_MAX = 1_000_000_000;
+const MICROS = 1_000_000;
+
+/** Dollars with at most six decimals. */
+export const limitUsd = z.number().refine(isLimit, `dollars from 0 to ${DOLLARS_MAX}, with at most six decimals`);
+
+function isLimit(value: number): boolean {
+  return value >= 0 && value <= DOLLARS_MAX && Math.abs(value * MICROS - Math.round(value * MICROS)) < 1e-3;
+}
+
+/** The fields of a budget, as the configuration and requests write them. */
+export const budgetFields = {
+  scope: z.string().refine(isScope, '"all", "agent:<id>", "session:<key pattern>" or "key:<name>"'),
+  per: z.enum(BUDGET_PERIODS),
+  zone: timeZone.default(BUDGET_DEFAULTS.zone),
+  limitUsd,
+  warnPercent: count(1, 100).default(BUDGET_DEFAULTS.warnPercent),
+  action: z.enum(BUDGET_ACTIONS).default(BUDGET_DEFAULTS.action),
+  strict: z.boolean().default(BUDGET_DEFAULTS.strict),
+};
+
+const BUDGETS_MAX = 100;
+
+export const budgetsSchema = z
+  .array(z.strictObject(budgetFields))
+  .max(Math.min(LIST_MAX, BUDGETS_MAX))
+  .superRefine((budgets, context) => {
+    const seen = new Set<string>();
+    for (const [at, { scope, per, zone }] of budgets.entries()) {
+      const identity = `${scope} ${per} ${zone}`;
+      if (seen.has(identity)) {
+        const message = 'a scope, a period and a zone that no budget before has together';
+        context.addIssue({ code: 'custom', path: [at, 'scope'], message, input: scope });
+      }
+      seen.add(identity);
+    }
+  });

@@ -1,0 +1,18 @@
+// Makes the budgets of the configuration hold, before the process makes its first call.
+import type { Config } from '../config.ts';
+import type { BudgetSettings } from '../core/budget/budget.ts';
+import { microsOf } from '../core/prices/call-cost.ts';
+import { newId } from '../ids.ts';
+import { syncBudgets } from '../store/budgets/budgets.ts';
+import type { Service } from './service.ts';
+
+/** Stores them and reads all that hold. */
+export async function openBudgets({ database, publish, budgets, config }: Service): Promise<void> {
+  publish(await syncBudgets(database, config.budgets.map(rowOf)));
+  await budgets.read();
+  budgets.start();
+}
+
+function rowOf({ limitUsd, ...settings }: Config['budgets'][number]): BudgetSettings & { id: string } {
+  return { ...settings, id: newId<string>(), limitMicros: microsOf(limitUsd) };
+}

@@ -1,0 +1,71 @@
+// The budgets that hold, as a process knows them: read once a second, so that a call that no budget covers costs no statement. Whether there is
+// room is decided by the rows, when a call reserves its cost.
+import { LRUCache } from 'lru-cache';
+import { isCovered, type BudgetFacts } from '../../core/budget/budget.ts';
+import type { Database } from '../database.ts';
+import { readBudgets, type Budget } from './budgets.ts';
+
+/** How old the budgets are at most, in milliseconds, while the database answers. */
+const READ_EVERY_MS = 1_000;
+
+/** Batches whose caps are known. */
+const BATCHES_MAX = 1_000;
+
+export class BudgetBook {
+  readonly #database: Database;
+  #budgets: readonly Budget[] = [];
+  readonly #batches = new LRUCache<string, true>({ max: BATCHES_MAX });
+  #timer: NodeJS.Timeout | null = null;
+  #reading: Promise<unknown> = Promise.resolve();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** All that hold, oldest first. */
+  get all(): readonly Budget[] {
+    return this.#budgets;
+  }
+
+  /** False while there is no budget at all. */
+  get isInUse(): boolean {
+    return this.#budgets.length > 0;
+  }
+
+  /** The budgets that cover a call. */
+  covering(facts: BudgetFacts): readonly Budget[] {
+    return this.#budgets.filter(({ scope }) => isCovered(scope, facts));
+  }
+
+  /** Reads the budgets now when a batch is new to this process: its cap may be. Rejects when the database does not answer. */
+  async know({ batchId }: BudgetFacts): Promise<void> {
+    if (batchId === null || this.#batches.has(batchId)) return;
+    await this.read();
+    this.#batches.set(batchId, true);
+  }
+
+  /** The first budget that has no room for such calls now; null: there is none. */
+  reached(facts: BudgetFacts): Budget | null {
+    return this.covering(facts).find(({ isReached }) => isReached) ?? null;
+  }
+
+  /** Reads them now. Rejects when the database does not answer; they stay as they were. */
+  async read(): Promise<readonly Budget[]> {
+    this.#budgets = await readBudgets(this.#database);
+    return this.#budgets;
+  }
+
+  /** Reads them again and again. */
+  start(): void {
+    this.#timer = setInterval(() => {
+      this.#reading = this.read().catch((error: unknown) => {
+        this.#database.outages.report(error, 'Budgets could not be read; they stay as they are known');
+      });
+    }, READ_EVERY_MS);
+  }
+
+  async stop(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await this.#reading;
+  }
+}

@@ -1,0 +1,201 @@
+// The budgets that hold: those of the configuration, those that requests have made, and the cost caps of batches.
+import type { BudgetAction, BudgetOrigin, BudgetSettings } from '../../core/budget/budget.ts';
+import { BUDGET_REACHED } from '../../core/budget/budget.ts';
+import type { Database } from '../database.ts';
+import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
+import { recordsOf, selectRecordsSql, type SqlColumns } from '../record-set.ts';
+import { sendQuery } from '../send-query.ts';
+import { wakeSql, type NeededRing } from '../session-locks.ts';
+import { literal } from '../statement.ts';
+import type { AfterCommit, Committed, Ring } from '../../after-commit.ts';
+
+/** A budget with its present window. */
+export interface Budget extends BudgetSettings {
+  id: string;
+  origin: BudgetOrigin;
+  spentMicros: number;
+  reservedMicros: number;
+  /** True when a call was refused, and there is still no room for it. */
+  isReached: boolean;
+  /** Null: no call was made in it, or it has no end. */
+  startsAt: string | null;
+  endsAt: string | null;
+}
+
+const BUDGET_SQL = `b.id, b.origin, b.scope, b.per, b.zone, b.limit_micros::float8 as "limitMicros", b.warn_percent as "warnPercent", b.action,
+  b.is_strict as strict, coalesce(w.spent_micros, 0)::float8 as "spentMicros", coalesce(w.reserved_micros, 0)::float8 as "reservedMicros",
+  coalesce(w.reached_at > coalesce(b.changed_at, '-infinity'), false) as "isReached",
+  to_char(w.starts_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "startsAt",
+  to_char(w.ends_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "endsAt"
+from holdfast.budgets b left join holdfast.budget_windows w
+  on w.budget_id = b.id and w.starts_at <= clock_timestamp() and (w.ends_at is null or w.ends_at > clock_timestamp())`;
+
+export const READ_BUDGETS = literal({
+  name: 'read-budgets',
+  purpose: 'Read the budgets that hold, with their present windows.',
+  text: `select ${BUDGET_SQL} where b.removed_at is null order by b.id`,
+});
+
+/** The budgets that hold, oldest first. */
+export function readBudgets(database: Database): Promise<Budget[]> {
+  return sendQuery<Budget & Record<string, unknown>>(database.hot, READ_BUDGETS.prepared([]));
+}
+
+const SETTINGS: SqlColumns<BudgetSettings & { id: string }> = {
+  id: ['uuid', ({ id }) => id],
+  scope: ['text', ({ scope }) => scope],
+  per: ['text', ({ per }) => per],
+  zone: ['text', ({ zone }) => zone],
+  limit_micros: ['bigint', ({ limitMicros }) => limitMicros],
+  warn_percent: ['int', ({ warnPercent }) => warnPercent],
+  action: ['text', ({ action }) => action],
+  is_strict: ['boolean', ({ strict }) => strict],
+};
+
+const NAMES = 'scope, per, zone, limit_micros, warn_percent, action, is_strict';
+
+/** SQL that makes the turns due that wait for budgets: `condition` selects them by their `t`. The CTE is `rung_doorbells`. */
+const wokenSql = (condition: string): string => `woken as materialized (
+  select s.* from holdfast.sessions s join holdfast.turns t on t.id = s.turn_id
+  where t.ended_at is null and t.status = 'parked' and t.park_code = '${BUDGET_REACHED}' and ${condition}
+  order by s.id for no key update of s
+),
+rung_doorbells as (
+  ${wakeSql('woken', 'true')}
+)`;
+
+const RINGS_SQL = `(select coalesce(json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)), '[]') from rung_doorbells)`;
+
+export const SYNC_BUDGETS = literal({
+  name: 'sync-budgets',
+  purpose:
+    'Bring the budgets of the configuration up to date, by scope, period and zone; those that it no longer has are removed. Answers the rings of turns that wait for one that has changed.',
+  locking: 'The budgets, then the session rows in the order of their ids.',
+  text: `with wanted as materialized (${selectRecordsSql('$1', SETTINGS)}),
+removed as (
+  update holdfast.budgets b set removed_at = clock_timestamp()
+  where b.origin = 'config' and b.removed_at is null
+    and not exists (select from wanted w where w.scope = b.scope and w.per = b.per and w.zone = b.zone)
+  returning b.id
+),
+changed as (
+  update holdfast.budgets b
+  set changed_at = clock_timestamp(), limit_micros = w.limit_micros, warn_percent = w.warn_percent, action = w.action, is_strict = w.is_strict
+  from wanted w
+  where b.origin = 'config' and b.removed_at is null and w.scope = b.scope and w.per = b.per and w.zone = b.zone
+    and (b.limit_micros, b.warn_percent, b.action, b.is_strict) is distinct from (w.limit_micros, w.warn_percent, w.action, w.is_strict)
+  returning b.id
+),
+inserted as (
+  insert into holdfast.budgets (id, origin, ${NAMES})
+  select id, 'config', ${NAMES} from wanted
+  on conflict (scope, per, zone) where origin = 'config' and removed_at is null do nothing
+),
+${wokenSql(`t.park_by in (select id::text from removed union all select id::text from changed)`)}
+select ${RINGS_SQL} as rings`,
+});
+
+/** Makes the budgets of the configuration hold. Safe to send again, and by any number of processes. */
+export async function syncBudgets(
+  database: Database,
+  wanted: readonly (BudgetSettings & { id: string })[],
+): Promise<Committed<object>> {
+  const rows = await sendQuery<{ rings: NeededRing[] }>(
+    database.hot,
+    SYNC_BUDGETS.prepared([recordsOf(wanted, SETTINGS)]),
+  );
+  return { after: afterOfRings(rows[0]?.rings ?? []) };
+}
+
+export const CREATE_BUDGET = literal({
+  name: 'create-budget',
+  purpose: 'Store a budget.',
+  text: `with made as (
+  insert into holdfast.budgets (id, origin, ${NAMES}, created_by)
+  select id, 'api', ${NAMES}, $2 from (${selectRecordsSql('$1', SETTINGS)}) as wanted
+  returning id
+),
+${keyedPart(3, `select json_build_object('id', id) from made`)}
+select id from made`,
+});
+
+/** Stores a budget. */
+export async function createBudget(
+  database: Database,
+  budget: BudgetSettings & { id: string },
+  { createdBy, idempotency }: { createdBy: string; idempotency: KeyedRequest | null },
+): Promise<void> {
+  const values = [recordsOf([budget], SETTINGS), createdBy, ...keyValues(idempotency)];
+  await sendQuery(database.views, CREATE_BUDGET.prepared(values));
+}
+
+/** What may be changed of a budget. */
+export type BudgetPatch = Partial<{
+  limitMicros: number;
+  warnPercent: number;
+  action: BudgetAction;
+  strict: boolean;
+}>;
+
+/** `fixed`: it belongs to the configuration or to a batch. */
+export type BudgetChange = 'done' | 'unknown' | 'fixed';
+
+interface ChangeRow extends Record<string, unknown> {
+  origin: BudgetOrigin;
+  rings: NeededRing[];
+}
+
+export const PATCH_BUDGET = literal({
+  name: 'patch-budget',
+  purpose: 'Change a budget that a request has made. Answers whose it is, and the rings of the turns that wait for it.',
+  locking: 'The budget, then the session rows in the order of their ids.',
+  text: `with found as materialized (select id, origin from holdfast.budgets where id = $1 and removed_at is null for no key update),
+changed as (
+  update holdfast.budgets b
+  set changed_at = clock_timestamp(), limit_micros = coalesce($2::bigint, b.limit_micros), warn_percent = coalesce($3::int, b.warn_percent),
+    action = coalesce($4::text, b.action), is_strict = coalesce($5::boolean, b.is_strict)
+  from found where b.id = found.id and found.origin = 'api'
+  returning b.id
+),
+${wokenSql('t.park_by in (select id::text from changed)')}
+select origin, ${RINGS_SQL} as rings from found`,
+});
+
+/** Changes a budget; turns that wait for it ask again. */
+export async function patchBudget(
+  database: Database,
+  id: string,
+  patch: BudgetPatch,
+): Promise<Committed<{ result: BudgetChange }>> {
+  const { limitMicros = null, warnPercent = null, action = null, strict = null } = patch;
+  const query = PATCH_BUDGET.prepared([id, limitMicros, warnPercent, action, strict]);
+  return changeOf(await sendQuery<ChangeRow>(database.views, query));
+}
+
+export const REMOVE_BUDGET = literal({
+  name: 'remove-budget',
+  purpose:
+    'Remove a budget that a request has made. Answers whose it was, and the rings of the turns that wait for it.',
+  locking: 'The budget, then the session rows in the order of their ids.',
+  text: `with found as materialized (select id, origin from holdfast.budgets where id = $1 and removed_at is null for no key update),
+changed as (
+  update holdfast.budgets b set removed_at = clock_timestamp() from found where b.id = found.id and found.origin = 'api' returning b.id
+),
+${wokenSql('t.park_by in (select id::text from changed)')}
+select origin, ${RINGS_SQL} as rings from found`,
+});
+
+/** Removes a budget; turns that wait for it resume. */
+export async function removeBudget(database: Database, id: string): Promise<Committed<{ result: BudgetChange }>> {
+  return changeOf(await sendQuery<ChangeRow>(database.views, REMOVE_BUDGET.prepared([id])));
+}
+
+function changeOf([row]: ChangeRow[]): Committed<{ result: BudgetChange }> {
+  const result = row === undefined ? 'unknown' : row.origin === 'api' ? 'done' : 'fixed';
+  return { result, after: afterOfRings(row?.rings ?? []) };
+}
+
+function afterOfRings(needed: readonly NeededRing[]): AfterCommit {
+  const rings = needed.map((ring): Ring => ({ kind: 'inbound', ...ring }));
+  return { changed: needed.map(({ sessionId }) => sessionId), rings };
+}

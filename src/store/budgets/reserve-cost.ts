@@ -1,0 +1,183 @@
+// Reservations: before a call is made, its likely cost is put aside in the window of each budget that covers it, all of them or none.
+//
+// The calls of one statement are judged together. One that has room alone and none beside those before it is answered `again`: it is asked
+// once more, when it is known which of those were granted.
+//
+// Locking: the windows in the order of budget and time; then reservations of the same turns, which nothing else waits for.
+import type { SessionId, TurnId } from '../../core/ids.ts';
+import type { Database } from '../database.ts';
+import { insertEventsSql } from '../events.ts';
+import { recordsOf, selectRecordsSql, type SqlColumns } from '../record-set.ts';
+import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
+import { sendQuery } from '../send-query.ts';
+import { shareStatement, type RowSubmitter } from '../share-statement.ts';
+import { literal } from '../statement.ts';
+
+/** A call that is about to be made, with what it asks of each of its budgets. */
+export interface CostRequest {
+  sessionId: SessionId;
+  turnId: TurnId;
+  callNo: number;
+  /** Of the claim; reservations of earlier claims of the turn end. */
+  epoch: number;
+  asks: readonly { budgetId: string; micros: number }[];
+}
+
+/** `refused`: by the budget named, until its window ends; null: it has no end. */
+export type ReservedCost = { kind: 'granted' } | { kind: 'refused'; budgetId: string; waitMs: number | null };
+
+/** `closed`: a budget has no window for now. `again`: there is no room beside the calls before it, if those are granted. */
+type CostVerdict = ReservedCost | { kind: 'closed' } | { kind: 'again' };
+
+type Row = {
+  n: number;
+  verdict: 'granted' | 'refused' | 'again' | 'closed';
+  budgetId: string | null;
+  waitMs: number | null;
+};
+
+interface FlatAsk {
+  n: number;
+  request: CostRequest;
+  ask: CostRequest['asks'][number];
+}
+
+const COLUMNS: SqlColumns<FlatAsk> = {
+  n: ['int', ({ n }) => n],
+  session_id: ['uuid', ({ request }) => request.sessionId],
+  turn_id: ['uuid', ({ request }) => request.turnId],
+  call_no: ['int', ({ request }) => request.callNo],
+  epoch: ['bigint', ({ request }) => request.epoch],
+  budget_id: ['uuid', ({ ask }) => ask.budgetId],
+  micros: ['bigint', ({ ask }) => ask.micros],
+};
+
+export const RESERVE_COST = literal({
+  name: 'reserve-cost',
+  purpose:
+    'Reserve the likely costs of calls in the windows of their budgets, and end reservations of earlier claims of their turns. Answers a verdict per call.',
+  locking: 'The windows in the order of their budgets, then the reservations.',
+  text: `with asks as materialized (${selectRecordsSql('$1', COLUMNS)}),
+earlier as materialized (
+  select r.turn_id, r.call_no, r.budget_id, r.starts_at, r.micros from holdfast.cost_reservations r
+  join (select distinct turn_id, call_no, epoch from asks) as a on a.turn_id = r.turn_id and (a.call_no = r.call_no or r.epoch < a.epoch)
+),
+windows as materialized (
+  select w.* from holdfast.budget_windows w
+  where w.budget_id in (select budget_id from asks) and w.starts_at <= clock_timestamp()
+      and (w.ends_at is null or w.ends_at > clock_timestamp())
+    or (w.budget_id, w.starts_at) in (select budget_id, starts_at from earlier)
+  order by w.budget_id, w.starts_at for update
+),
+-- Read again under the locks: what another statement has ended meanwhile is not ended twice.
+freed as (
+  delete from holdfast.cost_reservations r using earlier e
+  where r.turn_id = e.turn_id and r.call_no = e.call_no and r.budget_id = e.budget_id and exists (select from windows)
+  returning r.budget_id, r.starts_at, r.micros
+),
+room as materialized (
+  select w.budget_id, w.starts_at, w.ends_at, b.limit_micros - w.spent_micros - w.reserved_micros
+      + coalesce((select sum(f.micros) from freed f where f.budget_id = w.budget_id and f.starts_at = w.starts_at), 0) as micros
+  from windows w join holdfast.budgets b on b.id = w.budget_id
+  where w.starts_at <= clock_timestamp() and (w.ends_at is null or w.ends_at > clock_timestamp())
+),
+judged as materialized (
+  select a.*, room.starts_at, room.ends_at, room.budget_id is not null as is_open, a.micros <= room.micros as fits_alone,
+    sum(a.micros) over (partition by a.budget_id order by a.n) <= room.micros as fits
+  from asks a left join room on room.budget_id = a.budget_id
+),
+verdicts as materialized (
+  select n, case when not bool_and(is_open) then 'closed' when bool_and(fits) then 'granted' when bool_and(fits_alone) then 'again'
+      else 'refused' end as verdict,
+    (array_agg(budget_id order by ends_at desc nulls first, budget_id) filter (where is_open and not fits_alone))[1] as budget_id
+  from judged group by n
+),
+granted as materialized (
+  select j.* from judged j join verdicts v on v.n = j.n where v.verdict = 'granted'
+),
+inserted as (
+  insert into holdfast.cost_reservations (turn_id, call_no, budget_id, starts_at, session_id, epoch, micros)
+  select turn_id, call_no, budget_id, starts_at, session_id, epoch, micros from granted
+  on conflict (turn_id, call_no, budget_id) do update
+    set starts_at = excluded.starts_at, epoch = excluded.epoch, micros = excluded.micros, reserved_at = clock_timestamp()
+),
+refusals as materialized (
+  select distinct on (j.budget_id) j.budget_id, j.session_id, j.turn_id from judged j join verdicts v on v.n = j.n
+  where v.verdict = 'refused' and j.is_open and not j.fits_alone order by j.budget_id, j.n
+),
+updated as (
+  update holdfast.budget_windows w
+  set reserved_micros = w.reserved_micros
+      - coalesce((select sum(f.micros) from freed f where f.budget_id = w.budget_id and f.starts_at = w.starts_at), 0)
+      + coalesce((select sum(g.micros) from granted g where g.budget_id = w.budget_id and g.starts_at = w.starts_at), 0),
+    warned_at = case when is_first_warning then clock_timestamp() else w.warned_at end,
+    reached_at = case when is_first_refusal then clock_timestamp() else w.reached_at end
+  from windows was join holdfast.budgets b on b.id = was.budget_id,
+    lateral (select coalesce(was.warned_at <= b.changed_at, was.warned_at is null)
+        and was.spent_micros * 100 >= b.limit_micros * b.warn_percent as is_first_warning,
+      coalesce(was.reached_at <= b.changed_at, was.reached_at is null) and was.budget_id in (select budget_id from refusals)
+        and was.starts_at in (select starts_at from room where room.budget_id = was.budget_id) as is_first_refusal) as news
+  where w.budget_id = was.budget_id and w.starts_at = was.starts_at
+  returning w.budget_id, b.scope, b.per, b.limit_micros, w.spent_micros, w.reserved_micros,
+    is_first_warning, is_first_refusal
+),
+inserted_events as (
+  ${insertEventsSql(
+    `select null::uuid as session_id, null::uuid as turn_id, type, json_build_object('budgetId', budget_id, 'scope', scope, 'per', per,
+      'limitMicros', limit_micros, 'spentMicros', spent_micros, 'reservedMicros', reserved_micros) as data, 0 as n
+    from updated, lateral (values ('budget.warned', is_first_warning), ('budget.reached', is_first_refusal)) as kinds (type, is_news)
+    where is_news`,
+  )}
+)
+select v.n, v.verdict, v.budget_id as "budgetId",
+  (select extract(epoch from max(j.ends_at) - clock_timestamp()) * 1000 from judged j
+    where j.n = v.n and j.budget_id = v.budget_id)::float8 as "waitMs"
+from verdicts v order by v.n`,
+});
+
+export const OPEN_WINDOWS = literal({
+  name: 'open-budget-windows',
+  purpose: 'Open the present windows of budgets: the hour, day or month of their zone, by the clock of the database.',
+  locking: 'Windows that another statement opens at the same time.',
+  text: `insert into holdfast.budget_windows (budget_id, starts_at, ends_at)
+select b.id, starts_at, case when b.per <> 'total'
+    then (date_trunc(b.per, clock_timestamp() at time zone b.zone) + ('1 ' || b.per)::interval) at time zone b.zone end
+from holdfast.budgets b, lateral (select case when b.per = 'total' then b.created_at
+    else date_trunc(b.per, clock_timestamp(), b.zone) end as starts_at) as bounds
+where b.id = any ($1::uuid[])
+on conflict do nothing`,
+});
+
+/** Opens the windows of budgets that have none for now. */
+export async function openWindows(database: Database, budgetIds: readonly string[]): Promise<void> {
+  await sendQuery(database.hot, OPEN_WINDOWS.prepared([budgetIds]), LASTING_RETRY_MS);
+}
+
+/** Makes the function that reserves; calls of different turns share statements. */
+export function createReserveCost(database: Database): RowSubmitter<CostRequest, ReservedCost> {
+  const submit = shareStatement('reserve-cost', (requests: CostRequest[]) => reserve(database, requests));
+  return async (request) => {
+    for (;;) {
+      const verdict = await submit(request);
+      if (verdict.kind === 'closed') {
+        await openWindows(
+          database,
+          request.asks.map(({ budgetId }) => budgetId),
+        );
+      } else if (verdict.kind !== 'again') return verdict;
+    }
+  };
+}
+
+async function reserve(database: Database, requests: CostRequest[]): Promise<CostVerdict[]> {
+  const asks = requests.flatMap((request, index) => request.asks.map((ask) => ({ n: index + 1, request, ask })));
+  const result = await database.hot.query<Row>(RESERVE_COST.prepared([recordsOf(asks, COLUMNS)]));
+  const rows = new Map(result.rows.map((row) => [Number(row.n), row]));
+  return requests.map((_request, index) => {
+    const row = rows.get(index + 1);
+    // Every request has asks.
+    if (row === undefined) throw new Error('a cost request without asks');
+    if (row.verdict === 'refused') return { kind: 'refused', budgetId: row.budgetId ?? '', waitMs: row.waitMs };
+    return { kind: row.verdict };
+  });
+}

@@ -1,0 +1,16 @@
+// The lengths of the last answers of each agent, as this worker has seen them: what a call is likely to write.
+import { withOutput, type RecentOutputs } from '../../core/budget/likely-cost.ts';
+
+export class OutputHistory {
+  readonly #outputs = new Map<string, RecentOutputs>();
+
+  /** The lengths of the agent's last answers, in tokens. */
+  of(agentId: string): RecentOutputs {
+    return this.#outputs.get(agentId) ?? [];
+  }
+
+  /** Notes the length of an answer. */
+  add(agentId: string, tokens: number): void {
+    this.#outputs.set(agentId, withOutput(this.of(agentId), tokens));
+  }
+}

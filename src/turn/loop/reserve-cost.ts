@@ -1,0 +1,120 @@
+// Before a model call is charged, its likely cost is reserved in every budget that covers it. Without room the turn is parked until there is
+// some, or fails. Without a budget nothing happens and nothing is sent.
+import { BUDGET_REACHED, budgetName, type BudgetFacts } from '../../core/budget/budget.ts';
+import { costOfTokens, isPriced, likelyOutput, likelyTokens, mostTokens } from '../../core/budget/likely-cost.ts';
+import { lastExpiry } from '../../core/message-expiry.ts';
+import { refOfModel } from '../../core/model-ref.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
+import { dollarsOf, type PriceTier, type ReportedTokens } from '../../core/prices/call-cost.ts';
+import type { Budget } from '../../store/budgets/budgets.ts';
+import { estimateNextRequest } from '../compact/request-tokens.ts';
+import type { TurnContext } from '../context.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
+import { TurnFailed, TurnStopped } from '../turn-end.ts';
+
+/** A call that is about to be made. */
+interface ComingCall {
+  callNo: number;
+  tier?: PriceTier;
+  /** Absent: the next request of the turn. */
+  request?: ModelRequest;
+}
+
+/** Turns that wait for a window return within so many milliseconds of its beginning, and not all at once. */
+const SPREAD_MS = 5_000;
+
+/** Reserves the cost of a call. Throws `TurnStopped` (parked) or `TurnFailed` when a budget has no room for it; then nothing is reserved. */
+export async function reserveCost(
+  context: TurnContext,
+  turn: OpenedTurn,
+  { callNo, tier = 'standard', request }: ComingCall,
+): Promise<void> {
+  const facts = factsOf(turn);
+  await context.budgets.know(facts);
+  const covering = context.budgets.covering(facts);
+  if (covering.length === 0) return;
+  const { epoch } = turn.held;
+  const asks = covering.map((budget) => ({
+    budgetId: budget.id,
+    micros: askOf(context, turn, budget, { callNo, tier, ...(request && { request }) }),
+  }));
+  const verdict = await context.store.reserveCost({
+    sessionId: turn.session.id,
+    turnId: turn.id,
+    callNo,
+    epoch,
+    asks,
+  });
+  if (verdict.kind === 'granted') return;
+  const budget = covering.find(({ id }) => verdict.kind === 'refused' && id === verdict.budgetId) ?? covering[0]!;
+  throw refusal(context, turn, budget, verdict.kind === 'refused' ? verdict.waitMs : null);
+}
+
+/** What a turn is for its budgets: they follow from the message that began it. */
+export function factsOf({ agent, session, journal }: OpenedTurn): BudgetFacts {
+  const { sentBy, batchId } = (journal.at.inputs[0]?.body ?? {}) as { sentBy?: unknown; batchId?: unknown };
+  return {
+    agentId: agent.id,
+    sessionKey: session.key,
+    keyName: typeof sentBy === 'string' ? sentBy : null,
+    batchId: typeof batchId === 'string' ? batchId : null,
+  };
+}
+
+function askOf(
+  context: TurnContext,
+  turn: OpenedTurn,
+  budget: Budget,
+  call: Required<Pick<ComingCall, 'tier'>> & ComingCall,
+) {
+  const base = turn.journal.attempt.request;
+  const request = call.request ?? { ...base, messages: [...turn.journal.attempt.requests.messages] };
+  const priced = { model: refOfModel(request), day: context.clock.now().toISOString().slice(0, 10) };
+  const { table } = context.prices;
+  if (budget.strict && !isPriced(table, priced)) {
+    const message = `The model ${priced.model} has no price, and the budget "${budgetName(budget)}" is strict. Add a row to models.prices.`;
+    throw new TurnFailed('budget_exceeded', message);
+  }
+  const tokens = budget.strict ? mostTokens(request, call.tier) : likely(context, turn, call);
+  return costOfTokens(table, { ...priced, tier: call.tier }, tokens) ?? 0;
+}
+
+function likely(context: TurnContext, turn: OpenedTurn, { request }: ComingCall): ReportedTokens {
+  const { at, attempt } = turn.journal;
+  const promptTokens = estimateNextRequest(turn);
+  // The provider's cache has what this turn has sent already.
+  const isWarm = request === undefined && at.progress.steps > 0 && at.tokens.reported !== null;
+  const cachedTokens = isWarm ? Math.min(promptTokens, at.tokens.reported?.tokens ?? 0) : 0;
+  const { maxTokens } = request ?? attempt.request;
+  const outputTokens = likelyOutput(context.recentOutputs.of(turn.agent.id), maxTokens);
+  return likelyTokens({ cachedTokens, newTokens: promptTokens - cachedTokens }, outputTokens);
+}
+
+function refusal(
+  context: TurnContext,
+  turn: OpenedTurn,
+  budget: Budget,
+  waitMs: number | null,
+): TurnStopped | TurnFailed {
+  const name = budgetName(budget);
+  const text = `The budget "${name}" of $${dollarsOf(budget.limitMicros)} has no room for the next call.`;
+  if (budget.action === 'fail') return new TurnFailed('budget_exceeded', text);
+  const expiresAt = lastExpiry(turn.journal.at.inputs);
+  const untilExpiryMs = expiresAt === null ? null : expiresAt - context.clock.now().getTime();
+  if (untilExpiryMs !== null && untilExpiryMs <= 0) {
+    return new TurnFailed(
+      'expired',
+      `The turn waited for the budget "${name}" until its messages expired (expiresAt).`,
+    );
+  }
+  const waits = [waitMs === null ? null : waitMs + context.random() * SPREAD_MS, untilExpiryMs].filter(
+    (ms) => ms !== null,
+  );
+  const delayMs = waits.length === 0 ? null : Math.max(0, Math.min(...waits));
+  const reason = { code: BUDGET_REACHED, text, by: budget.id };
+  return new TurnStopped({
+    kind: 'parked',
+    message: text,
+    park: { reason, hasCalled: false, delayMs, notBeforeMs: 0 },
+  });
+}

@@ -1,0 +1,69 @@
+// Budgets over HTTP: made, shown, changed and removed by requests; those of the configuration and of batches are fixed.
+import { expect, test } from 'vitest';
+import { useApiRig } from './use-api-rig.ts';
+
+const holder = useApiRig();
+const ask = (method: 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) =>
+  holder.rig.ask(method, url, payload === undefined ? {} : { payload });
+
+const DAILY = { scope: 'agent:main', per: 'day', limitUsd: 2.5 };
+
+test('a budget is made with its defaults, shown with its window, changed and removed', async () => {
+  const made = await ask('POST', '/v1/budgets', DAILY);
+  expect(made.status).toBe(201);
+  expect(made.body).toMatchObject({
+    ...DAILY,
+    zone: 'UTC',
+    warnPercent: 80,
+    action: 'pause',
+    strict: false,
+    origin: 'api',
+    spentUsd: 0,
+    reservedUsd: 0,
+    isReached: false,
+  });
+  const { id } = made.body;
+  const listed = await holder.rig.get('/v1/budgets');
+  expect(listed.body.items).toContainEqual(made.body);
+  const changed = await ask('PATCH', `/v1/budgets/${id}`, { limitUsd: 5, action: 'fail' });
+  expect(changed.body).toMatchObject({ id, limitUsd: 5, action: 'fail', warnPercent: 80 });
+  expect((await ask('DELETE', `/v1/budgets/${id}`)).body).toEqual({ deleted: true });
+  expect((await holder.rig.get('/v1/budgets')).body.items).not.toContainEqual(expect.objectContaining({ id }));
+  expect((await ask('DELETE', `/v1/budgets/${id}`)).status).toBe(404);
+});
+
+test.each([
+  ['scope', { ...DAILY, scope: 'everything' }],
+  ['scope', { ...DAILY, scope: 'batch:1' }],
+  ['per', { ...DAILY, per: 'week' }],
+  ['limitUsd', { ...DAILY, limitUsd: -1 }],
+  ['limitUsd', { ...DAILY, limitUsd: 0.0000001 }],
+  ['zone', { ...DAILY, zone: 'Mars/Olympus' }],
+  ['warnPercent', { ...DAILY, warnPercent: 0 }],
+  ['spentUsd', { ...DAILY, spentUsd: 1 }],
+])('a budget with a wrong %s is refused, and nothing is stored', async (path, payload) => {
+  const before = (await holder.rig.get('/v1/budgets')).body.items.length;
+  const refused = await ask('POST', '/v1/budgets', payload);
+  expect(refused.status).toBe(400);
+  expect(refused.body.errors).toContainEqual(expect.objectContaining({ path }));
+  expect((await holder.rig.get('/v1/budgets')).body.items).toHaveLength(before);
+});
+
+test('the cost cap of a batch is shown as a budget that its own routes change', async () => {
+  const batch = await ask('POST', '/v1/batches', { items: [{ text: 'one' }], maxCostUsd: 3 });
+  const { items } = (await holder.rig.get('/v1/budgets')).body;
+  expect(items).toContainEqual(
+    expect.objectContaining({
+      id: batch.body.id,
+      scope: `batch:${batch.body.id}`,
+      per: 'total',
+      limitUsd: 3,
+      origin: 'batch',
+    }),
+  );
+  const refused = await ask('PATCH', `/v1/budgets/${batch.body.id}`, { limitUsd: 5 });
+  expect([refused.status, refused.body.code]).toEqual([409, 'conflict']);
+  await ask('PATCH', `/v1/batches/${batch.body.id}`, { maxCostUsd: 5 });
+  const changed = (await holder.rig.get('/v1/budgets')).body.items;
+  expect(changed).toContainEqual(expect.objectContaining({ id: batch.body.id, limitUsd: 5 }));
+});

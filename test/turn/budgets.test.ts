@@ -1,0 +1,245 @@
+// Turns under budgets: what they reserve before each call, what becomes of it, and what turns do that find no room.
+import fc from 'fast-check';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { microsOf } from '../../src/core/prices/call-cost.ts';
+import type { BudgetSettings } from '../../src/core/budget/budget.ts';
+import type { SessionId, TurnId } from '../../src/core/ids.ts';
+import { newId } from '../../src/ids.ts';
+import { createBudget, patchBudget, removeBudget } from '../../src/store/budgets/budgets.ts';
+import { releaseReservations } from '../../src/store/budgets/release-reservations.ts';
+import { createReserveCost, openWindows } from '../../src/store/budgets/reserve-cost.ts';
+import { settledBudgets } from '../../src/store/budgets/settle-parts.ts';
+import { viewTurn } from '../../src/store/views/turns.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { isLongForm } from '../servers/test-form.ts';
+import { createTurnRig, type TurnRig } from './turn-rig.ts';
+
+let rig: TurnRig;
+
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
+  rig = await createTurnRig(database.url, { settings: { models: { prices: PRICES } } });
+  onEnd(() => rig.close());
+});
+
+/** A call of the scripted model costs cents at these prices. */
+const PRICES = [{ model: 'anthropic/claude-sonnet-5-5', inputPerMTok: 1, outputPerMTok: 100 }];
+
+beforeEach(async () => {
+  await rig.rows('update holdfast.budgets set removed_at = clock_timestamp() where removed_at is null');
+  await rig.budgets.read();
+});
+
+async function budget(more: Partial<BudgetSettings> & { limitUsd: number }): Promise<string> {
+  const { limitUsd, ...settings } = more;
+  const id = newId<string>();
+  await createBudget(
+    rig.database,
+    {
+      id,
+      scope: 'all',
+      per: 'day',
+      zone: 'UTC',
+      warnPercent: 80,
+      action: 'pause',
+      strict: false,
+      limitMicros: microsOf(limitUsd),
+      ...settings,
+    },
+    { createdBy: 'admin', idempotency: null },
+  );
+  await rig.budgets.read();
+  return id;
+}
+
+const windowOf = async (id: string) => {
+  const [row] = await rig.rows(
+    'select spent_micros::int as spent, reserved_micros::int as reserved from holdfast.budget_windows where budget_id = $1',
+    [id],
+  );
+  return row;
+};
+
+const costOf = async (names: readonly string[]): Promise<number> => {
+  const ids = await Promise.all(names.map((name) => rig.sessionOf(name)));
+  const [row] = await rig.rows(
+    'select coalesce(sum(c.cost_micros), 0)::int as cost from holdfast.model_calls c join holdfast.turns t on t.id = c.turn_id where t.session_id = any ($1::uuid[])',
+    [ids],
+  );
+  return Number(row?.['cost']);
+};
+
+const eventsOf = async (type: string, id: string) =>
+  rig.rows(`select data from holdfast.events where type = $1 and data ->> 'budgetId' = $2`, [type, id]);
+
+test('what a turn has spent is the sum of its calls, and nothing stays reserved', async () => {
+  const [all, agent] = [
+    await budget({ limitUsd: 100 }),
+    await budget({ limitUsd: 100, scope: 'agent:main', per: 'total' }),
+  ];
+  const worker = rig.worker();
+  await rig.send('sum', 'hello');
+  expect(await worker.run('sum')).toMatchObject({ kind: 'ended' });
+  const cost = await costOf(['sum']);
+  expect(cost).toBeGreaterThan(0);
+  for (const id of [all, agent]) expect(await windowOf(id)).toEqual({ spent: cost, reserved: 0 });
+});
+
+test('without room a turn is parked before it asks the model, and resumes when the limit is raised', async () => {
+  const id = await budget({ limitUsd: 0.000001, per: 'total' });
+  const worker = rig.worker();
+  await rig.send('waits', 'hello');
+  expect(await worker.run('waits')).toMatchObject({ kind: 'parked', after: { rings: [] } });
+  const [turn] = await rig.rows('select id, calls, park_by from holdfast.turns where session_id = $1', [
+    await rig.sessionOf('waits'),
+  ]);
+  expect(turn).toMatchObject({ park_by: id });
+  const shown = await viewTurn(drizzle({ client: rig.database.views }), String(turn?.['id']));
+  expect(shown).toMatchObject({ status: 'parked', why: { code: 'budget_reached', by: id } });
+  expect(await costOf(['waits'])).toBe(0);
+  expect(await eventsOf('budget.reached', id)).toHaveLength(1);
+  const { result, after } = await patchBudget(rig.database, id, { limitMicros: microsOf(10) });
+  expect(result).toBe('done');
+  expect(after?.rings).toMatchObject([{ sessionId: await rig.sessionOf('waits') }]);
+  await rig.budgets.read();
+  expect(await worker.run('waits')).toMatchObject({ kind: 'ended' });
+  expect(await windowOf(id)).toEqual({ spent: await costOf(['waits']), reserved: 0 });
+});
+
+test('a turn that waits for a window is due at its end, and one whose budget is removed is due at once', async () => {
+  const id = await budget({ limitUsd: 0, per: 'hour' });
+  const worker = rig.worker();
+  await rig.send('hour', 'hello');
+  expect(await worker.run('hour')).toMatchObject({ kind: 'parked' });
+  const [bell] = await rig.rows(
+    `select d.due_at >= w.ends_at and d.due_at <= w.ends_at + interval '6 seconds' as is_at_end from holdfast.doorbells d, holdfast.budget_windows w
+     where d.session_id = $1 and w.budget_id = $2`,
+    [await rig.sessionOf('hour'), id],
+  );
+  expect(bell).toEqual({ is_at_end: true });
+  const { after } = await removeBudget(rig.database, id);
+  expect(after?.rings).toHaveLength(1);
+});
+
+test('with the action "fail" a turn without room fails with budget_exceeded', async () => {
+  await budget({ limitUsd: 0, action: 'fail' });
+  await rig.send('fails', 'hello');
+  await rig.worker().run('fails');
+  const [turn] = await rig.rows('select status, error from holdfast.turns where session_id = $1', [
+    await rig.sessionOf('fails'),
+  ]);
+  expect(turn).toMatchObject({ status: 'failed', error: { code: 'budget_exceeded' } });
+});
+
+test('a strict budget makes no call of a model without a price, and another one reserves the price of the most expensive of its provider', async () => {
+  const id = await budget({ limitUsd: 0.001, per: 'total' });
+  await rig.send('unpriced', 'hello', { model: 'anthropic/mystery-1' });
+  expect(await rig.worker().run('unpriced')).toMatchObject({ kind: 'parked' });
+  await removeBudget(rig.database, id);
+  await budget({ limitUsd: 100, strict: true });
+  await rig.send('strict', 'hello', { model: 'anthropic/mystery-1' });
+  await rig.worker().run('strict');
+  const [turn] = await rig.rows('select status, error from holdfast.turns where session_id = $1', [
+    await rig.sessionOf('strict'),
+  ]);
+  expect(turn).toMatchObject({
+    status: 'failed',
+    error: { code: 'budget_exceeded', message: expect.stringContaining('has no price') },
+  });
+});
+
+describe('64 sessions at once on four workers', () => {
+  const names = (prefix: string) => Array.from({ length: 64 }, (_, n) => `${prefix}-${n}`);
+
+  async function runAll(prefix: string): Promise<void> {
+    const workers = Array.from({ length: 4 }, () => rig.worker());
+    await Promise.all(names(prefix).map((name) => rig.send(name, `hello [[reply: ${'word '.repeat(200)}]]`)));
+    await Promise.all(names(prefix).map((name, n) => workers[n % 4]!.run(name)));
+  }
+
+  test('a strict limit is never exceeded', async () => {
+    const id = await budget({ limitUsd: 1, strict: true, per: 'total' });
+    await runAll('never');
+    const cost = await costOf(names('never'));
+    expect(cost).toBeLessThanOrEqual(microsOf(1));
+    expect(await windowOf(id)).toEqual({ spent: cost, reserved: 0 });
+  });
+
+  test('another limit is exceeded by no more than the calls in flight cost beyond what they asked, and nine tenths are spent first', async () => {
+    const id = await budget({ limitUsd: 1, per: 'total' });
+    await runAll('likely');
+    const cost = await costOf(names('likely'));
+    expect(await windowOf(id)).toEqual({ spent: cost, reserved: 0 });
+    const [refused] = await rig.rows(
+      `select (data ->> 'spentMicros')::int + (data ->> 'reservedMicros')::int as held from holdfast.events where type = 'budget.reached' and data ->> 'budgetId' = $1`,
+      [id],
+    );
+    expect(Number(refused?.['held'])).toBeGreaterThanOrEqual(microsOf(0.9));
+  });
+});
+
+describe('a reservation whose worker is gone', () => {
+  test('is released when its lease is over and nothing else has claimed its turn', async () => {
+    const id = await budget({ limitUsd: 100 });
+    const worker = rig.worker();
+    await rig.send('gone', 'hello');
+    await worker.run('gone');
+    const sessionId = (await rig.sessionOf('gone')) as SessionId;
+    const turnId = newId<TurnId>();
+    const reserve = createReserveCost(rig.database);
+    const call = { sessionId, turnId, callNo: 1, epoch: 1, asks: [{ budgetId: id, micros: 500 }] };
+    expect(await reserve(call)).toEqual({ kind: 'granted' });
+    // Sent again after an answer was lost.
+    expect(await reserve(call)).toEqual({ kind: 'granted' });
+    expect(await windowOf(id)).toMatchObject({ reserved: 500 });
+    await releaseReservations(rig.database);
+    expect(await windowOf(id)).toMatchObject({ reserved: 0 });
+  });
+});
+
+test('any order of reservations, ends, crashes and repeats keeps what is reserved at 0 or more, and spent equal to the sum of the calls (2,000 histories in the long form)', async () => {
+  const id = await budget({ limitUsd: 1_000_000, per: 'total' });
+  await openWindows(rig.database, [id]);
+  const reserve = createReserveCost(rig.database);
+  const sessionId = (await rig.sessionOf('history')) as SessionId;
+  const step = fc.record({
+    turn: fc.integer({ min: 0, max: 2 }),
+    what: fc.constantFrom('reserve', 'repeat', 'settle', 'settle again', 'take over'),
+    micros: fc.integer({ min: 0, max: 1_000 }),
+  });
+  let spent = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
+      const turns = [0, 1, 2].map(() => ({ id: newId<TurnId>(), callNo: 1, epoch: 1, ended: 0 }));
+      for (const { turn: at, what, micros } of steps) {
+        const turn = turns[at]!;
+        const call = {
+          sessionId,
+          turnId: turn.id,
+          callNo: turn.callNo,
+          epoch: turn.epoch,
+          asks: [{ budgetId: id, micros }],
+        };
+        if (what === 'reserve' || what === 'repeat') await reserve(call);
+        if (what === 'take over') Object.assign(turn, { epoch: turn.epoch + 1, callNo: turn.callNo + 1 });
+        if (what === 'settle' || what === 'settle again') {
+          const isFirst = turn.ended < turn.callNo;
+          const [row] = await rig.rows(SETTLE, [turn.id, turn.callNo, micros, isFirst]);
+          spent += Number(row?.['spent'] ?? 0);
+          if (isFirst) Object.assign(turn, { ended: turn.callNo, callNo: turn.callNo + 1 });
+        }
+      }
+      while (await releaseReservations(rig.database));
+      expect(await windowOf(id)).toEqual({ spent, reserved: 0 });
+    }),
+    { numRuns: isLongForm() ? 2_000 : 60 },
+  );
+});
+
+/** The part of a turn's write that ends reservations, on a call that is stored now ($4) or was stored before. */
+const SETTLE = `with stored_calls as (select $1::uuid as turn_id, $2::int as call_no, $3::bigint as cost_micros where $4::boolean),
+${settledBudgets.map(({ text }) => text).join(',\n')}
+select coalesce(sum(cost_micros), 0)::int as spent from ended_reservations`;
