@@ -1,0 +1,119 @@
+// Batches, crons and polls under budgets: what is held back while a budget has no room, and how it continues.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { newId } from '../../src/ids.ts';
+import type { SessionId, TurnId } from '../../src/core/ids.ts';
+import { createReserveCost } from '../../src/store/budgets/reserve-cost.ts';
+import { fireDueCrons } from '../../workers/schedule-crons.ts';
+import { makeDuePolls, syncHeartbeats } from '../../workers/schedule-heartbeats.ts';
+import { readDatabaseTime, readDueCrons } from '../../src/store/crons.ts';
+import { useApiRig } from '../api/use-api-rig.ts';
+import { makeCron, schedulerParts } from '../store/cron-rig.ts';
+import { batchRig } from './batch-rig.ts';
+
+const shared = useApiRig();
+
+const items = (count: number) => Array.from({ length: count }, (_, n) => ({ text: `item ${n} [[reply: done ${n}]]` }));
+
+/** Every process reads the budgets once a second; here, when a test says so. */
+async function readAll(): Promise<void> {
+  await shared.rig.context.service.budgets.read();
+  await shared.rig.turns.budgets.read();
+}
+
+beforeEach(async () => {
+  await shared.rig.rows('update holdfast.budgets set removed_at = clock_timestamp() where removed_at is null');
+  await readAll();
+});
+
+test('a batch pauses when its cap has no room for the next call, and continues with a higher one', async () => {
+  const batches = batchRig(shared.rig);
+  const { body } = await batches.submit({ items: items(4), concurrency: 2, maxCostUsd: 0.005 });
+  const paused = await batches.run(body.id);
+  expect(paused).toMatchObject({ status: 'paused', pauseReason: 'cost_cap', reservedUsd: 0 });
+  expect(paused.counts).toMatchObject({ answered: 0, parked: 2, pending: 2 });
+  await shared.rig.ask('PATCH', `/v1/batches/${body.id}`, { payload: { maxCostUsd: 5 } });
+  await readAll();
+  expect(await batches.show(body.id)).toMatchObject({ status: 'running' });
+  await runWoken();
+  expect(await batches.run(body.id)).toMatchObject({ status: 'ended', outcome: 'completed' });
+  const costs = await shared.rig.rows(
+    `select b.cost_micros::int as cost, w.spent_micros::int as spent from holdfast.batches b join holdfast.budget_windows w on w.budget_id = b.id
+     where b.id = $1`,
+    [body.id],
+  );
+  expect(costs[0]?.['spent']).toBe(costs[0]?.['cost']);
+});
+
+/** Runs the turns that were woken. */
+async function runWoken(): Promise<void> {
+  const due = await shared.rig.rows(
+    `select d.session_id from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id join holdfast.turns t on t.id = s.turn_id
+     where t.status = 'parked' and d.due_at <= clock_timestamp()`,
+  );
+  const worker = shared.rig.turns.worker();
+  for (const { session_id: id } of due) await worker.runSession(id as SessionId);
+}
+
+/** A budget of everything whose window has refused a call. */
+async function reachedBudget(): Promise<string> {
+  const { body } = await shared.rig.post('/v1/budgets', { scope: 'all', per: 'day', limitUsd: 0 });
+  const reserve = createReserveCost(shared.rig.context.service.database);
+  const call = { sessionId: newId<SessionId>(), turnId: newId<TurnId>(), callNo: 1, epoch: 1 };
+  const refused = await reserve({ ...call, asks: [{ budgetId: body.id, micros: 1 }] });
+  expect(refused).toMatchObject({ kind: 'refused', budgetId: body.id, waitMs: expect.any(Number) });
+  await readAll();
+  return body.id;
+}
+
+test('a batch pauses while a budget is reached, and resumes by itself', async () => {
+  const id = await reachedBudget();
+  const batches = batchRig(shared.rig);
+  const { body } = await batches.submit({ items: items(2) });
+  await batches.round();
+  expect(await batches.show(body.id)).toMatchObject({ status: 'paused', pauseReason: 'budget' });
+  await shared.rig.ask('PATCH', `/v1/budgets/${id}`, { payload: { limitUsd: 100 } });
+  await readAll();
+  await batches.round();
+  expect(await batches.show(body.id)).toMatchObject({ status: 'running', pauseReason: null });
+  await runWoken();
+  expect(await batches.run(body.id)).toMatchObject({ status: 'ended', outcome: 'completed' });
+});
+
+test('a recurring cron and a poll are skipped while a budget is reached, with that reason', async () => {
+  await reachedBudget();
+  const { database, budgets } = shared.rig.context.service;
+  const dir = await mkdtemp(join(tmpdir(), 'holdfast-budgets-'));
+  const settings = { agents: { list: [{ id: 'polled', workspace: dir, heartbeat: { every: '1h' } }] } };
+  await writeFile(join(dir, 'holdfast.json'), JSON.stringify(settings));
+  const config = loadConfig({ env: { HOLDFAST_CONFIG: join(dir, 'holdfast.json'), HOLDFAST_DATA_DIR: dir }, cwd: dir });
+  const parts = { ...schedulerParts(database, config), budgets };
+  const report = { kind: 'agentTurn', message: 'report' };
+  const cron = await makeCron(
+    database,
+    {
+      name: 'report',
+      agentId: 'polled',
+      schedule: { kind: 'every', everyMs: 60_000 },
+      target: 'isolated',
+      payload: report,
+    },
+    { config, dueAgoMs: 61_000 },
+  );
+  const { due, nowMs } = await readDueCrons(database, 100);
+  const own = due.filter(({ id }) => id === cron.id);
+  await fireDueCrons(parts, own, nowMs);
+  const fires = await shared.rig.rows('select status, reason, message_id from holdfast.cron_fires where cron_id = $1', [
+    cron.id,
+  ]);
+  expect(fires).toEqual([{ status: 'skipped', reason: 'budget_reached', message_id: null }]);
+  await syncHeartbeats(parts, await readDatabaseTime(database));
+  await shared.rig.rows(`update holdfast.heartbeat_states set next_at = clock_timestamp() where agent_id = 'polled'`);
+  await makeDuePolls(parts);
+  const polls = await shared.rig.rows(`select status, reason from holdfast.heartbeats where agent_id = 'polled'`);
+  expect(polls).toEqual([{ status: 'skipped', reason: 'budget_reached' }]);
+  await rm(dir, { recursive: true });
+});
