@@ -28,6 +28,8 @@ export interface ApiRigOptions {
   context?: Partial<ApiContext>;
   /** True: the worker hears what the API waits for, as in one process. */
   isOneProcess?: boolean;
+  /** The part of cached prompts that a message batch of the scripted model finds in the cache, 0 to 1; absent: as live calls do. */
+  batchCacheHits?: number;
 }
 
 export type ApiRig = Awaited<ReturnType<typeof createApiRig>>;
@@ -56,7 +58,11 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
     name: 'api',
     destination: { write: (line) => void logLines.push(line) },
   });
-  const turns = await createTurnRig(databaseUrl, { tools: [echo], databaseLogger: logger });
+  const turns = await createTurnRig(databaseUrl, {
+    tools: [echo],
+    databaseLogger: logger,
+    ...(options.batchCacheHits === undefined ? {} : { batchCacheHits: options.batchCacheHits }),
+  });
   const wake = createWake();
   const config: Config = {
     ...turns.config,

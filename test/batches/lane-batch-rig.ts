@@ -52,7 +52,7 @@ export function laneBatchRig(rig: ApiRig) {
       await followSubmission(lane);
       return (await batches.show(id)).status;
     };
-    await expect.poll(step, { interval: 1, timeout: 240_000 }).toBe('ended');
+    await expect.poll(step, { interval: 1, timeout: 1_500_000 }).toBe('ended');
     return await batches.show(id);
   }
 

@@ -41,6 +41,8 @@ export async function createTurnRig(
     windowTokens?: number;
     /** How long a message batch of the scripted model takes, in milliseconds. */
     batchDelayMs?: number;
+    /** The part of cached prompts that a message batch of it finds in the cache, 0 to 1; absent: as live calls do. */
+    batchCacheHits?: number;
     /** Absent: the machine's. */
     clock?: Clock;
     /** Where outages of the database are logged; absent: nowhere. */
@@ -66,6 +68,7 @@ export async function createTurnRig(
     port: 0,
     ...(options.windowTokens === undefined ? {} : { contextTokens: options.windowTokens }),
     ...(options.batchDelayMs === undefined ? {} : { batchDelayMs: options.batchDelayMs }),
+    ...(options.batchCacheHits === undefined ? {} : { batchCacheHits: options.batchCacheHits }),
   });
   const ensure = createEnsureSession(database);
   const accept = createAccept(database);

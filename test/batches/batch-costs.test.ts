@@ -1,0 +1,96 @@
+// What a batch costs by the way that it takes, beside the same conversations in live calls: three calls each, with a prompt of 1,000 tokens of their
+// own and answers of 300 tokens, against a provider whose batches find a part of their prompts in the cache. The long form has 1,000 items, and
+// measures the cache by a probe that is part of the bill; the short form measures it before.
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { agentOf } from '../../src/config.ts';
+import { createApiRig } from '../api/api-rig.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { isLongForm } from '../servers/test-form.ts';
+import { laneBatchRig } from './lane-batch-rig.ts';
+
+const ITEMS = isLongForm() ? 1_000 : 10;
+const ITEMS_MEASURING = 4;
+
+const CHARS_PER_TOKEN = 4;
+const chars = (tokens: number, of: string): string => of.repeat(Math.ceil((tokens * CHARS_PER_TOKEN) / of.length));
+
+/** Conversations; those of different names share nothing but the system prompt. */
+function linesOf(name: string, count: number): string {
+  const answer = chars(300, 'word ').trim();
+  return Array.from({ length: count }, (_, n) => {
+    const call = (at: string): string => `[[tool: echo {"at": "${at}", "word": "${answer}"}]]`;
+    const text = `${name} ${n} ${call('first')} ${call('second')} [[reply: ${answer}]] ${chars(100, 'detail ')}`;
+    return JSON.stringify({ text });
+  }).join('\n');
+}
+
+type Shape = { prefixTokens: number; hits: number };
+
+/** The costs of both ways in dollars, and the batch that has chosen. */
+async function costsOf({ prefixTokens, hits }: Shape) {
+  const database = await withTestDatabase();
+  const rig = await createApiRig(database.url, { batchCacheHits: hits });
+  try {
+    const batches = laneBatchRig(rig);
+    const { workspaceDir } = agentOf(rig.turns.config, 'main');
+    await mkdir(workspaceDir, { recursive: true });
+    // The rest of the system prompt and the tools are about 1,500 tokens.
+    const files = ['AGENTS.md', 'SOUL.md', 'TOOLS.md', 'USER.md'];
+    const tokens = (prefixTokens - 1_500) / files.length;
+    for (const file of files) await writeFile(join(workspaceDir, file), chars(tokens, 'Answer in one word. '));
+    const run = async (name: string, count: number, via: string) => {
+      const made = await batches.submitLines(linesOf(name, count), `?promptMode=full&via=${via}`);
+      expect(made.status).toBe(201);
+      return await batches.runByLane(made.body.id);
+    };
+    const live = await run('live', ITEMS, 'live');
+    if (!isLongForm()) await run('measured', ITEMS_MEASURING, 'provider-batch');
+    const auto = await run('auto', ITEMS, 'auto');
+    expect([live.counts.answered, auto.counts.answered]).toEqual([ITEMS, ITEMS]);
+    const [first] = await rig.rows(
+      `select input_tokens + cache_read_tokens + cache_write_tokens as prompt from holdfast.model_calls order by started_at limit 1`,
+    );
+    const prompt = Number(first?.['prompt']);
+    expect(Math.abs(prompt / (prefixTokens + 1_000) - 1)).toBeLessThan(0.1);
+    return { live: Number(live.costUsd), auto: Number(auto.costUsd), batch: auto };
+  } finally {
+    await rig.close();
+    await database.drop();
+  }
+}
+
+/** The case that says most is in the short form. */
+const cases = <Case>(all: readonly Case[], short: number): Case[] => (isLongForm() ? [...all] : all.slice(0, short));
+
+describe('a batch with via "auto"', () => {
+  const cheap = [
+    { hits: 0.9, saved: 0.3 },
+    { hits: 1, saved: 0.4 },
+  ];
+  test.each(cases(cheap, 1))(
+    'at a cache hit rate of $hits costs much less than live',
+    async ({ hits, saved }) => {
+      const { live, auto, batch } = await costsOf({ prefixTokens: 3_000, hits });
+      expect(auto).toBeLessThanOrEqual(live * (1 - saved));
+      expect(batch.savedPercent).toBeGreaterThan(saved * 100);
+      expect(batch.hops.every((hop: { via: string }) => hop.via === 'provider-batch')).toBe(true);
+    },
+    1_800_000,
+  );
+
+  const dear = [
+    { prefixTokens: 16_000, hits: 0.5 },
+    { prefixTokens: 3_000, hits: 0 },
+    { prefixTokens: 3_000, hits: 0.5 },
+  ];
+  test.each(cases(dear, 2))(
+    'with a shared prompt of $prefixTokens tokens and a cache hit rate of $hits costs at most a twentieth more than live',
+    async ({ prefixTokens, hits }) => {
+      const { live, auto } = await costsOf({ prefixTokens, hits });
+      expect(auto).toBeLessThanOrEqual(live * 1.05);
+    },
+    1_800_000,
+  );
+});
