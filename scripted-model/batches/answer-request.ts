@@ -9,7 +9,7 @@ import type { RequestResult } from './message-batches.ts';
 
 export interface RequestAnswering extends Omit<Situation, 'figures' | 'turn' | 'isBatch'> {
   cache: PromptCache;
-  /** The part of cached prefixes that a batch finds in the cache, 0 to 1; null: as with live calls. */
+  /** The part of prefixes in the cache that requests of batches find there, 0 to 1; null: as with live calls. */
   cacheHits: number | null;
 }
 
@@ -67,10 +67,11 @@ function answer(parts: RequestAnswering, request: MessagesRequest, isHit: () => 
   return { type: 'succeeded', message: { ...message, usage } };
 }
 
+/** A prefix that an earlier request has put into the cache is found there, or written again. */
 function withHits(figures: InputFigures, isHit: () => boolean): InputFigures {
-  const cached = figures.cacheReadTokens + figures.cacheWriteTokens;
-  const isRead = cached > 0 && isHit();
-  return { ...figures, cacheReadTokens: isRead ? cached : 0, cacheWriteTokens: isRead ? 0 : cached };
+  const { cacheReadTokens, cacheWriteTokens } = figures;
+  if (cacheReadTokens === 0 || isHit()) return figures;
+  return { ...figures, cacheReadTokens: 0, cacheWriteTokens: cacheReadTokens + cacheWriteTokens };
 }
 
 function errored({ type, message }: ProviderError): RequestResult {

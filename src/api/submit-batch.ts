@@ -198,8 +198,8 @@ function refusalOf(result: Exclude<SubmitResult, { kind: 'started' }>, itemsMax:
   }
 }
 
-async function answerOf({ views }: ApiContext, batchId: string): Promise<Answer> {
-  const made = await viewBatch(views, batchId);
+async function answerOf({ views, service }: ApiContext, batchId: string): Promise<Answer> {
+  const made = await viewBatch(views, service.prices.table, batchId);
   if (made === null) throw notFound(`batch ${batchId}`);
   return { status: 201, body: made };
 }

@@ -5,13 +5,14 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { agentOf } from '../../src/config.ts';
-import { createApiRig } from '../api/api-rig.ts';
+import { createApiRig, type ApiRig } from '../api/api-rig.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { laneBatchRig } from './lane-batch-rig.ts';
 
 const ITEMS = isLongForm() ? 1_000 : 10;
 const ITEMS_MEASURING = 4;
+const PILOT = 20;
 
 const CHARS_PER_TOKEN = 4;
 const chars = (tokens: number, of: string): string => of.repeat(Math.ceil((tokens * CHARS_PER_TOKEN) / of.length));
@@ -26,10 +27,16 @@ function linesOf(name: string, count: number): string {
   }).join('\n');
 }
 
+// As the API shows it; each answer was held against its schema.
+type ShownBatch = any; // oxlint-disable-line typescript/no-explicit-any
+
 type Shape = { prefixTokens: number; hits: number };
 
-/** The costs of both ways in dollars, and the batch that has chosen. */
-async function costsOf({ prefixTokens, hits }: Shape) {
+/** An API whose agent has a shared prompt of that length, and a way to run batches on it. */
+async function withBatches<Value>(
+  { prefixTokens, hits }: Shape,
+  act: (run: (lines: string, query: string, answered?: number) => Promise<ShownBatch>, rig: ApiRig) => Promise<Value>,
+): Promise<Value> {
   const database = await withTestDatabase();
   const rig = await createApiRig(database.url, { batchCacheHits: hits });
   try {
@@ -40,25 +47,31 @@ async function costsOf({ prefixTokens, hits }: Shape) {
     const files = ['AGENTS.md', 'SOUL.md', 'TOOLS.md', 'USER.md'];
     const tokens = (prefixTokens - 1_500) / files.length;
     for (const file of files) await writeFile(join(workspaceDir, file), chars(tokens, 'Answer in one word. '));
-    const run = async (name: string, count: number, via: string) => {
-      const made = await batches.submitLines(linesOf(name, count), `?promptMode=full&via=${via}`);
+    return await act(async (lines, query, answered = Infinity) => {
+      const made = await batches.submitLines(lines, `?promptMode=full&${query}`);
       expect(made.status).toBe(201);
-      return await batches.runByLane(made.body.id);
-    };
-    const live = await run('live', ITEMS, 'live');
-    if (!isLongForm()) await run('measured', ITEMS_MEASURING, 'provider-batch');
-    const auto = await run('auto', ITEMS, 'auto');
+      return await batches.runByLane(made.body.id, { answered });
+    }, rig);
+  } finally {
+    await rig.close();
+    await database.drop();
+  }
+}
+
+/** The costs of both ways in dollars, and the batch that has chosen. */
+function costsOf(shape: Shape) {
+  return withBatches(shape, async (run, rig) => {
+    const live = await run(linesOf('live', ITEMS), 'via=live');
+    if (!isLongForm()) await run(linesOf('measured', ITEMS_MEASURING), 'via=provider-batch');
+    const auto = await run(linesOf('auto', ITEMS), 'via=auto');
     expect([live.counts.answered, auto.counts.answered]).toEqual([ITEMS, ITEMS]);
     const [first] = await rig.rows(
       `select input_tokens + cache_read_tokens + cache_write_tokens as prompt from holdfast.model_calls order by started_at limit 1`,
     );
     const prompt = Number(first?.['prompt']);
-    expect(Math.abs(prompt / (prefixTokens + 1_000) - 1)).toBeLessThan(0.1);
+    expect(Math.abs(prompt / (shape.prefixTokens + 1_000) - 1)).toBeLessThan(0.1);
     return { live: Number(live.costUsd), auto: Number(auto.costUsd), batch: auto };
-  } finally {
-    await rig.close();
-    await database.drop();
-  }
+  });
 }
 
 /** The case that says most is in the short form. */
@@ -94,3 +107,22 @@ describe('a batch with via "auto"', () => {
     1_800_000,
   );
 });
+
+test.each(cases(['provider-batch', 'live'], 1))(
+  'after a pilot of 20 items, the expected cost of the rest with via "%s" is within 15 percent of its bill',
+  async (via) => {
+    const ended = await withBatches({ prefixTokens: 3_000, hits: 0.9 }, async (run, rig) => {
+      await run(linesOf('measured', PILOT), 'via=provider-batch');
+      const early = await run(linesOf('pilot', PILOT + ITEMS), `via=${via}&pilot=${PILOT}`, PILOT);
+      expect(early.counts).toMatchObject({ answered: PILOT });
+      const batch = await laneBatchRig(rig).runByLane(early.id);
+      return { early, batch };
+    });
+    const { early, batch } = ended;
+    expect(batch.counts.answered).toBe(PILOT + ITEMS);
+    const rest = batch.costUsd - early.costUsd;
+    expect(Math.abs(early.expectedCostUsd - batch.costUsd)).toBeLessThanOrEqual(rest * 0.15);
+    expect(batch.expectedCostUsd).toBe(batch.costUsd);
+  },
+  1_800_000,
+);

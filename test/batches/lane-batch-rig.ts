@@ -43,16 +43,20 @@ export function laneBatchRig(rig: ApiRig) {
     for (const { session_id: sessionId } of due) await worker.runSession(sessionId as SessionId);
   }
 
-  /** Rounds of all of them until the batch has ended. */
-  async function runByLane(id: string, lane = laneParts()) {
-    const step = async (): Promise<string> => {
+  /** Rounds of all of them until the batch has ended, or until so many of its items were answered. */
+  async function runByLane(
+    id: string,
+    { lane = laneParts(), answered = Infinity }: { lane?: LaneParts; answered?: number } = {},
+  ) {
+    const isDone = async (): Promise<boolean> => {
       await batches.round();
       await runDue();
       await collectRequests(lane);
       await followSubmission(lane);
-      return (await batches.show(id)).status;
+      const { status, counts } = await batches.show(id);
+      return status === 'ended' || counts.answered >= answered;
     };
-    await expect.poll(step, { interval: 1, timeout: 1_500_000 }).toBe('ended');
+    await expect.poll(isDone, { interval: 1, timeout: 1_500_000 }).toBe(true);
     return await batches.show(id);
   }
 

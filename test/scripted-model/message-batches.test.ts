@@ -118,16 +118,17 @@ describe('a message batch', () => {
     expect(new Set(listed).size).toBe(listed.length);
   });
 
-  test('finds the configured part of prefixes in the cache', async () => {
+  test('finds the configured part of prefixes that are in the cache', async () => {
     const system = [{ type: 'text', text: 'long '.repeat(1000), cache_control: { type: 'ephemeral', ttl: '1h' } }];
-    const requests = Array.from({ length: 10 }, (_, n) => requestOf(`cached-${n}`, `hello ${n}`, { system }));
+    // The first one writes it.
+    const requests = Array.from({ length: 11 }, (_, n) => requestOf(`cached-${n}`, `hello ${n}`, { system }));
     const { id } = await client.messages.batches.create({ requests });
     await ended(id);
     const usages = [...(await resultsOf(id)).values()].flatMap((result) =>
       result.type === 'succeeded' ? [result.message.usage] : [],
     );
     expect(usages.filter((usage) => (usage.cache_read_input_tokens ?? 0) > 0)).toHaveLength(5);
-    expect(usages.filter((usage) => (usage.cache_creation?.ephemeral_1h_input_tokens ?? 0) > 0)).toHaveLength(5);
+    expect(usages.filter((usage) => (usage.cache_creation?.ephemeral_1h_input_tokens ?? 0) > 0)).toHaveLength(6);
   });
 });
 

@@ -71,7 +71,10 @@ const getBatches = defineRoute({
   answers: { 200: { description: 'A page of batches', schema: listOf(schemas.batch) } },
   async handle({ query, list }, { context }) {
     const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
-    const page = await listBatches(context.views, { status: query.status }, pageRequestOf(list, query, bounds));
+    const page = await listBatches(context.views, context.service.prices.table, {
+      status: query.status,
+      page: pageRequestOf(list, query, bounds),
+    });
     return { status: 200, body: listAnswer(list, page) };
   },
 });
@@ -213,8 +216,8 @@ function refuse(result: BatchControl, id: string, done: string): void {
   throw new Problem('conflict', `The batch is ${result.status}, so it cannot ${done}.`);
 }
 
-async function batchOf({ views }: ApiContext, id: string): Promise<BatchView> {
-  const found = await viewBatch(views, id);
+async function batchOf({ views, service }: ApiContext, id: string): Promise<BatchView> {
+  const found = await viewBatch(views, service.prices.table, id);
   if (found === null) throw notFound(`batch ${id}`);
   return found;
 }

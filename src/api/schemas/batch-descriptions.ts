@@ -33,6 +33,7 @@ export const BATCH_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'Problem.errors': 'What is wrong, field by field',
   'Batch.deadlineAt': 'When items that were not fed expire; null: never',
   eta: 'When it is expected to end; null: not known',
+  expectedCostUsd: 'What it is expected to cost in all, from 20 ended items on; null: not known',
   expired: 'Items that the deadline reached first',
   fallback: 'What happens to a request that the provider has not answered by the deadline',
   format: 'The format of the lines; absent: each line may have any',

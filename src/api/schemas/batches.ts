@@ -174,6 +174,7 @@ export const batch = z.strictObject({
   reservedUsd: z.number(),
   wastedUsd: z.number(),
   maxCostUsd: amount,
+  expectedCostUsd: amount,
   liveCostUsd: amount,
   savedPercent: amount,
   cacheHitRate: amount,

@@ -63,6 +63,8 @@ function printBatch(batch: BatchAnswer, terminal: Terminal): void {
     rate: batch.ratePerMinute === null ? null : `${Math.round(batch.ratePerMinute)} per minute`,
     eta: eta === null ? null : `${terminal.time(eta.from)} to ${terminal.time(eta.to)}`,
     cost: `${dollarsText(batch.costUsd)}${batch.maxCostUsd === null ? '' : ` of ${dollarsText(batch.maxCostUsd)}`}`,
+    expected:
+      batch.endedAt === null && batch.expectedCostUsd !== null ? `${dollarsText(batch.expectedCostUsd)} in all` : null,
     live: batch.via === 'live' ? null : liveText(batch),
     created: terminal.time(batch.createdAt),
     ended: batch.endedAt === null ? null : terminal.time(batch.endedAt),

@@ -57,10 +57,10 @@ export function chooseWay(
   if (price === null)
     return { way: 'live', markers, reason: 'The model has no price, so the ways cannot be compared.' };
   const isCached = calls.promptTokens >= about.cacheTokensMin;
-  const live = costOf(calls, { price, tier: 'standard', markers: isCached ? '5m' : 'off', hitRate: 1 });
+  const live = costOfCalls(calls, { price, tier: 'standard', markers: isCached ? '5m' : 'off', hitRate: 1 });
   if (measured === null) {
     // Without markers the cache does not matter.
-    const plain = costOf(calls, { price, tier: 'batch', markers: 'off', hitRate: 0 });
+    const plain = costOfCalls(calls, { price, tier: 'batch', markers: 'off', hitRate: 0 });
     const isCheaper = plain < live;
     return {
       way: isCheaper ? 'provider-batch' : 'live',
@@ -69,7 +69,7 @@ export function chooseWay(
     };
   }
   const { hitRate } = measured;
-  const batch = costOf(calls, { price, tier: 'batch', markers, hitRate });
+  const batch = costOfCalls(calls, { price, tier: 'batch', markers, hitRate });
   const isCheaper = batch < live;
   return {
     way: isCheaper ? 'provider-batch' : 'live',
@@ -92,12 +92,12 @@ export function chooseMarkers(
   const kept = (measured?.tookMs ?? 0) > SHORT_MS ? '1h' : '5m';
   if (measured === null || price === null) return kept;
   const cost = (markers: CacheMarkers): number =>
-    costOf(calls, { price, tier: 'batch', markers, hitRate: measured.hitRate });
+    costOfCalls(calls, { price, tier: 'batch', markers, hitRate: measured.hitRate });
   return cost(kept) <= cost('off') ? kept : 'off';
 }
 
 /** What the calls cost that are left, in micro-dollars. A way that the call before did not take has only the shared beginning in its cache. */
-function costOf(
+export function costOfCalls(
   calls: NextCalls,
   { price, tier, markers, hitRate }: { price: PriceRow; tier: PriceTier; markers: CacheMarkers; hitRate: number },
 ): number {

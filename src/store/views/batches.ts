@@ -3,8 +3,10 @@
 import type { BatchOutcome, BatchStatus, BatchVia, ItemStatus, PauseReason } from '../../core/batch/batch.ts';
 import { endedOf } from '../../core/batch/judge-batch.ts';
 import { dollarsOf } from '../../core/prices/call-cost.ts';
+import { priceAt, type PriceTable } from '../../core/prices/price-table.ts';
+import { expectedCostMicros } from '../../core/batch/expected-cost.ts';
+import { MEASURED_MS_MAX, type Way } from '../../core/provider-batch/choose-way.ts';
 import { etaOf } from '../../core/batch/progress.ts';
-import type { Way } from '../../core/provider-batch/choose-way.ts';
 import { dollarsSql } from '../cost-sql.ts';
 import { HIT_RATE_SQL } from '../provider-lane/hit-rate-sql.ts';
 import { isoSql } from '../session-facts.ts';
@@ -54,6 +56,8 @@ export interface BatchView {
   reservedUsd: number;
   wastedUsd: number;
   maxCostUsd: number | null;
+  /** What it is expected to cost in all; null: too little has ended. */
+  expectedCostUsd: number | null;
   liveCostUsd: number | null;
   savedPercent: number | null;
   cacheHitRate: number | null;
@@ -95,8 +99,13 @@ const BATCH_COLUMNS = `b.id, b.name, b.status, b.outcome, b.pause_reason as "pau
   ) end as errors,
   (select json_agg(json_build_object('n', n, 'via', via, 'reason', reason, 'requests', requests, 'submittedAt', ${isoSql('submitted_at')},
       'endedAt', ${isoSql('ended_at')}, 'cacheHitRate', ${HIT_RATE_SQL}, 'costUsd', ${dollarsSql('cost_micros')},
-      'costMicros', cost_micros, 'liveMicros', live_micros, 'wastedMicros', wasted_micros, 'providerBatchIds', provider_batch_ids)
-      order by n, via) from holdfast.batch_hops h where h.batch_id = b.id) as hops`;
+      'inputTokens', input_tokens, 'outputTokens', output_tokens, 'cacheReadTokens', cache_read_tokens,
+      'cacheWriteTokens', cache_write_tokens, 'costMicros', cost_micros, 'liveMicros', live_micros, 'wastedMicros', wasted_micros, 'providerBatchIds', provider_batch_ids)
+      order by n, via) from holdfast.batch_hops h where h.batch_id = b.id) as hops,
+  coalesce('anthropic/' || b.model, '') as model,
+  (select json_build_object('hitRate', c.read_tokens / c.readable_tokens) from holdfast.cache_rates c
+    where c.model = b.model and c.measured_at > clock_timestamp() - interval '${MEASURED_MS_MAX} milliseconds'
+    order by c.measured_at desc limit 1) as measured`;
 
 export const VIEW_BATCH = literal({
   name: 'view-batch',
@@ -112,20 +121,20 @@ where ($1::text is null or b.status = $1) and ($2::uuid is null or b.id < $2) or
 });
 
 /** A batch, or null. */
-export async function viewBatch(db: ViewDatabase, id: string): Promise<BatchView | null> {
+export async function viewBatch(db: ViewDatabase, prices: PriceTable, id: string): Promise<BatchView | null> {
   const [row] = (await db.$client.query<BatchRow>(VIEW_BATCH.prepared([id]))).rows;
-  return row === undefined ? null : batchOf(row);
+  return row === undefined ? null : batchOf(row, prices);
 }
 
 /** Batches, newest first. */
 export async function listBatches(
   db: ViewDatabase,
-  filter: { status?: string | undefined },
-  page: PageRequest,
+  prices: PriceTable,
+  { status, page }: { status: string | undefined; page: PageRequest },
 ): Promise<Page<BatchView>> {
-  const query = LIST_BATCHES.prepared([filter.status ?? null, page.after, page.limit + 1]);
+  const query = LIST_BATCHES.prepared([status ?? null, page.after, page.limit + 1]);
   const { rows } = await db.$client.query<BatchRow>(query);
-  return pageOf(rows, page.limit, { item: batchOf, key: (row) => row.id });
+  return pageOf(rows, page.limit, { item: (row) => batchOf(row, prices), key: (row) => row.id });
 }
 
 type BatchRow = Pick<
@@ -166,13 +175,16 @@ type BatchRow = Pick<
   flight: { running: number; parked: number } | null;
   errors: BatchView['errors'] | null;
   hops: HopRow[] | null;
+  /** `provider/model` of items that name none; empty: not known. */
+  model: string;
+  measured: { hitRate: number } | null;
 };
 
-type HopRow = BatchHop & { costMicros: number | null; liveMicros: number | null; wastedMicros: number };
+type HopRow = BatchHop & TokenUsage & { costMicros: number | null; liveMicros: number | null; wastedMicros: number };
 
-function batchOf(row: BatchRow): BatchView {
+function batchOf(row: BatchRow, prices: PriceTable): BatchView {
   const { total, inFlight, answered, silent, failed, cancelled, expired, flight, nowMs, ...rest } = row;
-  const { reservedMicros, maxCostMicros, errors, hops: hopRows, ...shown } = rest;
+  const { reservedMicros, maxCostMicros, errors, hops: hopRows, model, measured, ...shown } = rest;
   const hops = hopRows ?? [];
   const { running, parked } = flight ?? { running: 0, parked: 0 };
   const ended = endedOf({ answered, silent, failed, cancelled, expired });
@@ -189,11 +201,27 @@ function batchOf(row: BatchRow): BatchView {
     reservedUsd: reservedMicros / MICROS,
     wastedUsd: hops.reduce((sum, { wastedMicros }) => sum + wastedMicros, 0) / MICROS,
     maxCostUsd: dollarsOf(maxCostMicros),
+    expectedCostUsd: dollarsOf(
+      expectedCostMicros({
+        via: shown.via,
+        total,
+        ended,
+        costMicros: shown.costMicros,
+        liveRounds: hops.filter(({ via }) => via === 'live'),
+        price: priceAt(prices, { model, day: new Date(nowMs).toISOString().slice(0, 10) }),
+        measured,
+      }),
+    ),
     ...savingOf(shown, hops),
     cacheHitRate: promptTokens === 0 ? null : cacheReadTokens / promptTokens,
-    hops: hops.map(({ costMicros: _cost, liveMicros: _live, wastedMicros: _wasted, ...hop }) => hop),
+    hops: hops.map(hopOf),
     errors: errors ?? [],
   };
+}
+
+function hopOf({ n, via, reason, requests, submittedAt, endedAt, cacheHitRate, costUsd, ...row }: HopRow): BatchHop {
+  const { providerBatchIds } = row;
+  return { n, via, reason, requests, submittedAt, endedAt, cacheHitRate, costUsd, providerBatchIds };
 }
 
 /** What the same conversations would have cost live, and what was saved; negative when the batch was more expensive. */
