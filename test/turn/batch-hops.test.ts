@@ -91,6 +91,10 @@ async function finish(
   return stored;
 }
 
+/** Makes a message so old that its turn asks live from now on. */
+const passDeadline = (messageId: string) =>
+  rig.rows(`update holdfast.inbox set received_at = received_at - interval '3 days' where id = $1`, [messageId]);
+
 const text = (words: string) => [{ type: 'text', text: words }];
 
 describe('a turn by way of a batch of the provider', () => {
@@ -152,6 +156,38 @@ describe('a turn by way of a batch of the provider', () => {
       status: 'failed',
       error: { code: 'model_invalid_request' },
     });
+  });
+
+  test('stores a refused call and charges its retry also when the next call is made live (G16)', async () => {
+    const worker = rig.worker();
+    const { messageId, turnId } = await parked('refused-late', worker);
+    const overloaded = JSON.stringify({ type: 'overloaded_error', message: 'Overloaded' });
+    await finish(turnId, 1, { status: 'errored', result: null, error: overloaded });
+    await passDeadline(messageId);
+    expect(await worker.run('refused-late')).toMatchObject({ kind: 'ended' });
+    const calls = 'select call_no, status, tier from holdfast.model_calls where turn_id = $1 order by call_no';
+    expect(await rig.rows(calls, [turnId])).toEqual([
+      { call_no: 1, status: 'failed', tier: 'batch' },
+      { call_no: 2, status: 'ok', tier: 'standard' },
+    ]);
+    const totals = 'select status, calls, retries from holdfast.turns where id = $1';
+    expect(await rig.rows(totals, [turnId])).toEqual([{ status: 'completed', calls: 2, retries: 1 }]);
+  });
+
+  test('waits for an unavailable model as long as any turn, after a day in the lane (G33)', async () => {
+    const worker = rig.worker();
+    const { messageId, turnId } = await parked('late-outage', worker, { text: '[[error: 529]] [[reply: back]]' });
+    await passDeadline(messageId);
+    await rig.rows(`update holdfast.provider_requests set status = 'live' where turn_id = $1`, [turnId]);
+    await rig.rows(`update holdfast.turns set park_since = park_since - interval '2 days' where id = $1`, [turnId]);
+    await rig.send('late-outage', 'wakes it', { mode: 'followup' });
+    expect(await worker.run('late-outage')).toMatchObject({ kind: 'parked' });
+    expect(await viewTurn(views(), turnId)).toMatchObject({ status: 'parked', why: { code: 'model_away' } });
+    await rig.rows(`update holdfast.doorbells set due_at = clock_timestamp() where session_id = $1`, [
+      await rig.sessionOf('late-outage'),
+    ]);
+    expect(await worker.run('late-outage')).toMatchObject({ kind: 'ended' });
+    expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered', reply: 'back' });
   });
 
   test('is not parked for an answer that arrived while it was being parked', async () => {

@@ -113,7 +113,8 @@ async function askAgain(context: TurnContext, turn: OpenedTurn, next: NextCall):
   return await enterGate(context, turn);
 }
 
-async function chargeNext(
+/** Stores the failed call and charges the next one, in one write. */
+export async function chargeNext(
   context: TurnContext,
   turn: OpenedTurn,
   { event, retries, delayMs }: NextCall,

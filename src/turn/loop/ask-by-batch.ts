@@ -15,6 +15,7 @@ import { canCompact, compactAfterOverflow, compactWhenFull, contextFullFailure }
 import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed, TurnStopped, type ParkWish } from '../turn-end.ts';
+import { chargeNext } from './after-failed-call.ts';
 import { askOnce, pruneWhenCold, type AnsweredCall } from './ask-model.ts';
 import { PROVIDER_BATCH, providerOf } from './await-model.ts';
 import { nextRequest } from './begin-call.ts';
@@ -52,7 +53,7 @@ export async function askByBatch(context: TurnContext, turn: OpenedTurn): Promis
 }
 
 /** Parks the turn with the request of its next call. Returns when that call is made live. */
-async function parkForHop(context: TurnContext, turn: OpenedTurn, retries?: number): Promise<void> {
+async function parkForHop(context: TurnContext, turn: OpenedTurn): Promise<void> {
   const { inputs } = turn.journal.at;
   const lane = laneOf(inputs);
   if (lane === 'live') return;
@@ -75,7 +76,6 @@ async function parkForHop(context: TurnContext, turn: OpenedTurn, retries?: numb
   await reserveCost(context, turn, { callNo, tier: 'batch' });
   throw parked(turn, {
     hasCalled: true,
-    ...(retries === undefined ? {} : { retries }),
     request: {
       callNo,
       model: request.model,
@@ -93,7 +93,7 @@ async function parkForHop(context: TurnContext, turn: OpenedTurn, retries?: numb
   });
 }
 
-function parked(turn: OpenedTurn, wish: Pick<ParkWish, 'hasCalled' | 'request' | 'awaits' | 'retries'>): TurnStopped {
+function parked(turn: OpenedTurn, wish: Pick<ParkWish, 'hasCalled' | 'request' | 'awaits'>): TurnStopped {
   const text = 'The request waits for a batch of the provider.';
   const reason = { code: PROVIDER_BATCH, text, by: providerOf(turn.journal.attempt.request) };
   const park: ParkWish = { reason, delayMs: null, notBeforeMs: 0, ...wish };
@@ -119,7 +119,10 @@ async function afterRefusal(context: TurnContext, turn: OpenedTurn, hop: OpenHop
   return await afterFault(context, turn, { fault, row: record.ended(failedBy(fault)) });
 }
 
-/** Decides as after a failed live call, but nothing is waited for in the worker: the next hop is the wait. */
+/**
+ * Decides as after a failed live call, but nothing is waited for in the worker: the next hop is the wait. The failed call and the charge of
+ * the next one are stored first, because the next one may be a live call or a compaction.
+ */
 async function afterFault(
   context: TurnContext,
   turn: OpenedTurn,
@@ -134,7 +137,8 @@ async function afterFault(
     const message = `The turn ended after ${turn.journal.at.progress.calls} model calls: ${fault.message}`;
     throw new TurnFailed(verdict.code, message, fault);
   }
+  await chargeNext(context, turn, { retries, delayMs: 0 });
   if (verdict.kind === 'overflow') await compactAfterOverflow(context, turn, fault);
-  await parkForHop(context, turn, retries);
+  await parkForHop(context, turn);
   return null;
 }

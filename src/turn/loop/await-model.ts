@@ -179,7 +179,9 @@ export async function parkTurn(context: TurnContext, turn: OpenedTurn, wish: Par
   };
   const write = { ...NO_ROWS, modelCalls, events, totals };
   // It has waited since its model answered last, whatever the current reason is: alternating reasons must not extend the wait.
-  const parks = park === null ? 1 : park.parks + (wish.hasCalled ? 1 : 0);
+  // A wait for a batch of the provider has its own deadline, so a wait for the model begins after it.
+  const isFirst = park === null || (park.code === PROVIDER_BATCH && reason.code !== PROVIDER_BATCH);
+  const parks = isFirst ? 1 : park.parks + (wish.hasCalled ? 1 : 0);
   const { after } = await journal.store(write, (rows) => context.store.parkTurn({ ...rows, ...wish, parks }));
   logFailedCalls(context.logger, turn, modelCalls);
   context.transcripts.keep(session.id, turn.transcript);
