@@ -3,7 +3,7 @@ import type { MessageId } from '../core/ids.ts';
 import type { NewInput } from './new-input.ts';
 import { insertedEvents } from './events.ts';
 import { jsonObjectSql, type SqlColumns } from './record-set.ts';
-import { firstRingSql } from './session-locks.ts';
+import { ringSql } from './session-locks.ts';
 import { isoSql, sessionFactsSql } from './session-facts.ts';
 import { cte, optional, rows, statement } from './statement.ts';
 
@@ -129,10 +129,7 @@ const updatedSessions = cte(`updated_sessions as (
 )`);
 
 const rungDoorbells = cte(`rung_doorbells as (
-  insert into holdfast.doorbells (session_id, lane, rings)
-  select id, lane, ${firstRingSql('updated_sessions')} from updated_sessions where arrived > 0
-  on conflict (session_id) do nothing
-  returning session_id, rings
+  ${ringSql('updated_sessions', { condition: 's.arrived > 0' })}
 )`);
 
 // The next worker ends a turn that is parked or released: it must not wait until it is due.

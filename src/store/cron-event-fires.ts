@@ -13,7 +13,7 @@ import {
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { sendQuery } from './send-query.ts';
-import { firstRingSql } from './session-locks.ts';
+import { ringSql } from './session-locks.ts';
 import { literal } from './statement.ts';
 import { dropOldestEventsSql } from './system-events.ts';
 
@@ -103,10 +103,7 @@ updated_sessions as (
   returning s.*
 ),
 rung_doorbells as (
-  insert into holdfast.doorbells (session_id, lane, rings)
-  select id, lane, ${firstRingSql('updated_sessions')} from updated_sessions where exists (select from stored)
-  on conflict (session_id) do nothing
-  returning session_id, lane, rings
+  ${ringSql('updated_sessions', { condition: 'exists (select from stored)' })}
 ),
 ${ADVANCED_SQL},
 inserted_events as (

@@ -1,7 +1,7 @@
 // Parts of statements that insert inputs into the inboxes of sessions that they have locked: the end of a subagent, an answer for
 // another agent, the end of a wait. The statement provides `locked` (the current session rows) and `incoming` (the new inputs), and
 // updates the session rows itself from `arrived`, because a statement may change a row only once.
-import { firstRingSql } from './session-locks.ts';
+import { ringSql } from './session-locks.ts';
 
 /** SQL of a new UUIDv7, for rows that a statement makes by itself. */
 export const NEW_ID_SQL = `encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
@@ -48,10 +48,7 @@ export const ARRIVED_SQL = `inbox_seq = greatest(s.inbox_seq, arrived.last_seq),
 /** A CTE `arrival_doorbells`: doorbells of the sessions of `cte` (rows of sessions after the change) that something has arrived in. */
 export function rungForPart(cte: string, condition: string): string {
   return `arrival_doorbells as (
-  insert into holdfast.doorbells (session_id, lane, rings)
-  select s.id, s.lane, ${firstRingSql('s')} from ${cte} s where ${condition}
-  on conflict (session_id) do nothing
-  returning session_id, lane, rings
+  ${ringSql(cte, { condition })}
 )`;
 }
 

@@ -8,7 +8,7 @@ import { insertEventsSql } from './events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { NEW_ID_SQL } from './put-inputs.ts';
 import { afterOf, type RungColumns } from './rings.ts';
-import { firstRingSql } from './session-locks.ts';
+import { ringSql } from './session-locks.ts';
 import { literal } from './statement.ts';
 
 /** SQL of the message that an inbox row is a retry of; null for any other. */
@@ -85,8 +85,7 @@ updated_sessions as (
   returning s.*
 ),
 rung_doorbells as (
-  insert into holdfast.doorbells (session_id, lane, rings) select id, lane, ${firstRingSql('updated_sessions')} from updated_sessions
-  on conflict (session_id) do nothing returning session_id, rings
+  ${ringSql('updated_sessions')}
 ),
 letters as (
   update holdfast.dead_letters l set state = 'redriven', settled_at = clock_timestamp()

@@ -8,7 +8,7 @@ import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { sendQuery } from './send-query.ts';
 import { isoSql } from './session-facts.ts';
 import { afterOf } from './rings.ts';
-import { firstRingSql } from './session-locks.ts';
+import { ringSql } from './session-locks.ts';
 import { literal } from './statement.ts';
 import { dropOldestEventsSql } from './system-events.ts';
 
@@ -50,10 +50,7 @@ updated_sessions as (
   returning s.*
 ),
 rung_doorbells as (
-  insert into holdfast.doorbells (session_id, lane, rings)
-  select id, lane, ${firstRingSql('updated_sessions')} from updated_sessions where exists (select from stored)
-  on conflict (session_id) do nothing
-  returning session_id, lane, rings
+  ${ringSql('updated_sessions', { condition: 'exists (select from stored)' })}
 ),
 inserted_events as (
   ${insertEventsSql(`select locked.session_id, null::uuid as turn_id, 'cron.fired' as type,

@@ -96,6 +96,20 @@ export function firstRingSql(alias: string): string {
 }
 
 /**
+ * SQL that inserts the doorbells of sessions that have got an input, from the rows of a CTE (`sessions` as they are after the change) for
+ * which `condition` holds of `s`; answers those that were missing. A session that has one is due already, or at the time that it names.
+ */
+export function ringSql(
+  cte: string,
+  { lane = 's.lane', condition }: { lane?: string; condition?: string } = {},
+): string {
+  return `insert into holdfast.doorbells (session_id, lane, rings)
+  select s.id, ${lane}, ${firstRingSql('s')} from ${cte} s${condition === undefined ? '' : ` where ${condition}`}
+  on conflict (session_id) do nothing
+  returning session_id, lane, rings`;
+}
+
+/**
  * SQL that makes sessions due, from the rows of a CTE (`sessions` as they are after the change) for which `condition` holds of `s`. A turn
  * that is parked for an unknown time has no doorbell: then it is inserted.
  */
@@ -126,7 +140,7 @@ export const RELEASE = literal({
   locking: 'The session rows in the order of their ids, then rows that belong to them.',
   text: `with input as materialized (select * from unnest($1::uuid[], $2::bigint[]) as input (session_id, epoch)),
 locked as materialized (
-  select s.id, s.turn_id, s.waiting, s.turn_id is not null or s.waiting > 0 as has_work
+  select s.id, s.lane, s.inbox_seq, s.epoch, s.turn_id, s.turn_id is not null or s.waiting > 0 as has_work
   from holdfast.sessions s join input on input.session_id = s.id
   where s.epoch = input.epoch and s.owner is not null order by s.id for no key update of s
 ),
@@ -142,10 +156,7 @@ interrupted_turns as (
 deleted_doorbells as (
   delete from holdfast.doorbells d using locked where d.session_id = locked.id and not locked.has_work
 )
-update holdfast.doorbells d
-set rings = d.rings + 1, rung_at = now(), due_at = now()
-from locked where d.session_id = locked.id and locked.has_work
-returning d.session_id, d.lane, d.rings`,
+${wakeSql('locked', 's.has_work')}`,
 });
 
 async function releaseAll(database: Database, releases: HeldLock[]): Promise<Release[]> {

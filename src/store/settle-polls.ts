@@ -6,7 +6,7 @@ import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { sendQuery } from './send-query.ts';
 import { afterOf, type RungColumns } from './rings.ts';
-import { firstRingSql } from './session-locks.ts';
+import { ringSql } from './session-locks.ts';
 import { literal } from './statement.ts';
 
 /** What was found about a claimed poll. */
@@ -74,9 +74,7 @@ updated_sessions as (
   returning s.*
 ),
 rung_doorbells as (
-  insert into holdfast.doorbells (session_id, lane, rings) select id, lane, ${firstRingSql('updated_sessions')} from updated_sessions
-  on conflict (session_id) do nothing
-  returning session_id, lane, rings
+  ${ringSql('updated_sessions')}
 ),
 settled as (
   update holdfast.heartbeats h

@@ -14,7 +14,7 @@ import { isKeyTaken, keyedPart, keyValues, type KeyedRequest } from './idempoten
 import { sendQuery } from './send-query.ts';
 import { TURN_RETRY_MS } from './retry-passing-faults.ts';
 import { ringsOf, type RungColumns } from './rings.ts';
-import { firstRingSql } from './session-locks.ts';
+import { ringSql } from './session-locks.ts';
 import { literal } from './statement.ts';
 
 /** The immutable facts of the spawning session. */
@@ -131,9 +131,7 @@ stored as (
   returning id, session_id, seq, kind
 ),
 rung_doorbells as (
-  insert into holdfast.doorbells (session_id, lane, rings) select id, lane, ${firstRingSql('child')} from child
-  on conflict (session_id) do nothing
-  returning session_id, lane, rings
+  ${ringSql('child')}
 ),
 counted as (
   update holdfast.sessions s

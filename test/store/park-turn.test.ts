@@ -114,6 +114,15 @@ describe('a parked turn', () => {
     },
   );
 
+  test.each(['park', 'release'] as const)('gets a doorbell with a %s when it has none', async (way) => {
+    const { sessionId, park } = await openedTurn();
+    await rig.rows('delete from holdfast.doorbells where session_id = $1', [sessionId]);
+    if (way === 'park') await rig.parkTurn(park);
+    else expect(await rig.release({ sessionId, epoch: park.fence.epoch })).toMatchObject({ after: { rings: [{}] } });
+    const due = await dueAt(sessionId);
+    expect(due.getTime() > Date.now() + 30_000).toBe(way === 'park');
+  });
+
   test('waits on when an ordinary message comes', async () => {
     const { sessionId, park } = await openedTurn();
     await rig.parkTurn(park);

@@ -12,7 +12,7 @@ import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
 import { afterOf, allOf, type RungColumns } from '../rings.ts';
 import { sendQuery } from '../send-query.ts';
-import { firstRingSql } from '../session-locks.ts';
+import { ringSql } from '../session-locks.ts';
 import { literal } from '../statement.ts';
 
 /** A batch that may be fed. */
@@ -140,10 +140,7 @@ updated_sessions as (
   returning s.*
 ),
 rung_doorbells as (
-  insert into holdfast.doorbells (session_id, lane, rings)
-  select id, 'batch', ${firstRingSql('updated_sessions')} from updated_sessions
-  on conflict (session_id) do nothing
-  returning session_id, lane, rings
+  ${ringSql('updated_sessions', { lane: "'batch'" })}
 ),
 inserted_events as (
   ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.accepted' as type,

@@ -85,9 +85,9 @@ updated_sessions as (
 ),
 rung_doorbells as (
   insert into holdfast.doorbells (session_id, lane, rings)
-  select id, lane, ((updated_sessions.inbox_seq + updated_sessions.epoch) << 20) from updated_sessions where arrived > 0
+  select s.id, s.lane, ((s.inbox_seq + s.epoch) << 20) from updated_sessions s where s.arrived > 0
   on conflict (session_id) do nothing
-  returning session_id, rings
+  returning session_id, lane, rings
 ),
 woken as (
   update holdfast.doorbells d set rings = d.rings + 1, rung_at = clock_timestamp(), due_at = clock_timestamp()

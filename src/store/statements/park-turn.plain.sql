@@ -49,21 +49,22 @@ released_sessions as (
   update holdfast.sessions s
   set owner = null, lease_expires_at = null, updated_at = clock_timestamp(), view = coalesce(fence.session_view, s.view)
   from fence join tail on tail.n = fence.n where s.id = fence.session_id
-  returning s.id, case
+  returning s.id, s.lane, s.inbox_seq, s.epoch, case
       when s.stop_reason is not null or tail.awaits is not null and tail.turn_id not in (select turn_id from waiting_requests) then 0
       else tail.delay_ms
     end as delay_ms
 ),
 rung_doorbells as (
-  update holdfast.doorbells d
-  set rings = d.rings + 1, rung_at = clock_timestamp(), woken_at = null, due_at = clock_timestamp() + released_sessions.delay_ms * interval '1 millisecond'
-  from released_sessions where d.session_id = released_sessions.id and released_sessions.delay_ms is not null
-  returning d.session_id, d.lane, d.rings, released_sessions.delay_ms
+  insert into holdfast.doorbells as d (session_id, lane, rings, due_at)
+  select s.id, s.lane, ((s.inbox_seq + s.epoch) << 20), clock_timestamp() + s.delay_ms * interval '1 millisecond'
+  from released_sessions s where s.delay_ms is not null order by s.id
+  on conflict (session_id) do update set rings = d.rings + 1, rung_at = clock_timestamp(), woken_at = null, due_at = excluded.due_at
+  returning d.session_id, d.lane, d.rings
 ),
 deleted_doorbells as (
   delete from holdfast.doorbells d using released_sessions where d.session_id = released_sessions.id and released_sessions.delay_ms is null
 )
-select head.n, verdict.is_ok, head.session_id, d.lane, coalesce(rung_doorbells.rings, d.rings) as rings, rung_doorbells.delay_ms
-from head left join verdict on verdict.n = head.n left join holdfast.doorbells d on d.session_id = head.session_id
+select head.n, verdict.is_ok, head.session_id, rung_doorbells.lane, rung_doorbells.rings, released_sessions.delay_ms
+from head left join verdict on verdict.n = head.n left join released_sessions on released_sessions.id = head.session_id
 left join rung_doorbells on rung_doorbells.session_id = head.session_id
 ;

@@ -5,7 +5,7 @@ prepare "release" as
 /* release */
 with input as materialized (select * from unnest($1::uuid[], $2::bigint[]) as input (session_id, epoch)),
 locked as materialized (
-  select s.id, s.turn_id, s.waiting, s.turn_id is not null or s.waiting > 0 as has_work
+  select s.id, s.lane, s.inbox_seq, s.epoch, s.turn_id, s.turn_id is not null or s.waiting > 0 as has_work
   from holdfast.sessions s join input on input.session_id = s.id
   where s.epoch = input.epoch and s.owner is not null order by s.id for no key update of s
 ),
@@ -21,8 +21,8 @@ interrupted_turns as (
 deleted_doorbells as (
   delete from holdfast.doorbells d using locked where d.session_id = locked.id and not locked.has_work
 )
-update holdfast.doorbells d
-set rings = d.rings + 1, rung_at = now(), due_at = now()
-from locked where d.session_id = locked.id and locked.has_work
-returning d.session_id, d.lane, d.rings
+insert into holdfast.doorbells as d (session_id, lane, rings)
+  select s.id, s.lane, ((s.inbox_seq + s.epoch) << 20) from locked s where s.has_work
+  on conflict (session_id) do update set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
+  returning d.session_id, d.lane, d.rings
 ;
