@@ -2,6 +2,7 @@
 import type { Publish } from '../src/after-commit.ts';
 import type { Clock } from '../src/clock.ts';
 import { agentOf, priceBookOf, type Config } from '../src/config.ts';
+import { rateLimitsOf } from '../src/core/governor/rate-limit.ts';
 import { DENIED_TOOLS } from '../src/core/subagent-role.ts';
 import { ImageLoader } from '../src/images/load-images.ts';
 import type { Logger } from '../src/logger.ts';
@@ -17,6 +18,7 @@ import type { BudgetBook } from '../src/store/budgets/budget-book.ts';
 import { createReserveCost } from '../src/store/budgets/reserve-cost.ts';
 import { createWriteCompaction } from '../src/store/journal/write-compaction.ts';
 import { blockModel } from '../src/store/governor/model-blocks.ts';
+import { openRateWindows, takeAllowance } from '../src/store/governor/take-allowance.ts';
 import { createClaim } from '../src/store/claim-session.ts';
 import { createRelease } from '../src/store/session-locks.ts';
 import { wakeParked } from '../src/store/wake-parked.ts';
@@ -25,6 +27,7 @@ import { createToolset, type Toolset } from '../src/tools/toolset.ts';
 import type { TurnContext } from '../src/turn/context.ts';
 import { DeltaWriter } from '../src/turn/loop/delta-writer.ts';
 import { LockKeeper } from '../src/turn/held-session.ts';
+import { ModelGovernor } from '../src/turn/loop/model-governor.ts';
 import { ModelBlocks } from '../src/turn/loop/model-blocks.ts';
 import { ProviderGate } from '../src/turn/loop/provider-gate.ts';
 import { OutputHistory } from '../src/turn/loop/recent-outputs.ts';
@@ -46,6 +49,8 @@ export interface WorkerParts {
   /** Names this process among the owners of locks; never used twice. */
   owner: string;
   isDraining: () => boolean;
+  /** Absent: nothing measures it. */
+  onRateWait?: TurnContext['onRateWait'] | undefined;
 }
 
 /** The context of a worker's turns. The lock keeper in it must be started. */
@@ -90,6 +95,8 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     recentOutputs: new OutputHistory(),
     gate: createGate(parts),
     blocks,
+    governor: createGovernor(parts, accountOf),
+    onRateWait: parts.onRateWait ?? (() => undefined),
     toolsetOf: createToolsets(config, parts.tools),
     plugins: parts.plugins,
     images: new ImageLoader({ dataDir: config.runtime.dataDir, roots: config.images.roots, logger }),
@@ -100,6 +107,19 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     publish,
     isAwaited: parts.isAwaited,
   };
+}
+
+function createGovernor({ config, clock, database, owner }: WorkerParts, accountOf: Model['accountOf']) {
+  return new ModelGovernor({
+    limits: rateLimitsOf(config.models.limits),
+    clock,
+    accountOf,
+    store: {
+      open: (asks) => openRateWindows(database, asks),
+      take: (asks) => takeAllowance(database, owner, asks),
+    },
+    onFault: (error) => database.outages.report(error, 'Rate limits could not be read'),
+  });
 }
 
 /** When a provider answers again, the turns that wait for it are woken; if that fails, their own time comes. */

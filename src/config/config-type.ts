@@ -2,6 +2,7 @@
 // the name ends in its unit. The file's keys and these fields have the same names; `runtime` is the environment.
 import type { BudgetSettings } from '../core/budget/budget.ts';
 import type { ArgumentEncoding, ProviderFamily } from '../core/history/provider-family.ts';
+import type { WrittenLimit } from '../core/governor/rate-limit.ts';
 import type { WrittenPriceRow } from '../core/prices/price-row.ts';
 import type { CronDelivery, CronPayload, CronTarget } from '../core/schedule/cron.ts';
 import type { AgentDefaults, AgentEntry, ToolPolicySettings } from './agent-type.ts';
@@ -123,6 +124,8 @@ export interface FileSettings {
     outage: { giveUpAfter: number; probeMs: { min: number; max: number } };
     /** Rows that add to the built-in price table, or replace rows of it. */
     prices: WrittenPriceRow[];
+    /** How fast models may be asked by all workers together. */
+    limits: WrittenLimit[];
   };
   /** Batches of the provider. Times are in milliseconds unless the name says otherwise. */
   batches: {

@@ -61,6 +61,7 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
       providers: { anthropic: anthropicDefaults() },
       outage: { giveUpAfter: DAY, probeMs: { min: 5_000, max: 30_000 } },
       prices: [],
+      limits: [],
     },
     batches: batchDefaults(),
     tools: {

@@ -11,6 +11,7 @@ import { batches } from './schema-batches.ts';
 import { agentsSchema } from './schema-agents.ts';
 import { channelsSchema } from './schema-channels.ts';
 import { cronJob } from './schema-crons.ts';
+import { limitsSchema } from './schema-limits.ts';
 import { pluginsSchema } from './schema-plugins.ts';
 import { budgetsSchema } from './schema-budgets.ts';
 import { pricesSchema } from './schema-prices.ts';
@@ -126,6 +127,7 @@ export const fileSchema = z.strictObject({
         })
         .optional(),
       prices: pricesSchema.optional(),
+      limits: limitsSchema.optional(),
     })
     .optional(),
   batches: batches.optional(),

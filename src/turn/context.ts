@@ -26,6 +26,7 @@ import type { Toolset } from '../tools/toolset.ts';
 import type { DeltaWriter } from './loop/delta-writer.ts';
 import type { LockKeeper } from './held-session.ts';
 import type { ModelBlocks } from './loop/model-blocks.ts';
+import type { ModelGovernor } from './loop/model-governor.ts';
 import type { ProviderGate } from './loop/provider-gate.ts';
 import type { OutputHistory } from './loop/recent-outputs.ts';
 import type { SnapshotCache } from './snapshot-cache.ts';
@@ -61,6 +62,10 @@ export interface TurnContext {
   gate: ProviderGate;
   /** The models that must not be called now. */
   blocks: ModelBlocks;
+  /** Keeps the calls of all workers below the configured rate limits. */
+  governor: ModelGovernor;
+  /** Called when a call has waited for a rate limit or a block. */
+  onRateWait: (wait: { model: string; waitedMs: number }) => void;
   /** The tools of an agent in a session of that role, in stable order. */
   toolsetOf: (agentId: string, role: SubagentRole) => Toolset;
   plugins: Plugins;

@@ -1,7 +1,7 @@
 // A turn that is open: the facts that do not change while it runs, and the journal that knows where it stands. Every field is readonly;
 // a test holds that (test/architecture.test.ts).
 import type { TurnKind } from '../core/turn-kind.ts';
-import type { AgentSettings } from '../config.ts';
+import type { AgentSettings, Lane } from '../config.ts';
 import type { TurnId } from '../core/ids.ts';
 import type { ClaimedSession } from '../store/claimed-session.ts';
 import type { LedgerRow } from '../store/claim-session.ts';
@@ -30,4 +30,9 @@ export interface OpenedTurn {
   /** What the ledger says of the last step's calls; empty unless an earlier worker left them. */
   readonly ledger: readonly LedgerRow[];
   readonly journal: TurnJournal;
+}
+
+/** The lane whose place in a rate limit its calls take: items of a batch are calls of the lane `batch` in every session. */
+export function laneOf({ kind, session }: Pick<OpenedTurn, 'kind' | 'session'>): Lane {
+  return kind === 'batch' ? 'batch' : session.lane;
 }

@@ -35,6 +35,8 @@ export interface Attempt {
   readonly hop: OpenHop | null;
   /** The way of its last call, and why, when there was a choice; null: there was none, or another worker made it. */
   readonly way: { way: Way; reason: string } | null;
+  /** How long the next call has waited for a rate limit or a block, in milliseconds. */
+  readonly rateWaitMs: number;
   /** The number of the last message that was looked for. */
   readonly steersSeen: number;
   /** True while a compaction is under way: the turn's deadline then waits for it once. */

@@ -120,7 +120,9 @@ export async function createTurnRig(
   const budgets = new BudgetBook(database);
 
   /** A worker that runs turns when it is told to; with a wake of its own it is as if in a process of its own. */
-  function worker(more: { isDraining?: () => boolean; tools?: Tool[]; plugins?: Plugins; wake?: Wake } = {}) {
+  function worker(
+    more: { isDraining?: () => boolean; tools?: Tool[]; plugins?: Plugins; wake?: Wake; modelUrl?: string } = {},
+  ) {
     const wake = more.wake ?? createWake();
     const publish = createPublish({ wake, doorbell: { ring: async () => undefined } });
     const plugins = more.plugins ?? options.plugins ?? withoutPlugins(logger);
@@ -136,7 +138,7 @@ export async function createTurnRig(
         config,
         clock,
         logger,
-        endpoint: { apiKey: 'test', baseUrl: scripted.url },
+        endpoint: { apiKey: 'test', baseUrl: more.modelUrl ?? scripted.url },
         transports: plugins.transports,
       }),
       tools: [...(more.tools ?? options.tools ?? []), ...plugins.tools],
@@ -144,7 +146,10 @@ export async function createTurnRig(
       owner: newId<string>(),
       isDraining: more.isDraining ?? (() => false),
     });
-    const stop = (): void => context.locks.stop();
+    const stop = (): void => {
+      context.locks.stop();
+      context.governor.stop();
+    };
     stops.push(stop);
     context.locks.start();
     return {

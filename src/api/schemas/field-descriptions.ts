@@ -186,6 +186,8 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   queueMode: 'What happens to a message while the session is busy; null: what the configuration says',
   queued: 'What happens to waiting messages',
   queuedAt: 'When its first message was accepted',
+  rateWaitMs:
+    'Milliseconds that the call had waited for a rate limit or a block of its model before it was made; absent: it had not',
   reason: 'Why',
   reasoning:
     'Whether the thinking of the model is shown: `off`, `on` (in front of replies) or `stream` (as live events); null: `off`',

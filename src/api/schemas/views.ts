@@ -111,6 +111,7 @@ const callNotes = z.strictObject({
   responseBytes: count,
   firstByteMs: count.nullable(),
   durationMs: count,
+  rateWaitMs: count.optional(),
   repairs: z.array(z.strictObject({ step: z.string(), callId: z.string().nullable(), was: z.string() })).optional(),
   way: z.string().exactOptional(),
 });
@@ -152,7 +153,7 @@ export const step = z.strictObject({
 }) satisfies z.ZodType<StepView>;
 
 export const span = z.strictObject({
-  kind: z.enum(['queue.wait', 'prompt.assemble', 'model.call', 'compaction', 'tool.exec']),
+  kind: z.enum(['queue.wait', 'prompt.assemble', 'rate.wait', 'model.call', 'compaction', 'tool.exec']),
   name: z.string(),
   n: count.nullable(),
   startedAt: iso,

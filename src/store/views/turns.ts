@@ -23,7 +23,7 @@ export const TURN_STATUSES = [
 
 /** A stretch of a turn's time, from the times that its journal holds; `n` numbers model calls and steps of tools. */
 export interface SpanView {
-  kind: 'queue.wait' | 'prompt.assemble' | 'model.call' | 'compaction' | 'tool.exec';
+  kind: 'queue.wait' | 'prompt.assemble' | 'rate.wait' | 'model.call' | 'compaction' | 'tool.exec';
   name: string;
   n: number | null;
   startedAt: string;
@@ -192,6 +192,12 @@ function spansOf(turn: TurnSummary, steps: StepView[]): SpanView[] {
   ];
   for (const step of steps) {
     for (const call of step.calls) {
+      const rateWaitMs = call.notes?.rateWaitMs ?? 0;
+      if (rateWaitMs > 0) {
+        const beganAt = new Date(Date.parse(call.startedAt) - rateWaitMs).toISOString();
+        const name = call.model ?? turn.model;
+        spans.push({ kind: 'rate.wait', name, n: call.n, startedAt: beganAt, endedAt: call.startedAt });
+      }
       const kind = call.purpose === 'compaction' ? 'compaction' : 'model.call';
       spans.push({ kind, name: turn.model, n: call.n, startedAt: call.startedAt, endedAt: call.endedAt });
     }

@@ -119,6 +119,7 @@ async function tryOnce(
         mayFlush,
       }),
     });
+    pass.used(called.call);
     if (called.kind !== 'answered') return await takeFailure(context, turn, compaction, called);
     pass.answered();
     return await takeAnswer(context, turn, compaction, called);

@@ -7,12 +7,11 @@ import type { ModelError } from '../../model/model.ts';
 import type { NewEvent } from '../../store/events.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
 import { noteOutage, parkedStop, WAIT_IN_SLOT_MS_MAX } from './await-model.ts';
-import { enterGate } from './enter-gate.ts';
+import { enterGate, type CallPass } from './enter-gate.ts';
 import { commitStep } from '../commit-step.ts';
 import { contextFullFailure, canCompact, compactAfterOverflow } from '../compact/compact-when-full.ts';
 import type { TurnContext } from '../context.ts';
 import { modelBlocked, modelEnded, modelStarted } from './model-events.ts';
-import type { Pass } from './provider-gate.ts';
 import { stepBack, stepDown } from './step-down.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed, type ParkWish } from '../turn-end.ts';
@@ -24,7 +23,7 @@ export interface FailedCall {
   fault: ModelError;
   /** Its row, which is not in the journal yet. */
   row: ModelCallRow;
-  pass: Pass;
+  pass: CallPass;
   /** Calls in a row that ended in silence, with this one. */
   silences: number;
   /** Calls in a row that the provider has held back (429 or 529 with Retry-After), with this one. */
@@ -35,7 +34,7 @@ export interface FailedCall {
  * Charges the next call, waits as long as it must, and resolves with the right to make it. Throws `TurnFailed` when there is no next call,
  * `TurnStopped` (parked) when there is none for now.
  */
-export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, failed: FailedCall): Promise<Pass> {
+export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, failed: FailedCall): Promise<CallPass> {
   const { fault, row, pass, silences, blocks } = failed;
   const { message: text } = fault;
   turn.journal.note({ unstoredCall: row });
@@ -84,7 +83,7 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
 }
 
 /** The gate waits until the block is over. That costs nothing of the retry budget. */
-async function askAgainAfterBlock(context: TurnContext, turn: OpenedTurn, wish: ParkWish): Promise<Pass> {
+async function askAgainAfterBlock(context: TurnContext, turn: OpenedTurn, wish: ParkWish): Promise<CallPass> {
   const event = wish.isBlocked === true ? { event: modelBlocked(wish.reason) } : {};
   return await askAgain(context, turn, { ...event, retries: turn.journal.at.progress.retries, delayMs: 0 });
 }
@@ -94,7 +93,7 @@ async function askAnother(
   context: TurnContext,
   turn: OpenedTurn,
   why: { code: string; text: string; isRefused: boolean },
-): Promise<Pass | null> {
+): Promise<CallPass | null> {
   const event = stepDown(context, turn, why);
   if (event === null) return null;
   return await askAgain(context, turn, { event, retries: turn.journal.at.progress.retries, delayMs: 0 });
@@ -107,7 +106,7 @@ interface NextCall {
   delayMs: number;
 }
 
-async function askAgain(context: TurnContext, turn: OpenedTurn, next: NextCall): Promise<Pass> {
+async function askAgain(context: TurnContext, turn: OpenedTurn, next: NextCall): Promise<CallPass> {
   await chargeNext(context, turn, next);
   await turn.held.pause(next.delayMs);
   return await enterGate(context, turn);

@@ -41,8 +41,10 @@ export async function askModel(context: TurnContext, turn: OpenedTurn): Promise<
       const result = await askOnce(context, turn);
       if (!('fault' in result)) {
         pass.answered();
+        pass.used(result.call);
         return result;
       }
+      pass.used(result.row);
       const { type } = result.fault;
       // A context that is full has answered.
       silences = type === 'idle_timeout' ? silences + 1 : type === WINDOW_EXCEEDED ? 0 : silences;

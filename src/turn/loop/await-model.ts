@@ -13,7 +13,7 @@ import type { NewEvent } from '../../store/events.ts';
 import type { RequestBase, TurnContext } from '../context.ts';
 import { modelBlocked, modelEnded, modelStarted } from './model-events.ts';
 import type { Pass } from './provider-gate.ts';
-import type { OpenedTurn } from '../opened-turn.ts';
+import { laneOf, type OpenedTurn } from '../opened-turn.ts';
 import { logFailedCalls } from '../turn-log.ts';
 import { NO_ROWS } from '../turn-write.ts';
 import { TurnFailed, TurnStopped, type ParkWish } from '../turn-end.ts';
@@ -100,6 +100,7 @@ async function block(
 ): Promise<OutageDecision> {
   // What holds the calls back is the block, not the breaker.
   pass.left();
+  if (code === 'rate_limited') context.governor.refused({ model, lane: laneOf(turn) });
   const isNews = await context.blocks.add(model, blockMs);
   const { park } = turn.journal.at;
   return {

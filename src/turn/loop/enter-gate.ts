@@ -4,12 +4,20 @@ import { waitForBlockMs } from '../../core/governor/model-block.ts';
 import { pauseBehindProbeMs } from '../../core/model-outage.ts';
 import { refOfModel } from '../../core/model-ref.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
+import type { ModelCallRow } from '../../store/journal.ts';
 import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { assertPatience, parkedStop, providerOf, WAIT_IN_SLOT_MS_MAX } from './await-model.ts';
+import { awaitAllowance, noteRateWait } from './await-allowance.ts';
 import type { Pass } from './provider-gate.ts';
 
 type NamedModel = Pick<ModelRequest, 'provider' | 'model'>;
+
+/** The right to make one call. */
+export interface CallPass extends Pass {
+  /** The call has ended: what it has used is known. */
+  used: (call: ModelCallRow) => void;
+}
 
 /**
  * The right to make the next call; acquire it before the call is made. Throws `TurnStopped` (parked) while the model cannot be
@@ -19,10 +27,22 @@ export async function enterGate(
   context: TurnContext,
   turn: OpenedTurn,
   model: NamedModel = turn.journal.attempt.request,
-): Promise<Pass> {
+): Promise<CallPass> {
   assertPatience(context, turn);
+  const beganAtMs = context.clock.monotonicMs();
   await waitForBlock(context, turn, model);
-  const provider = providerOf(model);
+  const pass = enterProvider(context, turn, providerOf(model));
+  try {
+    const used = await awaitAllowance(context, turn, model);
+    noteRateWait(context, turn, { model, waitedMs: context.clock.monotonicMs() - beganAtMs });
+    return { ...pass, used };
+  } catch (error) {
+    pass.left();
+    throw error;
+  }
+}
+
+function enterProvider(context: TurnContext, turn: OpenedTurn, provider: string): Pass {
   const entry = context.gate.enter(provider, {
     session: turn.session.id,
     isWoken: turn.journal.at.park?.isWoken === true,

@@ -100,9 +100,10 @@ export class CallRecord {
       'answer' in end ? { answer: end.answer, status: 'ok' as const, error: null } : { answer: null, ...end };
     const { status, error } = broken;
     const repairs = answer?.repairs;
-    const { way } = this.#turn.journal.attempt;
+    const { way, rateWaitMs } = this.#turn.journal.attempt;
     const notes = this.#diagnostics && {
       ...this.#diagnostics.figures(),
+      ...(rateWaitMs > 0 && this.#begun.tier === 'standard' ? { rateWaitMs } : {}),
       ...(repairs === undefined ? {} : { repairs }),
       ...(way?.way === 'live' ? { way: way.reason } : {}),
     };

@@ -11,15 +11,14 @@ import { thinkingRequest } from '../../core/thinking-request.ts';
 import type { CallView, ModelSpan } from '../../core/view.ts';
 import type { NewEvent } from '../../store/events.ts';
 import { providerOf } from './await-model.ts';
-import { enterGate, isOpen } from './enter-gate.ts';
+import { enterGate, isOpen, type CallPass } from './enter-gate.ts';
 import type { RequestBase, TurnContext } from '../context.ts';
 import { familyView, viewWith } from '../open/open-view.ts';
 import { RequestView } from '../request-view.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
-import type { Pass } from './provider-gate.ts';
 
 /** The right to make the next call, of the next model where the one that is asked cannot be called. Throws as `enterGate` does. */
-export async function enterFirstOpenGate(context: TurnContext, turn: OpenedTurn): Promise<Pass> {
+export async function enterFirstOpenGate(context: TurnContext, turn: OpenedTurn): Promise<CallPass> {
   const { request } = turn.journal.attempt;
   const ref = isOpen(context, request) ? undefined : openFallback(context, turn);
   if (ref !== undefined) askFrom(context, turn, ref, beginSpan(turn, ref));

@@ -127,6 +127,7 @@ export async function openTurn(context: TurnContext, parts: TurnParts): Promise<
     isCompacting: false,
     interruptedCompaction: earlier?.compaction ?? null,
     hasGivenUpCompacting: false,
+    rateWaitMs: 0,
   };
   return {
     id,

@@ -1,0 +1,86 @@
+// Configured rate limits (`models.limits`): which of them hold for a call, and what a call takes from each. Pure.
+import { matchesPattern } from '../matches-pattern.ts';
+
+/** What a limit counts. */
+export const RATE_UNITS = ['requests', 'inputTokens', 'outputTokens'] as const;
+export type RateUnit = (typeof RATE_UNITS)[number];
+
+/** An amount of each unit; of a limit, those that it bounds. */
+export type Amounts = Partial<Record<RateUnit, number>>;
+
+/** A limit as the configuration writes it. */
+export interface WrittenLimit {
+  /** `provider/model`, in which `*` stands for any text. */
+  model: string;
+  requestsPerMinute?: number;
+  inputTokensPerMinute?: number;
+  outputTokensPerMinute?: number;
+  /** How much of the limit calls of the lane `batch` may use. */
+  batchSharePercent: number;
+  /** Which input tokens count: those that were not read from the cache, or all. */
+  counts: 'uncached' | 'all';
+}
+
+/** A limit that holds for the calls of some lanes. */
+export interface RateLimit {
+  /** Of the limit among those of its account. */
+  id: string;
+  model: string;
+  isForBatchesOnly: boolean;
+  counts: WrittenLimit['counts'];
+  perMinute: Amounts;
+}
+
+/** Workers use this part of a limit: the rest makes up for calls that reach the provider closer together than they were made. */
+const USED_SHARE = 0.97;
+
+/** The limits of a configuration. The share of batches is a limit of its own, which holds in addition. */
+export function rateLimitsOf(written: readonly WrittenLimit[]): RateLimit[] {
+  return written.flatMap((limit) => {
+    const { model, counts, batchSharePercent } = limit;
+    const whole = { id: model, model, isForBatchesOnly: false, counts, perMinute: perMinuteOf(limit, 1) };
+    const share = { ...whole, id: `${model} batch`, isForBatchesOnly: true };
+    return batchSharePercent < 100
+      ? [whole, { ...share, perMinute: perMinuteOf(limit, batchSharePercent / 100) }]
+      : [whole];
+  });
+}
+
+function perMinuteOf(limit: WrittenLimit, share: number): Amounts {
+  const { requestsPerMinute: requests, inputTokensPerMinute: input, outputTokensPerMinute: output } = limit;
+  return {
+    ...(requests === undefined ? {} : { requests: requests * share }),
+    ...(input === undefined ? {} : { inputTokens: input * share }),
+    ...(output === undefined ? {} : { outputTokens: output * share }),
+  };
+}
+
+/** The limits that hold for a call; all of them must have room for it. */
+export function limitsFor(
+  limits: readonly RateLimit[],
+  { model, lane }: { model: string; lane: string },
+): readonly RateLimit[] {
+  return limits.filter((limit) => matchesPattern(model, limit.model) && (!limit.isForBatchesOnly || lane === 'batch'));
+}
+
+/** What a limit refills in a second. */
+export function perSecondOf({ perMinute }: RateLimit, unit: RateUnit): number {
+  return ((perMinute[unit] ?? 0) / 60) * USED_SHARE;
+}
+
+/** The tokens of a call: expected before it, or as the provider has reported them. */
+export interface CallTokens {
+  /** Input tokens that are not read from the cache. */
+  uncachedTokens: number;
+  cacheReadTokens: number;
+  outputTokens: number;
+}
+
+/** What a call takes from a limit. */
+export function costOf({ counts, perMinute }: RateLimit, tokens: CallTokens): Amounts {
+  const inputTokens = tokens.uncachedTokens + (counts === 'all' ? tokens.cacheReadTokens : 0);
+  const all: Required<Amounts> = { requests: 1, inputTokens, outputTokens: tokens.outputTokens };
+  return Object.fromEntries(
+    RATE_UNITS.filter((unit) => perMinute[unit] !== undefined).map((unit) => [unit, all[unit]]),
+  );
+}

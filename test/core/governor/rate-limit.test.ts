@@ -1,0 +1,45 @@
+// Which limits hold for a call, and what it takes from them.
+import { expect, test } from 'vitest';
+import { blockMsOf, waitForBlockMs } from '../../../src/core/governor/model-block.ts';
+import { costOf, limitsFor, rateLimitsOf, type WrittenLimit } from '../../../src/core/governor/rate-limit.ts';
+
+const written = (limit: Partial<WrittenLimit>): WrittenLimit => ({
+  model: 'anthropic/claude-sonnet-*',
+  requestsPerMinute: 100,
+  batchSharePercent: 100,
+  counts: 'uncached',
+  ...limit,
+});
+
+test('all limits that match a model hold for its calls', () => {
+  const limits = rateLimitsOf([written({}), written({ model: 'anthropic/*' }), written({ model: 'other/*' })]);
+  const found = limitsFor(limits, { model: 'anthropic/claude-sonnet-5-5', lane: 'main' });
+  expect(found.map(({ model }) => model)).toEqual(['anthropic/claude-sonnet-*', 'anthropic/*']);
+});
+
+test('the share of batches is a limit of its own, for calls of the lane batch', () => {
+  const limits = rateLimitsOf([written({ batchSharePercent: 40, outputTokensPerMinute: 1000 })]);
+  expect(limitsFor(limits, { model: 'anthropic/claude-sonnet-5-5', lane: 'main' })).toHaveLength(1);
+  const [, share] = limitsFor(limits, { model: 'anthropic/claude-sonnet-5-5', lane: 'batch' });
+  expect(share?.perMinute).toEqual({ requests: 40, outputTokens: 400 });
+});
+
+test('tokens that were read from the cache count only where the limit says so', () => {
+  const tokens = { uncachedTokens: 10, cacheReadTokens: 500, outputTokens: 7 };
+  const [uncached] = rateLimitsOf([written({ inputTokensPerMinute: 1000 })]);
+  const [all] = rateLimitsOf([written({ inputTokensPerMinute: 1000, counts: 'all' })]);
+  expect(uncached && costOf(uncached, tokens)).toEqual({ requests: 1, inputTokens: 10 });
+  expect(all && costOf(all, tokens)).toEqual({ requests: 1, inputTokens: 510 });
+});
+
+test('a model is blocked by a 429 or a 529 with a time to wait, for a day at most', () => {
+  expect(blockMsOf({ status: 429, retryAfterMs: 5000 })).toBe(5000);
+  expect(blockMsOf({ status: 529, retryAfterMs: 1e12 })).toBe(86_400_000);
+  expect(blockMsOf({ status: 429, retryAfterMs: null })).toBeNull();
+  expect(blockMsOf({ status: 503, retryAfterMs: 5000 })).toBeNull();
+});
+
+test('calls resume within a second after a block, never before its end', () => {
+  expect(waitForBlockMs(5000, 0)).toBe(5000);
+  expect(waitForBlockMs(5000, 0.999)).toBe(5999);
+});

@@ -1,0 +1,75 @@
+// What workers take from a rate limit, in the database.
+import { beforeAll, afterAll, expect, test } from 'vitest';
+import { noCalls } from '../../src/core/governor/share-calls.ts';
+import { openRateWindows, takeAllowance, type AllowanceAsk } from '../../src/store/governor/take-allowance.ts';
+import { createStoreRig, type StoreRig } from './store-rig.ts';
+
+let rig: StoreRig;
+beforeAll(async () => (rig = await createStoreRig()));
+afterAll(() => rig.drop());
+
+/** Without a refill, so that no time matters. */
+function ask(limitId: string, wanted: number, more: Partial<AllowanceAsk> = {}): AllowanceAsk {
+  return {
+    limitId,
+    capacity: { requests: 100 },
+    perSecond: { requests: 0 },
+    wanted: { requests: wanted },
+    owed: {},
+    remaining: {},
+    demand: noCalls(),
+    ...more,
+  };
+}
+
+const take = async (worker: string, wish: AllowanceAsk) =>
+  (await takeAllowance(rig.database, worker, [wish])).get(wish.limitId);
+
+test('many workers together get no more than the limit has', async () => {
+  await Promise.all(Array.from({ length: 4 }, () => openRateWindows(rig.database, [ask('shared', 0)])));
+  const grants = await Promise.all(Array.from({ length: 16 }, (_, worker) => take(`w${worker}`, ask('shared', 7))));
+  const granted = grants.map((grant) => grant?.granted.requests ?? 0);
+  expect(granted.reduce((sum, amount) => sum + amount, 0)).toBe(100);
+  expect(granted.filter((amount) => amount === 7)).toHaveLength(14);
+  expect(await take('late', ask('shared', 7))).toMatchObject({ granted: { requests: 0 }, left: { requests: 0 } });
+});
+
+test('what is returned is there for others, up to the size of the limit', async () => {
+  await openRateWindows(rig.database, [ask('returned', 0)]);
+  await take('one', ask('returned', 60));
+  expect(await take('one', ask('returned', -50))).toMatchObject({ left: { requests: 90 } });
+  expect(await take('other', ask('returned', -50))).toMatchObject({ left: { requests: 100 } });
+});
+
+test('what calls have used beyond their allowance is missing for the next ones', async () => {
+  await openRateWindows(rig.database, [ask('owed', 0)]);
+  expect(await take('one', ask('owed', 10, { owed: { requests: 120 } }))).toMatchObject({
+    granted: { requests: 0 },
+    left: { requests: -20 },
+  });
+});
+
+test('what the provider says is left lowers what is left, and never raises it', async () => {
+  await openRateWindows(rig.database, [ask('said', 0)]);
+  expect(await take('one', ask('said', 0, { remaining: { requests: 3 } }))).toMatchObject({ left: { requests: 3 } });
+  expect(await take('one', ask('said', 0, { remaining: { requests: 50 } }))).toMatchObject({ left: { requests: 3 } });
+});
+
+test('a limit refills by the time of the database', async () => {
+  await openRateWindows(rig.database, [ask('refilled', 0)]);
+  await take('one', ask('refilled', 100));
+  await rig.rows(
+    `update holdfast.rate_windows set refilled_at = refilled_at - interval '10 seconds' where limit_id = 'refilled'`,
+  );
+  const grant = await take('one', ask('refilled', 100, { perSecond: { requests: 2 } }));
+  expect(grant?.granted.requests).toBeGreaterThanOrEqual(20);
+  expect(grant?.granted.requests).toBeLessThan(60);
+});
+
+test('each worker learns what the others want, by lane', async () => {
+  await openRateWindows(rig.database, [ask('wanted', 0)]);
+  await take('one', ask('wanted', 0, { demand: { ...noCalls(), main: 2, batch: 5 } }));
+  await take('two', ask('wanted', 0, { demand: { ...noCalls(), batch: 1 } }));
+  const grant = await take('three', ask('wanted', 0, { demand: { ...noCalls(), cron: 9 } }));
+  expect(grant?.others).toEqual({ main: 2, subagent: 0, cron: 0, batch: 6 });
+});
