@@ -5,7 +5,9 @@ import { expect, test } from 'vitest';
 import { createMetrics } from '../src/api/metrics.ts';
 import { formatDuration, parseDuration } from '../src/config/durations.ts';
 import { configKeys } from './docs/config-keys.ts';
+import { systemClock } from '../src/clock.ts';
 import { createJobMetrics } from '../workers/job-metrics.ts';
+import { createRateMetrics } from '../workers/rate-metrics.ts';
 import { readPage, ROOT, tableRows } from './docs/read-page.ts';
 
 const page = readPage('docs/operations.md');
@@ -41,6 +43,7 @@ test('every budget for sending a statement again stands in one file, and is a ti
 test('every metric of Holdfast is on the page, and no other', () => {
   const registry = new Registry();
   createJobMetrics(registry);
+  createRateMetrics(registry, systemClock);
   createMetrics(registry, {
     budgets: () => [],
     requestsInside: () => 0,

@@ -31,6 +31,7 @@ import { ModelGovernor } from '../src/turn/loop/model-governor.ts';
 import { ModelBlocks } from '../src/turn/loop/model-blocks.ts';
 import { ProviderGate } from '../src/turn/loop/provider-gate.ts';
 import { OutputHistory } from '../src/turn/loop/recent-outputs.ts';
+import type { RateMetrics } from './rate-metrics.ts';
 import { SnapshotCache } from '../src/turn/snapshot-cache.ts';
 import { TranscriptCache } from '../src/turn/transcript-cache.ts';
 
@@ -49,8 +50,8 @@ export interface WorkerParts {
   /** Names this process among the owners of locks; never used twice. */
   owner: string;
   isDraining: () => boolean;
-  /** Absent: nothing measures it. */
-  onRateWait?: TurnContext['onRateWait'] | undefined;
+  /** Absent: nothing measures the waits for models. */
+  rateMetrics?: RateMetrics | undefined;
 }
 
 /** The context of a worker's turns. The lock keeper in it must be started. */
@@ -58,7 +59,12 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
   const { config, logger, clock, database, publish } = parts;
   const { leaseMs } = config.runtime;
   const accountOf: Model['accountOf'] = (model) => parts.model.accountOf(model);
-  const blocks = new ModelBlocks({ clock, accountOf, write: (block) => blockModel(database, block) });
+  const blocks = new ModelBlocks({
+    clock,
+    accountOf,
+    write: (block) => blockModel(database, block),
+    onBlock: (block) => parts.rateMetrics?.blocked(block),
+  });
   return {
     config,
     clock,
@@ -96,7 +102,7 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     gate: createGate(parts),
     blocks,
     governor: createGovernor(parts, accountOf),
-    onRateWait: parts.onRateWait ?? (() => undefined),
+    onRateWait: (wait) => parts.rateMetrics?.waited(wait),
     toolsetOf: createToolsets(config, parts.tools),
     plugins: parts.plugins,
     images: new ImageLoader({ dataDir: config.runtime.dataDir, roots: config.images.roots, logger }),

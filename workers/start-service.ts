@@ -8,6 +8,7 @@ import { describeCommands } from '../src/tools/command-user.ts';
 import { openDataDir } from '../src/tools/open-workspace.ts';
 import { createWake } from '../src/wake.ts';
 import { createJobMetrics } from './job-metrics.ts';
+import { createRateMetrics } from './rate-metrics.ts';
 import { listenWarnings } from './listen-warnings.ts';
 import { loadModules, type Modules, type Role } from './load-modules.ts';
 import type { Reconciler } from './reconciler.ts';
@@ -64,8 +65,11 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   const reconciler = createReconciler(options, { modules, base, worker: () => worker });
   enders.push(() => reconciler.stop());
   const metrics = modules.createApi === null ? null : new Registry();
-  const onJobEnd = metrics === null || modules.startWorker === null ? undefined : createJobMetrics(metrics);
-  const worker = await modules.startWorker?.({ ...base, logger, clock: systemClock, modelEndpoint, onJobEnd });
+  const measured =
+    metrics === null || modules.startWorker === null
+      ? {}
+      : { onJobEnd: createJobMetrics(metrics), rateMetrics: createRateMetrics(metrics, systemClock) };
+  const worker = await modules.startWorker?.({ ...base, logger, clock: systemClock, modelEndpoint, ...measured });
   if (worker !== undefined) enders.push(() => worker.drain(config.shutdown.graceMs * LANES_SHARE));
   // Messages of a process that only accepts are rung for by those that work.
   const isReconciling = roles.includes('worker') || roles.includes('scheduler');

@@ -24,6 +24,7 @@ import { createCronPort } from './cron-port.ts';
 import { createTurnContext } from './create-turn-context.ts';
 import { relayDeliveries, type OutboxRelay } from './outbox-relay.ts';
 import type { DirectLanes } from './reconciler.ts';
+import type { RateMetrics } from './rate-metrics.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
 import { startLaneWorkers, type JobEnd, type LaneJob, type LaneWorker } from './queue/start-lane-worker.ts';
 import { createPluginInbox } from './plugin-inbox.ts';
@@ -40,6 +41,8 @@ export interface WorkerOptions {
   backend: QueueBackend;
   /** Called after each job; absent: nothing counts them. */
   onJobEnd?: ((end: JobEnd) => void) | undefined;
+  /** Absent: nothing measures the waits for models. */
+  rateMetrics?: RateMetrics | undefined;
   /** Where and with which key the model is asked. */
   modelEndpoint: { apiKey: string; baseUrl?: string };
 }
@@ -90,6 +93,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     ],
     plugins,
     isDraining: () => draining.signal.aborted,
+    rateMetrics: options.rateMetrics,
   });
   await storePriceVersion(database, context.prices);
   const relay = await openRelay(options, owner);

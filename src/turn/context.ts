@@ -64,7 +64,7 @@ export interface TurnContext {
   blocks: ModelBlocks;
   /** Keeps the calls of all workers below the configured rate limits. */
   governor: ModelGovernor;
-  /** Called when a call has waited for a rate limit or a block. */
+  /** Called when a call has waited for a rate limit or a block. Must not throw. */
   onRateWait: (wait: { model: string; waitedMs: number }) => void;
   /** The tools of an agent in a session of that role, in stable order. */
   toolsetOf: (agentId: string, role: SubagentRole) => Toolset;

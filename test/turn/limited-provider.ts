@@ -13,6 +13,8 @@ export interface LimitedRequest {
 export interface LimitedProvider {
   url: string;
   requests: LimitedRequest[];
+  /** Refuses the next request, and asks to wait so many seconds. */
+  refuseNext(retryAfterSeconds: number): void;
   close(): Promise<void>;
 }
 
@@ -24,15 +26,18 @@ export async function startLimitedProvider(
   const requests: LimitedRequest[] = [];
   let left = capacity;
   let refilledAtMs = performance.now();
+  let nextRefusal: number | null = null;
   const server = http.createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
     const atMs = performance.now();
     left = Math.min(capacity, left + ((atMs - refilledAtMs) * perMinute) / 60_000);
     refilledAtMs = atMs;
-    const isRefused = left < 1;
+    const isRefused = left < 1 || nextRefusal !== null;
+    const retryAfter = String(nextRefusal ?? 1);
+    nextRefusal = null;
     requests.push({ atMs, isRefused, session: String(request.headers['x-holdfast-session']) });
     if (isRefused) {
       request.resume();
-      response.writeHead(429, { 'content-type': 'application/json', 'retry-after': '1' });
+      response.writeHead(429, { 'content-type': 'application/json', 'retry-after': retryAfter });
       response.end(
         JSON.stringify({ type: 'error', error: { type: 'rate_limit_error', message: 'Too many requests.' } }),
       );
@@ -51,6 +56,7 @@ export async function startLimitedProvider(
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
+    refuseNext: (retryAfterSeconds) => void (nextRefusal = retryAfterSeconds),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -4,13 +4,30 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { isLongForm } from '../servers/test-form.ts';
-import { startLimitedProvider } from './limited-provider.ts';
-import { createTurnRig } from './turn-rig.ts';
+import { startLimitedProvider, type LimitedRequest } from './limited-provider.ts';
+import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 const WORKERS = 4;
 const SESSIONS_EACH = 16;
 const PER_MINUTE = 600;
+const RETRY_AFTER_MS = isLongForm() ? 5_000 : 2_000;
+/** When all workers know of a block: 300 ms, on a machine with nothing else to do. */
+const KNOWN_AFTER_MS = isLongForm() ? 300 : 1_000;
 const [SETTLE_MS, MEASURED_MS] = isLongForm() ? [10_000, 20_000] : [2_000, 3_000];
+
+type Worker = ReturnType<TurnRig['worker']>;
+
+/** A session that always has something to ask. */
+async function converse(
+  rig: TurnRig,
+  worker: Worker,
+  { name, isOver }: { name: string; isOver: () => boolean },
+): Promise<void> {
+  while (!isOver()) {
+    await rig.send(name, '[[reply: ok]]');
+    while (!isOver() && (await worker.run(name)).kind !== 'ended') await delay(20);
+  }
+}
 
 test('four workers with sixteen sessions each stay below one limit and use it', { timeout: 90_000 }, async () => {
   const database = await withTestDatabase();
@@ -21,15 +38,11 @@ test('four workers with sixteen sessions each stay below one limit and use it', 
   const beganAtMs = performance.now();
   const endsAtMs = beganAtMs + SETTLE_MS + MEASURED_MS;
   const workers = Array.from({ length: WORKERS }, () => rig.worker({ modelUrl: provider.url }));
-  const converse = async (worker: (typeof workers)[number], name: string): Promise<void> => {
-    while (performance.now() < endsAtMs) {
-      await rig.send(name, '[[reply: ok]]');
-      while (performance.now() < endsAtMs && (await worker.run(name)).kind !== 'ended') await delay(20);
-    }
-  };
   await Promise.all(
     workers.flatMap((worker, no) =>
-      Array.from({ length: SESSIONS_EACH }, (_, index) => converse(worker, `limited-${no}-${index}`)),
+      Array.from({ length: SESSIONS_EACH }, (_, index) =>
+        converse(rig, worker, { name: `limited-${no}-${index}`, isOver: () => performance.now() >= endsAtMs }),
+      ),
     ),
   );
   const measured = provider.requests.filter(({ atMs }) => atMs >= beganAtMs + SETTLE_MS && atMs < endsAtMs);
@@ -43,3 +56,40 @@ test('four workers with sixteen sessions each stay below one limit and use it', 
   await rig.close();
   await database.drop();
 });
+
+test(
+  'after a 429 with Retry-After no worker calls the model until then; then the calls resume',
+  { timeout: 60_000 },
+  async () => {
+    const database = await withTestDatabase();
+    const rig = await createTurnRig(database.url);
+    const provider = await startLimitedProvider(rig.scripted.url, { perMinute: 1e9, capacity: 1e9 });
+    const workers = Array.from({ length: WORKERS }, () => rig.worker({ modelUrl: provider.url }));
+    const after = (refusal: LimitedRequest, ms: number) =>
+      provider.requests.filter(({ atMs }) => atMs >= refusal.atMs + ms);
+    const refusalOf = () => provider.requests.find(({ isRefused }) => isRefused);
+    let isOver = false;
+    const sessions = workers.flatMap((worker, no) =>
+      Array.from({ length: 4 }, (_, index) =>
+        converse(rig, worker, { name: `held-${no}-${index}`, isOver: () => isOver }),
+      ),
+    );
+    await expect.poll(() => provider.requests.length, { timeout: 20_000 }).toBeGreaterThan(40);
+    provider.refuseNext(RETRY_AFTER_MS / 1000);
+    const resumed = () => {
+      const refusal = refusalOf();
+      return refusal === undefined ? 0 : after(refusal, RETRY_AFTER_MS).length;
+    };
+    await expect.poll(resumed, { timeout: 20_000 }).toBeGreaterThan(20);
+    isOver = true;
+    await Promise.all(sessions);
+    const refusal = refusalOf();
+    if (refusal === undefined) throw new Error('No request was refused.');
+    const held = after(refusal, KNOWN_AFTER_MS).filter(({ atMs }) => atMs < refusal.atMs + RETRY_AFTER_MS - 10);
+    expect(held).toEqual([]);
+    workers.forEach((worker) => worker.stop());
+    await provider.close();
+    await rig.close();
+    await database.drop();
+  },
+);

@@ -14,6 +14,8 @@ export interface ModelBlocksOptions {
   accountOf: Model['accountOf'];
   /** Writes a block for the other workers. */
   write: (block: ModelBlock) => Promise<void>;
+  /** Called with each block that is learned, also with one that is known. Must not throw. */
+  onBlock: (block: ModelBlock) => void;
 }
 
 export class ModelBlocks {
@@ -48,6 +50,7 @@ export class ModelBlocks {
     const nowMs = this.#options.clock.monotonicMs();
     for (const block of blocks) {
       const key = keyOf(block);
+      this.#options.onBlock(block);
       this.#untilMs.set(key, Math.max(this.#untilMs.get(key) ?? 0, nowMs + block.leftMs));
     }
   }

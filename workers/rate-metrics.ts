@@ -1,0 +1,52 @@
+// What a process that has both roles, worker and api, measures of the waits for models for `/metrics`.
+import { Gauge, Histogram, type Registry } from 'prom-client';
+import type { Clock } from '../src/clock.ts';
+
+const SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
+
+/** The most models with labels of their own; the rest is `other`. */
+const MODELS_MAX = 100;
+
+export interface RateMetrics {
+  /** A call has waited for a rate limit or a block. */
+  waited: (wait: { model: string; waitedMs: number }) => void;
+  /** A model is blocked for so long. */
+  blocked: (block: { model: string; leftMs: number }) => void;
+}
+
+/** Adds the metrics to the registry. */
+export function createRateMetrics(registry: Registry, clock: Clock): RateMetrics {
+  const labelOf = boundedLabels();
+  const untilMs = new Map<string, number>();
+  const waits = new Histogram({
+    name: 'holdfast_rate_wait_seconds',
+    help: 'Time that model calls waited for a rate limit or a block, of those that waited',
+    labelNames: ['model'] as const,
+    buckets: SECONDS,
+    registers: [registry],
+  });
+  new Gauge({
+    name: 'holdfast_model_blocked_seconds',
+    help: 'Time until the model may be called again; 0 when it may be called',
+    labelNames: ['model'] as const,
+    registers: [registry],
+    collect() {
+      for (const [model, until] of untilMs) this.set({ model }, Math.max(0, until - clock.monotonicMs()) / 1000);
+    },
+  });
+  return {
+    waited: ({ model, waitedMs }) => waits.observe({ model: labelOf(model) }, waitedMs / 1000),
+    blocked: ({ model, leftMs }) => {
+      const label = labelOf(model);
+      untilMs.set(label, Math.max(untilMs.get(label) ?? 0, clock.monotonicMs() + leftMs));
+    },
+  };
+}
+
+function boundedLabels(): (model: string) => string {
+  const known = new Set<string>();
+  return (model) => {
+    if (known.size < MODELS_MAX) known.add(model);
+    return known.has(model) ? model : 'other';
+  };
+}
