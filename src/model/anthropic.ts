@@ -11,6 +11,7 @@ import { checkBeforeWrite } from './check-before-write.ts';
 import { connectionOptions, createPool } from './connections.ts';
 import { createModel } from './create-model.ts';
 import type { Model } from './model.ts';
+import { remainingOf } from './rate-headers.ts';
 import type { Transport, TransportCall } from './transport.ts';
 import { toBatchParams, toWireRequest } from './wire-request.ts';
 
@@ -133,6 +134,7 @@ function watchBytes(call: TransportCall, contentType: string): Middleware {
     call.onSent(request.body as string);
     const response = await next(request);
     const { ok, body } = response;
+    call.onRemaining?.(remainingOf(response.headers));
     if (body === null) return response;
     const actualType = response.headers.get('content-type') ?? '';
     if (ok && !actualType.startsWith(contentType)) {

@@ -108,6 +108,7 @@ async function receive({ transport, request, options, reducer, watch }: Receptio
       watch.sent?.(body, sha256 ?? hash('sha256', body, 'hex'));
     },
     onWrite: () => options.beforeSend?.(),
+    onRemaining: (remaining) => options.onRemaining?.(remaining),
     onBytes(count) {
       bytes += count;
       if (bytes > bytesMax) {

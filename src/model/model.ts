@@ -1,5 +1,6 @@
 // The model port: how a turn calls a model of any provider. `create-model.ts` is its implementation.
 import type { ProviderFamily } from '../core/history/provider-family.ts';
+import type { Amounts } from '../core/governor/rate-limit.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
 import type { ReportedUsage } from '../core/stream/reduce-answer.ts';
 import type { Replacement } from '../core/stream/replace-text.ts';
@@ -27,6 +28,8 @@ export interface AskOptions {
    * Must not throw.
    */
   onUsage?: (reported: ReportedUsage) => void;
+  /** Called when the provider says what is left of its rate limits. Must not throw. */
+  onRemaining?: (remaining: Amounts) => void;
   /** The answer as it was received by other means, and the hash of its request: nothing is sent. Absent: the provider is asked. */
   received?: { body: unknown; sha256: string };
   /** The turn of the call, for the observers of all calls; absent: none. */

@@ -2,6 +2,7 @@
 // model is chosen per call, by the model's provider; plugins may provide transports of their own. Details of a provider (a prompt
 // cache that must be created first, a socket instead of a request) stay inside its transport.
 import type { ArgumentEncoding, ProviderFamily } from '../core/history/provider-family.ts';
+import type { Amounts } from '../core/governor/rate-limit.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { StreamEvent } from '../core/stream/stream-event.ts';
@@ -19,6 +20,8 @@ export interface TransportCall {
    * any more, because the lease of the call has ended in the meantime (G7).
    */
   onWrite: () => void;
+  /** Call it, where the provider says so, with what is left of its rate limits. */
+  onRemaining?: (remaining: Amounts) => void;
   /** Call it for each received chunk, with its number of bytes. */
   onBytes: (count: number) => void;
   /**

@@ -18,7 +18,7 @@ import { IdleClock, idleTimeoutOf } from './idle-clock.ts';
 import { inputTransformOf } from './input-transform.ts';
 import { abortedBy, CallRecord, failedBy, faultOf } from './model-call.ts';
 import { replyRulesOf, showsReasoning } from '../end/reply-rules.ts';
-import type { OpenedTurn } from '../opened-turn.ts';
+import { laneOf, type OpenedTurn } from '../opened-turn.ts';
 import { TurnStopped } from '../turn-end.ts';
 
 const WINDOW_EXCEEDED = 'model_context_window_exceeded';
@@ -94,6 +94,7 @@ export async function askOnce(
         ...record.options(),
         ...(hop === null ? {} : { received: { body: hop.result, sha256: hop.sha256 } }),
         signal: idle.signal,
+        onRemaining: (remaining) => context.governor.correct({ model: request, lane: laneOf(turn) }, remaining),
         onChunk: (text) => {
           idle.restart();
           record.arrived();

@@ -1,4 +1,6 @@
 // The wait of a call for its place in the rate limits (model-governor.ts), and its trace: the span `rate.wait` and a metric.
+import { likelyOutput } from '../../core/budget/likely-cost.ts';
+import type { CallTokens } from '../../core/governor/rate-limit.ts';
 import { refOfModel } from '../../core/model-ref.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
@@ -26,8 +28,7 @@ export async function awaitAllowance(
     model,
     lane: laneOf(turn),
     turnId: turn.id,
-    inputTokens: () => expectedInput(turn),
-    outputTokensMax: turn.journal.attempt.request.maxTokens,
+    tokens: () => expectedTokens(context, turn),
     waitMsMax: WAIT_IN_SLOT_MS_MAX,
     signal: turn.held.signal,
   });
@@ -63,9 +64,11 @@ export function noteRateWait(
 }
 
 /** What the provider has reported of the last request is taken for cached. */
-function expectedInput(turn: OpenedTurn): { uncachedTokens: number; cacheReadTokens: number } {
+function expectedTokens({ recentOutputs }: TurnContext, turn: OpenedTurn): CallTokens {
   const { reported, added } = turn.journal.at.tokens;
+  const { maxTokens } = turn.journal.attempt.request;
+  const outputTokens = likelyOutput(recentOutputs.of(turn.agent.id), maxTokens);
   return reported === null
-    ? { uncachedTokens: estimateNextRequest(turn), cacheReadTokens: 0 }
-    : { uncachedTokens: added, cacheReadTokens: reported.tokens };
+    ? { uncachedTokens: estimateNextRequest(turn), cacheReadTokens: 0, outputTokens }
+    : { uncachedTokens: added, cacheReadTokens: reported.tokens, outputTokens };
 }

@@ -19,11 +19,6 @@ import { RateWindow } from './rate-window.ts';
 const TAKE_MS = 1000;
 const TAKE_MS_PLENTY = 50;
 
-/** The output tokens of a call of a model whose answers are not known yet. */
-const OUTPUT_TOKENS_EXPECTED = 1000;
-/** How much the last answer counts in what is expected of the next. */
-const OUTPUT_WEIGHT = 0.1;
-
 type NamedModel = Pick<ModelRequest, 'provider' | 'model'>;
 
 export interface ModelGovernorOptions {
@@ -43,9 +38,8 @@ export interface GovernedCall {
   lane: keyof LaneCounts;
   /** Turns with smaller ids go first. */
   turnId: string;
-  /** Of the input, as far as they are known. Called only when a limit holds for the call. */
-  inputTokens: () => Omit<CallTokens, 'outputTokens'>;
-  outputTokensMax: number;
+  /** What it is expected to use. Called only when a limit holds for the call. */
+  tokens: () => CallTokens;
   /** The longest wait, in milliseconds. */
   waitMsMax: number;
   /** Aborts the wait, which then rejects with its reason. */
@@ -74,7 +68,6 @@ export class ModelGovernor {
   /** By account and limit. */
   readonly #windows = new Map<string, RateWindow>();
   readonly #opened = new Set<RateWindow>();
-  readonly #outputTokens = new Map<string, number>();
   #waiting: WaitingCall[] = [];
   #passedOver = noCalls();
   #timer: NodeJS.Timeout | null = null;
@@ -90,17 +83,13 @@ export class ModelGovernor {
   async admit(call: GovernedCall): Promise<RateAdmission> {
     const windows = this.#windowsFor(call);
     if (windows.length === 0) return { kind: 'admitted', settle: () => undefined };
-    const ref = refOfModel(call.model);
-    const outputTokens = Math.min(this.#outputTokens.get(ref) ?? OUTPUT_TOKENS_EXPECTED, call.outputTokensMax);
-    const tokens = { ...call.inputTokens(), outputTokens };
+    const tokens = call.tokens();
     const needs = windows.map((window) => ({ window, cost: window.costOf(tokens) }));
     const waitMs = await this.#wait(call, needs);
     if (waitMs !== null) return { kind: 'late', waitMs };
     return {
       kind: 'admitted',
       settle: (actual) => {
-        const before = this.#outputTokens.get(ref) ?? actual.outputTokens;
-        this.#outputTokens.set(ref, before + OUTPUT_WEIGHT * (actual.outputTokens - before));
         for (const { window, cost } of needs) window.settle(cost, window.costOf(actual));
         this.#schedule();
       },
@@ -111,6 +100,11 @@ export class ModelGovernor {
   refused(call: Pick<GovernedCall, 'model' | 'lane'>): void {
     for (const window of this.#windowsFor(call)) window.empty();
     this.#schedule();
+  }
+
+  /** The provider has said what is left of its limits: the next statement lowers what is left to that, and never raises it. */
+  correct(call: Pick<GovernedCall, 'model' | 'lane'>, remaining: Amounts): void {
+    for (const window of this.#windowsFor(call)) window.correct(remaining);
   }
 
   /** Ends the statements; calls that wait are late at the end of their time. */

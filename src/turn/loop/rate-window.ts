@@ -75,10 +75,10 @@ export class RateWindow {
     for (const unit of this.#units) this.#held[unit] = this.#heldOf(unit) + (expected[unit] ?? 0) - (actual[unit] ?? 0);
   }
 
-  /** The provider has refused a call for its limit: nothing is left. */
+  /** The provider has refused a call for its limit: nothing is left, and the first second after it refills at half the rate. */
   empty(): void {
     for (const unit of this.#units) this.#held[unit] = Math.min(0, this.#heldOf(unit));
-    this.correct(Object.fromEntries(this.#units.map((unit) => [unit, 0])));
+    this.correct(Object.fromEntries(this.#units.map((unit) => [unit, -perSecondOf(this.#limit, unit) / 2])));
   }
 
   /** The provider has said what is left. */
