@@ -11,8 +11,8 @@ const WORKERS = 4;
 const SESSIONS_EACH = 16;
 const PER_MINUTE = 600;
 const RETRY_AFTER_MS = isLongForm() ? 5_000 : 2_000;
-/** When all workers know of a block: 300 ms, on a machine with nothing else to do. */
-const KNOWN_AFTER_MS = isLongForm() ? 300 : 1_000;
+/** When all workers know of a block: after 300 ms, and the time that a busy machine may take. */
+const KNOWN_AFTER_MS = 1_000;
 const [SETTLE_MS, MEASURED_MS] = isLongForm() ? [10_000, 20_000] : [2_000, 3_000];
 
 type Worker = ReturnType<TurnRig['worker']>;
