@@ -13,7 +13,6 @@ import {
   type FedItem,
   type HungryBatch,
 } from '../src/store/batches/feed.ts';
-import { moveProbes } from '../src/store/batches/probe.ts';
 import { newSessionOf } from '../src/store/sessions.ts';
 
 type FeederParts = Pick<Service, 'config' | 'database' | 'inbox' | 'publish'>;
@@ -27,7 +26,6 @@ const ROUND_MAX = 512;
 
 /** Feeds what has room; resolves with how many items were fed. */
 export async function feedBatches(parts: FeederParts, signal: AbortSignal): Promise<number> {
-  await moveProbes(parts.database);
   const hungry = new Map((await readHungryBatches(parts.database)).map((batch) => [batch.id, batch]));
   const helpings = shareRoom([...hungry.values()], {
     itemsPerWeight: ITEMS_PER_WEIGHT,

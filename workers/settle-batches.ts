@@ -18,6 +18,7 @@ import {
   type EndReport,
   type JudgedBatch,
 } from '../src/store/batches/guard.ts';
+import { moveProbes } from '../src/store/batches/probe.ts';
 import { settleItems } from '../src/store/batches/settle.ts';
 import { newSessionOf } from '../src/store/sessions.ts';
 
@@ -32,6 +33,7 @@ export async function settleBatches(parts: SettlerParts, signal: AbortSignal): P
   let hasChanged = settled.ended > 0;
   while (settled.hasMore && !signal.aborted) settled = await settleItems(database);
   const open = await readOpenBatches(database);
+  if (open.some(({ via }) => via === 'auto')) await moveProbes(database);
   if (open.some(({ status, isOverdue }) => isOverdue || status === 'cancelling')) {
     while (!signal.aborted && (await closeItems(database)));
     publish(await withdrawInputs(database));

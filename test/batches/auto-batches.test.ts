@@ -70,6 +70,23 @@ test('while nothing was measured lately, 20 items go through the provider first 
   expect(await shared.rig.rows('select read_tokens > 0 as is from holdfast.cache_rates')).toEqual([{ is: true }]);
 }, 240_000);
 
+test('the others wait for the first items no longer than an hour, and are then asked live', async () => {
+  const { rig } = shared;
+  const batches = laneBatchRig(rig);
+  await measured(null);
+  const made = await batches.submitLines(linesOf(22), '?via=auto&promptMode=full');
+  await batches.round();
+  await rig.rows(`update holdfast.batches set probe_at = probe_at - interval '61 minutes' where id = $1`, [
+    made.body.id,
+  ]);
+  await batches.round();
+  await batches.round();
+  expect((await batches.show(made.body.id)).counts).toMatchObject({ pending: 0, waiting: 22 });
+  await batches.workAll();
+  expect((await batches.show(made.body.id)).counts).toMatchObject({ parked: 20 });
+  expect(await batches.runByLane(made.body.id)).toMatchObject({ counts: { answered: 22 } });
+}, 240_000);
+
 test('items that are fed after a change of the way take the new one', async () => {
   const { rig } = shared;
   const batches = laneBatchRig(rig);

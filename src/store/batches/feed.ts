@@ -41,6 +41,8 @@ export const HUNGRY_BATCHES = literal({
   (extract(epoch from b.deadline_at) * 1000)::float8 as "deadlineMs"
 from holdfast.batches b
 where b.status <> 'ended' and b.status = 'running' and b.in_flight < b.concurrency
+  -- Whether it begins with a probe has to be decided first (probe.ts).
+  and (b.via <> 'auto' or b.pilot is not null or b.probe_at is not null)
   -- One at its cost cap is about to be paused.
   and (b.max_cost_micros is null or coalesce(b.cost_micros, 0) < b.max_cost_micros)
   and exists (select from holdfast.batch_items i where i.batch_id = b.id and i.status = 'pending' and i.is_ready

@@ -1,7 +1,7 @@
 // What the schedulers decide about open batches: the end, a pause, the end of a pilot. A decision is made from counts that were read, and its
 // statement applies it only if they still allow it.
 import type { Committed } from '../../after-commit.ts';
-import type { BatchOutcome, PauseReason } from '../../core/batch/batch.ts';
+import type { BatchOutcome, BatchVia, PauseReason } from '../../core/batch/batch.ts';
 import type { BatchState } from '../../core/batch/judge-batch.ts';
 import type { SessionId } from '../../core/ids.ts';
 import { isCapReachedSql, removedCapsSql } from '../budgets/batch-cap.ts';
@@ -15,6 +15,7 @@ export interface JudgedBatch extends Omit<BatchState, 'budget'> {
   id: string;
   agentId: string;
   name: string | null;
+  via: BatchVia;
   revision: number;
   deliver: { url: string } | null;
   createdBy: string;
@@ -25,7 +26,7 @@ export interface JudgedBatch extends Omit<BatchState, 'budget'> {
 export const OPEN_BATCHES = literal({
   name: 'open-batches',
   purpose: 'Read the counts of the batches that have not ended.',
-  text: `select b.id, b.agent_id as "agentId", b.name, b.status, b.revision::int as revision, b.defaults -> 'deliver' as deliver,
+  text: `select b.id, b.agent_id as "agentId", b.name, b.via, b.status, b.revision::int as revision, b.defaults -> 'deliver' as deliver,
   b.item_count as "itemCount", b.in_flight as "inFlight", b.answered, b.silent, b.failed, b.cancelled, b.expired, b.pilot,
   b.max_failure_percent as "maxFailurePercent", b.recent, b.cost_micros::float8 as "costMicros",
   b.max_cost_micros::float8 as "maxCostMicros", coalesce(b.deadline_at <= clock_timestamp(), false) as "isOverdue",
