@@ -6,9 +6,6 @@ import { createAnthropicBatches } from '../../src/model/anthropic-batches.ts';
 import type { Service } from '../../src/service/service.ts';
 import { ProviderLane } from './provider-lane.ts';
 
-/** How long a submission is leased, in milliseconds. */
-const SUBMISSION_LEASE_MS = 15_000;
-
 /** The account of submissions to the scripted model. */
 const SCRIPTED_ACCOUNT = 'scripted';
 
@@ -32,7 +29,8 @@ export function startProviderLane(
     }),
     prices: priceBookOf(config),
     owner: newId<string>(),
-    leaseMs: SUBMISSION_LEASE_MS,
+    // A submission is leased like a session.
+    leaseMs: config.runtime.leaseMs,
     newId: () => newId<string>(),
     random: Math.random,
     monotonicMs: () => performance.now(),

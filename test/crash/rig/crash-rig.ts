@@ -49,6 +49,8 @@ export interface CrashRig {
   effects: EffectServer;
   /** Every model request since the start, oldest first. */
   requests: RecordedRequest[];
+  /** The scripted model with its message batches. */
+  model: Awaited<ReturnType<typeof startScriptedModel>>;
   /** The api process; behind a proxy too, so that it may be the one that dies. */
   api: Victim;
   client: ApiClient;
@@ -83,7 +85,7 @@ async function start(options: CrashRigOptions, closers: (() => unknown)[]): Prom
   const effects = await startEffectServer();
   closers.push(() => effects.close());
   const requests: RecordedRequest[] = [];
-  const model = await startScriptedModel({ onRequest: (request) => requests.push(request) });
+  const model = await startScriptedModel({ onRequest: (request) => requests.push(request), batchDelayMs: 50 });
   closers.push(() => model.close());
   const leaseMs = await chooseLease();
   const configPath = join(dataDir, 'holdfast.json');
@@ -135,6 +137,7 @@ async function start(options: CrashRigOptions, closers: (() => unknown)[]): Prom
     workspaceDir: join(dataDir, 'workspace'),
     effects,
     requests,
+    model,
     api,
     client: clientOf(api),
     clientOf,
