@@ -1,0 +1,78 @@
+// A live batch of 8 items with two tool calls each, two of them in a shared session.
+import type { ScheduledRig } from './scheduled-rig.ts';
+import type { ScheduledPlay } from './scheduled-sweep.ts';
+import { waitUntil } from './wait-until.ts';
+
+const itemCount = 8;
+const settledWithinMs = 240_000;
+
+interface Scene {
+  name: string;
+  batchId: string;
+}
+
+/** The play of this rig. */
+export function batchPlay(rig: ScheduledRig): ScheduledPlay<Scene> {
+  let scenes = 0;
+
+  async function begin(): Promise<Scene> {
+    const name = `batch-scene-${(scenes += 1)}`;
+    const items = Array.from({ length: itemCount }, (_, at) => {
+      const tools = ['a', 'b'].map((key) => `[[tool: http_effect {"key": "${name}-${at + 1}-${key}"}]]`).join(' ');
+      const shared = at % 4 === 3 ? { sessionKey: `${name}-shared` } : {};
+      return { text: `${name} ${tools} [[reply: done ${at + 1}]]`, customId: `row-${at + 1}`, ...shared };
+    });
+    const { id } = await rig.ask<{ id: string }>('POST', '/v1/batches', { name, items, concurrency: 5 });
+    return { name, batchId: id };
+  }
+
+  /** Waits until the batch has ended and every worker has left its sessions. */
+  async function settle({ name, batchId }: Scene): Promise<void> {
+    await waitUntil(`${name} has ended`, settledWithinMs, async () => {
+      const [row] = await rig.rows<{ status: string; open: number }>(
+        `select b.status, (select count(*)::int from holdfast.sessions where turn_id is not null) as open
+         from holdfast.batches b where b.id = $1`,
+        [batchId],
+      );
+      return row?.status === 'ended' && row.open === 0;
+    });
+  }
+
+  async function judge({ name, batchId }: Scene): Promise<string[]> {
+    const faults: string[] = [];
+    const rows = await rig.rows<Record<string, unknown>>(
+      `select i.n, i.custom_id, i.status, i.attempt, t.reply, t.status as turn,
+         (select count(*)::int from holdfast.inbox x where x.cause_key like 'batch:' || i.batch_id || ':' || i.n || ':%') as inputs,
+         (select count(*)::int from holdfast.entries e where e.kind = 'prompt' and e.turn_id = i.turn_id) as prompts
+       from holdfast.batch_items i left join holdfast.turns t on t.id = i.turn_id where i.batch_id = $1 order by i.n`,
+      [batchId],
+    );
+    for (const [at, row] of rows.entries()) {
+      const n = at + 1;
+      const expected = {
+        n,
+        custom_id: `row-${n}`,
+        status: 'answered',
+        attempt: 1,
+        reply: `done ${n}`,
+        turn: 'completed',
+      };
+      const wanted = JSON.stringify({ ...expected, inputs: 1, prompts: 1 });
+      if (JSON.stringify(row) !== wanted) faults.push(`item ${n} is ${JSON.stringify(row)} instead of ${wanted}`);
+    }
+    if (rows.length !== itemCount) faults.push(`there are ${rows.length} items`);
+    const [batch] = await rig.rows<Record<string, unknown>>(
+      `select b.status, b.outcome, b.answered, b.in_flight, b.output_tokens = (select sum(output_tokens) from holdfast.batch_items
+         where batch_id = b.id) as is_sum from holdfast.batches b where b.id = $1`,
+      [batchId],
+    );
+    const whole = { status: 'ended', outcome: 'completed', answered: itemCount, in_flight: 0, is_sum: true };
+    if (JSON.stringify(batch) !== JSON.stringify(whole)) faults.push(`the batch is ${JSON.stringify(batch)}`);
+    const keys = rig.effects.effects.map(({ key }) => key).filter((key) => key.startsWith(`${name}-`));
+    const twice = keys.filter((key, at) => keys.indexOf(key) !== at);
+    if (twice.length > 0) faults.push(`effects that happened twice: ${twice.join(', ')}`);
+    return faults;
+  }
+
+  return { name: 'a batch', shortFrom: 1, begin, settle, judge };
+}

@@ -1,0 +1,51 @@
+// A sweep of scenes that schedulers and workers play together: at each point the process that comes first to a statement is struck, the
+// others continue, and the scene is judged when it is over.
+import { isLongForm } from '../../servers/test-form.ts';
+import { nameOfAny, strikeAny, type AnyPoint } from './strike-any.ts';
+import { isFullSweep, printPoints } from './sweep-points.ts';
+import type { Victim } from './victim.ts';
+
+/** What a sweep plays at each of its points. */
+export interface ScheduledPlay<Scene> {
+  /** For the output: `a batch`. */
+  name: string;
+  /** The first of the points that the short form strikes; every sixth follows. */
+  shortFrom: number;
+  begin(): Promise<Scene>;
+  /** Resolves when the scene is over. */
+  settle(scene: Scene): Promise<void>;
+  /** What is wrong with it then. */
+  judge(scene: Scene): Promise<string[]>;
+}
+
+/** Strikes these processes with a fault at statements of these kinds. */
+export async function sweepScenes<Scene>(
+  play: ScheduledPlay<Scene>,
+  { victims, kinds, fault }: { victims: readonly Victim[]; kinds: readonly string[]; fault: AnyPoint['fault'] },
+): Promise<{ faults: string[]; missed: string[] }> {
+  const faults: string[] = [];
+  const missed: string[] = [];
+  for (const point of pointsOf(play, kinds, fault)) {
+    let scene: Scene | undefined;
+    const struck = await strikeAny(victims, point, {
+      play: async () => play.settle((scene = await play.begin())),
+      judge: async () => (scene === undefined ? ['the scene did not begin'] : play.judge(scene)),
+    });
+    if (!struck.isStruck) missed.push(nameOfAny(point));
+    faults.push(...struck.faults.map((found) => `${nameOfAny(point)}: ${found}`));
+  }
+  return { faults, missed };
+}
+
+/** In the long form one of each pair in turn for kills, and of every other pair for the rest; in the short form a sixth of them. */
+function pointsOf(
+  { name, shortFrom }: Pick<ScheduledPlay<never>, 'name' | 'shortFrom'>,
+  kinds: readonly string[],
+  fault: AnyPoint['fault'],
+): AnyPoint[] {
+  const all = kinds.flatMap((kind) => (['before', 'after'] as const).map((when) => ({ fault, when, kind })));
+  const some = all.filter((_, at) => at % 4 === 0 || (fault === 'kill' && at % 4 === 3));
+  const taken = isFullSweep() ? all : isLongForm() ? some : some.filter((_, at) => at % 6 === shortFrom);
+  printPoints(name, taken, all);
+  return taken;
+}

@@ -1,0 +1,104 @@
+// Goal: whatever happens to a scheduler or a worker at whatever statement, a tick, a reminder and a poll each happen once, a poll that is
+// acknowledged leaves no trace (G15, G20), and each item of a live batch is processed once, with the results of a run without faults
+// (G1, G7, G11). Method: the process that comes first to a statement is killed, frozen or cut off right before or right after it, and the
+// others continue. Both sweeps strike the same processes.
+import { describe, expect, test } from 'vitest';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { batchPlay } from './rig/batch-play.ts';
+import { startScheduledRig, type ScheduledRig } from './rig/scheduled-rig.ts';
+import { sweepScenes, type ScheduledPlay } from './rig/scheduled-sweep.ts';
+import { tickPlay } from './rig/tick-play.ts';
+import { waitUntil } from './rig/wait-until.ts';
+
+/** Of a worker's turn. */
+const workerKinds = ['claim', 'open-turn', 'commit-step', 'finish-turn'];
+const faults = ['kill', 'freeze', 'cut'] as const;
+
+let rig: ScheduledRig;
+let ticks: ReturnType<typeof tickPlay>;
+let batches: ReturnType<typeof batchPlay>;
+
+shareAmongTests(async (onEnd) => {
+  const testDatabase = await withTestDatabase();
+  onEnd(() => testDatabase.drop());
+  const prompt = 'Look around. [[tool: http_effect_idempotent {"key": "beat"}]] [[reply: HEARTBEAT_OK]]';
+  const made = await startScheduledRig({
+    databaseUrl: testDatabase.url,
+    workers: 2,
+    schedulers: 2,
+    settings: { agents: { defaults: { heartbeat: { every: '1h', prompt } } } },
+  });
+  onEnd(() => made.close());
+  rig = made;
+  ticks = tickPlay(made);
+  batches = batchPlay(made);
+  await waitUntil(
+    'the agent is polled',
+    240_000,
+    async () => (await rig.rows('select 1 from holdfast.heartbeat_states')).length > 0,
+  );
+});
+
+/** What is wrong after a scene that no fault disturbs. */
+async function undisturbed<Scene>({ begin, settle, judge }: ScheduledPlay<Scene>): Promise<string[]> {
+  const scene = await begin();
+  await settle(scene);
+  return await judge(scene);
+}
+
+describe('a tick, a reminder and a poll', () => {
+  /** Of a scheduler's round in which all three are due. */
+  const schedulerKinds = [
+    'due-crons',
+    'fire-crons',
+    'fire-cron-event',
+    'claim-heartbeats',
+    'settle-heartbeats',
+    'settle-fires',
+    'ended-fires',
+  ];
+
+  test('happen once each without a fault', async () => {
+    expect(await undisturbed(ticks)).toEqual([]);
+  });
+
+  test.each(faults)('happen once each when their scheduler suffers a %s (G20)', async (fault) => {
+    const points = { victims: rig.schedulers, kinds: schedulerKinds, fault };
+    expect(await sweepScenes(ticks, points)).toEqual({ faults: [], missed: [] });
+  });
+
+  test.each(faults)(
+    'leave no trace of the poll, acknowledged once, when its worker suffers a %s (G7, G15)',
+    async (fault) => {
+      const points = { victims: rig.workers, kinds: workerKinds, fault };
+      expect(await sweepScenes(ticks, points)).toEqual({ faults: [], missed: [] });
+    },
+  );
+});
+
+describe('a live batch', () => {
+  const schedulerKinds = [
+    'hungry-batches',
+    'ready-items',
+    'ensure-session',
+    'feed-batch',
+    'settle-batch-items',
+    'open-batches',
+    'end-batch',
+  ];
+
+  test('processes each item once without a fault', async () => {
+    expect(await undisturbed(batches)).toEqual([]);
+  });
+
+  test.each(faults)('processes each item once when its scheduler suffers a %s (G1, G3)', async (fault) => {
+    const points = { victims: rig.schedulers, kinds: schedulerKinds, fault };
+    expect(await sweepScenes(batches, points)).toEqual({ faults: [], missed: [] });
+  });
+
+  test.each(faults)('processes each item once when its worker suffers a %s (G7, G11)', async (fault) => {
+    const points = { victims: rig.workers, kinds: workerKinds, fault };
+    expect(await sweepScenes(batches, points)).toEqual({ faults: [], missed: [] });
+  });
+});
