@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { withTestDatabase } from '../servers/postgres.ts';
 import { runCli, type CliResult } from './run-cli.ts';
 
 const START_MS_MAX = 120_000;
@@ -20,8 +21,19 @@ interface Started {
   end(): Promise<CliResult>;
 }
 
-/** A service in a fresh folder of this mode. */
-async function startIn(mode: number, exec: object = {}, workspace?: string): Promise<Started> {
+interface Folder {
+  /** Of the folder that the service runs in. */
+  mode: number;
+  /** The settings `tools.exec`. */
+  exec?: object;
+  /** A folder beside the data directory; absent: the workspace is in there. */
+  workspace?: string;
+  /** True: the database is the service's own, in its data directory. */
+  hasOwnDatabase?: boolean;
+}
+
+/** A service in a fresh folder. */
+async function startIn({ mode, exec = {}, workspace, hasOwnDatabase = false }: Folder): Promise<Started> {
   const cwd = await mkdtemp(join(tmpdir(), 'holdfast-user-'));
   await chmod(cwd, mode);
   onTestFinished(() => rm(cwd, { recursive: true }));
@@ -31,7 +43,11 @@ async function startIn(mode: number, exec: object = {}, workspace?: string): Pro
     JSON.stringify({ tools: { exec }, ...(workspace && { workspace: { path: join(cwd, workspace) } }) }),
   );
   const { promise: spawned, resolve } = Promise.withResolvers<ChildProcess>();
-  const env = { HOLDFAST_PORT: '0', CANARY_TOKEN: 'canary-of-the-environment' };
+  const env = {
+    HOLDFAST_PORT: '0',
+    CANARY_TOKEN: 'canary-of-the-environment',
+    ...(hasOwnDatabase ? {} : { DATABASE_URL: await sharedDatabase() }),
+  };
   const ended = runCli(['start'], { cwd, env, onSpawn: resolve });
   const child = await spawned;
   const end = (): Promise<CliResult> => {
@@ -58,6 +74,13 @@ async function startIn(mode: number, exec: object = {}, workspace?: string): Pro
   };
 }
 
+/** A database of the tests' server, which needs no server of its own to be made and started. */
+async function sharedDatabase(): Promise<string> {
+  const database = await withTestDatabase();
+  onTestFinished(() => database.drop());
+  return database.url;
+}
+
 const commandsLine = (lines: string[]): string | undefined => lines.find((line) => line.startsWith('commands '));
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
@@ -66,7 +89,7 @@ describe.runIf(isRoot)('as root, in a folder that every user can enter', () => {
     'commands run as a user without rights, which can access the workspace and no secret (G31)',
     { timeout: START_MS_MAX },
     async () => {
-      const service = await startIn(0o755);
+      const service = await startIn({ mode: 0o755, hasOwnDatabase: true });
       expect(commandsLine(service.lines)).toMatch(/^commands +run as \S.* and cannot read the secrets of the service$/);
       const data = join(service.cwd, '.holdfast');
       const secrets = `../api-key ../secrets/webhook-secret ../postgres/holdfast-password /proc/$PPID/environ`;
@@ -94,7 +117,7 @@ describe.runIf(isRoot)('as root, below a folder that only root may pass', () => 
     'commands run as root, which the start lines and the doctor say, and the folders are private',
     { timeout: START_MS_MAX },
     async () => {
-      const service = await startIn(0o700);
+      const service = await startIn({ mode: 0o700 });
       const says = `run as the user of the service and can read its secrets, because "nobody" has no access to ${service.cwd}`;
       expect(commandsLine(service.lines)).toContain(says);
       expect(await service.exec('id -u')).toBe('0\n');
@@ -106,7 +129,7 @@ describe.runIf(isRoot)('as root, below a folder that only root may pass', () => 
   );
 
   test('tools.exec.user runs commands all the same, by relative paths', { timeout: START_MS_MAX }, async () => {
-    const service = await startIn(0o700, { user: 'nobody' });
+    const service = await startIn({ mode: 0o700, exec: { user: 'nobody' } });
     expect(commandsLine(service.lines)).toMatch(/run as nobody and cannot read the secrets.*only relative paths/);
     expect(await service.exec('id -un; cat ../api-key')).toMatch(/^nobody\ncat: .*Permission denied\n$/);
     expect(await modeOf(join(service.cwd, '.holdfast'))).toBe(0o700);
@@ -119,7 +142,7 @@ test.runIf(isRoot)(
   'a workspace of root outside the data directory is not given to another user unasked',
   { timeout: START_MS_MAX },
   async () => {
-    const service = await startIn(0o755, {}, 'elsewhere');
+    const service = await startIn({ mode: 0o755, workspace: 'elsewhere' });
     const folder = join(service.cwd, 'elsewhere');
     expect(commandsLine(service.lines)).toContain(`because ${folder} belongs to root`);
     expect((await stat(folder)).uid).toBe(0);
@@ -130,7 +153,7 @@ test.runIf(isRoot)(
   'tools.exec.user that is no user of this machine stops the start with exit 78',
   { timeout: START_MS_MAX },
   async () => {
-    await expect(startIn(0o700, { user: 'no-such-user' })).rejects.toThrow(
+    await expect(startIn({ mode: 0o700, exec: { user: 'no-such-user' } })).rejects.toThrow(
       'tools.exec.user is "no-such-user"; allowed: the name or the numeric id of a user of this machine',
     );
   },
@@ -140,7 +163,7 @@ test.skipIf(isRoot)(
   'an ordinary user runs commands itself, which the start lines say',
   { timeout: START_MS_MAX },
   async () => {
-    const service = await startIn(0o755);
+    const service = await startIn({ mode: 0o755 });
     expect(commandsLine(service.lines)).toMatch(/run as the user of the service and can read its secrets$/);
     expect(await modeOf(join(service.cwd, '.holdfast'))).toBe(0o700);
   },

@@ -82,22 +82,10 @@ describe('on a fresh data directory', () => {
   });
 
   test('npm start hands on the signal, and ends when all has ended (G26)', { timeout: START_MS_MAX }, async () => {
-    const env = { HOLDFAST_DATA_DIR: join(cwd, 'by-npm') };
+    const env = { HOLDFAST_DATA_DIR: join(cwd, '.holdfast') };
     const service = await startServiceProcess({ env, through: 'npm', readyWithinMs: START_MS_MAX });
     expect(await service.end('SIGTERM')).toBe(0);
     await expect(fetch(`${service.url}/healthz`)).rejects.toThrow('fetch failed');
-  });
-
-  test('what the reply streams is what was said', { timeout: START_MS_MAX }, async () => {
-    const service = await startService();
-    const streamed = await runCli(['send', 'other', '[[slow: 20]] [[reply: one two three]]', '--stream'], { cwd });
-    const turns = await runCli(['turns', 'list', '--session', 'other', '--json'], { cwd });
-    const { items } = JSON.parse(turns.stdout) as { items: { id: string }[] };
-    const watched = await runCli(['turns', 'watch', items[0]?.id ?? ''], { cwd });
-    service.child.kill('SIGINT');
-    expect(streamed).toMatchObject({ code: 0, stdout: 'one two three\n' });
-    expect(watched.stdout).toContain('model #1  end_turn');
-    expect((await service.ended).code).toBe(0);
   });
 
   test('the start lines name a model that ends, with its day', { timeout: START_MS_MAX }, async () => {
@@ -111,14 +99,24 @@ describe('on a fresh data directory', () => {
     expect((await service.ended).code).toBe(0);
   });
 
-  test('a port that is taken ends the start with a fix', { timeout: START_MS_MAX }, async () => {
-    const service = await startService();
-    const second = await runCli(['start'], { cwd, env: { HOLDFAST_PORT: new URL(service.url).port } });
-    service.child.kill('SIGTERM');
-    expect(second).toMatchObject({ code: 1, stdout: '' });
-    expect(second.stderr).toMatch(/the port is in use: .*\nFix: .*HOLDFAST_PORT/);
-    expect((await service.ended).code).toBe(0);
-  });
+  test(
+    'a reply is streamed as it is said, and a port that is taken ends the start with a fix',
+    { timeout: START_MS_MAX },
+    async () => {
+      const service = await startService();
+      const streamed = await runCli(['send', 'other', '[[slow: 20]] [[reply: one two three]]', '--stream'], { cwd });
+      const turns = await runCli(['turns', 'list', '--session', 'other', '--json'], { cwd });
+      const { items } = JSON.parse(turns.stdout) as { items: { id: string }[] };
+      const watched = await runCli(['turns', 'watch', items[0]?.id ?? ''], { cwd });
+      const second = await runCli(['start'], { cwd, env: { HOLDFAST_PORT: new URL(service.url).port } });
+      service.child.kill('SIGINT');
+      expect(streamed).toMatchObject({ code: 0, stdout: 'one two three\n' });
+      expect(watched.stdout).toContain('model #1  end_turn');
+      expect(second).toMatchObject({ code: 1, stdout: '' });
+      expect(second.stderr).toMatch(/the port is in use: .*\nFix: .*HOLDFAST_PORT/);
+      expect((await service.ended).code).toBe(0);
+    },
+  );
 });
 
 test.each(['start', 'migrate'])(

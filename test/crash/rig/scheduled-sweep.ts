@@ -11,11 +11,11 @@ export interface ScheduledPlay<Scene> {
   name: string;
   /** The first of the points that the short form strikes; every sixth follows. */
   shortFrom: number;
-  begin(): Promise<Scene>;
+  begin: () => Promise<Scene>;
   /** Resolves when the scene is over. */
-  settle(scene: Scene): Promise<void>;
+  settle: (scene: Scene) => Promise<void>;
   /** What is wrong with it then. */
-  judge(scene: Scene): Promise<string[]>;
+  judge: (scene: Scene) => Promise<string[]>;
 }
 
 /** Strikes these processes with a fault at statements of these kinds. */
