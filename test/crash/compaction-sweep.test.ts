@@ -9,7 +9,7 @@ import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import type { StrikePoint } from './rig/fault.ts';
 import { smallWindow } from './rig/seed-long-history.ts';
 import { nameOf, recordTurn, strike, type StrikeReport } from './rig/strike.ts';
-import { everyPoint, isFullSweep, printPoints, racePoints } from './rig/sweep-points.ts';
+import { everyPoint, isFullSweep, printPoints, racePoints, sweptWorkers } from './rig/sweep-points.ts';
 
 const long = { isLong: true };
 let rig: CrashRig;
@@ -18,7 +18,11 @@ let turn: Map<string, number>;
 shareAmongTests(async (onEnd) => {
   const testDatabase = await withTestDatabase();
   onEnd(() => testDatabase.drop());
-  const made = await startCrashRig({ databaseUrl: testDatabase.url, workers: 3, agentDefaults: smallWindow });
+  const made = await startCrashRig({
+    databaseUrl: testDatabase.url,
+    workers: sweptWorkers,
+    agentDefaults: smallWindow,
+  });
   onEnd(() => made.close());
   rig = made;
   await recordTurn(rig);

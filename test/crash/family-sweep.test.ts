@@ -10,7 +10,7 @@ import type { StrikePoint } from './rig/fault.ts';
 import { SCENARIOS, type Scenario } from './rig/scenarios.ts';
 import type { AnyPoint } from './rig/strike-any.ts';
 import { recordScenario, strikeScenario } from './rig/strike-scenario.ts';
-import { everyPoint, isFullSweep, printPoints } from './rig/sweep-points.ts';
+import { everyPoint, isFullSweep, printPoints, sweptWorkers } from './rig/sweep-points.ts';
 
 /** What the long form strikes of each scenario; the exhaustive one takes every round trip. */
 const LONG_KINDS = ['open-turn', 'commit-step', 'spawn', 'yield', 'waiting-inputs', 'finish-turn'];
@@ -27,7 +27,7 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => testDatabase.drop());
   const made = await startCrashRig({
     databaseUrl: testDatabase.url,
-    workers: 3,
+    workers: sweptWorkers,
     agentDefaults: { subagents: { maxSpawnDepth: 2, announceDebounce: 50 } },
   });
   onEnd(() => made.close());

@@ -10,7 +10,15 @@ import { isLongForm } from '../servers/test-form.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import type { StrikePoint } from './rig/fault.ts';
 import { nameOf, recordTurn, strike, type StrikeReport } from './rig/strike.ts';
-import { alternating, clockPoints, everyPoint, isFullSweep, printPoints, racePoints } from './rig/sweep-points.ts';
+import {
+  alternating,
+  clockPoints,
+  everyPoint,
+  isFullSweep,
+  printPoints,
+  racePoints,
+  sweptWorkers,
+} from './rig/sweep-points.ts';
 
 /** Nothing but the queue's own statements differs, so the short form keeps to one. */
 const queues = isFullSweep() && isRedisWanted() ? (['postgres', 'redis'] as const) : (['postgres'] as const);
@@ -23,7 +31,7 @@ describe.each(queues)('with the queue in %s', (queue) => {
   shareAmongTests(async (onEnd) => {
     const testDatabase = await withTestDatabase();
     onEnd(() => testDatabase.drop());
-    const made = await startCrashRig({ databaseUrl: testDatabase.url, queue, workers: 3 });
+    const made = await startCrashRig({ databaseUrl: testDatabase.url, queue, workers: sweptWorkers });
     onEnd(() => made.close());
     rig = made;
     // The first turn of a process does more than the others.

@@ -1,9 +1,11 @@
 // Goal: whatever PostgreSQL does under a busy service, nothing is lost, doubled or given up, requests are answered meanwhile, and the
-// service recovers by itself (G23). Method: a server of the test's own with one service for each kind of queue on it, both under load;
+// service recovers by itself (G23). Method: a server of the test's own with one service for each kind of queue on it, both under load (in the short form each is
+// one process);
 // its backends are ended again and again, it is killed and started again, and it is made read-only for a while.
 import { setInterval as everyMs } from 'node:timers/promises';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { isLongForm } from '../servers/test-form.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import type { PostgresServer } from '../servers/postgres-server.ts';
 import { startTestPostgres } from '../servers/postgres.ts';
@@ -39,7 +41,10 @@ shareAmongTests(async (onEnd) => {
       const databaseUrl = await server.createDatabase(`faults_${queue}`);
       const rig = await openServiceRig({ queue, databaseUrl, env: shortLease });
       onEnd(() => rig.close());
-      const [front] = await Promise.all([rig.start('api,worker,scheduler'), rig.start('worker')]);
+      const [front] = await Promise.all([
+        rig.start('api,worker,scheduler'),
+        ...(isLongForm() ? [rig.start('worker')] : []),
+      ]);
       const site: Site = { queue, rig, api: rig.apiOf(front), load: { answered: () => 0, stop: async () => [] } };
       // Of a test that failed before it did so.
       onEnd(() => site.load.stop());

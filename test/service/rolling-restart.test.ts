@@ -13,6 +13,8 @@ import { startReceiver, type WebhookReceiver } from './rig/webhook-receiver.ts';
 
 const sessions = isLongForm() ? 20 : 10;
 const answeredBetweenRestarts = isLongForm() ? 30 : 12;
+/** Each is replaced by another one, which starts before it is stopped. */
+const workersAtFirst = isLongForm() ? 2 : 1;
 /** Busy, and with room for processes to start. */
 const pauseMs = 300;
 /** `shutdown.graceMs`. */
@@ -35,8 +37,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     [rig, receiver] = [opened, started];
     [front, ...workers] = (await Promise.all([
       rig.start('api,scheduler'),
-      rig.start('worker'),
-      rig.start('worker'),
+      ...Array.from({ length: workersAtFirst }, () => rig.start('worker')),
     ])) as [RunningProcess, ...RunningProcess[]];
   });
 

@@ -1,7 +1,14 @@
 // Which points of a turn a sweep strikes. The full sweep takes every round trip, before and after, with every fault; the short one
 // takes every kind of statement, and alternates where a kind comes often.
+import { isLongForm } from '../../servers/test-form.ts';
 import type { FaultKind, StrikePoint } from './fault.ts';
 import { isJournalKind } from './statement-kinds.ts';
+
+/**
+ * The workers of a sweep: one is struck while another continues. The long form has a third, so that a killed one starts again while the next
+ * point is struck.
+ */
+export const sweptWorkers = isLongForm() ? 3 : 2;
 
 /** True when every point is wanted: `HOLDFAST_CRASH_SWEEP=full`. */
 export function isFullSweep(): boolean {
