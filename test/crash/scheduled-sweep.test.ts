@@ -1,10 +1,11 @@
 // Goal: whatever happens to a scheduler or a worker at whatever statement, a tick, a reminder and a poll each happen once, a poll that is
 // acknowledged leaves no trace (G15, G20), and each item of a live batch is processed once, with the results of a run without faults
-// (G1, G7, G11). Method: the process that comes first to a statement is killed, frozen or cut off right before or right after it, and the
+// (G1, G7, G11), and so is each item of one that is answered in batches of the provider. Method: the process that comes first to a statement is killed, frozen or cut off right before or right after it, and the
 // others continue. Both sweeps strike the same processes.
 import { describe, expect, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { isLongForm } from '../servers/test-form.ts';
 import { batchPlay } from './rig/batch-play.ts';
 import { startScheduledRig, type ScheduledRig } from './rig/scheduled-rig.ts';
 import { sweepScenes, type ScheduledPlay } from './rig/scheduled-sweep.ts';
@@ -18,6 +19,7 @@ const faults = ['kill', 'freeze', 'cut'] as const;
 let rig: ScheduledRig;
 let ticks: ReturnType<typeof tickPlay>;
 let batches: ReturnType<typeof batchPlay>;
+let providerBatches: ReturnType<typeof batchPlay>;
 
 shareAmongTests(async (onEnd) => {
   const testDatabase = await withTestDatabase();
@@ -27,12 +29,16 @@ shareAmongTests(async (onEnd) => {
     databaseUrl: testDatabase.url,
     workers: 2,
     schedulers: 2,
-    settings: { agents: { defaults: { heartbeat: { every: '1h', prompt } } } },
+    settings: {
+      agents: { defaults: { heartbeat: { every: '1h', prompt } } },
+      batches: { windowMs: 50, pollMs: { min: 50, max: 200 }, settleMs: 1_000 },
+    },
   });
   onEnd(() => made.close());
   rig = made;
   ticks = tickPlay(made);
-  batches = batchPlay(made);
+  batches = batchPlay(made, 'live');
+  providerBatches = batchPlay(made, 'provider-batch');
   await waitUntil(
     'the agent is polled',
     240_000,
@@ -100,5 +106,32 @@ describe('a live batch', () => {
   test.each(faults)('processes each item once when its worker suffers a %s (G7, G11)', async (fault) => {
     const points = { victims: rig.workers, kinds: workerKinds, fault };
     expect(await sweepScenes(batches, points)).toEqual({ faults: [], missed: [] });
+  });
+});
+
+describe('a batch by way of batches of the provider', () => {
+  const schedulerKinds = [
+    'open-submission',
+    'read-params',
+    'begin-submission',
+    'claim-submission',
+    'note-look',
+    'note-submitted',
+    'store-results',
+    'end-reading',
+  ];
+
+  test.runIf(isLongForm())('processes each item once without a fault', async () => {
+    expect(await undisturbed(providerBatches)).toEqual([]);
+  });
+
+  test.each(faults)('processes each item once when its scheduler suffers a %s (G7)', async (fault) => {
+    const points = { victims: rig.schedulers, kinds: schedulerKinds, fault };
+    expect(await sweepScenes(providerBatches, points)).toEqual({ faults: [], missed: [] });
+  });
+
+  test.each(faults)('processes each item once when its worker suffers a %s (G7, G11)', async (fault) => {
+    const points = { victims: rig.workers, kinds: ['claim', 'park-turn', 'commit-step', 'finish-turn'], fault };
+    expect(await sweepScenes(providerBatches, points)).toEqual({ faults: [], missed: [] });
   });
 });

@@ -1,4 +1,4 @@
-// A live batch of 8 items with two tool calls each, two of them in a shared session.
+// A batch of 8 items with two tool calls each, two of them in a shared session: live, or by way of batches of the provider.
 import type { ScheduledRig } from './scheduled-rig.ts';
 import type { ScheduledPlay } from './scheduled-sweep.ts';
 import { waitUntil } from './wait-until.ts';
@@ -12,17 +12,19 @@ interface Scene {
 }
 
 /** The play of this rig. */
-export function batchPlay(rig: ScheduledRig): ScheduledPlay<Scene> {
+export function batchPlay(rig: ScheduledRig, via: 'live' | 'provider-batch'): ScheduledPlay<Scene> {
   let scenes = 0;
 
   async function begin(): Promise<Scene> {
-    const name = `batch-scene-${(scenes += 1)}`;
+    const name = `${via}-scene-${(scenes += 1)}`;
     const items = Array.from({ length: itemCount }, (_, at) => {
       const tools = ['a', 'b'].map((key) => `[[tool: http_effect {"key": "${name}-${at + 1}-${key}"}]]`).join(' ');
       const shared = at % 4 === 3 ? { sessionKey: `${name}-shared` } : {};
       return { text: `${name} ${tools} [[reply: done ${at + 1}]]`, customId: `row-${at + 1}`, ...shared };
     });
-    const { id } = await rig.ask<{ id: string }>('POST', '/v1/batches', { name, items, concurrency: 5 });
+    // All turns of a hop go into one batch of the provider.
+    const concurrency = via === 'live' ? 5 : itemCount;
+    const { id } = await rig.ask<{ id: string }>('POST', '/v1/batches', { name, items, via, concurrency });
     return { name, batchId: id };
   }
 
@@ -71,8 +73,30 @@ export function batchPlay(rig: ScheduledRig): ScheduledPlay<Scene> {
     const keys = rig.effects.effects.map(({ key }) => key).filter((key) => key.startsWith(`${name}-`));
     const twice = keys.filter((key, at) => keys.indexOf(key) !== at);
     if (twice.length > 0) faults.push(`effects that happened twice: ${twice.join(', ')}`);
+    if (via === 'provider-batch') faults.push(...(await judgeRequests(batchId)));
     return faults;
   }
 
-  return { name: 'a batch', shortFrom: 1, begin, settle, judge };
+  /** What is wrong with the requests of a batch, and with the batches of the provider. */
+  async function judgeRequests(batchId: string): Promise<string[]> {
+    const uneven = await rig.rows<{ turn_id: string; n: number }>(
+      `select r.turn_id, count(*)::int as n from holdfast.provider_requests r where r.batch_id = $1 and r.status = 'answered'
+       group by r.turn_id having count(*) <> 3`,
+      [batchId],
+    );
+    const known = await rig.rows<{ id: string }>(
+      'select provider_id as id from holdfast.provider_batches where provider_id is not null',
+    );
+    const made = rig.model.batches.records.map(({ id }) => id);
+    return [
+      ...uneven.map(({ turn_id: turnId, n }) => `the turn ${turnId} has ${n} answers in place of 3`),
+      ...made
+        .filter((id) => !known.some((row) => row.id === id))
+        .map((id) => `the batch ${id} of the provider is not known`),
+    ];
+  }
+
+  return via === 'live'
+    ? { name: 'a batch', shortFrom: 1, begin, settle, judge }
+    : { name: 'a batch of the provider', shortFrom: 5, begin, settle, judge };
 }
