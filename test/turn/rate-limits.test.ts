@@ -48,11 +48,11 @@ test(
     const beganAtMs = performance.now();
     let isOver = false;
     const sessions = workers.flatMap((worker, no) =>
-      Array.from({ length: SESSIONS_EACH }, (_, index) =>
+      Array.from({ length: 4 }, (_, index) =>
         converse(rig, worker, { name: `shared-${no}-${index}`, isOver: () => isOver }),
       ),
     );
-    await expect.poll(() => provider.requests.length, { timeout: 50_000 }).toBeGreaterThanOrEqual(30);
+    await expect.poll(() => provider.requests.length, { timeout: 50_000 }).toBeGreaterThanOrEqual(20);
     isOver = true;
     await Promise.all(sessions);
     const { requests } = provider;
