@@ -68,6 +68,13 @@ test('a batch is listed, shown, paused, resumed, cancelled and watched', async (
   expect((await batch('pause', id)).stdout).toContain('paused');
   expect((await batch('list', '--status', 'paused', '--json')).stdout).toContain(id);
   expect((await batch('show', id)).stdout).toContain('2 total, 2 pending');
+  await shared.rig.rows(
+    `insert into holdfast.batch_hops (batch_id, n, via, reason, requests, answered, input_tokens, cache_read_tokens, cost_micros, live_micros)
+      values ($1, 1, 'provider-batch', 'Cheaper in a batch.', 2, 2, 25, 75, 300, 200)`,
+    [id],
+  );
+  const shown = (await batch('show', id)).stdout;
+  expect(shown).toContain('round 1  provider-batch  2 requests, 75 % from the cache, $0.0003  Cheaper in a batch.');
   expect((await batch('items', id)).stdout).toContain('The batch is paused.');
   expect((await batch('watch', id, '--wait', '0')).code).toBe(124);
   expect((await batch('resume', id)).stdout).toContain('running');

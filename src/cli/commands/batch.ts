@@ -65,18 +65,23 @@ function printBatch(batch: BatchAnswer, terminal: Terminal): void {
     cost: `${dollarsText(batch.costUsd)}${batch.maxCostUsd === null ? '' : ` of ${dollarsText(batch.maxCostUsd)}`}`,
     expected:
       batch.endedAt === null && batch.expectedCostUsd !== null ? `${dollarsText(batch.expectedCostUsd)} in all` : null,
-    live: batch.via === 'live' ? null : liveText(batch),
+    live: batch.via === 'live' ? null : liveText(batch, terminal),
     created: terminal.time(batch.createdAt),
     ended: batch.endedAt === null ? null : terminal.time(batch.endedAt),
   });
   for (const { code, count, sample } of batch.errors)
     terminal.print(`${terminal.paint('red', code)}  ${count}×  ${sample}`);
+  for (const { n, via, requests, cacheHitRate, costUsd, reason } of batch.hops) {
+    const hits = cacheHitRate === null ? '' : `, ${Math.round(cacheHitRate * 100)} % from the cache`;
+    terminal.print(`round ${n}  ${via}  ${requests} requests${hits}, ${dollarsText(costUsd)}  ${reason}`);
+  }
 }
 
 /** What the batch cost beside live calls: also when it was more expensive. */
-function liveText({ liveCostUsd, savedPercent, cacheHitRate }: BatchAnswer): string | null {
+function liveText({ liveCostUsd, savedPercent, cacheHitRate }: BatchAnswer, terminal: Terminal): string | null {
   if (liveCostUsd === null || savedPercent === null) return null;
-  const change = savedPercent >= 0 ? `${savedPercent} % saved` : `${-savedPercent} % more expensive`;
+  const change =
+    savedPercent >= 0 ? `${savedPercent} % saved` : terminal.paint('red', `${-savedPercent} % more expensive`);
   const hits = cacheHitRate === null ? '' : `, ${Math.round(cacheHitRate * 100)} % of prompts read from the cache`;
   return `${dollarsText(liveCostUsd)} in live calls: ${change}${hits}`;
 }
