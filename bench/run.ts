@@ -6,6 +6,7 @@ import { alone } from './parts/alone.ts';
 import { assembly } from './parts/assembly.ts';
 import { batches } from './parts/batches.ts';
 import { beforeAndAfter } from './parts/before-and-after.ts';
+import { budgetsAndLimits } from './parts/budgets-and-limits.ts';
 import { commits } from './parts/commits.ts';
 import { compaction } from './parts/compaction.ts';
 import { liveBatches } from './parts/live-batches.ts';
@@ -34,6 +35,7 @@ const partsBefore = (commit: string): BenchPart[] => [
   queueing,
   batches,
   liveBatches,
+  budgetsAndLimits,
   statisticsAtScale,
   peers,
   beforeAndAfter(commit),
