@@ -62,7 +62,7 @@ async function runWoken(): Promise<void> {
 async function reachedBudget(): Promise<string> {
   const { body } = await shared.rig.post('/v1/budgets', { scope: 'all', per: 'day', limitUsd: 0 });
   const reserve = createReserveCost(shared.rig.context.service.database);
-  const call = { sessionId: newId<SessionId>(), turnId: newId<TurnId>(), callNo: 1, epoch: 1 };
+  const call = { sessionId: newId<SessionId>(), turnId: newId<TurnId>(), callNo: 1, epoch: 1, isLive: true };
   const refused = await reserve({ ...call, asks: [{ budgetId: body.id, micros: 1 }] });
   expect(refused).toMatchObject({ kind: 'refused', budgetId: body.id, waitMs: expect.any(Number) });
   await readAll();

@@ -21,17 +21,25 @@ export interface CostRequest {
   /** Of the claim; reservations of earlier claims of the turn end. */
   epoch: number;
   asks: readonly { budgetId: string; micros: number }[];
+  /** False: it waits for no other calls, because it may hold its own reservation for a day itself. */
+  isLive: boolean;
 }
 
-/** `refused`: by the budget named, until its window ends; null: it has no end. */
-export type ReservedCost = { kind: 'granted' } | { kind: 'refused'; budgetId: string; waitMs: number | null };
+/**
+ * `refused`: the budget named has no room for it, until its window ends; null: it has no end. `busy`: there is no room beside what other calls
+ * have reserved, and there will be when they cost less.
+ */
+export type ReservedCost =
+  | { kind: 'granted' }
+  | { kind: 'busy'; budgetId: string }
+  | { kind: 'refused'; budgetId: string; waitMs: number | null };
 
 /** `closed`: a budget has no window for now. `again`: there is no room beside the calls before it, if those are granted. */
 type CostVerdict = ReservedCost | { kind: 'closed' } | { kind: 'again' };
 
 type Row = {
   n: number;
-  verdict: 'granted' | 'refused' | 'again' | 'closed';
+  verdict: 'granted' | 'busy' | 'refused' | 'again' | 'closed';
   budgetId: string | null;
   waitMs: number | null;
 };
@@ -50,6 +58,7 @@ const COLUMNS: SqlColumns<FlatAsk> = {
   epoch: ['bigint', ({ request }) => request.epoch],
   budget_id: ['uuid', ({ ask }) => ask.budgetId],
   micros: ['bigint', ({ ask }) => ask.micros],
+  is_live: ['boolean', ({ request }) => request.isLive],
 };
 
 export const RESERVE_COST = literal({
@@ -76,20 +85,22 @@ freed as (
   returning r.budget_id, r.starts_at, r.micros
 ),
 room as materialized (
-  select w.budget_id, w.starts_at, w.ends_at, b.limit_micros - w.spent_micros - w.reserved_micros
+  select w.budget_id, w.starts_at, w.ends_at, b.limit_micros - w.spent_micros as unspent_micros, b.limit_micros - w.spent_micros - w.reserved_micros
       + coalesce((select sum(f.micros) from freed f where f.budget_id = w.budget_id and f.starts_at = w.starts_at), 0) as micros
   from windows w join holdfast.budgets b on b.id = w.budget_id
   where w.starts_at <= clock_timestamp() and (w.ends_at is null or w.ends_at > clock_timestamp())
 ),
 judged as materialized (
   select a.*, room.starts_at, room.ends_at, room.budget_id is not null as is_open, a.micros <= room.micros as fits_alone,
+    a.micros <= case when a.is_live then room.unspent_micros else room.micros end as fits_unspent,
     sum(a.micros) over (partition by a.budget_id order by a.n) <= room.micros as fits
   from asks a left join room on room.budget_id = a.budget_id
 ),
 verdicts as materialized (
   select n, case when not bool_and(is_open) then 'closed' when bool_and(fits) then 'granted' when bool_and(fits_alone) then 'again'
+      when bool_and(fits_unspent) then 'busy'
       else 'refused' end as verdict,
-    (array_agg(budget_id order by ends_at desc nulls first, budget_id) filter (where is_open and not fits_alone))[1] as budget_id
+    (array_agg(budget_id order by fits_unspent, ends_at desc nulls first, budget_id) filter (where is_open and not fits_alone))[1] as budget_id
   from judged group by n
 ),
 granted as materialized (
@@ -103,7 +114,7 @@ inserted as (
 ),
 refusals as materialized (
   select distinct on (j.budget_id) j.budget_id, j.session_id, j.turn_id from judged j join verdicts v on v.n = j.n
-  where v.verdict = 'refused' and j.is_open and not j.fits_alone order by j.budget_id, j.n
+  where v.verdict = 'refused' and j.is_open and not j.fits_unspent order by j.budget_id, j.n
 ),
 updated as (
   update holdfast.budget_windows w
@@ -177,7 +188,8 @@ async function reserve(database: Database, requests: CostRequest[]): Promise<Cos
     const row = rows.get(index + 1);
     // Every request has asks.
     if (row === undefined) throw new Error('a cost request without asks');
-    if (row.verdict === 'refused') return { kind: 'refused', budgetId: row.budgetId ?? '', waitMs: row.waitMs };
-    return { kind: row.verdict };
+    const { verdict: kind, budgetId, waitMs } = row;
+    if (kind === 'refused') return { kind, budgetId: budgetId ?? '', waitMs };
+    return kind === 'busy' ? { kind, budgetId: budgetId ?? '' } : { kind };
   });
 }

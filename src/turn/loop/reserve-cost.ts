@@ -11,6 +11,7 @@ import { estimateNextRequest } from '../compact/request-tokens.ts';
 import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed, TurnStopped } from '../turn-end.ts';
+import { WAIT_IN_SLOT_MS_MAX } from './await-model.ts';
 
 /** A call that is about to be made. */
 interface ComingCall {
@@ -22,6 +23,11 @@ interface ComingCall {
 
 /** Turns that wait for a window return within so many milliseconds of its beginning, and not all at once. */
 const SPREAD_MS = 5_000;
+
+/** How often a turn asks again while other calls have reserved the rest: in its slot, and then parked. In milliseconds. */
+const BUSY_MS = 200;
+const PARK_MS_MIN = 5_000;
+const PARK_MS_MAX = 300_000;
 
 /** Reserves the cost of a call. Throws `TurnStopped` (parked) or `TurnFailed` when a budget has no room for it; then nothing is reserved. */
 export async function reserveCost(
@@ -38,16 +44,28 @@ export async function reserveCost(
     budgetId: budget.id,
     micros: askOf(context, turn, budget, { callNo, tier, ...(request && { request }) }),
   }));
-  const verdict = await context.store.reserveCost({
-    sessionId: turn.session.id,
-    turnId: turn.id,
-    callNo,
-    epoch,
-    asks,
-  });
+  const ask = () =>
+    context.store.reserveCost({
+      sessionId: turn.session.id,
+      turnId: turn.id,
+      callNo,
+      epoch,
+      asks,
+      isLive: tier === 'standard',
+    });
+  let verdict = await ask();
+  for (let waitedMs = 0; verdict.kind === 'busy' && waitedMs < WAIT_IN_SLOT_MS_MAX;) {
+    const pauseMs = BUSY_MS * (1 + context.random());
+    await turn.held.pause(pauseMs);
+    waitedMs += pauseMs;
+    verdict = await ask();
+  }
   if (verdict.kind === 'granted') return;
-  const budget = covering.find(({ id }) => verdict.kind === 'refused' && id === verdict.budgetId) ?? covering[0]!;
-  throw refusal(context, turn, budget, verdict.kind === 'refused' ? verdict.waitMs : null);
+  const { budgetId } = verdict;
+  const budget = covering.find(({ id }) => id === budgetId) ?? covering[0]!;
+  if (verdict.kind === 'busy') throw parked(context, turn, budget, busyMs(context, turn));
+  if (budget.action === 'fail') throw new TurnFailed('budget_exceeded', noRoom(budget));
+  throw parked(context, turn, budget, verdict.waitMs === null ? null : verdict.waitMs + context.random() * SPREAD_MS);
 }
 
 /** What a turn is for its budgets: they follow from the message that began it. */
@@ -90,26 +108,31 @@ function likely(context: TurnContext, turn: OpenedTurn, { request }: ComingCall)
   return likelyTokens({ cachedTokens, newTokens: promptTokens - cachedTokens }, outputTokens);
 }
 
-function refusal(
+function noRoom(budget: Budget): string {
+  return `The budget "${budgetName(budget)}" of $${dollarsOf(budget.limitMicros)} has no room for the next call.`;
+}
+
+/** Each wait for calls that have reserved the rest is half as long as all before it. */
+function busyMs({ random }: TurnContext, { journal }: OpenedTurn): number {
+  const { park } = journal.at;
+  const waitedMs = park?.code === BUDGET_REACHED ? park.waitedMs : 0;
+  return Math.min(PARK_MS_MAX, Math.max(PARK_MS_MIN, waitedMs / 2)) * (1 + random() / 10);
+}
+
+/** The stop by which a turn waits for a budget; null: until the budget changes. Its messages may expire meanwhile. */
+function parked(
   context: TurnContext,
   turn: OpenedTurn,
   budget: Budget,
   waitMs: number | null,
 ): TurnStopped | TurnFailed {
-  const name = budgetName(budget);
-  const text = `The budget "${name}" of $${dollarsOf(budget.limitMicros)} has no room for the next call.`;
-  if (budget.action === 'fail') return new TurnFailed('budget_exceeded', text);
   const expiresAt = lastExpiry(turn.journal.at.inputs);
   const untilExpiryMs = expiresAt === null ? null : expiresAt - context.clock.now().getTime();
+  const text = noRoom(budget);
   if (untilExpiryMs !== null && untilExpiryMs <= 0) {
-    return new TurnFailed(
-      'expired',
-      `The turn waited for the budget "${name}" until its messages expired (expiresAt).`,
-    );
+    return new TurnFailed('expired', `The turn waited until its messages expired (expiresAt). Last: ${text}`);
   }
-  const waits = [waitMs === null ? null : waitMs + context.random() * SPREAD_MS, untilExpiryMs].filter(
-    (ms) => ms !== null,
-  );
+  const waits = [waitMs, untilExpiryMs].filter((ms) => ms !== null);
   const delayMs = waits.length === 0 ? null : Math.max(0, Math.min(...waits));
   const reason = { code: BUDGET_REACHED, text, by: budget.id };
   return new TurnStopped({
