@@ -10,6 +10,7 @@ import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/service/service.ts';
 import { releaseReservations } from '../src/store/budgets/release-reservations.ts';
+import { wakeBudgetWaiters } from '../src/store/budgets/wake-waiters.ts';
 import { readDatabaseTime, readDueCrons } from '../src/store/crons.ts';
 import { nextPollInMs, renewPolls, trimPolls } from '../src/store/heartbeats.ts';
 import { retireCrons, trimFires } from '../src/store/settle-fires.ts';
@@ -121,12 +122,18 @@ export class Scheduler {
     if (this.#isTidyDue()) {
       this.#tidiedAtMs = performance.now();
       await retireCrons(database);
-      while (budgets.isInUse && !this.#stopped.signal.aborted && (await releaseReservations(database)));
+      if (budgets.wasInUse) await this.#tidyBudgets();
       await giveNotices(this.#parts);
     }
     await this.#trim();
     const moments = [nextInMs, pollInMs].filter((inMs) => inMs !== null);
     return moments.length === 0 ? null : Math.min(...moments);
+  }
+
+  async #tidyBudgets(): Promise<void> {
+    const { database, publish } = this.#parts;
+    while (!this.#stopped.signal.aborted && (await releaseReservations(database)));
+    publish(await wakeBudgetWaiters(database));
   }
 
   async #sync(): Promise<void> {

@@ -48,6 +48,16 @@ test('a batch pauses when its cap has no room for the next call, and continues w
   expect(costs[0]?.['spent']).toBe(costs[0]?.['cost']);
 });
 
+test('a batch at its cap that is cancelled ends, also when its running turns may finish', async () => {
+  const batches = batchRig(shared.rig);
+  const { body } = await batches.submit({ items: items(3), concurrency: 2, maxCostUsd: 0.005 });
+  expect(await batches.run(body.id)).toMatchObject({ status: 'paused', pauseReason: 'cost_cap' });
+  await shared.rig.post(`/v1/batches/${body.id}/cancel`, { running: 'finish' });
+  await batches.round();
+  await runWoken();
+  expect(await batches.run(body.id)).toMatchObject({ status: 'ended', counts: { cancelled: 3 } });
+});
+
 /** Runs the turns that were woken. */
 async function runWoken(): Promise<void> {
   const due = await shared.rig.rows(

@@ -6,7 +6,8 @@ import { microsOf } from '../../src/core/prices/call-cost.ts';
 import type { BudgetSettings } from '../../src/core/budget/budget.ts';
 import type { SessionId, TurnId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
-import { createBudget, patchBudget, removeBudget } from '../../src/store/budgets/budgets.ts';
+import { wakeBudgetWaiters } from '../../src/store/budgets/wake-waiters.ts';
+import { createBudget, patchBudget, removeBudget, syncBudgets } from '../../src/store/budgets/budgets.ts';
 import { releaseReservations } from '../../src/store/budgets/release-reservations.ts';
 import { createReserveCost, openWindows } from '../../src/store/budgets/reserve-cost.ts';
 import { settledBudgets } from '../../src/store/budgets/settle-parts.ts';
@@ -122,6 +123,42 @@ test('a turn that waits for a window is due at its end, and one whose budget is 
   expect(bell).toEqual({ is_at_end: true });
   const { after } = await removeBudget(rig.database, id);
   expect(after?.rings).toHaveLength(1);
+});
+
+test('a turn that was parked just after its budget had changed is woken all the same, and one that waits for a budget without room is not', async () => {
+  const id = await budget({ limitUsd: 0.000001, per: 'total' });
+  const worker = rig.worker();
+  await rig.send('missed', 'hello');
+  expect(await worker.run('missed')).toMatchObject({ kind: 'parked' });
+  expect(await wakeBudgetWaiters(rig.database)).toMatchObject({ woken: 0 });
+  // As if the change had been committed between the refusal and the park.
+  await rig.rows('update holdfast.budgets set limit_micros = 10000000, changed_at = clock_timestamp() where id = $1', [
+    id,
+  ]);
+  const { woken, after } = await wakeBudgetWaiters(rig.database);
+  expect([woken, after?.rings.length]).toEqual([1, 1]);
+});
+
+test('a budget of the configuration that a restart changes or removes wakes the turns that wait for it', async () => {
+  const own = {
+    id: newId<string>(),
+    scope: 'session:agent:main:synced',
+    per: 'total',
+    zone: 'UTC',
+    warnPercent: 80,
+    action: 'pause',
+    strict: false,
+  } as const;
+  await syncBudgets(rig.database, [{ ...own, limitMicros: 1 }]);
+  await rig.budgets.read();
+  const worker = rig.worker();
+  await rig.send('synced', 'hello');
+  expect(await worker.run('synced')).toMatchObject({ kind: 'parked' });
+  expect((await syncBudgets(rig.database, [{ ...own, limitMicros: 1 }])).after?.rings).toEqual([]);
+  expect((await syncBudgets(rig.database, [{ ...own, limitMicros: 2 }])).after?.rings).toHaveLength(1);
+  await rig.budgets.read();
+  expect(await worker.run('synced')).toMatchObject({ kind: 'parked' });
+  expect((await syncBudgets(rig.database, [])).after?.rings).toHaveLength(1);
 });
 
 test('with the action "fail" a turn without room fails with budget_exceeded', async () => {

@@ -14,6 +14,7 @@ const BATCHES_MAX = 1_000;
 export class BudgetBook {
   readonly #database: Database;
   #budgets: readonly Budget[] = [];
+  #wasInUse = false;
   readonly #batches = new LRUCache<string, true>({ max: BATCHES_MAX });
   #timer: NodeJS.Timeout | null = null;
   #reading: Promise<unknown> = Promise.resolve();
@@ -30,6 +31,11 @@ export class BudgetBook {
   /** False while there is no budget at all. */
   get isInUse(): boolean {
     return this.#budgets.length > 0;
+  }
+
+  /** True from the first budget on that this process has seen: some of its traces may be left. */
+  get wasInUse(): boolean {
+    return this.#wasInUse;
   }
 
   /** The budgets that cover a call. */
@@ -52,6 +58,7 @@ export class BudgetBook {
   /** Reads them now. Rejects when the database does not answer; they stay as they were. */
   async read(): Promise<readonly Budget[]> {
     this.#budgets = await readBudgets(this.#database);
+    this.#wasInUse ||= this.isInUse;
     return this.#budgets;
   }
 

@@ -1,0 +1,44 @@
+// A turn that was refused just before its budget changed, and was parked just after, has missed the wake of the change. The schedulers look for
+// such turns: they wait for a budget that is not reached, and not for a short time.
+import type { Committed, Ring } from '../../after-commit.ts';
+import { BUDGET_REACHED } from '../../core/budget/budget.ts';
+import type { Database } from '../database.ts';
+import { sendQuery } from '../send-query.ts';
+import { wakeSql, type NeededRing } from '../session-locks.ts';
+import { literal } from '../statement.ts';
+
+const WOKEN_MAX = 500;
+
+/** Shorter waits end by themselves. */
+const SHORT_WAIT = '10 minutes';
+
+export const WAKE_BUDGET_WAITERS = literal({
+  name: 'wake-budget-waiters',
+  purpose: 'Make the turns due that wait for a budget that has room again or is gone. Answers their rings.',
+  locking: 'The session rows in the order of their ids.',
+  text: `with waiting as materialized (
+  select t.session_id, t.id from holdfast.turns t
+  where t.ended_at is null and t.status = 'parked' and t.park_code = '${BUDGET_REACHED}'
+    and not exists (select from holdfast.doorbells d where d.session_id = t.session_id and d.due_at < clock_timestamp() + interval '${SHORT_WAIT}')
+    and not exists (select from holdfast.budgets b join holdfast.budget_windows w on w.budget_id = b.id
+      where b.id = t.park_by::uuid and b.removed_at is null and w.starts_at <= clock_timestamp()
+        and (w.ends_at is null or w.ends_at > clock_timestamp()) and w.reached_at > coalesce(b.changed_at, '-infinity'))
+  limit ${WOKEN_MAX}
+),
+woken as materialized (
+  select s.* from holdfast.sessions s join waiting on waiting.session_id = s.id and s.turn_id = waiting.id
+  where s.owner is null order by s.id for no key update of s
+),
+rung_doorbells as (
+  ${wakeSql('woken', 'true')}
+)
+select coalesce(json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)), '[]') as rings from rung_doorbells`,
+});
+
+/** Wakes them; resolves with how many there were. */
+export async function wakeBudgetWaiters(database: Database): Promise<Committed<{ woken: number }>> {
+  const [row] = await sendQuery<{ rings: NeededRing[] }>(database.hot, WAKE_BUDGET_WAITERS.prepared([]));
+  const needed = row?.rings ?? [];
+  const rings = needed.map((ring): Ring => ({ kind: 'inbound', ...ring }));
+  return { woken: needed.length, after: { changed: needed.map(({ sessionId }) => sessionId), rings } };
+}
