@@ -21,9 +21,11 @@ export function addSessionCommands(program: Command, run: RunCommand): void {
 
 function addLooks(sessions: Command, run: RunCommand): void {
   const load = () => import('./commands/sessions.ts');
-  paged(sessions.command('list').description('list sessions')).action((options: PageOptions, command: Command) =>
-    run(command, async (terminal, flags) => (await load()).runSessionsList(options, flags, terminal)),
-  );
+  paged(sessions.command('list').description('list sessions'))
+    .option('--kind <kinds>', 'only of these kinds, separated by commas; by default all but batch')
+    .action((options: PageOptions & { kind?: string }, command: Command) =>
+      run(command, async (terminal, flags) => (await load()).runSessionsList(options, flags, terminal)),
+    );
   sessions
     .command('show')
     .description('print one session')

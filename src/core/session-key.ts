@@ -2,8 +2,10 @@
 // shape what kind of conversation it is. Canonicalising twice changes nothing, so an issued key is always accepted unchanged.
 import type { SessionKey } from './ids.ts';
 
+export const SESSION_KINDS = ['main', 'direct', 'group', 'subagent', 'cron', 'batch', 'heartbeat', 'other'] as const;
+
 /** What a session is for, read from the shape of its key. Decides prompt mode, lane and history limit. */
-export type SessionKind = 'main' | 'direct' | 'group' | 'subagent' | 'cron' | 'batch' | 'heartbeat' | 'other';
+export type SessionKind = (typeof SESSION_KINDS)[number];
 
 /** A class of turns with its own concurrency. */
 export type SessionLane = 'main' | 'subagent' | 'cron' | 'batch';

@@ -24,3 +24,14 @@ test('a batch of lines is fed, answered and settled, and its results are in inpu
   expect(results[0].reply).toContain('first');
   expect(results[0].usage.outputTokens).toBeGreaterThan(0);
 });
+
+test('the sessions of a batch are listed only when their kind is asked for', async () => {
+  const made = await batchRig(shared.rig).submit({ items: [{ text: 'listed' }] });
+  await batchRig(shared.rig).run(made.body.id);
+  const keys = async (query: string): Promise<string[]> =>
+    (await shared.rig.get(`/v1/sessions${query}`)).body.items.map((item: { key: string }) => item.key);
+  const own = expect.stringContaining(`batch:${made.body.id.slice(-12)}`);
+  expect(await keys('')).not.toContainEqual(own);
+  expect(await keys('?kind=batch')).toContainEqual(own);
+  expect((await shared.rig.get('/v1/sessions?kind=batches')).status).toBe(400);
+});

@@ -9,9 +9,10 @@ import { stopSession } from '../../service/stop-session.ts';
 import { modelProblem, notFound } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { abortion, abortRequest, listOf } from '../schemas/answers.ts';
-import { countText, pageQuery } from '../schemas/queries.ts';
+import { countText, listText, pageQuery } from '../schemas/queries.ts';
 import { entry, session, sessionPatch } from '../schemas/views.ts';
 import { isUuid } from '../../core/ids.ts';
+import { SESSION_KINDS } from '../../core/session-key.ts';
 
 const ITEMS_DEFAULT = 50;
 const ENTRIES_DEFAULT = 100;
@@ -20,11 +21,11 @@ const getSessions = defineRoute({
   method: 'GET',
   path: '/v1/sessions',
   summary: 'Sessions, newest first',
-  query: z.strictObject(pageQuery),
+  query: z.strictObject({ ...pageQuery, kind: listText(SESSION_KINDS).optional() }),
   answers: { 200: { description: 'A page of sessions', schema: listOf(session) } },
   async handle({ query, list }, { context }) {
     const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
-    const page = await listSessions(context.views, pageRequestOf(list, query, bounds));
+    const page = await listSessions(context.views, { kinds: query.kind }, pageRequestOf(list, query, bounds));
     return { status: 200, body: listAnswer(list, page) };
   },
 });

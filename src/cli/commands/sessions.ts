@@ -12,7 +12,11 @@ const STATUS_STYLES: Record<string, Style> = { running: 'green', waiting: 'yello
 const PAYLOAD_CHARS_MAX = 400;
 
 /** Lists sessions. */
-export async function runSessionsList(options: PageOptions, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+export async function runSessionsList(
+  options: PageOptions & { kind?: string },
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
   const path = pathWithQuery('/v1/sessions', { ...options });
   const { body } = await connectApi(flags).request<ListAnswer<SessionAnswer>>('GET', path);
   if (terminal.isJson) {

@@ -1,5 +1,5 @@
 // Sessions as the outside sees them, newest first. The facts themselves are made by the SQL that accepting uses too.
-import { alias, desc, eq, lt, sql } from '../drizzle.ts';
+import { alias, and, desc, eq, inArray, lt, sql } from '../drizzle.ts';
 import { sessions } from '../schema.ts';
 import { sessionFactsSql, type SessionFacts } from '../session-facts.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
@@ -19,12 +19,21 @@ export async function findSession(db: ViewDatabase, key: string): Promise<{ id: 
   return rows[0] ?? null;
 }
 
-/** Sessions, newest first. */
-export async function listSessions(db: ViewDatabase, page: PageRequest): Promise<Page<SessionFacts>> {
+/** Sessions of these kinds, newest first; of all kinds but `batch` when none is named. */
+export async function listSessions(
+  db: ViewDatabase,
+  { kinds }: { kinds: string[] | undefined },
+  page: PageRequest,
+): Promise<Page<SessionFacts>> {
   const rows = await db
     .select({ facts })
     .from(s)
-    .where(page.after === null ? undefined : lt(s.id, page.after))
+    .where(
+      and(
+        kinds === undefined ? sql`${s.kind} <> 'batch'` : inArray(s.kind, kinds),
+        page.after === null ? undefined : lt(s.id, page.after),
+      ),
+    )
     .orderBy(desc(s.id))
     .limit(page.limit + 1);
   return pageOf(rows, page.limit, { item: (row) => row.facts, key: (row) => row.facts.id });
