@@ -1,7 +1,7 @@
 // The HTTP server: the route table on Fastify. In the order of a request: its id, the key, admission (how much may be in
 // flight), the body, the checks of the route, the route, and one place that turns any error into a problem. Successful
 // requests are not logged.
-import type { IncomingMessage } from 'node:http';
+import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { newId } from '../ids.ts';
@@ -38,8 +38,14 @@ const ARRIVAL_MS_MAX = 60_000;
 const PARAM_CHARS_MAX = 2000;
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
-/** Makes the API. `listen` starts it; closing it ends its streams and waits first. */
-export function createApi(context: ApiContext): FastifyInstance {
+/**
+ * Makes the API. `listen` starts it; closing it ends its streams and waits first. `arrivalMsMax`: the longest that a body may take to arrive, in
+ * milliseconds.
+ */
+export function createApi(
+  context: ApiContext,
+  { arrivalMsMax = ARRIVAL_MS_MAX }: { arrivalMsMax?: number } = {},
+): FastifyInstance {
   const services = createServices(context, ROUTES);
   const handleError = createErrorHandler(context);
   const app = fastify({
@@ -58,7 +64,7 @@ export function createApi(context: ApiContext): FastifyInstance {
     clientErrorHandler: answerBrokenRequest,
   });
   app.decorateRequest('principal', null);
-  app.addHook('onRequest', createOnRequest(context, services));
+  app.addHook('onRequest', createOnRequest(context, services, arrivalMsMax));
   app.addHook('onResponse', createOnResponse(services));
   const silent = trackSilentConnections(app);
   app.addHook('preClose', (done) => {
@@ -106,11 +112,12 @@ function trackSilentConnections(app: FastifyInstance): ReadonlySet<Socket> {
 }
 
 /** Breaks off a request whose body has not arrived in time. How long its answer takes does not matter. */
-function limitArrival(request: FastifyRequest, reply: FastifyReply): void {
+function limitArrival(request: FastifyRequest, reply: FastifyReply, msMax: number): void {
   const { raw, headers } = request;
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   if (!hasBody || (isLinesRoute(request) && isLinesBody(request))) return;
-  const timer = setTimeout(() => answerBrokenRequest(new Error('The request timed out.'), raw.socket), ARRIVAL_MS_MAX);
+  const late = new Problem('request_timeout', `The body did not arrive within ${msMax / 1000} s. Nothing was done.`);
+  const timer = setTimeout(() => answerByHand(late, raw.socket), msMax);
   const hasArrived = (): void => clearTimeout(timer);
   // A request that is refused before its body is read has no end, only an answer or a connection that closes.
   raw.once('end', hasArrived).once('close', hasArrived);
@@ -148,7 +155,7 @@ function pathOf(request: FastifyRequest): string {
 }
 
 /** The id, the host, the key and the door. Routes that do not exist ask for a key too, so that a caller without one cannot find out which ones do (G32). */
-function createOnRequest({ config, adminKey }: ApiContext, { admission }: ApiServices) {
+function createOnRequest({ config, adminKey }: ApiContext, { admission }: ApiServices, arrivalMsMax: number) {
   const checkHost = createCheckHost(config);
   const attempts = createAttempts();
   const configured = config.api.keys.map(({ name, key }) => ({ name: `key:${name}`, key }));
@@ -170,7 +177,7 @@ function createOnRequest({ config, adminKey }: ApiContext, { admission }: ApiSer
       if (request.is404) throw unknownRoute(request, reply);
       checkEncoding(request, isLinesRoute(request) && isLinesBody(request));
       admission.enter(request);
-      limitArrival(request, reply);
+      limitArrival(request, reply, arrivalMsMax);
     } catch (error) {
       return done(error as Error);
     }
@@ -241,10 +248,16 @@ const LATE = 'The request timed out. It may still take effect.';
 
 /** Answers bytes that are not HTTP, or headers that are too long; there is no request yet. */
 function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const body = problemBody(new Problem('invalid_request', 'The HTTP request is malformed.'), '', newId<string>());
+  if (error.code === 'ECONNRESET') return void socket.destroy();
+  answerByHand(new Problem('invalid_request', 'The HTTP request is malformed.'), socket);
+}
+
+/** Answers on a connection whose request is not read to its end, and closes it. */
+function answerByHand(problem: Problem, socket: Socket): void {
+  if (!socket.writable) return void socket.destroy();
+  const body = problemBody(problem, '', newId<string>());
   socket.end(
-    `HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\nconnection: close\r\n` +
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\ncontent-type: application/problem+json\r\nconnection: close\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }

@@ -14,7 +14,7 @@ export const PROBLEMS = {
   not_found: { status: 404, title: 'Not found' },
   unknown_agent: { status: 404, title: 'There is no such agent' },
   method_not_allowed: { status: 405, title: 'The path does not support this method' },
-  request_timeout: { status: 408, title: 'The body stopped arriving' },
+  request_timeout: { status: 408, title: 'The body did not arrive in time' },
   conflict: { status: 409, title: 'The current state does not allow the request' },
   body_too_large: { status: 413, title: 'The body is too large' },
   misdirected: { status: 421, title: 'The request is for another host' },

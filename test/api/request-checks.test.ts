@@ -1,7 +1,9 @@
 // What is refused before anything is done with it: bodies, strings, keys, queries. Every refusal is a problem with a code.
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import { createApi } from '../../src/api/create-api.ts';
 import { ADMIN_KEY } from './api-rig.ts';
 import { useApiRig } from './use-api-rig.ts';
 
@@ -17,6 +19,20 @@ function postRaw(payload: string | Buffer, headers: Record<string, string> = JSO
 function nested(depth: number): string {
   return '['.repeat(depth) + ']'.repeat(depth);
 }
+
+test('a body that does not arrive in time is answered 408, and the connection is closed', async () => {
+  const app = createApi(holder.rig.context, { arrivalMsMax: 50 });
+  const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
+  const socket = connect(Number(port), '127.0.0.1');
+  socket.write(
+    `POST ${PATH} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${ADMIN_KEY}\r\ncontent-type: application/json\r\n` +
+      `content-length: 100\r\n\r\n{"text": "half`,
+  );
+  const answer = (await socket.toArray()).join('');
+  await app.close();
+  expect(answer).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n/);
+  expect(answer).toContain('"code":"request_timeout"');
+});
 
 describe('a body', () => {
   test('over 1 MiB is 413, announced or not', async () => {

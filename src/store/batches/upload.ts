@@ -134,6 +134,13 @@ export async function startBatch(
   return (await sendQuery(database.views, START_BATCH.prepared(values))).length > 0;
 }
 
+export const AWAIT_UPLOAD = literal({
+  name: 'await-batch-upload',
+  purpose: 'Wait for statements about an upload that are still under way, such as one whose connection broke.',
+  locking: 'The batch.',
+  text: `select id from holdfast.batches where id = $1 and status = 'uploading' for update`,
+});
+
 export const DELETE_UPLOAD = literal({
   name: 'delete-batch-upload',
   purpose: 'Delete an upload that was refused or broken off.',
@@ -144,5 +151,7 @@ delete from holdfast.batch_items i using deleted where i.batch_id = deleted.id`,
 
 /** Deletes an upload; one that was started meanwhile stays. */
 export async function deleteUpload(database: Database, batchId: string): Promise<void> {
+  // Items that are stored while a deletion waits for them would not be seen by it, and stay.
+  await sendQuery(database.views, AWAIT_UPLOAD.prepared([batchId]));
   await sendQuery(database.views, DELETE_UPLOAD.prepared([batchId]));
 }

@@ -1,0 +1,58 @@
+// An upload that is given up leaves nothing behind, also when items of it are still being stored.
+import { expect, test } from 'vitest';
+import { addItems, beginUpload, deleteUpload, type NewBatch } from '../../src/store/batches/upload.ts';
+import { newId } from '../../src/ids.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { createStoreRig, type StoreRig } from './store-rig.ts';
+
+let rig: StoreRig;
+
+shareAmongTests(async (onEnd) => {
+  rig = await createStoreRig();
+  onEnd(() => rig.drop());
+});
+
+const UPLOAD: Omit<NewBatch, 'id'> = {
+  name: null,
+  via: 'live',
+  agentId: 'main',
+  model: 'anthropic/claude-sonnet-5-5',
+  defaults: {},
+  concurrency: 1,
+  weight: 1,
+  pilot: null,
+  maxFailurePercent: 50,
+  maxCostMicros: null,
+  deadlineSeconds: null,
+  fallback: 'live',
+  cache: 'auto',
+  format: 'json',
+  createdBy: 'admin',
+};
+
+const item = {
+  customId: null,
+  sessionKey: 'agent:main:upload',
+  isOwnSession: true,
+  afterN: null,
+  body: '{"text":"one"}',
+};
+
+test('items that are stored while their upload is deleted are deleted with it', async () => {
+  const { database } = rig;
+  const id = newId<string>();
+  await beginUpload(database, { ...UPLOAD, id });
+  // Items whose connection broke: their statement is still under way.
+  const late = await database.views.connect();
+  await late.query('begin');
+  await addItems({ ...database, views: late as unknown as typeof database.views }, id, { firstN: 1, items: [item] });
+  const deleted = deleteUpload(database, id);
+  const isWaiting = () =>
+    rig.rows(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
+  await expect.poll(isWaiting, { interval: 5 }).toHaveLength(1);
+  await late.query('commit');
+  late.release();
+  await deleted;
+  expect(await rig.rows('select n from holdfast.batch_items where batch_id = $1', [id])).toEqual([]);
+  expect(await rig.rows('select id from holdfast.batches where id = $1', [id])).toEqual([]);
+});
