@@ -7,8 +7,8 @@ export interface Guard {
   add(pid: number): void;
   /** It has ended. */
   remove(pid: number): void;
-  /** The demo has ended everything itself: the guard has only the directory left to look at. */
-  release(): void;
+  /** The demo has ended everything itself: the guard has only the directory left to look at. Resolves when it has ended too. */
+  release(): Promise<void>;
 }
 
 /** `$1` is the directory of the demo. Waits are bounded: TERM, up to 10 s, KILL; then the same for the database. */
@@ -49,7 +49,7 @@ export function startGuard(dataDir: string): Guard {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  shell.on('error', () => {});
+  const ended = new Promise<void>((resolve) => shell.once('exit', () => resolve()).once('error', () => resolve()));
   shell.stdin.on('error', () => {});
   // Neither keeps the demo alive. The pipe is a socket, which its type does not say.
   shell.unref();
@@ -57,6 +57,10 @@ export function startGuard(dataDir: string): Guard {
   return {
     add: (pid) => void shell.stdin.write(`+ ${pid}\n`),
     remove: (pid) => void shell.stdin.write(`- ${pid}\n`),
-    release: () => void shell.stdin.end(),
+    async release() {
+      shell.ref();
+      shell.stdin.end();
+      await ended;
+    },
   };
 }

@@ -122,7 +122,7 @@ export class StageManager {
     const left = this.#processes.filter((each) => each.isAlive).map((each) => each.name);
     if (isServing()) left.push('PostgreSQL');
     await rm(this.dataDir, { recursive: true, force: true, maxRetries: 3 });
-    this.#guard.release();
+    await this.#guard.release();
     return left;
   }
 
