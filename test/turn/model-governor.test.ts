@@ -50,8 +50,16 @@ function call(more: Partial<GovernedCall> = {}): GovernedCall {
 
 test('a call without a limit is admitted without a statement', async () => {
   const { governor, statements } = governorOf('free', { model: 'other/*', requestsPerMinute: 1 });
-  expect(await governor.admit(call())).toMatchObject({ kind: 'admitted' });
+  expect(await governor.admit(call())).toMatchObject({ kind: 'admitted', waitedMs: 0 });
   expect(statements()).toBe(0);
+});
+
+test('a call that is covered at once has not waited, however long the clock says it took', async () => {
+  const { governor } = governorOf('covered', { requestsPerMinute: 600 });
+  // The first one waits for the statement that brings the allowance for both.
+  const first = await governor.admit(call());
+  expect(first.kind === 'admitted' && first.waitedMs > 0).toBe(true);
+  expect(await governor.admit(call())).toMatchObject({ kind: 'admitted', waitedMs: 0 });
 });
 
 test('calls within the limit do not need a statement each', async () => {

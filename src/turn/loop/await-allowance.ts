@@ -18,12 +18,14 @@ const PARK_MS_MIN = 1_000;
 /** The reasons to park a turn that are waits for a rate. */
 const RATE_CODES: ReadonlySet<string> = new Set(['rate_limited', 'model_blocked']);
 
-/** Waits until the rate limits have room for the next call. Resolves with what reports its tokens. Throws `TurnStopped` (parked) after 5 s. */
-export async function awaitAllowance(
-  context: TurnContext,
-  turn: OpenedTurn,
-  model: NamedModel,
-): Promise<(call: ModelCallRow) => void> {
+/** A call that has its place in the rate limits: how long it has waited for it (0 if not at all), and what reports its tokens. */
+interface Allowance {
+  waitedMs: number;
+  used: (call: ModelCallRow) => void;
+}
+
+/** Waits until the rate limits have room for the next call. Throws `TurnStopped` (parked) after 5 s. */
+export async function awaitAllowance(context: TurnContext, turn: OpenedTurn, model: NamedModel): Promise<Allowance> {
   const admission = await context.governor.admit({
     model,
     lane: laneOf(turn),
@@ -40,12 +42,15 @@ export async function awaitAllowance(
     const reason = { code: 'rate_limited', text, by: ref };
     throw parkedStop(context, turn, { reason, hasCalled: false, delayMs, notBeforeMs: 0 });
   }
-  return (call) =>
-    admission.settle({
-      uncachedTokens: call.inputTokens + call.cacheWriteTokens,
-      cacheReadTokens: call.cacheReadTokens,
-      outputTokens: call.outputTokens,
-    });
+  return {
+    waitedMs: admission.waitedMs,
+    used: (call) =>
+      admission.settle({
+        uncachedTokens: call.inputTokens + call.cacheWriteTokens,
+        cacheReadTokens: call.cacheReadTokens,
+        outputTokens: call.outputTokens,
+      }),
+  };
 }
 
 /** Notes how long the next call has waited for a rate, in this worker and while its turn was parked for it. */

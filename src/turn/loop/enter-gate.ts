@@ -29,12 +29,11 @@ export async function enterGate(
   model: NamedModel = turn.journal.attempt.request,
 ): Promise<CallPass> {
   assertPatience(context, turn);
-  const beganAtMs = context.clock.monotonicMs();
-  await waitForBlock(context, turn, model);
+  const blockedMs = await waitForBlock(context, turn, model);
   const pass = enterProvider(context, turn, providerOf(model));
   try {
-    const used = await awaitAllowance(context, turn, model);
-    noteRateWait(context, turn, { model, waitedMs: context.clock.monotonicMs() - beganAtMs });
+    const { waitedMs, used } = await awaitAllowance(context, turn, model);
+    noteRateWait(context, turn, { model, waitedMs: blockedMs + waitedMs });
     return { ...pass, used };
   } catch (error) {
     pass.left();
@@ -59,7 +58,9 @@ export function isOpen({ gate, blocks }: TurnContext, model: NamedModel): boolea
   return gate.isOpen(providerOf(model)) && blocks.leftMs(model) <= WAIT_IN_SLOT_MS_MAX;
 }
 
-async function waitForBlock(context: TurnContext, turn: OpenedTurn, model: NamedModel): Promise<void> {
+/** Resolves with how long the call has waited, in milliseconds: exactly 0 if its model is not blocked. */
+async function waitForBlock(context: TurnContext, turn: OpenedTurn, model: NamedModel): Promise<number> {
+  let waitedMs = 0;
   // Once per block: a call that waits may meet the next one.
   for (let leftMs = context.blocks.leftMs(model); leftMs > 0; leftMs = context.blocks.leftMs(model)) {
     const delayMs = waitForBlockMs(leftMs, context.random());
@@ -69,6 +70,9 @@ async function waitForBlock(context: TurnContext, turn: OpenedTurn, model: Named
       const reason = { code: 'model_blocked', text, by: ref };
       throw parkedStop(context, turn, { reason, hasCalled: false, delayMs, notBeforeMs: leftMs });
     }
+    const beganAtMs = context.clock.monotonicMs();
     await turn.held.pause(delayMs);
+    waitedMs += context.clock.monotonicMs() - beganAtMs;
   }
+  return waitedMs;
 }

@@ -46,10 +46,15 @@ export interface GovernedCall {
   signal: AbortSignal;
 }
 
-/** `late`: the call would have to wait longer than it may; after about `waitMs` there is allowance for it. */
+/**
+ * `admitted`: after a wait of `waitedMs`, 0 if it was covered at once. `late`: the call would have to wait longer than it may; after about
+ * `waitMs` there is allowance for it.
+ */
 export type RateAdmission =
-  | { kind: 'admitted'; settle: (tokens: CallTokens) => void }
+  | { kind: 'admitted'; waitedMs: number; settle: (tokens: CallTokens) => void }
   | { kind: 'late'; waitMs: number };
+
+type WaitEnd = { kind: 'covered'; waitedMs: number } | { kind: 'late'; waitMs: number };
 
 interface Need {
   window: RateWindow;
@@ -82,13 +87,14 @@ export class ModelGovernor {
   /** Waits until there is allowance for the call in all limits that hold for it. */
   async admit(call: GovernedCall): Promise<RateAdmission> {
     const windows = this.#windowsFor(call);
-    if (windows.length === 0) return { kind: 'admitted', settle: () => undefined };
+    if (windows.length === 0) return { kind: 'admitted', waitedMs: 0, settle: () => undefined };
     const tokens = call.tokens();
     const needs = windows.map((window) => ({ window, cost: window.costOf(tokens) }));
-    const waitMs = await this.#wait(call, needs);
-    if (waitMs !== null) return { kind: 'late', waitMs };
+    const end = await this.#wait(call, needs);
+    if (end.kind === 'late') return end;
     return {
       kind: 'admitted',
+      waitedMs: end.waitedMs,
       settle: (actual) => {
         for (const { window, cost } of needs) window.settle(cost, window.costOf(actual));
         this.#schedule();
@@ -125,24 +131,23 @@ export class ModelGovernor {
     });
   }
 
-  /** Null: the call may be made. A number: it is late, and there is allowance in so many milliseconds. */
-  async #wait({ lane, turnId, waitMsMax, signal }: GovernedCall, needs: readonly Need[]): Promise<number | null> {
+  async #wait({ lane, turnId, waitMsMax, signal }: GovernedCall, needs: readonly Need[]): Promise<WaitEnd> {
     signal.throwIfAborted();
+    const beganAtMs = this.#options.clock.monotonicMs();
     const admitted = Promise.withResolvers<boolean>();
     const waiting: WaitingCall = { lane, turnId, needs, admit: () => admitted.resolve(true) };
     this.#waiting.push(waiting);
     this.#dispatch();
-    if (this.#waiting.includes(waiting)) {
-      const waitMs = this.#waitMsOf(waiting);
-      if (waitMs > waitMsMax) admitted.resolve(false);
-    }
     this.#schedule();
+    if (!this.#waiting.includes(waiting)) return { kind: 'covered', waitedMs: 0 };
+    if (this.#waitMsOf(waiting) > waitMsMax) admitted.resolve(false);
     const timer = setTimeout(() => admitted.resolve(false), waitMsMax);
     timer.unref();
     const abort = (): void => admitted.reject(signal.reason as Error);
     signal.addEventListener('abort', abort, { once: true });
     try {
-      return (await admitted.promise) ? null : this.#waitMsOf(waiting);
+      if (!(await admitted.promise)) return { kind: 'late', waitMs: this.#waitMsOf(waiting) };
+      return { kind: 'covered', waitedMs: this.#options.clock.monotonicMs() - beganAtMs };
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', abort);
