@@ -88,6 +88,8 @@ test('every status of a message and of a turn, and every disposition, is explain
 test('every public route is named as one', () => {
   const [, section = ''] = /## Authentication\n([\s\S]*?)\n## /.exec(page) ?? [];
   const [, named = ''] = /, except (.*)\. A path/.exec(section) ?? [];
-  const open = ROUTES.filter((route) => route.isPublic === true).map(({ path }) => path);
+  const open = ROUTES.filter((route) => route.isPublic === true).map(({ method, path }) =>
+    `${method} ${path}`.replace('GET ', ''),
+  );
   expect(namesIn(named).toSorted()).toEqual(open.toSorted());
 });

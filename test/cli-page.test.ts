@@ -18,7 +18,7 @@ test('every option of a command is a row with its default, and no row names anot
   );
   const options = commands.flatMap(({ usage, options: own }) =>
     own.map(
-      (option) => `\`${usage.replace(/ <.*/, '').replaceAll('|', '\\|')}\` \`${option.flags}\` ${option.default}`,
+      (option) => `\`${usage.replace(/ [<[].*/, '').replaceAll('|', '\\|')}\` \`${option.flags}\` ${option.default}`,
     ),
   );
   expect(rows.toSorted()).toEqual(options.toSorted());

@@ -7,6 +7,7 @@ import type * as budgets from './schemas/budgets.ts';
 import type * as costs from './schemas/costs.ts';
 import type * as crons from './schemas/crons.ts';
 import type * as deadLetters from './schemas/dead-letters.ts';
+import type * as keys from './schemas/keys.ts';
 import type * as subagents from './schemas/subagents.ts';
 import type * as transcripts from './schemas/transcripts.ts';
 import type * as views from './schemas/views.ts';
@@ -48,6 +49,12 @@ export type TurnStatus = TurnAnswer['status'];
 export type UsageReportAnswer = z.output<typeof costs.usageReport>;
 /** A budget. */
 export type BudgetAnswer = z.output<typeof budgets.budget>;
+/** An API key, without its text. */
+export type ApiKeyAnswer = z.output<typeof keys.apiKey>;
+/** 201 of `POST /v1/keys`. */
+export type NewKeyAnswer = z.output<typeof keys.newKey>;
+/** 201 of `POST /v1/auth/codes`. */
+export type SignInCodeAnswer = z.output<typeof keys.signInCode>;
 /** The price table in use. */
 export type PricesAnswer = z.output<typeof costs.prices>;
 

@@ -3,9 +3,9 @@
 import { LRUCache } from 'lru-cache';
 
 /** So many wrong keys are answered 401 immediately. */
-const WRONG_KEYS_MAX = 20;
+const WRONG_KEYS_MAX = 10;
 /** One wrong key is forgiven every so often, in milliseconds. */
-const FORGIVEN_EVERY_MS = 3_000;
+const FORGIVEN_EVERY_MS = 6_000;
 /** The addresses that are remembered; the one without requests for the longest time is removed first. */
 const ADDRESSES_MAX = 10_000;
 

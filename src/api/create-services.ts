@@ -5,10 +5,14 @@ import type { Budget } from '../store/budgets/budgets.ts';
 import { readEvents } from '../store/views/events.ts';
 import { viewSettlements } from '../store/views/settlements.ts';
 import { viewStats } from '../store/views/stats.ts';
+import { KEY_PREFIX, noteUse } from '../service/manage-keys.ts';
+import { readValidApiKeys, readWebSession } from '../store/views/keys.ts';
 import { Admission } from './admission.ts';
+import { createAttempts } from './attempts.ts';
 import type { ApiContext } from './context.ts';
 import { EventStreams } from './event-streams.ts';
 import { EventTail } from './event-tail.ts';
+import { KeyRing } from './key-ring.ts';
 import { createMetrics } from './metrics.ts';
 import { openApiDocument } from './openapi.ts';
 import { checkReadiness } from './readiness.ts';
@@ -47,6 +51,8 @@ export function createServices(context: ApiContext, routes: Route[]): ApiService
     unknownBodyBytes: config.limits.bodyBytes,
   });
   return {
+    keys: createKeyRing(context),
+    attempts: createAttempts(),
     admission,
     waiter,
     tail,
@@ -65,4 +71,15 @@ export function createServices(context: ApiContext, routes: Route[]): ApiService
       streams.close();
     },
   };
+}
+
+function createKeyRing({ config, adminKey, views, service }: ApiContext): KeyRing {
+  const configured = config.api.keys.map(({ name, key, role = 'operator' }) => ({ name: `key:${name}`, key, role }));
+  return new KeyRing({
+    fixed: [...configured, { name: 'admin', role: 'admin', key: adminKey }],
+    readKeys: () => readValidApiKeys(views),
+    readSession: (id) => readWebSession(views, id),
+    onUse: (id) => noteUse(service, id),
+    prefix: KEY_PREFIX,
+  });
 }

@@ -2,6 +2,7 @@
 // writes, so the schemas go in as they are.
 import { z } from 'zod';
 import { describeFields, descriptionOf } from './describe-fields.ts';
+import { REQUEST_HEADER } from './identify.ts';
 import { OPERATION_IDS } from './operation-ids.ts';
 import { namesIn, PATH_PARAMETERS } from './path-parameters.ts';
 import { PROBLEMS } from './problem.ts';
@@ -29,12 +30,20 @@ export function openApiDocument(routes: Route[], publicUrl?: string): Json {
     },
     // A relative address is that of the document.
     servers: [{ url: publicUrl?.replace(/\/$/, '') ?? '/', description: 'This service' }],
-    security: [{ key: [] }],
+    security: [{ key: [] }, { cookie: [] }],
     paths,
     webhooks: describeFields(webhooksDocument(), ['webhooks']),
     components: {
       schemas,
-      securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
+      securitySchemes: {
+        key: { type: 'http', scheme: 'bearer' },
+        cookie: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'holdfast_7420',
+          description: `Of a browser that has signed in; the name ends in the port. Requests other than GET also need ${REQUEST_HEADER}: 1`,
+        },
+      },
       responses: { Problem: problemAnswer() },
     },
   };

@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import type { Principal } from './authenticate.ts';
+import type { Principal } from './key-ring.ts';
 import { keyedRequestOf } from './idempotency-key.ts';
 import { namesIn, PATH_PARAMETERS, type PathValues } from './path-parameters.ts';
 import { Problem, type FieldError, type ProblemCode } from './problem.ts';

@@ -11,6 +11,7 @@ export const PROBLEMS = {
   invalid_items: { status: 400, title: 'Items of the batch are not valid' },
   invalid_request: { status: 400, title: 'The request is not valid' },
   unauthorized: { status: 401, title: 'A valid API key is needed' },
+  forbidden: { status: 403, title: 'The request is not allowed' },
   not_found: { status: 404, title: 'Not found' },
   unknown_agent: { status: 404, title: 'There is no such agent' },
   method_not_allowed: { status: 405, title: 'The path does not support this method' },

@@ -1,11 +1,13 @@
 // Every route there is. One file per noun; a path that is not here does not exist.
 import type { Route } from './route.ts';
+import { authRoutes } from './routes/auth.ts';
 import { batchRoutes } from './routes/batches.ts';
 import { cronRoutes } from './routes/crons.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { deliveryRoutes } from './routes/deliveries.ts';
 import { eventRoutes } from './routes/events.ts';
 import { heartbeatRoutes } from './routes/heartbeats.ts';
+import { keyRoutes } from './routes/keys.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { budgetRoutes } from './routes/budgets.ts';
 import { costRoutes } from './routes/costs.ts';
@@ -33,5 +35,7 @@ export const ROUTES: Route[] = [
   ...costRoutes,
   ...budgetRoutes,
   ...providerBatchRoutes,
+  ...authRoutes,
+  ...keyRoutes,
   ...operationRoutes,
 ];

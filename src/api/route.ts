@@ -5,7 +5,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Answer } from './answer.ts';
 import type { ApiContext } from './context.ts';
-import type { Principal } from './authenticate.ts';
+import type { KeyRole } from '../core/access/key-role.ts';
+import type { Principal } from './key-ring.ts';
 import type { ListIdentity } from './cursor.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import { answerOnce } from './idempotency-key.ts';
@@ -48,6 +49,10 @@ export interface RouteSpec<Path extends string, Query extends z.ZodType, Body ex
   summary: string;
   /** Answers without a key: only for answers without private data. */
   isPublic?: true;
+  /** What a key must be allowed; absent: see `roleOf`. */
+  role?: KeyRole;
+  /** False: the log of changes leaves it out, because the rows that it writes say who has sent them. */
+  isAudited?: false;
   /** May stay open longer than an ordinary request: streams, and waits. */
   isLong?: true;
   /** Takes its body as a stream too, line by line: its handler reads and checks it, and binds the Idempotency-Key to it. */
@@ -65,6 +70,11 @@ export interface RouteSpec<Path extends string, Query extends z.ZodType, Body ex
 
 /** A route of the table; its parts are checked against its own schemas before `handle` sees them. */
 export type Route = RouteSpec<string, z.ZodType, z.ZodType>;
+
+/** The role that a key needs for a route: any key may read, and an operator's key may change something. */
+export function roleOf({ role, method }: Pick<Route, 'role' | 'method'>): KeyRole {
+  return role ?? (method === 'GET' ? 'viewer' : 'operator');
+}
 
 /** The body of requests that need none: nothing, or `{}`. */
 export const noFields = z.strictObject({});

@@ -4,11 +4,16 @@ import type { StatsView } from '../store/views/stats.ts';
 import type { Admission } from './admission.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { EventTail } from './event-tail.ts';
+import type { Attempts } from './attempts.ts';
+import type { KeyRing } from './key-ring.ts';
 import type { ApiMetrics } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
 import type { SettlementWaiter } from './settlement-waiter.ts';
 
 export interface ApiServices {
+  /** The keys that open this API. */
+  keys: KeyRing;
+  attempts: Attempts;
   admission: Admission;
   waiter: SettlementWaiter<SettlementView>;
   tail: EventTail;

@@ -8,6 +8,7 @@ import { addBudgetCommands } from './budget-commands.ts';
 import { addCostCommands } from './cost-commands.ts';
 import { addCronCommands } from './cron-commands.ts';
 import { addDeadCommands } from './dead-commands.ts';
+import { addKeyCommands } from './key-commands.ts';
 import { addServiceCommands } from './service-commands.ts';
 import type { GlobalFlags, RunCommand } from './options.ts';
 import { addSubagentCommands } from './subagent-commands.ts';
@@ -45,6 +46,7 @@ export function buildProgram(onEnd: (exitCode: ExitCode) => void): Command {
   addDeadCommands(program, run);
   addCostCommands(program, run);
   addBudgetCommands(program, run);
+  addKeyCommands(program, run);
   inheritSettings(program);
   return program;
 }

@@ -1,5 +1,6 @@
 // The configuration as the rest of Holdfast sees it: complete, frozen, every default filled in. Durations are milliseconds unless
 // the name ends in its unit. The file's keys and these fields have the same names; `runtime` is the environment.
+import type { KeyRole } from '../core/access/key-role.ts';
 import type { BudgetSettings } from '../core/budget/budget.ts';
 import type { ArgumentEncoding, ProviderFamily } from '../core/history/provider-family.ts';
 import type { WrittenLimit } from '../core/governor/rate-limit.ts';
@@ -197,7 +198,8 @@ export interface FileSettings {
   plugins: PluginSettings;
   images: ImageSettings;
   api: {
-    keys: { name: string; key: string }[];
+    /** Without a role a key is that of an operator. */
+    keys: { name: string; key: string; role?: KeyRole | undefined }[];
     /** Names, in addition to loopback names, under which a service on a loopback address may be called. */
     hosts: string[];
     /** The address of the API for clients when it is behind a proxy; its host is one of `hosts`. */

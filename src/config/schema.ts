@@ -1,6 +1,7 @@
 // The shape of the configuration file: which keys there are and what each may hold. Checks only; defaults are in `defaults.ts`, the
 // merged type in `config-type.ts` (the last lines of this file prove that the two agree). Every key is optional, none is unknown.
 import { z } from 'zod';
+import { KEY_ROLES } from '../core/access/key-role.ts';
 import { ARGUMENT_ENCODINGS, PROVIDER_FAMILIES } from '../core/history/provider-family.ts';
 import type { AgentDefaults } from './agent-type.ts';
 import { QUEUE_DROPS, QUEUE_MODES } from './choices.ts';
@@ -100,7 +101,7 @@ const limits = z.strictObject({
 const jsonlFile = z.strictObject({ enabled: z.boolean().optional(), path: path.optional() });
 
 /** A key of the API: an object, or only the key, which is then named by its place. */
-const apiKey = z.union([key, z.strictObject({ name: word, key })]);
+const apiKey = z.union([key, z.strictObject({ name: word, key, role: z.enum(KEY_ROLES).optional() })]);
 
 /** The configuration file after aliases are resolved. Output: only what the file says, durations as numbers. */
 export const fileSchema = z.strictObject({

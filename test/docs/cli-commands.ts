@@ -34,7 +34,9 @@ function leavesOf(parent: Command, path: string[]): CliCommand[] {
   return parent.commands.flatMap((command) => {
     const names = [...path, [command.name(), ...command.aliases()].join('|')];
     if (command.commands.length > 0) return leavesOf(command, names);
-    const args = command.registeredArguments.map((argument) => `<${argument.name()}>`);
+    const args = command.registeredArguments.map((argument) =>
+      argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
+    );
     const options = command.options.map(optionOf);
     return [{ usage: [...names, ...args].join(' '), description: command.description(), options }];
   });

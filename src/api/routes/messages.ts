@@ -31,6 +31,7 @@ type TakenMessage = Extract<AcceptResult, AcceptedAnswer>;
 const postMessage = defineRoute({
   method: 'POST',
   path: '/v1/sessions/{key}/messages',
+  isAudited: false,
   summary: 'Accept an inbound message; with Prefer: wait, answer when it is settled',
   isLong: true,
   body: inboundMessage,

@@ -16,6 +16,7 @@ const ITEMS_DEFAULT = 50;
 
 const postSystemEvent = defineEffect({
   path: '/v1/sessions/{key}/system-events',
+  isAudited: false,
   summary: "Queue a fact for the session's next prompt",
   body: systemEventRequest,
   answers: { 202: { description: 'Committed, or equal to the last one', schema: enqueued } },

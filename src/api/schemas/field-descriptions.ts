@@ -3,11 +3,13 @@
 import { COST_DESCRIPTIONS } from './cost-descriptions.ts';
 import { BUDGET_DESCRIPTIONS } from './budget-descriptions.ts';
 import { BATCH_DESCRIPTIONS } from './batch-descriptions.ts';
+import { KEY_DESCRIPTIONS } from './key-descriptions.ts';
 
 /** By field, or by schema and field. */
 export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   ...BATCH_DESCRIPTIONS,
   ...BUDGET_DESCRIPTIONS,
+  ...KEY_DESCRIPTIONS,
   answers: 'How many answers there are',
   'listProviderBatches.counts':
     'What the provider says of the requests, by their status; null: it has not been asked yet',

@@ -1,4 +1,4 @@
-// A request to every POST route of batches and of budgets, for keyed-scenarios.ts.
+// A request to every POST route of batches, of budgets and of keys, for keyed-scenarios.ts.
 import { newId } from '../../../src/ids.ts';
 import { changeOnce, count, type Ground, type KeyedScenario } from './keyed-ground.ts';
 
@@ -35,6 +35,27 @@ export const KEYED_BATCHES: KeyedScenario[] = [
       status: 201,
       effects: () => count(ground, 'holdfast.budgets where scope = $1', [`session:${session}`]),
     }),
+  },
+  {
+    name: 'an API key',
+    route: '/v1/keys',
+    secret: 'key',
+    prepare: async (ground, session) => ({
+      path: '/v1/keys',
+      body: { name: session, role: 'viewer' },
+      status: 201,
+      effects: () => count(ground, 'holdfast.api_keys where name = $1', [session]),
+    }),
+  },
+  {
+    name: 'a code for one sign-in',
+    route: '/v1/auth/codes',
+    secret: 'code',
+    async prepare(ground) {
+      const codes = () => count(ground, 'holdfast.sign_in_codes', []);
+      const before = await codes();
+      return { path: '/v1/auth/codes', body: {}, status: 201, effects: async () => (await codes()) - before };
+    },
   },
   {
     name: 'a batch',

@@ -27,6 +27,8 @@ export interface KeyedRequest {
 }
 
 export interface KeyedScenario {
+  /** The field of the first answer that no retry has, because it is not stored. */
+  secret?: string;
   name: string;
   /** As the route table has it. */
   route: string;

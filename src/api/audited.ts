@@ -1,0 +1,45 @@
+// The log of changes: every request that may change something is written down before it is answered, and how it ended afterwards.
+import { recordChange, type ChangeEnd } from '../service/record-change.ts';
+import type { Service } from '../service/service.ts';
+import type { Answer } from './answer.ts';
+import { OPERATION_IDS } from './operation-ids.ts';
+import { ANSWERED, type ApiRequest, type Route } from './route.ts';
+import { toProblem } from './to-problem.ts';
+
+const REASON_CHARS_MAX = 500;
+
+type Handled = Answer | typeof ANSWERED;
+
+/** Handles a request of a known principal, and writes it down if its route changes something. */
+export function audited(
+  route: Route,
+  request: ApiRequest<object, unknown, unknown>,
+  service: Service,
+  handle: () => Promise<Handled>,
+): Promise<Handled> {
+  if (route.method === 'GET' || route.isAudited === false) return handle();
+  const { principal, list, body, reply } = request;
+  const change = {
+    principal: principal.name,
+    role: principal.role,
+    action: OPERATION_IDS[`${route.method} ${route.path}`] ?? `${route.method} ${route.path}`,
+    target: list.path,
+    reason: reasonOf(body),
+    requestId: reply.request.id,
+  };
+  return recordChange(service, change, { perform: handle, endOf });
+}
+
+/** What the person gave as a reason, where the request has one. */
+function reasonOf(body: unknown): string | null {
+  const reason = (body as { reason?: unknown } | null)?.reason;
+  return typeof reason === 'string' ? reason.slice(0, REASON_CHARS_MAX) : null;
+}
+
+function endOf(ended: { result: Handled } | { error: unknown }): ChangeEnd {
+  if ('error' in ended) return { outcome: toProblem(ended.error, 0).code, made: null };
+  if (ended.result === ANSWERED) return { outcome: 'ok', made: null };
+  const { status, body } = ended.result;
+  const id = (body as { id?: unknown } | null | undefined)?.id;
+  return { outcome: 'ok', made: status === 201 && typeof id === 'string' ? id : null };
+}

@@ -1,0 +1,140 @@
+// The API keys that open this API: those of its configuration, and those that were made while it ran. A key is known by its SHA-256, which is
+// enough because keys are random and long (G32). Stored keys are read together, at most once a second, and only for a request that has
+// one: a revoked key opens nothing a second later.
+import { hash, timingSafeEqual } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { isUuid } from '../core/ids.ts';
+import type { KeyRole } from '../core/access/key-role.ts';
+import type { ValidApiKey, WebSession } from '../store/views/keys.ts';
+
+/** Who asks. */
+export interface Principal {
+  /** `admin`, or `key:<name>`. Idempotency keys are kept apart by it. */
+  name: string;
+  role: KeyRole;
+  keySha256: string;
+}
+
+/** A browser that has signed in. */
+export interface SignedIn {
+  principal: Principal;
+  sessionId: string;
+  expiresAt: Date;
+}
+
+export interface KeyRingOptions {
+  /** Keys that never change while the process runs. */
+  fixed: readonly { name: string; role: KeyRole; key: string }[];
+  readKeys: () => Promise<ValidApiKey[]>;
+  readSession: (id: string) => Promise<WebSession | null>;
+  /** Called when a stored key is used, and its use of this minute is not noted yet. */
+  onUse: (id: string) => void;
+  /** What stored keys begin with. */
+  prefix: string;
+  nowMs?: () => number;
+}
+
+/** For so long a key or a sign-in is taken for what it was when it was read. */
+const FRESH_MS = 1_000;
+/** For so long a key that was not among those that were read is taken for wrong: it may have been made since. */
+const UNKNOWN_MS = 100;
+/** The sign-ins that are remembered. */
+const SESSIONS_MAX = 1_000;
+const COOKIE = /^([0-9a-f-]{36})\.([\w-]{43})$/;
+
+export class KeyRing {
+  readonly #options: KeyRingOptions;
+  readonly #fixed: Map<string, Principal>;
+  #stored: { keys: Map<string, ValidApiKey>; readAtMs: number } | null = null;
+  #reading: Promise<Map<string, ValidApiKey>> | null = null;
+  readonly #sessions: LRUCache<string, WebSession>;
+  #changes = 0;
+  readonly #nowMs: () => number;
+
+  constructor(options: KeyRingOptions) {
+    this.#options = options;
+    this.#nowMs = options.nowMs ?? Date.now;
+    this.#fixed = new Map(
+      options.fixed.map(({ name, role, key }) => {
+        const keySha256 = sha256Of(key);
+        return [keySha256, { name, role, keySha256 }];
+      }),
+    );
+    this.#sessions = new LRUCache({ max: SESSIONS_MAX, ttl: FRESH_MS });
+  }
+
+  /** Whose key it is, or null. A promise only where the database has to be asked. */
+  find(key: string): Principal | null | Promise<Principal | null> {
+    const keySha256 = sha256Of(key);
+    const fixed = this.#fixed.get(keySha256);
+    if (fixed !== undefined) return fixed;
+    return key.startsWith(this.#options.prefix) ? this.findStored(keySha256) : null;
+  }
+
+  /** The principal of the key with this SHA-256, as long as it is valid. */
+  async findStored(keySha256: string): Promise<Principal | null> {
+    const fixed = this.#fixed.get(keySha256);
+    if (fixed !== undefined) return fixed;
+    const stored =
+      (await this.#storedKeys(FRESH_MS)).get(keySha256) ?? (await this.#storedKeys(UNKNOWN_MS)).get(keySha256);
+    if (stored === undefined || (stored.expiresAtMs !== null && stored.expiresAtMs <= this.#nowMs())) return null;
+    if (!stored.isUseNoted) {
+      stored.isUseNoted = true;
+      this.#options.onUse(stored.id);
+    }
+    return { name: `key:${stored.name}`, role: stored.role, keySha256 };
+  }
+
+  /** Whose cookie it is; null: it is none of ours, its session has ended, or its key is not valid any more. */
+  async findSession(cookie: string): Promise<SignedIn | null> {
+    const [, id = '', secret = ''] = COOKIE.exec(cookie) ?? [];
+    if (!isUuid(id)) return null;
+    const session = this.#sessions.get(id) ?? (await this.#readSession(id));
+    if (session === null || session.expiresAt.getTime() <= this.#nowMs()) return null;
+    if (!isSame(sha256Of(secret), session.secretSha256)) return null;
+    const principal = await this.findStored(session.keySha256);
+    return principal === null ? null : { principal, sessionId: id, expiresAt: session.expiresAt };
+  }
+
+  /** What was read does not count any more: a key or a sign-in was changed here. */
+  forget(): void {
+    this.#stored = null;
+    // Nor does what is being read.
+    this.#reading = null;
+    this.#changes += 1;
+    this.#sessions.clear();
+  }
+
+  async #readSession(id: string): Promise<WebSession | null> {
+    const changes = this.#changes;
+    const session = await this.#options.readSession(id);
+    if (session !== null && changes === this.#changes) this.#sessions.set(id, session);
+    return session;
+  }
+
+  /** The stored keys as they were at most `ageMsMax` ago. */
+  async #storedKeys(ageMsMax: number): Promise<Map<string, ValidApiKey>> {
+    const stored = this.#stored;
+    if (stored !== null && this.#nowMs() - stored.readAtMs < ageMsMax) return stored.keys;
+    const readAtMs = this.#nowMs();
+    const reading = (this.#reading ??= this.#options
+      .readKeys()
+      .then((keys) => new Map(keys.map((key) => [key.sha256, key]))));
+    try {
+      const keys = await reading;
+      if (this.#reading === reading) this.#stored = { keys, readAtMs };
+      return keys;
+    } finally {
+      if (this.#reading === reading) this.#reading = null;
+    }
+  }
+}
+
+function sha256Of(text: string): string {
+  return hash('sha256', text, 'hex');
+}
+
+function isSame(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

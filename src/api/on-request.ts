@@ -1,0 +1,92 @@
+// What is checked of every request before its body is read, in this order: the host, the key, the route, the role of the key, the encoding of the body, and
+// how much is in flight.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { mayAct, type KeyRole } from '../core/access/key-role.ts';
+import { isLinesBody } from './batch-lines.ts';
+import { isLinesRoute, limitArrival } from './broken-requests.ts';
+import { checkEncoding } from './check-encoding.ts';
+import { createCheckHost } from './check-host.ts';
+import type { ApiContext } from './context.ts';
+import { identify, type Identity } from './identify.ts';
+import { notFound, Problem } from './problem.ts';
+import { ROUTES } from './route-table.ts';
+import type { ApiServices } from './services.ts';
+import { unauthorized, wrongKey } from './wrong-key.ts';
+
+/** Makes the hook. Routes that do not exist ask for a key too, so that a caller without one cannot find out which ones do (G32). */
+export function createOnRequest({ config }: ApiContext, services: ApiServices, arrivalMsMax: number) {
+  const checkHost = createCheckHost(config);
+  const { admission, attempts, keys } = services;
+
+  function enter(request: FastifyRequest, reply: FastifyReply, identity: Identity | null): void {
+    request.identity = identity;
+    const { isPublic, role } = request.routeOptions.config;
+    if (isPublic !== true) {
+      if (identity === null) {
+        reply.header('www-authenticate', 'Bearer');
+        throw request.headers.authorization === undefined ? unauthorized() : wrongKey(attempts, request.ip);
+      }
+      if (request.is404) throw unknownRoute(request, reply);
+      refuseRole(identity.principal.role, role);
+    }
+    checkEncoding(request, isLinesRoute(request) && isLinesBody(request));
+    admission.enter(request);
+    limitArrival(request, reply, arrivalMsMax);
+    // Also when the client leaves before there is an answer, which no hook tells, or has left while its key was looked up.
+    if (reply.raw.closed) admission.leave(request);
+    else reply.raw.once('close', () => admission.leave(request));
+  }
+
+  return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
+    reply.header('x-request-id', request.id);
+    reply.header('x-content-type-options', 'nosniff');
+    reply.header('cache-control', 'no-store');
+    const enterAs = (identity: Identity | null): void => {
+      try {
+        enter(request, reply, identity);
+      } catch (error) {
+        return done(error as Error);
+      }
+      done();
+    };
+    try {
+      checkHost(request);
+      // Requests for the state of this process are answered however busy it is.
+      if (request.routeOptions.config.isPublic === true && request.method === 'GET') return done();
+      const identity = identify(request, keys);
+      if (!(identity instanceof Promise)) return enterAs(identity);
+      identity.then(enterAs, done);
+    } catch (error) {
+      done(error as Error);
+    }
+  };
+}
+
+/** Throws unless a key with the role may do it. */
+function refuseRole(role: KeyRole, needed: KeyRole | undefined): void {
+  if (needed === undefined || mayAct(role, needed)) return;
+  throw new Problem(
+    'forbidden',
+    `The API key has the role ${role}, and this needs ${needed}. Use a key with that role; an admin can make one with "holdfast keys create".`,
+  );
+}
+
+const METHODS_OF = ROUTES.map(({ method, path }) => ({ method, matches: matcherOf(path) }));
+
+function matcherOf(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll(/[.]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+}
+
+/** The refusal of a method that the path does not have, with `Allow`, or of a path that does not exist. */
+export function unknownRoute(request: FastifyRequest, reply: FastifyReply): Problem {
+  const path = pathOf(request);
+  const allowed = METHODS_OF.filter(({ matches }) => matches.test(path)).map(({ method }) => method);
+  if (allowed.length === 0) return notFound(`${request.method} ${path}`);
+  const allow = [...new Set(allowed)].join(', ');
+  reply.header('allow', allow);
+  return new Problem('method_not_allowed', `${path} does not support ${request.method}. It supports ${allow}.`);
+}
+
+function pathOf(request: FastifyRequest): string {
+  return request.url.split('?', 1)[0] ?? '';
+}

@@ -1,0 +1,121 @@
+// Sign-in of browsers. A browser keeps a cookie that scripts cannot read; a key is sent once, and is in no address.
+import { z } from 'zod';
+import { recordChange } from '../../service/record-change.ts';
+import { makeCode, signIn, signOut, useCode, WEB_SESSION_MS } from '../../service/sign-in.ts';
+import type { ApiContext } from '../context.ts';
+import { cookieName } from '../identify.ts';
+import type { Principal } from '../key-ring.ts';
+import { notFound, Problem } from '../problem.ts';
+import { defineEffect, defineRoute, type Route } from '../route.ts';
+import * as schemas from '../schemas/keys.ts';
+import type { ApiServices } from '../services.ts';
+import { wrongKey } from '../wrong-key.ts';
+
+const NO_CONTENT = { description: 'Done; the answer has no body' };
+
+const postSession = defineRoute({
+  method: 'POST',
+  path: '/v1/auth/sessions',
+  summary: 'Sign a browser in with an API key, or with a code for one sign-in; sets a cookie',
+  isPublic: true,
+  body: schemas.signInRequest,
+  answers: {
+    204: NO_CONTENT,
+    401: { description: 'The key or the code is not valid' },
+    429: { description: 'This address has sent too many wrong keys' },
+  },
+  async handle({ body, reply }, { context, services }) {
+    const { request } = reply;
+    const principal = await principalOf(body, context, services);
+    if (principal === null) throw wrongKey(services.attempts, request.ip, wrongProof(body));
+    const change = {
+      principal: principal.name,
+      role: principal.role,
+      action: 'signIn',
+      target: '/v1/auth/sessions',
+      reason: null,
+      requestId: request.id,
+    };
+    const cookie = await recordChange(context.service, change, {
+      perform: () => signIn(context.service, principal.keySha256),
+      endOf: (ended) => ({ outcome: 'error' in ended ? 'internal' : 'ok', made: null }),
+    });
+    const headers = { 'set-cookie': cookieText(context, cookieName(request), cookie, WEB_SESSION_MS) };
+    return { status: 204, body: undefined, headers };
+  },
+});
+
+async function principalOf(
+  { key, code }: z.output<typeof schemas.signInRequest>,
+  { service }: ApiContext,
+  { keys }: ApiServices,
+): Promise<Principal | null> {
+  if (key !== undefined) return keys.find(key);
+  if (code === undefined) return null;
+  const keySha256 = await useCode(service, code);
+  return keySha256 === null ? null : keys.findStored(keySha256);
+}
+
+function wrongProof({ key }: z.output<typeof schemas.signInRequest>): Problem {
+  if (key !== undefined) return new Problem('unauthorized', 'The API key is not valid. Check that it is complete.');
+  return new Problem(
+    'unauthorized',
+    'The code is not valid: it was used, or is older than a minute. Run "holdfast open" again.',
+  );
+}
+
+/** The cookie of a sign-in; with `lastsMs` 0 the browser deletes it. */
+function cookieText({ config }: ApiContext, name: string, value: string, lastsMs: number): string {
+  const isTls = config.api.publicUrl?.startsWith('https:') === true;
+  return `${name}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${lastsMs / 1000}${isTls ? '; Secure' : ''}`;
+}
+
+const getSession = defineRoute({
+  method: 'GET',
+  path: '/v1/auth/sessions/current',
+  summary: 'Who is signed in, and until when',
+  answers: { 200: { description: 'The sign-in, or the key', schema: schemas.signIn } },
+  async handle({ principal: { name, role }, reply }) {
+    const session = reply.request.identity?.session ?? null;
+    return { status: 200, body: { principal: name, role, expiresAt: session?.expiresAt.toISOString() ?? null } };
+  },
+});
+
+const deleteSession = defineRoute({
+  method: 'DELETE',
+  path: '/v1/auth/sessions/current',
+  summary: 'Sign out',
+  role: 'viewer',
+  query: z.strictObject({ all: z.enum(['true', 'false']).optional() }),
+  answers: { 204: NO_CONTENT, 404: { description: 'The request has no sign-in to end: it came with a key' } },
+  async handle({ principal, query, reply }, { context, services }) {
+    const { request } = reply;
+    const session = request.identity?.session ?? null;
+    if (query.all === 'true') await signOut(context.service, { keySha256: principal.keySha256 });
+    else if (session === null)
+      throw notFound(
+        'sign-in of this request: it came with a key. With ?all=true, every browser that signed in with the key is signed out',
+      );
+    else await signOut(context.service, { id: session.id });
+    services.keys.forget();
+    return { status: 204, body: undefined, headers: { 'set-cookie': cookieText(context, cookieName(request), '', 0) } };
+  },
+});
+
+const postCode = defineEffect<'/v1/auth/codes', { code?: string; expiresAt: string }>({
+  path: '/v1/auth/codes',
+  summary: 'Make a code for one sign-in of a browser with the key of this request; it is valid for a minute',
+  role: 'viewer',
+  answers: { 201: { description: 'The code', schema: schemas.signInCode } },
+  async perform({ principal, idempotency }, { context }) {
+    return makeCode(context.service, principal.keySha256, idempotency);
+  },
+  // The stored result of an earlier request has no code.
+  answer: async ({ code, expiresAt }) => ({
+    status: 201,
+    body: { code: null, expiresAt: new Date(expiresAt).toISOString() },
+    ...(code === undefined ? {} : { once: { code } }),
+  }),
+});
+
+export const authRoutes: Route[] = [postSession, getSession, deleteSession, postCode];

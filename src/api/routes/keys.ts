@@ -1,0 +1,111 @@
+// API keys that are made while the service runs, and the log of changes.
+import { z } from 'zod';
+import { isUuid } from '../../core/ids.ts';
+import { dropApiKey, makeApiKey } from '../../service/manage-keys.ts';
+import { listApiKeys, listAudit, viewApiKey } from '../../store/views/keys.ts';
+import type { ApiContext } from '../context.ts';
+import { listAnswer, pageRequestOf } from '../cursor.ts';
+import { notFound, Problem } from '../problem.ts';
+import { defineEffect, defineRoute, type Route } from '../route.ts';
+import { listOf } from '../schemas/answers.ts';
+import * as schemas from '../schemas/keys.ts';
+import { pageQuery } from '../schemas/queries.ts';
+
+const ITEMS_DEFAULT = 50;
+
+const boundsOf = ({ config }: ApiContext) => ({
+  itemsDefault: ITEMS_DEFAULT,
+  itemsMax: config.limits.pageItems,
+  isKey: isUuid,
+});
+
+const getKeys = defineRoute({
+  method: 'GET',
+  path: '/v1/keys',
+  summary: 'API keys that were made while the service ran, newest first, also those that are revoked',
+  role: 'admin',
+  query: z.strictObject(pageQuery),
+  answers: { 200: { description: 'A page of keys', schema: listOf(schemas.apiKey) } },
+  async handle({ query, list }, { context }) {
+    const page = await listApiKeys(context.views, pageRequestOf(list, query, boundsOf(context)));
+    return { status: 200, body: listAnswer(list, page) };
+  },
+});
+
+const postKey = defineEffect<'/v1/keys', { id: string; key?: string }, z.ZodType, typeof schemas.keyRequest>({
+  path: '/v1/keys',
+  summary: 'Make an API key. The answer is the only place where it is shown',
+  role: 'admin',
+  body: schemas.keyRequest,
+  answers: {
+    201: { description: 'The key', schema: schemas.newKey },
+    409: { description: 'There is a valid key with this name' },
+  },
+  async perform({ body, principal, idempotency }, { context, services }) {
+    const { name, role } = body;
+    const expiresAt = body.expiresAt === undefined ? null : new Date(body.expiresAt);
+    if (expiresAt !== null && expiresAt.getTime() <= context.clock.now().getTime()) {
+      throw new Problem('invalid_body', 'expiresAt: is in the past; send a later time, or leave it out.', {
+        errors: [{ path: 'expiresAt', message: 'expected a time in the future' }],
+      });
+    }
+    if (name === 'admin' || context.config.api.keys.some((key) => key.name === name)) throw nameTaken(name);
+    const settings = { name, role, createdBy: principal.name, expiresAt };
+    const made = await makeApiKey(context.service, settings, idempotency);
+    if (made === 'name_taken') throw nameTaken(name);
+    services.keys.forget();
+    return made;
+  },
+  async answer({ id, key }, _request, { context }) {
+    const found = await viewApiKey(context.views, id);
+    if (found === null) throw notFound(`key ${id}`);
+    return { status: 201, body: { ...found, key: null }, ...(key === undefined ? {} : { once: { key } }) };
+  },
+});
+
+function nameTaken(name: string): Problem {
+  return new Problem(
+    'conflict',
+    `There is a valid API key with the name ${name}. Choose another name, or revoke that key first.`,
+  );
+}
+
+const deleteKey = defineRoute({
+  method: 'DELETE',
+  path: '/v1/keys/{id}',
+  summary:
+    'Revoke a key, and sign out every browser that signed in with it; other processes know of it within a second',
+  role: 'admin',
+  answers: { 200: { description: 'The key as it is now', schema: schemas.apiKey } },
+  async handle({ params: { id } }, { context, services }) {
+    const isRevoked = await dropApiKey(context.service, id);
+    services.keys.forget();
+    const found = isRevoked ? await viewApiKey(context.views, id) : null;
+    if (found === null)
+      throw notFound(
+        `key ${id}: "holdfast keys list" shows those there are. Keys of the configuration are removed there`,
+      );
+    return { status: 200, body: found };
+  },
+});
+
+const getAudit = defineRoute({
+  method: 'GET',
+  path: '/v1/audit',
+  summary:
+    'What people and programs have changed through the API, newest first; messages and system events are not in it',
+  role: 'admin',
+  query: z.strictObject({
+    ...pageQuery,
+    principal: z.string().max(200).optional(),
+    action: z.string().max(100).optional(),
+  }),
+  answers: { 200: { description: 'A page of changes', schema: listOf(schemas.auditEntry) } },
+  async handle({ query, list }, { context }) {
+    const { principal, action } = query;
+    const page = await listAudit(context.views, { principal, action }, pageRequestOf(list, query, boundsOf(context)));
+    return { status: 200, body: listAnswer(list, page) };
+  },
+});
+
+export const keyRoutes: Route[] = [getKeys, postKey, deleteKey, getAudit];

@@ -1,0 +1,104 @@
+// `holdfast keys`: API keys that are made while the service runs.
+import type { ApiKeyAnswer, ListAnswer, NewKeyAnswer } from '../../api/answer-types.ts';
+import { parseDuration } from '../../config/durations.ts';
+import { isUuid } from '../../core/ids.ts';
+import { connectApi, pathWithQuery, type ApiClient, type ClientFlags } from '../api-client.ts';
+import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import type { NewKeyOptions } from '../key-commands.ts';
+import type { Terminal } from '../terminal.ts';
+
+const PAGE_ITEMS = 200;
+
+/** Makes a key and prints it. */
+export async function runKeysCreate(
+  name: string,
+  { role, expires }: NewKeyOptions,
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const { body } = await connectApi(flags).request<NewKeyAnswer>('POST', '/v1/keys', {
+    body: { name, role, ...(expires === undefined ? {} : { expiresAt: endOf(expires) }) },
+  });
+  if (terminal.isJson) {
+    terminal.json(body);
+    return EXIT.ok;
+  }
+  terminal.print(body.key ?? '');
+  terminal.note(`the key ${name} has the role ${role}; keep it, because it is not shown again`);
+  return EXIT.ok;
+}
+
+/** The time that a text names: a time, or a duration from now. */
+function endOf(text: string): string {
+  const inMs = parseDuration(text);
+  const time = inMs === undefined ? new Date(text) : new Date(Date.now() + inMs);
+  if (!Number.isNaN(time.getTime())) return time.toISOString();
+  throw new CliError({
+    code: 'bad_time',
+    exitCode: EXIT.usage,
+    message: `${JSON.stringify(text)} is not a time`,
+    fix: 'pass a duration such as 30d, or a time such as 2027-01-31T12:00:00Z',
+  });
+}
+
+/** Lists keys, newest first. */
+export async function runKeysList(flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+  const items = await readKeys(connectApi(flags));
+  if (terminal.isJson) {
+    terminal.json({ items, nextCursor: null });
+    return EXIT.ok;
+  }
+  terminal.table<ApiKeyAnswer>(
+    [
+      { title: 'NAME', value: (row) => row.name },
+      { title: 'ROLE', value: (row) => row.role },
+      { title: 'STATE', value: stateOf },
+      { title: 'LAST USED', value: (row) => (row.lastUsedAt === null ? 'never' : terminal.time(row.lastUsedAt)) },
+      { title: 'EXPIRES', value: (row) => row.expiresAt?.slice(0, 16) ?? 'never', dropOrder: 3 },
+      { title: 'CREATED BY', value: (row) => row.createdBy, dropOrder: 2 },
+      { title: 'ID', value: (row) => row.id, dropOrder: 1 },
+    ],
+    items,
+  );
+  if (items.length === 0) terminal.note('no keys; make one with: holdfast keys create <name> --role viewer');
+  return EXIT.ok;
+}
+
+function stateOf({ revokedAt, expiresAt }: ApiKeyAnswer): string {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'valid';
+}
+
+/** Revokes a key. */
+export async function runKeysRevoke(named: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+  const api = connectApi(flags);
+  const id = isUuid(named) ? named : await idOf(api, named);
+  const { body } = await api.request<ApiKeyAnswer>('DELETE', `/v1/keys/${id}`);
+  if (terminal.isJson) terminal.json(body);
+  else terminal.note(`the key ${body.name} is revoked; browsers that signed in with it are signed out`);
+  return EXIT.ok;
+}
+
+/** The id of the key of this name that is not revoked. */
+async function idOf(api: ApiClient, name: string): Promise<string> {
+  const found = (await readKeys(api)).find((key) => key.name === name && key.revokedAt === null);
+  if (found !== undefined) return found.id;
+  throw new CliError({
+    code: 'not_found',
+    exitCode: EXIT.notFound,
+    message: `no valid key is named ${JSON.stringify(name)}`,
+    fix: '"holdfast keys list" shows them; keys of the configuration are removed there',
+  });
+}
+
+async function readKeys(api: ApiClient): Promise<ApiKeyAnswer[]> {
+  const keys: ApiKeyAnswer[] = [];
+  let cursor: string | undefined;
+  do {
+    const path = pathWithQuery('/v1/keys', { limit: PAGE_ITEMS, cursor });
+    const { body } = await api.request<ListAnswer<ApiKeyAnswer>>('GET', path);
+    keys.push(...body.items);
+    cursor = body.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  return keys;
+}

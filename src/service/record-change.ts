@@ -1,0 +1,35 @@
+// The log of changes: a row before the change, so that none is without one, and its outcome afterwards.
+import { newId } from '../ids.ts';
+import { beginAudit, endAudit, type AuditedChange } from '../store/keys/audit.ts';
+import type { Service } from './service.ts';
+
+/** How a change has ended. */
+export interface ChangeEnd {
+  /** `ok`, or the code of the problem. */
+  outcome: string;
+  /** The id of what was made, if something was. */
+  made: string | null;
+}
+
+/** Makes a change and writes it down. `endOf` says how it has ended, from its result or its error. */
+export async function recordChange<Result>(
+  { database }: Service,
+  change: AuditedChange,
+  parts: { perform: () => Promise<Result>; endOf: (ended: { result: Result } | { error: unknown }) => ChangeEnd },
+): Promise<Result> {
+  const id = newId<string>();
+  await beginAudit(database, id, change);
+  // The change stays as it is when its outcome cannot be written: the row then has none.
+  const end = (ended: { result: Result } | { error: unknown }): Promise<void> =>
+    endAudit(database, id, parts.endOf(ended)).catch((error: unknown) =>
+      database.outages.report(error, 'The outcome of a change could not be written to the audit log'),
+    );
+  try {
+    const result = await parts.perform();
+    await end({ result });
+    return result;
+  } catch (error) {
+    await end({ error });
+    throw error;
+  }
+}

@@ -1,0 +1,157 @@
+// API keys and the log of changes, as the API shows them and checks requests against them.
+import type { KeyRole } from '../../core/access/key-role.ts';
+import { sql } from '../drizzle.ts';
+import { literal } from '../statement.ts';
+import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+
+/** A key that opens the API now. */
+export interface ValidApiKey {
+  id: string;
+  name: string;
+  role: KeyRole;
+  sha256: string;
+  /** Milliseconds since 1970; null: it never ends. */
+  expiresAtMs: number | null;
+  isUseNoted: boolean;
+}
+
+export const VALID_API_KEYS = literal({
+  name: 'valid-api-keys',
+  purpose: 'Read the keys that open the API now.',
+  text: `select id, name, role, sha256, (extract(epoch from expires_at) * 1000)::float8 as "expiresAtMs",
+  coalesce(last_used_at > clock_timestamp() - interval '1 minute', false) as "isUseNoted"
+from holdfast.api_keys where revoked_at is null and (expires_at is null or expires_at > clock_timestamp())`,
+});
+
+/** The keys that open the API now. */
+export async function readValidApiKeys(db: ViewDatabase): Promise<ValidApiKey[]> {
+  return (await db.$client.query<ValidApiKey>(VALID_API_KEYS.prepared([]))).rows;
+}
+
+/** A sign-in behind a cookie. */
+export interface WebSession {
+  id: string;
+  secretSha256: string;
+  keySha256: string;
+  expiresAt: Date;
+}
+
+export const READ_WEB_SESSION = literal({
+  name: 'read-web-session',
+  purpose: 'Read the sign-in of a cookie, if it has not ended.',
+  text: `select id, secret_sha256 as "secretSha256", key_sha256 as "keySha256", expires_at as "expiresAt"
+from holdfast.web_sessions where id = $1::uuid and expires_at > clock_timestamp()`,
+});
+
+/** The sign-in of a cookie; null: it has ended, or there is none. */
+export async function readWebSession(db: ViewDatabase, id: string): Promise<WebSession | null> {
+  return (await db.$client.query<WebSession>(READ_WEB_SESSION.prepared([id]))).rows[0] ?? null;
+}
+
+export interface ApiKeyView {
+  id: string;
+  name: string;
+  role: KeyRole;
+  createdBy: string;
+  createdAt: string;
+  expiresAt: string | null;
+  lastUsedAt: string | null;
+  revokedAt: string | null;
+}
+
+const KEY_COLUMNS = sql`k.id, k.name, k.role, k.created_by, k.created_at, k.expires_at, k.last_used_at, k.revoked_at`;
+
+/** A key, or null. */
+export async function viewApiKey(db: ViewDatabase, id: string): Promise<ApiKeyView | null> {
+  const { rows } = await db.execute<ApiKeyRow & Record<string, unknown>>(
+    sql`select ${KEY_COLUMNS} from holdfast.api_keys k where k.id = ${id}::uuid`,
+  );
+  return rows[0] === undefined ? null : keyViewOf(rows[0]);
+}
+
+/** Keys, newest first, also those that are revoked. */
+export async function listApiKeys(db: ViewDatabase, page: PageRequest): Promise<Page<ApiKeyView>> {
+  const result = await db.execute<ApiKeyRow & Record<string, unknown>>(sql`
+    select ${KEY_COLUMNS} from holdfast.api_keys k
+    where (${page.after}::uuid is null or k.id < ${page.after}::uuid)
+    order by k.id desc limit ${page.limit + 1}`);
+  return pageOf(result.rows, page.limit, { item: keyViewOf, key: (row) => row.id });
+}
+
+interface ApiKeyRow {
+  id: string;
+  name: string;
+  role: KeyRole;
+  created_by: string;
+  created_at: Date | string;
+  expires_at: Date | string | null;
+  last_used_at: Date | string | null;
+  revoked_at: Date | string | null;
+}
+
+const dateOf = (time: Date | string | null): Date | null => (time === null ? null : new Date(time));
+
+function keyViewOf(row: ApiKeyRow): ApiKeyView {
+  return {
+    id: row.id,
+    name: row.name,
+    role: row.role,
+    createdBy: row.created_by,
+    createdAt: isoOf(new Date(row.created_at)),
+    expiresAt: isoOrNull(dateOf(row.expires_at)),
+    lastUsedAt: isoOrNull(dateOf(row.last_used_at)),
+    revokedAt: isoOrNull(dateOf(row.revoked_at)),
+  };
+}
+
+export interface AuditView {
+  id: string;
+  at: string;
+  principal: string;
+  role: KeyRole;
+  action: string;
+  target: string;
+  reason: string | null;
+  requestId: string;
+  outcome: string | null;
+}
+
+export interface AuditFilter {
+  principal?: string | undefined;
+  action?: string | undefined;
+}
+
+/** Changes, newest first. */
+export async function listAudit(
+  db: ViewDatabase,
+  { principal, action }: AuditFilter,
+  page: PageRequest,
+): Promise<Page<AuditView>> {
+  // Each condition is left out when it is not asked for, so that each plan uses its own index.
+  const conditions = [
+    ...(principal === undefined ? [] : [sql`a.principal = ${principal}`]),
+    ...(action === undefined ? [] : [sql`a.action = ${action}`]),
+    ...(page.after === null ? [] : [sql`a.id < ${page.after}::uuid`]),
+  ];
+  const where = conditions.length === 0 ? sql`` : sql`where ${sql.join(conditions, sql` and `)}`;
+  const result = await db.execute<AuditRow & Record<string, unknown>>(sql`
+    select a.id, a.at, a.principal, a.role, a.action, a.target, a.reason, a.request_id, a.outcome
+    from holdfast.audit a ${where} order by a.id desc limit ${page.limit + 1}`);
+  return pageOf(result.rows, page.limit, { item: auditViewOf, key: (row) => row.id });
+}
+
+interface AuditRow {
+  id: string;
+  at: Date | string;
+  principal: string;
+  role: KeyRole;
+  action: string;
+  target: string;
+  reason: string | null;
+  request_id: string;
+  outcome: string | null;
+}
+
+function auditViewOf({ request_id: requestId, at, ...row }: AuditRow): AuditView {
+  return { ...row, at: isoOf(new Date(at)), requestId };
+}
