@@ -36,6 +36,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/coalesce/': ['src/deadline.ts'],
   'src/network/': [],
   'src/schedule/': ['src/core/', ...BASE],
+  'src/client/': [],
   'src/embedded-postgres/': BASE,
   'src/store/': ['src/core/', ...BASE],
   'src/model/': ['src/core/', ...BASE],
@@ -63,7 +64,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   // A model provider of its own: it knows Holdfast's list of models and the mark of its own answers, and no other code of it.
   'scripted-model/': ['src/core/'],
   // Holdfast's own command line, played as a user would; its database is cleaned up with the code that started it.
-  'demo/': ['src/cli/', 'src/embedded-postgres/', ...BASE],
+  'demo/': ['src/cli/', 'src/client/', 'src/embedded-postgres/', ...BASE],
   // Entry points build the context of a process, so they see all rooms, and they alone see the demo and the scripted model.
   'workers/load-modules.ts': [''],
   'workers/start-service.ts': [''],
@@ -141,6 +142,11 @@ test('the command line loads nothing of the api', () => {
 
 test('the core imports nothing but itself', () => {
   const foreign = imports.filter(({ from, to }) => from.startsWith('src/core/') && !to?.startsWith('src/core/'));
+  expect(foreign.map(({ from, specifier }) => `${from} -> ${specifier}`)).toEqual([]);
+});
+
+test('the typed client imports nothing but itself', () => {
+  const foreign = imports.filter(({ from, to }) => from.startsWith('src/client/') && !to?.startsWith('src/client/'));
   expect(foreign.map(({ from, specifier }) => `${from} -> ${specifier}`)).toEqual([]);
 });
 
