@@ -2359,7 +2359,7 @@ export interface OperationFunctions {
     id: string;
     /** Only items with larger numbers */
     after?: string | undefined;
-    /** True: also items that have not ended */
+    /** True: sign out everywhere, that is, every browser that signed in with the same key */
     all?: boolean | undefined;
     /** The format of the lines */
     format?: 'holdfast' | 'openai' | undefined;
@@ -2817,6 +2817,152 @@ export interface OperationFunctions {
     /** When it ended; null: it has not */
     endedAt: string | null;
   }>;
+  /** Sign a browser in with an API key, or with a code for one sign-in; sets a cookie. `POST /v1/auth/sessions` */
+  signIn(input: {
+    body: {
+      /** An API key */
+      key?: string;
+      /** A code of `POST /v1/auth/codes`; it can be used once */
+      code?: string;
+    };
+  }, options?: CallOptions): Promise<unknown>;
+  /** Who is signed in, and until when. `GET /v1/auth/sessions/current` */
+  getSignIn(input?: Record<string, never>, options?: CallOptions): Promise<{
+    /** Who it is: `admin`, or `key:<name>` */
+    principal: string;
+    /** Who speaks */
+    role: 'viewer' | 'operator' | 'admin';
+    /** When the browser is signed out; null: the request came with a key, which needs no sign-in */
+    expiresAt: string | null;
+  }>;
+  /** Sign out. `DELETE /v1/auth/sessions/current` */
+  signOut(input?: {
+    /** True: sign out everywhere, that is, every browser that signed in with the same key */
+    all?: boolean | undefined;
+  }, options?: CallOptions): Promise<unknown>;
+  /** Make a code for one sign-in of a browser with the key of this request; it is valid for a minute. `POST /v1/auth/codes` */
+  createSignInCode(input?: Record<string, never>, options?: CallOptions): Promise<{
+    /** The code, for one sign-in; null: the answer to a retry, because codes are not stored */
+    code: string | null;
+    /** When it stops being valid */
+    expiresAt: string;
+  }>;
+  /** API keys that were made while the service ran, newest first, also those that are revoked. `GET /v1/keys` */
+  listKeys(input?: {
+    /** How many items a page has at most */
+    limit?: number | undefined;
+    /** Where the page begins: `nextCursor` of the page before */
+    cursor?: string | undefined;
+  }, options?: CallOptions): Promise<{
+    /** The items of the page */
+    items: {
+      /** The id */
+      id: string;
+      /** The name */
+      name: string;
+      /** `viewer` reads, `operator` also changes what runs, `admin` also manages keys */
+      role: 'viewer' | 'operator' | 'admin';
+      /** The API key by which it was submitted */
+      createdBy: string;
+      /** When it was created */
+      createdAt: string;
+      /** When it stops being valid; null: never */
+      expiresAt: string | null;
+      /** When it was used last, exact to a minute; null: never */
+      lastUsedAt: string | null;
+      /** When it was revoked; null: it was not */
+      revokedAt: string | null;
+    }[];
+    /** The cursor of the next page; null: this is the last one */
+    nextCursor: string | null;
+  }>;
+  /** Make an API key. The answer is the only place where it is shown. `POST /v1/keys` */
+  createKey(input: {
+    body: {
+      /** Whose key it is, in budgets (`key:<name>`) and in the log of changes; unique among valid keys */
+      name: string;
+      /** `viewer` reads, `operator` also changes what runs, `admin` also manages keys */
+      role: 'viewer' | 'operator' | 'admin';
+      /** When it stops being valid; null or absent: never */
+      expiresAt?: string;
+    };
+  }, options?: CallOptions): Promise<{
+    /** The id */
+    id: string;
+    /** Whose key it is, in budgets (`key:<name>`) and in the log of changes; unique among valid keys */
+    name: string;
+    /** `viewer` reads, `operator` also changes what runs, `admin` also manages keys */
+    role: 'viewer' | 'operator' | 'admin';
+    /** The API key by which it was submitted */
+    createdBy: string;
+    /** When it was created */
+    createdAt: string;
+    /** When it stops being valid; null or absent: never */
+    expiresAt: string | null;
+    /** When it was used last, exact to a minute; null: never */
+    lastUsedAt: string | null;
+    /** When it was revoked; null: it was not */
+    revokedAt: string | null;
+    /** The key; null: the answer to a retry, because keys are not stored. Keep it: it is not shown again */
+    key: string | null;
+  }>;
+  /** Revoke a key, and sign out every browser that signed in with it; other processes know of it within a second. `DELETE /v1/keys/{id}` */
+  revokeKey(input: {
+    /** The id */
+    id: string;
+  }, options?: CallOptions): Promise<{
+    /** The id */
+    id: string;
+    /** The name */
+    name: string;
+    /** Who speaks */
+    role: 'viewer' | 'operator' | 'admin';
+    /** The API key by which it was submitted */
+    createdBy: string;
+    /** When it was created */
+    createdAt: string;
+    /** When delivery attempts end */
+    expiresAt: string | null;
+    /** When it was used last, exact to a minute; null: never */
+    lastUsedAt: string | null;
+    /** When it was revoked; null: it was not */
+    revokedAt: string | null;
+  }>;
+  /** What people and programs have changed through the API, newest first; messages and system events are not in it. `GET /v1/audit` */
+  listAudit(input?: {
+    /** How many items a page has at most */
+    limit?: number | undefined;
+    /** Where the page begins: `nextCursor` of the page before */
+    cursor?: string | undefined;
+    /** Who has sent it: `admin`, or `key:<name>` */
+    principal?: string | undefined;
+    /** The name of the operation in this document */
+    action?: string | undefined;
+  }, options?: CallOptions): Promise<{
+    /** The items of the page */
+    items: {
+      /** The id */
+      id: string;
+      /** When the request began */
+      at: string;
+      /** Who has sent it: `admin`, or `key:<name>` */
+      principal: string;
+      /** The role of its key */
+      role: 'viewer' | 'operator' | 'admin';
+      /** The name of the operation in this document */
+      action: string;
+      /** The path of the request, with the id of what it made */
+      target: string;
+      /** The reason that the request gave; null: none */
+      reason: string | null;
+      /** The id of the request */
+      requestId: string;
+      /** `ok`, or the code of the problem; null: it has not ended, or the process ended before it */
+      outcome: string | null;
+    }[];
+    /** The cursor of the next page; null: this is the last one */
+    nextCursor: string | null;
+  }>;
   /** Counts of sessions, messages, turns and deliveries. `GET /v1/stats` */
   getStats(input?: Record<string, never>, options?: CallOptions): Promise<Schemas['Stats']>;
   /** Whether this process is alive. `GET /healthz` */
@@ -2887,6 +3033,44 @@ export interface ListItems {
     expiresAt: string | null;
     /** When it ended; null: it has not */
     endedAt: string | null;
+  };
+  listKeys: {
+    /** The id */
+    id: string;
+    /** The name */
+    name: string;
+    /** `viewer` reads, `operator` also changes what runs, `admin` also manages keys */
+    role: 'viewer' | 'operator' | 'admin';
+    /** The API key by which it was submitted */
+    createdBy: string;
+    /** When it was created */
+    createdAt: string;
+    /** When it stops being valid; null: never */
+    expiresAt: string | null;
+    /** When it was used last, exact to a minute; null: never */
+    lastUsedAt: string | null;
+    /** When it was revoked; null: it was not */
+    revokedAt: string | null;
+  };
+  listAudit: {
+    /** The id */
+    id: string;
+    /** When the request began */
+    at: string;
+    /** Who has sent it: `admin`, or `key:<name>` */
+    principal: string;
+    /** The role of its key */
+    role: 'viewer' | 'operator' | 'admin';
+    /** The name of the operation in this document */
+    action: string;
+    /** The path of the request, with the id of what it made */
+    target: string;
+    /** The reason that the request gave; null: none */
+    reason: string | null;
+    /** The id of the request */
+    requestId: string;
+    /** `ok`, or the code of the problem; null: it has not ended, or the process ended before it */
+    outcome: string | null;
   };
 }
 
@@ -2971,6 +3155,14 @@ export const OPERATIONS = {
   deleteBudget: 'DELETE /v1/budgets/{id}',
   listProviderBatches: 'GET /v1/provider-batches',
   forgetProviderBatch: 'POST /v1/provider-batches/{id}/forget',
+  signIn: 'POST /v1/auth/sessions',
+  getSignIn: 'GET /v1/auth/sessions/current',
+  signOut: 'DELETE /v1/auth/sessions/current',
+  createSignInCode: 'POST /v1/auth/codes',
+  listKeys: 'GET /v1/keys',
+  createKey: 'POST /v1/keys',
+  revokeKey: 'DELETE /v1/keys/{id}',
+  listAudit: 'GET /v1/audit',
   getStats: 'GET /v1/stats',
   getHealth: 'GET /healthz',
   getReadiness: 'GET /readyz',
