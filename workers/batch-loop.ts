@@ -4,6 +4,7 @@ import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/service/service.ts';
 import { trimBatches } from '../src/store/batches/control.ts';
 import { feedBatches } from './feed-batches.ts';
+import { pause } from './pause.ts';
 import { settleBatches } from './settle-batches.ts';
 
 /** Between two rounds while items end, and while nothing happens. */
@@ -61,17 +62,4 @@ export async function runBatchRound(parts: Service & { logger: Logger }, signal:
   const hasSettled = await settleBatches(parts, signal);
   const fed = await feedBatches(parts, signal);
   return hasSettled || fed > 0;
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done, { once: true });
-  });
 }

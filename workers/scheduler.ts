@@ -15,6 +15,7 @@ import { readDatabaseTime, readDueCrons } from '../src/store/crons.ts';
 import { nextPollInMs, renewPolls, trimPolls } from '../src/store/heartbeats.ts';
 import { retireCrons, trimFires } from '../src/store/settle-fires.ts';
 import { BatchLoop } from './batch-loop.ts';
+import { BulkLoop } from './bulk-loop.ts';
 import { reconcileConfigCrons } from './config-crons.ts';
 import { fireDueCrons, giveNotices, settleEndedFires } from './schedule-crons.ts';
 import { hasHeartbeats, makeDuePolls, syncHeartbeats, type HeartbeatParts } from './schedule-heartbeats.ts';
@@ -39,6 +40,7 @@ const TRIM_MS = 3_600_000;
 export class Scheduler {
   readonly #parts: HeartbeatParts;
   readonly #batches: BatchLoop;
+  readonly #bulk: BulkLoop;
   readonly #stopped = new AbortController();
   #beating: Promise<void> = Promise.resolve();
   #beat: ScheduledTask | null = null;
@@ -52,12 +54,14 @@ export class Scheduler {
   constructor({ service, logger }: SchedulerOptions) {
     this.#parts = { ...service, logger, owner: newId<string>(), signal: this.#stopped.signal };
     this.#batches = new BatchLoop({ ...service, logger });
+    this.#bulk = new BulkLoop({ ...service, logger });
   }
 
   /** Begins to look; what the configuration names is made so in the first round. Nothing is waited for. */
   start(): void {
     this.#look();
     this.#batches.start();
+    this.#bulk.start();
     this.#beating = this.#beatEverySecond().catch((error: unknown) =>
       this.#parts.logger.error({ err: error }, 'Scheduler timer could not be started'),
     );
@@ -83,7 +87,7 @@ export class Scheduler {
   /** Claims nothing new and resolves when the round in progress has ended; any scheduler may take over what it has not finished. */
   async stop(): Promise<void> {
     this.#stopped.abort();
-    await this.#batches.stop();
+    await Promise.all([this.#batches.stop(), this.#bulk.stop()]);
     await this.#beating;
     await this.#beat?.destroy();
     if (this.#moment !== null) clearTimeout(this.#moment);

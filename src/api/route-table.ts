@@ -2,6 +2,7 @@
 import type { Route } from './route.ts';
 import { authRoutes } from './routes/auth.ts';
 import { batchRoutes } from './routes/batches.ts';
+import { bulkActionRoutes } from './routes/bulk-actions.ts';
 import { cronRoutes } from './routes/crons.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { deliveryRoutes } from './routes/deliveries.ts';
@@ -32,6 +33,7 @@ export const ROUTES: Route[] = [
   ...heartbeatRoutes,
   ...deliveryRoutes,
   ...deadLetterRoutes,
+  ...bulkActionRoutes,
   ...costRoutes,
   ...budgetRoutes,
   ...providerBatchRoutes,

@@ -259,6 +259,52 @@ export interface Schemas {
     /** The items of the page */
     items?: unknown[];
   };
+  BulkAction: {
+    /** The id */
+    id: string;
+    /** What is done to each */
+    action: 'retry' | 'abort' | 'cancel' | 'redrive' | 'discard';
+    /** What it is done to */
+    target: 'turns' | 'messages' | 'deliveries' | 'dead-letters';
+    /** What it was submitted with: `ids` (how many), or the filter */
+    filter: Record<string, unknown>;
+    /** Why */
+    reason: string | null;
+    /** How many are carried out per second at most; null or absent: as many as can be */
+    perSecond: number | null;
+    /** Whether the first one goes alone, and the others follow when it has ended well; if it has not, the action ends */
+    canary: boolean;
+    /** `running`; `cancelling`: those in progress finish; `completed`; `cancelled`; `canary_failed`: the first one did not end well, and the others were skipped */
+    status: 'running' | 'cancelling' | 'completed' | 'cancelled' | 'canary_failed';
+    /** How many it is about */
+    total: number;
+    /** How many were carried out */
+    done: number;
+    /** How many were not changed */
+    skipped: number;
+    /** How many could not be carried out because of a fault */
+    failed: number;
+    /** Who has submitted it: `admin`, or `key:<name>` */
+    createdBy: string;
+    /** When it was created */
+    createdAt: string;
+    /** When it ended; null: it has not */
+    endedAt: string | null;
+  };
+  BulkItem: {
+    /** Its place in the order in which they are carried out */
+    n: number;
+    /** The id of the turn, message, delivery or dead letter */
+    id: string;
+    /** Its status */
+    status: 'pending' | 'done' | 'skipped' | 'failed';
+    /** Why it was skipped or has failed; null: neither */
+    reason: string | null;
+    /** The messages that wait because of it; null: none */
+    messageIds: string[] | null;
+    /** When it ended; null: it has not */
+    settledAt: string | null;
+  };
   Compacted: {
     /** The message */
     message: Schemas['Message'];
@@ -1087,7 +1133,7 @@ export interface Schemas {
     batchId: string;
     /** How many items are in each state */
     counts: {
-      /** All items */
+      /** How many there are */
       total: number;
       /** Items that were fed and have not ended */
       inFlight: number;
@@ -1212,6 +1258,28 @@ export interface Schemas {
     spentMicros: number;
     /** What calls in flight have reserved, in whole micro-dollars */
     reservedMicros: number;
+    [field: string]: unknown;
+  } | {
+    /** The type */
+    type: 'bulk.progress';
+    /** The key of the session */
+    sessionKey: string | null;
+    /** The id of the turn; null: there is none */
+    turnId: string | null;
+    /** When it happens, or happened */
+    at: string;
+    /** The id of the bulk action */
+    bulkActionId: string;
+    /** Its status */
+    status: 'running' | 'cancelling' | 'completed' | 'cancelled' | 'canary_failed';
+    /** How many there are */
+    total: number;
+    /** How many were carried out */
+    done: number;
+    /** How many were not changed */
+    skipped: number;
+    /** How many could not be carried out */
+    failed: number;
     [field: string]: unknown;
   } | {
     /** The type */
@@ -2528,9 +2596,15 @@ export interface OperationFunctions {
     /** The cursor of the next page; null: this is the last one */
     nextCursor: string | null;
   }>;
-  /** Retry the turns and send the deliveries of open dead letters again, at most 500 in one request. `POST /v1/dead-letters/redrive` */
+  /** Retry the turns and send the deliveries of open dead letters again: at once, at most 500 in one request; or with canary or perSecond in the background, all of them. `POST /v1/dead-letters/redrive` */
   redriveDeadLetters(input: {
     body: {
+      /** Whether the first one goes alone, and the others follow when it has ended well; if it has not, the action ends */
+      canary?: boolean;
+      /** How many are carried out per second at most; null or absent: as many as can be */
+      perSecond?: number;
+      /** Why */
+      reason?: string;
       /** Only of these ids */
       ids?: string[];
       /** What kind it is */
@@ -2556,10 +2630,16 @@ export interface OperationFunctions {
       /** The messages of the turn */
       messageIds: string[];
     }[];
-  }>;
-  /** Discard open dead letters. `POST /v1/dead-letters/discard` */
+  } | Schemas['BulkAction']>;
+  /** Discard open dead letters: at once, or with perSecond in the background. `POST /v1/dead-letters/discard` */
   discardDeadLetters(input: {
     body: {
+      /** Whether the first one goes alone, and the others follow when it has ended well; if it has not, the action ends */
+      canary?: boolean;
+      /** How many are carried out per second at most; null or absent: as many as can be */
+      perSecond?: number;
+      /** Why */
+      reason?: string;
       /** Only of these ids */
       ids?: string[];
       /** What kind it is */
@@ -2570,7 +2650,84 @@ export interface OperationFunctions {
   }, options?: CallOptions): Promise<{
     /** How many were discarded */
     discarded: number;
+  } | Schemas['BulkAction']>;
+  /** Do something to many things: the ids are fixed now, and schedulers work them off in the background. `POST /v1/bulk-actions` */
+  createBulkAction(input: {
+    body: {
+      /** What is done to each: `retry` and `abort` turns, `cancel` messages that wait, `redrive` and `discard` deliveries and dead letters */
+      action: 'retry' | 'abort' | 'cancel' | 'redrive' | 'discard';
+      /** What it is done to */
+      target: 'turns' | 'messages' | 'deliveries' | 'dead-letters';
+      /** The ids; or send a filter */
+      ids?: string[];
+      /** Everything that these find when the request arrives: of turns `session`, `status`, `kind`, `lane`, `since`; of messages that wait `session`; of deliveries `session`, `status`; of open dead letters `kind`, `code` */
+      filter?: {
+        /** The key of a session */
+        session?: string;
+        /** Only in one of these states */
+        status?: ('running' | 'parked' | 'completed' | 'silent' | 'failed' | 'aborted' | 'timedOut' | 'interrupted' | 'resuming' | 'pending' | 'sending' | 'sent' | 'unknown' | 'expired' | 'discarded')[];
+        /** The kind of the turns, or of the dead letters */
+        kind?: 'message' | 'cron' | 'heartbeat' | 'announce' | 'followup' | 'batch' | 'compaction' | 'turn' | 'delivery' | 'announcement';
+        /** The lane of the turns */
+        lane?: 'main' | 'subagent' | 'cron' | 'batch';
+        /** Turns that started then or later */
+        since?: string;
+        /** The error code of the dead letters */
+        code?: string;
+      };
+      /** Whether the first one goes alone, and the others follow when it has ended well; if it has not, the action ends */
+      canary?: boolean;
+      /** How many are carried out per second at most; null or absent: as many as can be */
+      perSecond?: number;
+      /** Why */
+      reason?: string;
+      /** True: count what the request is about, and do nothing */
+      dryRun?: boolean;
+    };
+  }, options?: CallOptions): Promise<{
+    /** How many it is about */
+    total: number;
+    /** The ids; or send a filter */
+    ids: string[];
+  } | Schemas['BulkAction']>;
+  /** Bulk actions, newest first. `GET /v1/bulk-actions` */
+  listBulkActions(input?: {
+    /** How many items a page has at most */
+    limit?: number | undefined;
+    /** Where the page begins: `nextCursor` of the page before */
+    cursor?: string | undefined;
+  }, options?: CallOptions): Promise<{
+    /** The items of the page */
+    items: Schemas['BulkAction'][];
+    /** The cursor of the next page; null: this is the last one */
+    nextCursor: string | null;
   }>;
+  /** One bulk action with its progress. `GET /v1/bulk-actions/{id}` */
+  getBulkAction(input: {
+    /** The id */
+    id: string;
+  }, options?: CallOptions): Promise<Schemas['BulkAction']>;
+  /** What a bulk action is about, in the order in which it is carried out, each with its result. `GET /v1/bulk-actions/{id}/items` */
+  listBulkItems(input: {
+    /** The id */
+    id: string;
+    /** How many items a page has at most */
+    limit?: number | undefined;
+    /** Where the page begins: `nextCursor` of the page before */
+    cursor?: string | undefined;
+    /** Its status */
+    status?: 'pending' | 'done' | 'skipped' | 'failed' | undefined;
+  }, options?: CallOptions): Promise<{
+    /** The items of the page */
+    items: Schemas['BulkItem'][];
+    /** The cursor of the next page; null: this is the last one */
+    nextCursor: string | null;
+  }>;
+  /** Begin nothing more of a bulk action; what is in progress finishes, and what was done stays. `POST /v1/bulk-actions/{id}/cancel` */
+  cancelBulkAction(input: {
+    /** The id */
+    id: string;
+  }, options?: CallOptions): Promise<Schemas['BulkAction']>;
   /** What was used and what it cost, by minute, hour or day in UTC, oldest first. `GET /v1/usage` */
   getUsage(input?: {
     /** The length of a step; absent: day */
@@ -2995,6 +3152,8 @@ export interface ListItems {
   listHeartbeats: Schemas['Heartbeat'];
   listDeliveries: Schemas['Delivery'];
   listDeadLetters: Schemas['DeadLetterGroup'];
+  listBulkActions: Schemas['BulkAction'];
+  listBulkItems: Schemas['BulkItem'];
   listProviderBatches: {
     /** The id */
     id: string;
@@ -3088,7 +3247,7 @@ export interface StreamInputs {
     /** The session */
     session?: string | undefined;
     /** Only events of these types */
-    types?: readonly ('message.accepted' | 'message.settled' | 'turn.started' | 'turn.parked' | 'turn.resumed' | 'turn.ended' | 'model.started' | 'model.delta' | 'model.reasoning' | 'model.ended' | 'model.blocked' | 'tool.started' | 'tool.ended' | 'steer.injected' | 'compaction.started' | 'compaction.ended' | 'announce.queued' | 'delivery.sent' | 'delivery.failed' | 'cron.fired' | 'heartbeat.fired' | 'batch.created' | 'batch.progress' | 'batch.hop' | 'batch.paused' | 'batch.resumed' | 'batch.ended' | 'budget.warned' | 'budget.reached' | 'session.reset')[] | undefined;
+    types?: readonly ('message.accepted' | 'message.settled' | 'turn.started' | 'turn.parked' | 'turn.resumed' | 'turn.ended' | 'model.started' | 'model.delta' | 'model.reasoning' | 'model.ended' | 'model.blocked' | 'tool.started' | 'tool.ended' | 'steer.injected' | 'compaction.started' | 'compaction.ended' | 'announce.queued' | 'delivery.sent' | 'delivery.failed' | 'cron.fired' | 'heartbeat.fired' | 'batch.created' | 'batch.progress' | 'batch.hop' | 'batch.paused' | 'batch.resumed' | 'batch.ended' | 'budget.warned' | 'budget.reached' | 'bulk.progress' | 'session.reset')[] | undefined;
   };
 }
 
@@ -3147,6 +3306,11 @@ export const OPERATIONS = {
   listDeadLetters: 'GET /v1/dead-letters',
   redriveDeadLetters: 'POST /v1/dead-letters/redrive',
   discardDeadLetters: 'POST /v1/dead-letters/discard',
+  createBulkAction: 'POST /v1/bulk-actions',
+  listBulkActions: 'GET /v1/bulk-actions',
+  getBulkAction: 'GET /v1/bulk-actions/{id}',
+  listBulkItems: 'GET /v1/bulk-actions/{id}/items',
+  cancelBulkAction: 'POST /v1/bulk-actions/{id}/cancel',
   getUsage: 'GET /v1/usage',
   getPrices: 'GET /v1/prices',
   listBudgets: 'GET /v1/budgets',

@@ -35,7 +35,8 @@ export type EventType =
   | 'batch.resumed'
   | 'batch.ended'
   | 'budget.warned'
-  | 'budget.reached';
+  | 'budget.reached'
+  | 'bulk.progress';
 
 /** An event to be written; `data` is stored as it is. */
 export interface NewEvent {

@@ -1,11 +1,17 @@
 // Dead letters: what could not be finished and waits for a person, grouped by its error.
 import { z } from 'zod';
+import type { BulkSelection } from '../../service/bulk-action.ts';
 import { discardOpenLetters, redriveLetters } from '../../service/redrive-letters.ts';
 import { DEAD_LETTER_STATES, listDeadLetterGroups } from '../../store/views/dead-letters.ts';
+import type { KeyedRequest } from '../../store/idempotency.ts';
+import type { Answer } from '../answer.ts';
+import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
+import { bulkAction } from '../schemas/bulk-actions.ts';
 import { pageQuery } from '../schemas/queries.ts';
+import { bulkActionOf, submit } from './bulk-actions.ts';
 import { deadLetterGroup, discardedLetters, letterFilter, redrivenLetters } from '../schemas/dead-letters.ts';
 
 const ITEMS_DEFAULT = 50;
@@ -36,24 +42,58 @@ function isGroupKey(text: string): boolean {
   }
 }
 
-const redrive = defineEffect({
+const startedDoc = { description: 'With canary or perSecond: the bulk action that works them off', schema: bulkAction };
+
+/** The id of a bulk action, or what was done at once. */
+type LetterDecision = { id: string } | object;
+
+const redrive = defineEffect<'/v1/dead-letters/redrive', LetterDecision, z.ZodType, typeof letterFilter>({
   path: '/v1/dead-letters/redrive',
-  summary: 'Retry the turns and send the deliveries of open dead letters again, at most 500 in one request',
+  summary:
+    'Retry the turns and send the deliveries of open dead letters again: at once, at most 500 in one request; or with canary or perSecond in the background, all of them',
   body: letterFilter,
-  answers: { 200: { description: 'The result for each letter', schema: redrivenLetters } },
-  perform: async ({ body, idempotency }, { context }) => redriveLetters(context.service, body, idempotency),
-  answer: async (redriven) => ({ status: 200, body: redriven }),
+  answers: { 200: { description: 'The result for each letter', schema: redrivenLetters }, 202: startedDoc },
+  perform: ({ body, principal, idempotency }, { context }) =>
+    isPaced(body)
+      ? submitPaced(context, { action: 'redrive', body, createdBy: principal.name }, idempotency)
+      : redriveLetters(context.service, body, idempotency),
+  answer: (decided, _request, { context }) => answerOf(decided, context),
 });
 
-const discard = defineEffect({
+const discard = defineEffect<'/v1/dead-letters/discard', LetterDecision, z.ZodType, typeof letterFilter>({
   path: '/v1/dead-letters/discard',
-  summary: 'Discard open dead letters',
+  summary: 'Discard open dead letters: at once, or with perSecond in the background',
   body: letterFilter,
-  answers: { 200: { description: 'How many letters were discarded', schema: discardedLetters } },
-  perform: async ({ body, idempotency }, { context }) => ({
-    discarded: await discardOpenLetters(context.service, body, idempotency),
-  }),
-  answer: async (discarded) => ({ status: 200, body: discarded }),
+  answers: { 200: { description: 'How many letters were discarded', schema: discardedLetters }, 202: startedDoc },
+  perform: async ({ body, principal, idempotency }, { context }) =>
+    isPaced(body)
+      ? submitPaced(context, { action: 'discard', body, createdBy: principal.name }, idempotency)
+      : { discarded: await discardOpenLetters(context.service, body, idempotency) },
+  answer: (decided, _request, { context }) => answerOf(decided, context),
 });
+
+type LetterRequest = z.output<typeof letterFilter>;
+
+function isPaced({ canary, perSecond }: LetterRequest): boolean {
+  return canary === true || perSecond !== undefined;
+}
+
+async function submitPaced(
+  context: ApiContext,
+  { action, body, createdBy }: { action: 'redrive' | 'discard'; body: LetterRequest; createdBy: string },
+  idempotency: KeyedRequest | null,
+): Promise<{ id: string }> {
+  const { ids, kind, code, canary = false, perSecond = null, reason = null } = body;
+  const target = 'dead-letters' as const;
+  const selection: BulkSelection = ids === undefined ? { target, filter: { kind, code } } : { target, ids };
+  const filter = ids === undefined ? { kind, code } : { ids: ids.length };
+  const request = { action, selection, filter, reason, perSecond, isCanary: canary, createdBy };
+  return { id: await submit(context, request, idempotency) };
+}
+
+async function answerOf(decided: LetterDecision, context: ApiContext): Promise<Answer> {
+  if ('id' in decided) return { status: 202, body: await bulkActionOf(context, String(decided.id)) };
+  return { status: 200, body: decided };
+}
 
 export const deadLetterRoutes: Route[] = [getDeadLetters, redrive, discard];

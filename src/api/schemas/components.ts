@@ -4,6 +4,7 @@ import { cronInput, cronPatch } from '../../config/schema-crons.ts';
 import * as answers from './answers.ts';
 import * as budgets from './budgets.ts';
 import * as batches from './batches.ts';
+import * as bulkActions from './bulk-actions.ts';
 import * as crons from './crons.ts';
 import * as deadLetters from './dead-letters.ts';
 import { liveEvent } from './events.ts';
@@ -22,6 +23,8 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   BatchPatch: batches.batchPatch,
   Budget: budgets.budget,
   BatchRequest: batches.batchRequest,
+  BulkAction: bulkActions.bulkAction,
+  BulkItem: bulkActions.bulkItem,
   Compacted: transcripts.compacted,
   Compaction: transcripts.compaction,
   Cron: crons.cron,

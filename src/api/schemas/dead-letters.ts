@@ -2,6 +2,8 @@
 import { z } from 'zod';
 import { DEAD_LETTER_STATES, type DeadLetterGroupView, type DeadLetterView } from '../../store/views/dead-letters.ts';
 
+import { pacing } from './bulk-actions.ts';
+
 const uuid = z.uuid();
 const iso = z.iso.datetime();
 const count = z.int().min(0);
@@ -29,14 +31,17 @@ export const deadLetterGroup = z.strictObject({
   letters: z.array(deadLetter),
 }) satisfies z.ZodType<DeadLetterGroupView>;
 
-/** Which open letters are meant: those that fit every field. */
+/** Which open letters are meant: those that fit every field; and how they are worked off. */
 export const letterFilter = z
   .strictObject({
+    ...pacing,
     ids: z.array(uuid).min(1).max(IDS_MAX).exactOptional(),
     kind: z.enum(['turn', 'delivery', 'announcement']).exactOptional(),
     code: z.string().min(1).max(200).exactOptional(),
   })
-  .refine((filter) => Object.keys(filter).length > 0, { error: 'expected ids, kind or code, at least one of them' });
+  .refine(({ ids, kind, code }) => [ids, kind, code].some((value) => value !== undefined), {
+    error: 'expected ids, kind or code, at least one of them',
+  });
 
 export const redrivenLetters = z.strictObject({
   redriven: count,

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { PRICE_TIERS } from '../../core/prices/call-cost.ts';
 import { BATCH_OUTCOMES, HOP_VIAS, PAUSE_REASONS } from '../../core/batch/batch.ts';
+import { BULK_STATUSES } from '../../core/bulk/bulk-action.ts';
 import { BUDGET_PERIODS } from '../../core/budget/budget.ts';
 import type { EventType } from '../../store/events.ts';
 import { MESSAGE_STATUSES } from '../../store/views/messages.ts';
@@ -114,6 +115,14 @@ const FIELDS = {
   'batch.ended': { batchId: uuid, outcome: z.enum(BATCH_OUTCOMES) },
   'budget.warned': budgetFields,
   'budget.reached': budgetFields,
+  'bulk.progress': {
+    bulkActionId: uuid,
+    status: z.enum(BULK_STATUSES),
+    total: count,
+    done: count,
+    skipped: count,
+    failed: count,
+  },
   'session.reset': { transcriptNo: count, previousTranscriptNo: count, reason: z.string() },
 } as const satisfies Record<EventType, z.ZodRawShape>;
 

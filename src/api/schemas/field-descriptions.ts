@@ -3,12 +3,14 @@
 import { COST_DESCRIPTIONS } from './cost-descriptions.ts';
 import { BUDGET_DESCRIPTIONS } from './budget-descriptions.ts';
 import { BATCH_DESCRIPTIONS } from './batch-descriptions.ts';
+import { BULK_DESCRIPTIONS } from './bulk-descriptions.ts';
 import { KEY_DESCRIPTIONS } from './key-descriptions.ts';
 
 /** By field, or by schema and field. */
 export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   ...BATCH_DESCRIPTIONS,
   ...BUDGET_DESCRIPTIONS,
+  ...BULK_DESCRIPTIONS,
   ...KEY_DESCRIPTIONS,
   answers: 'How many answers there are',
   'listProviderBatches.counts':

@@ -1,5 +1,5 @@
 // The outbox as the outside sees it, newest first. Secrets of a target stay inside (G31).
-import { and, desc, eq, inArray, lt } from '../drizzle.ts';
+import { and, desc, eq, inArray, lt, type SQL } from '../drizzle.ts';
 import { deliveries, sessions } from '../schema.ts';
 import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
@@ -31,6 +31,26 @@ export interface DeliveryFilter {
   statuses?: string[] | undefined;
 }
 
+function deliveryConditions(filter: DeliveryFilter): SQL | undefined {
+  return and(
+    filter.id === undefined ? undefined : eq(deliveries.id, filter.id),
+    filter.sessionKey === undefined ? undefined : eq(sessions.key, filter.sessionKey),
+    filter.statuses === undefined ? undefined : inArray(deliveries.status, filter.statuses),
+  );
+}
+
+/** The ids of the deliveries that a filter finds, oldest first, at most `limit`. */
+export async function deliveryIdsOf(db: ViewDatabase, filter: DeliveryFilter, limit: number): Promise<string[]> {
+  const rows = await db
+    .select({ id: deliveries.id })
+    .from(deliveries)
+    .innerJoin(sessions, eq(sessions.id, deliveries.sessionId))
+    .where(deliveryConditions(filter))
+    .orderBy(deliveries.id)
+    .limit(limit);
+  return rows.map(({ id }) => id);
+}
+
 /** Deliveries, newest first. */
 export async function listDeliveries(
   db: ViewDatabase,
@@ -41,14 +61,7 @@ export async function listDeliveries(
     .select({ delivery: deliveries, sessionKey: sessions.key })
     .from(deliveries)
     .innerJoin(sessions, eq(sessions.id, deliveries.sessionId))
-    .where(
-      and(
-        filter.id === undefined ? undefined : eq(deliveries.id, filter.id),
-        filter.sessionKey === undefined ? undefined : eq(sessions.key, filter.sessionKey),
-        filter.statuses === undefined ? undefined : inArray(deliveries.status, filter.statuses),
-        page.after === null ? undefined : lt(deliveries.id, page.after),
-      ),
-    )
+    .where(and(deliveryConditions(filter), page.after === null ? undefined : lt(deliveries.id, page.after)))
     .orderBy(desc(deliveries.id))
     .limit(page.limit + 1);
   return pageOf(rows, page.limit, { item: deliveryViewOf, key: (row) => row.delivery.id });

@@ -41,6 +41,27 @@ export interface MessageFilter {
   ids?: string[] | undefined;
 }
 
+/** The ids of the messages that wait, oldest first, at most `limit`; of one session, or of all. */
+export async function waitingMessageIds(
+  db: ViewDatabase,
+  filter: { sessionKey?: string | undefined },
+  limit: number,
+): Promise<string[]> {
+  const rows = await db
+    .select({ id: inbox.id })
+    .from(inbox)
+    .innerJoin(sessions, eq(sessions.id, inbox.sessionId))
+    .where(
+      and(
+        eq(inbox.status, 'waiting'),
+        filter.sessionKey === undefined ? undefined : eq(sessions.key, filter.sessionKey),
+      ),
+    )
+    .orderBy(inbox.id)
+    .limit(limit);
+  return rows.map(({ id }) => id);
+}
+
 /** Messages, newest first: their ids grow with time. */
 export async function listMessages(
   db: ViewDatabase,

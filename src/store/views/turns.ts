@@ -2,7 +2,7 @@
 // last steps of each turn only; a turn by itself shows all.
 import type { HarnessReason } from '../../core/harness-selection.ts';
 import { costFactsOf, type CostFacts } from '../cost-sql.ts';
-import { and, desc, eq, gte, inArray, lt, sql } from '../drizzle.ts';
+import { and, desc, eq, gte, inArray, lt, sql, type SQL } from '../drizzle.ts';
 import { sessions, turns } from '../schema.ts';
 import { harnessSql } from '../settlement-sql.ts';
 import { whySql, type Why } from '../why-sql.ts';
@@ -96,19 +96,33 @@ export async function findTurn(
     : { sessionId: row.sessionId, startedAt: row.startedAt, isEnded: row.endedAt !== null };
 }
 
+/** The conditions of a filter, on turns joined with their sessions. */
+function turnConditions(filter: TurnFilter): SQL | undefined {
+  return and(
+    filter.sessionKey === undefined ? undefined : eq(sessions.key, filter.sessionKey),
+    filter.statuses === undefined ? undefined : inArray(turns.status, filter.statuses),
+    filter.kind === undefined ? undefined : eq(turns.kind, filter.kind),
+    filter.lane === undefined ? undefined : eq(turns.lane, filter.lane),
+    filter.since === undefined ? undefined : gte(turns.startedAt, filter.since),
+  );
+}
+
+/** The ids of the turns that a filter finds, oldest first, at most `limit`. */
+export async function turnIdsOf(db: ViewDatabase, filter: TurnFilter, limit: number): Promise<string[]> {
+  const rows = await db
+    .select({ id: turns.id })
+    .from(turns)
+    .innerJoin(sessions, eq(sessions.id, turns.sessionId))
+    .where(turnConditions(filter))
+    .orderBy(turns.id)
+    .limit(limit);
+  return rows.map(({ id }) => id);
+}
+
 /** Turns, newest first; a filter that names no session of ours finds none. */
 export async function listTurns(db: ViewDatabase, filter: TurnFilter, page: PageRequest): Promise<Page<TurnView>> {
   const rows = await selectTurns(db)
-    .where(
-      and(
-        filter.sessionKey === undefined ? undefined : eq(sessions.key, filter.sessionKey),
-        filter.statuses === undefined ? undefined : inArray(turns.status, filter.statuses),
-        filter.kind === undefined ? undefined : eq(turns.kind, filter.kind),
-        filter.lane === undefined ? undefined : eq(turns.lane, filter.lane),
-        filter.since === undefined ? undefined : gte(turns.startedAt, filter.since),
-        page.after === null ? undefined : lt(turns.id, page.after),
-      ),
-    )
+    .where(and(turnConditions(filter), page.after === null ? undefined : lt(turns.id, page.after)))
     .orderBy(desc(turns.id))
     .limit(page.limit + 1);
   const steps = await viewSteps(

@@ -1,4 +1,4 @@
-// A request to every POST route of batches, of budgets and of keys, for keyed-scenarios.ts.
+// A request to every POST route of batches, of budgets, of keys and of bulk actions, for keyed-scenarios.ts.
 import { newId } from '../../../src/ids.ts';
 import { changeOnce, count, type Ground, type KeyedScenario } from './keyed-ground.ts';
 
@@ -46,6 +46,31 @@ export const KEYED_BATCHES: KeyedScenario[] = [
       status: 201,
       effects: () => count(ground, 'holdfast.api_keys where name = $1', [session]),
     }),
+  },
+  {
+    name: 'a bulk action',
+    route: '/v1/bulk-actions',
+    prepare: async (ground, session) => ({
+      path: '/v1/bulk-actions',
+      body: { action: 'abort', target: 'turns', ids: [newId()], reason: session },
+      status: 202,
+      effects: () => count(ground, 'holdfast.bulk_actions where reason = $1', [session]),
+    }),
+  },
+  {
+    name: 'a bulk action and cancel',
+    route: '/v1/bulk-actions/{id}/cancel',
+    async prepare(ground, session) {
+      const body = { action: 'abort', target: 'turns', ids: [newId()], reason: session };
+      const { id } = (await ground.post('/v1/bulk-actions', body)).body;
+      return {
+        path: `/v1/bulk-actions/${id}/cancel`,
+        body: {},
+        status: 200,
+        effects: () =>
+          count(ground, `holdfast.bulk_actions where reason = $1 and status = 'cancelled' and skipped = 1`, [session]),
+      };
+    },
   },
   {
     name: 'a code for one sign-in',

@@ -1,0 +1,158 @@
+// Bulk actions: submitted, shown, cancelled.
+import { z } from 'zod';
+import { isUuid } from '../../core/ids.ts';
+import {
+  BULK_ITEMS_MAX,
+  selectBulkIds,
+  stopBulkAction,
+  submitBulkAction,
+  type BulkRequest,
+  type BulkSelection,
+} from '../../service/bulk-action.ts';
+import type { KeyedRequest } from '../../store/idempotency.ts';
+import { listBulkActions, listBulkItems, viewBulkAction, type BulkActionView } from '../../store/views/bulk-actions.ts';
+import type { ApiContext } from '../context.ts';
+import { listAnswer, pageRequestOf } from '../cursor.ts';
+import { parseSessionKey } from '../path-parameters.ts';
+import { notFound, Problem } from '../problem.ts';
+import { defineEffect, defineRoute, type Route } from '../route.ts';
+import { listOf } from '../schemas/answers.ts';
+import * as schemas from '../schemas/bulk-actions.ts';
+import { pageQuery } from '../schemas/queries.ts';
+
+const ITEMS_DEFAULT = 50;
+const SAMPLE_MAX = 5;
+const isItemNumber = (text: string): boolean => /^\d{1,9}$/.test(text);
+
+type Submitted = { id: string } | { total: number; ids: string[] };
+type RequestBody = z.output<typeof schemas.bulkActionRequest>;
+
+const postBulkAction = defineEffect<'/v1/bulk-actions', Submitted, z.ZodType, typeof schemas.bulkActionRequest>({
+  path: '/v1/bulk-actions',
+  summary: 'Do something to many things: the ids are fixed now, and schedulers work them off in the background',
+  body: schemas.bulkActionRequest,
+  answers: {
+    200: {
+      description: 'With dryRun: how many it is about, and the first ids; nothing is done',
+      schema: schemas.bulkDryRun,
+    },
+    202: { description: 'The action', schema: schemas.bulkAction },
+  },
+  async perform({ body, principal, idempotency }, { context }) {
+    const selection = selectionOf(body);
+    if (body.dryRun === true) {
+      const ids = await selectBulkIds(context.service, selection);
+      refuseTooMany(ids);
+      return { total: ids.length, ids: ids.slice(0, SAMPLE_MAX) };
+    }
+    const { action, perSecond = null, reason = null, canary = false } = body;
+    const filter = body.filter ?? { ids: body.ids?.length ?? 0 };
+    const settings = { action, selection, filter, reason, perSecond, isCanary: canary, createdBy: principal.name };
+    return { id: await submit(context, settings, idempotency) };
+  },
+  async answer(submitted, _request, { context }) {
+    if ('total' in submitted) return { status: 200, body: submitted };
+    return { status: 202, body: await bulkActionOf(context, submitted.id) };
+  },
+});
+
+/** Fixes the ids and stores the action. Throws `Problem` when there are too many. */
+export async function submit(
+  context: ApiContext,
+  request: BulkRequest,
+  idempotency: KeyedRequest | null,
+): Promise<string> {
+  const ids = await selectBulkIds(context.service, request.selection);
+  refuseTooMany(ids);
+  return submitBulkAction(context.service, request, ids, idempotency);
+}
+
+function refuseTooMany(ids: readonly string[]): void {
+  if (ids.length <= BULK_ITEMS_MAX) return;
+  const message = `expected a filter that finds at most ${BULK_ITEMS_MAX} of them`;
+  throw new Problem('invalid_body', `filter: ${message}. Submit it in parts, for example by session.`, {
+    errors: [{ path: 'filter', message }],
+  });
+}
+
+function selectionOf({ target, ids, filter = {} }: RequestBody): BulkSelection {
+  if (ids !== undefined) return { target, ids: ids.map((id) => id.toLowerCase()) };
+  const { session, status: statuses, kind, lane, since, code } = filter;
+  const sessionKey = session === undefined ? undefined : parseSessionKey(session, 'filter.session');
+  switch (target) {
+    case 'turns':
+      return {
+        target,
+        filter: { sessionKey, statuses, kind, lane, since: since === undefined ? undefined : new Date(since) },
+      };
+    case 'messages':
+      return { target, filter: { sessionKey } };
+    case 'deliveries':
+      return { target, filter: { sessionKey, statuses } };
+    case 'dead-letters':
+      return { target, filter: { kind, code } };
+    default:
+      return target satisfies never;
+  }
+}
+
+/** An action as it is now. Throws `Problem` 404. */
+export async function bulkActionOf(context: ApiContext, id: string): Promise<BulkActionView> {
+  const found = await viewBulkAction(context.views, id);
+  if (found === null) throw notFound(`bulk action ${id}`);
+  return found;
+}
+
+const getBulkActions = defineRoute({
+  method: 'GET',
+  path: '/v1/bulk-actions',
+  summary: 'Bulk actions, newest first',
+  query: z.strictObject(pageQuery),
+  answers: { 200: { description: 'A page of actions', schema: listOf(schemas.bulkAction) } },
+  async handle({ query, list }, { context }) {
+    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+    const page = await listBulkActions(context.views, pageRequestOf(list, query, bounds));
+    return { status: 200, body: listAnswer(list, page) };
+  },
+});
+
+const getBulkAction = defineRoute({
+  method: 'GET',
+  path: '/v1/bulk-actions/{id}',
+  summary: 'One bulk action with its progress',
+  answers: { 200: { description: 'The action', schema: schemas.bulkAction } },
+  handle: async ({ params: { id } }, { context }) => ({ status: 200, body: await bulkActionOf(context, id) }),
+});
+
+const getBulkItems = defineRoute({
+  method: 'GET',
+  path: '/v1/bulk-actions/{id}/items',
+  summary: 'What a bulk action is about, in the order in which it is carried out, each with its result',
+  query: z.strictObject({ ...pageQuery, status: z.enum(schemas.bulkItem.shape.status.options).optional() }),
+  answers: { 200: { description: 'A page of items', schema: listOf(schemas.bulkItem) } },
+  async handle({ params: { id }, query, list }, { context }) {
+    await bulkActionOf(context, id);
+    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isItemNumber };
+    const page = await listBulkItems(context.views, { id, status: query.status }, pageRequestOf(list, query, bounds));
+    return { status: 200, body: listAnswer(list, page) };
+  },
+});
+
+const cancelBulkAction = defineEffect<'/v1/bulk-actions/{id}/cancel', { id: string }>({
+  path: '/v1/bulk-actions/{id}/cancel',
+  summary: 'Begin nothing more of a bulk action; what is in progress finishes, and what was done stays',
+  answers: { 200: { description: 'The action as it is now', schema: schemas.bulkAction } },
+  async perform({ params: { id }, idempotency }, { context }) {
+    if (!(await stopBulkAction(context.service, id, idempotency))) throw notFound(`bulk action ${id}`);
+    return { id };
+  },
+  answer: async ({ id }, _request, { context }) => ({ status: 200, body: await bulkActionOf(context, id) }),
+});
+
+export const bulkActionRoutes: Route[] = [
+  postBulkAction,
+  getBulkActions,
+  getBulkAction,
+  getBulkItems,
+  cancelBulkAction,
+];

@@ -1,0 +1,120 @@
+// Bulk actions on the wire.
+import { z } from 'zod';
+import { LANES } from '../../config.ts';
+import {
+  BULK_ALLOWED,
+  BULK_ITEM_STATUSES,
+  BULK_STATUSES,
+  BULK_TARGETS,
+  BULK_VERBS,
+  canHaveCanary,
+  type BulkTarget,
+} from '../../core/bulk/bulk-action.ts';
+import { TURN_KINDS } from '../../core/turn-kind.ts';
+import type { BulkActionView, BulkItemView } from '../../store/views/bulk-actions.ts';
+import { DELIVERY_STATUSES } from '../../store/views/deliveries.ts';
+import { TURN_STATUSES } from '../../store/views/turns.ts';
+import { sessionKeyText } from './queries.ts';
+
+const time = z.iso.datetime();
+const count = z.int().min(0);
+const IDS_MAX = 10_000;
+const STATUSES_MAX = 20;
+const PER_SECOND_MAX = 1_000;
+const REASON_CHARS_MAX = 500;
+
+/** What a filter may name; which of them depends on the target. */
+const bulkFilter = z.strictObject({
+  session: sessionKeyText.exactOptional(),
+  status: z
+    .array(z.enum([...new Set([...TURN_STATUSES, ...DELIVERY_STATUSES])]))
+    .min(1)
+    .max(STATUSES_MAX)
+    .exactOptional(),
+  kind: z.enum([...TURN_KINDS, 'turn', 'delivery', 'announcement']).exactOptional(),
+  lane: z.enum(LANES).exactOptional(),
+  since: z.iso.datetime({ offset: true }).exactOptional(),
+  code: z.string().min(1).max(200).exactOptional(),
+});
+
+const FIELDS: Readonly<Record<BulkTarget, readonly string[]>> = {
+  turns: ['session', 'status', 'kind', 'lane', 'since'],
+  messages: ['session'],
+  deliveries: ['session', 'status'],
+  'dead-letters': ['kind', 'code'],
+};
+
+const STATUSES: Readonly<Partial<Record<BulkTarget, readonly string[]>>> = {
+  turns: TURN_STATUSES,
+  deliveries: DELIVERY_STATUSES,
+};
+
+/** What is carried out faster or slower, and why; the same for dead letters. */
+export const pacing = {
+  canary: z.boolean().exactOptional(),
+  perSecond: z.int().min(1).max(PER_SECOND_MAX).exactOptional(),
+  reason: z.string().min(1).max(REASON_CHARS_MAX).exactOptional(),
+};
+
+/** The body of `POST /v1/bulk-actions`. */
+export const bulkActionRequest = z
+  .strictObject({
+    action: z.enum(BULK_VERBS),
+    target: z.enum(BULK_TARGETS),
+    ids: z.array(z.uuid()).min(1).max(IDS_MAX).exactOptional(),
+    filter: bulkFilter.exactOptional(),
+    ...pacing,
+    dryRun: z.boolean().exactOptional(),
+  })
+  .check(({ value, issues }) => {
+    const refuse = (path: string[], message: string): void =>
+      void issues.push({ code: 'custom', input: value, path, message });
+    const { action, target, ids, filter, canary } = value;
+    if (!BULK_ALLOWED[target].includes(action)) {
+      refuse(['action'], `expected ${BULK_ALLOWED[target].join(' or ')} for ${target}`);
+    }
+    if ((ids === undefined) === (filter === undefined)) {
+      refuse(['filter'], 'expected ids or filter, and not both; the filter {} finds everything');
+    }
+    for (const name of Object.keys(filter ?? {})) {
+      if (!FIELDS[target].includes(name)) {
+        refuse(['filter', name], `not a filter of ${target}; expected ${FIELDS[target].join(', ')}`);
+      }
+    }
+    const statuses = STATUSES[target];
+    if (statuses !== undefined && filter?.status?.some((status) => !statuses.includes(status)) === true) {
+      refuse(['filter', 'status'], `expected some of ${statuses.join(', ')}`);
+    }
+    if (canary === true && !canHaveCanary(action)) {
+      refuse(['canary'], `${action} has no result that could be waited for; leave canary out`);
+    }
+  });
+
+export const bulkAction = z.strictObject({
+  id: z.uuid(),
+  action: z.enum(BULK_VERBS),
+  target: z.enum(BULK_TARGETS),
+  filter: z.record(z.string(), z.unknown()),
+  reason: z.string().nullable(),
+  perSecond: z.int().nullable(),
+  canary: z.boolean(),
+  status: z.enum(BULK_STATUSES),
+  total: count,
+  done: count,
+  skipped: count,
+  failed: count,
+  createdBy: z.string(),
+  createdAt: time,
+  endedAt: time.nullable(),
+}) satisfies z.ZodType<BulkActionView>;
+
+export const bulkDryRun = z.strictObject({ total: count, ids: z.array(z.uuid()) });
+
+export const bulkItem = z.strictObject({
+  n: count,
+  id: z.uuid(),
+  status: z.enum(BULK_ITEM_STATUSES),
+  reason: z.string().nullable(),
+  messageIds: z.array(z.uuid()).nullable(),
+  settledAt: time.nullable(),
+}) satisfies z.ZodType<BulkItemView>;

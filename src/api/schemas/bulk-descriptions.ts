@@ -1,0 +1,41 @@
+// What the fields of bulk actions mean, for the OpenAPI document; see field-descriptions.ts.
+
+/** By field. */
+export const BULK_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  'createBulkAction.action':
+    'What is done to each: `retry` and `abort` turns, `cancel` messages that wait, `redrive` and `discard` deliveries and dead letters',
+  'createBulkAction.target': 'What it is done to',
+  'createBulkAction.ids': 'The ids; or send a filter',
+  'createBulkAction.filter':
+    'Everything that these find when the request arrives: of turns `session`, `status`, `kind`, `lane`, `since`; of messages that wait `session`; of deliveries `session`, `status`; of open dead letters `kind`, `code`',
+  canary:
+    'Whether the first one goes alone, and the others follow when it has ended well; if it has not, the action ends',
+  perSecond: 'How many are carried out per second at most; null or absent: as many as can be',
+  reason: 'Why, for people and the log of changes; null or absent: no reason was given',
+  'createBulkAction.dryRun': 'True: count what the request is about, and do nothing',
+  'createBulkAction.total': 'How many it is about',
+  'createBulkAction.filter.session': 'The key of a session',
+  'createBulkAction.filter.status': 'Only in one of these states',
+  'createBulkAction.filter.kind': 'The kind of the turns, or of the dead letters',
+  'createBulkAction.filter.lane': 'The lane of the turns',
+  'createBulkAction.filter.since': 'Turns that started then or later',
+  'createBulkAction.filter.code': 'The error code of the dead letters',
+  bulkActionId: 'The id of the bulk action',
+  done: 'How many were carried out',
+  skipped: 'How many were left as they are, each with the reason',
+  'BulkAction.action': 'What is done to each',
+  'BulkAction.target': 'What it is done to',
+  'BulkAction.filter': 'What it was submitted with: `ids` (how many), or the filter',
+  'BulkAction.status':
+    '`running`; `cancelling`: those in progress finish; `completed`; `cancelled`; `canary_failed`: the first one did not end well, and the others were skipped',
+  'BulkAction.total': 'How many it is about',
+  'BulkAction.failed': 'How many could not be carried out because of a fault',
+  'BulkAction.createdBy': 'Who has submitted it: `admin`, or `key:<name>`',
+  'BulkItem.n': 'Its place in the order in which they are carried out',
+  'BulkItem.id': 'The id of the turn, message, delivery or dead letter',
+  'BulkItem.reason': 'Why it was skipped or has failed; null: neither',
+  'BulkItem.messageIds': 'The messages that wait because of it; null: none',
+  'BulkItem.settledAt': 'When it ended; null: it has not',
+  'LiveEvent.total': 'How many there are',
+  'LiveEvent.failed': 'How many could not be carried out',
+};

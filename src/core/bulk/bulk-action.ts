@@ -1,0 +1,26 @@
+// Bulk actions: one decision about many things.
+
+export const BULK_TARGETS = ['turns', 'messages', 'deliveries', 'dead-letters'] as const;
+export type BulkTarget = (typeof BULK_TARGETS)[number];
+
+export const BULK_VERBS = ['retry', 'abort', 'cancel', 'redrive', 'discard'] as const;
+export type BulkVerb = (typeof BULK_VERBS)[number];
+
+export const BULK_STATUSES = ['running', 'cancelling', 'completed', 'cancelled', 'canary_failed'] as const;
+export type BulkStatus = (typeof BULK_STATUSES)[number];
+
+export const BULK_ITEM_STATUSES = ['pending', 'done', 'skipped', 'failed'] as const;
+export type BulkItemStatus = (typeof BULK_ITEM_STATUSES)[number];
+
+/** What may be done to what. */
+export const BULK_ALLOWED: Readonly<Record<BulkTarget, readonly BulkVerb[]>> = {
+  turns: ['retry', 'abort'],
+  messages: ['cancel'],
+  deliveries: ['redrive', 'discard'],
+  'dead-letters': ['redrive', 'discard'],
+};
+
+/** Whether the first one can go alone: what it leads to has an end that says whether it went well. */
+export function canHaveCanary(verb: BulkVerb): boolean {
+  return verb === 'retry' || verb === 'redrive';
+}

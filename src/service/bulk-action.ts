@@ -1,0 +1,171 @@
+// Bulk actions: the filter becomes a fixed list of ids when the action is submitted, and schedulers carry it out item by item.
+import { canHaveCanary, type BulkTarget, type BulkVerb } from '../core/bulk/bulk-action.ts';
+import { newId } from '../ids.ts';
+import { cancelBulkAction, createBulkAction } from '../store/bulk/bulk-actions.ts';
+import { bulkKeyOf, type LeasedItem, type SettledItem } from '../store/bulk/bulk-items.ts';
+import { cancelMessage } from '../store/cancel-message.ts';
+import { discardLetters, readOpenLetters } from '../store/decide-dead-letters.ts';
+import { discardDelivery, redriveDelivery, type DeliveryDecision } from '../store/decide-delivery.ts';
+import { isKeyTaken, readKey, type KeyedRequest } from '../store/idempotency.ts';
+import { deliveryIdsOf, type DeliveryFilter } from '../store/views/deliveries.ts';
+import { waitingMessageIds } from '../store/views/messages.ts';
+import { turnIdsOf, type TurnFilter } from '../store/views/turns.ts';
+import { redoTurn } from './redrive-letters.ts';
+import type { Service } from './service.ts';
+import { stopTurn } from './stop-session.ts';
+
+/** The most things of one action. */
+export const BULK_ITEMS_MAX = 100_000;
+
+/** What an action is about: ids, or what a filter finds now. */
+export type BulkSelection =
+  | { target: BulkTarget; ids: readonly string[] }
+  | { target: 'turns'; filter: TurnFilter }
+  | { target: 'messages'; filter: { sessionKey?: string | undefined } }
+  | { target: 'deliveries'; filter: DeliveryFilter }
+  | { target: 'dead-letters'; filter: { kind?: string | undefined; code?: string | undefined } };
+
+export interface BulkRequest {
+  action: BulkVerb;
+  selection: BulkSelection;
+  /** What was asked for, for people. */
+  filter: object;
+  reason: string | null;
+  perSecond: number | null;
+  isCanary: boolean;
+  createdBy: string;
+}
+
+/** The ids that an action would be about, in the order of their age; one more than allowed when there are too many. */
+export async function selectBulkIds({ views, database }: Service, selection: BulkSelection): Promise<string[]> {
+  if ('ids' in selection) return [...new Set(selection.ids)];
+  const limit = BULK_ITEMS_MAX + 1;
+  switch (selection.target) {
+    case 'turns':
+      return turnIdsOf(views, selection.filter, limit);
+    case 'messages':
+      return waitingMessageIds(views, selection.filter, limit);
+    case 'deliveries':
+      return deliveryIdsOf(views, selection.filter, limit);
+    case 'dead-letters': {
+      const { letters } = await readOpenLetters(database, selection.filter, limit);
+      return letters.map(({ id }) => id);
+    }
+    default:
+      return selection satisfies never;
+  }
+}
+
+/** Submits an action with its ids; resolves with its id. Rejects as `createBulkAction` does. */
+export async function submitBulkAction(
+  { database }: Service,
+  { selection: { target }, ...request }: BulkRequest,
+  ids: readonly string[],
+  idempotency: KeyedRequest | null,
+): Promise<string> {
+  const id = newId<string>();
+  const isCanary = request.isCanary && canHaveCanary(request.action);
+  await createBulkAction(database, { ...request, isCanary, target, id, ids }, idempotency);
+  return id;
+}
+
+/** Begins nothing more of an action; false: there is none with this id. */
+export function stopBulkAction({ database }: Service, id: string, idempotency: KeyedRequest | null): Promise<boolean> {
+  return cancelBulkAction(database, id, idempotency);
+}
+
+/** How carrying an item out has ended. */
+type ItemEnd = Pick<SettledItem, 'status' | 'reason' | 'messageIds'>;
+
+const done = (messageIds: readonly string[] | null = null): ItemEnd => ({ status: 'done', reason: null, messageIds });
+const skipped = (reason: string): ItemEnd => ({ status: 'skipped', reason, messageIds: null });
+
+/**
+ * Carries an item out. Its effect is stored with a key, so after a crash between the effect and its result the item is done, and not done
+ * again. Rejects with faults of the database; the item then stays as it is.
+ */
+export async function carryOut(service: Service, item: LeasedItem): Promise<SettledItem> {
+  const { actionId, n } = item;
+  const idempotency = bulkKeyOf(item);
+  const end = await attempt(service, item, idempotency).catch((error: unknown) => {
+    if (isKeyTaken(error)) return skipped('');
+    throw error;
+  });
+  if (end.status === 'done') return { actionId, n, ...end };
+  const earlier = await readKey(service.views, idempotency);
+  if (earlier.kind !== 'done') return { actionId, n, ...end };
+  const { messageIds = null } = earlier.result as { messageIds?: string[] | null };
+  return { actionId, n, ...done(messageIds) };
+}
+
+async function attempt(service: Service, item: LeasedItem, idempotency: KeyedRequest): Promise<ItemEnd> {
+  const { target, action, subject } = item;
+  switch (target) {
+    case 'turns':
+      return action === 'abort' ? abort(service, subject, idempotency) : retry(service, subject, idempotency);
+    case 'messages':
+      return cancel(service, subject, idempotency);
+    case 'deliveries':
+      return decide(service, action, subject, idempotency);
+    case 'dead-letters':
+      return action === 'discard'
+        ? discardLetter(service, subject, idempotency)
+        : redriveLetter(service, subject, idempotency);
+    default:
+      return target satisfies never;
+  }
+}
+
+async function retry(service: Service, turnId: string, idempotency: KeyedRequest): Promise<ItemEnd> {
+  const result = await redoTurn(service, turnId, idempotency);
+  if (result.kind === 'ok') return done(result.messageIds);
+  if (result.kind === 'unknown') return skipped('There is no such turn.');
+  return skipped('Only a turn that ended badly can be retried, and only once.');
+}
+
+async function abort(service: Service, turnId: string, idempotency: KeyedRequest): Promise<ItemEnd> {
+  const result = await stopTurn(service, turnId, idempotency);
+  if (result === 'stopped') return done();
+  return skipped(result === 'ended' ? 'The turn has ended.' : 'There is no such turn.');
+}
+
+async function cancel({ database, publish }: Service, id: string, idempotency: KeyedRequest): Promise<ItemEnd> {
+  const reason = 'Cancelled by a bulk action before a turn took it.';
+  const result = publish(await cancelMessage(database, { id, reason, idempotency }));
+  switch (result.kind) {
+    case 'done':
+      return done();
+    case 'unknown':
+      return skipped('There is no such message.');
+    case 'taken':
+      return skipped('A worker may be taking it into a turn. Cancel it again, or abort the turn.');
+    case 'settled':
+      return skipped(`The message is ${result.status}.`);
+    default:
+      return result satisfies never;
+  }
+}
+
+async function decide(service: Service, action: BulkVerb, id: string, idempotency: KeyedRequest): Promise<ItemEnd> {
+  const carryOutDecision = action === 'redrive' ? redriveDelivery : discardDelivery;
+  const result: DeliveryDecision = await carryOutDecision(service.views, id, idempotency);
+  if (result === 'done') return done();
+  return skipped(
+    result === 'unknown' ? 'There is no such delivery.' : `The status of the delivery does not allow ${action}.`,
+  );
+}
+
+async function redriveLetter(service: Service, id: string, idempotency: KeyedRequest): Promise<ItemEnd> {
+  const { letters } = await readOpenLetters(service.database, { ids: [id] }, 1);
+  const [letter] = letters;
+  if (letter === undefined) return skipped('The letter is not open any more.');
+  if (letter.deliveryId !== null) return decide(service, 'redrive', letter.deliveryId, idempotency);
+  if (letter.turnId === null)
+    return skipped('The session that should receive it no longer exists. Discard the letter.');
+  return retry(service, letter.turnId, idempotency);
+}
+
+async function discardLetter({ database }: Service, id: string, idempotency: KeyedRequest): Promise<ItemEnd> {
+  const count = await discardLetters(database, { ids: [id] }, idempotency);
+  return count === 1 ? done() : skipped('The letter is not open any more.');
+}

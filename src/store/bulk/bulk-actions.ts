@@ -1,0 +1,181 @@
+// Bulk actions as rows: submitted with their fixed list of ids, cancelled, and judged by their canary.
+import type { BulkTarget, BulkVerb } from '../../core/bulk/bulk-action.ts';
+import type { Database } from '../database.ts';
+import { insertEventsSql } from '../events.ts';
+import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
+import { sendQuery } from '../send-query.ts';
+import { literal } from '../statement.ts';
+
+/** An action to be stored. */
+export interface NewBulkAction {
+  id: string;
+  action: BulkVerb;
+  target: BulkTarget;
+  /** For people; the ids are what counts. */
+  filter: object;
+  reason: string | null;
+  perSecond: number | null;
+  isCanary: boolean;
+  createdBy: string;
+  /** In the order in which they are worked off. */
+  ids: readonly string[];
+}
+
+/** SQL of an event `bulk.progress` for each row of a CTE with the columns of an action. */
+export const progressEventSql = (rows: string): string =>
+  insertEventsSql(`select null::uuid as session_id, null::uuid as turn_id, 'bulk.progress' as type,
+    json_build_object('bulkActionId', id, 'status', status, 'total', total, 'done', done, 'skipped', skipped, 'failed', failed) as data, 0 as n
+    from ${rows}`);
+
+export const CREATE_BULK_ACTION = literal({
+  name: 'create-bulk-action',
+  purpose: 'Store an action with its list of ids. One without ids has ended at once.',
+  text: `with listed as materialized (
+  select subject, n from unnest($9::uuid[]) with ordinality as list (subject, n)
+),
+made as (
+  insert into holdfast.bulk_actions (id, action, target, filter, reason, per_second, is_canary, created_by, total, status, ended_at)
+  select $1::uuid, $2::text, $3::text, $4::json, $5::text, $6::int, $7::boolean, $8::text, counted.total,
+    case when counted.total = 0 then 'completed' else 'running' end, case when counted.total = 0 then clock_timestamp() end
+  from (select count(*)::int as total from listed) as counted
+  on conflict (id) do nothing
+  returning *
+),
+items as (
+  insert into holdfast.bulk_action_items (action_id, n, subject) select made.id, listed.n, listed.subject from made cross join listed
+),
+inserted_events as (
+  ${progressEventSql('made')}
+),
+${keyedPart(10, `select json_build_object('id', id) from made`)}
+select id from made`,
+});
+
+/** Stores an action. Rejects with a violated primary key when another request has stored the key; see `isKeyTaken`. */
+export async function createBulkAction(
+  database: Database,
+  bulk: NewBulkAction,
+  idempotency: KeyedRequest | null,
+): Promise<void> {
+  const { id, action, target, filter, reason, perSecond, isCanary, createdBy, ids } = bulk;
+  const settings = [id, action, target, JSON.stringify(filter), reason, perSecond, isCanary, createdBy, ids];
+  await sendQuery(database.views, CREATE_BULK_ACTION.prepared([...settings, ...keyValues(idempotency)]));
+}
+
+export const CANCEL_BULK_ACTION = literal({
+  name: 'cancel-bulk-action',
+  purpose:
+    'Begin nothing more of an action; what schedulers work on finishes. No row: there is no such action. `isOpen`: it had not ended.',
+  locking: 'The action, then its items.',
+  text: `with held as materialized (
+  select * from holdfast.bulk_actions where id = $1 for no key update
+),
+skipped as (
+  update holdfast.bulk_action_items i set status = 'skipped', reason = 'The action was cancelled.', settled_at = clock_timestamp()
+  from held where i.action_id = held.id and held.ended_at is null and i.status = 'pending'
+    and (i.leased_until is null or i.leased_until <= clock_timestamp())
+  returning i.n
+),
+counted as materialized (select count(*)::int as n from skipped),
+changed as (
+  update holdfast.bulk_actions a
+  set skipped = a.skipped + counted.n,
+    status = case when a.done + a.skipped + a.failed + counted.n = a.total then 'cancelled' else 'cancelling' end,
+    ended_at = case when a.done + a.skipped + a.failed + counted.n = a.total then clock_timestamp() end
+  from held cross join counted where a.id = held.id and held.ended_at is null
+  returning a.*
+),
+inserted_events as (
+  ${progressEventSql('changed')}
+),
+${keyedPart(2, `select json_build_object('id', id) from held`)}
+select held.ended_at is null as "isOpen" from held`,
+});
+
+/** Cancels an action; false: there is none with this id. One that has ended stays as it is. */
+export async function cancelBulkAction(
+  database: Database,
+  id: string,
+  idempotency: KeyedRequest | null,
+): Promise<boolean> {
+  const { rows } = await database.views.query(CANCEL_BULK_ACTION.prepared([id, ...keyValues(idempotency)]));
+  return rows.length > 0;
+}
+
+// The first item that was not skipped is the canary. Its messages have to be answered, or its delivery sent.
+export const JUDGE_CANARIES = literal({
+  name: 'judge-canaries',
+  purpose:
+    'Let the actions continue whose canary went well, and end those whose canary did not. Answers how many have changed.',
+  locking: 'The actions, one by one; those that others hold are left to them.',
+  text: `with waiting as materialized (
+  select a.* from holdfast.bulk_actions a
+  where a.ended_at is null and a.status = 'running' and a.is_canary and a.canary_passed_at is null
+  for no key update skip locked
+),
+canary as materialized (
+  select waiting.id, waiting.target, first.status, first.subject, first.message_ids
+  from waiting cross join lateral (
+    select i.* from holdfast.bulk_action_items i where i.action_id = waiting.id and i.status <> 'skipped' order by i.n limit 1
+  ) as first
+  where first.status in ('done', 'failed')
+),
+delivery as materialized (
+  select canary.id, d.status from canary
+  join holdfast.deliveries d on canary.message_ids is null
+    and d.id = coalesce((select l.delivery_id from holdfast.dead_letters l where l.id = canary.subject), canary.subject)
+),
+message as materialized (
+  select canary.id, bool_and(i.status in ('answered', 'silent')) as is_good, bool_or(i.status in ('failed', 'cancelled', 'dropped')) as is_bad
+  from canary join holdfast.inbox i on i.id = any (canary.message_ids) group by canary.id
+),
+verdict as materialized (
+  select canary.id, case
+      when canary.status = 'failed' or message.is_bad or delivery.status in ('failed', 'expired', 'discarded', 'unknown') then 'bad'
+      when message.is_good or delivery.status = 'sent' then 'good'
+    end as verdict
+  from canary left join message on message.id = canary.id left join delivery on delivery.id = canary.id
+),
+skipped as (
+  update holdfast.bulk_action_items i set status = 'skipped', reason = 'The first one did not end well.', settled_at = clock_timestamp()
+  from verdict where verdict.verdict = 'bad' and i.action_id = verdict.id and i.status = 'pending'
+  returning i.action_id
+),
+changed as (
+  update holdfast.bulk_actions a
+  set canary_passed_at = case when verdict.verdict = 'good' then clock_timestamp() end, due_at = clock_timestamp(),
+    status = case when verdict.verdict = 'bad' then 'canary_failed' else a.status end,
+    skipped = a.skipped + (select count(*) from skipped where skipped.action_id = a.id)::int,
+    ended_at = case when verdict.verdict = 'bad' then clock_timestamp() end
+  from verdict where a.id = verdict.id and verdict.verdict is not null
+  returning a.*
+),
+inserted_events as (
+  ${progressEventSql('changed')}
+)
+select count(*)::int as count from changed`,
+});
+
+/** Judges the actions that wait for their first item; resolves with how many have changed. */
+export async function judgeCanaries(database: Database): Promise<number> {
+  const [row] = await sendQuery<{ count: number }>(database.hot, JUDGE_CANARIES.prepared([]));
+  return row?.count ?? 0;
+}
+
+export const TRIM_BULK_ACTIONS = literal({
+  name: 'trim-bulk-actions',
+  purpose:
+    'Delete the oldest action that ended longer ago than $1 milliseconds, with its items. Answers a row when there was one.',
+  locking: 'The action, then its items.',
+  text: `with old as materialized (
+  select id from holdfast.bulk_actions where ended_at < clock_timestamp() - $1::float8 * interval '1 millisecond'
+  order by id limit 1 for update skip locked
+),
+items as (delete from holdfast.bulk_action_items i using old where i.action_id = old.id)
+delete from holdfast.bulk_actions a using old where a.id = old.id returning 1`,
+});
+
+/** Deletes the oldest action that ended more than `retentionMs` ago; true: there may be more. */
+export async function trimBulkActions(database: Database, retentionMs: number): Promise<boolean> {
+  return (await sendQuery(database.hot, TRIM_BULK_ACTIONS.prepared([retentionMs]))).length > 0;
+}
