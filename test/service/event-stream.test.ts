@@ -2,6 +2,7 @@
 // clients, one on the turn and one on the session, follow a slowly streamed answer; the worker is killed in the middle of it, then
 // the api process, and another one takes its port. What the clients have is compared with the rows.
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { createClient, type ClientEvent } from '../../src/client/create-client.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { followEvents, type FollowedEvent } from './rig/event-follower.ts';
@@ -37,6 +38,18 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     });
     const byTurn = await followEvents(`${api.url}/v1/turns/${turnId}/events`, apiKey);
     onTestFinished(() => byTurn.leave());
+    // The typed client is held against the same rows.
+    const typed = createClient({ url: api.url, key: apiKey });
+    const typedTurn = Array.fromAsync(typed.turnEvents({ id: turnId }));
+    const leaving = new AbortController();
+    onTestFinished(() => leaving.abort());
+    const after = bySession.events[0]?.id ?? '';
+    const typedSession: ClientEvent[] = [];
+    const following = (async () => {
+      for await (const event of typed.events({ session: 'watched', after, signal: leaving.signal })) {
+        typedSession.push(event);
+      }
+    })();
     const deltasOf = (isWanted: (call: number) => boolean): FollowedEvent[] =>
       byTurn.events.filter(({ type, data }) => type === 'model.delta' && isWanted(Number(data['call'])));
 
@@ -57,6 +70,15 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
       () => bySession.events.at(-1)?.id === expected.at(-1),
     );
     await Promise.all([byTurn.leave(), bySession.leave()]);
+    await waitUntil(
+      'the typed client has followed to the end',
+      soonMs,
+      () => typedSession.at(-1)?.id === expected.at(-1),
+    );
+    leaving.abort();
+    await following;
+    expect(typedSession.map(({ id }) => id)).toEqual(expected.slice(expected.indexOf(after) + 1));
+    expect((await typedTurn).map(({ id }) => id)).toEqual(await idsOf('turn_id', turnId));
 
     expect(byTurn.connections()).toBeGreaterThan(1);
     expect(byTurn.events.map(({ id }) => id)).toEqual(await idsOf('turn_id', turnId));
