@@ -1,6 +1,5 @@
 // The numbers at the end of the demo: what the service reports, compared with what the demo did.
-import type { ListAnswer, MessageAnswer, TurnAnswer } from '../src/api/answer-types.ts';
-import { pathWithQuery } from '../src/cli/api-client.ts';
+import type { MessageAnswer } from '../src/api/answer-types.ts';
 import type { Scene } from './chapter.ts';
 
 export interface DemoNumbers {
@@ -20,7 +19,7 @@ export interface DemoNumbers {
 export async function countUp(scene: Scene): Promise<DemoNumbers> {
   const { stage, record, check } = scene;
   const stats = await stage.read<{ messages: Record<string, number>; deadLetters: number }>('/v1/stats');
-  const turns = await readTurns(scene);
+  const turns = await Array.fromAsync(stage.api.each('listTurns', { limit: 100 }));
   const messages = await Promise.all(
     [...record.inputs.keys()].map((id) => stage.read<MessageAnswer>(`/v1/messages/${id}`)),
   );
@@ -48,16 +47,4 @@ export async function countUp(scene: Scene): Promise<DemoNumbers> {
     astray,
   );
   return numbers;
-}
-
-async function readTurns({ stage }: Scene): Promise<TurnAnswer[]> {
-  const turns: TurnAnswer[] = [];
-  let cursor: string | undefined;
-  do {
-    const path = pathWithQuery('/v1/turns', { limit: 100, cursor });
-    const page: ListAnswer<TurnAnswer> = await stage.read<ListAnswer<TurnAnswer>>(path);
-    turns.push(...page.items);
-    cursor = page.nextCursor ?? undefined;
-  } while (cursor !== undefined);
-  return turns;
 }

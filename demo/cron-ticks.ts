@@ -23,7 +23,7 @@ async function playCronTicks(scene: Scene): Promise<void> {
     () => stage.workerB,
     ({ pid }) => `worker B: process ${pid}, the third scheduler`,
   );
-  const watch = await EventWatch.open(stage.api, { types: 'cron.fired,message.settled' }, stage.signal);
+  const watch = await EventWatch.open(stage.api, { types: ['cron.fired', 'message.settled'] }, stage.signal);
   const settled = new Set<string>();
   let fired = 0;
   const { body: cron } = await stage.api.request<CronAnswer>('POST', '/v1/crons', {

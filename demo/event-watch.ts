@@ -1,6 +1,7 @@
 // Live events, one at a time, for chapters that decide by what happens: opened before the thing happens, so no event is missed, and
 // with a limit on every wait.
-import { pathWithQuery, type ApiClient } from '../src/cli/api-client.ts';
+import type { ApiClient } from '../src/cli/api-client.ts';
+import type { EventChoice, EventHooks } from '../src/client/create-client.ts';
 import { watchEvents, type StreamedEvent } from '../src/cli/event-stream.ts';
 
 /** The longest silence of a stream that is waited on. */
@@ -18,11 +19,7 @@ export class EventWatch {
   }
 
   /** Resolves when the stream is open: what happens from here on is seen. Ends with `signal` or `close`. */
-  static async open(
-    api: ApiClient,
-    query: { session?: string; types?: string },
-    signal: AbortSignal,
-  ): Promise<EventWatch> {
+  static async open(api: ApiClient, choice: EventChoice, signal: AbortSignal): Promise<EventWatch> {
     const watch = new EventWatch(signal);
     const opened = Promise.withResolvers<void>();
     const fail = (error: unknown): void => {
@@ -31,7 +28,7 @@ export class EventWatch {
       opened.reject(error);
     };
     const ended = () => fail(new Error('the stream of events ended'));
-    void watch.#read(api, pathWithQuery('/v1/events', query), opened.resolve).then(ended, fail);
+    void watch.#read(api, choice, opened.resolve).then(ended, fail);
     await opened.promise;
     return watch;
   }
@@ -61,8 +58,9 @@ export class EventWatch {
     this.#closed.abort(new Error('the stream of events was closed'));
   }
 
-  async #read(api: ApiClient, path: string, onOpen: () => void): Promise<void> {
-    for await (const event of watchEvents(api, path, { signal: this.#signal, onOpen })) {
+  async #read(api: ApiClient, choice: EventChoice, onOpen: () => void): Promise<void> {
+    const open = (hooks: EventHooks) => api.events({ ...choice, ...hooks });
+    for await (const event of watchEvents(open, { signal: this.#signal, onOpen })) {
       this.#unread.push(event);
       this.#waiting?.resolve();
     }

@@ -76,7 +76,7 @@ async function playHeartbeat(scene: Scene, receiver: WebhookReceiver): Promise<v
 /** A message whose reply is delivered; resolves when it is delivered, with the turn that answered. */
 async function ask(scene: Scene, script: ScriptedMessage, receiver: WebhookReceiver): Promise<string> {
   const { stage, progress, record } = scene;
-  const watch = await EventWatch.open(stage.api, { session: SESSION, types: 'delivery.sent' }, stage.signal);
+  const watch = await EventWatch.open(stage.api, { session: SESSION, types: ['delivery.sent'] }, stage.signal);
   progress.say('user', script.text);
   const deliver = { url: receiver.url };
   const sent = { sessionKey: SESSION, text: messageTextOf(script), idempotencyKey: randomUUID(), more: { deliver } };

@@ -27,7 +27,7 @@ interface Sent {
 
 async function playManyMessages(scene: Scene): Promise<void> {
   const { stage, progress, check, record } = scene;
-  const watch = await EventWatch.open(stage.api, { types: 'message.settled' }, stage.signal);
+  const watch = await EventWatch.open(stage.api, { types: ['message.settled'] }, stage.signal);
   const step = progress.begin('sending');
   const sent = await Promise.all(Array.from({ length: MESSAGES }, (_, index) => sendTwice(scene, index + 1)));
   for (const each of sent) record.inputs.set(idOf(each), 'answered');

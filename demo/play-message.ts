@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AcceptedMessageAnswer, MessageAnswer, TurnAnswer } from '../src/api/answer-types.ts';
 import type { StreamedEvent } from '../src/cli/event-stream.ts';
+import type { EventChoice } from '../src/client/create-client.ts';
 import { isOpen } from '../src/cli/wait-until-settled.ts';
 import type { Scene } from './chapter.ts';
 import { EventWatch } from './event-watch.ts';
@@ -71,8 +72,8 @@ export async function sendMessage(
 
 /** Resolves with the message when it has ended. */
 export async function settledMessage({ stage }: Scene, sessionKey: string, id: string): Promise<MessageAnswer> {
-  const query = { session: sessionKey, types: 'message.settled' };
-  const watch = await EventWatch.open(stage.api, query, stage.signal);
+  const choice: EventChoice = { session: sessionKey, types: ['message.settled'] };
+  const watch = await EventWatch.open(stage.api, choice, stage.signal);
   try {
     for (;;) {
       // The first look comes after the stream is open: an end is seen here or there.

@@ -1,5 +1,6 @@
-// The text of `src/client/operations.ts`: the types and places of all operations, made of the OpenAPI document and so of the route table.
-// The file is committed, and a test compares it with this text.
+// The texts of `src/client/operations.ts` and `src/client/places.ts`: the types and the places of all operations, made of the OpenAPI document
+// and so of the route table. The files are committed, and a test compares them with these texts. They are two because Node takes 60 ms to
+// strip the types of the first, which nothing loads.
 import { openApiDocument } from '../src/api/openapi.ts';
 import { ROUTES } from '../src/api/route-table.ts';
 import { commentOf, fieldOf, typeOfSchema, unionOf } from './type-of-schema.ts';
@@ -23,14 +24,20 @@ interface Operation {
   takesLines: boolean;
 }
 
-const HEADER = `// Made by \`npm run write:client\` from the route table of the API; do not edit it. The types and places of all operations, for the
-// typed client. It imports nothing of the service, and nothing of it but the two tables remains at run time.
+const MADE = '// Made by `npm run write:client` from the route table of the API; do not edit it.';
+
+const TYPES_HEADER = `${MADE} The types of all operations, for the typed client. Nothing
+// of it remains at run time, and it imports nothing of the service.
 /* oxlint-disable max-lines */
 import type { CallOptions, LineBody } from './call-options.ts';
 `;
 
-/** The text of the file. */
-export function clientOperationsText(): string {
+const PLACES_HEADER = `${MADE} Where the functions of the typed client send their
+// requests.
+`;
+
+/** The files by their names. */
+export function clientFiles(): Record<'operations.ts' | 'places.ts', string> {
   const document = JSON.parse(JSON.stringify(openApiDocument(ROUTES))) as {
     paths: Record<string, Record<string, OperationDoc>>;
     components: { schemas: Record<string, Schema> };
@@ -46,8 +53,8 @@ export function clientOperationsText(): string {
   );
   const streams = operations.filter(isStream);
   const calls = operations.filter((operation) => !isStream(operation) && !isPage(operation));
-  return [
-    HEADER,
+  const types = [
+    TYPES_HEADER,
     '/** The things that requests and answers are made of, by their names in the OpenAPI document. */',
     `export interface Schemas {\n${schemaFields(document.components.schemas)}\n}\n`,
     '/** One function for each operation, named as in the OpenAPI document. Each throws `HoldfastError`. */',
@@ -56,11 +63,15 @@ export function clientOperationsText(): string {
     `export interface ListItems {\n${calls.flatMap(listItemOf).join('\n')}\n}\n`,
     '/** What the streams of events may be asked for. */',
     `export interface StreamInputs {\n${streams.map((stream) => `  ${stream.doc.operationId}: ${inputOf(stream, '  ')};`).join('\n')}\n}\n`,
+  ];
+  const places = [
+    PLACES_HEADER,
     '/** The method and path of each function, and what its answer is unless that is JSON. */',
     placesOf('OPERATIONS', calls),
     '/** The method and path of each stream of events. */',
     placesOf('STREAMS', streams),
-  ].join('\n');
+  ];
+  return { 'operations.ts': types.join('\n'), 'places.ts': places.join('\n') };
 }
 
 function schemaFields(schemas: Record<string, Schema>): string {

@@ -140,6 +140,13 @@ test('the command line loads nothing of the api', () => {
   expect(loaded.map(({ from, specifier }) => `${from} -> ${specifier}`)).toEqual([]);
 });
 
+test('the command line calls the api through the typed client alone', () => {
+  const callers = files.filter(
+    (file) => file.startsWith('src/cli/') && /\bfetch\(|from '(?:undici|node:http)'/.test(codeOf(file)),
+  );
+  expect(callers).toEqual([]);
+});
+
 test('the core imports nothing but itself', () => {
   const foreign = imports.filter(({ from, to }) => from.startsWith('src/core/') && !to?.startsWith('src/core/'));
   expect(foreign.map(({ from, specifier }) => `${from} -> ${specifier}`)).toEqual([]);

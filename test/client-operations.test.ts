@@ -1,14 +1,16 @@
-// `src/client/operations.ts` holds what the route table says, and the typed client needs nothing but itself.
+// The emitted files of the typed client hold what the route table says.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { clientOperationsText } from '../scripts/client-operations.ts';
+import { clientFiles } from '../scripts/client-operations.ts';
 import { typeOfSchema } from '../scripts/type-of-schema.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
 test('the operations of the typed client are those of the route table; `npm run write:client` writes them', () => {
-  expect(readFileSync(resolve(ROOT, 'src/client/operations.ts'), 'utf8')).toBe(clientOperationsText());
+  for (const [name, text] of Object.entries(clientFiles())) {
+    expect(readFileSync(resolve(ROOT, 'src/client', name), 'utf8'), name).toBe(text);
+  }
 });
 
 test.each([

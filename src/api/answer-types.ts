@@ -29,7 +29,6 @@ export type BatchItemAnswer = z.output<typeof batches.batchItemView>;
 export type BatchEstimateAnswer = z.output<typeof batches.batchEstimate>;
 export type CronAnswer = z.output<typeof crons.cron>;
 export type CronFireAnswer = z.output<typeof crons.cronFire>;
-export type CronSlotsAnswer = z.output<typeof crons.cronSlots>;
 export type HeartbeatAnswer = z.output<typeof crons.heartbeat>;
 export type SubagentAnswer = z.output<typeof subagents.subagent>;
 export type DeadLetterAnswer = z.output<typeof deadLetters.deadLetter>;

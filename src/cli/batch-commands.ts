@@ -35,6 +35,8 @@ export interface BatchResultsOptions {
   format: 'holdfast' | 'openai';
 }
 
+export type BatchVerb = 'pause' | 'resume' | 'cancel' | 'retry-failed';
+
 export interface BatchControlOptions {
   running?: 'stop' | 'finish';
   code?: string;
@@ -123,11 +125,11 @@ function addLooks(batch: Command, run: RunCommand): void {
 }
 
 function addControls(batch: Command, run: RunCommand): void {
-  const action = (verb: string) => (id: string, options: BatchControlOptions, command: Command) =>
+  const action = (verb: BatchVerb) => (id: string, options: BatchControlOptions, command: Command) =>
     run(command, async (terminal, flags) =>
       (await import('./commands/batch.ts')).runBatchControl(verb, id, options, flags, terminal),
     );
-  const verb = (name: string, description: string): Command =>
+  const verb = (name: BatchVerb, description: string): Command =>
     batch.command(name).description(description).argument('<id>', 'its id').action(action(name));
   verb('pause', 'feed nothing more; what is in flight finishes');
   verb('resume', 'resume a paused batch');

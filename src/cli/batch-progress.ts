@@ -15,10 +15,6 @@ const END_EXITS: Record<NonNullable<BatchAnswer['outcome']>, ExitCode> = {
   cancelled: EXIT.turnAborted,
 };
 
-export function batchPath(id: string): string {
-  return `/v1/batches/${encodeURIComponent(id)}`;
-}
-
 /** The exit code of a batch that is over; null: it continues. */
 export function exitOf(batch: Pick<BatchAnswer, 'outcome' | 'pauseReason'>): ExitCode | null {
   if (batch.outcome !== null) return END_EXITS[batch.outcome];

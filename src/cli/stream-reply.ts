@@ -2,7 +2,8 @@
 // other turns of the session are left out.
 import { performance } from 'node:perf_hooks';
 import type { AcceptedMessageAnswer, MessageAnswer } from '../api/answer-types.ts';
-import { pathWithQuery, type ApiClient } from './api-client.ts';
+import type { EventHooks } from '../client/create-client.ts';
+import type { ApiClient } from './api-client.ts';
 import { watchEvents, type StreamedEvent } from './event-stream.ts';
 import type { Terminal } from './terminal.ts';
 import {
@@ -14,7 +15,16 @@ import {
   type WaitResult,
 } from './wait-until-settled.ts';
 
-const TYPES = 'message.settled,turn.started,turn.ended,model.delta,model.ended,tool.started,tool.ended,steer.injected';
+const TYPES = [
+  'message.settled',
+  'turn.started',
+  'turn.ended',
+  'model.delta',
+  'model.ended',
+  'tool.started',
+  'tool.ended',
+  'steer.injected',
+] as const;
 
 /** Sends, prints text as it comes (with `--json` each event as a line), and waits for the end of the message. */
 export async function streamReply(
@@ -28,9 +38,9 @@ export async function streamReply(
   const opened = Promise.withResolvers<void>();
   const sent = Promise.withResolvers<AcceptedMessageAnswer>();
   const printer = new ReplyPrinter(api, limits.terminal);
-  const path = pathWithQuery('/v1/events', { session: sessionOf(request.path), types: TYPES });
+  const open = (hooks: EventHooks) => api.events({ session: request.sessionKey, types: TYPES, ...hooks });
   const watch = async () => {
-    for await (const event of watchEvents(api, path, { signal, onOpen: opened.resolve })) {
+    for await (const event of watchEvents(open, { signal, onOpen: opened.resolve })) {
       // Whose events these are is not known before the message has its id; they wait in the stream.
       const { message } = await sent.promise;
       if (await printer.take(event, message.id)) return;
@@ -40,7 +50,10 @@ export async function streamReply(
   let accepted: AcceptedMessageAnswer | null = null;
   try {
     await Promise.race([opened.promise, watching]);
-    accepted = await postMessage(api, request, signal);
+    const answer = await request.send({ signal });
+    // The answer to the first request with this key, which waited for its end.
+    if ('turn' in answer) return { kind: 'settled', answer };
+    accepted = answer;
     sent.resolve(accepted);
     if (accepted.disposition === 'rejected') throw rejected(accepted);
     // One that was sent before may have been settled long ago: no event will come.
@@ -56,15 +69,6 @@ export async function streamReply(
   return resultOf(api, accepted, limits);
 }
 
-async function postMessage(api: ApiClient, request: SendRequest, signal: AbortSignal): Promise<AcceptedMessageAnswer> {
-  const { body } = await api.request<AcceptedMessageAnswer>('POST', request.path, {
-    body: request.body,
-    headers: { 'idempotency-key': request.idempotencyKey },
-    signal,
-  });
-  return body;
-}
-
 async function resultOf(
   api: ApiClient,
   accepted: AcceptedMessageAnswer | null,
@@ -77,12 +81,8 @@ async function resultOf(
   return { kind: 'settled', answer: { message, turn: await readTurn(api, message.turnId), reply: message.reply } };
 }
 
-async function readMessage(api: ApiClient, id: string): Promise<MessageAnswer> {
-  return (await api.request<MessageAnswer>('GET', `/v1/messages/${id}`)).body;
-}
-
-function sessionOf(path: string): string {
-  return decodeURIComponent(path.split('/')[3] ?? '');
+function readMessage(api: ApiClient, id: string): Promise<MessageAnswer> {
+  return api.getMessage({ id });
 }
 
 /** Prints the text of the turn that took our message, once it is known which one that is. */

@@ -3,6 +3,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AcceptedMessageAnswer, MessageAnswer, SettledMessageAnswer, TurnAnswer } from '../api/answer-types.ts';
+import type { CallOptions } from '../client/create-client.ts';
 import type { ApiClient } from './api-client.ts';
 import { CliError, EXIT } from './cli-error.ts';
 
@@ -12,10 +13,10 @@ const LOOK_EVERY_MS = 500;
 /** An answer may come this much later than the requested wait. */
 const ANSWER_GRACE_MS = 10_000;
 
+/** What is sent, with its idempotency key: sent again, it is the same message. */
 export interface SendRequest {
-  path: string;
-  body: unknown;
-  idempotencyKey: string;
+  sessionKey: string;
+  send: (options: CallOptions) => Promise<AcceptedMessageAnswer | SettledMessageAnswer>;
 }
 
 export interface WaitLimits {
@@ -36,7 +37,7 @@ export async function waitUntilSettled(api: ApiClient, request: SendRequest, lim
   for (let attempt = 0; ; attempt += 1) {
     try {
       const answer: AcceptedMessageAnswer | SettledMessageAnswer =
-        accepted === null ? await postMessage(api, request, limits) : await lookAgain(api, accepted);
+        accepted === null ? await postMessage(request, limits) : await lookAgain(api, accepted);
       if ('turn' in answer) return { kind: 'settled', answer };
       accepted = answer;
       if (answer.disposition === 'rejected') throw rejected(answer);
@@ -52,23 +53,10 @@ export async function waitUntilSettled(api: ApiClient, request: SendRequest, lim
   }
 }
 
-async function postMessage(
-  api: ApiClient,
-  request: SendRequest,
-  limits: WaitLimits,
-): Promise<AcceptedMessageAnswer | SettledMessageAnswer> {
+function postMessage(request: SendRequest, limits: WaitLimits): Promise<AcceptedMessageAnswer | SettledMessageAnswer> {
   const leftSeconds = Math.max(0, Math.floor((limits.deadlineMs - performance.now()) / 1000));
   const waitSeconds = Math.min(SERVER_WAIT_SECONDS_MAX, leftSeconds);
-  const { body } = await api.request<AcceptedMessageAnswer | SettledMessageAnswer>('POST', request.path, {
-    body: request.body,
-    headers: {
-      'idempotency-key': request.idempotencyKey,
-      ...(waitSeconds === 0 ? {} : { prefer: `wait=${waitSeconds}` }),
-    },
-    timeoutMs: waitSeconds * 1000 + ANSWER_GRACE_MS,
-    signal: limits.signal,
-  });
-  return body;
+  return request.send({ waitSeconds, timeoutMs: ANSWER_GRACE_MS, signal: limits.signal });
 }
 
 /** The settled answer of an accepted message, or the message as it is by now. */
@@ -76,7 +64,7 @@ async function lookAgain(
   api: ApiClient,
   accepted: AcceptedMessageAnswer,
 ): Promise<AcceptedMessageAnswer | SettledMessageAnswer> {
-  const { body: message } = await api.request<MessageAnswer>('GET', `/v1/messages/${accepted.message.id}`);
+  const message = await api.getMessage({ id: accepted.message.id });
   if (isOpen(message)) return { ...accepted, message };
   return { message, turn: await readTurn(api, message.turnId), reply: message.reply };
 }
@@ -88,7 +76,7 @@ export function isOpen(message: MessageAnswer): boolean {
 
 /** The turn that took a message; null when none did. */
 export async function readTurn(api: ApiClient, turnId: string | null): Promise<TurnAnswer | null> {
-  return turnId === null ? null : (await api.request<TurnAnswer>('GET', `/v1/turns/${turnId}`)).body;
+  return turnId === null ? null : api.getTurn({ id: turnId });
 }
 
 /** An error for a message that the session did not take. */

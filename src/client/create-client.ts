@@ -3,7 +3,8 @@
 import type { CallOptions, ClientOptions } from './call-options.ts';
 import { eachItem } from './each-item.ts';
 import { followEvents, type ClientEvent, type EventHooks } from './follow-events.ts';
-import { OPERATIONS, STREAMS, type ListItems, type OperationFunctions, type StreamInputs } from './operations.ts';
+import type { ListItems, OperationFunctions, StreamInputs } from './operations.ts';
+import { OPERATIONS, STREAMS } from './places.ts';
 import { callOf } from './request-place.ts';
 import { createTransport } from './transport.ts';
 
@@ -13,6 +14,9 @@ export type { CallOptions, ClientOptions, LineBody } from './call-options.ts';
 export type { ClientEvent, EventHooks, EventReset, StreamBreak } from './follow-events.ts';
 export type { OperationFunctions, Schemas } from './operations.ts';
 
+/** Which events: after which, of which session, of which types. */
+export type EventChoice = StreamInputs['streamEvents'];
+
 export interface HoldfastClient extends OperationFunctions {
   /** Each item of a list, page by page, as far as the caller reads. */
   each<List extends keyof ListItems>(
@@ -21,7 +25,7 @@ export interface HoldfastClient extends OperationFunctions {
     options?: CallOptions,
   ): AsyncGenerator<ListItems[List], void, undefined>;
   /** Events from now on, or after an id; of one session, or of some types. Reconnects by itself; see `EventHooks`. */
-  events(input?: StreamInputs['streamEvents'] & EventHooks): AsyncGenerator<ClientEvent, void, undefined>;
+  events(input?: EventChoice & EventHooks): AsyncGenerator<ClientEvent, void, undefined>;
   /** The events of one turn from its start, until it has ended. Reconnects by itself; see `EventHooks`. */
   turnEvents(input: StreamInputs['streamTurnEvents'] & EventHooks): AsyncGenerator<ClientEvent, void, undefined>;
 }

@@ -1,5 +1,5 @@
-// Made by `npm run write:client` from the route table of the API; do not edit it. The types and places of all operations, for the
-// typed client. It imports nothing of the service, and nothing of it but the two tables remains at run time.
+// Made by `npm run write:client` from the route table of the API; do not edit it. The types of all operations, for the typed client. Nothing
+// of it remains at run time, and it imports nothing of the service.
 /* oxlint-disable max-lines */
 import type { CallOptions, LineBody } from './call-options.ts';
 

@@ -58,6 +58,14 @@ test('every send has an idempotency key, its own or the one it is given (G2)', a
   expect(keys[1]).toBe('mine');
 });
 
+test('a message that was sent and settled before is not sent again, and the end of it is noted', async () => {
+  const result = await run(['send', 'main', 'again', '--idempotency-key', 'mine']);
+  expect(result).toMatchObject({ code: 0, stdout: '019a0000-0000-7000-8000-000000000001\n' });
+  expect(result.stderr).toContain('sent before; it is answered');
+  const streamed = await run(['send', 'main', 'again', '--idempotency-key', 'mine', '--stream', '--json']);
+  expect(JSON.parse(streamed.stdout)).toMatchObject({ type: 'result', reply: 'you said: again' });
+});
+
 test('options of the message are sent with it', async () => {
   await run([
     'send',

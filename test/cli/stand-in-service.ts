@@ -1,5 +1,6 @@
 // A small HTTP server that answers as the API does, for tests of the command line alone. It holds one session whose messages end
-// as their text says: `fail`, `time out`, `wait` (never), `busy` (rejected), anything else is answered with `you said: <text>`.
+// as their text says: `fail`, `time out`, `wait` (never), `busy` (rejected), `again` (settled before the send)
+// and anything else are answered with `you said: <text>`.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -116,7 +117,8 @@ function acceptMessage(
   state.text = said;
   if (said === 'conflict')
     return problem(response, 422, { code: 'idempotency_mismatch', detail: 'the key was used for another body' });
-  const waits = request.headers['prefer'] !== undefined && said !== 'wait' && said !== 'busy';
+  const wasSettled = said === 'again';
+  const waits = (request.headers['prefer'] !== undefined || wasSettled) && said !== 'wait' && said !== 'busy';
   const accepted = {
     message: message('wait'),
     session: session(),

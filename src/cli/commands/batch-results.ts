@@ -3,9 +3,8 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { truncate } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
+import { connectApi, type ClientFlags } from '../api-client.ts';
 import type { BatchResultsOptions } from '../batch-commands.ts';
-import { batchPath } from '../batch-progress.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -22,11 +21,11 @@ export async function runBatchResults(
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
   const known = out === undefined ? { lines: 0, bytes: 0 } : await readWritten(out);
-  const after = known.lines === 0 ? undefined : known.lines;
-  const query = { after, all: all === true ? 'true' : undefined, format };
-  const path = pathWithQuery(`${batchPath(id)}/results`, query);
-  const response = await api.open(path, { headers: {}, signal: stop.signal });
-  const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]);
+  const after = known.lines === 0 ? undefined : String(known.lines);
+  const query = { id, after, all: all === true ? true : undefined, format };
+  const results = await api.getBatchResults(query, { signal: stop.signal });
+  // The same class has two names in the types of Node.
+  const body = Readable.fromWeb(results as Parameters<typeof Readable.fromWeb>[0]);
   if (out === undefined) {
     for await (const text of body.setEncoding('utf8')) terminal.write(String(text));
     return EXIT.ok;

@@ -2,9 +2,9 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import type { BatchAnswer, BatchEstimateAnswer } from '../../api/answer-types.ts';
+import type { BatchEstimateAnswer } from '../../api/answer-types.ts';
 import { parseDuration } from '../../config/durations.ts';
-import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
+import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import type { BatchSubmitOptions } from '../batch-commands.ts';
 import { dollarsText } from '../batch-progress.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
@@ -23,21 +23,16 @@ export async function runBatchSubmit(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const api = connectApi(flags);
-  const path = pathWithQuery('/v1/batches', queryOf(options));
-  const upload = {
-    stream: await openFile(file),
-    headers: {
-      'content-type': 'application/x-ndjson',
-      ...(file.endsWith('.gz') ? { 'content-encoding': 'gzip' } : {}),
-      'idempotency-key': options.idempotencyKey ?? crypto.randomUUID(),
-    },
+  const query = queryOf(options);
+  const body = await api.postBatches(fromOptions({ ...query, body: Readable.toWeb(await openFile(file)) }), {
+    headers: file.endsWith('.gz') ? { 'content-encoding': 'gzip' } : {},
+    idempotencyKey: options.idempotencyKey,
     timeoutMs: UPLOAD_MS_MAX,
-  };
-  if (options.dryRun === true) {
-    printEstimate((await api.request<BatchEstimateAnswer>('POST', path, upload)).body, terminal);
+  });
+  if (!('id' in body)) {
+    printEstimate(body, terminal);
     return EXIT.ok;
   }
-  const { body } = await api.request<BatchAnswer>('POST', path, upload);
   const { id } = body;
   if (options.wait === undefined) {
     if (terminal.isJson) terminal.json(body);

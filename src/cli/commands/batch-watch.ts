@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BatchAnswer } from '../../api/answer-types.ts';
 import { connectApi, type ApiClient, type ClientFlags } from '../api-client.ts';
-import { batchPath, exitOf, percentOf, progressBar, progressLine } from '../batch-progress.ts';
+import { exitOf, percentOf, progressBar, progressLine } from '../batch-progress.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -48,7 +48,7 @@ export async function watchBatch(
 /** The batch, or null while the service cannot be reached: it may be restarting. */
 async function look(api: ApiClient, id: string): Promise<BatchAnswer | null> {
   try {
-    return (await api.request<BatchAnswer>('GET', batchPath(id))).body;
+    return await api.getBatch({ id });
   } catch (error) {
     if (error instanceof CliError && error.code === 'service_unreachable') return null;
     throw error;

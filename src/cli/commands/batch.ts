@@ -1,9 +1,8 @@
 // `holdfast batch`: batches and their items, listed, shown and controlled.
-import { randomUUID } from 'node:crypto';
-import type { BatchAnswer, BatchItemAnswer, ListAnswer } from '../../api/answer-types.ts';
-import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
-import type { BatchControlOptions, BatchItemsOptions } from '../batch-commands.ts';
-import { batchPath, doneOf, dollarsText } from '../batch-progress.ts';
+import type { BatchAnswer, BatchItemAnswer } from '../../api/answer-types.ts';
+import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
+import type { BatchControlOptions, BatchItemsOptions, BatchVerb } from '../batch-commands.ts';
+import { doneOf, dollarsText } from '../batch-progress.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
 import { noteNextPage, printFields } from '../print.ts';
@@ -18,8 +17,7 @@ export async function runBatchList(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const path = pathWithQuery('/v1/batches', { ...options });
-  const { body } = await connectApi(flags).request<ListAnswer<BatchAnswer>>('GET', path);
+  const body = await connectApi(flags).listBatches(fromOptions(options));
   if (terminal.isJson) {
     terminal.json(body);
     return EXIT.ok;
@@ -42,7 +40,7 @@ export async function runBatchList(
 
 /** Prints one batch. */
 export async function runBatchShow(id: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const { body } = await connectApi(flags).request<BatchAnswer>('GET', batchPath(id));
+  const body = await connectApi(flags).getBatch({ id });
   if (terminal.isJson) terminal.json(body);
   else printBatch(body, terminal);
   return EXIT.ok;
@@ -93,8 +91,7 @@ export async function runBatchItems(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const path = pathWithQuery(`${batchPath(id)}/items`, { ...options });
-  const { body } = await connectApi(flags).request<ListAnswer<BatchItemAnswer>>('GET', path);
+  const body = await connectApi(flags).listBatchItems(fromOptions({ id, ...options }));
   if (terminal.isJson) {
     terminal.json(body);
     return EXIT.ok;
@@ -115,18 +112,22 @@ export async function runBatchItems(
   return EXIT.ok;
 }
 
+const CONTROLS = {
+  pause: 'pauseBatch',
+  resume: 'resumeBatch',
+  cancel: 'cancelBatch',
+  'retry-failed': 'retryFailedItems',
+} as const satisfies Record<BatchVerb, string>;
+
 /** Pauses, resumes or cancels a batch, or retries its failed items. */
 export async function runBatchControl(
-  verb: string,
+  verb: BatchVerb,
   id: string,
   options: BatchControlOptions,
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const { body } = await connectApi(flags).request<BatchAnswer>('POST', `${batchPath(id)}/${verb}`, {
-    body: options,
-    headers: { 'idempotency-key': randomUUID() },
-  });
+  const body = await connectApi(flags)[CONTROLS[verb]]({ id, body: options });
   if (terminal.isJson) terminal.json(body);
   else terminal.print(`${body.id}  ${body.outcome ?? body.status}  ${doneOf(body)}/${body.counts.total}`);
   return EXIT.ok;

@@ -1,6 +1,6 @@
 // `holdfast budgets`: how much model calls may cost.
-import type { BudgetAnswer, ListAnswer } from '../../api/answer-types.ts';
-import { connectApi, type ClientFlags } from '../api-client.ts';
+import type { BudgetAnswer } from '../../api/answer-types.ts';
+import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import type { NewBudgetOptions } from '../budget-commands.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { dollarsText } from '../dollars.ts';
@@ -10,7 +10,7 @@ const PERCENT = 100;
 
 /** Lists the budgets with what is spent of each. */
 export async function runBudgetsList(flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const { body } = await connectApi(flags).request<ListAnswer<BudgetAnswer>>('GET', '/v1/budgets');
+  const body = await connectApi(flags).listBudgets();
   if (terminal.isJson) {
     terminal.json(body);
     return EXIT.ok;
@@ -48,14 +48,8 @@ export async function runBudgetsAdd(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const { body } = await connectApi(flags).request<BudgetAnswer>('POST', '/v1/budgets', {
-    body: {
-      ...budget,
-      ...(zone === undefined ? {} : { zone }),
-      ...(warn === undefined ? {} : { warnPercent: warn }),
-      ...(action === undefined ? {} : { action }),
-      ...(strict === true ? { strict } : {}),
-    },
+  const body = await connectApi(flags).createBudget({
+    body: fromOptions({ ...budget, zone, warnPercent: warn, action, strict: strict === true ? true : undefined }),
   });
   if (terminal.isJson) terminal.json(body);
   else terminal.print(body.id);
@@ -64,10 +58,7 @@ export async function runBudgetsAdd(
 
 /** Removes a budget. */
 export async function runBudgetsRemove(id: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const { body } = await connectApi(flags).request<{ deleted: true }>(
-    'DELETE',
-    `/v1/budgets/${encodeURIComponent(id)}`,
-  );
+  const body = await connectApi(flags).deleteBudget({ id });
   if (terminal.isJson) terminal.json(body);
   else terminal.note('the budget is removed; turns that waited for it resume');
   return EXIT.ok;

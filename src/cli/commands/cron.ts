@@ -1,7 +1,7 @@
 // `holdfast cron`: what happens by the clock, made and changed, and what has become of it.
-import type { CronAnswer, CronFireAnswer, CronSlotsAnswer, ListAnswer } from '../../api/answer-types.ts';
+import type { CronAnswer, CronFireAnswer } from '../../api/answer-types.ts';
 import { parseDuration } from '../../config/durations.ts';
-import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
+import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { cronIdOf } from '../cron-id.ts';
 import type { CronOptions } from '../cron-commands.ts';
@@ -18,10 +18,7 @@ export async function runCronList(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const { body } = await connectApi(flags).request<ListAnswer<CronAnswer>>(
-    'GET',
-    pathWithQuery('/v1/crons', { ...options }),
-  );
+  const body = await connectApi(flags).listCrons(options);
   if (terminal.isJson) {
     terminal.json(body);
     return EXIT.ok;
@@ -47,10 +44,10 @@ export async function runCronAdd(options: CronOptions, flags: ClientFlags, termi
   const fields = fieldsOf(options);
   if (fields['schedule'] === undefined) throw usage('the schedule is missing', 'pass --cron, --every or --at');
   if (fields['payload'] === undefined) throw usage('the payload is missing', 'pass --message or --event');
-  const { body } = await connectApi(flags).request<CronAnswer>('POST', '/v1/crons', {
-    body: { ...fields, ...(options.disabled === true ? { enabled: false } : {}) },
-    headers: { 'idempotency-key': options.idempotencyKey ?? crypto.randomUUID() },
-  });
+  const body = await connectApi(flags).createCron(
+    { body: fromOptions({ ...fields, ...(options.disabled === true ? { enabled: false } : {}) }) },
+    { idempotencyKey: options.idempotencyKey },
+  );
   if (terminal.isJson) terminal.json(body);
   else {
     terminal.print(body.id);
@@ -83,15 +80,12 @@ export async function runCronAction(
   const id = await cronIdOf(api, named);
   if (verb === 'pause' || verb === 'resume') return change(id, { enabled: verb === 'resume' }, flags, terminal);
   if (verb === 'rm') {
-    const { body } = await api.request<unknown>('DELETE', cronPath(id));
+    const body = await api.deleteCron({ id });
     if (terminal.isJson) terminal.json(body);
     else terminal.print(`${id} is deleted`);
     return EXIT.ok;
   }
-  const { body } = await api.request<CronFireAnswer>('POST', `${cronPath(id)}/run`, {
-    body: {},
-    headers: { 'idempotency-key': crypto.randomUUID() },
-  });
+  const body = await api.runCron({ id });
   if (terminal.isJson) terminal.json(body);
   else terminal.print(body.messageId === null ? `${id} ran` : `${id} runs as message ${body.messageId}`);
   return EXIT.ok;
@@ -105,8 +99,7 @@ export async function runCronNext(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const api = connectApi(flags);
-  const path = pathWithQuery(`${cronPath(await cronIdOf(api, id))}/next`, { count });
-  const { body } = await api.request<CronSlotsAnswer>('GET', path);
+  const body = await api.listNextSlots({ id: await cronIdOf(api, id), count });
   if (terminal.isJson) terminal.json(body);
   else for (const { runAt } of body.items) terminal.print(terminal.time(runAt));
   return EXIT.ok;
@@ -120,8 +113,7 @@ export async function runCronFires(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const api = connectApi(flags);
-  const path = pathWithQuery(`${cronPath(await cronIdOf(api, id))}/fires`, { ...options });
-  const { body } = await api.request<ListAnswer<CronFireAnswer>>('GET', path);
+  const body = await api.listFires({ id: await cronIdOf(api, id), ...options });
   if (terminal.isJson) {
     terminal.json(body);
     return EXIT.ok;
@@ -141,7 +133,7 @@ export async function runCronFires(
 }
 
 async function change(id: string, fields: object, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const { body } = await connectApi(flags).request<CronAnswer>('PATCH', cronPath(id), { body: fields });
+  const body = await connectApi(flags).updateCron({ id, body: fields });
   if (terminal.isJson) terminal.json(body);
   else terminal.print(`${id}: next ${nextText(body, terminal)}`);
   return EXIT.ok;
@@ -242,8 +234,4 @@ function nextText(cron: CronAnswer, terminal: Terminal): string {
 
 function usage(message: string, fix: string): CliError {
   return new CliError({ code: 'usage', exitCode: EXIT.usage, message, fix });
-}
-
-function cronPath(id: string): string {
-  return `/v1/crons/${encodeURIComponent(id)}`;
 }

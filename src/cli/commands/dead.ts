@@ -1,13 +1,11 @@
 // `holdfast dead`: what could not be finished, grouped by its error, and what to do with it.
-import { randomUUID } from 'node:crypto';
 import type {
   DeadLetterAnswer,
   DeadLetterGroupAnswer,
-  ListAnswer,
   RedrivenAnswer,
   DiscardedAnswer,
 } from '../../api/answer-types.ts';
-import { connectApi, pathWithQuery, type ApiClient, type ClientFlags } from '../api-client.ts';
+import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
 import { noteNextPage } from '../print.ts';
@@ -22,8 +20,7 @@ export async function runDeadList(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const path = pathWithQuery('/v1/dead-letters', { ...options });
-  const { body } = await connectApi(flags).request<ListAnswer<DeadLetterGroupAnswer>>('GET', path);
+  const body = await connectApi(flags).listDeadLetters(fromOptions(options));
   if (terminal.isJson) {
     terminal.json(body);
     return EXIT.ok;
@@ -78,14 +75,10 @@ export async function runDeadAction(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const filter = isUuid(which) ? { ids: [which] } : { code: which };
-  const { body } = await connectApi(flags).request<Partial<RedrivenAnswer & DiscardedAnswer>>(
-    'POST',
-    `/v1/dead-letters/${verb}`,
-    {
-      body: filter,
-      headers: { 'idempotency-key': randomUUID() },
-    },
-  );
+  const api = connectApi(flags);
+  const body: Partial<RedrivenAnswer & DiscardedAnswer> = await (verb === 'redrive'
+    ? api.redriveDeadLetters({ body: filter })
+    : api.discardDeadLetters({ body: filter }));
   if (terminal.isJson) terminal.json(body);
   else if (verb === 'discard') terminal.print(`${body.discarded ?? 0} discarded`);
   else terminal.print(`${body.redriven ?? 0} redriven, ${body.skipped ?? 0} skipped, ${body.remaining ?? 0} remaining`);
@@ -94,7 +87,7 @@ export async function runDeadAction(
 }
 
 async function lettersOf(api: ApiClient, which: string): Promise<DeadLetterAnswer[]> {
-  const { body } = await api.request<ListAnswer<DeadLetterGroupAnswer>>('GET', `/v1/dead-letters?limit=${GROUPS_MAX}`);
+  const body = await api.listDeadLetters({ limit: GROUPS_MAX });
   const letters = body.items.flatMap((group) => (group.code === which || isUuid(which) ? group.letters : []));
   return isUuid(which) ? letters.filter(({ id }) => id === which.toLowerCase()) : letters;
 }

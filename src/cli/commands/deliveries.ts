@@ -1,6 +1,6 @@
 // `holdfast deliveries`: the outbox, and what to do with what could not be sent.
-import type { DeliveryAnswer, ListAnswer } from '../../api/answer-types.ts';
-import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
+import type { DeliveryAnswer } from '../../api/answer-types.ts';
+import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
 import { noteNextPage } from '../print.ts';
@@ -21,8 +21,7 @@ export async function runDeliveriesList(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const path = pathWithQuery('/v1/deliveries', { ...options });
-  const { body } = await connectApi(flags).request<ListAnswer<DeliveryAnswer>>('GET', path);
+  const body = await connectApi(flags).listDeliveries(fromOptions(options));
   if (terminal.isJson) {
     terminal.json(body);
     return EXIT.ok;
@@ -50,8 +49,8 @@ export async function runDeliveryAction(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const path = `/v1/deliveries/${encodeURIComponent(id)}/${verb}`;
-  const { body } = await connectApi(flags).request<unknown>('POST', path, { body: {} });
+  const api = connectApi(flags);
+  const body = await (verb === 'redrive' ? api.redriveDelivery({ id }) : api.discardDelivery({ id }));
   if (terminal.isJson) terminal.json(body);
   else terminal.print(`${id} ${verb === 'redrive' ? 'is sent again' : 'is discarded'}`);
   return EXIT.ok;

@@ -1,5 +1,5 @@
 // `holdfast events`: everything that happens, live, as lines.
-import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
+import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { watchEvents } from '../event-stream.ts';
 import type { Terminal } from '../terminal.ts';
@@ -12,8 +12,8 @@ export async function runEvents(
 ): Promise<ExitCode> {
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
-  const path = pathWithQuery('/v1/events', { ...options });
-  const watching = watchEvents(connectApi(flags), path, {
+  const api = connectApi(flags);
+  const watching = watchEvents((hooks) => api.events({ ...fromOptions(options), ...hooks }), {
     signal: stop.signal,
     onOpen: () => terminal.note('listening; Ctrl-C ends'),
     onReconnect: () => terminal.note('the connection was lost: reconnecting'),
@@ -25,5 +25,5 @@ export async function runEvents(
         `${event.at ?? ''}  ${event.type.padEnd(18)}  ${event.sessionKey ?? ''}  ${JSON.stringify(event.data)}`,
       );
   }
-  return stop.signal.aborted ? EXIT.interrupted : EXIT.cannotReach;
+  return EXIT.interrupted;
 }

@@ -1,6 +1,6 @@
 // `holdfast heartbeats`: the polls of agents, made and skipped, and a poll right now.
-import type { HeartbeatAnswer, ListAnswer } from '../../api/answer-types.ts';
-import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
+import type { HeartbeatAnswer } from '../../api/answer-types.ts';
+import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
 import { noteNextPage } from '../print.ts';
@@ -15,8 +15,7 @@ export async function runHeartbeatsList(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const path = pathWithQuery('/v1/heartbeats', { ...options });
-  const { body } = await connectApi(flags).request<ListAnswer<HeartbeatAnswer>>('GET', path);
+  const body = await connectApi(flags).listHeartbeats(fromOptions(options));
   if (terminal.isJson) {
     terminal.json(body);
     return EXIT.ok;
@@ -38,8 +37,7 @@ export async function runHeartbeatsList(
 
 /** Polls an agent now. */
 export async function runHeartbeatsPoll(agent: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const path = `/v1/agents/${encodeURIComponent(agent)}/heartbeat`;
-  const { body } = await connectApi(flags).request<HeartbeatAnswer>('POST', path, { body: {} });
+  const body = await connectApi(flags).pollAgent({ agent });
   if (terminal.isJson) terminal.json(body);
   else if (body.status === 'skipped') terminal.print(`${agent} is not polled: ${body.reason}`);
   else terminal.print(`${agent} is polled with message ${body.messageId}`);

@@ -1,6 +1,6 @@
 // `holdfast messages list|show`: what sessions were sent, and what became of it.
-import type { ListAnswer, MessageAnswer } from '../../api/answer-types.ts';
-import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
+import type { MessageAnswer } from '../../api/answer-types.ts';
+import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { errorText } from '../error-text.ts';
 import type { PageOptions } from '../options.ts';
@@ -22,8 +22,7 @@ export async function runMessagesList(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const path = pathWithQuery('/v1/messages', { ...options });
-  const { body } = await connectApi(flags).request<ListAnswer<MessageAnswer>>('GET', path);
+  const body = await connectApi(flags).listMessages(fromOptions(options));
   if (terminal.isJson) {
     terminal.json(body);
     return EXIT.ok;
@@ -44,7 +43,7 @@ export async function runMessagesList(
 
 /** Shows one message. */
 export async function runMessagesShow(id: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const { body } = await connectApi(flags).request<MessageAnswer>('GET', `/v1/messages/${encodeURIComponent(id)}`);
+  const body = await connectApi(flags).getMessage({ id });
   if (terminal.isJson) {
     terminal.json(body);
     return EXIT.ok;

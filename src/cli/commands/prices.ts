@@ -1,6 +1,6 @@
 // `holdfast prices`: the price table of the service, and what is missing from it.
 import type { PricesAnswer, UsageReportAnswer } from '../../api/answer-types.ts';
-import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
+import { connectApi, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -16,7 +16,7 @@ const CHECKED_DAYS = 90;
 
 /** Lists the rows in use. */
 export async function runPricesList(flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const { body } = await connectApi(flags).request<PricesAnswer>('GET', '/v1/prices');
+  const body = await connectApi(flags).getPrices();
   if (terminal.isJson) {
     terminal.json(body);
     return EXIT.ok;
@@ -56,10 +56,7 @@ export async function runPricesCheck(flags: ClientFlags, terminal: Terminal): Pr
   const api = connectApi(flags);
   const nowMs = Date.now();
   const from = new Date(nowMs - USED_DAYS * DAY_MS).toISOString();
-  const [{ body: prices }, { body: used }] = await Promise.all([
-    api.request<PricesAnswer>('GET', '/v1/prices'),
-    api.request<UsageReportAnswer>('GET', pathWithQuery('/v1/usage', { by: 'day', group: 'model', from })),
-  ]);
+  const [prices, used] = await Promise.all([api.getPrices(), api.getUsage({ by: 'day', group: 'model', from })]);
   const unpriced = unpricedModels(used);
   const unchecked = prices.rows.filter(({ checkedAt }) => isOld(checkedAt, nowMs));
   if (terminal.isJson) terminal.json({ version: prices.version, unpriced, unchecked });

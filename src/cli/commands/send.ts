@@ -3,13 +3,13 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { text as readAll } from 'node:stream/consumers';
-import type { AcceptedMessageAnswer, MessageAnswer, SettledMessageAnswer, TurnAnswer } from '../../api/answer-types.ts';
-import { connectApi, type ApiClient, type ClientFlags } from '../api-client.ts';
+import type { MessageAnswer, SettledMessageAnswer, TurnAnswer } from '../../api/answer-types.ts';
+import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { errorText } from '../error-text.ts';
 import { streamReply } from '../stream-reply.ts';
 import type { Terminal } from '../terminal.ts';
-import { waitUntilSettled } from '../wait-until-settled.ts';
+import { waitUntilSettled, type SendRequest } from '../wait-until-settled.ts';
 
 export interface SendInput {
   session: string;
@@ -28,12 +28,13 @@ export interface SendInput {
 /** Sends, waits if asked to, prints the message's id or the reply. */
 export async function runSend(input: SendInput, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const api = connectApi(flags);
-  const request = {
-    path: `/v1/sessions/${encodeURIComponent(input.session)}/messages`,
-    body: await bodyOf(input),
-    idempotencyKey: input.idempotencyKey ?? randomUUID(),
+  const body = await bodyOf(input);
+  const idempotencyKey = input.idempotencyKey ?? randomUUID();
+  const request: SendRequest = {
+    sessionKey: input.session,
+    send: (options) => api.sendMessage({ key: input.session, body: fromOptions(body) }, { ...options, idempotencyKey }),
   };
-  if (input.waitSeconds === undefined) return sendOnly(api, request, terminal);
+  if (input.waitSeconds === undefined) return sendOnly(request, terminal);
   const deadlineMs = performance.now() + input.waitSeconds * 1000;
   const stop = interruption();
   const result = input.isStreaming
@@ -63,17 +64,15 @@ async function bodyOf(input: SendInput): Promise<Record<string, unknown>> {
   return { text, ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)) };
 }
 
-async function sendOnly(
-  api: ApiClient,
-  request: { path: string; body: unknown; idempotencyKey: string },
-  terminal: Terminal,
-): Promise<ExitCode> {
-  const { body } = await api.request<AcceptedMessageAnswer>('POST', request.path, {
-    body: request.body,
-    headers: { 'idempotency-key': request.idempotencyKey },
-  });
+async function sendOnly(request: SendRequest, terminal: Terminal): Promise<ExitCode> {
+  const body = await request.send({});
   if (terminal.isJson) terminal.json(body);
   else terminal.print(body.message.id);
+  if ('turn' in body) {
+    // The answer to the first request with this key, which waited for its end.
+    terminal.note(`sent before; it is ${body.message.status}`);
+    return EXIT.ok;
+  }
   terminal.note(`${body.disposition} for ${body.message.sessionKey}; ${body.session.waitingMessages} waiting`);
   return body.disposition === 'rejected' ? EXIT.conflict : EXIT.ok;
 }

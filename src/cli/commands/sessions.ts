@@ -1,6 +1,6 @@
 // `holdfast sessions`: the conversations, one of them, what was said in it, and how to stop it; see `transcripts.ts` for the other verbs.
-import type { ContentAnswer, EntryAnswer, ListAnswer, SessionAnswer } from '../../api/answer-types.ts';
-import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
+import type { ContentAnswer, SessionAnswer } from '../../api/answer-types.ts';
+import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
 import { noteNextPage, printFields } from '../print.ts';
@@ -17,8 +17,7 @@ export async function runSessionsList(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const path = pathWithQuery('/v1/sessions', { ...options });
-  const { body } = await connectApi(flags).request<ListAnswer<SessionAnswer>>('GET', path);
+  const body = await connectApi(flags).listSessions(fromOptions(options));
   if (terminal.isJson) {
     terminal.json(body);
     return EXIT.ok;
@@ -40,7 +39,7 @@ export async function runSessionsList(
 
 /** Shows one session. */
 export async function runSessionsShow(key: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const { body } = await connectApi(flags).request<SessionAnswer>('GET', sessionPath(key));
+  const body = await connectApi(flags).getSession({ key });
   if (terminal.isJson) {
     terminal.json(body);
     return EXIT.ok;
@@ -77,11 +76,11 @@ export async function runTranscript(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const { all, tail, ...page } = options;
-  const path = pathWithQuery(`${sessionPath(key)}/transcript`, {
+  const body = await connectApi(flags).listEntries({
+    key,
     ...(tail === undefined ? page : { limit: tail, order: 'desc' }),
     state: all === true ? 'all' : undefined,
   });
-  const { body } = await connectApi(flags).request<ListAnswer<EntryAnswer>>('GET', path);
   if (tail !== undefined) {
     body.items.reverse();
     // Older entries were not requested.
@@ -108,23 +107,16 @@ export async function runSessionsAbort(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const { body } = await connectApi(flags).request<{ aborted: string | null; cancelled: number }>(
-    'POST',
-    `${sessionPath(key)}/abort`,
-    {
-      body: options.keepQueued === true ? { queued: 'keep' } : {},
-    },
-  );
+  const body = await connectApi(flags).abortSession({
+    key,
+    body: options.keepQueued === true ? { queued: 'keep' } : {},
+  });
   if (terminal.isJson) terminal.json(body);
   else
     terminal.print(
       `${body.aborted === null ? 'no turn was running' : `stopped turn ${body.aborted}`}; ${body.cancelled} cancelled`,
     );
   return EXIT.ok;
-}
-
-function sessionPath(key: string): string {
-  return `/v1/sessions/${encodeURIComponent(key)}`;
 }
 
 function blockText(block: ContentAnswer): string {

@@ -1,11 +1,10 @@
 // `holdfast spawn`: a task for a subagent of a session, and with --wait its result. `holdfast subagents`: those that there are, a word to
 // one of them, its end.
-import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { text as readAll } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ListAnswer, SubagentAnswer } from '../../api/answer-types.ts';
-import { connectApi, pathWithQuery, type ApiClient, type ClientFlags } from '../api-client.ts';
+import type { SubagentAnswer } from '../../api/answer-types.ts';
+import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
 import { noteNextPage } from '../print.ts';
@@ -41,11 +40,10 @@ const STATUS_STYLES: Record<string, Style> = {
 /** Spawns; prints the run's id, or with a wait its result. */
 export async function runSpawn(input: SpawnInput, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const api = connectApi(flags);
-  const path = `/v1/sessions/${encodeURIComponent(input.session)}/spawn`;
-  const { body } = await api.request<{ runId: string; childSessionKey: string }>('POST', path, {
-    body: await bodyOf(input),
-    headers: { 'idempotency-key': input.idempotencyKey ?? randomUUID() },
-  });
+  const body = await api.storeSpawn(
+    { key: input.session, body: fromOptions(await bodyOf(input)) },
+    { idempotencyKey: input.idempotencyKey },
+  );
   if (input.waitSeconds !== undefined) return waitForRun(api, body.runId, input.waitSeconds, terminal);
   if (terminal.isJson) terminal.json(body);
   else terminal.print(body.runId);
@@ -65,7 +63,7 @@ async function bodyOf(input: SpawnInput): Promise<Record<string, unknown>> {
 async function waitForRun(api: ApiClient, runId: string, waitSeconds: number, terminal: Terminal): Promise<ExitCode> {
   const deadlineMs = performance.now() + waitSeconds * 1000;
   for (;;) {
-    const { body } = await api.request<SubagentAnswer>('GET', `/v1/subagents/${runId}`);
+    const body = await api.getSubagent({ runId });
     if (body.status !== 'running') return reportEnd(body, terminal);
     if (performance.now() >= deadlineMs) {
       if (terminal.isJson) terminal.json(body);
@@ -93,8 +91,7 @@ export async function runSubagentsList(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const path = pathWithQuery(`/v1/sessions/${encodeURIComponent(session)}/subagents`, { ...options });
-  const { body } = await connectApi(flags).request<ListAnswer<SubagentAnswer>>('GET', path);
+  const body = await connectApi(flags).listSubagents({ key: session, ...options });
   if (terminal.isJson) {
     terminal.json(body);
     return EXIT.ok;
@@ -117,8 +114,7 @@ export async function runSubagentsList(
 
 /** Stops a run and all runs below it. */
 export async function runSubagentsKill(runId: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const path = `/v1/subagents/${encodeURIComponent(runId)}/kill`;
-  const { body } = await connectApi(flags).request<{ killed: number }>('POST', path, { body: {} });
+  const body = await connectApi(flags).killSubagent({ runId });
   if (terminal.isJson) terminal.json(body);
   else terminal.print(body.killed === 0 ? 'the run had already ended' : `${body.killed} stopped`);
   return EXIT.ok;
@@ -131,11 +127,8 @@ export async function runSubagentsSteer(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const path = `/v1/subagents/${encodeURIComponent(runId)}/steer`;
-  const { body } = await connectApi(flags).request<{ runId: string; how: string }>('POST', path, {
-    body: { text: text === '-' ? await readAll(process.stdin) : text },
-    headers: { 'idempotency-key': randomUUID() },
-  });
+  const said = text === '-' ? await readAll(process.stdin) : text;
+  const body = await connectApi(flags).steerSubagent({ runId, body: { text: said } });
   if (terminal.isJson) terminal.json(body);
   else terminal.print(body.how === 'again' ? `it starts again: ${body.runId}` : body.how);
   return EXIT.ok;

@@ -1,11 +1,11 @@
 // `holdfast sessions compact`, `reset` and `fork`: what is done to a session's transcript as a whole.
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
-import type { CompactionAnswer, ListAnswer, SessionAnswer, SettledMessageAnswer } from '../../api/answer-types.ts';
-import { connectApi, pathWithQuery, type ApiClient, type ClientFlags } from '../api-client.ts';
+import type { CompactionAnswer, SettledMessageAnswer } from '../../api/answer-types.ts';
+import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { Terminal } from '../terminal.ts';
-import { waitUntilSettled } from '../wait-until-settled.ts';
+import { waitUntilSettled, type SendRequest } from '../wait-until-settled.ts';
 import { reportEnd } from './send.ts';
 
 export interface CompactOptions {
@@ -23,10 +23,16 @@ export async function runSessionsCompact(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const api = connectApi(flags);
-  const request = {
-    path: `${sessionPath(key)}/compact`,
-    body: instructions === undefined ? {} : { instructions },
-    idempotencyKey,
+  const request: SendRequest = {
+    sessionKey: key,
+    // What it answers has the fields of a message's answer that the wait looks at.
+    send: async (options) =>
+      fromOptions(
+        await api.compactSession(
+          { key, body: instructions === undefined ? {} : { instructions } },
+          { ...options, idempotencyKey },
+        ),
+      ),
   };
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
@@ -59,8 +65,7 @@ async function reportCompaction(
 
 /** The compaction of a turn; null when there was nothing to compact. */
 async function compactionOf(api: ApiClient, key: string, turnId: string | undefined): Promise<CompactionAnswer | null> {
-  const path = pathWithQuery(`${sessionPath(key)}/compactions`, { limit: 20 });
-  const { body } = await api.request<ListAnswer<CompactionAnswer>>('GET', path);
+  const body = await api.listCompactions({ key, limit: 20 });
   return body.items.find((compaction) => compaction.turnId === turnId) ?? null;
 }
 
@@ -71,11 +76,7 @@ export async function runSessionsReset(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const { body } = await connectApi(flags).request<{ transcriptNo: number; previousTranscriptNo: number }>(
-    'POST',
-    `${sessionPath(key)}/reset`,
-    { body: abort === true ? { abort } : {} },
-  );
+  const body = await connectApi(flags).resetSession({ key, body: abort === true ? { abort } : {} });
   if (terminal.isJson) terminal.json(body);
   else terminal.print(`transcript ${body.transcriptNo} begins; transcript ${body.previousTranscriptNo} is kept`);
   return EXIT.ok;
@@ -89,17 +90,12 @@ export async function runSessionsFork(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const { body } = await connectApi(flags).request<{ session: SessionAnswer; entries: number }>(
-    'POST',
-    `${sessionPath(key)}/fork`,
-    { body: { key: newKey, ...(until === undefined ? {} : { entryId: until }) } },
-  );
+  const body = await connectApi(flags).forkSession({
+    key,
+    body: { key: newKey, ...(until === undefined ? {} : { entryId: until }) },
+  });
   if (terminal.isJson) terminal.json(body);
   else terminal.print(body.session.key);
   terminal.note(`a copy with ${body.entries} entries`);
   return EXIT.ok;
-}
-
-function sessionPath(key: string): string {
-  return `/v1/sessions/${encodeURIComponent(key)}`;
 }

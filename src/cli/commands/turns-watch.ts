@@ -1,6 +1,6 @@
 // `holdfast turns watch`: a turn as it happens, until it ends in any worker. The exit code says how it ended.
-import type { TurnAnswer, TurnStatus } from '../../api/answer-types.ts';
-import { connectApi, type ApiClient, type ClientFlags } from '../api-client.ts';
+import type { TurnStatus } from '../../api/answer-types.ts';
+import { connectApi, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { watchEvents } from '../event-stream.ts';
 import type { Terminal } from '../terminal.ts';
@@ -22,8 +22,7 @@ const END_EXITS: Record<TurnStatus, ExitCode | null> = {
 /** Prints a line for each thing that happens (with `--json` each event); a turn that has ended is shown as a whole. */
 export async function runTurnsWatch(id: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const api = connectApi(flags);
-  const path = `/v1/turns/${encodeURIComponent(id)}`;
-  const turn = await readTurn(api, path);
+  const turn = await api.getTurn({ id });
   const ended = END_EXITS[turn.status];
   if (ended !== null) {
     if (terminal.isJson) terminal.jsonLine(turn);
@@ -32,7 +31,7 @@ export async function runTurnsWatch(id: string, flags: ClientFlags, terminal: Te
   }
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
-  for await (const event of watchEvents(api, `${path}/events`, { signal: stop.signal })) {
+  for await (const event of watchEvents((hooks) => api.turnEvents({ id, ...hooks }), { signal: stop.signal })) {
     if (terminal.isJson) terminal.jsonLine(event);
     else printLine(eventLine(event, turn.startedAt), terminal);
     if (event.type === 'turn.ended') break;
@@ -41,13 +40,9 @@ export async function runTurnsWatch(id: string, flags: ClientFlags, terminal: Te
     terminal.note(`the turn continues: holdfast turns watch ${id}`);
     return EXIT.interrupted;
   }
-  const last = await readTurn(api, path);
+  const last = await api.getTurn({ id });
   if (!terminal.isJson && last.reply !== null) terminal.print(`\n${last.reply}`);
   return END_EXITS[last.status] ?? EXIT.waitEnded;
-}
-
-async function readTurn(api: ApiClient, path: string): Promise<TurnAnswer> {
-  return (await api.request<TurnAnswer>('GET', path)).body;
 }
 
 function printLine(line: string | null, terminal: Terminal): void {

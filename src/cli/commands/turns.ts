@@ -1,6 +1,6 @@
 // `holdfast turns list|show|abort|retry`: what ran, one turn with the timeline of its steps, and what is done about it.
-import type { ListAnswer, TurnAnswer, WhyAnswer } from '../../api/answer-types.ts';
-import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
+import type { TurnAnswer, WhyAnswer } from '../../api/answer-types.ts';
+import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { errorText } from '../error-text.ts';
 import type { TurnListOptions } from '../options.ts';
@@ -16,8 +16,8 @@ export async function runTurnsList(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const { since, ...query } = options;
-  const path = pathWithQuery('/v1/turns', { ...query, since: since === undefined ? undefined : timeOf(since) });
-  const { body } = await connectApi(flags).request<ListAnswer<TurnAnswer>>('GET', path);
+  const from = since === undefined ? undefined : timeOf(since);
+  const body = await connectApi(flags).listTurns(fromOptions({ ...query, since: from }));
   if (terminal.isJson) {
     terminal.json(body);
     return EXIT.ok;
@@ -41,7 +41,7 @@ export async function runTurnsList(
 
 /** Shows one turn with its steps. */
 export async function runTurnsShow(id: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const { body: turn } = await connectApi(flags).request<TurnAnswer>('GET', `/v1/turns/${encodeURIComponent(id)}`);
+  const turn = await connectApi(flags).getTurn({ id });
   if (terminal.isJson) terminal.json(turn);
   else printTurn(turn, terminal);
   return EXIT.ok;
@@ -54,14 +54,11 @@ export async function runTurnsAction(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const path = `/v1/turns/${encodeURIComponent(id)}/${verb}`;
-  const { body } = await connectApi(flags).request<{ aborted?: boolean }>('POST', path, {
-    body: {},
-    headers: { 'idempotency-key': crypto.randomUUID() },
-  });
+  const api = connectApi(flags);
+  const body = await (verb === 'abort' ? api.abortTurn({ id }) : api.retryTurn({ id }));
   if (terminal.isJson) terminal.json(body);
-  else if (verb === 'retry') terminal.print(`the messages of ${id} wait again`);
-  else terminal.print(body.aborted === true ? `${id} is being stopped` : `${id} had already ended`);
+  else if (!('aborted' in body)) terminal.print(`the messages of ${id} wait again`);
+  else terminal.print(body.aborted ? `${id} is being stopped` : `${id} had already ended`);
   return EXIT.ok;
 }
 

@@ -1,6 +1,6 @@
 // `holdfast usage`: what was used and what it cost.
 import type { UsageReportAnswer } from '../../api/answer-types.ts';
-import { connectApi, pathWithQuery, type ClientFlags } from '../api-client.ts';
+import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { UsageOptions } from '../cost-commands.ts';
 import { dollarsText } from '../dollars.ts';
@@ -15,8 +15,8 @@ export async function runUsage(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const path = pathWithQuery('/v1/usage', { ...query, from: since === undefined ? undefined : timeOf(since) });
-  const { body } = await connectApi(flags).request<UsageReportAnswer>('GET', path);
+  const from = since === undefined ? undefined : timeOf(since);
+  const body = await connectApi(flags).getUsage(fromOptions({ ...query, from }));
   if (terminal.isJson) {
     terminal.json(body);
     return EXIT.ok;

@@ -1,5 +1,6 @@
 // The checks around the service: its port, and the model that it would call.
 import { createServer } from 'node:net';
+import { createClient, HoldfastError } from '../../client/create-client.ts';
 import { modelNotices, type Config } from '../../config.ts';
 import { loadClientSettings, reachableHost } from '../../config/client-settings.ts';
 import { CHECK_TIMEOUT_MS, reasonOf, type Check, type Finding } from './check.ts';
@@ -36,12 +37,11 @@ async function listenFault(host: string, port: number): Promise<{ code: string; 
 
 async function isHoldfast(url: string): Promise<boolean> {
   try {
-    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(CHECK_TIMEOUT_MS) });
+    await createClient({ url, timeoutMs: CHECK_TIMEOUT_MS, retriesMax: 0 }).getReadiness();
+    return true;
+  } catch (error) {
     // Ready or not, it answers with what it depends on.
-    const body: unknown = await response.json();
-    return typeof body === 'object' && body !== null && [200, 503].includes(response.status);
-  } catch {
-    return false;
+    return error instanceof HoldfastError && error.status === 503 && error.problem !== null;
   }
 }
 

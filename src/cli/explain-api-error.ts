@@ -1,0 +1,91 @@
+// An error of the typed client as the command line reports it: what happened, what to do next at a terminal, and the exit code.
+import type { HoldfastError } from '../client/create-client.ts';
+import { reasonOf } from '../client/holdfast-error.ts';
+import type { ClientSettings } from '../config/client-settings.ts';
+import { CliError, EXIT, type ExitCode } from './cli-error.ts';
+
+/** What to print, and how to end. */
+export function explainApiError(error: HoldfastError, settings: ClientSettings): CliError {
+  if (error.code === 'not_holdfast') {
+    return new CliError({
+      code: error.code,
+      exitCode: EXIT.cannotReach,
+      message: `${settings.url} answered ${error.status} with an answer that is not JSON`,
+      fix: `check that a Holdfast service listens there (the address is from ${settings.urlSource})`,
+      cause: error,
+    });
+  }
+  return error.status === null ? unreachable(error, settings) : refusal(error, error.status, settings);
+}
+
+/** No answer, or one that broke off. */
+function unreachable(error: HoldfastError, settings: ClientSettings): CliError {
+  const reason = error.code === 'no_answer_in_time' ? 'no answer in time' : reasonOf(error.cause);
+  return new CliError({
+    code: reason.includes('ECONNREFUSED') ? 'service_not_running' : 'service_unreachable',
+    exitCode: EXIT.cannotReach,
+    message: `cannot reach ${settings.url} (from ${settings.urlSource}): ${reason}`,
+    fix: 'start the service with "npm start", or pass --url; "holdfast doctor" gives details',
+    cause: error,
+  });
+}
+
+function refusal(error: HoldfastError, status: number, settings: ClientSettings): CliError {
+  const faults = error.errors.map(({ path, message }) => `\n  ${path} ${message}`);
+  // By this id the log of the service names what went wrong inside.
+  const request = status < 500 || error.requestId === null ? '' : ` (request ${error.requestId})`;
+  const { exitCode, fix } = meaningOf(status, error, settings);
+  return new CliError({
+    code: error.code,
+    exitCode,
+    message: `${error.detail || error.title}${faults.join('')}${request}`,
+    fix,
+    ...(error.problem === null ? {} : { problem: { ...error.problem } }),
+  });
+}
+
+/** What a status means for the person at the terminal. */
+function meaningOf(
+  status: number,
+  { retryAfterMs }: HoldfastError,
+  settings: ClientSettings,
+): { exitCode: ExitCode; fix: string } {
+  const wait = retryAfterMs === null ? null : retryAfterMs / 1000;
+  switch (status) {
+    case 400:
+    case 413:
+    case 415:
+      return { exitCode: EXIT.usage, fix: 'correct the fields named above; --help shows the allowed values' };
+    case 401:
+    case 403:
+      return {
+        exitCode: EXIT.notAllowed,
+        fix:
+          settings.apiKey === undefined
+            ? `pass --api-key, set HOLDFAST_API_KEY, or run where the service's data directory is (looked in ${settings.dataDir})`
+            : 'pass the key of this service with --api-key or HOLDFAST_API_KEY',
+      };
+    case 404:
+      return {
+        exitCode: EXIT.notFound,
+        fix: 'check the name; "holdfast sessions list" and "holdfast turns list" show the existing ones',
+      };
+    case 409:
+    case 422:
+      return {
+        exitCode: EXIT.conflict,
+        fix: 'check its current state and try again, with a new --idempotency-key if the text changed',
+      };
+    case 429:
+      return { exitCode: EXIT.failed, fix: `try again${wait === null ? ' later' : ` in ${wait} s`}` };
+    case 502:
+    case 503:
+    case 504:
+      return {
+        exitCode: EXIT.cannotReach,
+        fix: `try again${wait === null ? '' : ` in ${wait} s`}; "holdfast doctor" says what is missing`,
+      };
+    default:
+      return { exitCode: EXIT.failed, fix: 'read the log of the service' };
+  }
+}
