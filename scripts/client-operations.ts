@@ -127,9 +127,9 @@ function typeOfParameter(schema: Schema, indent: string): string {
 function answerOf({ doc }: Operation): string {
   const answers = Object.entries(doc.responses).filter(([status]) => status.startsWith('2'));
   return unionOf(
-    answers.map(([, { content }]) => {
+    answers.map(([status, { content }]) => {
       const [type = '', media] = Object.entries(content ?? {})[0] ?? [];
-      if (media === undefined) return 'unknown';
+      if (media === undefined) return status === '204' ? 'undefined' : 'unknown';
       return type === 'application/x-ndjson' ? 'ReadableStream<Uint8Array>' : typeOfSchema(media.schema, '  ');
     }),
   );

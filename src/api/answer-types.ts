@@ -51,10 +51,6 @@ export type UsageReportAnswer = z.output<typeof costs.usageReport>;
 export type BudgetAnswer = z.output<typeof budgets.budget>;
 /** An API key, without its text. */
 export type ApiKeyAnswer = z.output<typeof keys.apiKey>;
-/** 201 of `POST /v1/keys`. */
-export type NewKeyAnswer = z.output<typeof keys.newKey>;
-/** 201 of `POST /v1/auth/codes`. */
-export type SignInCodeAnswer = z.output<typeof keys.signInCode>;
 /** The price table in use. */
 export type PricesAnswer = z.output<typeof costs.prices>;
 

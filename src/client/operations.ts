@@ -2982,7 +2982,7 @@ export interface OperationFunctions {
       /** A code of `POST /v1/auth/codes`; it can be used once */
       code?: string;
     };
-  }, options?: CallOptions): Promise<unknown>;
+  }, options?: CallOptions): Promise<undefined>;
   /** Who is signed in, and until when. `GET /v1/auth/sessions/current` */
   getSignIn(input?: Record<string, never>, options?: CallOptions): Promise<{
     /** Who it is: `admin`, or `key:<name>` */
@@ -2996,7 +2996,7 @@ export interface OperationFunctions {
   signOut(input?: {
     /** True: sign out everywhere, that is, every browser that signed in with the same key */
     all?: boolean | undefined;
-  }, options?: CallOptions): Promise<unknown>;
+  }, options?: CallOptions): Promise<undefined>;
   /** Make a code for one sign-in of a browser with the key of this request; it is valid for a minute. `POST /v1/auth/codes` */
   createSignInCode(input?: Record<string, never>, options?: CallOptions): Promise<{
     /** The code, for one sign-in; null: the answer to a retry, because codes are not stored */

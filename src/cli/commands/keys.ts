@@ -1,8 +1,8 @@
 // `holdfast keys`: API keys that are made while the service runs.
-import type { ApiKeyAnswer, ListAnswer, NewKeyAnswer } from '../../api/answer-types.ts';
+import type { ApiKeyAnswer } from '../../api/answer-types.ts';
 import { parseDuration } from '../../config/durations.ts';
 import { isUuid } from '../../core/ids.ts';
-import { connectApi, pathWithQuery, type ApiClient, type ClientFlags } from '../api-client.ts';
+import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import type { NewKeyOptions } from '../key-commands.ts';
 import type { Terminal } from '../terminal.ts';
@@ -16,8 +16,8 @@ export async function runKeysCreate(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const { body } = await connectApi(flags).request<NewKeyAnswer>('POST', '/v1/keys', {
-    body: { name, role, ...(expires === undefined ? {} : { expiresAt: endOf(expires) }) },
+  const body = await connectApi(flags).createKey({
+    body: fromOptions({ name, role, expiresAt: expires === undefined ? undefined : endOf(expires) }),
   });
   if (terminal.isJson) {
     terminal.json(body);
@@ -73,7 +73,7 @@ function stateOf({ revokedAt, expiresAt }: ApiKeyAnswer): string {
 export async function runKeysRevoke(named: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const api = connectApi(flags);
   const id = isUuid(named) ? named : await idOf(api, named);
-  const { body } = await api.request<ApiKeyAnswer>('DELETE', `/v1/keys/${id}`);
+  const body = await api.revokeKey({ id });
   if (terminal.isJson) terminal.json(body);
   else terminal.note(`the key ${body.name} is revoked; browsers that signed in with it are signed out`);
   return EXIT.ok;
@@ -91,14 +91,6 @@ async function idOf(api: ApiClient, name: string): Promise<string> {
   });
 }
 
-async function readKeys(api: ApiClient): Promise<ApiKeyAnswer[]> {
-  const keys: ApiKeyAnswer[] = [];
-  let cursor: string | undefined;
-  do {
-    const path = pathWithQuery('/v1/keys', { limit: PAGE_ITEMS, cursor });
-    const { body } = await api.request<ListAnswer<ApiKeyAnswer>>('GET', path);
-    keys.push(...body.items);
-    cursor = body.nextCursor ?? undefined;
-  } while (cursor !== undefined);
-  return keys;
+function readKeys(api: ApiClient): Promise<ApiKeyAnswer[]> {
+  return Array.fromAsync(api.each('listKeys', { limit: PAGE_ITEMS }));
 }

@@ -1,7 +1,6 @@
 // `holdfast open`: the dashboard in the browser of this machine, signed in. The address has a code for one sign-in after its #, which
 // browsers send to no server; the key itself is in no address.
 import { spawn } from 'node:child_process';
-import type { SignInCodeAnswer } from '../../api/answer-types.ts';
 import { connectApi, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import type { OpenOptions } from '../key-commands.ts';
@@ -23,7 +22,7 @@ export async function runOpen(
     });
   }
   const api = connectApi(flags);
-  const { body } = await api.request<SignInCodeAnswer>('POST', '/v1/auth/codes');
+  const body = await api.createSignInCode();
   const url = new URL(path, api.settings.url);
   url.hash = `code=${body.code}`;
   if (terminal.isJson) terminal.json({ url: url.href, expiresAt: body.expiresAt });
