@@ -4,7 +4,6 @@ import type { z } from 'zod';
 import type * as answers from './schemas/answers.ts';
 import type * as batches from './schemas/batches.ts';
 import type * as budgets from './schemas/budgets.ts';
-import type * as bulkActions from './schemas/bulk-actions.ts';
 import type * as costs from './schemas/costs.ts';
 import type * as crons from './schemas/crons.ts';
 import type * as deadLetters from './schemas/dead-letters.ts';
