@@ -1,12 +1,21 @@
 # Holdfast as one image for every role: `start --roles api`, `--roles worker`, `--roles scheduler`, or all of them.
-# The sources run as they are (Node strips the types), so there is no build step, only dependencies.
+# The sources run as they are (Node strips the types); only the dashboard is built.
 
 FROM node:24-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY web/build.mjs ./web/
 # The image has the right Node: the one that npm would bring for older machines stays out.
 RUN npm ci --omit=dev --no-audit --no-fund \
   && rm -rf node_modules/node-linux-* node_modules/.bin/node
+
+# npm builds the dashboard at the end of its installation; without it the image is not made.
+FROM node:24-slim AS dashboard
+WORKDIR /app
+COPY package.json package-lock.json ./
+COPY web ./web
+COPY src/client ./src/client
+RUN npm ci --no-audit --no-fund && test -f web/dist/index.html
 
 FROM node:24-slim
 ENV NODE_ENV=production \
@@ -16,6 +25,7 @@ ENV NODE_ENV=production \
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY . .
+COPY --from=dashboard /app/web/dist ./web/dist
 # The cache of compiled sources is written at the first start, by whoever runs it; workspaces, keys and, without
 # DATABASE_URL, the database are in /data.
 RUN ln -s /app/src/cli/bin.mjs /usr/local/bin/holdfast \

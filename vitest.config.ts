@@ -1,5 +1,5 @@
-// Three kinds of tests: `unit` (the pure core, no I/O), `integration` (real PostgreSQL, queues, HTTP, processes) and `crash` (real
-// workers that are killed). `npm test` runs all of them in a short form, `npm run test:full` in a long one (test/servers/test-form.ts).
+// Four kinds of tests: `unit` (the pure core, no I/O), `integration` (real PostgreSQL, queues, HTTP, processes), `browser` (the dashboard in
+// Chromium) and `crash` (real workers that are killed). `npm test` runs all of them in a short form, `npm run test:full` in a long one (test/servers/test-form.ts).
 //
 // No test is tried again: one that passes at the second try is broken, or shows a fault of the product. Time limits end a test that
 // hangs; they are far above what a busy machine needs, and no test measures anything by them.
@@ -49,8 +49,21 @@ export default defineConfig({
           name: 'integration',
           isolate: false,
           include: ['test/*/**/*.test.ts'],
-          exclude: ['test/core/**', 'test/coalesce/**', 'test/crash/**'],
+          exclude: ['test/core/**', 'test/coalesce/**', 'test/crash/**', 'test/browser/**'],
           globalSetup,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+          expect: { poll: { timeout: 120_000 } },
+          maxWorkers,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          name: 'browser',
+          isolate: false,
+          include: ['test/browser/**/*.test.ts'],
+          globalSetup: [...globalSetup, 'test/browser/build-dashboard.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
           expect: { poll: { timeout: 120_000 } },

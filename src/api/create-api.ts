@@ -23,6 +23,7 @@ import { Problem } from './problem.ts';
 import { ANSWERED, roleOf, type Route } from './route.ts';
 import { ROUTES } from './route-table.ts';
 import type { ApiServices } from './services.ts';
+import { serveWebApp, WEB_DIST } from './web-app.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -44,13 +45,17 @@ const ARRIVAL_MS_MAX = 60_000;
 const PARAM_CHARS_MAX = 2000;
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
-/**
- * Makes the API. `listen` starts it; closing it ends its streams and waits first. `arrivalMsMax`: the longest that a body may take to arrive, in
- * milliseconds.
- */
+export interface ApiOptions {
+  /** The longest that a body may take to arrive, in milliseconds. */
+  arrivalMsMax?: number;
+  /** Where the build of the dashboard is. */
+  webDist?: string;
+}
+
+/** Makes the API. `listen` starts it; closing it ends its streams and waits first. */
 export function createApi(
   context: ApiContext,
-  { arrivalMsMax = ARRIVAL_MS_MAX }: { arrivalMsMax?: number } = {},
+  { arrivalMsMax = ARRIVAL_MS_MAX, webDist = WEB_DIST }: ApiOptions = {},
 ): FastifyInstance {
   const services = createServices(context, ROUTES);
   const handleError = createErrorHandler(context);
@@ -100,6 +105,7 @@ export function createApi(
       handler: createHandler(route, context, services),
     });
   }
+  serveWebApp(app, webDist);
   return app;
 }
 

@@ -1,4 +1,4 @@
-// The page at `/`: says what this is and where to look, and shows nothing that needs a key.
+// The page at `/` of a service whose dashboard was not built: says so, and where to look, and shows nothing that needs a key.
 
 export function renderHome(): string {
   return `<!doctype html>
@@ -6,16 +6,13 @@ export function renderHome(): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>Holdfast</title>
-<style>
-  :root { color-scheme: light dark; }
-  body { font: 1rem/1.5 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto; padding: 0 1rem; }
-  code { font-size: .95em; }
-</style>
 </head>
 <body>
 <h1>Holdfast</h1>
-<p>A durable worker service for agents. This process answers its HTTP API.</p>
+<p>A durable worker service for agents. This process answers its HTTP API. Its dashboard was not built: run
+<code>npm install &amp;&amp; npm run build:web</code> in its folder, and start it again.</p>
 <ul>
 <li><a href="/readyz">/readyz</a>: the state of each dependency, and the model in use</li>
 <li><a href="/healthz">/healthz</a>: whether this process is alive</li>

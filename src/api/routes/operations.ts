@@ -1,7 +1,6 @@
 // Routes for operators: liveness, readiness, counts, metrics and the description of the API.
 import type { z } from 'zod';
 import { answerWithin } from '../deadline.ts';
-import { renderHome } from '../home-page.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { liveness, readiness } from '../schemas/answers.ts';
 import { stats } from '../schemas/views.ts';
@@ -66,22 +65,4 @@ const getOpenApi = defineRoute({
   },
 });
 
-const getHome = defineRoute({
-  method: 'GET',
-  path: '/',
-  summary: 'A page for people',
-  isPublic: true,
-  answers: { 200: { description: 'HTML', contentType: 'text/html' } },
-  async handle() {
-    return {
-      status: 200,
-      body: renderHome(),
-      headers: {
-        'content-type': 'text/html; charset=utf-8',
-        'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-      },
-    };
-  },
-});
-
-export const operationRoutes: Route[] = [getStats, getHealth, getReadiness, getMetrics, getOpenApi, getHome];
+export const operationRoutes: Route[] = [getStats, getHealth, getReadiness, getMetrics, getOpenApi];

@@ -9,12 +9,14 @@ import { reasonOf, type Check, type Finding } from './check.ts';
 /** The checks of Node and of the data directory; the latter only with a configuration. */
 export function machineChecks(config: Config | null): Check[] {
   const node: Check = { code: 'node', title: 'Node version', run: async () => nodeFinding(process.versions.node) };
-  if (config === null) return [node];
+  const dashboard: Check = { code: 'web_dist', title: 'dashboard', run: () => dashboardFinding() };
+  if (config === null) return [node, dashboard];
   const { dataDir } = config.runtime;
   return [
     node,
     { code: 'data-dir', title: 'data directory', run: () => dataDirFinding(dataDir) },
     { code: 'api-key', title: 'admin key', run: () => keyFinding(config) },
+    dashboard,
   ];
 }
 
@@ -32,6 +34,18 @@ export function nodeFinding(version: string): Finding {
     reason: `${version} is too old`,
     fix: 'run "npm ci", which installs the right one on Linux, or install Node 24',
   };
+}
+
+const WEB_INDEX = join(import.meta.dirname, '../../../web/dist/index.html');
+
+/** Without a build of the dashboard everything else works. */
+async function dashboardFinding(): Promise<Finding> {
+  try {
+    await access(WEB_INDEX, constants.R_OK);
+    return { status: 'ok', reason: 'is built' };
+  } catch {
+    return { status: 'warning', reason: 'was not built', fix: 'npm install && npm run build:web' };
+  }
 }
 
 async function dataDirFinding(dataDir: string): Promise<Finding> {

@@ -1,0 +1,142 @@
+// The dashboard as files: `web/dist`, as `npm run build:web` makes it. The files are read once; there are about twenty, and they do not change
+// while the service runs. Without a build, the pages say so.
+import { globSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { renderHome } from './home-page.ts';
+
+/** Where the build is. */
+export const WEB_DIST = join(import.meta.dirname, '../../web/dist');
+
+/** The first parts of the paths of screens. The page itself says when there is no such screen below them. */
+export const SCREENS = [
+  'sign-in',
+  'waiting',
+  'turns',
+  'compare',
+  'sessions',
+  'crons',
+  'heartbeats',
+  'batches',
+  'costs',
+  'deliveries',
+  'dead-letters',
+  'events',
+  'settings',
+] as const;
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** In the order in which they are preferred. */
+const ENCODINGS = [
+  { name: 'br', suffix: '.br' },
+  { name: 'gzip', suffix: '.gz' },
+] as const;
+
+/** What a page may do: load its own files and ask its own service, nothing else. */
+export const PAGE_HEADERS = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self' data: blob:",
+    "font-src 'self'",
+    "manifest-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    'trusted-types holdfast dompurify',
+  ].join('; '),
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+} as const;
+
+interface WebFile {
+  type: string;
+  plain: Buffer;
+  encoded: ReadonlyMap<string, Buffer>;
+}
+
+/** The files of a build by their paths (`/index.html`, `/assets/...`); empty: there is none. */
+function readFiles(dist: string): ReadonlyMap<string, WebFile> {
+  const paths = globSync('{index.html,assets/*}', { cwd: dist });
+  const plain = paths.filter((path) => TYPES[extname(path)] !== undefined);
+  return new Map(
+    plain.map((path) => {
+      const encoded = ENCODINGS.filter(({ suffix }) => paths.includes(path + suffix) || path === 'index.html').flatMap(
+        ({ name, suffix }) => {
+          const bytes = readIfThere(join(dist, path + suffix));
+          return bytes === null ? [] : [[name, bytes] as const];
+        },
+      );
+      const type = TYPES[extname(path)] ?? 'application/octet-stream';
+      return [`/${path}`, { type, plain: readFileSync(join(dist, path)), encoded: new Map(encoded) }];
+    }),
+  );
+}
+
+function readIfThere(file: string): Buffer | null {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** Serves the dashboard, without a key: its pages and files say nothing of the service. `dist`: where its build is. */
+export function serveWebApp(app: FastifyInstance, dist: string = WEB_DIST): void {
+  const files = readFiles(dist);
+  const index = files.get('/index.html');
+  const sendPage = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    reply.headers({ ...PAGE_HEADERS, 'cache-control': 'no-cache' });
+    if (index !== undefined) return sendFile(request, reply, index);
+    return reply.type('text/html; charset=utf-8').send(renderHome());
+  };
+  const config = { isPublic: true };
+  const method = ['GET', 'HEAD'];
+  app.route({ method, url: '/', config, handler: sendPage });
+  for (const screen of SCREENS) {
+    app.route({ method, url: `/${screen}`, config, handler: sendPage });
+    app.route({ method, url: `/${screen}/*`, config, handler: sendPage });
+  }
+  for (const [path, file] of files) {
+    if (path === '/index.html') continue;
+    app.route({
+      method,
+      url: path,
+      config,
+      handler(request, reply) {
+        reply.headers({ 'cache-control': 'public, max-age=31536000, immutable' });
+        reply.header('cross-origin-resource-policy', 'same-origin');
+        return sendFile(request, reply, file);
+      },
+    });
+  }
+}
+
+function sendFile(request: FastifyRequest, reply: FastifyReply, { type, plain, encoded }: WebFile): FastifyReply {
+  const accepted = String(request.headers['accept-encoding'] ?? '').toLowerCase();
+  const chosen = ENCODINGS.find(({ name }) => encoded.has(name) && accepts(accepted, name));
+  reply.header('content-type', type);
+  if (encoded.size > 0) reply.header('vary', 'accept-encoding');
+  if (chosen === undefined) return reply.send(plain);
+  return reply.header('content-encoding', chosen.name).send(encoded.get(chosen.name));
+}
+
+/** True when a list of codings has this one, and not with the weight 0. */
+function accepts(list: string, coding: string): boolean {
+  return list.split(',').some((each) => {
+    const [name, weight] = each.split(';').map((part) => part.trim());
+    return name === coding && !/^q=0(?:\.0*)?$/.test(weight ?? '');
+  });
+}

@@ -1,0 +1,59 @@
+// The build of the dashboard: small, and made only when a source has changed.
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import { useDashboard } from './dashboard-rig.ts';
+
+const dashboard = useDashboard();
+const ROOT = resolve(import.meta.dirname, '../..');
+const DIST = join(ROOT, 'web/dist');
+const SCRIPT_BYTES_MAX = 150_000;
+const STYLE_BYTES_MAX = 20_000;
+const CHUNK_BYTES_MAX = 60_000;
+const REQUESTS_MAX = 12;
+
+const run = async (cwd: string) =>
+  promisify(execFile)(process.execPath, [join(cwd, 'web/build.mjs'), '--if-needed'], { cwd });
+
+test('the first load of each screen is at most 150 kB of compressed script, 20 kB of style and 12 requests', async () => {
+  const { page, signIn, url, requests } = dashboard;
+  const sizeOf = (name: string): number => statSync(join(DIST, 'assets', `${name}.gz`)).size;
+  await signIn();
+  for (const path of ['/', '/turns', '/sessions', '/waiting', '/dead-letters', '/settings']) {
+    requests.length = 0;
+    await page.goto(url + path);
+    await page.locator('main h1').first().waitFor();
+    await page.waitForLoadState('load');
+    const names = requests.map((request) => new URL(request.url).pathname.split('/').at(-1) ?? '');
+    const bytesOf = (suffix: string): number =>
+      names.filter((name) => name.endsWith(suffix)).reduce((sum, name) => sum + sizeOf(name), 0);
+    expect(bytesOf('.js')).toBeLessThan(SCRIPT_BYTES_MAX);
+    expect(bytesOf('.css')).toBeLessThan(STYLE_BYTES_MAX);
+    expect(requests.length).toBeLessThanOrEqual(REQUESTS_MAX);
+  }
+  const lazy = readdirSync(join(DIST, 'assets')).filter((name) => name.endsWith('.js') && !name.startsWith('shared-'));
+  for (const name of lazy) expect(sizeOf(name)).toBeLessThan(CHUNK_BYTES_MAX);
+});
+
+test('it is not made again while nothing has changed, and a build that fails does not fail the installation', async () => {
+  const stamp = () => statSync(join(DIST, 'index.html')).mtimeMs;
+  const before = stamp();
+  expect((await run(ROOT)).stdout).toBe('');
+  expect(stamp()).toBe(before);
+
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-build-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await cp(join(ROOT, 'web/build.mjs'), join(folder, 'web/build.mjs'));
+  const { stdout } = await run(folder);
+  expect(stdout).toContain('its build tools are not installed');
+  expect(stdout).toContain('npm run build:web');
+});
+
+test('the page has nothing inline, so its policy needs no exception', () => {
+  const page = readFileSync(join(DIST, 'index.html'), 'utf8');
+  expect(page).not.toMatch(/<style|<script(?![^>]*\ssrc=)|\son\w+=|style=/);
+});

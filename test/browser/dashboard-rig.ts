@@ -1,0 +1,108 @@
+// The dashboard in real Chromium, over a real API and database. Every page of a test is watched: an error in the page, a violation of its
+// Content-Security-Policy, a request to another origin or one with a key in its address fails the test.
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import { afterEach, beforeEach, expect, inject } from 'vitest';
+import { ADMIN_KEY, type ApiRig, type ApiRigOptions } from '../api/api-rig.ts';
+import { useApiRig } from '../api/use-api-rig.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+
+export const VIEWER_KEY = 'viewer-key-0123456789';
+
+/** For what a person would wait for; far above what a busy machine needs. */
+const WAIT_MS = 60_000;
+
+let browser: Promise<Browser> | undefined;
+
+function launch(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: inject('chromiumPath'),
+    // It runs as root in containers, where its sandbox cannot. The options that its package proposes are for functions in a cloud: they
+    // put all pages into one process, and switch off what is tested here.
+    args: ['--no-sandbox', '--disable-gpu'],
+    headless: true,
+  });
+}
+
+export interface Dashboard {
+  rig: ApiRig;
+  /** Where the service is. */
+  url: string;
+  page: Page;
+  context: BrowserContext;
+  /** Requests of the page so far. */
+  requests: { method: string; url: string; body: string | null }[];
+  /** Signs in by the cookie, as a browser that has done so before. */
+  signIn: (key?: string) => Promise<void>;
+  /** Opens a path and waits until its screen is there. */
+  open: (path: string) => Promise<void>;
+}
+
+/** A signed-out browser window for each test. */
+export function useDashboard(options: ApiRigOptions = {}): Dashboard {
+  const holder = useApiRig({ keys: [{ name: 'screen', role: 'viewer', key: VIEWER_KEY }], ...options });
+  const dashboard = {} as Dashboard;
+  let faults: string[] = [];
+  shareAmongTests(async (onEnd) => {
+    browser ??= launch();
+    const started = await browser;
+    onEnd(async () => {
+      browser = undefined;
+      await started.close();
+    });
+  });
+
+  beforeEach(async () => {
+    const started = await (browser ??= launch());
+    const url = await holder.rig.listen();
+    const context = await started.newContext({
+      viewport: { width: 1280, height: 800 },
+      locale: 'en-GB',
+      timezoneId: 'UTC',
+    });
+    faults = [];
+    const requests: Dashboard['requests'] = [];
+    context.setDefaultTimeout(WAIT_MS);
+    const page = await context.newPage();
+    watch(page, url, { faults, requests });
+    Object.assign(dashboard, {
+      rig: holder.rig,
+      url,
+      page,
+      context,
+      requests,
+      async signIn(key = ADMIN_KEY) {
+        const answer = await context.request.post(`${url}/v1/auth/sessions`, { data: { key } });
+        expect(answer.status()).toBe(204);
+      },
+      async open(path: string) {
+        await page.goto(url + path);
+        await page.locator('main h1').first().waitFor();
+      },
+    } satisfies Dashboard);
+  });
+
+  afterEach(async () => {
+    await dashboard.context.close();
+    expect(faults).toEqual([]);
+  });
+  return dashboard;
+}
+
+function watch(
+  page: Page,
+  origin: string,
+  { faults, requests }: { faults: string[]; requests: Dashboard['requests'] },
+): void {
+  page.on('pageerror', (error) => faults.push(`error in the page: ${error.message}`));
+  page.on('console', (message) => {
+    // The browser reports answers such as 401 here, too; what the page makes of them is what tests look at.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      faults.push(message.text());
+  });
+  page.on('request', (request) => {
+    const url = request.url();
+    requests.push({ method: request.method(), url, body: request.postData() });
+    if (!url.startsWith(`${origin}/`)) faults.push(`a request to another origin: ${url}`);
+    if ([ADMIN_KEY, VIEWER_KEY].some((key) => url.includes(key))) faults.push(`a key in an address: ${url}`);
+  });
+}

@@ -1,0 +1,136 @@
+// The screens: what they show, by mouse and by keyboard, in both themes and at 320 px.
+import { describe, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { violationsOn } from './axe.ts';
+import { useDashboard } from './dashboard-rig.ts';
+
+const dashboard = useDashboard();
+
+const HOSTILE =
+  '<script>globalThis.wasRun = true</script><img src=x onerror="globalThis.wasRun = true"> [link](javascript:alert(1)) \u202eevil\u200b \u001b[31mred\u001b[0m';
+
+/** A session with a turn that called a tool, and one with a turn that failed. */
+async function seed(): Promise<{ turnId: string }> {
+  const { rig } = dashboard;
+  await rig.post('/v1/sessions/told/messages', { text: `[[tool: echo {"say": "hi"}]] [[reply: ${HOSTILE}]]` });
+  await rig.work('told');
+  await rig.post('/v1/sessions/broken/messages', { text: '[[error: 400 message="the provider says no"]]' });
+  await rig.work('broken');
+  return { turnId: (await rig.get('/v1/turns?session=told')).body.items[0].id };
+}
+
+test('a turn is opened from the list by keyboard, with its timeline and the exact request', async () => {
+  const { page, signIn, open } = dashboard;
+  await seed();
+  await signIn();
+  await open('/turns?session=told');
+  await page.locator('[role=row][tabindex="0"]').focus();
+  await page.keyboard.press('j');
+  await page.keyboard.press('k');
+  await page.keyboard.press('Enter');
+  await page.getByRole('list', { name: 'Spans' }).getByText('tool echo').waitFor();
+  await page.getByRole('tab', { name: 'Request' }).click();
+  await page.getByText('proved equal').waitFor();
+  await page.getByText('untrusted', { exact: true }).first().waitFor();
+  await page.goBack();
+  await page.getByRole('heading', { name: 'Turns' }).waitFor();
+  expect(new URL(page.url()).search).toBe('?session=told');
+});
+
+test('foreign text is shown as text: nothing of it runs, and what cannot be seen is marked', async () => {
+  const { page, signIn, open } = dashboard;
+  await seed();
+  await signIn();
+  await open('/sessions/agent:main:told');
+  const reply = page.getByRole('article').first();
+  await reply.getByText('<script>globalThis.wasRun = true</script>').waitFor();
+  expect(await reply.locator('script, img, a[href^="javascript"]').count()).toBe(0);
+  expect(await reply.locator('.mark').allTextContents()).toEqual(['U+202E', 'U+200B']);
+  expect(await reply.textContent()).not.toContain('[31m');
+  expect(await page.evaluate(() => 'wasRun' in globalThis)).toBe(false);
+});
+
+test('a message is sent from the page, and its reply appears by itself', async () => {
+  const { page, signIn, open, rig } = dashboard;
+  await seed();
+  await signIn();
+  await open('/sessions/agent:main:told');
+  await page.getByText('Live', { exact: true }).waitFor();
+  await page.getByLabel('Message', { exact: true }).fill('[[reply: it appears]]');
+  await page.keyboard.press('Control+Enter');
+  await expect.poll(() => page.getByLabel('Message', { exact: true }).inputValue()).toBe('');
+  await rig.work('told');
+  await page.getByRole('article').getByText('it appears', { exact: true }).waitFor();
+});
+
+test('all that match are retried as one bulk action, counted first', async () => {
+  const { page, signIn, open, rig } = dashboard;
+  await rig.post('/v1/sessions/once/messages', { text: '[[error: 400 message="the provider says no"]]' });
+  await rig.work('once');
+  await signIn();
+  await open('/turns?session=once&status=failed');
+  await page.getByRole('button', { name: 'retry all that match' }).click();
+  await page.getByRole('heading', { name: 'retry 1 turns?' }).waitFor();
+  await page.getByLabel('Reason').fill('tried again');
+  await page.getByRole('button', { name: 'retry 1', exact: true }).click();
+  await page.getByText('0 done, 0 skipped, 0 failed of 1').waitFor();
+  const { items } = (await rig.get('/v1/bulk-actions')).body;
+  expect(items[0]).toMatchObject({ action: 'retry', total: 1, reason: 'tried again', createdBy: 'admin' });
+});
+
+test('a list of any length has at most 80 rows in the document, also after scrolling', async () => {
+  const { page, signIn, open, rig } = dashboard;
+  await rig.rows(
+    `with made as (insert into holdfast.sessions (id, key, agent_id, kind, lane) values ($1, 'agent:main:long', 'main', 'main', 'main'))
+     insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256,
+       queued_at, claimed_at, ended_at)
+     select gen_random_uuid(), $1, 'message', 'main', 'completed', 1, 'w', 'm', 1, '', '', now(), now(), now() from generate_series(1, 1000)`,
+    [newId<string>()],
+  );
+  await signIn();
+  await open('/turns?session=long');
+  const body = page.locator('.table-body');
+  await page.locator('[role=row][data-index="0"]').waitFor();
+  for (let n = 1; n <= 6; n += 1) {
+    await body.evaluate((element) => element.scrollTo({ top: element.scrollHeight }));
+    await page.locator(`[role=row][data-index="${n * 100}"]`).waitFor({ state: 'attached' });
+    expect(await page.locator('[role=row]').count()).toBeLessThan(80);
+  }
+});
+
+describe.each([
+  { name: 'light', colorScheme: 'light', width: 1280 },
+  { name: 'dark', colorScheme: 'dark', width: 1280 },
+  { name: 'at 320 px', colorScheme: 'light', width: 320 },
+  { name: 'in forced colours', colorScheme: 'light', forcedColors: 'active', width: 1280 },
+] as const)('every screen $name', ({ colorScheme, width, ...more }) => {
+  test('has no violation that axe finds, and nothing that sticks out', async () => {
+    const { page, signIn, open } = dashboard;
+    const { turnId } = await seed();
+    await signIn();
+    await page.emulateMedia({ colorScheme, ...('forcedColors' in more ? { forcedColors: more.forcedColors } : {}) });
+    await page.setViewportSize({ width, height: 720 });
+    const faults: string[] = [];
+    const paths = [
+      '/',
+      '/waiting',
+      '/turns',
+      `/turns/${turnId}`,
+      `/turns/${turnId}?tab=request`,
+      '/sessions',
+      '/sessions/agent:main:told',
+      '/dead-letters',
+      '/settings',
+    ];
+    for (const path of paths) {
+      await open(path);
+      await page.waitForLoadState('load');
+      faults.push(...(await violationsOn(page)).map((fault) => `${path}: ${fault}`));
+      const overflow = await page.evaluate<number>(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      if (overflow > 0) faults.push(`${path}: the page is ${overflow} px too wide`);
+    }
+    expect(faults).toEqual([]);
+  });
+});

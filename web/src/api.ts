@@ -1,0 +1,33 @@
+// The way to the service: the typed client, with the cookie of this browser.
+import { createClient, HoldfastError, type Schemas } from '../../src/client/create-client.ts';
+import { noteServerTime } from './format/time.ts';
+
+export { HoldfastError };
+
+export type Turn = Schemas['Turn'];
+export type Session = Schemas['Session'];
+export type Entry = Schemas['Entry'];
+export type Message = Schemas['Message'];
+export type Span = Schemas['Span'];
+export type ModelRequest = Schemas['ModelRequest'];
+export type DeadLetterGroup = Schemas['DeadLetterGroup'];
+export type BulkAction = Schemas['BulkAction'];
+
+const TIMEOUT_MS = 15_000;
+
+export const api = createClient({
+  url: '',
+  timeoutMs: TIMEOUT_MS,
+  // Queries are tried again by their cache, which also shows that they are.
+  retriesMax: 0,
+  async fetch(input, init) {
+    const answer = await fetch(input, init);
+    noteServerTime(answer.headers.get('date'));
+    return answer;
+  },
+});
+
+/** True when the browser has to sign in, for the first time or again. */
+export function isSignedOut(error: unknown): boolean {
+  return error instanceof HoldfastError && error.status === 401;
+}

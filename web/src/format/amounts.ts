@@ -1,0 +1,23 @@
+// Money and counts as people read them.
+
+const MICROS = 1_000_000;
+
+/** `$0.0042`, `$12.50`; `no price` for a cost that is not known. */
+export function dollarsText(micros: number | null): string {
+  if (micros === null) return 'no price';
+  const dollars = micros / MICROS;
+  if (dollars === 0) return '$0';
+  if (dollars < 0.01) return `$${dollars.toFixed(4)}`;
+  return `$${dollars.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+}
+
+/** `950`, `12.3k`, `4.1M`. */
+export function countText(count: number): string {
+  if (count < 10_000) return count.toLocaleString('en-US');
+  if (count < MICROS) return `${(count / 1_000).toFixed(1)}k`;
+  return `${(count / MICROS).toFixed(1)}M`;
+}
+
+export function percentText(part: number, whole: number): string {
+  return whole === 0 ? '0 %' : `${Math.round((part / whole) * 100)} %`;
+}

@@ -1,0 +1,59 @@
+// Times as people read them. Ages are measured by the clock of the service, which every answer carries: that of this device may be wrong.
+
+let aheadMs = 0;
+
+/** Notes what time it is at the service, from the `Date` header of an answer. */
+export function noteServerTime(date: string | null): void {
+  const at = date === null ? Number.NaN : Date.parse(date);
+  // The header is in whole seconds.
+  if (!Number.isNaN(at)) aheadMs = at + 500 - Date.now();
+}
+
+/** The time at the service, in milliseconds since 1970. */
+export function serverNowMs(): number {
+  // Within a second the two clocks agree as far as the header can say.
+  return Date.now() + (Math.abs(aheadMs) > 1_500 ? aheadMs : 0);
+}
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** `850 ms`, `12 s`, `3 min`, `2 h`, `4 d`; never negative. */
+export function durationText(ms: number): string {
+  const length = Math.max(0, ms);
+  if (length < SECOND) return `${Math.round(length)} ms`;
+  if (length < 10 * SECOND) return `${(length / SECOND).toFixed(1)} s`;
+  if (length < 2 * MINUTE) return `${Math.round(length / SECOND)} s`;
+  if (length < 2 * HOUR) return `${Math.round(length / MINUTE)} min`;
+  if (length < 2 * DAY) return `${Math.round(length / HOUR)} h`;
+  return `${Math.round(length / DAY)} d`;
+}
+
+/** How long ago a time is: `12 s ago`, `now`, `in 3 min`. */
+export function ageText(iso: string, nowMs: number = serverNowMs()): string {
+  const ms = nowMs - Date.parse(iso);
+  if (Number.isNaN(ms)) return 'unknown';
+  if (Math.abs(ms) < SECOND) return 'now';
+  return ms > 0 ? `${durationText(ms)} ago` : `in ${durationText(-ms)}`;
+}
+
+/** In which zone times are shown: that of the device, or UTC. */
+export type Zone = 'local' | 'utc';
+
+/** A time as date and time of day. */
+export function timeText(iso: string, zone: Zone): string {
+  const time = new Date(iso);
+  if (Number.isNaN(time.getTime())) return 'unknown';
+  return new Intl.DateTimeFormat(undefined, {
+    dateStyle: 'medium',
+    timeStyle: 'medium',
+    ...(zone === 'utc' ? { timeZone: 'UTC' } : {}),
+  }).format(time);
+}
+
+/** How long something took; null: it has not ended. */
+export function lengthMs(startedAt: string, endedAt: string | null): number {
+  return Math.max(0, (endedAt === null ? serverNowMs() : Date.parse(endedAt)) - Date.parse(startedAt));
+}

@@ -1,0 +1,29 @@
+// Text that a model, a person or a tool wrote, cut into what is shown as it is and what is shown as a mark: characters that have no width or
+// change the direction of others could make a text look like another one.
+
+export interface TextPiece {
+  text: string;
+  /** The name of a character that is shown as a mark; null: ordinary text. */
+  mark: string | null;
+}
+
+const ESCAPE = String.fromCodePoint(27);
+const BELL = String.fromCodePoint(7);
+/** Escape sequences of terminals: they colour text there, and are noise here. */
+const ANSI = new RegExp(`${ESCAPE}(?:\\[[0-9;?]*[ -/]*[@-~]|\\][^${BELL}${ESCAPE}]*${BELL}?|[@-Z\\\\^_])`, 'g');
+/** Control characters but newline and tab, marks of direction, and characters without width. */
+const UNSEEN = /(?![\n\t])\p{Cc}|[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/gu;
+
+/** The pieces of a text. */
+export function piecesOf(text: string): TextPiece[] {
+  const plain = text.replaceAll(ANSI, '').replaceAll('\r\n', '\n');
+  const pieces: TextPiece[] = [];
+  let from = 0;
+  for (const { 0: found, index } of plain.matchAll(UNSEEN)) {
+    if (index > from) pieces.push({ text: plain.slice(from, index), mark: null });
+    pieces.push({ text: found, mark: `U+${found.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}` });
+    from = index + found.length;
+  }
+  if (from < plain.length) pieces.push({ text: plain.slice(from), mark: null });
+  return pieces;
+}

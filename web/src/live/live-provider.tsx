@@ -1,0 +1,106 @@
+// Keeps what is shown up to date: events say what has changed, and what is on the screen of it is read again, at most once a second. While
+// the tab is hidden or paused, nothing is read.
+import { useQueryClient, type QueryClient } from '@tanstack/react-query';
+import { createContext, useContext, useEffect, useMemo, useState, type ReactElement, type ReactNode } from 'react';
+import type { ClientEvent } from '../../../src/client/create-client.ts';
+import { useSettings } from '../settings.tsx';
+import { followEvents, type StreamState } from './follow.ts';
+
+interface Live {
+  state: StreamState;
+  /** Counts turns that have started since the page was opened. */
+  startedTurns: number;
+}
+
+const Context = createContext<Live>({ state: 'connecting', startedTurns: 0 });
+const REFRESH_MS = 1_000;
+
+/** The first parts of the keys of queries that an event makes stale. */
+function staleBy(event: ClientEvent): string[] {
+  const { type } = event;
+  if (type.startsWith('turn.') || type.startsWith('model.') || type.startsWith('tool.'))
+    return ['turn', 'session', 'stats'];
+  if (type.startsWith('message.')) return ['session', 'waiting', 'stats'];
+  if (type.startsWith('delivery.')) return ['deliveries', 'dead-letters', 'stats'];
+  if (type.startsWith('bulk.')) return ['bulk', 'dead-letters'];
+  if (type.startsWith('batch.')) return ['batches'];
+  return ['session', 'stats'];
+}
+
+/** Collects what is stale and has it read again, at most once a second. */
+function createRefresher(queries: QueryClient): {
+  add: (names: readonly string[]) => void;
+  addAll: () => void;
+  stop: () => void;
+} {
+  const stale = new Set<string>();
+  let isEverything = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const refresh = (): void => {
+    timer = undefined;
+    if (document.hidden) return;
+    if (isEverything) void queries.invalidateQueries();
+    else for (const name of stale) void queries.invalidateQueries({ queryKey: [name] });
+    stale.clear();
+    isEverything = false;
+  };
+  const plan = (): void => {
+    timer ??= setTimeout(refresh, REFRESH_MS);
+  };
+  const onVisible = (): void => {
+    if (!document.hidden && (stale.size > 0 || isEverything)) plan();
+  };
+  document.addEventListener('visibilitychange', onVisible);
+  return {
+    add(names) {
+      for (const name of names) stale.add(name);
+      plan();
+    },
+    addAll() {
+      isEverything = true;
+      plan();
+    },
+    stop() {
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', onVisible);
+    },
+  };
+}
+
+export function LiveProvider({ children }: { children: ReactNode }): ReactElement {
+  const queries = useQueryClient();
+  const { isLive } = useSettings();
+  const [state, setState] = useState<StreamState>('connecting');
+  const [startedTurns, setStartedTurns] = useState(0);
+  useEffect(() => {
+    if (!isLive) return undefined;
+    const stop = new AbortController();
+    const refresher = createRefresher(queries);
+    let wasBroken = false;
+    followEvents(
+      {
+        onEvent(event) {
+          if (event.type === 'reset') return refresher.addAll();
+          if (event.type === 'turn.started') setStartedTurns((count) => count + 1);
+          refresher.add(staleBy(event));
+        },
+        onState(next) {
+          setState(next);
+          if (next === 'open' && wasBroken) refresher.addAll();
+          wasBroken = next === 'broken';
+        },
+      },
+      stop.signal,
+    );
+    return () => {
+      stop.abort();
+      refresher.stop();
+    };
+  }, [isLive, queries]);
+  const value = useMemo(() => ({ state, startedTurns }), [state, startedTurns]);
+  return <Context value={value}>{children}</Context>;
+}
+
+export function useLive(): Live {
+  return useContext(Context);
+}

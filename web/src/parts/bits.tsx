@@ -1,0 +1,95 @@
+// Small parts that every screen uses.
+import type { ReactElement, ReactNode } from 'react';
+import { useNow, useSettings } from '../settings.tsx';
+import { ageText, timeText } from '../format/time.ts';
+
+const TONES: Readonly<Record<string, string>> = {
+  running: 'live',
+  claimed: 'live',
+  sending: 'live',
+  waiting: 'warn',
+  parked: 'warn',
+  pending: 'warn',
+  paused: 'warn',
+  resuming: 'warn',
+  interrupted: 'warn',
+  completed: 'good',
+  answered: 'good',
+  silent: 'good',
+  sent: 'good',
+  ok: 'good',
+  done: 'good',
+  failed: 'bad',
+  timedOut: 'bad',
+  aborted: 'bad',
+  expired: 'bad',
+  unknown: 'bad',
+};
+
+/** A state: its word, and a colour that repeats it. */
+export function Status({ status }: { status: string }): ReactElement {
+  return (
+    <span className="chip" data-tone={TONES[status]}>
+      {status}
+    </span>
+  );
+}
+
+/** A time as an age, with the exact time as its title. */
+export function Age({ at }: { at: string | null }): ReactElement {
+  const nowMs = useNow();
+  const { zone } = useSettings();
+  if (at === null) return <span className="soft">never</span>;
+  return (
+    <time dateTime={at} title={timeText(at, zone)}>
+      {ageText(at, nowMs)}
+    </time>
+  );
+}
+
+/** A time as date and time of day. */
+export function Time({ at }: { at: string }): ReactElement {
+  const { zone } = useSettings();
+  return <time dateTime={at}>{timeText(at, zone)}</time>;
+}
+
+/** A screen that has nothing to show yet: says what would be here, and how to make it so. */
+export function Empty({ children, command }: { children: ReactNode; command?: string }): ReactElement {
+  return (
+    <div className="empty">
+      <p>{children}</p>
+      {command !== undefined && <code>{command}</code>}
+    </div>
+  );
+}
+
+/** A name and its value. */
+export function Fact({ name, children }: { name: string; children: ReactNode }): ReactElement {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** A figure of the overview. */
+export function Figure({
+  name,
+  note,
+  children,
+}: {
+  name: string;
+  note?: ReactNode;
+  children: ReactNode;
+}): ReactElement {
+  return (
+    <div className="figure panel">
+      <dt>{name}</dt>
+      <dd>
+        {children}
+        {note !== undefined && <small>{note}</small>}
+      </dd>
+    </div>
+  );
+}

@@ -1,0 +1,109 @@
+// What can be done to the selected rows of a list, or to all that its filters find: counted first, then submitted as one bulk action whose
+// progress is shown here.
+import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { useState, type ReactElement } from 'react';
+import { api, type BulkAction } from '../api.ts';
+import { countText } from '../format/amounts.ts';
+import { me } from '../me.ts';
+import { Status } from './bits.tsx';
+import { Confirm } from './confirm.tsx';
+
+interface BulkBarProps {
+  target: BulkAction['target'];
+  actions: readonly BulkAction['action'][];
+  selected: ReadonlySet<string>;
+  /** What the list shows now. */
+  filter: object;
+  onDone: () => void;
+}
+
+interface Asked {
+  action: BulkAction['action'];
+  /** Null: everything that the filter finds. */
+  ids: string[] | null;
+  total: number;
+}
+
+type BulkBody = Parameters<typeof api.createBulkAction>[0]['body'];
+
+const LOOK_MS = 1_000;
+
+export function BulkBar({ target, actions, selected, filter, onDone }: BulkBarProps): ReactElement | null {
+  const { data: who } = useSuspenseQuery(me);
+  const queries = useQueryClient();
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const [submitted, setSubmitted] = useState<string | null>(null);
+  if (who.role === 'viewer') return null;
+
+  const bodyOf = ({ action, ids }: Pick<Asked, 'action' | 'ids'>): BulkBody =>
+    // The filters of the list are those of the action.
+    ({ action, target, ...(ids === null ? { filter } : { ids }) }) as BulkBody;
+
+  async function ask(action: BulkAction['action'], ids: string[] | null): Promise<void> {
+    const counted =
+      ids === null ? await api.createBulkAction({ body: { ...bodyOf({ action, ids }), dryRun: true } }) : null;
+    setAsked({ action, ids, total: counted !== null && 'ids' in counted ? counted.total : (ids?.length ?? 0) });
+  }
+
+  const all = selected.size === 0;
+  return (
+    <div className="row" role="group" aria-label="Bulk actions">
+      {actions.map((action) => (
+        <button
+          key={action}
+          type="button"
+          className="button"
+          onClick={() => void ask(action, all ? null : [...selected])}
+        >
+          {action} {all ? 'all that match…' : `${countText(selected.size)} selected…`}
+        </button>
+      ))}
+      {submitted !== null && <Progress id={submitted} />}
+      {asked !== null && (
+        <Confirm
+          title={`${asked.action} ${countText(asked.total)} ${target}?`}
+          verb={`${asked.action} ${countText(asked.total)}`}
+          asksReason
+          onClose={() => setAsked(null)}
+          perform={async (reason) => {
+            const body = { ...bodyOf(asked), ...(reason === undefined ? {} : { reason }) };
+            const action = await api.createBulkAction({ body });
+            if ('id' in action) setSubmitted(action.id);
+            onDone();
+            void queries.invalidateQueries();
+          }}
+        >
+          <p>
+            {asked.ids === null
+              ? 'Everything that the filters find now. What matches later does not join.'
+              : 'The rows that you have selected.'}
+          </p>
+        </Confirm>
+      )}
+    </div>
+  );
+}
+
+/** How far an action is, and the button that stops it. */
+export function Progress({ id }: { id: string }): ReactElement | null {
+  const { data } = useQuery({
+    queryKey: ['bulk', id],
+    queryFn: () => api.getBulkAction({ id }),
+    refetchInterval: ({ state }) => (state.data?.endedAt == null ? LOOK_MS : false),
+  });
+  if (data === undefined) return null;
+  const ended = data.done + data.skipped + data.failed;
+  return (
+    <span className="row" role="status">
+      <Status status={data.status} />
+      <progress max={Math.max(1, data.total)} value={ended} aria-label={`${data.action} ${data.target}`} />
+      {countText(data.done)} done, {countText(data.skipped)} skipped, {countText(data.failed)} failed of{' '}
+      {countText(data.total)}
+      {data.endedAt === null && (
+        <button type="button" className="button" onClick={() => void api.cancelBulkAction({ id })}>
+          Stop
+        </button>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,63 @@
+// A question before something that cannot be undone: names what and how many, and asks for a reason where one is kept.
+import { useEffect, useRef, useState, type ReactElement, type ReactNode } from 'react';
+import { Problem } from './problem.tsx';
+
+export interface ConfirmProps {
+  title: string;
+  /** What the button that does it says. */
+  verb: string;
+  children?: ReactNode;
+  asksReason?: boolean;
+  onClose: () => void;
+  /** Does it; what it throws is shown, and the question stays. */
+  perform: (reason: string | undefined) => Promise<unknown>;
+}
+
+export function Confirm({ title, verb, children, asksReason, onClose, perform }: ConfirmProps): ReactElement {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [reason, setReason] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+
+  async function submit(): Promise<void> {
+    setBusy(true);
+    setError(null);
+    try {
+      await perform(reason.trim() === '' ? undefined : reason.trim());
+      onClose();
+    } catch (cause) {
+      setError(cause);
+      setBusy(false);
+    }
+  }
+
+  return (
+    <dialog className="dialog" ref={dialog} onClose={onClose} aria-labelledby="confirm-title">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <h2 id="confirm-title">{title}</h2>
+        {children}
+        {asksReason === true && (
+          <label className="field">
+            Reason (kept in the log of changes)
+            <input value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
+          </label>
+        )}
+        {error !== null && <Problem error={error} />}
+        <div className="row">
+          <button type="submit" className="button" data-tone="bad" disabled={isBusy}>
+            {isBusy ? 'Working…' : verb}
+          </button>
+          <button type="button" className="button" onClick={onClose}>
+            Leave it
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}

@@ -1,0 +1,29 @@
+// What went wrong and what to do next.
+import type { ReactElement } from 'react';
+import { HoldfastError } from '../api.ts';
+import { SafeText } from './safe-text.tsx';
+
+/** An error of a request, or of the page itself. */
+export function Problem({ error, onRetry }: { error: unknown; onRetry?: (() => void) | undefined }): ReactElement {
+  const known = error instanceof HoldfastError ? error : null;
+  const text = known?.detail ?? (error instanceof Error ? error.message : String(error));
+  return (
+    <div className="problem" role="alert">
+      <strong>{known?.title ?? 'The page has failed'}</strong>
+      <p>
+        <SafeText text={text} />
+      </p>
+      {known !== null && known.fix !== '' && <p>{known.fix}</p>}
+      {known?.requestId != null && known.status !== null && known.status >= 500 && (
+        <p className="mono">Request {known.requestId}</p>
+      )}
+      {onRetry !== undefined && (
+        <p>
+          <button type="button" className="button" onClick={onRetry}>
+            Try again
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}

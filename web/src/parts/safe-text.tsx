@@ -1,0 +1,42 @@
+// Foreign text, shown as text and nothing else.
+import { useState, type ReactElement } from 'react';
+import { countText } from '../format/amounts.ts';
+import { piecesOf } from '../format/visible-text.ts';
+
+/** So much of a text is in the page at first; a line of a megabyte would make it slow. */
+const SHOWN_CHARS = 16_384;
+
+/** A text with its invisible characters as marks. */
+export function SafeText({ text }: { text: string }): ReactElement {
+  return (
+    <bdi>
+      {piecesOf(text).map((piece, at) =>
+        piece.mark === null ? (
+          piece.text
+        ) : (
+          <span key={at} className="mark" title={`Invisible character ${piece.mark}`}>
+            {piece.mark}
+          </span>
+        ),
+      )}
+    </bdi>
+  );
+}
+
+/** A long text: its beginning, and a button for more. */
+export function LongText({ text }: { text: string }): ReactElement {
+  const [shown, setShown] = useState(SHOWN_CHARS);
+  const left = text.length - shown;
+  return (
+    <>
+      <pre tabIndex={0}>
+        <SafeText text={text.slice(0, shown)} />
+      </pre>
+      {left > 0 && (
+        <button type="button" className="button" onClick={() => setShown(shown + 16 * SHOWN_CHARS)}>
+          Show more ({countText(left)} characters left)
+        </button>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,138 @@
+// The screens and their paths. The URL is the only place where filters are kept.
+import type { QueryClient } from '@tanstack/react-query';
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router';
+import { isSignedOut } from './api.ts';
+import { me } from './me.ts';
+import { Problem } from './parts/problem.tsx';
+import { NotFound, Shell } from './shell.tsx';
+
+/** A text of the query, or nothing. */
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined;
+
+/** The named texts of a query; all others are left out. */
+function texts<const Name extends string>(...names: Name[]) {
+  return (search: Record<string, unknown>): { [Each in Name]?: string } =>
+    Object.fromEntries(
+      names.flatMap((name) => {
+        const text = textOf(search[name]);
+        return text === undefined ? [] : [[name, text]];
+      }),
+    ) as { [Each in Name]?: string };
+}
+
+const rootRoute = createRootRouteWithContext<{ queries: QueryClient }>()({
+  component: Outlet,
+  errorComponent: ({ error, reset }) => (
+    <main className="sign-in">
+      <Problem error={error} onRetry={reset} />
+    </main>
+  ),
+});
+
+const signInRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/sign-in',
+  validateSearch: texts('to'),
+  component: lazyRouteComponent(() => import('./screens/sign-in.tsx'), 'SignIn'),
+});
+
+const appRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  id: 'app',
+  component: Shell,
+  notFoundComponent: NotFound,
+  async beforeLoad({ context, location }) {
+    try {
+      await context.queries.ensureQueryData(me);
+    } catch (error) {
+      if (isSignedOut(error)) throw redirect({ to: '/sign-in', search: { to: location.href } });
+      throw error;
+    }
+  },
+});
+
+const screen = { getParentRoute: () => appRoute } as const;
+
+const overviewRoute = createRoute({
+  ...screen,
+  path: '/',
+  component: lazyRouteComponent(() => import('./screens/overview.tsx'), 'Overview'),
+});
+const waitingRoute = createRoute({
+  ...screen,
+  path: '/waiting',
+  component: lazyRouteComponent(() => import('./screens/waiting.tsx'), 'Waiting'),
+});
+const turnsRoute = createRoute({
+  ...screen,
+  path: '/turns',
+  validateSearch: texts('session', 'status', 'kind', 'lane', 'since'),
+  component: lazyRouteComponent(() => import('./screens/turns.tsx'), 'Turns'),
+});
+const turnRoute = createRoute({
+  ...screen,
+  path: '/turns/$id',
+  validateSearch: texts('tab', 'call', 'against'),
+  component: lazyRouteComponent(() => import('./screens/turn.tsx'), 'TurnScreen'),
+});
+const sessionsRoute = createRoute({
+  ...screen,
+  path: '/sessions',
+  validateSearch: texts('kind'),
+  component: lazyRouteComponent(() => import('./screens/sessions.tsx'), 'Sessions'),
+});
+const sessionRoute = createRoute({
+  ...screen,
+  path: '/sessions/$key',
+  validateSearch: texts('state'),
+  component: lazyRouteComponent(() => import('./screens/session.tsx'), 'SessionScreen'),
+});
+const deadLettersRoute = createRoute({
+  ...screen,
+  path: '/dead-letters',
+  component: lazyRouteComponent(() => import('./screens/dead-letters.tsx'), 'DeadLetters'),
+});
+const settingsRoute = createRoute({
+  ...screen,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('./screens/settings.tsx'), 'SettingsScreen'),
+});
+
+const routeTree = rootRoute.addChildren([
+  signInRoute,
+  appRoute.addChildren([
+    overviewRoute,
+    waitingRoute,
+    turnsRoute,
+    turnRoute,
+    sessionsRoute,
+    sessionRoute,
+    deadLettersRoute,
+    settingsRoute,
+  ]),
+]);
+
+export function createAppRouter(queries: QueryClient) {
+  return createRouter({
+    routeTree,
+    context: { queries },
+    defaultPreload: 'intent',
+    scrollRestoration: true,
+    defaultErrorComponent: ({ error, reset }) => <Problem error={error} onRetry={reset} />,
+    defaultNotFoundComponent: NotFound,
+  });
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createAppRouter>;
+  }
+}

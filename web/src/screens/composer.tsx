@@ -1,0 +1,86 @@
+// Writes a message into the session, and says before it is sent what the chosen queue mode would do now.
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState, type ReactElement } from 'react';
+import { api, type Session } from '../api.ts';
+import { Problem } from '../parts/problem.tsx';
+
+const MODES = ['collect', 'followup', 'steer', 'steer-backlog', 'interrupt', 'rollback', 'reject'] as const;
+type Mode = (typeof MODES)[number];
+
+/** What a mode does with a message while a turn runs. */
+const WHILE_RUNNING: Readonly<Record<Mode, string>> = {
+  collect: 'waits, and goes together with others into the next turn',
+  followup: 'waits for a turn of its own',
+  steer: 'joins the running turn at its next step',
+  'steer-backlog': 'joins the running turn, and is answered once more after it',
+  interrupt: 'stops the running turn and is next',
+  rollback: 'stops the running turn, undoes it, and is next',
+  reject: 'is refused, because a turn runs',
+};
+
+export function Composer({ session }: { session: Session }): ReactElement {
+  const queries = useQueryClient();
+  const storageKey = `holdfast.draft.${session.key}`;
+  const [text, setText] = useState(() => sessionStorage.getItem(storageKey) ?? '');
+  const [mode, setMode] = useState<Mode | ''>('');
+  const send = useMutation({
+    mutationFn: () => api.sendMessage({ key: session.key, body: { text, ...(mode === '' ? {} : { mode }) } }),
+    onSuccess() {
+      change('');
+      void queries.invalidateQueries({ queryKey: ['session'] });
+    },
+  });
+
+  /** What was written survives a reload of the page. */
+  function change(next: string): void {
+    setText(next);
+    sessionStorage.setItem(storageKey, next);
+  }
+
+  const used = mode === '' ? (session.queueMode ?? 'collect') : mode;
+  const effect = session.status === 'running' ? WHILE_RUNNING[used] : 'begins a turn';
+  return (
+    <form
+      className="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text.trim() !== '') send.mutate();
+      }}
+    >
+      <label className="hidden-visually" htmlFor="message">
+        Message
+      </label>
+      <textarea
+        id="message"
+        placeholder="Write a message. Ctrl+Enter sends it."
+        value={text}
+        onChange={(event) => change(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.form?.requestSubmit();
+        }}
+      />
+      {send.isError && <Problem error={send.error} />}
+      <div className="row">
+        <button type="submit" className="button" data-tone="main" disabled={send.isPending || text.trim() === ''}>
+          Send
+        </button>
+        <label className="row">
+          Queue mode
+          <select
+            className="button"
+            value={mode}
+            onChange={(event) => setMode(MODES.find((each) => each === event.target.value) ?? '')}
+          >
+            <option value="">that of the session</option>
+            {MODES.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+        <span className="soft" role="status">
+          Now it {effect}.
+        </span>
+      </div>
+    </form>
+  );
+}

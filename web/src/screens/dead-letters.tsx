@@ -1,0 +1,119 @@
+// What could not be finished, grouped by its error: redriven with a canary, or discarded with a reason.
+import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState, type ReactElement } from 'react';
+import { api, type DeadLetterGroup } from '../api.ts';
+import { countText } from '../format/amounts.ts';
+import { Age, Empty } from '../parts/bits.tsx';
+import { Progress } from '../parts/bulk-bar.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
+import { me } from '../me.ts';
+
+const GROUPS_MAX = 200;
+const LETTERS_SHOWN = 5;
+/** Redriven letters ask the model again: slowly enough to see how it goes. */
+const PER_SECOND = 5;
+
+interface Asked {
+  verb: 'redrive' | 'discard';
+  group: DeadLetterGroup;
+}
+
+type Kind = NonNullable<Parameters<typeof api.redriveDeadLetters>[0]['body']['kind']>;
+
+export function DeadLetters(): ReactElement {
+  const queries = useQueryClient();
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const [started, setStarted] = useState<string | null>(null);
+  const list = useQuery({ queryKey: ['dead-letters'], queryFn: () => api.listDeadLetters({ limit: GROUPS_MAX }) });
+  const groups = list.data?.items ?? [];
+
+  async function decide({ verb, group }: Asked, reason: string | undefined): Promise<void> {
+    const body = {
+      kind: group.kind as Kind,
+      code: group.code,
+      ...(reason === undefined ? {} : { reason }),
+      ...(verb === 'redrive' ? { canary: group.count > 1, perSecond: PER_SECOND } : { perSecond: 1_000 }),
+    };
+    const answer = await (verb === 'redrive' ? api.redriveDeadLetters({ body }) : api.discardDeadLetters({ body }));
+    if ('id' in answer) setStarted(answer.id);
+    void queries.invalidateQueries({ queryKey: ['dead-letters'] });
+  }
+
+  return (
+    <>
+      <h1>Dead letters</h1>
+      {started !== null && <Progress id={started} />}
+      {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
+      {list.isSuccess && groups.length === 0 && (
+        <Empty>There are none: everything that was accepted has been finished, or waits.</Empty>
+      )}
+      {groups.map((group) => (
+        <Group key={`${group.kind} ${group.code}`} group={group} onAsk={(verb) => setAsked({ verb, group })} />
+      ))}
+      {asked !== null && (
+        <Confirm
+          title={`${asked.verb} ${countText(asked.group.count)} × ${asked.group.code}?`}
+          verb={`${asked.verb} ${countText(asked.group.count)}`}
+          asksReason
+          onClose={() => setAsked(null)}
+          perform={(reason) => decide(asked, reason)}
+        >
+          <p>
+            {asked.verb === 'discard'
+              ? 'They stay as they failed, and nothing more is done about them.'
+              : asked.group.count > 1
+                ? `One goes first; the others follow, ${PER_SECOND} per second, when it has ended well.`
+                : 'It is tried again.'}
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+function Group({ group, onAsk }: { group: DeadLetterGroup; onAsk: (verb: Asked['verb']) => void }): ReactElement {
+  const { data: who } = useSuspenseQuery(me);
+  return (
+    <section className="panel" aria-label={group.code}>
+      <div className="row">
+        <h2>
+          {countText(group.count)} × <span className="mono">{group.code}</span>
+        </h2>
+        <span className="chip">{group.kind}</span>
+        <span className="soft">
+          last <Age at={group.lastAt} />, first <Age at={group.firstAt} />
+        </span>
+        {who.role !== 'viewer' && (
+          <>
+            <button type="button" className="button" data-tone="main" onClick={() => onAsk('redrive')}>
+              Redrive…
+            </button>
+            <button type="button" className="button" data-tone="bad" onClick={() => onAsk('discard')}>
+              Discard…
+            </button>
+          </>
+        )}
+      </div>
+      <ul>
+        {group.letters.slice(0, LETTERS_SHOWN).map((letter) => (
+          <li key={letter.id}>
+            {letter.turnId !== null && (
+              <Link to="/turns/$id" params={{ id: letter.turnId }}>
+                turn {letter.turnId.slice(-6)}
+              </Link>
+            )}{' '}
+            {letter.sessionKey !== null && (
+              <Link to="/sessions/$key" params={{ key: letter.sessionKey }}>
+                <SafeText text={letter.sessionKey} />
+              </Link>
+            )}{' '}
+            <SafeText text={letter.reason} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,149 @@
+// What the model was sent in one call, part by part: where each part comes from, whether its words are trusted, how many tokens it has, and where
+// the cache begins. The parts that another call did not have can be marked.
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState, type ReactElement } from 'react';
+import { api, type ModelRequest, type Turn } from '../api.ts';
+import { countText } from '../format/amounts.ts';
+import { Empty } from '../parts/bits.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { LongText, SafeText } from '../parts/safe-text.tsx';
+import { Choice, Filters } from './filters.tsx';
+
+type Part = ModelRequest['parts'][number];
+
+/** The value at a path such as `messages[3].content[0].text`; undefined: there is none. */
+function valueAt(request: unknown, path: string): unknown {
+  let value = request;
+  for (const [, index, name] of path.matchAll(/\[(\d+)\]|([^.[\]]+)/g)) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    value = Array.isArray(value) ? value[Number(index)] : (value as Record<string, unknown>)[name ?? ''];
+  }
+  return value;
+}
+
+/** The text of a part: a stretch of a text, or a value as JSON. */
+function textOf(request: unknown, { path, span }: Part): string {
+  const value = valueAt(request, path);
+  if (typeof value === 'string') return span === null ? value : value.slice(span.start, span.end);
+  return value === undefined ? '' : JSON.stringify(value, null, 2);
+}
+
+export function Request({ turn, call, against }: { turn: Turn; call: number; against: number | null }): ReactElement {
+  const navigate = useNavigate({ from: '/turns/$id' });
+  const calls = turn.steps.flatMap((step) => step.calls.map(({ n }) => String(n)));
+  const shown = useRequest(turn.id, call, calls.length > 0);
+  const other = useRequest(turn.id, against ?? 0, against !== null);
+  const [isRaw, setRaw] = useState(false);
+  if (calls.length === 0) return <Empty>The turn has made no model call yet.</Empty>;
+  const known = new Set(other.data?.parts.map((part) => textOf(other.data.request, part)));
+  return (
+    <section className="panel" aria-label="Request">
+      <Filters>
+        <Choice
+          name="Call"
+          value={String(call)}
+          options={calls}
+          onChange={(n) => void navigate({ search: (before) => ({ ...before, call: n ?? '1' }) })}
+        />
+        <Choice
+          name="Mark what is new against call"
+          value={against === null ? undefined : String(against)}
+          options={calls.filter((n) => n !== String(call))}
+          onChange={(n) =>
+            void navigate({
+              search: ({ against: _against, ...rest }) => (n === undefined ? rest : { ...rest, against: n }),
+            })
+          }
+        />
+        <button type="button" className="button" aria-pressed={isRaw} onClick={() => setRaw(!isRaw)}>
+          {isRaw ? 'Parts' : 'JSON'}
+        </button>
+      </Filters>
+      {shown.isError && <Problem error={shown.error} />}
+      {shown.data !== undefined && (
+        <>
+          <Proof request={shown.data} />
+          {isRaw ? (
+            <LongText text={JSON.stringify(shown.data.request, null, 2)} />
+          ) : (
+            shown.data.parts.map((part) => {
+              const text = textOf(shown.data.request, part);
+              return (
+                <PartBlock
+                  key={`${part.path} ${part.span?.start ?? ''} ${part.name}`}
+                  part={part}
+                  text={text}
+                  isNew={other.data !== undefined && !known.has(text)}
+                />
+              );
+            })
+          )}
+        </>
+      )}
+    </section>
+  );
+}
+
+function useRequest(id: string, n: number, enabled: boolean) {
+  return useQuery({
+    queryKey: ['request', id, n],
+    queryFn: () => api.getModelRequest({ id, n }),
+    enabled,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+/** Whether what is shown is what was sent: the request is derived again from the stored rows, and its hash compared. */
+function Proof({ request: { matches, requestSha256 } }: { request: ModelRequest }): ReactElement {
+  if (matches === true) {
+    return (
+      <p>
+        <span className="chip" data-tone="good">
+          proved equal
+        </span>{' '}
+        <span className="soft">The hash of what is shown is that of what was sent: </span>
+        <span className="mono">{requestSha256?.slice(0, 16)}</span>
+      </p>
+    );
+  }
+  return (
+    <p>
+      <span className="chip" data-tone={matches === false ? 'bad' : 'warn'}>
+        {matches === false ? 'differs' : 'not proved'}
+      </span>{' '}
+      <span className="soft">
+        {matches === false
+          ? 'What was sent had another hash than what is shown.'
+          : 'No hash of what was sent is stored.'}
+      </span>
+    </p>
+  );
+}
+
+function PartBlock({ part, text, isNew }: { part: Part; text: string; isNew: boolean }): ReactElement {
+  return (
+    <details className="part" data-trust={part.trust} open={isNew}>
+      <summary className="row">
+        <strong>{part.name}</strong>
+        <span
+          className="chip"
+          data-tone={part.trust === 'trusted' ? 'good' : part.trust === 'untrusted' ? 'bad' : 'live'}
+        >
+          {part.trust}
+        </span>
+        <span className="soft">
+          <SafeText text={part.origin} />, {countText(part.tokens)} tokens
+        </span>
+        {part.cacheMarker && <span className="chip">cache marker</span>}
+        {isNew && (
+          <span className="chip" data-tone="warn">
+            new
+          </span>
+        )}
+      </summary>
+      <p className="mono soft">{part.path}</p>
+      <LongText text={text} />
+    </details>
+  );
+}

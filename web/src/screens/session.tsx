@@ -1,0 +1,236 @@
+// One session: its transcript, newest first, the reply that is being written, and what can be done to it.
+import { useInfiniteQuery, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { useEffect, useState, type ReactElement } from 'react';
+import { api, type Session } from '../api.ts';
+import { countText, dollarsText } from '../format/amounts.ts';
+import { Age, Empty, Fact, Status } from '../parts/bits.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { LongText, SafeText } from '../parts/safe-text.tsx';
+import { me } from '../me.ts';
+import { Composer } from './composer.tsx';
+import { EntryBlock } from './entry-block.tsx';
+
+const route = getRouteApi('/app/sessions/$key');
+const PAGE = 40;
+
+export function SessionScreen(): ReactElement {
+  const { key } = route.useParams();
+  const { data: who } = useSuspenseQuery(me);
+  const session = useQuery({ queryKey: ['session', key], queryFn: () => api.getSession({ key }) });
+  const { data } = session;
+  return (
+    <>
+      <div className="row">
+        <h1>
+          <SafeText text={data?.label ?? key} />
+        </h1>
+        {data !== undefined && <Status status={data.status} />}
+        {data !== undefined && who.role !== 'viewer' && <SessionActions session={data} />}
+      </div>
+      {session.isError && <Problem error={session.error} onRetry={() => void session.refetch()} />}
+      {data !== undefined && (
+        <>
+          <SessionFacts session={data} />
+          {who.role !== 'viewer' && <Composer session={data} />}
+          {data.turnId !== null && <LiveReply turnId={data.turnId} key={data.turnId} />}
+          <Waiting sessionKey={data.key} count={data.waitingMessages} />
+          <Transcript sessionKey={data.key} />
+        </>
+      )}
+    </>
+  );
+}
+
+function SessionFacts({ session }: { session: Session }): ReactElement {
+  return (
+    <dl className="facts panel">
+      <Fact name="Key">
+        <span className="mono">
+          <SafeText text={session.key} />
+        </span>
+      </Fact>
+      <Fact name="Agent and kind">
+        {session.agentId}, {session.kind}
+      </Fact>
+      <Fact name="Model">{session.model ?? 'that of the agent'}</Fact>
+      <Fact name="Queue mode">{session.queueMode ?? 'the default'}</Fact>
+      <Fact name="Context">{countText(session.tokens.context)} tokens</Fact>
+      <Fact name="Cost">{dollarsText(session.costMicros)}</Fact>
+      <Fact name="Waiting">
+        {countText(session.waitingMessages)} messages, {countText(session.systemEvents)} system events
+      </Fact>
+      <Fact name="Active">
+        <Age at={session.updatedAt} />
+      </Fact>
+      {session.parentKey !== null && (
+        <Fact name="Parent">
+          <Link to="/sessions/$key" params={{ key: session.parentKey }}>
+            <SafeText text={session.parentKey} />
+          </Link>
+        </Fact>
+      )}
+      <Fact name="Turns">
+        <Link to="/turns" search={{ session: session.key }}>
+          all turns
+        </Link>
+        {session.turnId !== null && (
+          <>
+            {', '}
+            <Link to="/turns/$id" params={{ id: session.turnId }}>
+              the open one
+            </Link>
+          </>
+        )}
+      </Fact>
+    </dl>
+  );
+}
+
+/** The text of the reply as it is written. The stream resumes by its last id, so nothing is lost and nothing comes twice. */
+function LiveReply({ turnId }: { turnId: string }): ReactElement | null {
+  const [text, setText] = useState('');
+  const queries = useQueryClient();
+  useEffect(() => {
+    const stop = new AbortController();
+    async function follow(): Promise<void> {
+      for await (const event of api.turnEvents({ id: turnId, signal: stop.signal })) {
+        if (event.type === 'model.started') setText('');
+        if (event.type === 'model.delta') setText((before) => before + event.text);
+        if (event.type === 'turn.ended') void queries.invalidateQueries({ queryKey: ['session'] });
+      }
+    }
+    follow().catch(() => undefined);
+    return () => stop.abort();
+  }, [turnId, queries]);
+  if (text === '') return null;
+  return (
+    <section className="entry" data-role="assistant" aria-live="polite" aria-label="The reply as it is written">
+      <header>
+        <Status status="running" /> being written
+      </header>
+      <LongText text={text} />
+    </section>
+  );
+}
+
+function Waiting({ sessionKey, count }: { sessionKey: string; count: number }): ReactElement | null {
+  if (count === 0) return null;
+  return (
+    <p>
+      {countText(count)} messages wait in <SafeText text={sessionKey} />: <Link to="/waiting">see why</Link>.
+    </p>
+  );
+}
+
+function Transcript({ sessionKey }: { sessionKey: string }): ReactElement {
+  const { state } = route.useSearch();
+  const navigate = useNavigate({ from: '/sessions/$key' });
+  const showsAll = state === 'all';
+  const list = useInfiniteQuery({
+    queryKey: ['session', sessionKey, 'entries', showsAll],
+    queryFn: ({ pageParam, signal }) =>
+      api.listEntries(
+        {
+          key: sessionKey,
+          order: 'desc',
+          limit: PAGE,
+          cursor: pageParam,
+          ...(showsAll ? { state: 'all' as const } : {}),
+        },
+        { signal },
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+  });
+  const entries = list.data?.pages.flatMap(({ items }) => items) ?? [];
+  return (
+    <section aria-labelledby="transcript">
+      <div className="row">
+        <h2 id="transcript">Transcript</h2>
+        <label className="row">
+          <input
+            type="checkbox"
+            checked={showsAll}
+            onChange={(event) => void navigate({ search: event.target.checked ? { state: 'all' } : {}, replace: true })}
+          />
+          also what the model no longer sees
+        </label>
+      </div>
+      {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
+      {list.isSuccess && entries.length === 0 && <Empty>Nothing was said yet.</Empty>}
+      <ol className="transcript">
+        {entries.map((entry) => (
+          <li key={entry.id}>
+            <EntryBlock entry={entry} />
+          </li>
+        ))}
+      </ol>
+      {list.hasNextPage && (
+        <button
+          type="button"
+          className="button"
+          disabled={list.isFetchingNextPage}
+          onClick={() => void list.fetchNextPage()}
+        >
+          {list.isFetchingNextPage ? 'Loading…' : 'Earlier entries'}
+        </button>
+      )}
+    </section>
+  );
+}
+
+const ACTIONS = {
+  abort: {
+    button: 'Abort',
+    title: 'Abort the running turn?',
+    text: 'Its turn is stopped, with all subagents below it. Messages that wait are cancelled.',
+  },
+  compact: {
+    button: 'Compact',
+    title: 'Compact the transcript?',
+    text: 'A summary takes the place of what was said. It can be restored.',
+  },
+  reset: {
+    button: 'Reset',
+    title: 'Begin a new transcript?',
+    text: 'The session keeps its key. The old transcript is kept, and the model no longer sees it.',
+  },
+} as const;
+
+function SessionActions({ session: { key } }: { session: Session }): ReactElement {
+  const queries = useQueryClient();
+  const [asked, setAsked] = useState<keyof typeof ACTIONS | null>(null);
+  async function perform(action: keyof typeof ACTIONS): Promise<void> {
+    if (action === 'abort') await api.abortSession({ key, body: {} });
+    else if (action === 'compact') await api.compactSession({ key, body: {} });
+    else await api.resetSession({ key, body: {} });
+    void queries.invalidateQueries({ queryKey: ['session'] });
+  }
+  return (
+    <>
+      {(['abort', 'compact', 'reset'] as const).map((action) => (
+        <button
+          key={action}
+          type="button"
+          className="button"
+          data-tone={action === 'compact' ? undefined : 'bad'}
+          onClick={() => setAsked(action)}
+        >
+          {ACTIONS[action].button}…
+        </button>
+      ))}
+      {asked !== null && (
+        <Confirm
+          title={ACTIONS[asked].title}
+          verb={ACTIONS[asked].button}
+          onClose={() => setAsked(null)}
+          perform={() => perform(asked)}
+        >
+          <p>{ACTIONS[asked].text}</p>
+        </Confirm>
+      )}
+    </>
+  );
+}

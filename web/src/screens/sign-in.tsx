@@ -1,0 +1,68 @@
+// Signing in with an API key. The key is sent once, in the body of a request, and kept nowhere in the page.
+import { useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, useRouter } from '@tanstack/react-router';
+import { useState, type ReactElement } from 'react';
+import { api } from '../api.ts';
+import { Problem } from '../parts/problem.tsx';
+
+const route = getRouteApi('/sign-in');
+
+/** A path of this page; nothing that leads elsewhere. */
+function pathOf(to: string | undefined): string {
+  return to !== undefined && to.startsWith('/') && !to.startsWith('//') ? to : '/';
+}
+
+export function SignIn(): ReactElement {
+  const { to } = route.useSearch();
+  const router = useRouter();
+  const queries = useQueryClient();
+  const [key, setKey] = useState('');
+  const [error, setError] = useState<unknown>(null);
+  const [isBusy, setBusy] = useState(false);
+
+  async function submit(): Promise<void> {
+    setBusy(true);
+    setError(null);
+    try {
+      await api.signIn({ body: { key: key.trim() } });
+      queries.clear();
+      router.history.push(pathOf(to));
+    } catch (cause) {
+      setError(cause);
+      setBusy(false);
+    }
+  }
+
+  return (
+    <main className="sign-in">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <h1>Holdfast</h1>
+        <p className="soft">{location.host}</p>
+        <label className="field">
+          API key
+          <input
+            type="password"
+            autoComplete="current-password"
+            required
+            autoFocus
+            value={key}
+            onChange={(event) => setKey(event.target.value)}
+          />
+        </label>
+        {error !== null && <Problem error={error} />}
+        <button type="submit" className="button" data-tone="main" disabled={isBusy}>
+          {isBusy ? 'Signing in…' : 'Sign in'}
+        </button>
+        <p className="soft">
+          On the machine of the service, <code>npx holdfast open</code> signs this browser in. The key of a new service
+          is in the file <code>api-key</code> of its data directory.
+        </p>
+      </form>
+    </main>
+  );
+}

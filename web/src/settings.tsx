@@ -1,0 +1,95 @@
+// What a person has chosen for this browser: theme, zone, and whether the page is live. And the time that ages are measured by.
+import {
+  createContext,
+  useContext,
+  useEffect,
+  useMemo,
+  useState,
+  useSyncExternalStore,
+  type ReactElement,
+  type ReactNode,
+} from 'react';
+import { serverNowMs, type Zone } from './format/time.ts';
+
+export type Theme = 'system' | 'light' | 'dark';
+
+interface Settings {
+  theme: Theme;
+  zone: Zone;
+  /** False: nothing is refreshed but by hand. */
+  isLive: boolean;
+  /** Keys such as j and k do something. */
+  hasShortcuts: boolean;
+}
+
+interface SettingsContext extends Settings {
+  change: (change: Partial<Settings>) => void;
+}
+
+const KEY = 'holdfast.settings';
+const DEFAULTS: Settings = { theme: 'system', zone: 'local', isLive: true, hasShortcuts: true };
+const Context = createContext<SettingsContext>({ ...DEFAULTS, change: () => undefined });
+
+function stored(): Settings {
+  try {
+    // Only what this page has written; what does not fit is replaced by the defaults.
+    const { theme, zone, hasShortcuts } = JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Settings>;
+    return {
+      ...DEFAULTS,
+      ...(theme === 'light' || theme === 'dark' ? { theme } : {}),
+      ...(zone === 'utc' ? { zone } : {}),
+      ...(hasShortcuts === false ? { hasShortcuts } : {}),
+    };
+  } catch {
+    return DEFAULTS;
+  }
+}
+
+export function SettingsProvider({ children }: { children: ReactNode }): ReactElement {
+  const [settings, setSettings] = useState(stored);
+  useEffect(() => {
+    document.documentElement.dataset['theme'] = settings.theme;
+    try {
+      localStorage.setItem(KEY, JSON.stringify(settings));
+    } catch {
+      // A browser that stores nothing forgets the choice with the page.
+    }
+  }, [settings]);
+  const value = useMemo(
+    () => ({
+      ...settings,
+      change: (change: Partial<Settings>) => setSettings((before) => ({ ...before, ...change })),
+    }),
+    [settings],
+  );
+  return <Context value={value}>{children}</Context>;
+}
+
+export function useSettings(): SettingsContext {
+  return useContext(Context);
+}
+
+const TICK_MS = 1_000;
+const listeners = new Set<() => void>();
+let nowMs = serverNowMs();
+let timer: ReturnType<typeof setInterval> | undefined;
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  timer ??= setInterval(() => {
+    if (document.hidden) return;
+    nowMs = serverNowMs();
+    for (const each of listeners) each();
+  }, TICK_MS);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+}
+
+/** The time at the service, to the second: one timer for the whole page. */
+export function useNow(): number {
+  return useSyncExternalStore(subscribe, () => nowMs);
+}

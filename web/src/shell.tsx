@@ -1,0 +1,251 @@
+// What is around every screen: the rail, the header with the state of the live stream, banners, and the help for keys.
+import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { Link, Outlet, useNavigate } from '@tanstack/react-router';
+import { useEffect, useRef, useState, type ReactElement } from 'react';
+import { api } from './api.ts';
+import { LiveProvider, useLive } from './live/live-provider.tsx';
+import { Empty } from './parts/bits.tsx';
+import { me } from './me.ts';
+import { useSettings, type Theme } from './settings.tsx';
+
+const SCREENS = [
+  { to: '/', name: 'Overview', key: 'o' },
+  { to: '/waiting', name: 'Waiting', key: 'w' },
+  { to: '/turns', name: 'Turns', key: 't' },
+  { to: '/sessions', name: 'Sessions', key: 's' },
+  { to: '/dead-letters', name: 'Dead letters', key: 'd' },
+  { to: '/settings', name: 'Settings', key: ',' },
+] as const;
+
+/** The first of two keys: `g t` goes to the turns. */
+const GO_MS = 1_500;
+
+export function Shell(): ReactElement {
+  return (
+    <LiveProvider>
+      <div className="shell">
+        <Header />
+        <Rail />
+        <main id="main">
+          <Outlet />
+        </main>
+      </div>
+    </LiveProvider>
+  );
+}
+
+function Header(): ReactElement {
+  const { isLive, zone, theme, change } = useSettings();
+  const { data: who } = useSuspenseQuery(me);
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  useShortcuts(() => setHelpOpen(true));
+  return (
+    <header className="top">
+      <div className="bar">
+        <strong>
+          Holdfast <span className="soft">{location.host}</span>
+        </strong>
+        <StreamChip />
+        <button type="button" className="button" aria-pressed={isLive} onClick={() => change({ isLive: !isLive })}>
+          {isLive ? 'Pause' : 'Go live'}
+        </button>
+        <button type="button" className="button" onClick={() => change({ zone: zone === 'utc' ? 'local' : 'utc' })}>
+          {zone === 'utc' ? 'UTC' : 'Local time'}
+        </button>
+        <label>
+          <span className="hidden-visually">Theme</span>
+          <select className="button" value={theme} onChange={(event) => change({ theme: event.target.value as Theme })}>
+            <option value="system">System theme</option>
+            <option value="light">Light</option>
+            <option value="dark">Dark</option>
+          </select>
+        </label>
+        <button type="button" className="button" onClick={() => setHelpOpen(true)} aria-label="Keys and help">
+          ?
+        </button>
+        <span className="soft">
+          {who.principal} ({who.role})
+        </span>
+        <SignOut />
+      </div>
+      <Banners />
+      {isHelpOpen && <Help onClose={() => setHelpOpen(false)} />}
+    </header>
+  );
+}
+
+function StreamChip(): ReactElement {
+  const { isLive } = useSettings();
+  const { state } = useLive();
+  if (!isLive) return <span className="chip">Paused</span>;
+  const shown = {
+    open: ['Live', 'good'],
+    connecting: ['Connecting', 'warn'],
+    broken: ['Reconnecting', 'bad'],
+    'signed-out': ['Signed out', 'bad'],
+  } as const;
+  const [text, tone] = shown[state];
+  return (
+    <span className="chip" data-tone={tone} role="status">
+      {text}
+    </span>
+  );
+}
+
+function Banners(): ReactElement {
+  const { isLive } = useSettings();
+  const { state } = useLive();
+  const ready = useQuery({ queryKey: ['ready'], queryFn: () => api.getReadiness(), retry: false });
+  return (
+    <>
+      {isLive && state === 'signed-out' && (
+        <div className="banner" data-tone="bad" role="alert">
+          This browser is signed out. <Link to="/sign-in">Sign in again</Link>; what is shown is old.
+        </div>
+      )}
+      {isLive && state === 'broken' && (
+        <div className="banner" data-tone="bad" role="status">
+          The service cannot be reached. What is shown is old; the page connects again by itself.
+        </div>
+      )}
+      {ready.data?.model.isScripted === true && (
+        <div className="banner">
+          The scripted model answers, because no key of a provider is set. Amounts are what the calls would have cost.
+        </div>
+      )}
+    </>
+  );
+}
+
+function Rail(): ReactElement {
+  const { data: stats } = useQuery({ queryKey: ['stats'], queryFn: () => api.getStats() });
+  const counts: Partial<Record<string, number>> = {
+    '/dead-letters': stats?.deadLetters,
+    '/waiting': stats?.messages['waiting'],
+  };
+  return (
+    <nav aria-label="Screens">
+      <ul>
+        {SCREENS.map(({ to, name }) => (
+          <li key={to}>
+            <Link to={to} activeOptions={{ exact: to === '/' }}>
+              {name}
+              {(counts[to] ?? 0) > 0 && (
+                <span className="chip" data-tone={to === '/dead-letters' ? 'bad' : 'warn'}>
+                  {counts[to]}
+                </span>
+              )}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+function SignOut(): ReactElement {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  async function signOut(): Promise<void> {
+    await api.signOut({}).catch(() => undefined);
+    queries.clear();
+    await navigate({ to: '/sign-in' });
+  }
+  return (
+    <button type="button" className="button" onClick={() => void signOut()}>
+      Sign out
+    </button>
+  );
+}
+
+function Help({ onClose }: { onClose: () => void }): ReactElement {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const { hasShortcuts, change } = useSettings();
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog className="dialog" ref={dialog} onClose={onClose} aria-labelledby="help-title">
+      <form method="dialog">
+        <h2 id="help-title">Keys</h2>
+        <table className="plain">
+          <tbody>
+            {SCREENS.map(({ name, key }) => (
+              <tr key={name}>
+                <td className="mono">g {key}</td>
+                <td>{name}</td>
+              </tr>
+            ))}
+            <tr>
+              <td className="mono">j k ↑ ↓</td>
+              <td>the next and the previous row</td>
+            </tr>
+            <tr>
+              <td className="mono">Enter</td>
+              <td>open the row</td>
+            </tr>
+            <tr>
+              <td className="mono">x</td>
+              <td>select the row</td>
+            </tr>
+            <tr>
+              <td className="mono">/</td>
+              <td>the first filter</td>
+            </tr>
+            <tr>
+              <td className="mono">?</td>
+              <td>this help</td>
+            </tr>
+          </tbody>
+        </table>
+        <label className="row">
+          <input
+            type="checkbox"
+            checked={hasShortcuts}
+            onChange={(event) => change({ hasShortcuts: event.target.checked })}
+          />
+          Keys without Ctrl or Alt do something
+        </label>
+        <button type="submit" className="button">
+          Close
+        </button>
+      </form>
+    </dialog>
+  );
+}
+
+/** True for an event in a field, where letters are text. */
+function isTyping({ target }: KeyboardEvent): boolean {
+  return target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]');
+}
+
+function useShortcuts(openHelp: () => void): void {
+  const { hasShortcuts } = useSettings();
+  const navigate = useNavigate();
+  useEffect(() => {
+    let goUntilMs = 0;
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return;
+      if (event.key === '?') return openHelp();
+      if (!hasShortcuts) return;
+      if (event.key === '/') {
+        event.preventDefault();
+        return document.querySelector<HTMLElement>('.filters :is(input, select)')?.focus();
+      }
+      const screen = SCREENS.find(({ key }) => key === event.key);
+      if (performance.now() < goUntilMs && screen !== undefined) {
+        goUntilMs = 0;
+        return void navigate({ to: screen.to });
+      }
+      goUntilMs = event.key === 'g' ? performance.now() + GO_MS : 0;
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, [hasShortcuts, navigate, openHelp]);
+}
+
+export function NotFound(): ReactElement {
+  return (
+    <Empty>
+      There is no such screen. <Link to="/">Overview</Link>
+    </Empty>
+  );
+}
