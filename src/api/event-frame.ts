@@ -18,6 +18,11 @@ export function idFrame(id: bigint): string {
   return `id: ${id}\n\n`;
 }
 
+/** Says that events after the client's last id were deleted, the newest of them written at this time. It has no id: the last one stays. */
+export function resetFrame(at: string): string {
+  return `event: reset\ndata: ${JSON.stringify({ type: 'reset', sessionKey: null, turnId: null, at })}\n\n`;
+}
+
 /** How long a client waits before it connects again, in milliseconds. */
 export function retryFrame(ms: number): string {
   return `retry: ${ms}\n\n`;

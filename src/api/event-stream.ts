@@ -2,7 +2,7 @@
 // Its memory is bounded: a client that does not read what is live is disconnected, and resumes by its last id.
 import type { ServerResponse } from 'node:http';
 import type { EventPage, EventRow } from '../store/views/events.ts';
-import { frameOf, idFrame, retryFrame } from './event-frame.ts';
+import { frameOf, idFrame, resetFrame, retryFrame } from './event-frame.ts';
 import type { EventTail, LiveEvent, Subscriber } from './event-tail.ts';
 
 export interface EventStreamOptions {
@@ -10,6 +10,8 @@ export interface EventStreamOptions {
   tail: EventTail;
   /** The client has everything up to this id. */
   after: bigint;
+  /** When the newest of the events was written that were deleted after an id; null: none was. Absent: the client has named no id. */
+  findTrimmed?: (after: bigint) => Promise<string | null>;
   /** Reads the events of this stream after an id. */
   read: (page: { after: bigint; limit: number }) => Promise<EventPage>;
   /** The same choice for live events. */
@@ -36,6 +38,7 @@ export class EventStream {
   #cursor: bigint;
   #isLive = false;
   #isDone = false;
+  #wasReset = false;
   #unreadAtBeat = 0;
   #stalledBeats = 0;
 
@@ -106,6 +109,8 @@ export class EventStream {
   async #replayPage(): Promise<boolean> {
     const { response, read, isLast } = this.#options;
     const page = await read({ after: this.#cursor, limit: PAGE_EVENTS });
+    // After the page: what was deleted before it was read is seen here.
+    if (!this.#isDone) await this.#reportTrimmed();
     if (this.#isDone) return false;
     const last = page.events.findIndex(isLast);
     const events = last === -1 ? page.events : page.events.slice(0, last + 1);
@@ -120,6 +125,14 @@ export class EventStream {
     // Everything below the horizon was read. An invented id above it does not count: it would hide later events.
     this.#cursor = isMore ? (page.events.at(-1)?.id ?? this.#cursor) : page.horizon - 1n;
     return isMore;
+  }
+
+  /** Once per stream, before what is left: the client has to read again what it derived from the events that it missed. */
+  async #reportTrimmed(): Promise<void> {
+    const at = this.#wasReset ? null : ((await this.#options.findTrimmed?.(this.#cursor)) ?? null);
+    if (at === null || this.#isDone) return;
+    this.#wasReset = true;
+    this.#options.response.write(resetFrame(at));
   }
 
   #take(events: LiveEvent[]): void {

@@ -12,10 +12,12 @@ const STALL_MS = 60_000;
 export interface EventReset {
   type: 'reset';
   id: null;
+  /** When the newest of the deleted events was written. */
+  at: string;
 }
 
 /** An event with its id, a decimal number as text: it may be over 2^53. */
-export type ClientEvent = (Schemas['LiveEvent'] & { id: string }) | EventReset;
+export type ClientEvent = (Exclude<Schemas['LiveEvent'], { type: 'reset' }> & { id: string }) | EventReset;
 
 /** What a stream reports of its connections. */
 export interface EventHooks {
@@ -130,7 +132,7 @@ function brokenStream(cause: unknown): HoldfastError {
 }
 
 function eventOf({ id, type }: EventBlock, json: string): ClientEvent {
-  if (type === 'reset') return { type, id: null };
   // The service describes its events in its OpenAPI document, which the type was made of.
-  return { ...(JSON.parse(json) as Schemas['LiveEvent']), id };
+  const data = JSON.parse(json) as Schemas['LiveEvent'];
+  return { ...data, id: type === 'reset' ? null : id } as ClientEvent;
 }

@@ -716,6 +716,16 @@ export interface Schemas {
   } | null;
   LiveEvent: {
     /** The type */
+    type: 'reset';
+    /** The key of the session */
+    sessionKey: null;
+    /** The id of the turn; null: there is none */
+    turnId: null;
+    /** When it happens, or happened */
+    at: string;
+    [field: string]: unknown;
+  } | {
+    /** The type */
     type: 'message.accepted';
     /** The key of the session */
     sessionKey: string | null;

@@ -8,6 +8,8 @@ import {
   type StreamBreak,
 } from '../../src/client/create-client.ts';
 import { reconnectDelayMs } from '../../src/client/retry.ts';
+import { trimEvents } from '../../src/store/trim-events.ts';
+import { rollUp } from '../../src/store/usage/roll-up.ts';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 
@@ -123,6 +125,30 @@ test('a stream ends with its signal, with an error of its caller, and closes its
   });
   await expect(events.next()).rejects.toMatchObject({ code: 'connection_failed' });
   await expect.poll(async () => connect().getMetrics()).toContain('holdfast_event_streams 0');
+});
+
+test('a client whose last id is older than the log receives a reset first, and then what is left', async () => {
+  const { rig } = holder;
+  const from = async (session: string, after: string) => takeUntil(connect().events({ session, after }), 'turn.ended');
+  await startTurn('early');
+  const early = await from('early', '0');
+  expect(early[0]?.type).toBe('message.accepted');
+  // Only events that are counted are deleted; a transaction in another database of the server may hold that back.
+  const uncounted = () => rig.rows('select from holdfast.events e, holdfast.roll_up_cursor c where e.id > c.after_id');
+  await expect
+    .poll(async () => {
+      await rollUp(rig.turns.database);
+      return (await uncounted()).length;
+    })
+    .toBe(0);
+  const [newest] = await rig.rows('select max(id)::text as id from holdfast.events');
+  await trimEvents(rig.turns.database, 0);
+  await startTurn('late');
+  const late = await from('late', String(early[0]?.id));
+  expect(late[0]).toEqual({ type: 'reset', id: null, sessionKey: null, turnId: null, at: expect.any(String) });
+  expect(late.slice(1).map(({ type }) => type)).toContain('turn.started');
+  // One that has seen all that was deleted has missed nothing.
+  expect(await from('late', String(newest?.['id']))).toEqual(late.slice(1));
 });
 
 test('the waits between attempts grow to 30 s, and up to half of each is random', () => {

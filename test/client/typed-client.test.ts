@@ -148,7 +148,7 @@ test('a page of the service itself signs in, and its cookie is enough from then 
   const fetch: NonNullable<ClientOptions['fetch']> = async (input, init) => {
     const headers = new Headers(init?.headers);
     if (cookie !== '') headers.set('cookie', cookie);
-    const response = await globalThis.fetch(url + String(input), { ...init, headers });
+    const response = await globalThis.fetch(typeof input === 'string' ? url + input : input, { ...init, headers });
     cookie = response.headers.get('set-cookie')?.split(';', 1)[0] ?? cookie;
     return response;
   };

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import {
   findEventBefore,
+  findTrimmed,
   findTurnEnd,
   readEventHorizon,
   readEvents,
@@ -40,9 +41,10 @@ const getTurnEvents = defineRoute({
   async handle(request, { context, services }) {
     const plan = await answerWithin(planOfTurn(request, context), READ_MS_MAX, 'The turn could not be read in time.');
     if (plan === null) return { status: 204, body: undefined };
-    const { filter, after, isEndKnown } = plan;
+    const { filter, after, isResumed, isEndKnown } = plan;
     return stream(request, services, {
       after,
+      ...(isResumed ? trimmedIn(context) : {}),
       read: (page) => readEvents(context.views, filter, page),
       isWanted: (event) => event.turnId === filter.turn.id,
       isLast: (event) => event.type === 'turn.ended',
@@ -55,17 +57,23 @@ const getTurnEvents = defineRoute({
 async function planOfTurn(
   request: ApiRequest<{ id: string }, { after?: string | undefined }, unknown>,
   { views }: ApiContext,
-): Promise<{ filter: EventFilter & { turn: { id: string } }; after: bigint; isEndKnown: boolean } | null> {
+): Promise<{
+  filter: EventFilter & { turn: { id: string } };
+  after: bigint;
+  isResumed: boolean;
+  isEndKnown: boolean;
+} | null> {
   const { id } = request.params;
   const turn = await findTurn(views, id);
   if (turn === null) throw notFound(`turn ${id}`);
   const resumeAfter = lastEventIdOf(request);
   const after = resumeAfter ?? (await findEventBefore(views, turn));
+  const isResumed = resumeAfter !== null;
   const filter = { turn: { id, sessionId: turn.sessionId } };
-  if (!turn.isEnded) return { filter, after, isEndKnown: true };
+  if (!turn.isEnded) return { filter, after, isResumed, isEndKnown: true };
   const end = await findTurnEnd(views, { ...filter.turn, after });
-  if (end === null && resumeAfter !== null) return null;
-  return { filter, after, isEndKnown: end !== null };
+  if (end === null && isResumed) return null;
+  return { filter, after, isResumed, isEndKnown: end !== null };
 }
 
 const getEvents = defineRoute({
@@ -86,10 +94,11 @@ const getEvents = defineRoute({
     const wantedTypes = types === undefined ? undefined : new Set(types);
     const filter = { sessionKey, types };
     const now = async () => (await readEventHorizon(context.views)) - 1n;
-    const after =
-      lastEventIdOf(request) ?? (await answerWithin(now(), READ_MS_MAX, 'The events could not be read in time.'));
+    const resumeAfter = lastEventIdOf(request);
+    const after = resumeAfter ?? (await answerWithin(now(), READ_MS_MAX, 'The events could not be read in time.'));
     return stream(request, services, {
       after,
+      ...(resumeAfter === null ? {} : trimmedIn(context)),
       read: (page) => readEvents(context.views, filter, page),
       isWanted: (event) =>
         (sessionKey === undefined || event.sessionKey === sessionKey) &&
@@ -99,6 +108,11 @@ const getEvents = defineRoute({
     });
   },
 });
+
+/** A client that has named an id learns when events after it were deleted. */
+function trimmedIn({ views }: ApiContext): Pick<EventStreamOptions, 'findTrimmed'> {
+  return { findTrimmed: (after) => findTrimmed(views, after) };
+}
 
 /** `Last-Event-ID`, which a client that reconnects sends by itself, before `after`; null when there is neither. */
 function lastEventIdOf(request: ApiRequest<unknown, { after?: string | undefined }, unknown>): bigint | null {

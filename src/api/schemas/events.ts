@@ -139,5 +139,8 @@ const variants = EVENT_TYPES.map((type) =>
   }),
 );
 
+/** Sent first, without an id, when events after the client's last id were deleted. No filter chooses it: every stream may begin with it. */
+const reset = z.looseObject({ type: z.literal('reset'), sessionKey: z.null(), turnId: z.null(), at: z.string() });
+
 /** The `data` of an event. Further fields may be there. */
-export const liveEvent = z.union(variants as [(typeof variants)[number], ...(typeof variants)[number][]]);
+export const liveEvent = z.union([reset, ...(variants as [(typeof variants)[number], ...(typeof variants)[number][]])]);

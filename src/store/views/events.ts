@@ -2,7 +2,7 @@
 // the oldest transaction that still runs (the horizon) no event can appear any more, so a reader that stops there and
 // continues from its last id sees each event once and misses none.
 import { type SQL, sql } from '../drizzle.ts';
-import { EVENT_HORIZON_SQL } from '../event-ids.ts';
+import { EVENT_HORIZON_SQL, TRIM_MARK } from '../event-ids.ts';
 import type { ViewDatabase } from './page.ts';
 
 export interface EventRow {
@@ -40,7 +40,7 @@ export async function readEvents(
     select edge.horizon::text, found.* from edge left join lateral (
       select e.id::text, s.key, e.turn_id, e.type, e.data, e.created_at::text as at
       from holdfast.events e left join holdfast.sessions s on s.id = e.session_id
-      where e.id > ${page.after.toString()}::bigint and e.id < edge.horizon ${conditionOf(filter)}
+      where e.id > ${page.after.toString()}::bigint and e.id < edge.horizon and e.type <> ${TRIM_MARK} ${conditionOf(filter)}
       order by e.id limit ${page.limit}
     ) as found on true order by found.id::bigint`);
   const rows = result.rows.filter((row) => row.id !== null);
@@ -49,6 +49,21 @@ export async function readEvents(
     // The left join gives at least one row.
     horizon: BigInt(result.rows[0]!.horizon),
   };
+}
+
+/**
+ * When the newest of the events was written that were deleted after an id; null when none was. The log then has a row at or below the id, mostly
+ * that of the id, which is found at once; its beginning is looked for only when there is none, past all index entries of deleted events.
+ */
+export async function findTrimmed(db: ViewDatabase, after: bigint): Promise<string | null> {
+  const result = await db.execute<{ at: string }>(sql`
+    select oldest.at from (
+      select e.type, e.created_at::text as at from holdfast.events e
+      where (select known.id from holdfast.events known where known.id <= ${after.toString()}::bigint order by known.id desc limit 1) is null
+      order by e.id limit 1
+    ) as oldest where oldest.type = ${TRIM_MARK}`);
+  const at = result.rows[0]?.at;
+  return at === undefined ? null : new Date(at).toISOString();
 }
 
 /** Everything below it is final; later writes are not below it. */
