@@ -49,6 +49,8 @@ export interface FollowedPath {
   after: string | undefined;
   /** The type of the event after which nothing more comes; null: there is none. */
   lastType: string | null;
+  /** How long a connection may carry nothing; absent: a minute. */
+  stallMs?: number;
 }
 
 /**
@@ -57,7 +59,7 @@ export interface FollowedPath {
  */
 export async function* followEvents(
   transport: ClientTransport,
-  { path, after, lastType }: FollowedPath,
+  { path, after, lastType, stallMs = STALL_MS }: FollowedPath,
   { signal, onOpen, onBreak }: EventHooks,
 ): AsyncGenerator<ClientEvent, void, undefined> {
   let lastId = after ?? '';
@@ -75,7 +77,7 @@ export async function* followEvents(
       if (response.status === 204) return;
       wasOpen = true;
       onOpen?.();
-      for await (const block of readBlocks(response, connection)) {
+      for await (const block of readBlocks(response, connection, stallMs)) {
         attempts = 0;
         lastId = block.id;
         if (block.data === null) continue;
@@ -104,12 +106,16 @@ function isFinal(error: unknown, wasOpen: boolean): boolean {
 }
 
 /** The blocks of one connection. Throws `HoldfastError` when it breaks or stalls. */
-async function* readBlocks(response: Response, connection: AbortController): AsyncGenerator<EventBlock> {
+async function* readBlocks(
+  response: Response,
+  connection: AbortController,
+  stallMs: number,
+): AsyncGenerator<EventBlock> {
   if (response.body === null) return;
   const reader = response.body.getReader();
   const parse = createEventParser();
   for (;;) {
-    const timer = setTimeout(() => connection.abort(new Error(`nothing came for ${STALL_MS / 1000} s`)), STALL_MS);
+    const timer = setTimeout(() => connection.abort(new Error(`nothing came for ${stallMs} ms`)), stallMs);
     const { done, value } = await reader
       .read()
       .catch((cause: unknown) => {

@@ -7,7 +7,9 @@ import {
   type ClientOptions,
   type StreamBreak,
 } from '../../src/client/create-client.ts';
+import { followEvents } from '../../src/client/follow-events.ts';
 import { reconnectDelayMs } from '../../src/client/retry.ts';
+import { createTransport } from '../../src/client/transport.ts';
 import { trimEvents } from '../../src/store/trim-events.ts';
 import { rollUp } from '../../src/store/usage/roll-up.ts';
 import { ADMIN_KEY } from '../api/api-rig.ts';
@@ -125,6 +127,24 @@ test('a stream ends with its signal, with an error of its caller, and closes its
   });
   await expect(events.next()).rejects.toMatchObject({ code: 'connection_failed' });
   await expect.poll(async () => connect().getMetrics()).toContain('holdfast_event_streams 0');
+});
+
+test('a connection that carries nothing is given up as broken', async () => {
+  const transport = createTransport({ url, key: ADMIN_KEY });
+  // Events begin with this connection, and nothing happens: it carries an id, and then nothing for 15 s.
+  const events = followEvents(
+    transport,
+    { path: '/v1/events?session=quiet', after: undefined, lastType: null, stallMs: 1 },
+    {
+      onBreak: ({ error }) => {
+        throw error;
+      },
+    },
+  );
+  await expect(events.next()).rejects.toMatchObject({
+    code: 'stream_broken',
+    detail: 'The stream of events broke: nothing came for 1 ms.',
+  });
 });
 
 test('a client whose last id is older than the log receives a reset first, and then what is left', async () => {

@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -66,6 +66,22 @@ test.each([
   const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
   const common = { target: 'es2024', noEmit: true, allowImportingTsExtensions: true };
   expect(await compile(folder, { ...strict, ...common, ...options }, ['program.ts'])).toBe('');
+});
+
+test('the example of the page compiles', async () => {
+  const page = await readFile(join(ROOT, 'docs/client.md'), 'utf8');
+  const [, example = ''] = /```ts\n([\s\S]*?)```/.exec(page) ?? [];
+  expect(example).toContain("from 'holdfast/client'");
+  const folder = await project({ 'example.ts': example, 'package.json': '{"type": "module"}' });
+  const options = {
+    target: 'es2024',
+    lib: ['es2024'],
+    types: ['node'],
+    module: 'nodenext',
+    noEmit: true,
+    strict: true,
+  };
+  expect(await compile(folder, { ...options, allowImportingTsExtensions: true }, ['example.ts'])).toBe('');
 });
 
 /** Runs the compiled files in a context that has what browsers have, and of Node nothing. */
