@@ -2,8 +2,9 @@
 // dependencies and runs in Node and in browsers.
 import type { CallOptions, ClientOptions } from './call-options.ts';
 import { eachItem } from './each-item.ts';
+import { eachResult } from './each-result.ts';
 import { followEvents, type ClientEvent, type EventHooks } from './follow-events.ts';
-import type { ListItems, OperationFunctions, StreamInputs } from './operations.ts';
+import type { ListItems, OperationFunctions, Schemas, StreamInputs } from './operations.ts';
 import { OPERATIONS, STREAMS } from './places.ts';
 import { callOf } from './request-place.ts';
 import { createTransport } from './transport.ts';
@@ -12,6 +13,7 @@ import { createTransport } from './transport.ts';
 export { HoldfastError } from './holdfast-error.ts';
 export type { CallOptions, ClientOptions, LineBody } from './call-options.ts';
 export type { ClientEvent, EventHooks, EventReset, StreamBreak } from './follow-events.ts';
+export { linesOf } from './lines.ts';
 export type { OperationFunctions, Schemas } from './operations.ts';
 
 /** Which events: after which, of which session, of which types. */
@@ -24,6 +26,11 @@ export interface HoldfastClient extends OperationFunctions {
     input?: Parameters<OperationFunctions[List]>[0],
     options?: CallOptions,
   ): AsyncGenerator<ListItems[List], void, undefined>;
+  /** Each result of a batch in the order of its items, after an item if one is named; `all`: also of items that have not ended. */
+  eachResult(
+    input: { id: string; afterItem?: number | undefined; all?: boolean | undefined },
+    options?: CallOptions,
+  ): AsyncGenerator<Schemas['BatchResult'], void, undefined>;
   /** Events from now on, or after an id; of one session, or of some types. Reconnects by itself; see `EventHooks`. */
   events(input?: EventChoice & EventHooks): AsyncGenerator<ClientEvent, void, undefined>;
   /** The events of one turn from its start, until it has ended. Reconnects by itself; see `EventHooks`. */
@@ -53,6 +60,10 @@ export function createClient(client: ClientOptions): HoldfastClient {
       // Each list takes its query with a cursor and answers a page; which list it is does not matter here.
       const read = functions[list] as Parameters<typeof eachItem>[0];
       return eachItem(read, { ...input }, options) as AsyncGenerator<ListItems[typeof list], void, undefined>;
+    },
+    eachResult({ id, afterItem = 0, all }, options) {
+      const open = (after: number) => functions.getBatchResults({ id, after: String(after), all }, options);
+      return eachResult(open, afterItem, options?.signal);
     },
     events: (input = {}) => follow(STREAMS.streamEvents, null, input),
     turnEvents: (input) => follow(STREAMS.streamTurnEvents, 'turn.ended', input),

@@ -1,6 +1,6 @@
 // A stream of events that outlives its connections: it resumes by the last id, so no event is lost or repeated while the service restarts.
 import { createEventParser, type EventBlock } from './event-parser.ts';
-import { HoldfastError } from './holdfast-error.ts';
+import { brokenStream, HoldfastError } from './holdfast-error.ts';
 import type { Schemas } from './operations.ts';
 import { pause, reconnectDelayMs } from './retry.ts';
 import type { ClientTransport } from './transport.ts';
@@ -119,22 +119,12 @@ async function* readBlocks(
     const { done, value } = await reader
       .read()
       .catch((cause: unknown) => {
-        throw brokenStream(cause);
+        throw brokenStream('The stream of events', cause);
       })
       .finally(() => clearTimeout(timer));
     if (done) return;
     yield* parse(value);
   }
-}
-
-function brokenStream(cause: unknown): HoldfastError {
-  return new HoldfastError({
-    code: 'stream_broken',
-    title: 'The stream of events broke',
-    detail: `The stream of events broke: ${cause instanceof Error ? cause.message : String(cause)}.`,
-    fix: 'It is opened again after the last event.',
-    cause,
-  });
 }
 
 function eventOf({ id, type }: EventBlock, json: string): ClientEvent {

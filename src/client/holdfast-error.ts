@@ -102,6 +102,17 @@ export function deadlineError(url: string, timeoutMs: number): HoldfastError {
   });
 }
 
+/** The error of an open answer that broke off, or that carried nothing for too long. */
+export function brokenStream(what: string, cause: unknown): HoldfastError {
+  return new HoldfastError({
+    code: 'stream_broken',
+    title: 'The stream broke',
+    detail: `${what} broke: ${cause instanceof Error ? cause.message : String(cause)}.`,
+    fix: 'Read on after the last thing that came.',
+    cause,
+  });
+}
+
 /** The error of an answer that this API does not give. */
 export function foreignAnswerError(url: string, status: number, cause: unknown): HoldfastError {
   return new HoldfastError({

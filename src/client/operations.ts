@@ -259,6 +259,30 @@ export interface Schemas {
     /** The items of the page */
     items?: unknown[];
   };
+  BatchResult: {
+    /** The number, counted from 1 */
+    n: number;
+    /** The name that the submitter gave the item; each may be used once */
+    customId: string | null;
+    /** Its status */
+    status: 'pending' | 'waiting' | 'running' | 'parked' | 'answered' | 'silent' | 'failed' | 'cancelled' | 'expired';
+    /** The text of the reply; null: there is none */
+    reply: string | null;
+    /** What went wrong; null: nothing */
+    error: Schemas['Fault'];
+    /** The key of the session */
+    sessionKey: string;
+    /** The id of the message */
+    messageId: string | null;
+    /** The id of the turn; null: there is none */
+    turnId: string | null;
+    /** How often it was begun, this time included */
+    attempt: number;
+    /** The tokens that were used */
+    usage: Schemas['Usage'];
+    /** What it cost in US dollars; null: that is not known, because the model has no price */
+    costUsd: number | null;
+  };
   BulkAction: {
     /** The id */
     id: string;

@@ -2,6 +2,7 @@
 import { createLogger } from '../../src/logger.ts';
 import type { SessionId } from '../../src/core/ids.ts';
 import { runBatchRound } from '../../workers/batch-loop.ts';
+import { batchResult } from '../../src/api/schemas/batches.ts';
 import type { ApiRig } from '../api/api-rig.ts';
 
 const ROUNDS_MAX = 2_000;
@@ -46,7 +47,11 @@ export function batchRig(rig: ApiRig) {
       (String((await rig.get(`/v1/batches/${id}/results${query}`)).body) || '')
         .split('\n')
         .filter((line) => line !== '')
-        .map((line) => JSON.parse(line)),
+        .map((line) => {
+          const result = JSON.parse(line);
+          if (!query.includes('format=openai')) batchResult.parse(result);
+          return result;
+        }),
     /** Rounds and turns until the batch ends or pauses, or nothing more happens. */
     async run(id: string): Promise<ShownBatch> {
       for (let at = 0; at < ROUNDS_MAX; at += 1) {

@@ -137,7 +137,12 @@ const getResults = defineRoute({
   summary: 'The results of a batch as lines, in input order, also while it runs',
   isLong: true,
   query: schemas.resultsQuery,
-  answers: { 200: { description: 'A line per item', contentType: 'application/x-ndjson' } },
+  answers: {
+    200: {
+      description: 'A line per item: a `BatchResult`, or with `format=openai` a line of its batch files',
+      contentType: 'application/x-ndjson',
+    },
+  },
   async handle({ params, query }, { context }) {
     const { counts } = await batchOf(context, params.id);
     const { after = 0, all, format = 'holdfast' } = query;

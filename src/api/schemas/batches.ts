@@ -11,7 +11,7 @@ import {
   PAUSE_REASONS,
 } from '../../core/batch/batch.ts';
 import { LINE_FORMATS } from '../../core/batch/foreign-lines.ts';
-import type { BatchItemView } from '../../store/views/batch-items.ts';
+import type { BatchItemView, ItemResult } from '../../store/views/batch-items.ts';
 import type { BatchView } from '../../store/views/batches.ts';
 import { fault } from './faults.ts';
 import { usage, why } from './views.ts';
@@ -198,6 +198,21 @@ export const batchItemView = z.strictObject({
   costUsd: amount,
   why: why.nullable(),
 }) satisfies z.ZodType<Omit<BatchItemView, 'error'>>;
+
+/** A line of the results. */
+export const batchResult = z.strictObject({
+  n: count,
+  customId: z.string().nullable(),
+  status: z.enum(ITEM_STATUSES),
+  reply: z.string().nullable(),
+  error: fault,
+  sessionKey: z.string(),
+  messageId: z.uuid().nullable(),
+  turnId: z.uuid().nullable(),
+  attempt: count,
+  usage,
+  costUsd: amount,
+}) satisfies z.ZodType<Omit<ItemResult, 'error'>>;
 
 const tokens = z.strictObject({ input: count, output: count });
 

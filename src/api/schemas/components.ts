@@ -23,6 +23,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   BatchPatch: batches.batchPatch,
   Budget: budgets.budget,
   BatchRequest: batches.batchRequest,
+  BatchResult: batches.batchResult,
   BulkAction: bulkActions.bulkAction,
   BulkItem: bulkActions.bulkItem,
   Compacted: transcripts.compacted,
