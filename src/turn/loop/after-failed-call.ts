@@ -72,6 +72,8 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
   if (isTooLong) {
     await chargeNext(context, turn, { retries: attempt, delayMs: 0 });
     await compactAfterOverflow(context, turn, fault);
+    // The call that was charged was that of the compaction.
+    await reserveCost(context, turn, { callNo: turn.journal.at.progress.calls });
     return await enterGate(context, turn);
   }
   if (delayMs > WAIT_IN_SLOT_MS_MAX) {

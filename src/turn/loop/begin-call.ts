@@ -27,6 +27,9 @@ export async function beginCall(context: TurnContext, turn: OpenedTurn): Promise
     });
   }
   await compactWhenFull(context, turn);
+  // A compaction has made the call with that number.
+  const next = turn.journal.at.progress.calls;
+  if (next !== calls) await reserveCost(context, turn, { callNo: next });
 }
 
 /** What the call that is made now sends. Throws `TurnFailed` for a history that every provider refuses, `TurnStopped` when the turn stops. */

@@ -1,0 +1,77 @@
+// Every call of a turn counts in its budgets: also those after a compaction and after a refusal for the length.
+import { beforeEach, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { createBudget } from '../../src/store/budgets/budgets.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { seedHistory } from './seed-history.ts';
+import { createTurnRig, type TurnRig } from './turn-rig.ts';
+
+/** A window of 20,000 tokens of which 4,000 are held in reserve; of `refusing`, the provider accepts fewer. */
+const small = { contextTokens: 20_000, compaction: { reserveTokens: 4_000, keepRecentTokens: 3_000 } };
+
+let rig: TurnRig;
+let refusing: TurnRig;
+
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
+  rig = await createTurnRig(database.url, { settings: { agents: { defaults: small } } });
+  onEnd(() => rig.close());
+  refusing = await createTurnRig(database.url, {
+    settings: { agents: { defaults: { ...small, contextTokens: 60_000 } } },
+    windowTokens: 16_000,
+  });
+  onEnd(() => refusing.close());
+});
+
+let budgetId: string;
+
+beforeEach(async () => {
+  await rig.rows('update holdfast.budgets set removed_at = clock_timestamp() where removed_at is null');
+  budgetId = newId<string>();
+  const settings = {
+    scope: 'all',
+    per: 'total',
+    zone: 'UTC',
+    warnPercent: 80,
+    action: 'pause',
+    strict: false,
+  } as const;
+  await createBudget(
+    rig.database,
+    { id: budgetId, ...settings, limitMicros: 1_000_000_000 },
+    { createdBy: 'admin', idempotency: null },
+  );
+  for (const each of [rig, refusing]) await each.budgets.read();
+});
+
+/** The calls of a session, and what its budget has counted. */
+async function countedOf(name: string) {
+  const [row] = await rig.rows(
+    `select array_agg(c.purpose order by c.call_no) as purposes, sum(c.cost_micros)::int as cost, w.spent_micros::int as spent,
+       w.reserved_micros::int as reserved
+     from holdfast.budget_windows w, holdfast.model_calls c join holdfast.turns t on t.id = c.turn_id
+     where t.session_id = $1 and w.budget_id = $2 group by w.spent_micros, w.reserved_micros`,
+    [await rig.sessionOf(name), budgetId],
+  );
+  return row;
+}
+
+test('the call after a compaction reserves its cost', async () => {
+  await seedHistory(rig, 'full', { turns: 10, tokens: 17_000 });
+  await rig.send('full', 'Go on. [[reply: Done.]]');
+  expect(await rig.worker().run('full')).toMatchObject({ kind: 'ended' });
+  const counted = await countedOf('full');
+  expect(counted?.['purposes']).toEqual(['compaction', 'answer']);
+  expect(counted).toMatchObject({ spent: counted?.['cost'], reserved: 0 });
+});
+
+test('so does the call after one that the provider has refused for its length', async () => {
+  await seedHistory(refusing, 'long', { turns: 10, tokens: 17_000 });
+  await refusing.send('long', 'Go on. [[reply: Done.]]');
+  expect(await refusing.worker().run('long')).toMatchObject({ kind: 'ended' });
+  const counted = await countedOf('long');
+  expect(counted?.['purposes']).toEqual(['answer', 'compaction', 'answer']);
+  expect(counted).toMatchObject({ spent: counted?.['cost'], reserved: 0 });
+});
