@@ -1,7 +1,8 @@
-// Every call of a turn counts in its budgets: also those after a compaction and after a refusal for the length.
+// Every call of a turn counts in its budgets: also those after a compaction, after a refusal for the length, and in batches of the provider.
 import { beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { createBudget } from '../../src/store/budgets/budgets.ts';
+import { storeResults } from '../../src/store/provider-lane/store-results.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { seedHistory } from './seed-history.ts';
@@ -74,4 +75,31 @@ test('so does the call after one that the provider has refused for its length', 
   const counted = await countedOf('long');
   expect(counted?.['purposes']).toEqual(['answer', 'compaction', 'answer']);
   expect(counted).toMatchObject({ spent: counted?.['cost'], reserved: 0 });
+});
+
+test('an answer in a batch of the provider that cannot be used counts, too', async () => {
+  await seedHistory(refusing, 'cut', { turns: 10, tokens: 17_000 });
+  await refusing.send('cut', 'Go on. [[reply: Done.]]', { via: 'provider-batch' });
+  expect(await refusing.worker().run('cut')).toMatchObject({ kind: 'parked' });
+  const usage = { input_tokens: 17_000, output_tokens: 100, service_tier: 'batch' };
+  const message = {
+    id: 'msg_cut',
+    type: 'message',
+    role: 'assistant',
+    model: 'claude-sonnet-5-5',
+    content: [{ type: 'text', text: 'Do' }],
+    stop_reason: 'model_context_window_exceeded',
+    usage,
+  };
+  const providerBatchId = newId<string>();
+  await rig.rows(
+    `update holdfast.provider_requests set status = 'assigned', provider_batch_id = $2, request_no = 0 where session_id = $1`,
+    [await refusing.sessionOf('cut'), providerBatchId],
+  );
+  const result = { requestNo: 0, status: 'answered', result: JSON.stringify(message), error: null } as const;
+  await storeResults(rig.database, { providerBatchId, results: [result] });
+  expect(await refusing.worker().run('cut')).toMatchObject({ kind: 'parked' });
+  const counted = await countedOf('cut');
+  expect(counted?.['purposes']).toEqual(['answer', 'compaction']);
+  expect(counted).toMatchObject({ spent: counted?.['cost'] });
 });
