@@ -40,12 +40,8 @@ test('a batch pauses when its cap has no room for the next call, and continues w
   expect(await batches.show(body.id)).toMatchObject({ status: 'running' });
   await runWoken();
   expect(await batches.run(body.id)).toMatchObject({ status: 'ended', outcome: 'completed' });
-  const costs = await shared.rig.rows(
-    `select b.cost_micros::int as cost, w.spent_micros::int as spent from holdfast.batches b join holdfast.budget_windows w on w.budget_id = b.id
-     where b.id = $1`,
-    [body.id],
-  );
-  expect(costs[0]?.['spent']).toBe(costs[0]?.['cost']);
+  const { cost, spent } = await sumsOf(body.id);
+  expect(spent).toBe(cost);
 });
 
 test('a batch at its cap that is cancelled ends, also when its running turns may finish', async () => {
@@ -57,6 +53,30 @@ test('a batch at its cap that is cancelled ends, also when its running turns may
   await runWoken();
   expect(await batches.run(body.id)).toMatchObject({ status: 'ended', counts: { cancelled: 3 } });
 });
+
+test('failed items that are retried after the end of a batch are under its cap again', async () => {
+  const batches = batchRig(shared.rig);
+  const { body } = await batches.submit({ items: [{ text: '[[error: 400 times=always]]' }], maxCostUsd: 5 });
+  expect(await batches.run(body.id)).toMatchObject({ status: 'ended', outcome: 'failed' });
+  // As if what was wrong had been mended meanwhile.
+  await shared.rig.rows(`update holdfast.batch_items set body = '{"text": "Now."}' where batch_id = $1`, [body.id]);
+  await shared.rig.post(`/v1/batches/${body.id}/retry-failed`, {});
+  await readAll();
+  expect(await batches.run(body.id)).toMatchObject({ status: 'ended', outcome: 'completed' });
+  const { cost, spent } = await sumsOf(body.id);
+  expect(cost).toBeGreaterThan(0);
+  expect(spent).toBe(cost);
+});
+
+/** What a batch has cost, and what its cap has counted. */
+async function sumsOf(id: string): Promise<{ cost: number; spent: number }> {
+  const [row] = await shared.rig.rows(
+    `select b.cost_micros::int as cost, w.spent_micros::int as spent from holdfast.batches b join holdfast.budget_windows w on w.budget_id = b.id
+     where b.id = $1`,
+    [id],
+  );
+  return { cost: Number(row?.['cost']), spent: Number(row?.['spent']) };
+}
 
 /** Runs the turns that were woken. */
 async function runWoken(): Promise<void> {

@@ -99,7 +99,7 @@ export const RETRY_FAILED = literal({
   name: 'retry-failed-items',
   purpose:
     'Make failed items of a batch pending again: all, those with the code $5, or those of the list $6. Answers its state before.',
-  locking: 'The batch, then its items.',
+  locking: 'The batch, then its items, then its cap.',
   text: controlSql({
     allowed: `b.status in ('running', 'paused', 'ended')`,
     change: `again as (
@@ -123,8 +123,10 @@ changed as (
     from again group by batch_id
   ) as counted
   where b.id = counted.batch_id
-  returning b.id
-)`,
+  returning b.id, b.max_cost_micros, b.cost_micros
+),
+-- The end of the batch has removed its cap.
+${changedCapsSql('changed')}`,
     event: eventSql('batch.resumed'),
   }),
 });
