@@ -139,6 +139,25 @@ test('a turn that was parked just after its budget had changed is woken all the 
   expect([woken, after?.rings.length]).toEqual([1, 1]);
 });
 
+test('the wait for a budget does not count as one for the model, which may be away afterwards (G33)', async () => {
+  const id = await budget({ limitUsd: 0.000001, per: 'total' });
+  const worker = rig.worker();
+  const message = await rig.send('away', '[[error: 529]] [[reply: back]]');
+  expect(await worker.run('away')).toMatchObject({ kind: 'parked' });
+  const sessionId = await rig.sessionOf('away');
+  await rig.rows(`update holdfast.turns set park_since = park_since - interval '10 days' where session_id = $1`, [
+    sessionId,
+  ]);
+  await patchBudget(rig.database, id, { limitMicros: microsOf(10) });
+  await rig.budgets.read();
+  expect(await worker.run('away')).toMatchObject({ kind: 'parked' });
+  await rig.rows('update holdfast.doorbells set due_at = clock_timestamp() where session_id = $1', [sessionId]);
+  expect(await worker.run('away')).toMatchObject({ kind: 'ended' });
+  expect(await rig.rows('select status from holdfast.inbox where id = $1', [message])).toEqual([
+    { status: 'answered' },
+  ]);
+});
+
 test('a budget of the configuration that a restart changes or removes wakes the turns that wait for it', async () => {
   const own = {
     id: newId<string>(),

@@ -124,6 +124,11 @@ export function parkedStop(context: TurnContext, turn: OpenedTurn, wish: ParkWis
   return new TurnStopped({ kind: 'parked', message: wish.reason.text, park: { ...wish, delayMs } });
 }
 
+/** False for a wait that is bounded otherwise: for a batch of the provider by its deadline, for a budget by its window. */
+function isOutage({ code }: Pick<ParkReason, 'code'>): boolean {
+  return code !== PROVIDER_BATCH && code !== BUDGET_REACHED;
+}
+
 /** How much longer a turn may wait, in milliseconds. */
 function patienceMs(context: TurnContext, turn: OpenedTurn): number {
   const { giveUpAfter } = context.config.models.outage;
@@ -132,9 +137,7 @@ function patienceMs(context: TurnContext, turn: OpenedTurn): number {
   const untilExpiryMs = expiresAt === null ? Number.POSITIVE_INFINITY : expiresAt - context.clock.now().getTime();
   // A turn that has begun to answer is not taken back for the clock alone.
   const isBegun = progress.steps > 0 && park === null;
-  // A wait for a batch of the provider is bounded by its own deadline, and one for a budget by its window.
-  const isOutage = park !== null && park.code !== PROVIDER_BATCH && park.code !== BUDGET_REACHED;
-  const waitedMs = isOutage ? park.waitedMs : 0;
+  const waitedMs = park !== null && isOutage(park) ? park.waitedMs : 0;
   return Math.min(giveUpAfter - waitedMs, isBegun ? Number.POSITIVE_INFINITY : untilExpiryMs);
 }
 
@@ -180,8 +183,8 @@ export async function parkTurn(context: TurnContext, turn: OpenedTurn, wish: Par
   };
   const write = { ...NO_ROWS, modelCalls, events, totals };
   // It has waited since its model answered last, whatever the current reason is: alternating reasons must not extend the wait.
-  // A wait for a batch of the provider has its own deadline, so a wait for the model begins after it.
-  const isFirst = park === null || (park.code === PROVIDER_BATCH && reason.code !== PROVIDER_BATCH);
+  // After a wait that is bounded otherwise, the next one begins anew.
+  const isFirst = park === null || (!isOutage(park) && park.code !== reason.code);
   const parks = isFirst ? 1 : park.parks + (wish.hasCalled ? 1 : 0);
   const { after } = await journal.store(write, (rows) => context.store.parkTurn({ ...rows, ...wish, parks }));
   logFailedCalls(context.logger, turn, modelCalls);
