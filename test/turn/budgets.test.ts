@@ -255,6 +255,35 @@ describe('a reservation whose worker is gone', () => {
     await releaseReservations(rig.database);
     expect(await windowOf(id)).toMatchObject({ reserved: 0 });
   });
+
+  test('is released too when no other worker has claimed its turn, and the call counts if its worker stores it after all', async () => {
+    const none = await budget({ limitUsd: 0, per: 'total' });
+    await rig.send('stalled', 'hello');
+    await rig.worker().run('stalled');
+    await removeBudget(rig.database, none);
+    const id = await budget({ limitUsd: 100 });
+    const sessionId = (await rig.sessionOf('stalled')) as SessionId;
+    // As if a worker had claimed it, and had been stopped for two minutes.
+    const [row] = await rig.rows(
+      `update holdfast.sessions set owner = 'stopped', lease_expires_at = clock_timestamp() - interval '2 minutes' where id = $1
+       returning turn_id, epoch::int as epoch`,
+      [sessionId],
+    );
+    const turnId = row?.['turn_id'] as TurnId;
+    const call = { sessionId, turnId, callNo: 1, epoch: Number(row?.['epoch']), isLive: true };
+    await createReserveCost(rig.database)({ ...call, asks: [{ budgetId: id, micros: 500 }] });
+    expect(await releaseReservations(rig.database)).toBe(false);
+    expect(await windowOf(id)).toEqual({ spent: 0, reserved: 0 });
+    await rig.rows(SETTLE, [turnId, 1, 300, true]);
+    expect(await windowOf(id)).toEqual({ spent: 300, reserved: 0 });
+    await createReserveCost(rig.database)({ ...call, callNo: 2, asks: [{ budgetId: id, micros: 500 }] });
+    await releaseReservations(rig.database);
+    // The next claim of the turn shows that the worker is gone.
+    await rig.rows('update holdfast.sessions set epoch = epoch + 1 where id = $1', [sessionId]);
+    await releaseReservations(rig.database);
+    expect(await rig.rows('select call_no from holdfast.cost_reservations where turn_id = $1', [turnId])).toEqual([]);
+    expect(await windowOf(id)).toEqual({ spent: 300, reserved: 0 });
+  });
 });
 
 test('any order of reservations, ends, crashes and repeats keeps what is reserved at 0 or more, and spent equal to the sum of the calls (2,000 histories in the long form)', async () => {
