@@ -4,6 +4,7 @@ import { priceBookOf } from '../../src/config.ts';
 import { createLogger } from '../../src/logger.ts';
 import { newId } from '../../src/ids.ts';
 import type { SessionId } from '../../src/core/ids.ts';
+import { wakeBudgetWaiters } from '../../src/store/budgets/wake-waiters.ts';
 import { createAnthropicBatches } from '../../src/model/anthropic-batches.ts';
 import { collectRequests } from '../../workers/provider-lane/collect-requests.ts';
 import { followSubmission } from '../../workers/provider-lane/follow-submission.ts';
@@ -49,7 +50,9 @@ export function laneBatchRig(rig: ApiRig) {
     { lane = laneParts(), answered = Infinity }: { lane?: LaneParts; answered?: number } = {},
   ) {
     const isDone = async (): Promise<boolean> => {
+      for (const { budgets } of [context.service, turns]) await budgets.read();
       await batches.round();
+      context.service.publish(await wakeBudgetWaiters(turns.database));
       await runDue();
       await collectRequests(lane);
       await followSubmission(lane);

@@ -23,6 +23,8 @@ export interface BatchState extends EndCounts {
   maxCostMicros: number | null;
   /** True when a call was refused because the cap has no room for it. */
   isCapReached: boolean;
+  /** True when it was refused, and would have room now: the calls in flight have cost less than they had reserved. */
+  isCapFreed: boolean;
   pauseReason: PauseReason | null;
   /** The budget that has no room for its calls now; null: none. */
   budget: string | null;
@@ -47,6 +49,7 @@ export function endedOf({ answered, silent, failed, cancelled, expired }: EndCou
 export function judgeBatch(batch: BatchState): BatchVerdict {
   if (endedOf(batch) >= batch.itemCount) return { kind: 'end', outcome: outcomeOf(batch) };
   if (batch.pauseReason === 'budget' && batch.budget === null) return { kind: 'resume' };
+  if (batch.pauseReason === 'cost_cap' && batch.isCapFreed && !isOverCap(batch)) return { kind: 'resume' };
   if (batch.status !== 'running') return { kind: 'continue' };
   if (batch.isCapReached) {
     const detail = `The cap of ${dollarsOf(batch.maxCostMicros ?? 0)} has no room for the next call.`;

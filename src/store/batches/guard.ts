@@ -4,7 +4,7 @@ import type { Committed } from '../../after-commit.ts';
 import type { BatchOutcome, BatchVia, PauseReason } from '../../core/batch/batch.ts';
 import type { BatchState } from '../../core/batch/judge-batch.ts';
 import type { SessionId } from '../../core/ids.ts';
-import { isCapReachedSql, removedCapsSql } from '../budgets/batch-cap.ts';
+import { isCapFreedSql, isCapReachedSql, removedCapsSql } from '../budgets/batch-cap.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
 import { sendQuery } from '../send-query.ts';
@@ -30,7 +30,8 @@ export const OPEN_BATCHES = literal({
   b.item_count as "itemCount", b.in_flight as "inFlight", b.answered, b.silent, b.failed, b.cancelled, b.expired, b.pilot,
   b.max_failure_percent as "maxFailurePercent", b.recent, b.cost_micros::float8 as "costMicros",
   b.max_cost_micros::float8 as "maxCostMicros", coalesce(b.deadline_at <= clock_timestamp(), false) as "isOverdue",
-  b.pause_reason as "pauseReason", b.created_by as "createdBy", ${isCapReachedSql('b')} as "isCapReached"
+  b.pause_reason as "pauseReason", b.created_by as "createdBy", ${isCapReachedSql('b')} as "isCapReached",
+  ${isCapFreedSql('b')} as "isCapFreed"
 from holdfast.batches b where b.status <> 'ended' and b.status <> 'uploading' order by b.id`,
 });
 
@@ -68,12 +69,12 @@ export async function pauseBatch(
 
 export const RESUME_FOR_GUARD = literal({
   name: 'resume-batch-for-guard',
-  purpose: 'Resume a batch that a budget has paused, if no person has changed it since the decision.',
+  purpose: 'Resume a batch that a budget or its cap has paused, if no person has changed it since the decision.',
   locking: 'The batch.',
   text: `with resumed as (
   update holdfast.batches b
   set status = 'running', pause_reason = null, pause_detail = null, paused_at = null, revision = b.revision + 1
-  where b.id = $1 and b.revision = $2 and b.status = 'paused' and b.pause_reason = 'budget'
+  where b.id = $1 and b.revision = $2 and b.status = 'paused' and b.pause_reason in ('budget', 'cost_cap')
   returning b.id
 ),
 inserted_events as (
@@ -83,7 +84,7 @@ inserted_events as (
 select id from resumed`,
 });
 
-/** Resumes a batch for which its budgets have room again. */
+/** Resumes a batch for which its budgets, or its cap, have room again. */
 export async function resumeForGuard(database: Database, batch: Pick<JudgedBatch, 'id' | 'revision'>): Promise<void> {
   await sendQuery(database.hot, RESUME_FOR_GUARD.prepared([batch.id, batch.revision]));
 }

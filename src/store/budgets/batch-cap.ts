@@ -1,6 +1,7 @@
 // The cost cap of a batch is a budget with the id of the batch, made, changed and removed with it.
 import { BUDGET_REACHED } from '../../core/budget/budget.ts';
 import { wakeSql } from '../session-locks.ts';
+import { isFreedSql, isReachedSql } from './reached-sql.ts';
 
 /**
  * CTEs that bring the cap of batches up to date: `source` has their rows as they are now. What the items that ended before have cost counts.
@@ -41,7 +42,13 @@ export const removedCapsSql = (source: string): string => `removed_caps as (
 )`;
 
 /** SQL of whether calls of the batch `alias` were refused by its cap, and still would be. */
-export const isCapReachedSql = (
+export const isCapReachedSql = (alias: string): string => capSql(alias, isReachedSql('cap', 'w'));
+
+/** SQL of whether calls of the batch `alias` were refused by its cap, and would not be any more. */
+export const isCapFreedSql = (alias: string): string => capSql(alias, isFreedSql('cap', 'w'));
+
+const capSql = (
   alias: string,
+  condition: string,
 ): string => `exists (select from holdfast.budgets cap join holdfast.budget_windows w on w.budget_id = cap.id
-    where cap.id = ${alias}.id and cap.removed_at is null and w.reached_at > coalesce(cap.changed_at, '-infinity'))`;
+    where cap.id = ${alias}.id and cap.removed_at is null and ${condition})`;

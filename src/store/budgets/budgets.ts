@@ -7,6 +7,7 @@ import { recordsOf, selectRecordsSql, type SqlColumns } from '../record-set.ts';
 import { sendQuery } from '../send-query.ts';
 import { wakeSql, type NeededRing } from '../session-locks.ts';
 import { literal } from '../statement.ts';
+import { isReachedSql } from './reached-sql.ts';
 import type { AfterCommit, Committed, Ring } from '../../after-commit.ts';
 
 /** A budget with its present window. */
@@ -24,7 +25,7 @@ export interface Budget extends BudgetSettings {
 
 const BUDGET_SQL = `b.id, b.origin, b.scope, b.per, b.zone, b.limit_micros::float8 as "limitMicros", b.warn_percent as "warnPercent", b.action,
   b.is_strict as strict, coalesce(w.spent_micros, 0)::float8 as "spentMicros", coalesce(w.reserved_micros, 0)::float8 as "reservedMicros",
-  coalesce(w.reached_at > coalesce(b.changed_at, '-infinity'), false) as "isReached",
+  coalesce(${isReachedSql('b', 'w')}, false) as "isReached",
   to_char(w.starts_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "startsAt",
   to_char(w.ends_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "endsAt"
 from holdfast.budgets b left join holdfast.budget_windows w

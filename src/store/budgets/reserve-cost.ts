@@ -96,7 +96,7 @@ room as materialized (
 judged as materialized (
   select a.*, room.starts_at, room.ends_at, room.budget_id is not null as is_open, a.micros <= room.micros as fits_alone,
     a.micros <= case when a.is_live then room.unspent_micros else room.micros end as fits_unspent,
-    sum(a.micros) over (partition by a.budget_id order by a.n) <= room.micros as fits
+    a.micros > room.unspent_micros as exceeds, sum(a.micros) over (partition by a.budget_id order by a.n) <= room.micros as fits
   from asks a left join room on room.budget_id = a.budget_id
 ),
 verdicts as materialized (
@@ -115,9 +115,11 @@ inserted as (
   on conflict (turn_id, call_no, budget_id) do update
     set starts_at = excluded.starts_at, epoch = excluded.epoch, micros = excluded.micros, reserved_at = clock_timestamp()
 ),
+-- The least that there was no room for beside what others have reserved; null: not even the unspent rest was enough.
 refusals as materialized (
-  select distinct on (j.budget_id) j.budget_id, j.session_id, j.turn_id from judged j join verdicts v on v.n = j.n
-  where v.verdict = 'refused' and j.is_open and not j.fits_unspent order by j.budget_id, j.n
+  select j.budget_id, j.starts_at, case when not bool_or(j.exceeds) then min(j.micros) end as micros
+  from judged j join verdicts v on v.n = j.n
+  where v.verdict = 'refused' and j.is_open and not j.fits_unspent group by j.budget_id, j.starts_at
 ),
 updated as (
   update holdfast.budget_windows w
@@ -125,12 +127,14 @@ updated as (
       - coalesce((select sum(f.micros) from freed f where f.budget_id = w.budget_id and f.starts_at = w.starts_at), 0)
       + coalesce((select sum(g.micros) from granted g where g.budget_id = w.budget_id and g.starts_at = w.starts_at), 0),
     warned_at = case when is_first_warning then clock_timestamp() else w.warned_at end,
-    reached_at = case when is_first_refusal then clock_timestamp() else w.reached_at end
-  from windows was join holdfast.budgets b on b.id = was.budget_id,
+    reached_at = case when is_first_refusal then clock_timestamp() else w.reached_at end,
+    reached_micros = case when is_first_refusal or refused.budget_id is not null and w.reached_micros is not null then refused.micros
+      else w.reached_micros end
+  from windows was join holdfast.budgets b on b.id = was.budget_id
+    left join refusals refused on refused.budget_id = was.budget_id and refused.starts_at = was.starts_at,
     lateral (select coalesce(was.warned_at <= b.changed_at, was.warned_at is null)
         and was.spent_micros * 100 >= b.limit_micros * b.warn_percent as is_first_warning,
-      coalesce(was.reached_at <= b.changed_at, was.reached_at is null) and was.budget_id in (select budget_id from refusals)
-        and was.starts_at in (select starts_at from room where room.budget_id = was.budget_id) as is_first_refusal) as news
+      coalesce(was.reached_at <= b.changed_at, was.reached_at is null) and refused.budget_id is not null as is_first_refusal) as news
   where w.budget_id = was.budget_id and w.starts_at = was.starts_at
   returning w.budget_id, b.scope, b.per, b.limit_micros, w.spent_micros, w.reserved_micros,
     is_first_warning, is_first_refusal

@@ -1,11 +1,12 @@
-// A turn that was refused just before its budget changed, and was parked just after, has missed the wake of the change. The schedulers look for
-// such turns: they wait for a budget that is not reached, and not for a short time.
+// The schedulers look for turns that wait for a budget which is not reached, and not for a short time: the calls that had reserved the rest have
+// cost less, or the turn has missed the wake of a change, because it was refused just before and parked just after it.
 import type { Committed, Ring } from '../../after-commit.ts';
 import { BUDGET_REACHED } from '../../core/budget/budget.ts';
 import type { Database } from '../database.ts';
 import { sendQuery } from '../send-query.ts';
 import { wakeSql, type NeededRing } from '../session-locks.ts';
 import { literal } from '../statement.ts';
+import { isReachedSql } from './reached-sql.ts';
 
 const WOKEN_MAX = 500;
 
@@ -22,7 +23,7 @@ export const WAKE_BUDGET_WAITERS = literal({
     and not exists (select from holdfast.doorbells d where d.session_id = t.session_id and d.due_at < clock_timestamp() + interval '${SHORT_WAIT}')
     and not exists (select from holdfast.budgets b join holdfast.budget_windows w on w.budget_id = b.id
       where b.id = t.park_by::uuid and b.removed_at is null and w.starts_at <= clock_timestamp()
-        and (w.ends_at is null or w.ends_at > clock_timestamp()) and w.reached_at > coalesce(b.changed_at, '-infinity'))
+        and (w.ends_at is null or w.ends_at > clock_timestamp()) and ${isReachedSql('b', 'w')})
   limit ${WOKEN_MAX}
 ),
 woken as materialized (

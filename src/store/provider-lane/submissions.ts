@@ -48,9 +48,10 @@ export const OPEN_SUBMISSION = literal({
   select from holdfast.provider_batches b where b.account = $2 and b.status in ('open', 'submitting', 'unknown')
   union all select from holdfast.provider_batches b where b.account = $2 and b.status = 'failed' and b.due_at > clock_timestamp()
 ),
--- Requests of a paused batch wait until it runs again.
+-- Requests of a paused batch wait until it runs again. What they cost is reserved: a batch without room for more may still send them, and
+-- has room again when they cost less.
 held as materialized (
-  select b.id from holdfast.batches b where b.status = 'paused'
+  select b.id from holdfast.batches b where b.status = 'paused' and b.pause_reason not in ('budget', 'cost_cap')
 ),
 oldest as materialized (
   select r.split from holdfast.provider_requests r

@@ -16,6 +16,7 @@ const running: BatchState = {
   costMicros: 0,
   maxCostMicros: null,
   isCapReached: false,
+  isCapFreed: false,
   pauseReason: null,
   budget: null,
 };
@@ -41,4 +42,12 @@ test('a batch at its cost cap pauses, and a paused batch is not paused again', (
   const atCap = { ...running, costMicros: 5, maxCostMicros: 5 };
   expect(judgeBatch(atCap)).toMatchObject({ kind: 'pause', reason: 'cost_cap' });
   expect(judgeBatch({ ...atCap, status: 'paused' })).toEqual({ kind: 'continue' });
+});
+
+test('a batch at its cost cap resumes by itself when calls in flight have left room, unless a person has paused it', () => {
+  const paused = { ...running, status: 'paused', maxCostMicros: 5, isCapFreed: true } as const;
+  expect(judgeBatch({ ...paused, pauseReason: 'cost_cap' })).toEqual({ kind: 'resume' });
+  expect(judgeBatch({ ...paused, pauseReason: 'cost_cap', isCapFreed: false })).toEqual({ kind: 'continue' });
+  expect(judgeBatch({ ...paused, pauseReason: 'cost_cap', costMicros: 5 })).toEqual({ kind: 'continue' });
+  expect(judgeBatch({ ...paused, pauseReason: 'manual' })).toEqual({ kind: 'continue' });
 });

@@ -1,0 +1,43 @@
+// Batches by way of the provider under budgets: all their calls reserve before the first of them has ended, so what is reserved fills a budget of
+// which little is spent.
+import { expect, test } from 'vitest';
+import { useApiRig } from '../api/use-api-rig.ts';
+import { collectRequests } from '../../workers/provider-lane/collect-requests.ts';
+import { laneBatchRig } from './lane-batch-rig.ts';
+
+const shared = useApiRig();
+
+/** The first calls reserve about half a cent each, and each item costs much less. */
+const LIMIT_USD = 0.02;
+const lines = Array.from({ length: 10 }, (_, n) => JSON.stringify({ text: `item ${n} [[reply: done ${n}]]` })).join(
+  '\n',
+);
+
+test('a batch whose cap is full of reservations submits them, and continues when they cost less', async () => {
+  const batches = laneBatchRig(shared.rig);
+  const { body } = await batches.submitLines(lines, `?via=provider-batch&maxCostUsd=${LIMIT_USD}`);
+  await batches.round();
+  await batches.workAll();
+  await batches.round();
+  expect(await batches.show(body.id)).toMatchObject({ status: 'paused', pauseReason: 'cost_cap', costUsd: 0 });
+  expect(await collectRequests(batches.laneParts())).toBe(true);
+  const ended = await batches.runByLane(body.id);
+  expect(ended).toMatchObject({ outcome: 'completed', counts: { answered: 10 }, reservedUsd: 0 });
+  expect(ended.costUsd).toBeLessThan(LIMIT_USD);
+}, 60_000);
+
+test('so does a batch under another budget, which is not reached any more', async () => {
+  const batches = laneBatchRig(shared.rig);
+  const { body: budget } = await shared.rig.post('/v1/budgets', { scope: 'all', per: 'total', limitUsd: LIMIT_USD });
+  for (const { budgets } of [shared.rig.context.service, shared.rig.turns]) await budgets.read();
+  const { body } = await batches.submitLines(lines, '?via=provider-batch');
+  await batches.round();
+  await batches.workAll();
+  await shared.rig.context.service.budgets.read();
+  await batches.round();
+  expect(await batches.show(body.id)).toMatchObject({ status: 'paused', pauseReason: 'budget' });
+  expect(await batches.runByLane(body.id)).toMatchObject({ outcome: 'completed', counts: { answered: 10 } });
+  const { items } = (await shared.rig.get('/v1/budgets')).body;
+  const [shown] = items.filter(({ id }: { id: string }) => id === budget.id);
+  expect(shown).toMatchObject({ isReached: false, reservedUsd: 0 });
+}, 60_000);
