@@ -113,6 +113,21 @@ test('a batch pauses while a budget is reached, and resumes by itself', async ()
   expect(await batches.run(body.id)).toMatchObject({ status: 'ended', outcome: 'completed' });
 });
 
+test('a batch that a budget has paused stays paused when a person pauses it, too', async () => {
+  const id = await reachedBudget();
+  const batches = batchRig(shared.rig);
+  const { body } = await batches.submit({ items: items(2) });
+  await batches.round();
+  expect(await batches.show(body.id)).toMatchObject({ status: 'paused', pauseReason: 'budget' });
+  await shared.rig.post(`/v1/batches/${body.id}/pause`);
+  await shared.rig.ask('PATCH', `/v1/budgets/${id}`, { payload: { limitUsd: 100 } });
+  await readAll();
+  await batches.round();
+  expect(await batches.show(body.id)).toMatchObject({ status: 'paused', pauseReason: 'manual' });
+  await shared.rig.post(`/v1/batches/${body.id}/resume`);
+  expect(await batches.run(body.id)).toMatchObject({ status: 'ended', outcome: 'completed' });
+});
+
 test('a recurring cron and a poll are skipped while a budget is reached, with that reason', async () => {
   await reachedBudget();
   const { database, budgets } = shared.rig.context.service;

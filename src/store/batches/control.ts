@@ -44,14 +44,15 @@ function eventSql(type: string, data = ''): string {
 
 export const PAUSE_BY_HAND = literal({
   name: 'pause-batch-by-hand',
-  purpose: 'Pause a batch; one that is paused stays so. Answers its state before.',
+  purpose:
+    'Pause a batch; one that is paused stays so, also one that a guard would resume by itself. Answers its state before.',
   locking: 'The batch.',
   text: controlSql({
     allowed: `b.status in ('running', 'paused')`,
     change: `changed as (
   update holdfast.batches b
   set status = 'paused', pause_reason = 'manual', pause_detail = null, paused_at = clock_timestamp(), revision = b.revision + 1
-  from held where b.id = held.id and held.status = 'running'
+  from held where b.id = held.id and (held.status = 'running' or held.pause_reason in ('budget', 'cost_cap'))
   returning b.id
 )`,
     event: eventSql('batch.paused', `, 'reason', 'manual', 'detail', null`),
