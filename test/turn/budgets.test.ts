@@ -10,6 +10,7 @@ import { wakeBudgetWaiters } from '../../src/store/budgets/wake-waiters.ts';
 import { createBudget, patchBudget, removeBudget, syncBudgets } from '../../src/store/budgets/budgets.ts';
 import { releaseReservations } from '../../src/store/budgets/release-reservations.ts';
 import { createReserveCost, openWindows } from '../../src/store/budgets/reserve-cost.ts';
+import { windowBoundsSql } from '../../src/store/budgets/window-bounds.ts';
 import { settledBudgets } from '../../src/store/budgets/settle-parts.ts';
 import { viewTurn } from '../../src/store/views/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
@@ -156,6 +157,26 @@ test('the wait for a budget does not count as one for the model, which may be aw
   expect(await rig.rows('select status from holdfast.inbox where id = $1', [message])).toEqual([
     { status: 'answered' },
   ]);
+});
+
+test.each([
+  ['day', 'Europe/Berlin', '2026-03-29T10:00:00Z', '2026-03-28T23:00:00Z', '2026-03-29T22:00:00Z'],
+  ['day', 'Europe/Berlin', '2026-10-25T10:00:00Z', '2026-10-24T22:00:00Z', '2026-10-25T23:00:00Z'],
+  ['month', 'Europe/Berlin', '2026-10-31T23:30:00Z', '2026-10-31T23:00:00Z', '2026-11-30T23:00:00Z'],
+  // The hour from 2 to 3 comes twice.
+  ['hour', 'Europe/Berlin', '2026-10-25T00:30:00Z', '2026-10-25T00:00:00Z', '2026-10-25T01:00:00Z'],
+  ['hour', 'Europe/Berlin', '2026-10-25T01:30:00Z', '2026-10-25T01:00:00Z', '2026-10-25T02:00:00Z'],
+  // So does the hour from midnight to 1.
+  ['day', 'Atlantic/Azores', '2026-10-25T00:30:00Z', '2026-10-24T00:00:00Z', '2026-10-25T01:00:00Z'],
+  ['day', 'Atlantic/Azores', '2026-10-25T01:30:00Z', '2026-10-25T01:00:00Z', '2026-10-26T01:00:00Z'],
+  ['month', 'America/Havana', '2026-11-01T04:30:00Z', '2026-10-01T04:00:00Z', '2026-11-01T05:00:00Z'],
+])('the %s in %s at %s lasts from %s to %s', async (per, zone, at, startsAt, endsAt) => {
+  const [bounds] = await rig.rows(
+    `select bounds.* from (select $1::text as per, $2::text as zone, null::timestamptz as created_at, $3::timestamptz as at) as b,
+     ${windowBoundsSql('b', 'b.at')} as bounds`,
+    [per, zone, at],
+  );
+  expect(bounds).toEqual({ starts_at: new Date(startsAt), ends_at: new Date(endsAt) });
 });
 
 test('a budget of the configuration that a restart changes or removes wakes the turns that wait for it', async () => {

@@ -12,6 +12,7 @@ import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
 import { sendQuery } from '../send-query.ts';
 import { shareStatement, type RowSubmitter } from '../share-statement.ts';
 import { literal } from '../statement.ts';
+import { windowBoundsSql } from './window-bounds.ts';
 
 /** A call that is about to be made, with what it asks of each of its budgets. */
 export interface CostRequest {
@@ -157,12 +158,11 @@ export const OPEN_WINDOWS = literal({
   name: 'open-budget-windows',
   purpose: 'Open the present windows of budgets: the hour, day or month of their zone, by the clock of the database.',
   locking: 'Windows that another statement opens at the same time.',
-  text: `insert into holdfast.budget_windows (budget_id, starts_at, ends_at)
-select b.id, starts_at, case when b.per <> 'total'
-    then (date_trunc(b.per, clock_timestamp() at time zone b.zone) + ('1 ' || b.per)::interval) at time zone b.zone end
-from holdfast.budgets b, lateral (select case when b.per = 'total' then b.created_at
-    else date_trunc(b.per, clock_timestamp(), b.zone) end as starts_at) as bounds
-where b.id = any ($1::uuid[])
+  text: `with moment as materialized (select clock_timestamp() as at)
+insert into holdfast.budget_windows (budget_id, starts_at, ends_at)
+select b.id, bounds.starts_at, bounds.ends_at
+from holdfast.budgets b cross join moment, ${windowBoundsSql('b', 'moment.at')} as bounds
+where b.id = any ($1::uuid[]) order by b.id
 on conflict do nothing`,
 });
 
