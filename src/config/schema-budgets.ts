@@ -17,7 +17,8 @@ function isLimit(value: number): boolean {
 export const budgetFields = {
   scope: z.string().refine(isScope, '"all", "agent:<id>", "session:<key pattern>" or "key:<name>"'),
   per: z.enum(BUDGET_PERIODS),
-  zone: timeZone.default(BUDGET_DEFAULTS.zone),
+  // PostgreSQL reads the sign of an offset the other way round.
+  zone: timeZone.regex(/^[A-Za-z]/, 'the name of a time zone, not an offset').default(BUDGET_DEFAULTS.zone),
   limitUsd,
   warnPercent: count(1, 100).default(BUDGET_DEFAULTS.warnPercent),
   action: z.enum(BUDGET_ACTIONS).default(BUDGET_DEFAULTS.action),

@@ -39,6 +39,7 @@ test.each([
   ['limitUsd', { ...DAILY, limitUsd: -1 }],
   ['limitUsd', { ...DAILY, limitUsd: 0.0000001 }],
   ['zone', { ...DAILY, zone: 'Mars/Olympus' }],
+  ['zone', { ...DAILY, zone: '+05:30' }],
   ['warnPercent', { ...DAILY, warnPercent: 0 }],
   ['spentUsd', { ...DAILY, spentUsd: 1 }],
 ])('a budget with a wrong %s is refused, and nothing is stored', async (path, payload) => {
