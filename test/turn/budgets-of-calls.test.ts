@@ -1,7 +1,7 @@
 // Every call of a turn counts in its budgets: also those after a compaction, after a refusal for the length, and in batches of the provider.
 import { beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { createBudget } from '../../src/store/budgets/budgets.ts';
+import { createBudget, patchBudget } from '../../src/store/budgets/budgets.ts';
 import { storeResults } from '../../src/store/provider-lane/store-results.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -13,6 +13,7 @@ const small = { contextTokens: 20_000, compaction: { reserveTokens: 4_000, keepR
 
 let rig: TurnRig;
 let refusing: TurnRig;
+let limited: TurnRig;
 
 shareAmongTests(async (onEnd) => {
   const database = await withTestDatabase();
@@ -24,6 +25,9 @@ shareAmongTests(async (onEnd) => {
     windowTokens: 16_000,
   });
   onEnd(() => refusing.close());
+  const limits = [{ model: 'anthropic/*', requestsPerMinute: 1 }];
+  limited = await createTurnRig(database.url, { settings: { models: { limits } } });
+  onEnd(() => limited.close());
 });
 
 let budgetId: string;
@@ -44,7 +48,18 @@ beforeEach(async () => {
     { id: budgetId, ...settings, limitMicros: 1_000_000_000 },
     { createdBy: 'admin', idempotency: null },
   );
-  for (const each of [rig, refusing]) await each.budgets.read();
+  for (const each of [rig, refusing, limited]) await each.budgets.read();
+});
+
+test('a turn that a budget holds back gives its place in the rate limits back', async () => {
+  const worker = limited.worker();
+  await rig.rows('update holdfast.budgets set limit_micros = 0 where id = $1', [budgetId]);
+  await limited.send('held', '[[reply: Done.]]');
+  expect(await worker.run('held')).toMatchObject({ kind: 'parked' });
+  const { after } = await patchBudget(rig.database, budgetId, { limitMicros: 1_000_000 });
+  expect(after?.rings).toHaveLength(1);
+  // The limit lets one call through in a minute.
+  expect(await worker.run('held')).toMatchObject({ kind: 'ended' });
 });
 
 /** The calls of a session, and what its budget has counted. */

@@ -108,6 +108,7 @@ async function tryOnce(
       turn.kind !== 'heartbeat' &&
       mayFlushMemory(context.config, turn.agent);
     const compaction: CompactionAttempt = { id, tokensBefore, isLast, plan, mayFlush, wish, pass, model };
+    pass.begun();
     const called = await askForSummary(context, turn, {
       callNo,
       request: summaryRequest({

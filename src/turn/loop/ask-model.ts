@@ -38,6 +38,7 @@ export async function askModel(context: TurnContext, turn: OpenedTurn): Promise<
     pruneWhenCold(context, turn);
     await beginCall(context, turn);
     for (let silences = 0, blocks = 0; ;) {
+      pass.begun();
       const result = await askOnce(context, turn);
       if (!('fault' in result)) {
         pass.answered();

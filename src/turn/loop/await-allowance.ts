@@ -18,10 +18,11 @@ const PARK_MS_MIN = 1_000;
 /** The reasons to park a turn that are waits for a rate. */
 const RATE_CODES: ReadonlySet<string> = new Set(['rate_limited', 'model_blocked']);
 
-/** A call that has its place in the rate limits: how long it has waited for it (0 if not at all), and what reports its tokens. */
+/** A call that has its place in the rate limits: how long it has waited for it (0 if not at all), and what reports its tokens or that it was not made. */
 interface Allowance {
   waitedMs: number;
   used: (call: ModelCallRow) => void;
+  unused: () => void;
 }
 
 /** Waits until the rate limits have room for the next call. Throws `TurnStopped` (parked) after 5 s. */
@@ -50,6 +51,7 @@ export async function awaitAllowance(context: TurnContext, turn: OpenedTurn, mod
         cacheReadTokens: call.cacheReadTokens,
         outputTokens: call.outputTokens,
       }),
+    unused: admission.giveBack,
   };
 }
 

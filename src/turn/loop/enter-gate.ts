@@ -15,6 +15,8 @@ type NamedModel = Pick<ModelRequest, 'provider' | 'model'>;
 
 /** The right to make one call. */
 export interface CallPass extends Pass {
+  /** The call is made now. Until then, `left` gives its place in the rate limits back. */
+  begun: () => void;
   /** The call has ended: what it has used is known. */
   used: (call: ModelCallRow) => void;
 }
@@ -32,9 +34,16 @@ export async function enterGate(
   const blockedMs = await waitForBlock(context, turn, model);
   const pass = enterProvider(context, turn, providerOf(model));
   try {
-    const { waitedMs, used } = await awaitAllowance(context, turn, model);
+    const { waitedMs, used, unused } = await awaitAllowance(context, turn, model);
     noteRateWait(context, turn, { model, waitedMs: blockedMs + waitedMs });
-    return { ...pass, used };
+    let isSpent = false;
+    const begun = (): void => void (isSpent = true);
+    const left = (): void => {
+      pass.left();
+      if (!isSpent) unused();
+      begun();
+    };
+    return { ...pass, begun, used, left };
   } catch (error) {
     pass.left();
     throw error;

@@ -48,10 +48,10 @@ export interface GovernedCall {
 
 /**
  * `admitted`: after a wait of `waitedMs`, 0 if it was covered at once. `late`: the call would have to wait longer than it may; after about
- * `waitMs` there is allowance for it.
+ * `waitMs` there is allowance for it. `giveBack`: the call was not made.
  */
 export type RateAdmission =
-  | { kind: 'admitted'; waitedMs: number; settle: (tokens: CallTokens) => void }
+  | { kind: 'admitted'; waitedMs: number; settle: (tokens: CallTokens) => void; giveBack: () => void }
   | { kind: 'late'; waitMs: number };
 
 type WaitEnd = { kind: 'covered'; waitedMs: number } | { kind: 'late'; waitMs: number };
@@ -87,7 +87,8 @@ export class ModelGovernor {
   /** Waits until there is allowance for the call in all limits that hold for it. */
   async admit(call: GovernedCall): Promise<RateAdmission> {
     const windows = this.#windowsFor(call);
-    if (windows.length === 0) return { kind: 'admitted', waitedMs: 0, settle: () => undefined };
+    if (windows.length === 0)
+      return { kind: 'admitted', waitedMs: 0, settle: () => undefined, giveBack: () => undefined };
     const tokens = call.tokens();
     const needs = windows.map((window) => ({ window, cost: window.costOf(tokens) }));
     const end = await this.#wait(call, needs);
@@ -97,6 +98,11 @@ export class ModelGovernor {
       waitedMs: end.waitedMs,
       settle: (actual) => {
         for (const { window, cost } of needs) window.settle(cost, window.costOf(actual));
+        this.#schedule();
+      },
+      giveBack: () => {
+        for (const { window, cost } of needs) window.settle(cost, {});
+        this.#dispatch();
         this.#schedule();
       },
     };
