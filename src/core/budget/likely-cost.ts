@@ -35,8 +35,10 @@ export function likelyTokens({ cachedTokens, newTokens }: PromptEstimate, output
   return { inputTokens: 0, cacheReadTokens: cachedTokens, cacheWriteTokens: newTokens, outputTokens };
 }
 
-/** No text of a request has fewer characters per token, and no image more tokens. */
+/** No English text or JSON of a request has fewer characters per token, no other character more tokens (its bytes), and no image. */
 const CHARS_PER_TOKEN_MIN = 2;
+const TOKENS_PER_OTHER_CHAR_MAX = 3;
+const OTHER_CHARS = /[\u0080-\uffff]+/g;
 const IMAGE_TOKENS_MAX = 5_000;
 
 /** The tokens that a call can use at most: nothing is read from the cache, and the answer is as long as the request allows. */
@@ -50,7 +52,9 @@ export function mostTokens(
     images += 1;
     return null;
   });
-  const promptTokens = Math.ceil(text.length / CHARS_PER_TOKEN_MIN) + images * IMAGE_TOKENS_MAX;
+  const asciiChars = text.replace(OTHER_CHARS, '').length;
+  const textTokens = asciiChars / CHARS_PER_TOKEN_MIN + (text.length - asciiChars) * TOKENS_PER_OTHER_CHAR_MAX;
+  const promptTokens = Math.ceil(textTokens) + images * IMAGE_TOKENS_MAX;
   return {
     inputTokens: 0,
     cacheReadTokens: 0,

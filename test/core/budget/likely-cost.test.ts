@@ -46,6 +46,18 @@ test('the most that a call can use counts an image as an image, not as its text'
   expect(cacheWriteTokens).toBeLessThan(6_000);
 });
 
+test('the most that a call can use counts more for text in other scripts, of which a character may take several tokens', () => {
+  const tokensOf = (text: string): number => {
+    const content = [{ type: 'text' as const, text }];
+    const request = { system: [], tools: [], maxTokens: 1, messages: [{ role: 'user' as const, content }] };
+    return mostTokens(request, 'standard').cacheWriteTokens ?? 0;
+  };
+  const overhead = tokensOf('');
+  expect(tokensOf('word '.repeat(200)) - overhead).toBe(500);
+  expect(tokensOf('預算'.repeat(500)) - overhead).toBeGreaterThanOrEqual(1_000);
+  expect(tokensOf('😀'.repeat(500)) - overhead).toBeGreaterThanOrEqual(2_000);
+});
+
 test('a scope covers the calls of its agent, sessions, key or batch', () => {
   const facts = { agentId: 'main', sessionKey: 'agent:main:crm:17', keyName: 'ops', batchId: 'b1' };
   for (const scope of ['all', 'agent:main', 'session:agent:main:crm:*', 'key:ops', 'batch:b1']) {
