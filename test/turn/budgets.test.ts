@@ -228,6 +228,18 @@ test('a strict budget makes no call of a model without a price, and another one 
   });
 });
 
+test('a call without a known cost counts as what it reserved, so that the budget ends, and one that was refused as nothing', async () => {
+  const id = await budget({ limitUsd: 100, per: 'total' });
+  const worker = rig.worker();
+  await rig.send('unknown-cost', 'hello [[error: 400]]', { model: 'anthropic/mystery-1' });
+  await worker.run('unknown-cost');
+  expect(await windowOf(id)).toEqual({ spent: 0, reserved: 0 });
+  await rig.send('unknown-cost', 'hello', { model: 'anthropic/mystery-1' });
+  expect(await worker.run('unknown-cost')).toMatchObject({ kind: 'ended' });
+  const { spent, reserved } = (await windowOf(id)) ?? {};
+  expect([Number(spent) > 0, reserved]).toEqual([true, 0]);
+});
+
 describe('64 sessions at once on four workers', () => {
   const names = (prefix: string) => Array.from({ length: 64 }, (_, n) => `${prefix}-${n}`);
 
@@ -348,6 +360,7 @@ test('any order of reservations, ends, crashes and repeats keeps what is reserve
 });
 
 /** The part of a turn's write that ends reservations, on a call that is stored now ($4) or was stored before. */
-const SETTLE = `with stored_calls as (select $1::uuid as turn_id, $2::int as call_no, $3::bigint as cost_micros where $4::boolean),
+const SETTLE = `with stored_calls as (select $1::uuid as turn_id, $2::int as call_no, $3::bigint as cost_micros,
+  0 as input_tokens, 0 as output_tokens, 0 as cache_read_tokens, 0 as cache_write_tokens where $4::boolean),
 ${settledBudgets.map(({ text }) => text).join(',\n')}
 select coalesce(sum(cost_micros), 0)::int as spent from ended_reservations`;

@@ -9,9 +9,11 @@ type Writes = readonly JournalWrite[];
 export const settledBudgets = optional('budgets', (writes: Writes) =>
   writes.some(({ isBudgeted, modelCalls }) => isBudgeted === true && modelCalls.length > 0),
 )(
+  // A call whose cost is not known has cost what it reserved, unless it was refused: no budget would end such calls otherwise.
   cte(`ended_reservations as (
   delete from holdfast.cost_reservations r using stored_calls c where r.turn_id = c.turn_id and r.call_no = c.call_no
-  returning r.budget_id, r.starts_at, r.micros, coalesce(c.cost_micros, 0) as cost_micros
+  returning r.budget_id, r.starts_at, r.micros, coalesce(c.cost_micros, case
+    when c.input_tokens + c.output_tokens + c.cache_read_tokens + c.cache_write_tokens > 0 then r.micros else 0 end) as cost_micros
 )`),
   // In the order in which calls reserve.
   cte(`settled_windows as materialized (

@@ -78,7 +78,8 @@ settled_calls as (
 ),
 ended_reservations as (
   delete from holdfast.cost_reservations r using stored_calls c where r.turn_id = c.turn_id and r.call_no = c.call_no
-  returning r.budget_id, r.starts_at, r.micros, coalesce(c.cost_micros, 0) as cost_micros
+  returning r.budget_id, r.starts_at, r.micros, coalesce(c.cost_micros, case
+    when c.input_tokens + c.output_tokens + c.cache_read_tokens + c.cache_write_tokens > 0 then r.micros else 0 end) as cost_micros
 ),
 settled_windows as materialized (
   select w.budget_id, w.starts_at from holdfast.budget_windows w
