@@ -87,6 +87,14 @@ test('the others wait for the first items no longer than an hour, and are then a
   expect(await batches.runByLane(made.body.id)).toMatchObject({ counts: { answered: 22 } });
 }, 240_000);
 
+test('the others wait no longer than until the first items have ended, also when these show nothing of the cache', async () => {
+  const batches = laneBatchRig(shared.rig);
+  await measured(null);
+  const made = await batches.submitLines(linesOf(22), '?via=auto&cache=off');
+  expect(await batches.runByLane(made.body.id)).toMatchObject({ outcome: 'completed', counts: { answered: 22 } });
+  expect(await shared.rig.rows('select model from holdfast.cache_rates')).toEqual([]);
+}, 240_000);
+
 test('items that are fed after a change of the way take the new one', async () => {
   const { rig } = shared;
   const batches = laneBatchRig(rig);

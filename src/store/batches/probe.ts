@@ -33,7 +33,9 @@ from open, holdfast.batches o
     order by c.measured_at desc limit 1) as measured on true
   cross join lateral (select o.in_flight + o.answered + o.silent + o.failed + o.cancelled + o.expired as count) as fed
 where b.id = open.id and o.id = open.id and (b.probe_at is null or measured.at is not null or b.probe_at < clock_timestamp() - ${WAIT_SQL}
-  or b.item_count = fed.count)`,
+  or b.item_count = fed.count
+  -- Its items have ended and have measured nothing: their prompts are too short for the cache, or cannot go through a batch.
+  or b.probe_to <= fed.count and b.in_flight = 0)`,
 });
 
 /** Begins and ends probes. */
