@@ -1,6 +1,8 @@
 // A provider that asks to wait (429 or 529 with Retry-After) is not called by any worker until then.
 import { describe, expect, test } from 'vitest';
 import { drizzle } from 'drizzle-orm/node-postgres';
+import { newId } from '../../src/ids.ts';
+import { createBudget } from '../../src/store/budgets/budgets.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { viewMessage } from '../../src/store/views/messages.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
@@ -77,6 +79,43 @@ describe('a model whose provider has asked to wait', () => {
     expect(await running).toMatchObject({ kind: 'parked' });
     expect(requestsOf('running')).toHaveLength(1);
     [first, second].forEach((worker) => worker.stop());
+  });
+
+  test.each([
+    ['for its place in the rate limits', 'governor'],
+    ['for a budget', 'store'],
+  ] as const)('is not called when its block was learned while the call waited %s', async (_what, part) => {
+    const worker = rig.worker();
+    const model = `anthropic/held-back-meanwhile-${part}`;
+    const { blocks, governor, store } = worker.context;
+    const learn = () => blocks.learn([{ account: worker.context.model.accountOf({}), model, leftMs: 600_000 }]);
+    if (part === 'governor') {
+      const admit = governor.admit.bind(governor);
+      governor.admit = (call) => admit(call).finally(learn);
+    } else {
+      const id = newId<string>();
+      const settings = {
+        scope: 'all',
+        per: 'total',
+        zone: 'UTC',
+        warnPercent: 80,
+        action: 'pause',
+        strict: false,
+      } as const;
+      await createBudget(
+        rig.database,
+        { id, ...settings, limitMicros: 1e9 },
+        { createdBy: 'admin', idempotency: null },
+      );
+      await rig.budgets.read();
+      const { reserveCost } = store;
+      store.reserveCost = (request) => reserveCost(request).finally(learn);
+    }
+    const message = await rig.send(`meanwhile-${part}`, '[[reply: never]]', { model });
+    expect(await worker.run(`meanwhile-${part}`)).toMatchObject({ kind: 'parked' });
+    expect(requestsOf(`meanwhile-${part}`)).toEqual([]);
+    expect(await why(message)).toMatchObject({ code: 'model_blocked' });
+    worker.stop();
   });
 
   test('is asked again from the slot after a short wait, which costs nothing of the retry budget', async () => {

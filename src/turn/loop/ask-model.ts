@@ -11,6 +11,7 @@ import type { ModelCallRow } from '../../store/journal.ts';
 import type { OpenHop } from '../../store/claim-session.ts';
 import { afterFailedCall, type FailedCall } from './after-failed-call.ts';
 import { beginCall, nextRequest } from './begin-call.ts';
+import { enterGate, isBlocked } from './enter-gate.ts';
 import { enterFirstOpenGate } from './step-down.ts';
 import type { TurnContext } from '../context.ts';
 import type { DeltaEvent } from './delta-writer.ts';
@@ -37,6 +38,11 @@ export async function askModel(context: TurnContext, turn: OpenedTurn): Promise<
   try {
     pruneWhenCold(context, turn);
     await beginCall(context, turn);
+    if (isBlocked(context, turn.journal.attempt.request)) {
+      // It was blocked while the call waited for a budget, or the transcript was compacted.
+      pass.left();
+      pass = await enterGate(context, turn);
+    }
     for (let silences = 0, blocks = 0; ;) {
       pass.begun();
       const result = await askOnce(context, turn);

@@ -31,11 +31,32 @@ export async function enterGate(
   model: NamedModel = turn.journal.attempt.request,
 ): Promise<CallPass> {
   assertPatience(context, turn);
-  const blockedMs = await waitForBlock(context, turn, model);
+  for (let waitedMs = 0; ;) {
+    waitedMs += await waitForBlock(context, turn, model);
+    const admitted = await admit(context, turn, model);
+    waitedMs += admitted.waitedMs;
+    // Another worker may have met a block while this call waited for its place.
+    if (!isBlocked(context, model)) {
+      noteRateWait(context, turn, { model, waitedMs });
+      return admitted.pass;
+    }
+    admitted.pass.left();
+  }
+}
+
+/** True while no worker may call the model. */
+export function isBlocked({ blocks }: TurnContext, model: NamedModel): boolean {
+  return blocks.leftMs(model) > 0;
+}
+
+async function admit(
+  context: TurnContext,
+  turn: OpenedTurn,
+  model: NamedModel,
+): Promise<{ pass: CallPass; waitedMs: number }> {
   const pass = enterProvider(context, turn, providerOf(model));
   try {
     const { waitedMs, used, unused } = await awaitAllowance(context, turn, model);
-    noteRateWait(context, turn, { model, waitedMs: blockedMs + waitedMs });
     let isSpent = false;
     const begun = (): void => void (isSpent = true);
     const left = (): void => {
@@ -43,7 +64,7 @@ export async function enterGate(
       if (!isSpent) unused();
       begun();
     };
-    return { ...pass, begun, used, left };
+    return { pass: { ...pass, begun, used, left }, waitedMs };
   } catch (error) {
     pass.left();
     throw error;
