@@ -197,6 +197,26 @@ test('a call that a leaving worker breaks off is charged before the turn is hand
   ]);
 });
 
+test('a worker that leaves gives its session back also when the database refuses the call that it breaks off', async () => {
+  const first = rig.worker();
+  await rig.send('refused', '[[stall: after=5]] [[reply: whole]]');
+  const sessionId = await rig.sessionOf('refused');
+  await rig.rows(`create function holdfast.refuse_call() returns trigger language plpgsql as $$
+begin raise exception 'not here' using errcode = '22003'; end $$`);
+  await rig.rows(`create trigger refuse_call before insert on holdfast.model_calls for each row
+when (new.status = 'aborted' and new.stop_reason is null) execute function holdfast.refuse_call()`);
+  const running = first.run('refused');
+  const deltas = `select 1 from holdfast.events where session_id = $1 and type = 'model.delta'`;
+  await expect.poll(() => rig.rows(deltas, [sessionId])).not.toEqual([]);
+  first.context.locks.stopAll({ kind: 'shutdown', message: 'The worker leaves.' });
+  expect(await running).toMatchObject({ kind: 'released' });
+  first.stop();
+  await rig.rows('drop function holdfast.refuse_call() cascade');
+  const second = rig.worker();
+  expect(await second.run('refused')).toMatchObject({ kind: 'ended' });
+  second.stop();
+});
+
 test('the calls of a compaction cost their turn and their session', async () => {
   await seedHistory(rig, 'long', { turns: 12, tokens: 60_000 });
   const { turn, calls, session } = await turnOf('long', '/compact');

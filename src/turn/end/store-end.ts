@@ -1,6 +1,7 @@
 // Stores the end of a turn: one statement, which also gives the lock back.
 import { newId } from '../../ids.ts';
 import type { FinishResult } from '../../store/journal/finish-turn.ts';
+import { isPassingFault } from '../../store/database.ts';
 import type { TurnContext } from '../context.ts';
 import { laneOf } from '../../core/provider-batch/message-lane.ts';
 import { capOf } from '../open/queue-cap.ts';
@@ -76,7 +77,13 @@ export async function storeBrokenCall(context: TurnContext, turn: OpenedTurn): P
     return true;
   } catch (error) {
     if (error instanceof TurnStopped) return false;
-    throw error;
+    if (isPassingFault(error)) throw error;
+    // The session need not wait for the end of the lease.
+    context.logger.error(
+      { err: error, turnId: turn.id, sessionKey: turn.session.key },
+      'Model call that was broken off could not be stored; its cost is not known',
+    );
+    return true;
   }
 }
 
