@@ -6,6 +6,7 @@ import { microsOf } from '../../src/core/prices/call-cost.ts';
 import type { BudgetSettings } from '../../src/core/budget/budget.ts';
 import type { SessionId, TurnId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
+import { BudgetBook } from '../../src/store/budgets/budget-book.ts';
 import { wakeBudgetWaiters } from '../../src/store/budgets/wake-waiters.ts';
 import { createBudget, patchBudget, removeBudget, syncBudgets } from '../../src/store/budgets/budgets.ts';
 import { releaseReservations } from '../../src/store/budgets/release-reservations.ts';
@@ -177,6 +178,36 @@ test.each([
     [per, zone, at],
   );
   expect(bounds).toEqual({ starts_at: new Date(startsAt), ends_at: new Date(endsAt) });
+});
+
+test('budgets that were read earlier do not replace those that were read later', async () => {
+  const [isRead, mayArrive] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const hot = new Proxy(rig.database.hot, {
+    get: (pool, name) =>
+      name !== 'query'
+        ? Reflect.get(pool, name)
+        : async (query: { text: string }) => {
+            const rows = await pool.query(query);
+            isRead.resolve();
+            await mayArrive.promise;
+            return rows;
+          },
+  });
+  let isLate = true;
+  const book = new BudgetBook({
+    ...rig.database,
+    get hot() {
+      return isLate ? hot : rig.database.hot;
+    },
+  });
+  const earlier = book.read();
+  await isRead.promise;
+  const id = await budget({ limitUsd: 1 });
+  isLate = false;
+  await book.read();
+  mayArrive.resolve();
+  await earlier;
+  expect(book.all.map((known) => known.id)).toEqual([id]);
 });
 
 test('a budget of the configuration that a restart changes or removes wakes the turns that wait for it', async () => {

@@ -15,6 +15,9 @@ export class BudgetBook {
   readonly #database: Database;
   #budgets: readonly Budget[] = [];
   #wasInUse = false;
+  #reads = 0;
+  /** The number of the read whose budgets are known. */
+  #knownReadNo = 0;
   readonly #batches = new LRUCache<string, true>({ max: BATCHES_MAX });
   #timer: NodeJS.Timeout | null = null;
   #reading: Promise<unknown> = Promise.resolve();
@@ -57,9 +60,14 @@ export class BudgetBook {
 
   /** Reads them now. Rejects when the database does not answer; they stay as they were. */
   async read(): Promise<readonly Budget[]> {
-    this.#budgets = await readBudgets(this.#database);
+    const readNo = ++this.#reads;
+    const budgets = await readBudgets(this.#database);
+    // What was asked for later may have arrived before.
+    if (readNo < this.#knownReadNo) return budgets;
+    this.#knownReadNo = readNo;
+    this.#budgets = budgets;
     this.#wasInUse ||= this.isInUse;
-    return this.#budgets;
+    return budgets;
   }
 
   /** Reads them again and again. */
