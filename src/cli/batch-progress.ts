@@ -15,10 +15,11 @@ const END_EXITS: Record<NonNullable<BatchAnswer['outcome']>, ExitCode> = {
   cancelled: EXIT.turnAborted,
 };
 
-/** The exit code of a batch that is over; null: it continues. */
-export function exitOf(batch: Pick<BatchAnswer, 'outcome' | 'pauseReason'>): ExitCode | null {
+/** The exit code of a batch that is over; null: it continues, or may. */
+export function exitOf(batch: Pick<BatchAnswer, 'outcome' | 'pauseReason' | 'reservedUsd'>): ExitCode | null {
   if (batch.outcome !== null) return END_EXITS[batch.outcome];
-  return batch.pauseReason === 'cost_cap' ? EXIT.turnAborted : null;
+  // Calls in flight may cost less than they have reserved: then it resumes by itself.
+  return batch.pauseReason === 'cost_cap' && batch.reservedUsd === 0 ? EXIT.turnAborted : null;
 }
 
 /** How many items have ended. */
