@@ -4,10 +4,8 @@
 import { LeaseLostError, type LaneParts } from './lane-parts.ts';
 import { collectRequests } from './collect-requests.ts';
 import { followSubmission } from './follow-submission.ts';
+import { laneRoundMs } from '../../src/core/provider-batch/poll-schedule.ts';
 import { leaveLane } from '../../src/store/provider-lane/leave-lane.ts';
-
-/** Between two rounds, in milliseconds. */
-const ROUND_MS = 1_000;
 
 /** The most steps of one kind in a round. */
 const STEPS_MAX = 50;
@@ -19,9 +17,9 @@ export class ProviderLane {
   #round: Promise<void> = Promise.resolve();
   #isStopped = false;
 
-  constructor(parts: LaneParts, { roundMs = ROUND_MS }: { roundMs?: number } = {}) {
+  constructor(parts: LaneParts) {
     this.#parts = parts;
-    this.#roundMs = roundMs;
+    this.#roundMs = laneRoundMs(parts.config.batches);
   }
 
   start(): void {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { customIdOf, prefixOf, requestNoOf } from '../../../src/core/provider-batch/custom-id.ts';
 import { laneOf, leaveAtMs } from '../../../src/core/provider-batch/message-lane.ts';
-import { pollAgainMs } from '../../../src/core/provider-batch/poll-schedule.ts';
+import { laneRoundMs, pollAgainMs } from '../../../src/core/provider-batch/poll-schedule.ts';
 import { providerErrorFault, readResultLine } from '../../../src/core/provider-batch/request-end.ts';
 import { decideRefusal, isDefinite } from '../../../src/core/provider-batch/submit-refusal.ts';
 import {
@@ -106,6 +106,14 @@ test('the time between two looks grows by half, and stays within its bounds', ()
   expect([0, 1, 2, 99].map((looks) => pollAgainMs({ looks, random: 0.5 }, bounds))).toEqual([
     10_000, 15_000, 22_500, 300_000,
   ]);
+});
+
+test('the lane has a round each second, and more where requests wait less or batches are looked at more often', () => {
+  const pause = (windowMs: number, min: number): number => laneRoundMs({ windowMs, pollMs: { min } });
+  expect(pause(30_000, 10_000)).toBe(1_000);
+  expect(pause(500, 10_000)).toBe(500);
+  expect(pause(30_000, 250)).toBe(250);
+  expect(pause(0, 1)).toBe(100);
 });
 
 describe('a submission that was not accepted', () => {
