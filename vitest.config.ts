@@ -1,25 +1,41 @@
 // Four kinds of tests: `unit` (the pure core, no I/O), `integration` (real PostgreSQL, queues, HTTP, processes), `browser` (the dashboard in
-// Chromium) and `crash` (real workers that are killed). `npm test` runs all of them in a short form, `npm run test:full` in a long one (test/servers/test-form.ts).
+// Chromium) and `crash` (real workers that are killed). `npm test` runs all of them in a short form, CI in a long one, `npm run test:full` in a
+// full one (test/servers/test-form.ts).
 //
 // No test is tried again: one that passes at the second try is broken, or shows a fault of the product. Time limits end a test that
 // hangs; they are far above what a busy machine needs, and no test measures anything by them.
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { defineConfig } from 'vitest/config';
 
-/** Files that take long begin first, so that none of them runs alone at the end. Crash tests mostly wait for leases to run out. */
-const firstFolders = [
+/**
+ * Files that take long begin first, by what they take in the long form, so that none of them runs alone at the end. Each is the beginning of a
+ * path; the first that fits decides.
+ */
+const beginFirst = [
+  'test/crash/scheduled-sweep',
+  'test/batches/batch-costs',
+  'test/crash/family-sweep',
+  'test/crash/accept-sweep',
+  'test/crash/turn-sweep',
+  'test/cli/demo',
   'test/crash/',
   'test/turn/interleaving/',
+  'test/turn/rate-limits',
+  'test/workers/provider-lane',
   'test/service/',
   'test/cli/',
   'test/embedded-postgres/',
+  'test/workers/queue/',
+  'test/batches/',
+  'test/tools/',
+  'test/requests/',
 ];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number => {
-      const found = firstFolders.findIndex((folder) => moduleId.includes(`/${folder}`));
-      return found === -1 ? firstFolders.length : found;
+      const found = beginFirst.findIndex((beginning) => moduleId.includes(`/${beginning}`));
+      return found === -1 ? beginFirst.length : found;
     };
     return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
   }

@@ -9,7 +9,7 @@ import { viewMessage } from '../../src/store/views/messages.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import type { LaneParts } from '../../workers/provider-lane/lane-parts.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
-import { isLongForm } from '../servers/test-form.ts';
+import { isFullForm, isLongForm } from '../servers/test-form.ts';
 import { createLaneRig, type LaneRig } from './provider-lane-rig.ts';
 
 const effects = new Map<string, number>();
@@ -24,7 +24,7 @@ const note: Tool = {
   },
 };
 
-const ITEMS = isLongForm() ? 8 : 3;
+const ITEMS = isFullForm() ? 8 : 3;
 const HOPS = 3;
 /** Round trips of a run without a crash are fewer. */
 const POINTS_MAX = 200;

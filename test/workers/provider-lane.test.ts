@@ -7,7 +7,7 @@ import { viewMessage } from '../../src/store/views/messages.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import type { LaneParts } from '../../workers/provider-lane/lane-parts.ts';
-import { isLongForm } from '../servers/test-form.ts';
+import { isFullForm, isLongForm } from '../servers/test-form.ts';
 import { createLaneRig, losingAnswers, QUICK, type LaneRig } from './provider-lane-rig.ts';
 
 const effects: string[] = [];
@@ -251,13 +251,14 @@ describe('a submission with an unknown outcome', () => {
   });
 
   test('of many, none is made twice and no batch of another program is cancelled or kept, with an honest list and with one that lags', async () => {
-    const rounds = isLongForm() ? 100 : 2;
+    const rounds = isFullForm() ? 100 : isLongForm() ? 20 : 2;
     for (let round = 0; round < rounds; round += 1) {
       const listingLagMs = round % 2 === 0 ? 0 : 50;
       rig.scripted.batches.faults = {
         ...NO_FAULTS,
         cutAnswers: 10,
-        cutAfterBytes: round,
+        // The full form cuts after each of the first hundred bytes.
+        cutAfterBytes: round * (100 / rounds),
         listingLagMs,
         foreignBatches: 1,
       };

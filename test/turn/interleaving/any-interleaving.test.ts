@@ -4,11 +4,11 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { withTestDatabase } from '../../servers/postgres.ts';
-import { isLongForm } from '../../servers/test-form.ts';
+import { isFullForm, isLongForm } from '../../servers/test-form.ts';
 import { createTurnRig, type TurnRig } from '../turn-rig.ts';
 import { anyScenario, playScenario, stepTool, type Scenario } from './play-scenario.ts';
 
-const RUNS = Number(process.env['HOLDFAST_INTERLEAVINGS'] ?? (isLongForm() ? 2_000 : 100));
+const RUNS = Number(process.env['HOLDFAST_INTERLEAVINGS'] ?? (isFullForm() ? 2_000 : isLongForm() ? 600 : 100));
 const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.trunc(Math.random() * 2 ** 31));
 const AT_ONCE = 16;
 const MS_MAX = 1_200_000;
