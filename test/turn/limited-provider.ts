@@ -13,8 +13,8 @@ export interface LimitedRequest {
 export interface LimitedProvider {
   url: string;
   requests: LimitedRequest[];
-  /** Refuses the next request, and asks to wait so many seconds. */
-  refuseNext(retryAfterSeconds: number): void;
+  /** Refuses the next request of this session, and asks to wait so many seconds. */
+  refuseNext(session: string, retryAfterSeconds: number): void;
   close(): Promise<void>;
 }
 
@@ -26,15 +26,17 @@ export async function startLimitedProvider(
   const requests: LimitedRequest[] = [];
   let left = capacity;
   let refilledAtMs = performance.now();
-  let nextRefusal: number | null = null;
+  let nextRefusal: { session: string; retryAfterSeconds: number } | null = null;
   const server = http.createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
     const atMs = performance.now();
     left = Math.min(capacity, left + ((atMs - refilledAtMs) * perMinute) / 60_000);
     refilledAtMs = atMs;
-    const isRefused = left < 1 || nextRefusal !== null;
-    const retryAfter = String(nextRefusal ?? 1);
-    nextRefusal = null;
-    requests.push({ atMs, isRefused, session: String(request.headers['x-holdfast-session']) });
+    const session = String(request.headers['x-holdfast-session']);
+    const isNext = nextRefusal !== null && session.endsWith(nextRefusal.session);
+    const isRefused = left < 1 || isNext;
+    const retryAfter = String(isNext ? nextRefusal?.retryAfterSeconds : 1);
+    if (isNext) nextRefusal = null;
+    requests.push({ atMs, isRefused, session });
     if (isRefused) {
       request.resume();
       response.writeHead(429, { 'content-type': 'application/json', 'retry-after': retryAfter });
@@ -56,7 +58,7 @@ export async function startLimitedProvider(
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
-    refuseNext: (retryAfterSeconds) => void (nextRefusal = retryAfterSeconds),
+    refuseNext: (session, retryAfterSeconds) => void (nextRefusal = { session, retryAfterSeconds }),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -2,6 +2,7 @@
 // bucket, over HTTP, and sessions that always have something to ask. The long form measures for half a minute.
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import type { Tool } from '../../src/tools/tool.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { startLimitedProvider, type LimitedRequest } from './limited-provider.ts';
@@ -10,9 +11,9 @@ import { createTurnRig, type TurnRig } from './turn-rig.ts';
 const WORKERS = 4;
 const SESSIONS_EACH = 16;
 const PER_MINUTE = 600;
-const RETRY_AFTER_MS = isLongForm() ? 5_000 : 2_000;
-/** When all workers know of a block: after 300 ms, and the time that a busy machine may take. */
-const KNOWN_AFTER_MS = 1_000;
+/** A worker whose turns run looks for blocks four times a second. */
+const RETRY_AFTER_MS = 5_000;
+const CALLS_OF_LONG_TURN = 80;
 const [SETTLE_MS, MEASURED_MS] = [10_000, 20_000];
 const SETTINGS = { models: { limits: [{ model: 'anthropic/*', requestsPerMinute: PER_MINUTE }] } };
 
@@ -96,37 +97,110 @@ test.runIf(isLongForm())(
   },
 );
 
+/** A worker whose model was blocked: what it knew, and when. */
+interface WatchedWorker {
+  worker: Worker;
+  /** When it first learned of the block; `known` resolves then. */
+  knownAtMs: number;
+  known: Promise<void>;
+  /** When the block that it had met itself was committed. */
+  committedAtMs: number;
+}
+
+/** Notes when a worker learns of a block, and when it has written one. */
+function watchBlocks(worker: Worker): WatchedWorker {
+  const { promise: known, resolve } = Promise.withResolvers<void>();
+  const watched: WatchedWorker = { worker, knownAtMs: Infinity, known, committedAtMs: Infinity };
+  const { blocks } = worker.context;
+  const [learn, add] = [blocks.learn.bind(blocks), blocks.add.bind(blocks)];
+  blocks.learn = (blocked) => {
+    learn(blocked);
+    if (blocked.length === 0) return;
+    watched.knownAtMs = Math.min(watched.knownAtMs, performance.now());
+    resolve();
+  };
+  blocks.add = async (...block) => {
+    const isNews = await add(...block);
+    watched.committedAtMs = Math.min(watched.committedAtMs, performance.now());
+    return isNews;
+  };
+  return watched;
+}
+
+// Method: a call may be on its way while the block is written or read, for as long as the machine is busy. So each call is compared with what came
+// right before it in its session, the claim of its turn or the end of a tool: a call that followed something that happened after its worker
+// had read the block is a violation, and so is one of a turn that was claimed after the block was committed. The last worker has one session, with
+// turns of many calls, and claims nothing while the block is written: a tool waits until its worker knows of the block.
 test(
-  'after a 429 with Retry-After no worker calls the model until then; then the calls resume',
-  { timeout: 60_000 },
+  'after a 429 with Retry-After no worker that has read the block, and no turn that is claimed after it, calls the model until then; then the calls resume',
+  { timeout: 90_000 },
   async () => {
     const database = await withTestDatabase();
-    const rig = await createTurnRig(database.url);
-    const provider = await startLimitedProvider(rig.scripted.url, { perMinute: 1e9, capacity: 1e9 });
-    const workers = Array.from({ length: WORKERS }, () => rig.worker({ modelUrl: provider.url }));
-    const after = (refusal: LimitedRequest, ms: number) =>
-      provider.requests.filter(({ atMs }) => atMs >= refusal.atMs + ms);
-    const refusalOf = () => provider.requests.find(({ isRefused }) => isRefused);
-    let isOver = false;
-    const sessions = workers.flatMap((worker, no) =>
-      Array.from({ length: 4 }, (_, index) =>
-        converse(rig, worker, { name: `held-${no}-${index}`, isOver: () => isOver }),
-      ),
-    );
-    await expect.poll(() => provider.requests.length, { timeout: 20_000 }).toBeGreaterThan(40);
-    provider.refuseNext(RETRY_AFTER_MS / 1000);
-    const resumed = () => {
-      const refusal = refusalOf();
-      return refusal === undefined ? 0 : after(refusal, RETRY_AFTER_MS).length;
+    /** When a session was ready for its next call: its turn was begun, or a tool ended. */
+    const ready = new Map<string, { at: 'claim' | 'tool'; ms: number }[]>();
+    const note = (session: string, at: 'claim' | 'tool'): void => {
+      ready.set(session, [...(ready.get(session) ?? []), { at, ms: performance.now() }]);
     };
-    await expect.poll(resumed, { timeout: 20_000 }).toBeGreaterThan(20);
+    const tick: Tool = {
+      spec: { name: 'tick', description: 'Does nothing.', input_schema: { type: 'object' } },
+      summary: 'does nothing',
+      isIdempotent: true,
+      run: async (input) => {
+        const isCommitted = watched.some(({ committedAtMs }) => committedAtMs < Infinity);
+        if (isCommitted) await watched.at(-1)?.known;
+        note(String((input as { of?: unknown }).of), 'tool');
+        return { content: 'done', isError: false };
+      },
+    };
+    const rig = await createTurnRig(database.url, { tools: [tick] });
+    const provider = await startLimitedProvider(rig.scripted.url, { perMinute: 1e9, capacity: 1e9 });
+    const watched = Array.from({ length: WORKERS }, () => watchBlocks(rig.worker({ modelUrl: provider.url })));
+    let isOver = false;
+    const talk = async ({ worker }: WatchedWorker, name: string, text: string): Promise<void> => {
+      while (!isOver) {
+        await rig.send(name, text);
+        for (let kind = ''; !isOver && kind !== 'ended'; await delay(20)) {
+          note(name, 'claim');
+          ({ kind } = await worker.run(name));
+        }
+      }
+    };
+    const sessions = watched.flatMap((one, no) => {
+      const isLast = no === WORKERS - 1;
+      return Array.from({ length: isLast ? 1 : 4 }, (_, index) => {
+        const name = `held-${no}-${index}`;
+        const calls = isLast ? `[[tool: tick {"of": "${name}"}]] `.repeat(CALLS_OF_LONG_TURN) : '';
+        return talk(one, name, `${calls}[[reply: ok]]`);
+      });
+    });
+    const callsOf = (name: string): LimitedRequest[] =>
+      provider.requests.filter(({ session }) => session.endsWith(name));
+    await expect.poll(() => callsOf('held-3-0').length, { timeout: 60_000 }).toBeGreaterThan(10);
+    provider.refuseNext('held-0-0', RETRY_AFTER_MS / 1000);
+    const refused = (): LimitedRequest | undefined => provider.requests.find(({ isRefused }) => isRefused);
+    await expect.poll(refused, { timeout: 60_000 }).toBeDefined();
+    const refusal = refused();
+    if (refusal === undefined) throw new Error('No request was refused.');
+    const endsAtMs = refusal.atMs + RETRY_AFTER_MS;
+    // Each worker learns of the block; otherwise its calls would prove nothing.
+    await expect.poll(() => watched.every(({ knownAtMs }) => knownAtMs < endsAtMs), { timeout: 60_000 }).toBe(true);
+    const resumed = (): number => provider.requests.filter(({ atMs }) => atMs >= endsAtMs).length;
+    await expect.poll(resumed, { timeout: 60_000 }).toBeGreaterThan(20);
     isOver = true;
     await Promise.all(sessions);
-    const refusal = refusalOf();
-    if (refusal === undefined) throw new Error('No request was refused.');
-    const held = after(refusal, KNOWN_AFTER_MS).filter(({ atMs }) => atMs < refusal.atMs + RETRY_AFTER_MS - 10);
-    expect(held).toEqual([]);
-    workers.forEach((worker) => worker.stop());
+
+    const committedAtMs = Math.min(...watched.map((one) => one.committedAtMs));
+    expect(committedAtMs).toBeLessThan(Infinity);
+    const early = provider.requests.filter(({ atMs }) => atMs > refusal.atMs && atMs < endsAtMs - 10);
+    const violations = early.filter(({ session, atMs }) => {
+      const name = session.slice(session.indexOf('held-'));
+      const before = ready.get(name)?.findLast(({ ms }) => ms <= atMs);
+      if (before === undefined) throw new Error(`A call of ${session} has nothing before it.`);
+      const knownAtMs = watched[Number(name.split('-')[1])]?.knownAtMs ?? 0;
+      return before.ms > knownAtMs || (before.at === 'claim' && before.ms > committedAtMs);
+    });
+    expect(violations).toEqual([]);
+    watched.forEach(({ worker }) => worker.stop());
     await provider.close();
     await rig.close();
     await database.drop();
