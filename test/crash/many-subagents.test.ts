@@ -7,11 +7,12 @@ import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
+import { randomOf, seedOfRun } from './rig/random-of.ts';
 import { isFullSweep } from './rig/sweep-points.ts';
 import type { Victim } from './rig/victim.ts';
 import { waitUntil } from './rig/wait-until.ts';
 
-const seed = Number(process.env['HOLDFAST_SEED'] ?? Math.trunc(Math.random() * 2 ** 31));
+const seed = seedOfRun();
 const [parents, each, kills, taskMsMax] = isFullSweep() ? [50, 20, 25, 400] : [5, 8, 3, 2_000];
 const workers = 3;
 const overMsMax = isFullSweep() ? 1_000_000 : 400_000;
@@ -31,15 +32,6 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => made.close());
   rig = made;
 });
-
-/** A number in [0, 1) for each call; the same ones for the same seed. */
-function randomOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
 
 async function count(sql: string): Promise<number> {
   const { rows } = await rig.database.query<{ n: number }>(sql);

@@ -7,6 +7,7 @@ import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { startScheduledRig, type ScheduledRig } from './rig/scheduled-rig.ts';
+import { randomOf, seedOfRun } from './rig/random-of.ts';
 import { isFullSweep } from './rig/sweep-points.ts';
 import type { Victim } from './rig/victim.ts';
 import { waitUntil } from './rig/wait-until.ts';
@@ -15,7 +16,7 @@ const cronCount = 20;
 const runMs = isFullSweep() ? 60_000 : 12_000;
 /** How often each cron has fired at least before it is judged. */
 const firesMin = 3;
-const seed = Number(process.env['HOLDFAST_SEED'] ?? Math.trunc(Math.random() * 2 ** 31));
+const seed = seedOfRun();
 const workedOffWithinMs = 400_000;
 const policies = ['run_once', 'run_all', 'skip'] as const;
 
@@ -34,17 +35,6 @@ shareAmongTests(async (onEnd) => {
   rig = made;
   frozen.clear();
 });
-/** A generator of numbers in [0, 1) that a seed repeats (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
-  };
-}
-
 /** Kills or freezes one scheduler after the other until the time is over; all of them run again afterwards. */
 async function disturb(random: () => number, untilMs: number): Promise<string[]> {
   const done: string[] = [];

@@ -1,25 +1,29 @@
-// A batch of 8 items with two tool calls each, two of them in a shared session: live, or by way of batches of the provider.
+// A batch of items with two tool calls each, of which each eight have two in a shared session: live, or by way of batches of the provider.
 import type { ScheduledRig } from './scheduled-rig.ts';
 import type { ScheduledPlay } from './scheduled-sweep.ts';
 import { waitUntil } from './wait-until.ts';
 
-const itemCount = 8;
 const settledWithinMs = 240_000;
 
-interface Scene {
+/** One batch of the play. */
+export interface BatchScene {
   name: string;
   batchId: string;
 }
 
-/** The play of this rig. */
-export function batchPlay(rig: ScheduledRig, via: 'live' | 'provider-batch'): ScheduledPlay<Scene> {
+/** The play of this rig. `items`: a multiple of 8. */
+export function batchPlay(
+  rig: Pick<ScheduledRig, 'ask' | 'rows' | 'effects' | 'model'>,
+  via: 'live' | 'provider-batch',
+  { items: itemCount = 8, withinMs = settledWithinMs }: { items?: number; withinMs?: number } = {},
+): ScheduledPlay<BatchScene> {
   let scenes = 0;
 
-  async function begin(): Promise<Scene> {
+  async function begin(): Promise<BatchScene> {
     const name = `${via}-scene-${(scenes += 1)}`;
     const items = Array.from({ length: itemCount }, (_, at) => {
       const tools = ['a', 'b'].map((key) => `[[tool: http_effect {"key": "${name}-${at + 1}-${key}"}]]`).join(' ');
-      const shared = at % 4 === 3 ? { sessionKey: `${name}-shared` } : {};
+      const shared = at % 4 === 3 ? { sessionKey: `${name}-shared-${Math.floor(at / 8)}` } : {};
       return { text: `${name} ${tools} [[reply: done ${at + 1}]]`, customId: `row-${at + 1}`, ...shared };
     });
     // All turns of a hop go into one batch of the provider.
@@ -29,8 +33,8 @@ export function batchPlay(rig: ScheduledRig, via: 'live' | 'provider-batch'): Sc
   }
 
   /** Waits until the batch has ended and every worker has left its sessions. */
-  async function settle({ name, batchId }: Scene): Promise<void> {
-    await waitUntil(`${name} has ended`, settledWithinMs, async () => {
+  async function settle({ name, batchId }: BatchScene): Promise<void> {
+    await waitUntil(`${name} has ended`, withinMs, async () => {
       const [row] = await rig.rows<{ status: string; open: number }>(
         `select b.status, (select count(*)::int from holdfast.sessions where turn_id is not null) as open
          from holdfast.batches b where b.id = $1`,
@@ -40,7 +44,7 @@ export function batchPlay(rig: ScheduledRig, via: 'live' | 'provider-batch'): Sc
     });
   }
 
-  async function judge({ name, batchId }: Scene): Promise<string[]> {
+  async function judge({ name, batchId }: BatchScene): Promise<string[]> {
     const faults: string[] = [];
     const rows = await rig.rows<Record<string, unknown>>(
       `select i.n, i.custom_id, i.status, i.attempt, t.reply, t.status as turn,

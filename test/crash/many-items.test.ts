@@ -1,0 +1,129 @@
+// Goal: a batch of many conversations with two tool calls each, by way of batches of the provider, gives the results of a run without faults, line
+// by line, while schedulers, workers and the API crash at random: each item has one input and one prompt, each of its calls one answer, no tool
+// acts twice, and every batch of the provider is known (G1, G2, G7, G11). Method: the same batch twice, undisturbed and disturbed.
+// `HOLDFAST_CRASH_SWEEP=full`: a thousand conversations; the long form has fewer, and the short form leaves it to scheduled-sweep.test.ts.
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { isLongForm } from '../servers/test-form.ts';
+import { batchPlay, type BatchScene } from './rig/batch-play.ts';
+import { randomOf, seedOfRun } from './rig/random-of.ts';
+import { startScheduledRig, type ScheduledRig } from './rig/scheduled-rig.ts';
+import { isFullSweep } from './rig/sweep-points.ts';
+import type { Victim } from './rig/victim.ts';
+import { waitUntil } from './rig/wait-until.ts';
+
+const seed = seedOfRun();
+const [items, killsMax, killEveryMs] = isFullSweep()
+  ? [1_000, 40, { min: 500, max: 2_000 }]
+  : [48, 8, { min: 100, max: 400 }];
+const overMsMax = isFullSweep() ? 900_000 : 400_000;
+const apiKey = 'crash-tests-0123456789';
+
+let rig: ScheduledRig;
+
+shareAmongTests(async (onEnd) => {
+  const testDatabase = await withTestDatabase();
+  onEnd(() => testDatabase.drop());
+  const made = await startScheduledRig({
+    databaseUrl: testDatabase.url,
+    workers: 3,
+    schedulers: 2,
+    settings: { batches: { windowMs: 200, pollMs: { min: 50, max: 200 }, settleMs: 1_000 }, lanes: { batch: 16 } },
+  });
+  onEnd(() => made.close());
+  rig = made;
+});
+
+/** Asks the API until it answers, as a client with an idempotency key does while the process is killed and started. */
+async function askAgain(method: string, path: string, body?: object): Promise<string> {
+  const key = crypto.randomUUID();
+  return await waitUntil(`${method} ${path} is answered`, overMsMax, async () => {
+    const headers = {
+      authorization: `Bearer ${apiKey}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json', 'idempotency-key': key }),
+    };
+    const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+    const answer = await fetch(rig.api.service.url + path, init).catch(() => null);
+    const text = await answer?.text().catch(() => null);
+    if (answer === null || text === null || text === undefined || answer.status >= 500) return null;
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return text;
+  });
+}
+
+/** The results as lines, without what differs between two runs of one file: ids, times, and what the provider's cache did to the bill. */
+async function linesOf({ batchId }: BatchScene): Promise<object[]> {
+  const text = await askAgain('GET', `/v1/batches/${batchId}/results`);
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => {
+      const { n, customId, status, reply, error, attempt } = JSON.parse(line) as Record<string, unknown>;
+      return { n, customId, status, reply, error, attempt };
+    });
+}
+
+/**
+ * Kills up to `killsMax` processes, one after the other, until it is stopped, and starts each again; of schedulers and of workers one always
+ * lives. While a turn has died twice all are spared: after the third time it is given up, as it must be (G17).
+ */
+function killAtRandom(random: () => number): { stop: () => Promise<string[]> } {
+  const kills: string[] = [];
+  const ended = new AbortController();
+  const isSafe = async (): Promise<boolean> =>
+    (await rig.rows('select 1 from holdfast.turns where ended_at is null and deaths >= 2 limit 1')).length === 0;
+  const readyOf = (victims: readonly Victim[]): Victim[] => victims.filter(({ isReady }) => isReady);
+  const killing = (async () => {
+    while (kills.length < killsMax && !ended.signal.aborted) {
+      await delay(killEveryMs.min + random() * (killEveryMs.max - killEveryMs.min));
+      const able = [rig.schedulers, rig.workers].flatMap((kind) => (readyOf(kind).length > 1 ? readyOf(kind) : []));
+      const victims = [...readyOf([rig.api]), ...able];
+      const victim = victims[Math.floor(random() * victims.length)];
+      if (victim === undefined || ended.signal.aborted || !(await isSafe())) continue;
+      await victim.kill();
+      kills.push(victim.name);
+      void victim.revive().catch(() => undefined);
+    }
+    await Promise.all([rig.api, ...rig.schedulers, ...rig.workers].map((victim) => victim.revive()));
+  })();
+  return {
+    async stop() {
+      ended.abort();
+      await killing;
+      return kills;
+    },
+  };
+}
+
+test.runIf(isLongForm())(
+  `${items} conversations of a batch are each answered once, with the results of a run without faults, while schedulers, workers and the API crash (G1, G2, G7, G11)`,
+  async () => {
+    const ask = async <Answer>(method: string, path: string, body?: object): Promise<Answer> =>
+      JSON.parse(await askAgain(method, path, body)) as Answer;
+    const play = batchPlay({ ...rig, ask }, 'provider-batch', { items, withinMs: overMsMax });
+    const calmFromMs = performance.now();
+    const calm = await play.begin();
+    await play.settle(calm);
+    expect(await play.judge(calm)).toEqual([]);
+
+    const disturbedFromMs = performance.now();
+    const disturbance = killAtRandom(randomOf(seed));
+    const disturbed = await play.begin();
+    await play.settle(disturbed);
+    const overAtMs = performance.now();
+    const kills = await disturbance.stop();
+    const counts = Map.groupBy(kills, (name) => name.replace(/-\d+$/, ''));
+    const killed = [...counts].map(([role, names]) => `${names.length} of ${role}`).join(', ');
+    process.stderr.write(
+      `${items} conversations: ${Math.round((disturbedFromMs - calmFromMs) / 1000)} s without faults, ` +
+        `${Math.round((overAtMs - disturbedFromMs) / 1000)} s with ${kills.length} kills (${killed}); seed ${seed}\n`,
+    );
+    expect(kills.length, `seed ${seed}`).toBeGreaterThan(0);
+    expect(await play.judge(disturbed), `seed ${seed}`).toEqual([]);
+    const lines = await linesOf(disturbed);
+    expect(lines).toHaveLength(items);
+    expect(lines, `seed ${seed}`).toEqual(await linesOf(calm));
+  },
+);
