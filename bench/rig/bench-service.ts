@@ -19,6 +19,8 @@ export interface ServiceOptions {
   isSplit?: boolean;
   /** The configuration file. */
   settings?: object;
+  /** `HOLDFAST_CONCURRENCY`; absent: more turns at once than any load has sessions. */
+  turnsAtOnce?: string;
 }
 
 export interface ServiceLoad {
@@ -50,21 +52,21 @@ export const benchApiKey = 'bench-0123456789';
 const socketsMax = 256;
 const waitSeconds = 300;
 
-/** Turns at once; more than any load here has sessions. */
+/** Turns at once in each lane; more than any load here has sessions. */
 const concurrency = 256;
 
 const roleSets = { one: [undefined], split: ['api', 'scheduler', 'worker', 'worker'] };
 
 /** Starts the service with all roles, against the model at this address. It migrates its database. */
 export async function startBenchService(options: ServiceOptions): Promise<BenchService> {
-  const { place, modelUrl, rootDir, redisUrl, isSplit = false, settings = {} } = options;
+  const { place, modelUrl, rootDir, redisUrl, isSplit = false, settings = {}, turnsAtOnce } = options;
   const configPath = join(place.dataDir, 'bench.json');
   writeFileSync(configPath, JSON.stringify(settings));
   const env = {
     HOLDFAST_DATA_DIR: place.dataDir,
     HOLDFAST_CONFIG: configPath,
     HOLDFAST_API_KEY: benchApiKey,
-    HOLDFAST_CONCURRENCY: String(concurrency),
+    HOLDFAST_CONCURRENCY: turnsAtOnce ?? String(concurrency),
     HOLDFAST_LOG_LEVEL: 'warn',
     ANTHROPIC_API_KEY: 'scripted',
     ANTHROPIC_BASE_URL: modelUrl,
