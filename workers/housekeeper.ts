@@ -3,6 +3,7 @@ import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/service/service.ts';
 import { endStalled } from '../src/store/end-overdue.ts';
 import { trimEvents } from '../src/store/trim-events.ts';
+import { trimWorkers } from '../src/store/workers/report-worker.ts';
 
 const ROUND_MS = 60_000;
 
@@ -15,6 +16,7 @@ export function startHousekeeper(service: Service, logger: Logger): () => Promis
   async function work(): Promise<void> {
     try {
       while (!isStopped && (await trimEvents(database, config.events.retention)));
+      await trimWorkers(database, config.events.retention);
       const { runs } = publish(await endStalled(database, config.messages.queue));
       if (runs > 0) logger.error({ runs }, 'Subagents that had stopped without a result were ended');
     } catch (error) {

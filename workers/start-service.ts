@@ -2,9 +2,9 @@
 // names, or on its own. Everything that is started here is ended by `drain`, in the reverse order.
 import { Registry } from 'prom-client';
 import { systemClock } from '../src/clock.ts';
-import { agentOf, ensureApiKey, isAgent, modelNotices, type Config, type ThinkingLevel } from '../src/config.ts';
+import { agentOf, ensureApiKey, isAgent, type Config, type ThinkingLevel } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
-import { describeCommands } from '../src/tools/command-user.ts';
+import type { Service } from '../src/service/service.ts';
 import { openDataDir } from '../src/tools/open-workspace.ts';
 import { createWake } from '../src/wake.ts';
 import { createJobMetrics } from './job-metrics.ts';
@@ -12,6 +12,8 @@ import { createRateMetrics } from './rate-metrics.ts';
 import { listenWarnings } from './listen-warnings.ts';
 import { loadModules, type Modules, type Role } from './load-modules.ts';
 import type { Reconciler } from './reconciler.ts';
+import type { ProcessReporter } from './report-process.ts';
+import { asWarning, linesOf, type ServiceFacts } from './start-lines.ts';
 import type { RunningWorker } from './start-worker.ts';
 
 export interface ServiceOptions {
@@ -28,7 +30,9 @@ export interface RunningService {
   /** What to tell a person at the start. */
   lines: string[];
   /** The same for the log. */
-  facts: { database: 'embedded' | 'configured'; queue: string; model: string; isScripted: boolean };
+  facts: ServiceFacts;
+  /** Resolves when a person has asked this process to drain. */
+  drainRequested: Promise<void>;
   /** Accepts nothing new, releases running turns, and ends everything that was started. */
   drain(): Promise<void>;
 }
@@ -60,6 +64,10 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   ]);
   const base = await openBase(options, { modules, databaseUrl, enders });
   const { service, backend } = base;
+  const identity = modules.identityOf(roles);
+  let reporter: ProcessReporter | undefined;
+  // The row says that the process drains until everything else has ended.
+  enders.push(async () => reporter?.stop());
   enders.push(() => service.budgets.stop());
   await modules.openBudgets(service);
   const reconciler = createReconciler(options, { modules, base, worker: () => worker });
@@ -69,28 +77,26 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     metrics === null || modules.startWorker === null
       ? {}
       : { onJobEnd: createJobMetrics(metrics), rateMetrics: createRateMetrics(metrics, systemClock) };
-  const worker = await modules.startWorker?.({ ...base, logger, clock: systemClock, modelEndpoint, ...measured });
+  const worker = await modules.startWorker?.({
+    ...base,
+    owner: identity.name,
+    logger,
+    clock: systemClock,
+    modelEndpoint,
+    ...measured,
+  });
   if (worker !== undefined) enders.push(() => worker.drain(config.shutdown.graceMs * LANES_SHARE));
+  reporter = await modules.startReports({
+    database: service.database,
+    identity,
+    lanes: () => worker?.lanes() ?? {},
+    isQueueAway: () => backend.outages.isOngoing,
+  });
   // Messages of a process that only accepts are rung for by those that work.
   const isReconciling = roles.includes('worker') || roles.includes('scheduler');
   if (isReconciling) reconciler.start();
-  if (roles.includes('scheduler')) {
-    enders.push(modules.startHousekeeper(service, logger), modules.startUsageRoller(service, logger));
-  }
-  if (modules.Scheduler !== null) {
-    const scheduler = new modules.Scheduler({ service, logger });
-    enders.push(() => scheduler.stop());
-    scheduler.start();
-  }
-  if (modules.startProviderLane !== null) {
-    enders.push(modules.startProviderLane(service, { logger, endpoint: modelEndpoint }));
-  }
-  const facts: RunningService['facts'] = {
-    database: config.runtime.databaseUrl === undefined ? 'embedded' : 'configured',
-    queue: backend.kind,
-    model: defaultModelOf(config),
-    isScripted: modelEndpoint.isScripted,
-  };
+  if (roles.includes('scheduler')) startScheduling(options, { modules, service, modelEndpoint, enders });
+  const facts = factsOf(config, backend.kind, modelEndpoint);
   const api = await startApi(options, {
     modules,
     base,
@@ -103,15 +109,34 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     url: api?.url ?? null,
     lines: [
       ...(api === null ? [] : [`holdfast   ${api.url}`]),
-      ...linesOf(options, facts),
+      ...linesOf(config, roles, facts),
       ...base.warnings.map(asWarning),
       ...(api?.lines ?? []),
     ],
     facts,
+    drainRequested: reporter.drainRequested,
     async drain() {
+      reporter.startDrain();
       await endAll(enders, logger);
     },
   };
+}
+
+/** Starts the role of the scheduler. */
+function startScheduling(
+  { logger }: ServiceOptions,
+  parts: { modules: Modules; service: Service; modelEndpoint: ModelEndpoint; enders: Ender[] },
+): void {
+  const { modules, service, modelEndpoint, enders } = parts;
+  enders.push(modules.startHousekeeper(service, logger), modules.startUsageRoller(service, logger));
+  if (modules.Scheduler !== null) {
+    const scheduler = new modules.Scheduler({ service, logger });
+    enders.push(() => scheduler.stop());
+    scheduler.start();
+  }
+  if (modules.startProviderLane !== null) {
+    enders.push(modules.startProviderLane(service, { logger, endpoint: modelEndpoint }));
+  }
 }
 
 type Base = Awaited<ReturnType<typeof openBase>>;
@@ -162,7 +187,7 @@ function createReconciler(
 interface ApiParts {
   modules: Modules;
   base: Base;
-  facts: RunningService['facts'];
+  facts: ServiceFacts;
   metrics: Registry | null;
   enders: Ender[];
   /** Null: this process has none that runs. */
@@ -203,24 +228,6 @@ async function startApi(
   return { url, lines: [`api key    ${apiKey.path ?? 'HOLDFAST_API_KEY'}`, ...warnings.map(asWarning)] };
 }
 
-/** The lines that name the parts, for the person at the terminal. */
-function linesOf(
-  { config, roles }: ServiceOptions,
-  { database, queue, model, isScripted }: RunningService['facts'],
-): string[] {
-  return [
-    `database   ${database === 'embedded' ? `embedded PostgreSQL in ${config.runtime.dataDir}` : 'DATABASE_URL'}`,
-    `queue      BullMQ on ${queue === 'redis' ? 'Redis' : 'PostgreSQL'}`,
-    `model      ${isScripted ? 'scripted answers (no ANTHROPIC_API_KEY; tools are real)' : model}`,
-    ...(roles.includes('worker') ? [`commands   ${describeCommands(config)}`] : []),
-    ...modelNotices(config, dayOf(systemClock.now())).map(asWarning),
-  ];
-}
-
-function asWarning(text: string): string {
-  return `warning    ${text}`;
-}
-
 async function databaseUrlOf(config: Config, logger: Logger, enders: Ender[]): Promise<string> {
   if (config.runtime.databaseUrl !== undefined) return config.runtime.databaseUrl;
   const { startEmbeddedPostgres } = await import('../src/embedded-postgres/start-embedded-postgres.ts');
@@ -258,12 +265,13 @@ function thinkingOf(config: Config): (agentId: string) => ThinkingLevel {
   return (agentId) => (isAgent(config, agentId) ? agentOf(config, agentId).thinking : 'off');
 }
 
-function defaultModelOf(config: Config): string {
-  return agentOf(config, config.agents.list[0]?.id ?? 'main').model;
+function factsOf(config: Config, queue: string, { isScripted }: ModelEndpoint): ServiceFacts {
+  const database = config.runtime.databaseUrl === undefined ? 'embedded' : 'configured';
+  return { database, queue, model: defaultModelOf(config), isScripted };
 }
 
-function dayOf(date: Date): string {
-  return date.toISOString().slice(0, 10);
+function defaultModelOf(config: Config): string {
+  return agentOf(config, config.agents.list[0]?.id ?? 'main').model;
 }
 
 /** Ends everything in the reverse order; what fails to end is logged and does not keep the rest. */

@@ -1,5 +1,4 @@
 // The worker role: takes the jobs of every lane and runs turns, takes the jobs of the outbox and delivers replies.
-import { hostname } from 'node:os';
 import { QUEUE_NAMES, type QueueName } from '../jobs/index.ts';
 import type { Channel } from '../src/channels/channel.ts';
 import { isLoopbackHost } from '../src/network/public-address.ts';
@@ -7,12 +6,12 @@ import { createWebhookChannel } from '../src/channels/webhook/webhook-channel.ts
 import type { Clock } from '../src/clock.ts';
 import { ensureWebhookSecret, secretsOf, type Config } from '../src/config.ts';
 import { createRedact } from '../src/config/redact-secrets.ts';
-import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
 import { createConfiguredModel } from '../src/model/configured-model.ts';
 import { loadCheckedPlugins } from '../src/plugins/load-checked-plugins.ts';
 import type { Service } from '../src/service/service.ts';
 import { storePriceVersion } from '../src/store/price-versions.ts';
+import type { LaneUse } from '../src/store/workers/report-worker.ts';
 import { createCoreTools } from '../src/tools/core-tools.ts';
 import { createCronTool } from '../src/tools/cron-tool.ts';
 import { openWorkspaces } from '../src/tools/open-workspace.ts';
@@ -33,6 +32,8 @@ import { createSessionsPort } from './sessions-port.ts';
 import { createToolPorts } from './tool-ports.ts';
 
 export interface WorkerOptions {
+  /** The owner of its locks; never used by two processes. */
+  owner: string;
   logger: Logger;
   clock: Clock;
   service: Service;
@@ -50,6 +51,8 @@ export interface WorkerOptions {
 export interface RunningWorker {
   /** The lanes, for work that comes without the queue. */
   direct: DirectLanes;
+  /** How many jobs each lane may run, and runs now. */
+  lanes(): Record<string, LaneUse>;
   /** Fetches nothing new, releases running turns, and resolves when nothing runs or the grace has passed. */
   drain(graceMs: number): Promise<void>;
 }
@@ -59,9 +62,8 @@ const DELIVERIES_CONCURRENCY = 8;
 
 /** Starts the worker role; jobs are fetched immediately. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
-  const { logger, clock, service, wake, backend } = options;
+  const { logger, clock, service, wake, backend, owner } = options;
   const { config, database, publish, budgets } = service;
-  const owner = `${hostname()}:${process.pid}:${newId<string>()}`;
   const draining = new AbortController();
   await openWorkspaces(config);
   const plugins = await loadCheckedPlugins(config, logger, createPluginInbox(service));
@@ -124,6 +126,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       free: (wanted) => lanes.find(({ lane }) => lane === wanted)?.free() ?? 0,
       look: (wanted, ring) => lanes.find(({ lane }) => lane === wanted)?.look(ring) ?? false,
     },
+    lanes: () => Object.fromEntries(lanes.map((one) => [one.lane, { slots: one.slots, inUse: one.active() }])),
     drain: (graceMs) => leave(lanes, graceMs),
   };
 }

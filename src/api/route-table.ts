@@ -19,6 +19,7 @@ import { subagentRoutes } from './routes/subagents.ts';
 import { systemEventRoutes } from './routes/system-events.ts';
 import { transcriptRoutes } from './routes/transcripts.ts';
 import { turnRoutes } from './routes/turns.ts';
+import { workerRoutes } from './routes/workers.ts';
 
 export const ROUTES: Route[] = [
   ...messageRoutes,
@@ -39,5 +40,6 @@ export const ROUTES: Route[] = [
   ...providerBatchRoutes,
   ...authRoutes,
   ...keyRoutes,
+  ...workerRoutes,
   ...operationRoutes,
 ];

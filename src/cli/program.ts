@@ -12,6 +12,7 @@ import { addKeyCommands } from './key-commands.ts';
 import { addServiceCommands } from './service-commands.ts';
 import type { GlobalFlags, RunCommand } from './options.ts';
 import { addSubagentCommands } from './subagent-commands.ts';
+import { addWorkerCommands } from './worker-commands.ts';
 import { openTerminal } from './terminal.ts';
 
 /** The whole command line. `onEnd` is given the exit code of the command that ran. */
@@ -47,6 +48,7 @@ export function buildProgram(onEnd: (exitCode: ExitCode) => void): Command {
   addCostCommands(program, run);
   addBudgetCommands(program, run);
   addKeyCommands(program, run);
+  addWorkerCommands(program, run);
   inheritSettings(program);
   return program;
 }

@@ -2016,6 +2016,37 @@ export interface Schemas {
     /** Input tokens written to the cache of the provider */
     cacheWriteTokens: number;
   };
+  Worker: {
+    /** The id */
+    id: string;
+    /** The name under which it holds locks: the `worker` of turns */
+    name: string;
+    /** The name of the host */
+    host: string;
+    /** The id of the process on its host */
+    pid: number;
+    /** The roles of the process */
+    roles: string[];
+    /** The version of Holdfast */
+    version: string;
+    /** Whether it runs, drains, or is lost because it has missed three reports */
+    state: 'running' | 'draining' | 'lost';
+    /** When the process was started */
+    startedAt: string;
+    /** When it reported last */
+    seenAt: string;
+    /** Since when it drains or is asked to; null: it is not */
+    drainingAt: string | null;
+    /** Since when it cannot reach the queue; null: it can */
+    queueAwaySince: string | null;
+    /** What its lanes may run and run now, by lane; empty without the role of the worker */
+    lanes: Record<string, {
+      /** How many jobs the lane runs at the same time */
+      slots: number;
+      /** How many it runs now */
+      inUse: number;
+    }>;
+  };
 }
 
 /** One function for each operation, named as in the OpenAPI document. Each throws `HoldfastError`. */
@@ -3154,6 +3185,23 @@ export interface OperationFunctions {
     /** The cursor of the next page; null: this is the last one */
     nextCursor: string | null;
   }>;
+  /** The processes of the service, newest first. `GET /v1/workers` */
+  listWorkers(input?: {
+    /** How many items a page has at most */
+    limit?: number | undefined;
+    /** Where the page begins: `nextCursor` of the page before */
+    cursor?: string | undefined;
+  }, options?: CallOptions): Promise<{
+    /** The items of the page */
+    items: Schemas['Worker'][];
+    /** The cursor of the next page; null: this is the last one */
+    nextCursor: string | null;
+  }>;
+  /** Drain a process: it notices within 5 s, finishes or releases its turns, and ends. `POST /v1/workers/{id}/drain` */
+  drainWorker(input: {
+    /** The id */
+    id: string;
+  }, options?: CallOptions): Promise<Schemas['Worker']>;
   /** Counts of sessions, messages, turns and deliveries. `GET /v1/stats` */
   getStats(input?: Record<string, never>, options?: CallOptions): Promise<Schemas['Stats']>;
   /** Whether this process is alive. `GET /healthz` */
@@ -3265,6 +3313,7 @@ export interface ListItems {
     /** `ok`, or the code of the problem; null: it has not ended, or the process ended before it */
     outcome: string | null;
   };
+  listWorkers: Schemas['Worker'];
 }
 
 /** What the streams of events may be asked for. */

@@ -66,6 +66,15 @@ describe('on a fresh data directory', () => {
     },
   );
 
+  test('a process that a person drains ends as with SIGTERM (G26)', { timeout: START_MS_MAX }, async () => {
+    const service = await startService();
+    const listed = await runCli(['workers', 'list', '--json'], { cwd });
+    const { items } = JSON.parse(listed.stdout) as { items: { id: string; pid: number; lanes: object }[] };
+    expect(items).toMatchObject([{ pid: service.child.pid, lanes: { main: { slots: 4 } } }]);
+    expect(await runCli(['workers', 'drain', items[0]?.id ?? ''], { cwd })).toMatchObject({ code: 0 });
+    expect((await service.ended).code).toBe(0);
+  });
+
   test('SIGUSR1 opens no debugger, SIGUSR2 is ignored, SIGHUP drains (G26)', { timeout: START_MS_MAX }, async () => {
     const service = await startService();
     expect((await readFile(`/proc/${service.child.pid}/cmdline`, 'utf8')).split('\0')).toContain('--disable-sigusr1');

@@ -50,6 +50,8 @@ export interface JobEnd {
 
 export interface LaneWorker {
   lane: QueueName;
+  /** Jobs that it runs at the same time. */
+  slots: number;
   /** Checks a session as a job would, without the queue; false when no slot is free. */
   look(ring: Pick<LaneJob, 'kind' | 'sessionId'>): boolean;
   /** How many calls of `look` would be taken now. */
@@ -129,6 +131,7 @@ export async function startLaneWorker(backend: QueueBackend, options: LaneWorker
 
   return {
     lane,
+    slots: concurrency,
     look(ring) {
       if (draining.signal.aborted || !slots.tryTake()) return false;
       void run(ring).finally(() => slots.leave());

@@ -14,6 +14,7 @@ import { modelRequest } from './model-requests.ts';
 import * as subagents from './subagents.ts';
 import * as transcripts from './transcripts.ts';
 import * as views from './views.ts';
+import { worker } from './workers.ts';
 
 export const COMPONENTS: Record<string, z.ZodType> = {
   Abortion: answers.abortion,
@@ -57,4 +58,5 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   Transcript: transcripts.transcript,
   Turn: views.turn,
   Usage: views.usage,
+  Worker: worker,
 };

@@ -5,6 +5,7 @@ import { BUDGET_DESCRIPTIONS } from './budget-descriptions.ts';
 import { BATCH_DESCRIPTIONS } from './batch-descriptions.ts';
 import { BULK_DESCRIPTIONS } from './bulk-descriptions.ts';
 import { KEY_DESCRIPTIONS } from './key-descriptions.ts';
+import { WAITING_DESCRIPTIONS } from './waiting-descriptions.ts';
 
 /** By field, or by schema and field. */
 export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
@@ -12,6 +13,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   ...BUDGET_DESCRIPTIONS,
   ...BULK_DESCRIPTIONS,
   ...KEY_DESCRIPTIONS,
+  ...WAITING_DESCRIPTIONS,
   answers: 'How many answers there are',
   'listProviderBatches.counts':
     'What the provider says of the requests, by their status; null: it has not been asked yet',

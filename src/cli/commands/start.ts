@@ -39,7 +39,8 @@ export async function runStart(options: { roles: string; migrate: boolean }, ter
   logger.info({ url: service.url, ...service.facts }, 'Started');
   // A service that is killed, as services are, would never store what it compiled.
   flushCompileCache();
-  const signal = await stop;
+  const signal = await Promise.race([stop, service.drainRequested.then(() => 'request' as const)]);
+  if (signal === 'request') logger.info({ signal }, 'Draining; a person asked for it');
   const isDrained = await drainInTime(service, { graceMs: config.shutdown.graceMs, logger });
   if (service.url !== null) await rm(urlFile, { force: true });
   if (isDrained) logger.info({ signal }, 'Drained');

@@ -332,5 +332,26 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
       };
     },
   },
+  {
+    name: 'the drain of a process',
+    route: '/v1/workers/{id}/drain',
+    async prepare(ground) {
+      const id = randomUUID();
+      await ground.rows(
+        `insert into holdfast.workers (id, name, host, pid, roles, version, lanes) values ($1, $1::text, 'host', 1, '{worker}', '1', '{}')`,
+        [id],
+      );
+      return {
+        path: `/v1/workers/${id}/drain`,
+        body: {},
+        status: 202,
+        ...changeOnce(ground, {
+          id,
+          back: 'update holdfast.workers set draining_at = null, seen_at = clock_timestamp() where id = $1',
+          isChanged: 'holdfast.workers where id = $1 and draining_at is not null',
+        }),
+      };
+    },
+  },
   ...KEYED_BATCHES,
 ];

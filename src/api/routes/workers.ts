@@ -1,0 +1,53 @@
+// The processes.
+import { z } from 'zod';
+import { isUuid } from '../../core/ids.ts';
+import { drainWorker } from '../../service/drain-worker.ts';
+import { listWorkers, viewWorker } from '../../store/views/workers.ts';
+import { listAnswer, pageRequestOf } from '../cursor.ts';
+import { notFound, Problem } from '../problem.ts';
+import { defineEffect, defineRoute, type Route } from '../route.ts';
+import { listOf } from '../schemas/answers.ts';
+import { pageQuery } from '../schemas/queries.ts';
+import { worker } from '../schemas/workers.ts';
+
+const ITEMS_DEFAULT = 50;
+
+const getWorkers = defineRoute({
+  method: 'GET',
+  path: '/v1/workers',
+  summary: 'The processes of the service, newest first',
+  query: z.strictObject(pageQuery),
+  answers: { 200: { description: 'A page of processes', schema: listOf(worker) } },
+  async handle({ query, list }, { context }) {
+    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+    const page = await listWorkers(context.views, pageRequestOf(list, query, bounds));
+    return { status: 200, body: listAnswer(list, page) };
+  },
+});
+
+const postDrain = defineEffect<'/v1/workers/{id}/drain', { id: string }>({
+  path: '/v1/workers/{id}/drain',
+  summary: 'Drain a process: it notices within 5 s, finishes or releases its turns, and ends',
+  answers: {
+    202: { description: 'The process as it is now', schema: worker },
+    409: { description: 'It is lost' },
+  },
+  async perform({ params: { id }, idempotency }, { context }) {
+    const result = await drainWorker(context.service, { id, idempotency });
+    if (result.kind === 'unknown') throw notFound(`worker ${id}`);
+    if (result.kind === 'lost')
+      throw new Problem(
+        'conflict',
+        `The worker ${id} is lost: it has not reported since ${result.seenAt.toISOString()}, so it cannot be drained. ` +
+          'Other workers resume its turns when its leases have expired.',
+      );
+    return { id };
+  },
+  async answer({ id }, _request, { context }) {
+    const found = await viewWorker(context.views, id);
+    if (found === null) throw notFound(`worker ${id}: it has drained and ended`);
+    return { status: 202, body: found };
+  },
+});
+
+export const workerRoutes: Route[] = [getWorkers, postDrain];

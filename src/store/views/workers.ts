@@ -1,0 +1,74 @@
+// The processes as the API shows them, newest first.
+import { workerState, type WorkerState } from '../../core/waiting/worker-state.ts';
+import { literal } from '../statement.ts';
+import type { LaneUse } from '../workers/report-worker.ts';
+import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+
+export interface WorkerView {
+  id: string;
+  /** The worker that turns and locks name. */
+  name: string;
+  host: string;
+  pid: number;
+  roles: string[];
+  version: string;
+  /** `lost`: it has missed three reports. */
+  state: WorkerState;
+  startedAt: string;
+  seenAt: string;
+  /** Since when it drains, or is asked to; null: it is not. */
+  drainingAt: string | null;
+  /** Since when it cannot reach the queue; null: it can. */
+  queueAwaySince: string | null;
+  /** Of a process with the worker's role. */
+  lanes: Record<string, LaneUse>;
+}
+
+export const LIST_WORKERS = literal({
+  name: 'list-workers',
+  purpose: 'Read processes, newest first: all, or the one with an id.',
+  text: `select w.id, w.name, w.host, w.pid, w.roles, w.version, w.lanes, w.started_at as "startedAt", w.seen_at as "seenAt",
+  w.draining_at as "drainingAt", w.queue_away_since as "queueAwaySince",
+  (extract(epoch from clock_timestamp() - w.seen_at) * 1000)::float8 as "silentMs"
+from holdfast.workers w where ($1::uuid is null or w.id = $1) and ($2::uuid is null or w.id < $2)
+order by w.id desc limit $3`,
+});
+
+/** Processes, newest first. */
+export async function listWorkers(db: ViewDatabase, page: PageRequest): Promise<Page<WorkerView>> {
+  const { rows } = await db.$client.query<WorkerRow>(LIST_WORKERS.prepared([null, page.after, page.limit + 1]));
+  return pageOf(rows, page.limit, { item: viewOf, key: (row) => row.id });
+}
+
+/** A process, or null. */
+export async function viewWorker(db: ViewDatabase, id: string): Promise<WorkerView | null> {
+  const { rows } = await db.$client.query<WorkerRow>(LIST_WORKERS.prepared([id, null, 1]));
+  const [row] = rows;
+  return row === undefined ? null : viewOf(row);
+}
+
+interface WorkerRow {
+  id: string;
+  name: string;
+  host: string;
+  pid: number;
+  roles: string[];
+  version: string;
+  lanes: Record<string, LaneUse>;
+  startedAt: Date;
+  seenAt: Date;
+  drainingAt: Date | null;
+  queueAwaySince: Date | null;
+  silentMs: number;
+}
+
+function viewOf({ silentMs, startedAt, seenAt, drainingAt, queueAwaySince, ...row }: WorkerRow): WorkerView {
+  return {
+    ...row,
+    state: workerState({ silentMs, isDraining: drainingAt !== null }),
+    startedAt: isoOf(startedAt),
+    seenAt: isoOf(seenAt),
+    drainingAt: isoOrNull(drainingAt),
+    queueAwaySince: isoOrNull(queueAwaySince),
+  };
+}

@@ -1,0 +1,84 @@
+// The reports of this process: they keep its row in the table of workers, and tell it when a person wants it to drain.
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { newId } from '../src/ids.ts';
+import { WORKER_REPORT_MS } from '../src/core/waiting/worker-state.ts';
+import type { Database } from '../src/store/database.ts';
+import { removeWorker, reportWorker, type LaneUse, type WorkerIdentity } from '../src/store/workers/report-worker.ts';
+
+export interface ReporterOptions {
+  database: Database;
+  identity: WorkerIdentity;
+  /** The lanes of this process as they are now. */
+  lanes: () => Record<string, LaneUse>;
+  isQueueAway: () => boolean;
+  /** Between two reports, in milliseconds. */
+  everyMs?: number;
+}
+
+export interface ProcessReporter {
+  /** Resolves when a person has asked this process to drain. */
+  drainRequested: Promise<void>;
+  /** Reports that the process drains. Reports continue until `stop`, so that a long drain does not look like a crash. */
+  startDrain(): void;
+  /** Ends the reports and deletes the row. */
+  stop(): Promise<void>;
+}
+
+/** What a process of these roles reports of itself; made once per process. */
+export function identityOf(roles: readonly string[]): WorkerIdentity {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
+  const [id, host, pid] = [newId<string>(), hostname(), process.pid];
+  return { id, name: `${host}:${pid}:${id}`, host, pid, roles, version };
+}
+
+/** Reports now, and then every 5 s. Resolves with the first report, and rejects when it cannot be written. */
+export async function startReports({
+  database,
+  identity,
+  lanes,
+  isQueueAway,
+  everyMs = WORKER_REPORT_MS,
+}: ReporterOptions): Promise<ProcessReporter> {
+  const { promise: drainRequested, resolve: requestDrain } = Promise.withResolvers<void>();
+  let isDraining = false;
+  let isReporting = false;
+  let last: Promise<void> = Promise.resolve();
+
+  async function report(): Promise<void> {
+    if (await reportWorker(database, identity, { lanes: lanes(), isQueueAway: isQueueAway(), isDraining })) {
+      requestDrain();
+    }
+  }
+
+  /** A report that fails is followed by the next one. */
+  function reportAgain(): void {
+    isReporting = true;
+    last = last
+      .then(report)
+      .catch((error: unknown) => database.outages.report(error, 'Report of this process failed; the next one retries'))
+      .finally(() => (isReporting = false));
+  }
+
+  await report();
+  const timer = setInterval(() => {
+    if (!isReporting) reportAgain();
+  }, everyMs);
+  return {
+    drainRequested,
+    startDrain() {
+      isDraining = true;
+      // A database that is away must not delay the drain, so nothing waits for the report.
+      reportAgain();
+    },
+    async stop() {
+      clearInterval(timer);
+      await last;
+      await removeWorker(database, identity.id).catch((error: unknown) =>
+        database.outages.report(error, 'Row of this process was not deleted; it counts as lost until it is'),
+      );
+    },
+  };
+}
