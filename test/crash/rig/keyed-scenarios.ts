@@ -338,7 +338,7 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
     async prepare(ground) {
       const id = randomUUID();
       await ground.rows(
-        `insert into holdfast.workers (id, name, host, pid, roles, version, lanes) values ($1, $1::text, 'host', 1, '{worker}', '1', '{}')`,
+        `insert into holdfast.workers (id, name, host, pid, roles, version, lanes) values ($1::uuid, $1::uuid::text, 'host', 1, '{worker}', '1', '{}')`,
         [id],
       );
       return {
