@@ -23,7 +23,7 @@ export async function countUp(scene: Scene): Promise<DemoNumbers> {
   const messages = await Promise.all(
     [...record.inputs.keys()].map((id) => stage.read<MessageAnswer>(`/v1/messages/${id}`)),
   );
-  const steps = turns.flatMap((turn) => turn.steps);
+  const steps = turns.flatMap((turn) => turn.steps ?? []);
   const tools = steps.flatMap((step) => step.tools);
   const stored = Object.values(stats.messages).reduce((sum, n) => sum + n, 0);
   const numbers: DemoNumbers = {

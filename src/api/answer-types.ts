@@ -16,6 +16,8 @@ import type * as workers from './schemas/workers.ts';
 export type MessageAnswer = z.output<typeof views.message>;
 export type SessionAnswer = z.output<typeof views.session>;
 export type TurnAnswer = z.output<typeof views.turn>;
+/** A turn of a list. */
+export type ListedTurnAnswer = z.output<typeof views.listedTurn>;
 export type StepAnswer = z.output<typeof views.step>;
 export type UsageAnswer = z.output<typeof views.usage>;
 export type EntryAnswer = z.output<typeof views.entry>;

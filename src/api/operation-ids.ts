@@ -24,6 +24,7 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'POST /v1/sessions/{key}/system-events': 'queueSystemEvent',
   'GET /v1/sessions/{key}/system-events': 'listSystemEvents',
   'GET /v1/turns': 'listTurns',
+  'GET /v1/turns/count': 'countTurns',
   'GET /v1/turns/{id}': 'getTurn',
   'GET /v1/turns/{id}/requests/{n}': 'getModelRequest',
   'POST /v1/turns/{id}/abort': 'abortTurn',

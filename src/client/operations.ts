@@ -2006,6 +2006,74 @@ export interface Schemas {
     /** How long each part of the turn took */
     spans: Schemas['Span'][];
   };
+  ListedTurn: {
+    /** The id */
+    id: string;
+    /** The key of the session */
+    sessionKey: string;
+    /** What kind it is */
+    kind: 'message' | 'cron' | 'heartbeat' | 'announce' | 'followup' | 'batch' | 'compaction';
+    /** The class of turns with its own concurrency */
+    lane: 'main' | 'subagent' | 'cron' | 'batch';
+    /** Its status */
+    status: 'running' | 'parked' | 'completed' | 'silent' | 'failed' | 'aborted' | 'timedOut' | 'interrupted' | 'resuming';
+    /** How often it was begun, this time included */
+    attempt: number;
+    /** The fencing token of the lock */
+    epoch: number;
+    /** The process that ran the turn last */
+    worker: string;
+    /** A model as provider/model, or an alias; null or absent: what the configuration says */
+    model: string;
+    /** What answers the turn and why it was chosen; null: the turn has no answer, as a compaction */
+    harness: {
+      /** The id */
+      id: string;
+      /** Why */
+      reason: 'pinned' | 'forced_built_in' | 'forced_plugin' | 'forced_plugin_fallback' | 'auto_plugin' | 'auto_fallback';
+    } | null;
+    /** The text of the reply; null: there is none */
+    reply: string | null;
+    /** What went wrong; null: nothing */
+    error: Schemas['Fault'];
+    /** Why it waits; null: it does not wait */
+    why: {
+      /** A stable code for programs */
+      code: string;
+      /** The text */
+      text: string;
+      /** When it began to wait */
+      since: string;
+      /** The latest time when it ends; null: not known */
+      until: string | null;
+      /** The name of what it waits for; null: it has no name */
+      by: string | null;
+    } | null;
+    /** The tokens that were used */
+    usage: Schemas['Usage'];
+    /** What it cost in US dollars; null: that is not known, because the model has no price */
+    costUsd: number | null;
+    /** The same in whole micro-dollars; sums of it are exact */
+    costMicros: number | null;
+    /** Model calls whose cost is not known, because their model has no price */
+    unpricedCalls: number;
+    /** Whether some of it is of the scripted model, so that no money was spent */
+    simulated: boolean;
+    /** When its first message was accepted */
+    queuedAt: string;
+    /** When a worker claimed the session for the turn */
+    claimedAt: string;
+    /** When it began */
+    startedAt: string;
+    /** When it ended; null: it has not */
+    endedAt: string | null;
+    /** How many steps the turn has */
+    stepCount: number;
+    /** The last steps of the turn; absent with steps=none */
+    steps?: Schemas['Step'][];
+    /** How long each of the last parts of the turn took; absent with steps=none */
+    spans?: Schemas['Span'][];
+  };
   Usage: {
     /** Input tokens that were not in the cache */
     inputTokens: number;
@@ -2078,14 +2146,24 @@ export interface OperationFunctions {
     /** The id */
     id: string;
   }, options?: CallOptions): Promise<Schemas['Message']>;
-  /** Sessions, newest first. `GET /v1/sessions` */
+  /** Sessions, newest first; order=updated: last changed first. `GET /v1/sessions` */
   listSessions(input?: {
     /** How many items a page has at most */
     limit?: number | undefined;
     /** Where the page begins: `nextCursor` of the page before */
     cursor?: string | undefined;
+    /** Only of this agent */
+    agent?: string | undefined;
     /** What kind it is */
     kind?: readonly ('main' | 'direct' | 'group' | 'subagent' | 'cron' | 'batch' | 'heartbeat' | 'other')[] | undefined;
+    /** Its status */
+    status?: readonly ('idle' | 'waiting' | 'running')[] | undefined;
+    /** Only sessions of this channel */
+    channel?: string | undefined;
+    /** An id, a session key, the id that the platform gave a message, or an error code; a text that is none of them is looked for in session keys */
+    q?: string | undefined;
+    /** created: newest first; updated: last changed first, of the 10,000 newest sessions and those of the 10,000 newest turns */
+    order?: 'created' | 'updated' | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['Session'][];
@@ -2316,7 +2394,7 @@ export interface OperationFunctions {
     /** The cursor of the next page; null: this is the last one */
     nextCursor: string | null;
   }>;
-  /** Turns, newest first, each with its last steps. `GET /v1/turns` */
+  /** Turns, newest first, each with its last steps; steps=none leaves steps and spans out. `GET /v1/turns` */
   listTurns(input?: {
     /** How many items a page has at most */
     limit?: number | undefined;
@@ -2332,11 +2410,71 @@ export interface OperationFunctions {
     lane?: 'main' | 'subagent' | 'cron' | 'batch' | undefined;
     /** Only what is not older */
     since?: string | undefined;
+    /** Only turns that started before */
+    until?: string | undefined;
+    /** Only of this agent */
+    agent?: string | undefined;
+    /** Only of this model, with or without its provider */
+    model?: string | undefined;
+    /** Only turns that called this tool */
+    tool?: string | undefined;
+    /** Only turns that ended with this error code */
+    code?: string | undefined;
+    /** Only turns that this worker ran last */
+    worker?: string | undefined;
+    /** Only turns of the items of this batch */
+    batch?: string | undefined;
+    /** Only turns that took at least so many milliseconds */
+    minMs?: number | undefined;
+    /** Only turns that cost at least so many US dollars */
+    minCostUsd?: number | undefined;
+    /** An id, a session key, the id that the platform gave a message, or an error code; a text that is none of them is looked for in session keys */
+    q?: string | undefined;
+    /** none: without steps and spans, which are most of an answer */
+    steps?: 'none' | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
-    items: Schemas['Turn'][];
+    items: Schemas['ListedTurn'][];
     /** The cursor of the next page; null: this is the last one */
     nextCursor: string | null;
+  }>;
+  /** How many turns there are, up to 10000. `GET /v1/turns/count` */
+  countTurns(input?: {
+    /** The session */
+    session?: string | undefined;
+    /** Its status */
+    status?: readonly ('running' | 'parked' | 'completed' | 'silent' | 'failed' | 'aborted' | 'timedOut' | 'interrupted' | 'resuming')[] | undefined;
+    /** What kind it is */
+    kind?: 'message' | 'cron' | 'heartbeat' | 'announce' | 'followup' | 'batch' | 'compaction' | undefined;
+    /** The class of turns with its own concurrency */
+    lane?: 'main' | 'subagent' | 'cron' | 'batch' | undefined;
+    /** Only what is not older */
+    since?: string | undefined;
+    /** Only turns that started before */
+    until?: string | undefined;
+    /** Only of this agent */
+    agent?: string | undefined;
+    /** Only of this model, with or without its provider */
+    model?: string | undefined;
+    /** Only turns that called this tool */
+    tool?: string | undefined;
+    /** Only turns that ended with this error code */
+    code?: string | undefined;
+    /** Only turns that this worker ran last */
+    worker?: string | undefined;
+    /** Only turns of the items of this batch */
+    batch?: string | undefined;
+    /** Only turns that took at least so many milliseconds */
+    minMs?: number | undefined;
+    /** Only turns that cost at least so many US dollars */
+    minCostUsd?: number | undefined;
+    /** An id, a session key, the id that the platform gave a message, or an error code; a text that is none of them is looked for in session keys */
+    q?: string | undefined;
+  }, options?: CallOptions): Promise<{
+    /** How many were counted */
+    count: number;
+    /** Whether there may be more than were counted */
+    isCapped: boolean;
   }>;
   /** One turn with all its steps. `GET /v1/turns/{id}` */
   getTurn(input: {
@@ -3226,7 +3364,7 @@ export interface ListItems {
   listTranscripts: Schemas['Transcript'];
   listSubagents: Schemas['Subagent'];
   listSystemEvents: Schemas['SystemEvent'];
-  listTurns: Schemas['Turn'];
+  listTurns: Schemas['ListedTurn'];
   listBatches: Schemas['Batch'];
   listBatchItems: Schemas['BatchItem'];
   listCrons: Schemas['Cron'];

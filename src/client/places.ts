@@ -25,6 +25,7 @@ export const OPERATIONS = {
   queueSystemEvent: 'POST /v1/sessions/{key}/system-events',
   listSystemEvents: 'GET /v1/sessions/{key}/system-events',
   listTurns: 'GET /v1/turns',
+  countTurns: 'GET /v1/turns/count',
   getTurn: 'GET /v1/turns/{id}',
   getModelRequest: 'GET /v1/turns/{id}/requests/{n}',
   abortTurn: 'POST /v1/turns/{id}/abort',

@@ -9,7 +9,7 @@ import { discardDelivery, redriveDelivery, type DeliveryDecision } from '../stor
 import { isKeyTaken, readKey, type KeyedRequest } from '../store/idempotency.ts';
 import { deliveryIdsOf, type DeliveryFilter } from '../store/views/deliveries.ts';
 import { waitingMessageIds } from '../store/views/messages.ts';
-import { turnIdsOf, type TurnFilter } from '../store/views/turns.ts';
+import { findAllTurnIds, type TurnFilter } from '../store/views/turn-filter.ts';
 import { redoTurn } from './redrive-letters.ts';
 import type { Service } from './service.ts';
 import { stopTurn } from './stop-session.ts';
@@ -42,7 +42,7 @@ export async function selectBulkIds({ views, database }: Service, selection: Bul
   const limit = BULK_ITEMS_MAX + 1;
   switch (selection.target) {
     case 'turns':
-      return turnIdsOf(views, selection.filter, limit);
+      return findAllTurnIds(views, selection.filter, limit);
     case 'messages':
       return waitingMessageIds(views, selection.filter, limit);
     case 'deliveries':

@@ -1,6 +1,13 @@
 // Routes of sessions: their facts, overrides and transcripts, and the abort.
 import { z } from 'zod';
-import { findSession, listSessions, viewSession } from '../../store/views/sessions.ts';
+import {
+  findSession,
+  isUpdatedKey,
+  listSessions,
+  listUpdatedSessions,
+  SESSION_STATUSES,
+  viewSession,
+} from '../../store/views/sessions.ts';
 import { listEntries } from '../../store/views/transcript.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 
@@ -9,7 +16,7 @@ import { stopSession } from '../../service/stop-session.ts';
 import { modelProblem, notFound } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { abortion, abortRequest, listOf } from '../schemas/answers.ts';
-import { countText, listText, pageQuery } from '../schemas/queries.ts';
+import { countText, listText, nameText, pageQuery, searchText } from '../schemas/queries.ts';
 import { entry, session, sessionPatch } from '../schemas/views.ts';
 import { isUuid } from '../../core/ids.ts';
 import { SESSION_KINDS } from '../../core/session-key.ts';
@@ -20,12 +27,27 @@ const ENTRIES_DEFAULT = 100;
 const getSessions = defineRoute({
   method: 'GET',
   path: '/v1/sessions',
-  summary: 'Sessions, newest first',
-  query: z.strictObject({ ...pageQuery, kind: listText(SESSION_KINDS).optional() }),
+  summary: 'Sessions, newest first; order=updated: last changed first',
+  query: z.strictObject({
+    ...pageQuery,
+    agent: nameText.optional(),
+    kind: listText(SESSION_KINDS).optional(),
+    status: listText(SESSION_STATUSES).optional(),
+    channel: nameText.optional(),
+    q: searchText.optional(),
+    order: z.enum(['created', 'updated']).optional(),
+  }),
   answers: { 200: { description: 'A page of sessions', schema: listOf(session) } },
   async handle({ query, list }, { context }) {
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
-    const page = await listSessions(context.views, { kinds: query.kind }, pageRequestOf(list, query, bounds));
+    const { agent, kind, status, channel, q, order } = query;
+    const isByUpdate = order === 'updated';
+    const isKey = isByUpdate ? isUpdatedKey : isUuid;
+    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey };
+    const filter = { agentId: agent, kinds: kind, statuses: status, channel, text: q };
+    const asked = pageRequestOf(list, query, bounds);
+    const page = await (isByUpdate
+      ? listUpdatedSessions(context.views, filter, asked)
+      : listSessions(context.views, filter, asked));
     return { status: 200, body: listAnswer(list, page) };
   },
 });

@@ -4,48 +4,96 @@ import { LANES } from '../../config.ts';
 import { TURN_KINDS } from '../../core/turn-kind.ts';
 import { redoTurn } from '../../service/redrive-letters.ts';
 import { stopTurn } from '../../service/stop-session.ts';
+import { COUNT_MAX, countTurns, type TurnFilter } from '../../store/views/turn-filter.ts';
 import { listTurns, TURN_STATUSES, viewTurn } from '../../store/views/turns.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { listOf, turnAborted } from '../schemas/answers.ts';
+import { cappedCount, listOf, turnAborted } from '../schemas/answers.ts';
 import { modelRequest } from '../schemas/model-requests.ts';
-import { listText, pageQuery, sessionKeyText } from '../schemas/queries.ts';
-import { turn } from '../schemas/views.ts';
+import {
+  countText,
+  dollarsText,
+  listText,
+  nameText,
+  pageQuery,
+  searchText,
+  sessionKeyText,
+  timeText,
+} from '../schemas/queries.ts';
+import { listedTurn, turn } from '../schemas/views.ts';
 import { isUuid } from '../../core/ids.ts';
 
 const ITEMS_DEFAULT = 50;
 
+/** What chooses turns, in a list and in a count. */
+const turnQuery = {
+  session: sessionKeyText.optional(),
+  status: listText(TURN_STATUSES).optional(),
+  kind: z.enum(TURN_KINDS).optional(),
+  lane: z.enum(LANES).optional(),
+  since: timeText.optional(),
+  until: timeText.optional(),
+  agent: nameText.optional(),
+  model: nameText.optional(),
+  tool: nameText.optional(),
+  code: nameText.optional(),
+  worker: nameText.optional(),
+  batch: z.uuid().optional(),
+  minMs: countText.optional(),
+  minCostUsd: dollarsText.optional(),
+  q: searchText.optional(),
+};
+
 const getTurns = defineRoute({
   method: 'GET',
   path: '/v1/turns',
-  summary: 'Turns, newest first, each with its last steps',
-  query: z.strictObject({
-    ...pageQuery,
-    session: sessionKeyText.optional(),
-    status: listText(TURN_STATUSES).optional(),
-    kind: z.enum(TURN_KINDS).optional(),
-    lane: z.enum(LANES).optional(),
-    since: z.iso.datetime({ offset: true }).optional(),
-  }),
-  answers: { 200: { description: 'A page of turns', schema: listOf(turn) } },
+  summary: 'Turns, newest first, each with its last steps; steps=none leaves steps and spans out',
+  query: z.strictObject({ ...pageQuery, ...turnQuery, steps: z.enum(['none']).optional() }),
+  answers: { 200: { description: 'A page of turns', schema: listOf(listedTurn) } },
   async handle({ query, list }, { context }) {
     const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
     const page = await listTurns(
       context.views,
-      {
-        sessionKey: query.session === undefined ? undefined : parseSessionKey(query.session, 'session'),
-        statuses: query.status,
-        kind: query.kind,
-        lane: query.lane,
-        since: query.since === undefined ? undefined : new Date(query.since),
-      },
+      { ...turnFilterOf(query), hasSteps: query.steps !== 'none' },
       pageRequestOf(list, query, bounds),
     );
     return { status: 200, body: listAnswer(list, page) };
   },
 });
+
+const getCount = defineRoute({
+  method: 'GET',
+  path: '/v1/turns/count',
+  summary: `How many turns there are, up to ${COUNT_MAX}`,
+  query: z.strictObject(turnQuery),
+  answers: { 200: { description: 'The number; isCapped: there may be more', schema: cappedCount } },
+  async handle({ query }, { context }) {
+    return { status: 200, body: await countTurns(context.views, turnFilterOf(query)) };
+  },
+});
+
+function turnFilterOf(query: z.output<z.ZodObject<typeof turnQuery>>): TurnFilter {
+  const { session, status, since, until, agent, batch, minMs, minCostUsd, q } = query;
+  return {
+    kind: query.kind,
+    lane: query.lane,
+    model: query.model,
+    tool: query.tool,
+    code: query.code,
+    worker: query.worker,
+    sessionKey: session === undefined ? undefined : parseSessionKey(session, 'session'),
+    statuses: status,
+    since: since === undefined ? undefined : new Date(since),
+    until: until === undefined ? undefined : new Date(until),
+    agentId: agent,
+    batchId: batch,
+    msMin: minMs,
+    costMicrosMin: minCostUsd === undefined ? undefined : Math.round(minCostUsd * 1_000_000),
+    text: q,
+  };
+}
 
 const getTurn = defineRoute({
   method: 'GET',
@@ -110,4 +158,4 @@ const retry = defineEffect({
   answer: async (retried) => ({ status: 202, body: retried }),
 });
 
-export const turnRoutes: Route[] = [getTurns, getTurn, getRequest, abort, retry];
+export const turnRoutes: Route[] = [getTurns, getCount, getTurn, getRequest, abort, retry];

@@ -57,6 +57,9 @@ export const readiness = z.strictObject({
 
 export const liveness = z.strictObject({ status: z.literal('ok') });
 
+/** A number that is not counted to its end. */
+export const cappedCount = z.strictObject({ count: z.int().min(0), isCapped: z.boolean() });
+
 /** A page of a list. */
 export function listOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({ items: z.array(item), nextCursor: z.string().nullable() });

@@ -57,6 +57,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   SystemEvent: views.systemEvent,
   Transcript: transcripts.transcript,
   Turn: views.turn,
+  ListedTurn: views.listedTurn,
   Usage: views.usage,
   Worker: worker,
 };

@@ -3,6 +3,7 @@
 import { COST_DESCRIPTIONS } from './cost-descriptions.ts';
 import { BUDGET_DESCRIPTIONS } from './budget-descriptions.ts';
 import { BATCH_DESCRIPTIONS } from './batch-descriptions.ts';
+import { SEARCH_DESCRIPTIONS } from './search-descriptions.ts';
 import { BULK_DESCRIPTIONS } from './bulk-descriptions.ts';
 import { KEY_DESCRIPTIONS } from './key-descriptions.ts';
 import { WAITING_DESCRIPTIONS } from './waiting-descriptions.ts';
@@ -11,6 +12,7 @@ import { WAITING_DESCRIPTIONS } from './waiting-descriptions.ts';
 export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   ...BATCH_DESCRIPTIONS,
   ...BUDGET_DESCRIPTIONS,
+  ...SEARCH_DESCRIPTIONS,
   ...BULK_DESCRIPTIONS,
   ...KEY_DESCRIPTIONS,
   ...WAITING_DESCRIPTIONS,
@@ -27,7 +29,6 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   aborted: 'The turn that is stopped; null: none ran',
   'abortTurn.aborted': 'Whether the turn still ran',
   accountId: 'The account of the bot on the platform',
-  agent: 'Only of this agent',
   agentId: 'The id of an agent of the configuration',
   anchor: 'The time from which the steps are counted',
   announcement: 'The message by which the parent receives the result; null: there is none yet',
@@ -70,7 +71,6 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   count: 'How many there are',
   createdAt: 'When it was created',
   cronId: 'The id of the cron',
-  cursor: 'Where the page begins: `nextCursor` of the page before',
   date: 'When the original was sent',
   deadLetters: 'How many dead letters are open',
   deadlineAt: 'The latest time when the run is ended; null: there is no limit',
@@ -122,7 +122,6 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   id: 'The id',
   'InboundMessage.sender.id': 'The id of the sender on the platform',
   'InboundMessage.replyTo.id': 'The platform id of the message that is replied to',
-  ids: 'Only of these ids',
   input: 'Input tokens',
   inputTokens: 'Input tokens that were not in the cache',
   instance: 'The path that was requested',
@@ -134,7 +133,6 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   isQuote: 'Whether a part of the message is quoted',
   isRestorable: 'Whether it can be undone now',
   isScripted: 'True: the built-in script answers, because no key of a provider is configured',
-  items: 'The items of the page',
   key: 'The session key',
   killed: 'How many runs were ended; 0: it had already ended',
   kind: 'What kind it is',
@@ -145,7 +143,6 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   lastSlotAt: 'The last slot that fired; null: none has',
   lastStatus: 'The HTTP status of the last answer; null: there was none',
   letters: 'The newest dead letters of the group',
-  limit: 'How many items a page has at most',
   liveLocks: 'How many sessions are locked by a worker',
   matches: 'Whether the body has the hash of what was sent',
   media: 'Files and images that came with the message',
@@ -165,11 +162,9 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'Readiness.model': 'The model that answers',
   n: 'The number, counted from 1',
   name: 'The name',
-  nextCursor: 'The cursor of the next page; null: this is the last one',
   nextSlotAt: 'The next slot; null: there is none',
   notes: 'Measurements of the call',
   oldestWaitMs: 'How long the oldest waiting message has waited, in milliseconds; null: none waits',
-  order: 'The order of the items',
   origin: 'Where it comes from',
   output: 'Output tokens',
   outputTokens: 'Output tokens',
@@ -222,12 +217,10 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   senderLabel: 'The name of who sent the original',
   seq: 'Its number in the session',
   session: 'The session',
-  'getEvents.session': 'Only of this session',
   sessionKey: 'The key of the session',
   sessions: 'How many sessions there are',
   settledAt: 'When it was settled; null: it has not been',
   signature: 'The signature of the author of the original',
-  since: 'Only what is not older',
   'Message.why.since': 'When it began to wait',
   'Turn.why.since': 'When it began to wait',
   skipped: 'How many were not changed',

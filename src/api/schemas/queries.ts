@@ -28,6 +28,22 @@ export function listText<const Values extends readonly string[]>(values: Values)
 /** A session key in a query, as it came. */
 export const sessionKeyText = z.string().min(1).max(1000);
 
+/** A name or an id in a query. */
+export const nameText = z.string().min(1).max(200);
+
+/** A time in a query. */
+export const timeText = z.iso.datetime({ offset: true });
+
+/** What is looked for: an id, a session key, the platform id of a message, an error code, or a part of a key. */
+export const searchText = z.string().trim().min(1).max(200);
+
+/** A number of dollars in a query, where everything is text. */
+export const dollarsText = z
+  .string()
+  .regex(/^\d{1,9}(?:\.\d{1,6})?$/, 'expected dollars with at most 6 decimals, such as 0.25')
+  .transform(Number)
+  .meta({ wire: { type: 'number', minimum: 0 } });
+
 const IDS_MAX = 200;
 
 /** Ids, separated by commas. */

@@ -11,7 +11,7 @@ import type { StatsView } from '../../store/views/stats.ts';
 import { SYSTEM_EVENT_STATES, type SystemEventView } from '../../store/views/system-events.ts';
 import { ENTRY_KINDS, ENTRY_STATES, type EntryView } from '../../store/views/transcript.ts';
 import { TURN_KINDS } from '../../core/turn-kind.ts';
-import { TURN_STATUSES, type SpanView, type TurnView } from '../../store/views/turns.ts';
+import { TURN_STATUSES, type ListedTurn, type SpanView, type TurnView } from '../../store/views/turns.ts';
 import type { Why } from '../../store/why-sql.ts';
 import { CALL_PURPOSES, type ModelCallView, type StepView, type ToolCallView } from '../../store/views/turn-steps.ts';
 import { costFields, costOf } from './costs.ts';
@@ -184,6 +184,12 @@ export const turn = z.strictObject({
   steps: z.array(step),
   spans: z.array(span),
 }) satisfies z.ZodType<TurnView>;
+
+/** A turn of a list: with its last steps, or without any. */
+export const listedTurn = turn.extend({
+  steps: turn.shape.steps.exactOptional(),
+  spans: turn.shape.spans.exactOptional(),
+}) satisfies z.ZodType<ListedTurn>;
 
 export const systemEvent = z.strictObject({
   id: uuid,

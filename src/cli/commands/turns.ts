@@ -1,5 +1,5 @@
 // `holdfast turns list|show|abort|retry`: what ran, one turn with the timeline of its steps, and what is done about it.
-import type { TurnAnswer, WhyAnswer } from '../../api/answer-types.ts';
+import type { ListedTurnAnswer, TurnAnswer, WhyAnswer } from '../../api/answer-types.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { errorText } from '../error-text.ts';
@@ -22,13 +22,13 @@ export async function runTurnsList(
     terminal.json(body);
     return EXIT.ok;
   }
-  terminal.table<TurnAnswer>(
+  terminal.table<ListedTurnAnswer>(
     [
       { title: 'TURN', value: (row) => row.id },
       { title: 'STATUS', value: (row) => row.status, style: (row) => TURN_STATUS_STYLES[row.status] },
       { title: 'SESSION', value: (row) => row.sessionKey },
       { title: 'KIND', value: (row) => row.kind, dropOrder: 3 },
-      { title: 'STEPS', value: (row) => String(row.stepCount ?? row.steps.length), align: 'right', dropOrder: 4 },
+      { title: 'STEPS', value: (row) => String(row.stepCount), align: 'right', dropOrder: 4 },
       { title: 'TRY', value: (row) => String(row.attempt), align: 'right', dropOrder: 5 },
       { title: 'TOOK', value: (row) => durationBetween(row.startedAt, row.endedAt), align: 'right', dropOrder: 2 },
       { title: 'STARTED', value: (row) => terminal.time(row.startedAt), dropOrder: 1 },

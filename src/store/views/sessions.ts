@@ -1,11 +1,19 @@
-// Sessions as the outside sees them, newest first. The facts themselves are made by the SQL that accepting uses too.
-import { alias, and, desc, eq, inArray, lt, sql } from '../drizzle.ts';
+// Sessions as the outside sees them. The facts themselves are made by the SQL that accepting uses too.
+//
+// The table of sessions has no index on a column that turns change. So a list reads candidates by an index that there is, a bounded number of
+// them, and looks for the rest of the filter in those: when it has looked at that many, a page may have fewer items than its limit, and the
+// next page continues where it stopped.
+import { isUuid } from '../../core/ids.ts';
+import { alias, eq, sql, type SQL } from '../drizzle.ts';
 import { sessions } from '../schema.ts';
 import { sessionFactsSql, type SessionFacts } from '../session-facts.ts';
-import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { findSessions } from './find-things.ts';
+import type { Page, PageRequest, ViewDatabase } from './page.ts';
+import { idsOf, wordsOf } from './sql-arrays.ts';
 
 const s = alias(sessions, 's');
-const facts = sql<SessionFacts>`${sql.raw(sessionFactsSql('s'))}`;
+const FACTS = sessionFactsSql('s');
+const facts = sql<SessionFacts>`${sql.raw(FACTS)}`;
 
 /** The session of this canonical key, or null. */
 export async function viewSession(db: ViewDatabase, key: string): Promise<SessionFacts | null> {
@@ -19,22 +27,124 @@ export async function findSession(db: ViewDatabase, key: string): Promise<{ id: 
   return rows[0] ?? null;
 }
 
-/** Sessions of these kinds, newest first; of all kinds but `batch` when none is named. */
+export const SESSION_STATUSES = ['idle', 'waiting', 'running'] as const;
+
+export interface SessionFilter {
+  agentId?: string | undefined;
+  /** Absent: all kinds but `batch`. */
+  kinds?: string[] | undefined;
+  statuses?: string[] | undefined;
+  channel?: string | undefined;
+  /** An id, a session key, the platform id of a message or an error code; else a part of the session key. */
+  text?: string | undefined;
+}
+
+/** The most sessions that one page looks at. */
+const LOOKED_AT_MAX = 20_000;
+
+interface SessionRow extends Record<string, unknown> {
+  facts: SessionFacts | null;
+  /** Set when it does not fit the filter: the last one that the page looked at. */
+  id: string;
+}
+
+/** Sessions, newest first. */
 export async function listSessions(
   db: ViewDatabase,
-  { kinds }: { kinds: string[] | undefined },
+  filter: SessionFilter,
   page: PageRequest,
 ): Promise<Page<SessionFacts>> {
-  const rows = await db
-    .select({ facts })
-    .from(s)
-    .where(
-      and(
-        kinds === undefined ? sql`${s.kind} <> 'batch'` : inArray(s.kind, kinds),
-        page.after === null ? undefined : lt(s.id, page.after),
-      ),
-    )
-    .orderBy(desc(s.id))
-    .limit(page.limit + 1);
-  return pageOf(rows, page.limit, { item: (row) => row.facts, key: (row) => row.facts.id });
+  const { rows } = await db.execute<SessionRow>(await sessionsQuery(db, filter, page));
+  const found = rows.flatMap((row) => (row.facts === null ? [] : [row.facts]));
+  const shown = found.slice(0, page.limit);
+  if (found.length > page.limit) return { items: shown, next: shown.at(-1)?.id ?? null };
+  return { items: shown, next: rows.find((row) => row.facts === null)?.id ?? null };
+}
+
+/** SQL of a page of sessions; with a row without facts when it has looked at as many as it may. */
+export async function sessionsQuery(db: ViewDatabase, filter: SessionFilter, page: PageRequest): Promise<SQL> {
+  const named = filter.text === undefined ? null : await findSessions(db, filter.text);
+  const ids = candidatesOf(filter, named);
+  const isBatchShown = showsBatches(filter, named);
+  const kept = sql`${isBatchShown ? sql`true` : sql`s.kind <> 'batch'`} ${page.after === null ? sql`` : sql`and s.id < ${page.after}`}`;
+  const candidates =
+    ids === null
+      ? sql`select * from holdfast.sessions s where ${kept} order by s.id desc limit ${LOOKED_AT_MAX}`
+      : sql`select s.* from (${ids}) as c (id) cross join lateral (select * from holdfast.sessions where id = c.id limit 1) as s
+        where ${kept}`;
+  const rest = restOf(filter, named);
+  const matching = sql`select ${sql.raw(FACTS)} as facts, s.id from (${candidates}) as s
+    where ${rest.length === 0 ? sql`true` : sql.join(rest, sql` and `)} order by s.id desc limit ${page.limit + 1}`;
+  if (ids !== null || rest.length === 0) return matching;
+  return sql`with matching as materialized (${matching})
+    select facts, id from matching union all
+    select null, (select s.id from holdfast.sessions s where ${kept}
+      order by s.id desc offset ${LOOKED_AT_MAX - 1} limit 1)
+    where (select count(*) from matching) <= ${page.limit}`;
+}
+
+/** How many of the newest sessions, and sessions of the newest turns, are put in the order of their last changes. */
+const UPDATED_MAX = 10_000;
+
+const UPDATED_AFTER = /^(\d{1,17})\/(.*)$/;
+
+/** True for the key of a page of `listUpdatedSessions`. */
+export function isUpdatedKey(text: string): boolean {
+  const [, , id] = UPDATED_AFTER.exec(text) ?? [];
+  return id !== undefined && isUuid(id);
+}
+
+/** Sessions, last changed first. A session that has neither been made nor had a turn lately is not among them. */
+export async function listUpdatedSessions(
+  db: ViewDatabase,
+  filter: SessionFilter,
+  page: PageRequest,
+): Promise<Page<SessionFacts>> {
+  const { rows } = await db.execute<{ facts: SessionFacts; key: string }>(await updatedQuery(db, filter, page));
+  const shown = rows.slice(0, page.limit);
+  return { items: shown.map((row) => row.facts), next: rows.length > page.limit ? (shown.at(-1)?.key ?? null) : null };
+}
+
+/** SQL of a page of them. */
+export async function updatedQuery(db: ViewDatabase, filter: SessionFilter, page: PageRequest): Promise<SQL> {
+  const named = filter.text === undefined ? null : await findSessions(db, filter.text);
+  const kept = showsBatches(filter, named) ? sql`true` : sql`s.kind <> 'batch'`;
+  const ids =
+    candidatesOf(filter, named) ??
+    sql`(select id from holdfast.sessions s where ${kept} order by id desc limit ${UPDATED_MAX})
+      union (select session_id from holdfast.turns order by id desc limit ${UPDATED_MAX})
+      union select session_id from holdfast.doorbells`;
+  const micros = sql`(extract(epoch from s.updated_at) * 1000000)::bigint`;
+  const conditions = [kept, ...restOf(filter, named)];
+  const [, at, id] = page.after === null ? [] : (UPDATED_AFTER.exec(page.after) ?? []);
+  if (at !== undefined) conditions.push(sql`(${micros}, s.id) < (${at}::bigint, ${id}::uuid)`);
+  return sql`select ${sql.raw(FACTS)} as facts, s.micros || '/' || s.id as key from (
+      select s.*, ${micros} as micros from (${ids}) as c (id)
+      cross join lateral (select * from holdfast.sessions where id = c.id limit 1) as s
+      where ${sql.join(conditions, sql` and `)} order by micros desc, s.id desc limit ${page.limit + 1}
+    ) as s order by s.micros desc, s.id desc`;
+}
+
+/** SQL of the few sessions that may fit; null: any may. */
+function candidatesOf({ statuses }: SessionFilter, named: string[] | null): SQL | null {
+  if (named !== null && named.length > 0) return sql`select unnest(${idsOf(named)})`;
+  if (statuses === undefined || statuses.includes('idle')) return null;
+  // What waits has a row of doorbells, unless its turn is parked until something happens.
+  return sql`select session_id from holdfast.doorbells union select session_id from holdfast.turns where ended_at is null`;
+}
+
+/** False: sessions of batches are left out, and the index `sessions_listed` has the others. */
+function showsBatches({ kinds }: SessionFilter, named: string[] | null): boolean {
+  return kinds === undefined ? named !== null && named.length > 0 : kinds.includes('batch');
+}
+
+function restOf({ agentId, kinds, statuses, channel, text }: SessionFilter, named: string[] | null): SQL[] {
+  const conditions: SQL[] = [];
+  if (kinds !== undefined) conditions.push(sql`s.kind = any (${wordsOf(kinds)})`);
+  if (agentId !== undefined) conditions.push(sql`s.agent_id = ${agentId}`);
+  if (channel !== undefined) conditions.push(sql`s.channel = ${channel}`);
+  if (statuses !== undefined) conditions.push(sql`${sql.raw(FACTS)} ->> 'status' = any (${wordsOf(statuses)})`);
+  if (text !== undefined && named?.length === 0)
+    conditions.push(isUuid(text) ? sql`false` : sql`strpos(s.key, lower(${text}::text)) > 0`);
+  return conditions;
 }

@@ -2,11 +2,12 @@
 // last steps of each turn only; a turn by itself shows all.
 import type { HarnessReason } from '../../core/harness-selection.ts';
 import { costFactsOf, type CostFacts } from '../cost-sql.ts';
-import { and, desc, eq, gte, inArray, lt, sql, type SQL } from '../drizzle.ts';
+import { desc, eq, inArray, sql } from '../drizzle.ts';
 import { sessions, turns } from '../schema.ts';
 import { harnessSql } from '../settlement-sql.ts';
 import { whySql, type Why } from '../why-sql.ts';
-import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { isoOf, isoOrNull, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { findTurnIds, type TurnFilter } from './turn-filter.ts';
 import { viewSteps, type StepView, type UsageView } from './turn-steps.ts';
 
 export const TURN_STATUSES = [
@@ -57,15 +58,6 @@ export interface TurnView extends CostFacts {
   spans: SpanView[];
 }
 
-export interface TurnFilter {
-  sessionKey?: string | undefined;
-  statuses?: string[] | undefined;
-  kind?: string | undefined;
-  lane?: string | undefined;
-  /** Turns that started then or later. */
-  since?: Date | undefined;
-}
-
 /** The most steps of one turn in a list, the newest. */
 const LISTED_STEPS_MAX = 20;
 
@@ -73,7 +65,7 @@ const LISTED_STEPS_MAX = 20;
 async function viewTurns(db: ViewDatabase, ids: string[]): Promise<TurnView[]> {
   if (ids.length === 0) return [];
   const [rows, steps] = await Promise.all([selectTurns(db).where(inArray(turns.id, ids)), viewSteps(db, ids)]);
-  return rows.map((row) => turnViewOf(row, steps.get(row.turn.id) ?? []));
+  return rows.map((row) => withSteps(turnSummaryOf(row), steps.get(row.turn.id) ?? []));
 }
 
 /** The turn of this id, or null. */
@@ -96,46 +88,27 @@ export async function findTurn(
     : { sessionId: row.sessionId, startedAt: row.startedAt, isEnded: row.endedAt !== null };
 }
 
-/** The conditions of a filter, on turns joined with their sessions. */
-function turnConditions(filter: TurnFilter): SQL | undefined {
-  return and(
-    filter.sessionKey === undefined ? undefined : eq(sessions.key, filter.sessionKey),
-    filter.statuses === undefined ? undefined : inArray(turns.status, filter.statuses),
-    filter.kind === undefined ? undefined : eq(turns.kind, filter.kind),
-    filter.lane === undefined ? undefined : eq(turns.lane, filter.lane),
-    filter.since === undefined ? undefined : gte(turns.startedAt, filter.since),
-  );
-}
+/** A turn as a list shows it: with its last steps, or without any. */
+export type ListedTurn = TurnSummary & Partial<Pick<TurnView, 'steps' | 'spans'>>;
 
-/** The ids of the turns that a filter finds, oldest first, at most `limit`. */
-export async function turnIdsOf(db: ViewDatabase, filter: TurnFilter, limit: number): Promise<string[]> {
-  const rows = await db
-    .select({ id: turns.id })
-    .from(turns)
-    .innerJoin(sessions, eq(sessions.id, turns.sessionId))
-    .where(turnConditions(filter))
-    .orderBy(turns.id)
-    .limit(limit);
-  return rows.map(({ id }) => id);
-}
-
-/** Turns, newest first; a filter that names no session of ours finds none. */
-export async function listTurns(db: ViewDatabase, filter: TurnFilter, page: PageRequest): Promise<Page<TurnView>> {
-  const rows = await selectTurns(db)
-    .where(and(turnConditions(filter), page.after === null ? undefined : lt(turns.id, page.after)))
-    .orderBy(desc(turns.id))
-    .limit(page.limit + 1);
-  const steps = await viewSteps(
-    db,
-    rows.slice(0, page.limit).map((row) => row.turn.id),
-  );
-  return pageOf(rows, page.limit, {
-    item: (row) => {
-      const whole = turnViewOf(row, steps.get(row.turn.id) ?? []);
-      return { ...whole, steps: whole.steps.slice(-LISTED_STEPS_MAX), spans: whole.spans.slice(-3 * LISTED_STEPS_MAX) };
-    },
-    key: (row) => row.turn.id,
+/** Turns, newest first; a filter that names no session of ours finds none. `hasSteps` false: their steps are not read. */
+export async function listTurns(
+  db: ViewDatabase,
+  { hasSteps, ...filter }: TurnFilter & { hasSteps: boolean },
+  page: PageRequest,
+): Promise<Page<ListedTurn>> {
+  const { items: ids, next } = await findTurnIds(db, filter, page);
+  if (ids.length === 0) return { items: [], next };
+  const [rows, steps] = await Promise.all([
+    selectTurns(db).where(inArray(turns.id, ids)).orderBy(desc(turns.id)),
+    hasSteps ? viewSteps(db, ids) : null,
+  ]);
+  const items = rows.map((row): ListedTurn => {
+    if (steps === null) return turnSummaryOf(row);
+    const whole = withSteps(turnSummaryOf(row), steps.get(row.turn.id) ?? []);
+    return { ...whole, steps: whole.steps.slice(-LISTED_STEPS_MAX), spans: whole.spans.slice(-3 * LISTED_STEPS_MAX) };
   });
+  return { items, next };
 }
 
 const TURN_HARNESS = harnessSql('"holdfast"."turns"');
@@ -154,12 +127,14 @@ function selectTurns(db: ViewDatabase) {
     .$dynamic();
 }
 
-function turnViewOf(
-  row: { turn: typeof turns.$inferSelect; sessionKey: string; why: Why | null; harness: TurnView['harness'] },
-  steps: StepView[],
-): TurnView {
+function turnSummaryOf(row: {
+  turn: typeof turns.$inferSelect;
+  sessionKey: string;
+  why: Why | null;
+  harness: TurnView['harness'];
+}): TurnSummary {
   const { turn } = row;
-  const facts: TurnSummary = {
+  return {
     id: turn.id,
     sessionKey: row.sessionKey,
     kind: turn.kind,
@@ -187,7 +162,6 @@ function turnViewOf(
     endedAt: isoOrNull(turn.endedAt),
     stepCount: turn.steps,
   };
-  return withSteps(facts, steps);
 }
 
 /** A turn without its steps; `stepCount` is what its row says. */

@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { useApiRig } from './use-api-rig.ts';
+
+const holder = useApiRig();
+
+/** Runs a turn with this text, and returns it and its message. */
+async function turnOf(session: string, text: string, more: object = {}) {
+  const { rig } = holder;
+  const { body } = await rig.post(`/v1/sessions/${session}/messages`, { text, ...more });
+  await rig.work(session);
+  const { turnId } = (await rig.get(`/v1/messages/${body.message.id}`)).body;
+  return { message: body.message, turn: (await rig.get(`/v1/turns/${turnId}`)).body };
+}
+
+async function turnIds(query: string): Promise<string[]> {
+  return (await holder.rig.get(`/v1/turns?${query}`)).body.items.map(({ id }: { id: string }) => id);
+}
+
+async function sessionKeys(query: string): Promise<string[]> {
+  return (await holder.rig.get(`/v1/sessions?${query}`)).body.items.map(({ key }: { key: string }) => key);
+}
+
+describe('turns', () => {
+  test('are found by agent, model, tool, error code, worker, duration, cost and end of time', async () => {
+    const bad = (await turnOf('searched', 'bad [[error: 400]]')).turn;
+    const usage = '[[usage: input=1000 output=200 cache-read=0 cache-write=0]]';
+    const good = (await turnOf('searched', `do [[tool: echo {}]] ${usage} [[reply: done]]`)).turn;
+    const mine = (query: string) => turnIds(`session=searched&${query}`);
+    expect(await mine('agent=main')).toEqual([good.id, bad.id]);
+    expect(await mine('agent=other')).toEqual([]);
+    expect(await mine(`model=anthropic/${good.model}`)).toEqual([good.id, bad.id]);
+    expect(await mine(`model=${good.model}`)).toEqual([good.id, bad.id]);
+    expect(await mine('model=another')).toEqual([]);
+    expect(await mine('tool=echo')).toEqual([good.id]);
+    expect(await mine(`code=${bad.error.code}`)).toEqual([bad.id]);
+    expect(await mine('code=code')).toEqual([]);
+    expect(await mine(`worker=${good.worker}`)).toEqual([good.id, bad.id]);
+    expect(await mine('worker=nothing')).toEqual([]);
+    expect(await mine('minMs=100000000')).toEqual([]);
+    await holder.rig.rows(`update holdfast.turns set ended_at = started_at + interval '2 s' where id = $1`, [bad.id]);
+    expect(await mine('minMs=2000')).toEqual([bad.id]);
+    expect(await mine('minCostUsd=0.004')).toEqual([good.id]);
+    expect(await mine(`until=${bad.startedAt}`)).toEqual([]);
+    expect(await mine('until=2999-01-01T00:00:00Z')).toEqual([good.id, bad.id]);
+    expect((await holder.rig.get('/v1/turns?minCostUsd=much')).body).toMatchObject({ code: 'invalid_query' });
+  });
+
+  test('are found by q: an id, a session key, the id of a message on its platform, or an error code', async () => {
+    const { turn, message } = await turnOf('sought:telegram:42', 'bad [[error: 400]]', {
+      messageId: 'tg-1017',
+      channel: 'telegram',
+    });
+    for (const q of [turn.id, message.id, 'sought:telegram:42', 'tg-1017', 'ought:TELEGRAM']) {
+      expect(await turnIds(`q=${q}`), q).toEqual([turn.id]);
+    }
+    expect(await turnIds(`q=${turn.error.code}&session=sought:telegram:42`)).toEqual([turn.id]);
+    expect(await turnIds(`q=${newId()}`)).toEqual([]);
+    expect(await turnIds('q=tg-101')).toEqual([]);
+  });
+
+  test('are found by the batch whose items they answer, in all attempts', async () => {
+    const { rig } = holder;
+    const batch = newId();
+    const turns = [];
+    for (const attempt of [1, 2]) {
+      const { turn, message } = await turnOf('of-batch', `[[reply: ${attempt}]]`);
+      await rig.rows('update holdfast.inbox set cause_key = $2 where id = $1', [
+        message.id,
+        `batch:${batch}:1:${attempt}`,
+      ]);
+      turns.unshift(turn.id);
+    }
+    await rig.rows(
+      `insert into holdfast.batch_items (batch_id, n, session_key, is_own_session, is_ready, body, attempt)
+       values ($1, 1, 'agent:main:of-batch', true, true, '{}', 2)`,
+      [batch],
+    );
+    expect(await turnIds(`batch=${batch}`)).toEqual(turns);
+    expect(await turnIds(`batch=${newId()}`)).toEqual([]);
+  });
+
+  test('are listed without steps and spans on request, and their number stays', async () => {
+    const { turn } = await turnOf('slim', 'do [[tool: echo {}]] [[reply: done]]');
+    const [slim] = (await holder.rig.get('/v1/turns?session=slim&steps=none')).body.items;
+    const { steps: _steps, spans: _spans, ...rest } = turn;
+    expect(slim).toEqual(rest);
+    expect(slim.stepCount).toBe(2);
+  });
+
+  test('are counted with the same filters', async () => {
+    const { rig } = holder;
+    await turnOf('counted-turns', '[[reply: ok]]');
+    const count = async (query: string) => (await rig.get(`/v1/turns/count?${query}`)).body;
+    expect(await count('session=counted-turns')).toEqual({ count: 1, isCapped: false });
+    expect(await count('session=counted-turns&status=failed')).toEqual({ count: 0, isCapped: false });
+  });
+});
+
+describe('sessions', () => {
+  test('are found by agent, channel, status and q', async () => {
+    const { rig } = holder;
+    await rig.post('/v1/sessions/agent:main:found:a/messages', { text: 'x', channel: 'matrix', messageId: 'mx-7' });
+    const { turn } = await turnOf('found:b', '[[reply: ok]]');
+    expect(await sessionKeys('channel=matrix')).toEqual(['agent:main:found:a']);
+    expect(await sessionKeys('q=found:&status=waiting')).toEqual(['agent:main:found:a']);
+    expect(await sessionKeys('q=found:&status=idle')).toEqual(['agent:main:found:b']);
+    expect(await sessionKeys('q=found:&status=running')).toEqual([]);
+    expect(await sessionKeys('q=found:&agent=main')).toEqual(['agent:main:found:b', 'agent:main:found:a']);
+    expect(await sessionKeys('q=found:&agent=other')).toEqual([]);
+    expect(await sessionKeys('q=mx-7')).toEqual(['agent:main:found:a']);
+    expect(await sessionKeys(`q=${turn.id}`)).toEqual(['agent:main:found:b']);
+    expect(await sessionKeys('q=found:b')).toEqual(['agent:main:found:b']);
+    expect(await sessionKeys(`q=${newId()}`)).toEqual([]);
+  });
+
+  test('of the order `updated` are listed last changed first, each once over all pages', async () => {
+    const { rig } = holder;
+    const keys = ['agent:main:changed:1', 'agent:main:changed:2', 'agent:main:changed:3'];
+    for (const key of keys) await rig.post(`/v1/sessions/${key}/messages`, { text: 'x' });
+    await rig.ask('PATCH', `/v1/sessions/${keys[0]}`, { payload: { label: 'later' } });
+    const seen: string[] = [];
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const url = `/v1/sessions?q=changed:&order=updated&limit=2${cursor === '' ? '' : `&cursor=${cursor}`}`;
+      const { body } = await rig.get(url);
+      seen.push(...body.items.map(({ key }: { key: string }) => key));
+      cursor = body.nextCursor;
+    }
+    expect(seen).toEqual([keys[0], keys[2], keys[1]]);
+  });
+});

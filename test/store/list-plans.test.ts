@@ -1,0 +1,101 @@
+// Goal: a list costs the same however many turns and sessions there are. Method: a database with many rows, and the plans of the queries of
+// lists with each of their filters.
+import type { SQL } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { PgDialect } from 'drizzle-orm/pg-core';
+import type { PoolClient } from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { FIND_BY_CODE, FIND_BY_ID, FIND_BY_TEXT } from '../../src/store/views/find-things.ts';
+import { sessionsQuery, updatedQuery, type SessionFilter } from '../../src/store/views/sessions.ts';
+import { countQuery, countTurns, findTurnIds, pageQuery, type TurnFilter } from '../../src/store/views/turn-filter.ts';
+import { createManyRows, growingReads } from './many-rows.ts';
+import type { StoreRig } from './store-rig.ts';
+
+let rig: StoreRig;
+let client: PoolClient;
+const page = { limit: 50, after: null };
+
+beforeAll(async () => {
+  rig = await createManyRows();
+  client = await rig.database.views.connect();
+});
+afterAll(async () => {
+  client.release();
+  await rig.drop();
+});
+
+const dialect = new PgDialect();
+const views = () => drizzle({ client: rig.database.views });
+
+async function expectNoWholeTable(query: SQL): Promise<void> {
+  const { sql: text, params } = dialect.sqlToQuery(query);
+  const reads = await growingReads(client, text, params);
+  expect(reads.length, text).toBeGreaterThan(0);
+  expect(reads.filter(({ node }) => node === 'Seq Scan')).toEqual([]);
+}
+
+const TURN_FILTERS: TurnFilter[] = [
+  {},
+  { sessionKey: 'agent:main:s1' },
+  { statuses: ['running', 'parked'] },
+  { statuses: ['failed'] },
+  { statuses: ['silent'], kind: 'cron' },
+  { since: new Date(), until: new Date() },
+  { agentId: 'other' },
+  { tool: 'exec' },
+  { code: 'model_failed' },
+  { worker: 'w', model: 'anthropic/m', msMin: 5, costMicrosMin: 5 },
+  { batchId: newId() },
+  { text: 'agent:main:s7' },
+  { text: newId() },
+  { text: 'nothing-has-this' },
+];
+
+test.each(TURN_FILTERS)('turns with %j are read by indexes, and counted by indexes', async (filter) => {
+  await expectNoWholeTable(await pageQuery(views(), filter, page));
+  await expectNoWholeTable(await countQuery(views(), filter));
+});
+
+const SESSION_FILTERS: SessionFilter[] = [
+  {},
+  { agentId: 'other' },
+  { kinds: ['cron', 'batch'] },
+  { statuses: ['running'] },
+  { statuses: ['idle'], channel: 'telegram' },
+  { text: 'agent:main:s7' },
+  { text: 'nothing-has-this' },
+];
+
+test.each(SESSION_FILTERS)('sessions with %j are read by indexes, in both orders', async (filter) => {
+  await expectNoWholeTable(await sessionsQuery(views(), filter, page));
+  await expectNoWholeTable(await updatedQuery(views(), filter, page));
+});
+
+test.each([
+  [FIND_BY_ID, [newId()]],
+  [FIND_BY_TEXT, ['1017', 'agent:main:s7']],
+  [FIND_BY_CODE, ['model_failed']],
+])('$name reads by indexes', async (statement, values) => {
+  const reads = await growingReads(client, statement.prepared(values).text, values);
+  expect(reads.filter(({ node }) => node === 'Seq Scan')).toEqual([]);
+});
+
+test('a count of turns stops at 10,000 and says so', async () => {
+  expect(await countTurns(views(), {})).toEqual({ count: 10_000, isCapped: true });
+  expect(await countTurns(views(), { kind: 'message' })).toEqual({ count: 10_000, isCapped: true });
+  expect(await countTurns(views(), { statuses: ['running'] })).toEqual({ count: 20, isCapped: false });
+});
+
+test('a page of a rare filter ends after 20,000 rows, and the next one continues there', async () => {
+  const rare = await rig.rows(
+    `update holdfast.turns set worker = 'rare' where id = (select id from holdfast.turns order by id limit 1) returning id`,
+  );
+  await rig.rows(`insert into holdfast.turns select (jsonb_populate_record(t, jsonb_build_object('id', gen_random_uuid()))).*
+    from holdfast.turns t where t.worker <> 'rare' limit 100`);
+  const first = await findTurnIds(views(), { worker: 'rare' }, page);
+  expect(first.items).toEqual([]);
+  expect(first.next).not.toBeNull();
+  const second = await findTurnIds(views(), { worker: 'rare' }, { ...page, after: first.next });
+  expect(second).toEqual({ items: [rare[0]?.['id']], next: null });
+});

@@ -1,0 +1,89 @@
+// A database with many rows of every kind, and the plans of what reads it: for tests that hold that nothing reads a growing table as a whole.
+import type { PoolClient } from 'pg';
+import { rollUp, countSessions } from '../../src/store/usage/roll-up.ts';
+import { createStoreRig } from './store-rig.ts';
+
+/** Tables that grow with messages and turns. */
+const GROWING = [
+  'sessions',
+  'inbox',
+  'turns',
+  'entries',
+  'model_calls',
+  'tool_calls',
+  'events',
+  'deliveries',
+  'system_events',
+  'dead_letters',
+];
+
+export const SESSIONS = 2_000;
+const TURNS = 20_000;
+
+/** A rig with them; its statistics are up to date but for the events of the last second. */
+export async function createManyRows() {
+  const rig = await createStoreRig();
+  for (const fill of FILLS) await rig.rows(fill);
+  // Their ids are below every horizon.
+  while (await rollUp(rig.database));
+  while (await countSessions(rig.database));
+  // The events of the last second.
+  await rig.rows(eventsSql(TURNS + 1, TURNS + 50));
+  await rig.rows('vacuum analyze');
+  return rig;
+}
+
+const idSql = (kind: number, n: string) =>
+  `('0190${kind}' || lpad(to_hex(${n}), 3, '0') || '-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`;
+const session = `(n % ${SESSIONS})`;
+
+function eventsSql(from: number, to: number): string {
+  return `insert into holdfast.events (id, session_id, turn_id, type, data)
+    select 1000 + n * 4 + k, ${idSql(0, session)}, ${idSql(1, 'n')}, (array['message.accepted', 'model.ended', 'message.settled', 'turn.ended'])[k + 1],
+      json_build_object('status', case k when 2 then 'answered' else 'completed' end, 'costMicros', 5, 'agentId', 'main', 'kind', 'message',
+        'lane', 'main', 'model', 'anthropic/m')
+    from generate_series(${from}, ${to}) as n, generate_series(0, 3) as k`;
+}
+
+const FILLS = [
+  `insert into holdfast.sessions (id, key, agent_id, kind, lane) select ${idSql(0, 'n')}, 'agent:main:s' || n, 'main', 'main', 'main'
+   from generate_series(0, ${SESSIONS - 1}) as n`,
+  `insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256, queued_at, claimed_at,
+     ended_at)
+   select ${idSql(1, 'n')}, ${idSql(0, session)}, 'message', 'main', case when n > ${TURNS - 20} then 'running' else 'completed' end, 1, 'w', 'm', 1, 's', 't',
+     now(), now(), case when n <= ${TURNS - 20} then now() end from generate_series(1, ${TURNS}) as n`,
+  `insert into holdfast.inbox (id, session_id, seq, kind, status, body, route, turn_id)
+   select ${idSql(2, 'n')}, ${idSql(0, session)}, n, 'message', case when n > ${TURNS - 20} then 'claimed' when n <= 50 then 'waiting' else 'answered' end,
+     '{}', '', case when n > 50 then ${idSql(1, 'n')} end from generate_series(1, ${TURNS}) as n`,
+  `insert into holdfast.model_calls (turn_id, call_no, step, epoch, until_seq, status, started_at, ended_at)
+   select ${idSql(1, 'n')}, 1, 1, 1, 1, 'ok', now(), now() from generate_series(1, ${TURNS}) as n`,
+  `insert into holdfast.tool_calls (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch)
+   select ${idSql(1, 'n')}, 1, 1, 'c', 'exec', true, 'done', 1 from generate_series(1, ${TURNS}) as n`,
+  `insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, status, expires_at)
+   select ${idSql(3, 'n')}, ${idSql(0, session)}, n, 'webhook', '{}', '{}', case when n <= 10 then 'pending' else 'sent' end, now()
+   from generate_series(1, ${TURNS}) as n`,
+  `insert into holdfast.system_events (id, session_id, text, state) select ${idSql(4, 'n')}, ${idSql(0, session)}, 'x',
+     case when n <= 10 then 'queued' else 'consumed' end from generate_series(1, ${TURNS}) as n`,
+  `insert into holdfast.dead_letters (id, kind, code, reason, state) select ${idSql(5, 'n')}, 'turn', 'c', 'r',
+     case when n <= 10 then 'open' else 'discarded' end from generate_series(1, ${TURNS}) as n`,
+  `insert into holdfast.doorbells (session_id, lane, rings) select ${idSql(0, 'n')}, 'main', 1 from generate_series(0, 49) as n`,
+  eventsSql(1, TURNS),
+];
+
+/** How a statement reads the tables that grow. */
+export async function growingReads(client: PoolClient, text: string, values: unknown[]) {
+  const { rows } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(`explain (format json) ${text}`, values);
+  const reads = rows.flatMap((row) => row['QUERY PLAN'].flatMap(({ Plan }) => readsOf(Plan)));
+  return reads.filter(({ table }) => GROWING.includes(table ?? ''));
+}
+
+interface PlanNode {
+  'Node Type': string;
+  'Relation Name'?: string;
+  Plans?: PlanNode[];
+}
+
+function readsOf(plan: PlanNode): { node: string; table: string | undefined }[] {
+  const own = { node: plan['Node Type'], table: plan['Relation Name'] };
+  return [own, ...(plan.Plans ?? []).flatMap(readsOf)];
+}
