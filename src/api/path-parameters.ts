@@ -22,13 +22,18 @@ export const PATH_PARAMETERS = {
   id: uuidOf('The id', 'thing'),
   runId: uuidOf('The id of a run of a subagent', 'run'),
   n: {
-    description: 'The number of the call, counted from 1',
+    description: 'The number of the call of the model, or of the part of an entry, counted from 1',
     schema: { type: 'integer', minimum: 1 },
     parse(raw) {
       if (!COUNT.test(raw)) throw notFound('thing with this number: numbers begin with 1');
       return Number(raw);
     },
   } satisfies PathParameter<number>,
+  callId: {
+    description: 'The id of a call of a tool',
+    schema: { type: 'string' },
+    parse: (raw) => raw,
+  } satisfies PathParameter<string>,
   agent: {
     description: 'The id of an agent',
     schema: { type: 'string' },
@@ -38,7 +43,7 @@ export const PATH_PARAMETERS = {
 
 type PathParameterName = keyof typeof PATH_PARAMETERS;
 
-/** `key` is canonical, `id` and `runId` are UUIDs in lower case, `n` is a positive integer, `agent` a name. */
+/** `key` is canonical, `id` and `runId` are UUIDs in lower case, `n` is a positive integer, `callId` a text, `agent` a name. */
 export type PathValues = {
   [Name in PathParameterName]: ReturnType<(typeof PATH_PARAMETERS)[Name]['parse']>;
 };

@@ -6,7 +6,9 @@ import { bulkActionRoutes } from './routes/bulk-actions.ts';
 import { cronRoutes } from './routes/crons.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { deliveryRoutes } from './routes/deliveries.ts';
+import { entryRoutes } from './routes/entries.ts';
 import { eventRoutes } from './routes/events.ts';
+import { familyRoutes } from './routes/families.ts';
 import { heartbeatRoutes } from './routes/heartbeats.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { messageRoutes } from './routes/messages.ts';
@@ -24,6 +26,8 @@ import { workerRoutes } from './routes/workers.ts';
 export const ROUTES: Route[] = [
   ...messageRoutes,
   ...sessionRoutes,
+  ...entryRoutes,
+  ...familyRoutes,
   ...transcriptRoutes,
   ...subagentRoutes,
   ...systemEventRoutes,

@@ -2181,6 +2181,15 @@ export interface OperationFunctions {
     key: string;
     body?: Schemas['SessionPatch'];
   }, options?: CallOptions): Promise<Schemas['Session']>;
+  /** Stop the running turn and cancel the waiting messages; queued: keep keeps them. `POST /v1/sessions/{key}/abort` */
+  abortSession(input: {
+    /** The key of a session; a key without agent: belongs to the agent main */
+    key: string;
+    body?: {
+      /** What happens to waiting messages */
+      queued?: 'keep' | 'cancel';
+    };
+  }, options?: CallOptions): Promise<Schemas['Abortion']>;
   /** Entries, oldest first (order=desc: newest first): the active ones, or with state=all every one. `GET /v1/sessions/{key}/transcript` */
   listEntries(input: {
     /** The key of a session; a key without agent: belongs to the agent main */
@@ -2195,21 +2204,106 @@ export interface OperationFunctions {
     order?: 'asc' | 'desc' | undefined;
     /** The number of an earlier transcript; absent: the current one */
     transcript?: number | undefined;
+    /** Parts with more characters are cut: they have `omittedChars` and `href`, where the whole text is. The arguments of a call become the beginning of their JSON */
+    partChars?: number | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['Entry'][];
     /** The cursor of the next page; null: this is the last one */
     nextCursor: string | null;
   }>;
-  /** Stop the running turn and cancel the waiting messages; queued: keep keeps them. `POST /v1/sessions/{key}/abort` */
-  abortSession(input: {
+  /** The text of one part of an entry, or a piece of it. `GET /v1/sessions/{key}/entries/{id}/parts/{n}` */
+  getEntryPart(input: {
     /** The key of a session; a key without agent: belongs to the agent main */
     key: string;
-    body?: {
-      /** What happens to waiting messages */
-      queued?: 'keep' | 'cancel';
+    /** The id */
+    id: string;
+    /** The number of the call of the model, or of the part of an entry, counted from 1 */
+    n: number;
+    /** The first character, counted from 0 */
+    offset?: number | undefined;
+    /** The number of characters; absent: all that follow */
+    length?: number | undefined;
+  }, options?: CallOptions): Promise<string>;
+  /** All runs of subagents below the root of the family of a session, with what each used. `GET /v1/sessions/{key}/family` */
+  getFamily(input: {
+    /** The key of a session; a key without agent: belongs to the agent main */
+    key: string;
+  }, options?: CallOptions): Promise<{
+    /** The session at the top of the family */
+    rootKey: string;
+    /** What the root itself used */
+    root: {
+      /** The tokens so far */
+      tokens: {
+        /** Input tokens */
+        input: number;
+        /** Output tokens */
+        output: number;
+      };
+      /** What it cost in US dollars; null: that is not known, because the model has no price */
+      costUsd: number | null;
+      /** The same in whole micro-dollars; sums of it are exact */
+      costMicros: number | null;
     };
-  }, options?: CallOptions): Promise<Schemas['Abortion']>;
+    /** The runs below the root, each after its parent */
+    items: {
+      /** The id of the run of the subagent */
+      runId: string;
+      /** The key of the session */
+      sessionKey: string;
+      /** The session that spawned it */
+      parentSessionKey: string;
+      /** A name for people */
+      label: string | null;
+      /** What the subagent is to do */
+      task: string;
+      /** The id of an agent of the configuration */
+      agentId: string;
+      /** How many sessions are above it: 1 for a run of the root */
+      depth: number;
+      /** Its status */
+      status: 'running' | 'ok' | 'failed' | 'timedOut' | 'killed';
+      /** What happens to the message while the session is busy */
+      mode: 'run' | 'session';
+      /** When it was created */
+      createdAt: string;
+      /** When it ended; null: it has not */
+      endedAt: string | null;
+      /** What the run itself used */
+      own: {
+        /** The tokens so far */
+        tokens: {
+          /** Input tokens */
+          input: number;
+          /** Output tokens */
+          output: number;
+        };
+        /** What it cost in US dollars; null: that is not known, because the model has no price */
+        costUsd: number | null;
+        /** The same in whole micro-dollars; sums of it are exact */
+        costMicros: number | null;
+      };
+      /** What the run and all runs below it used together */
+      subtree: {
+        /** The tokens so far */
+        tokens: {
+          /** Input tokens */
+          input: number;
+          /** Output tokens */
+          output: number;
+        };
+        /** What it cost in US dollars; null: that is not known, because the model has no price */
+        costUsd: number | null;
+        /** The same in whole micro-dollars; sums of it are exact */
+        costMicros: number | null;
+        /** How many runs there are, this one included */
+        runs: number;
+      };
+    }[];
+    /** Whether there are more runs than are shown */
+    isCapped: boolean;
+  }>;
   /** Compact the session as soon as it is idle; with Prefer: wait, answer when that is done. `POST /v1/sessions/{key}/compact` */
   compactSession(input: {
     /** The key of a session; a key without agent: belongs to the agent main */
@@ -2485,9 +2579,46 @@ export interface OperationFunctions {
   getModelRequest(input: {
     /** The id */
     id: string;
-    /** The number of the call, counted from 1 */
+    /** The number of the call of the model, or of the part of an entry, counted from 1 */
     n: number;
   }, options?: CallOptions): Promise<Schemas['ModelRequest']>;
+  /** One call of a tool: what it was given, and what came back. `GET /v1/turns/{id}/tools/{callId}` */
+  getToolCall(input: {
+    /** The id */
+    id: string;
+    /** The id of a call of a tool */
+    callId: string;
+  }, options?: CallOptions): Promise<{
+    /** The id of the call */
+    callId: string;
+    /** The name */
+    name: string;
+    /** Its status */
+    status: 'intent' | 'done' | 'failed' | 'unknown' | 'skipped';
+    /** Whether the call may run again after a crash */
+    isIdempotent: boolean;
+    /** How often the call was started */
+    runs: number;
+    /** When it began */
+    startedAt: string;
+    /** When it ended; null: it has not */
+    endedAt: string | null;
+    /** The id of the turn; null: there is none */
+    turnId: string;
+    /** The key of the session */
+    sessionKey: string;
+    /** The step of the turn, counted from 1 */
+    step: number;
+    /** What the tool was given, as JSON text; null: the transcript does not have it any more */
+    arguments: string | null;
+    /** What the tool answered, as the model saw it; null: it has not ended */
+    result: {
+      /** The text */
+      text: string;
+      /** Whether the result says that the tool failed */
+      isError: boolean;
+    } | null;
+  }>;
   /** Stop one turn; the waiting messages of its session stay. `POST /v1/turns/{id}/abort` */
   abortTurn(input: {
     /** The id */

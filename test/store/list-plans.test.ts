@@ -6,8 +6,10 @@ import { PgDialect } from 'drizzle-orm/pg-core';
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
+import { FAMILY } from '../../src/store/views/family.ts';
 import { FIND_BY_CODE, FIND_BY_ID, FIND_BY_TEXT } from '../../src/store/views/find-things.ts';
 import { sessionsQuery, updatedQuery, type SessionFilter } from '../../src/store/views/sessions.ts';
+import { FIND_TOOL_CALL } from '../../src/store/views/tool-call.ts';
 import { countQuery, countTurns, findTurnIds, pageQuery, type TurnFilter } from '../../src/store/views/turn-filter.ts';
 import { createManyRows, growingReads } from './many-rows.ts';
 import type { StoreRig } from './store-rig.ts';
@@ -76,6 +78,8 @@ test.each([
   [FIND_BY_ID, [newId()]],
   [FIND_BY_TEXT, ['1017', 'agent:main:s7']],
   [FIND_BY_CODE, ['model_failed']],
+  [FIND_TOOL_CALL, [newId(), 'c', '"c"']],
+  [FAMILY, ['agent:main:s7']],
 ])('$name reads by indexes', async (statement, values) => {
   const reads = await growingReads(client, statement.prepared(values).text, values);
   expect(reads.filter(({ node }) => node === 'Seq Scan')).toEqual([]);

@@ -57,6 +57,8 @@ const FILLS = [
      '{}', '', case when n > 50 then ${idSql(1, 'n')} end from generate_series(1, ${TURNS}) as n`,
   `insert into holdfast.model_calls (turn_id, call_no, step, epoch, until_seq, status, started_at, ended_at)
    select ${idSql(1, 'n')}, 1, 1, 1, 1, 'ok', now(), now() from generate_series(1, ${TURNS}) as n`,
+  `insert into holdfast.entries (session_id, seq, id, transcript_no, kind, role, content, turn_id)
+   select ${idSql(0, session)}, n, ${idSql(6, 'n')}, 1, 'answer', 'assistant', '[]', ${idSql(1, 'n')} from generate_series(1, ${TURNS}) as n`,
   `insert into holdfast.tool_calls (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch)
    select ${idSql(1, 'n')}, 1, 1, 'c', 'exec', true, 'done', 1 from generate_series(1, ${TURNS}) as n`,
   `insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, status, expires_at)

@@ -1,14 +1,12 @@
-// Routes of sessions: their facts, overrides and transcripts, and the abort.
+// Routes of sessions: their facts and overrides, and the abort.
 import { z } from 'zod';
 import {
-  findSession,
   isUpdatedKey,
   listSessions,
   listUpdatedSessions,
   SESSION_STATUSES,
   viewSession,
 } from '../../store/views/sessions.ts';
-import { listEntries } from '../../store/views/transcript.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 
 import { overrideSession } from '../../service/override-session.ts';
@@ -16,13 +14,12 @@ import { stopSession } from '../../service/stop-session.ts';
 import { modelProblem, notFound } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { abortion, abortRequest, listOf } from '../schemas/answers.ts';
-import { countText, listText, nameText, pageQuery, searchText } from '../schemas/queries.ts';
-import { entry, session, sessionPatch } from '../schemas/views.ts';
+import { listText, nameText, pageQuery, searchText } from '../schemas/queries.ts';
+import { session, sessionPatch } from '../schemas/views.ts';
 import { isUuid } from '../../core/ids.ts';
 import { SESSION_KINDS } from '../../core/session-key.ts';
 
 const ITEMS_DEFAULT = 50;
-const ENTRIES_DEFAULT = 100;
 
 const getSessions = defineRoute({
   method: 'GET',
@@ -79,40 +76,6 @@ const patchSession = defineRoute({
   },
 });
 
-const getTranscript = defineRoute({
-  method: 'GET',
-  path: '/v1/sessions/{key}/transcript',
-  summary: 'Entries, oldest first (order=desc: newest first): the active ones, or with state=all every one',
-  query: z.strictObject({
-    ...pageQuery,
-    state: z.enum(['active', 'all']).optional(),
-    order: z.enum(['asc', 'desc']).optional(),
-    /** The number of an earlier transcript, from before a reset; absent: the current one. */
-    transcript: countText.optional(),
-  }),
-  answers: { 200: { description: 'A page of entries', schema: listOf(entry) } },
-  async handle({ params, query, list }, { context }) {
-    const found = await findSession(context.views, params.key);
-    if (found === null) throw notFound(`session ${params.key}`);
-    const bounds = { itemsDefault: ENTRIES_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isSeq };
-    const page = await listEntries(
-      context.views,
-      {
-        sessionId: found.id,
-        transcriptNo: query.transcript ?? found.transcriptNo,
-        isOnlyActive: query.state !== 'all',
-        isNewestFirst: query.order === 'desc',
-      },
-      pageRequestOf(list, query, bounds),
-    );
-    return { status: 200, body: listAnswer(list, page) };
-  },
-});
-
-function isSeq(text: string): boolean {
-  return /^[1-9]\d{0,14}$/.test(text);
-}
-
 const abort = defineEffect({
   path: '/v1/sessions/{key}/abort',
   summary: 'Stop the running turn and cancel the waiting messages; queued: keep keeps them',
@@ -127,4 +90,4 @@ const abort = defineEffect({
   answer: async ({ aborted, cancelled }) => ({ status: 200, body: { aborted, cancelled } }),
 });
 
-export const sessionRoutes: Route[] = [getSessions, getSession, patchSession, getTranscript, abort];
+export const sessionRoutes: Route[] = [getSessions, getSession, patchSession, abort];

@@ -6,11 +6,13 @@ import { redoTurn } from '../../service/redrive-letters.ts';
 import { stopTurn } from '../../service/stop-session.ts';
 import { COUNT_MAX, countTurns, type TurnFilter } from '../../store/views/turn-filter.ts';
 import { listTurns, TURN_STATUSES, viewTurn } from '../../store/views/turns.ts';
+import { viewToolCall } from '../../store/views/tool-call.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { cappedCount, listOf, turnAborted } from '../schemas/answers.ts';
+import { toolCallDetail } from '../schemas/details.ts';
 import { modelRequest } from '../schemas/model-requests.ts';
 import {
   countText,
@@ -119,6 +121,18 @@ const getRequest = defineRoute({
   },
 });
 
+const getToolCall = defineRoute({
+  method: 'GET',
+  path: '/v1/turns/{id}/tools/{callId}',
+  summary: 'One call of a tool: what it was given, and what came back',
+  answers: { 200: { description: 'The call', schema: toolCallDetail } },
+  async handle({ params: { id, callId } }, { context }) {
+    const found = await viewToolCall(context.views, id, callId);
+    if (found === null) throw notFound(`call ${callId} of a tool in turn ${id}`);
+    return { status: 200, body: found };
+  },
+});
+
 const abort = defineEffect({
   path: '/v1/turns/{id}/abort',
   summary: 'Stop one turn; the waiting messages of its session stay',
@@ -158,4 +172,4 @@ const retry = defineEffect({
   answer: async (retried) => ({ status: 202, body: retried }),
 });
 
-export const turnRoutes: Route[] = [getTurns, getCount, getTurn, getRequest, abort, retry];
+export const turnRoutes: Route[] = [getTurns, getCount, getTurn, getRequest, getToolCall, abort, retry];

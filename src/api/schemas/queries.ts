@@ -10,6 +10,13 @@ export const countText = z
   .transform(Number)
   .meta({ wire: { type: 'integer', minimum: 1, maximum: 999_999_999 } });
 
+/** A whole number in a query. */
+export const offsetText = z
+  .string()
+  .regex(/^\d{1,9}$/, 'expected a whole number')
+  .transform(Number)
+  .meta({ wire: { type: 'integer', minimum: 0, maximum: 999_999_999 } });
+
 /** `limit` and `cursor` of every list. */
 export const pageQuery = { limit: countText.optional(), cursor: z.string().max(CURSOR_CHARS_MAX).optional() };
 

@@ -136,7 +136,7 @@ const modelCall = z.strictObject({
   notes: callNotes.nullable(),
 }) satisfies z.ZodType<ModelCallView>;
 
-const toolCall = z.strictObject({
+export const toolCall = z.strictObject({
   callId: z.string(),
   name: z.string(),
   status: z.enum(['intent', 'done', 'failed', 'unknown', 'skipped']),

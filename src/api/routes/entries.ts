@@ -1,0 +1,80 @@
+// The entries of a session's transcript, and the text of one part of an entry.
+import { z } from 'zod';
+import { cutBlock, partTextOf, pieceOf, type StoredBlock } from '../../core/transcript-parts.ts';
+import { findSession } from '../../store/views/sessions.ts';
+import { listEntries, readBlocks, type EntryView } from '../../store/views/transcript.ts';
+import { listAnswer, pageRequestOf } from '../cursor.ts';
+import { notFound } from '../problem.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { listOf } from '../schemas/answers.ts';
+import { countText, offsetText, pageQuery } from '../schemas/queries.ts';
+import { entry } from '../schemas/views.ts';
+
+const ENTRIES_DEFAULT = 100;
+
+const getTranscript = defineRoute({
+  method: 'GET',
+  path: '/v1/sessions/{key}/transcript',
+  summary: 'Entries, oldest first (order=desc: newest first): the active ones, or with state=all every one',
+  query: z.strictObject({
+    ...pageQuery,
+    state: z.enum(['active', 'all']).optional(),
+    order: z.enum(['asc', 'desc']).optional(),
+    /** The number of an earlier transcript, from before a reset; absent: the current one. */
+    transcript: countText.optional(),
+    partChars: countText.optional(),
+  }),
+  answers: { 200: { description: 'A page of entries', schema: listOf(entry) } },
+  async handle({ params, query, list }, { context }) {
+    const found = await findSession(context.views, params.key);
+    if (found === null) throw notFound(`session ${params.key}`);
+    const bounds = { itemsDefault: ENTRIES_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isSeq };
+    const { partChars } = query;
+    const page = await listEntries(
+      context.views,
+      {
+        sessionId: found.id,
+        transcriptNo: query.transcript ?? found.transcriptNo,
+        isOnlyActive: query.state !== 'all',
+        isNewestFirst: query.order === 'desc',
+        cut: partChars === undefined ? null : (one) => cutEntry(one, partChars, params.key),
+      },
+      pageRequestOf(list, query, bounds),
+    );
+    return { status: 200, body: listAnswer(list, page) };
+  },
+});
+
+function isSeq(text: string): boolean {
+  return /^[1-9]\d{0,14}$/.test(text);
+}
+
+function cutEntry(whole: EntryView, charsMax: number, key: string): EntryView {
+  // The journal writes a list of blocks.
+  const blocks = whole.content as StoredBlock[];
+  const place = `/v1/sessions/${encodeURIComponent(key)}/entries/${whole.id}/parts`;
+  return { ...whole, content: blocks.map((block, index) => cutBlock(block, charsMax, `${place}/${index + 1}`)) };
+}
+
+const getPart = defineRoute({
+  method: 'GET',
+  path: '/v1/sessions/{key}/entries/{id}/parts/{n}',
+  summary: 'The text of one part of an entry, or a piece of it',
+  query: z.strictObject({ offset: offsetText.optional(), length: countText.optional() }),
+  answers: { 200: { description: 'The text', contentType: 'text/plain' } },
+  async handle({ params: { key, id, n }, query: { offset = 0, length } }, { context }) {
+    const session = await findSession(context.views, key);
+    const blocks = session === null ? null : await readBlocks(context.views, session.id, id);
+    const block = blocks?.[n - 1];
+    if (block === undefined) throw notFound(`part ${n} of the entry ${id} of session ${key}`);
+    // The journal writes a list of blocks.
+    const text = partTextOf(block as StoredBlock);
+    return {
+      status: 200,
+      body: pieceOf(text, offset, length ?? text.length),
+      headers: { 'content-type': 'text/plain; charset=utf-8', 'x-holdfast-total-chars': String(text.length) },
+    };
+  },
+});
+
+export const entryRoutes: Route[] = [getTranscript, getPart];

@@ -1,0 +1,19 @@
+// The family of a session.
+import { viewFamily } from '../../store/views/family.ts';
+import { notFound } from '../problem.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { family } from '../schemas/details.ts';
+
+const getFamily = defineRoute({
+  method: 'GET',
+  path: '/v1/sessions/{key}/family',
+  summary: 'All runs of subagents below the root of the family of a session, with what each used',
+  answers: { 200: { description: 'The runs, each after its parent', schema: family } },
+  async handle({ params }, { context }) {
+    const found = await viewFamily(context.views, params.key);
+    if (found === null) throw notFound(`session ${params.key}`);
+    return { status: 200, body: found };
+  },
+});
+
+export const familyRoutes: Route[] = [getFamily];

@@ -1,0 +1,19 @@
+// What the fields of a family, a call of a tool and a part of an entry mean. A part of `field-descriptions.ts`.
+
+/** By field, or by operation and field. */
+export const DETAIL_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  rootKey: 'The session at the top of the family',
+  root: 'What the root itself used',
+  own: 'What the run itself used',
+  subtree: 'What the run and all runs below it used together',
+  'getFamily.items.depth': 'How many sessions are above it: 1 for a run of the root',
+  'getFamily.items.subtree.runs': 'How many runs there are, this one included',
+  'getFamily.items': 'The runs below the root, each after its parent',
+  'getFamily.isCapped': 'Whether there are more runs than are shown',
+  arguments: 'What the tool was given, as JSON text; null: the transcript does not have it any more',
+  'getToolCall.result': 'What the tool answered, as the model saw it; null: it has not ended',
+  'listEntries.partChars':
+    'Parts with more characters are cut: they have `omittedChars` and `href`, where the whole text is. The arguments of a call become the beginning of their JSON',
+  offset: 'The first character, counted from 0',
+  length: 'The number of characters; absent: all that follow',
+};

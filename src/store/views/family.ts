@@ -1,0 +1,124 @@
+// The family of a session: every run below its root, with what each used by itself and together with the runs below it.
+import { dollarsOf } from '../../core/prices/call-cost.ts';
+import { isoSql } from '../session-facts.ts';
+import { literal } from '../statement.ts';
+import type { ViewDatabase } from './page.ts';
+import type { RUN_STATUSES } from './subagents.ts';
+
+/** What was used; the cost is null when none is known. */
+export interface FamilyUsage {
+  tokens: { input: number; output: number };
+  costUsd: number | null;
+  costMicros: number | null;
+}
+
+export interface FamilyRun {
+  runId: string;
+  sessionKey: string;
+  parentSessionKey: string;
+  label: string | null;
+  task: string;
+  agentId: string;
+  depth: number;
+  status: (typeof RUN_STATUSES)[number];
+  mode: 'run' | 'session';
+  createdAt: string;
+  endedAt: string | null;
+  own: FamilyUsage;
+  /** Of the run and of all runs below it. */
+  subtree: FamilyUsage & { runs: number };
+}
+
+export interface FamilyView {
+  rootKey: string;
+  root: FamilyUsage;
+  items: FamilyRun[];
+  /** There are more runs than are shown. */
+  isCapped: boolean;
+}
+
+/** The most runs that are shown, and the deepest. */
+const RUNS_MAX = 1_000;
+const DEPTH_MAX = 50;
+const TASK_CHARS_MAX = 500;
+
+export const FAMILY = literal({
+  name: 'family',
+  purpose: 'Read the root of the family of a session ($1) and the runs below it, each after its parent.',
+  text: `with recursive root as materialized (
+  select r.* from holdfast.sessions s join holdfast.sessions r on r.id = coalesce(s.ancestors[1], s.id) where s.key = $1
+),
+runs as (
+  select run.*, 1 as level from root cross join lateral (
+    select * from holdfast.subagent_runs where parent_id = root.id order by id limit ${RUNS_MAX + 1}
+  ) as run
+  union all
+  select run.*, runs.level + 1 from runs cross join lateral (
+    select * from holdfast.subagent_runs where parent_id = runs.child_id and created_at >= runs.created_at order by id limit ${RUNS_MAX + 1}
+  ) as run where runs.level < ${DEPTH_MAX}
+),
+shown as (
+  select distinct on (level, id) * from runs order by level, id limit ${RUNS_MAX + 1}
+)
+select root.key as "rootKey", root.input_tokens as "rootInput", root.output_tokens as "rootOutput", root.cost_micros as "rootMicros",
+  (select coalesce(json_agg(json_build_object('runId', r.id, 'sessionKey', c.key, 'parentSessionKey', p.key, 'label', r.label,
+    'task', left(r.task, ${TASK_CHARS_MAX}), 'agentId', c.agent_id, 'depth', r.depth, 'status', r.status, 'mode', r.mode,
+    'createdAt', ${isoSql('r.created_at')}, 'endedAt', ${isoSql('r.ended_at')},
+    'input', case when r.status = 'running' then c.input_tokens else r.input_tokens end,
+    'output', case when r.status = 'running' then c.output_tokens else r.output_tokens end,
+    'micros', case when r.status = 'running' then c.cost_micros else r.cost_micros end) order by r.level, r.id), '[]')
+    from shown r cross join lateral (select * from holdfast.sessions where id = r.child_id limit 1) as c
+    cross join lateral (select * from holdfast.sessions where id = r.parent_id limit 1) as p
+  ) as runs
+from root`,
+});
+
+interface RunRow extends Omit<FamilyRun, 'own' | 'subtree'> {
+  input: number;
+  output: number;
+  micros: number | null;
+}
+
+interface FamilyRow {
+  rootKey: string;
+  rootInput: string;
+  rootOutput: string;
+  rootMicros: string | null;
+  runs: RunRow[];
+}
+
+/** The family of the session of this key; null: there is no such session. */
+export async function viewFamily(db: ViewDatabase, key: string): Promise<FamilyView | null> {
+  const { rows } = await db.$client.query<FamilyRow>(FAMILY.prepared([key]));
+  const [row] = rows;
+  if (row === undefined) return null;
+  const shown = row.runs.slice(0, RUNS_MAX);
+  const items = shown.map(({ input, output, micros, ...run }): FamilyRun => {
+    const own = usageOf(input, output, micros);
+    return { ...run, own, subtree: { ...own, runs: 1 } };
+  });
+  // A run that was begun again has the same session, and what is below it belongs to the last one that had begun by then.
+  for (const run of items.toReversed()) {
+    const parent = items.findLast((one) => one.sessionKey === run.parentSessionKey && one.createdAt <= run.createdAt);
+    if (parent !== undefined) parent.subtree = sumOf(parent.subtree, run.subtree);
+  }
+  const rootMicros = row.rootMicros === null ? null : Number(row.rootMicros);
+  return {
+    rootKey: row.rootKey,
+    root: usageOf(Number(row.rootInput), Number(row.rootOutput), rootMicros),
+    items,
+    isCapped: row.runs.length > RUNS_MAX,
+  };
+}
+
+function usageOf(input: number, output: number, costMicros: number | null): FamilyUsage {
+  return { tokens: { input, output }, costUsd: dollarsOf(costMicros), costMicros };
+}
+
+function sumOf(one: FamilyRun['subtree'], other: FamilyRun['subtree']): FamilyRun['subtree'] {
+  const known = [one.costMicros, other.costMicros].filter((micros) => micros !== null);
+  const micros = known.length === 0 ? null : known.reduce((sum, part) => sum + part, 0);
+  const { tokens } = one;
+  const used = usageOf(tokens.input + other.tokens.input, tokens.output + other.tokens.output, micros);
+  return { ...used, runs: one.runs + other.runs };
+}

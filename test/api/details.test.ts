@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { useApiRig } from './use-api-rig.ts';
+
+const holder = useApiRig();
+
+async function turnOf(session: string, text: string) {
+  const { rig } = holder;
+  const { body } = await rig.post(`/v1/sessions/${session}/messages`, { text });
+  await rig.work(session);
+  const { turnId } = (await rig.get(`/v1/messages/${body.message.id}`)).body;
+  return (await rig.get(`/v1/turns/${turnId}`)).body;
+}
+
+/** Gives the session entries whose only part is this text. */
+async function addEntries(session: string, texts: string[]): Promise<void> {
+  const sessionId = await holder.rig.turns.sessionOf(session);
+  for (const [index, text] of texts.entries()) {
+    await holder.rig.rows(
+      `insert into holdfast.entries (session_id, seq, id, transcript_no, kind, role, content, turn_id)
+       values ($1, $2, $3, 1, 'answer', 'assistant', $4, $3)`,
+      [sessionId, 100 + index, newId(), JSON.stringify([{ type: 'text', text }])],
+    );
+  }
+}
+
+describe('a transcript with partChars', () => {
+  test('has the beginning of long parts, and their pieces make the whole text', async () => {
+    const { rig } = holder;
+    const text = `${'a'.repeat(7)}🎈${'b'.repeat(20)}\n"end"`;
+    await addEntries('agent:main:cut:+1@x', [text]);
+    const url = '/v1/sessions/cut:+1@x/transcript';
+    const [entry] = (await rig.get(`${url}?partChars=8`)).body.items;
+    const [part] = entry.content;
+    expect(part).toMatchObject({ type: 'text', text: `${'a'.repeat(7)}🎈`, omittedChars: text.length - 9 });
+    const rest = await rig.get(`${part.href}?offset=${part.text.length}&length=10`);
+    expect(rest.headers).toMatchObject({
+      'content-type': 'text/plain; charset=utf-8',
+      'x-holdfast-total-chars': String(text.length),
+    });
+    expect(part.text + rest.body + (await rig.get(`${part.href}?offset=19`)).body).toBe(text);
+    expect((await rig.get(part.href)).body).toBe(text);
+    expect((await rig.get(`${part.href.slice(0, -1)}2`)).status).toBe(404);
+    expect((await rig.get(url)).body.items[0].content).toEqual([{ type: 'text', text }]);
+  });
+
+  test('has pages that end after 256 kB, newest first and without a gap', async () => {
+    const { rig } = holder;
+    const texts = Array.from({ length: 40 }, (_, n) => `${n}:`.padEnd(20_000, 'x'));
+    texts[20] = '20:'.padEnd(5_000_000, 'x');
+    await addEntries('large-pages', texts);
+    const seen: string[] = [];
+    const sizes: number[] = [];
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const url = `/v1/sessions/large-pages/transcript?order=desc&partChars=16384${cursor === '' ? '' : `&cursor=${cursor}`}`;
+      const { body } = await rig.get(url);
+      sizes.push(Buffer.byteLength(JSON.stringify(body)));
+      seen.push(...body.items.map(({ content }: { content: { text: string }[] }) => content[0]?.text.split(':')[0]));
+      cursor = body.nextCursor;
+    }
+    expect(seen).toEqual(texts.map((_, n) => String(n)).toReversed());
+    for (const size of sizes) expect(size).toBeLessThan(300_000);
+  });
+});
+
+describe('a call of a tool', () => {
+  test('shows its arguments as text, its result and how often it ran', async () => {
+    const { rig } = holder;
+    const turn = await turnOf('called', 'do [[tool: echo {"n": 12, "of": "x"}]] [[reply: done]]');
+    const [{ callId }] = turn.steps[0].tools;
+    const { body } = await rig.get(`/v1/turns/${turn.id}/tools/${callId}`);
+    expect(body).toMatchObject({
+      callId,
+      name: 'echo',
+      status: 'done',
+      runs: 1,
+      step: 1,
+      turnId: turn.id,
+      sessionKey: 'agent:main:called',
+      arguments: '{"n":12,"of":"x"}',
+      result: { text: '{"n":12,"of":"x"}', isError: false },
+    });
+    expect((await rig.get(`/v1/turns/${turn.id}/tools/another`)).status).toBe(404);
+  });
+
+  test('whose batch has not ended shows the result of the ledger', async () => {
+    const { rig } = holder;
+    const turn = await turnOf('unfinished', 'do [[tool: echo {}]] [[reply: done]]');
+    const [{ callId }] = turn.steps[0].tools;
+    await rig.rows(`delete from holdfast.entries where turn_id = $1 and kind = 'results'`, [turn.id]);
+    const kept = JSON.stringify({ content: 'kept \u0000', isError: true });
+    await rig.rows('update holdfast.tool_calls set result = $2 where turn_id = $1', [turn.id, kept]);
+    const { body } = await rig.get(`/v1/turns/${turn.id}/tools/${callId}`);
+    expect(body).toMatchObject({ arguments: '{}', result: { text: 'kept \u0000', isError: true } });
+  });
+});
+
+describe('a family', () => {
+  test('has all runs below its root, with what each used by itself and with those below it', async () => {
+    const { rig } = holder;
+    const priced = '[[usage: input=1000 output=200 cache-read=0 cache-write=0]]';
+    await turnOf('boss', '[[reply: ok]]');
+    const spawn = async (parent: string, task: string) =>
+      (await rig.post(`/v1/sessions/${parent}/spawn`, { task, mode: 'session' })).body.childSessionKey as string;
+    const one = await spawn('boss', `${priced} [[reply: one]]`);
+    const two = await spawn('boss', `${priced} [[reply: two]]`);
+    await rig.rows(
+      `insert into holdfast.sessions (id, key, agent_id, kind, lane, parent_id, ancestors)
+       select gen_random_uuid(), $2, 'main', 'subagent', 'subagent', id, ancestors || id from holdfast.sessions where key = $1`,
+      [one, 'agent:main:subagent:below'],
+    );
+    await rig.rows(
+      `insert into holdfast.subagent_runs (id, parent_id, child_id, root_id, depth, task, status, input_tokens, output_tokens, cost_micros, ended_at)
+       select $2, c.parent_id, c.id, c.ancestors[1], 2, 'deep', 'ok', 30, 3, 500, now() from holdfast.sessions c where c.key = $1`,
+      ['agent:main:subagent:below', newId()],
+    );
+    for (const key of [one, two]) await rig.work(key);
+    const { body } = await rig.get(`/v1/sessions/${two}/family`);
+    const own = { tokens: { input: 1000, output: 200 }, costMicros: 4000, costUsd: 0.004 };
+    expect(body).toMatchObject({
+      rootKey: 'agent:main:boss',
+      isCapped: false,
+      items: [
+        { sessionKey: one, depth: 1, parentSessionKey: 'agent:main:boss', own, subtree: { runs: 2, costMicros: 4500 } },
+        { sessionKey: two, depth: 1, status: 'ok', own, subtree: { ...own, runs: 1 } },
+        { sessionKey: 'agent:main:subagent:below', depth: 2, parentSessionKey: one, subtree: { costMicros: 500 } },
+      ],
+    });
+    expect(body.items[0].subtree.tokens).toEqual({ input: 1030, output: 203 });
+    expect((await rig.get('/v1/sessions/boss/family')).body).toEqual(body);
+    expect((await rig.get('/v1/sessions/no-family/family')).status).toBe(404);
+  });
+});

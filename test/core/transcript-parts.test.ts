@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { cutBlock, partTextOf, pieceOf } from '../../src/core/transcript-parts.ts';
+
+const href = '/parts/1';
+
+test('a part that is short enough stays as it is', () => {
+  const block = { type: 'text', text: 'short' };
+  expect(cutBlock(block, 5, href)).toBe(block);
+});
+
+test.each([
+  [{ type: 'text', text: 'abcdef' }, { text: 'abc' }],
+  [
+    { type: 'thinking', thinking: 'abcdef', signature: 's' },
+    { thinking: 'abc', signature: 's' },
+  ],
+  [
+    { type: 'tool_result', tool_use_id: 't', content: 'abcdef' },
+    { content: 'abc', tool_use_id: 't' },
+  ],
+  [
+    { type: 'tool_use', id: 't', name: 'n', input: { a: 123 } },
+    { input: '{"a', id: 't', name: 'n' },
+  ],
+  [{ type: 'image', source: { type: 'base64', data: 'abcdef' } }, { source: { type: 'base64', data: '' } }],
+])('a long part %j is cut and says where the rest is', (block, cut) => {
+  const shownChars = block.type === 'image' ? 0 : 3;
+  const omittedChars = partTextOf(block).length - shownChars;
+  expect(cutBlock(block, 3, href)).toMatchObject({ ...cut, type: block.type, omittedChars, href });
+});
+
+test('the texts of a result are one text, and its long images lose their bytes', () => {
+  const image = { type: 'image', source: { type: 'base64', data: 'x'.repeat(100) } };
+  const block = { type: 'tool_result', content: [{ type: 'text', text: 'abc' }, image, { type: 'text', text: 'def' }] };
+  expect(partTextOf(block)).toBe('abc\ndef');
+  expect(cutBlock(block, 4, href)).toMatchObject({
+    content: [{ text: 'abc\n' }, { type: 'image', source: { data: '' }, omittedChars: 100 }],
+    omittedChars: 3,
+    href,
+  });
+});
+
+test('pieces that follow each other make the whole text and tear no surrogate pair', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 1, max: 7 }), (text, length) => {
+      const pieces = [];
+      for (let offset = 0; offset < text.length; offset += length) pieces.push(pieceOf(text, offset, length));
+      expect(pieces.join('')).toBe(text);
+      for (const piece of pieces) expect(piece.isWellFormed()).toBe(true);
+    }),
+  );
+});
