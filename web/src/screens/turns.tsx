@@ -2,7 +2,7 @@
 import { keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useCallback, useEffect, useState, type ReactElement } from 'react';
-import { api, type Turn } from '../api.ts';
+import { api } from '../api.ts';
 import { countText, dollarsText } from '../format/amounts.ts';
 import { durationText, lengthMs } from '../format/time.ts';
 import { useLive } from '../live/live-provider.tsx';
@@ -30,7 +30,9 @@ const STATUSES = [
 const KINDS = ['message', 'cron', 'heartbeat', 'announce', 'followup', 'batch', 'compaction'] as const;
 const LANES = ['main', 'subagent', 'cron', 'batch'] as const;
 
-const COLUMNS: readonly Column<Turn>[] = [
+type ListedTurn = Awaited<ReturnType<typeof api.listTurns>>['items'][number];
+
+const COLUMNS: readonly Column<ListedTurn>[] = [
   { title: 'Status', width: '104px', cell: ({ status }) => <Status status={status} /> },
   {
     title: 'Turn',
@@ -90,7 +92,7 @@ export function Turns(): ReactElement {
     // Not named `turn`: events do not refresh it, the button does.
     queryKey: ['turns', search],
     queryFn: ({ pageParam, signal }) =>
-      api.listTurns({ ...filterOf(search), limit: PAGE, cursor: pageParam }, { signal }),
+      api.listTurns({ ...filterOf(search), steps: 'none', limit: PAGE, cursor: pageParam }, { signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
     placeholderData: keepPreviousData,
