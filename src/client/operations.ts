@@ -2994,7 +2994,7 @@ export interface OperationFunctions {
       target: 'turns' | 'messages' | 'deliveries' | 'dead-letters';
       /** The ids; or send a filter */
       ids?: string[];
-      /** Everything that these find when the request arrives: of turns `session`, `status`, `kind`, `lane`, `since`; of messages that wait `session`; of deliveries `session`, `status`; of open dead letters `kind`, `code` */
+      /** Everything that these find when the request arrives: of turns the filters of `GET /v1/turns`; of messages that wait `session`; of deliveries `session`, `status`; of open dead letters `kind`, `code` */
       filter?: {
         /** The key of a session */
         session?: string;
@@ -3006,8 +3006,26 @@ export interface OperationFunctions {
         lane?: 'main' | 'subagent' | 'cron' | 'batch';
         /** Turns that started then or later */
         since?: string;
-        /** The error code of the dead letters */
+        /** Turns that started before */
+        until?: string;
+        /** The error code of the turns, or of the dead letters */
         code?: string;
+        /** The agent of the turns */
+        agent?: string;
+        /** The model of the turns */
+        model?: string;
+        /** Turns that called this tool */
+        tool?: string;
+        /** The worker of the turns */
+        worker?: string;
+        /** Turns of the items of this batch */
+        batch?: string;
+        /** Turns that took at least so many milliseconds */
+        minMs?: number;
+        /** Turns that cost at least so many US dollars */
+        minCostUsd?: number;
+        /** An id, a session key, the platform id of a message or an error code; else a part of the session key */
+        q?: string;
       };
       /** Whether the first one goes alone, and the others follow when it has ended well; if it has not, the action ends */
       canary?: boolean;

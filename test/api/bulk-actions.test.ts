@@ -204,6 +204,24 @@ describe('dead letters with a canary', () => {
   });
 });
 
+test('every filter of the list of turns is one of an action on turns, and finds the same', async () => {
+  const { turnId } = await failed('same-filters');
+  await failed('other-filters');
+  const filters = {
+    session: 'same-filters',
+    status: ['failed'],
+    kind: 'message',
+    lane: 'main',
+    agent: 'main',
+    q: turnId,
+  };
+  const query = Object.entries(filters).map(([name, value]) => `${name}=${String(value)}`);
+  const { items } = (await holder.rig.get(`/v1/turns?${query.join('&')}`)).body;
+  expect(items).toMatchObject([{ id: turnId }]);
+  const dry = { action: 'retry', target: 'turns', filter: filters, dryRun: true };
+  expect((await holder.rig.post('/v1/bulk-actions', dry)).body).toEqual({ total: 1, ids: [turnId] });
+});
+
 test.each([
   [{ action: 'cancel', target: 'turns', filter: {} }, 'action'],
   [{ action: 'retry', target: 'turns' }, 'filter'],

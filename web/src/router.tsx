@@ -74,7 +74,7 @@ const waitingRoute = createRoute({
 const turnsRoute = createRoute({
   ...screen,
   path: '/turns',
-  validateSearch: texts('session', 'status', 'kind', 'lane', 'since'),
+  validateSearch: texts('session', 'status', 'kind', 'lane', 'since', 'agent', 'model', 'code', 'q'),
   component: lazyRouteComponent(() => import('./screens/turns.tsx'), 'Turns'),
 });
 const turnRoute = createRoute({

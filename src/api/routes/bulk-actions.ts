@@ -19,6 +19,7 @@ import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import * as schemas from '../schemas/bulk-actions.ts';
 import { pageQuery } from '../schemas/queries.ts';
+import { turnFilterOf } from './turns.ts';
 
 const ITEMS_DEFAULT = 50;
 const SAMPLE_MAX = 5;
@@ -77,14 +78,12 @@ function refuseTooMany(ids: readonly string[]): void {
 
 function selectionOf({ target, ids, filter = {} }: RequestBody): BulkSelection {
   if (ids !== undefined) return { target, ids: ids.map((id) => id.toLowerCase()) };
-  const { session, status: statuses, kind, lane, since, code } = filter;
+  const { session, status: statuses, kind, code } = filter;
   const sessionKey = session === undefined ? undefined : parseSessionKey(session, 'filter.session');
   switch (target) {
     case 'turns':
-      return {
-        target,
-        filter: { sessionKey, statuses, kind, lane, since: since === undefined ? undefined : new Date(since) },
-      };
+      // The names of states and kinds were checked; those of other targets find no turn.
+      return { target, filter: { ...turnFilterOf({ ...filter, status: undefined, kind: undefined }), statuses, kind } };
     case 'messages':
       return { target, filter: { sessionKey } };
     case 'deliveries':

@@ -76,7 +76,8 @@ const getCount = defineRoute({
   },
 });
 
-function turnFilterOf(query: z.output<z.ZodObject<typeof turnQuery>>): TurnFilter {
+/** The filter of a query, or of the body of a bulk action. */
+export function turnFilterOf(query: Partial<z.output<z.ZodObject<typeof turnQuery>>>): TurnFilter {
   const { session, status, since, until, agent, batch, minMs, minCostUsd, q } = query;
   return {
     kind: query.kind,

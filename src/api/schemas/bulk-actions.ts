@@ -23,7 +23,9 @@ const STATUSES_MAX = 20;
 const PER_SECOND_MAX = 1_000;
 const REASON_CHARS_MAX = 500;
 
-/** What a filter may name; which of them depends on the target. */
+const name = z.string().min(1).max(200);
+
+/** What a filter may name; which of them depends on the target. Those of turns are those of the list of turns. */
 const bulkFilter = z.strictObject({
   session: sessionKeyText.exactOptional(),
   status: z
@@ -34,11 +36,36 @@ const bulkFilter = z.strictObject({
   kind: z.enum([...TURN_KINDS, 'turn', 'delivery', 'announcement']).exactOptional(),
   lane: z.enum(LANES).exactOptional(),
   since: z.iso.datetime({ offset: true }).exactOptional(),
-  code: z.string().min(1).max(200).exactOptional(),
+  until: z.iso.datetime({ offset: true }).exactOptional(),
+  code: name.exactOptional(),
+  agent: name.exactOptional(),
+  model: name.exactOptional(),
+  tool: name.exactOptional(),
+  worker: name.exactOptional(),
+  batch: z.uuid().exactOptional(),
+  minMs: z.int().min(0).exactOptional(),
+  minCostUsd: z.number().min(0).exactOptional(),
+  q: name.exactOptional(),
 });
 
 const FIELDS: Readonly<Record<BulkTarget, readonly string[]>> = {
-  turns: ['session', 'status', 'kind', 'lane', 'since'],
+  turns: [
+    'session',
+    'status',
+    'kind',
+    'lane',
+    'since',
+    'until',
+    'agent',
+    'model',
+    'tool',
+    'code',
+    'worker',
+    'batch',
+    'minMs',
+    'minCostUsd',
+    'q',
+  ],
   messages: ['session'],
   deliveries: ['session', 'status'],
   'dead-letters': ['kind', 'code'],

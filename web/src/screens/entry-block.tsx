@@ -1,9 +1,14 @@
 // One entry of a transcript.
 import { Link } from '@tanstack/react-router';
-import type { ReactElement } from 'react';
-import type { Entry } from '../api.ts';
+import { Fragment, useState, type ReactElement } from 'react';
+import { api, type Entry } from '../api.ts';
+import { countText } from '../format/amounts.ts';
 import { Age } from '../parts/bits.tsx';
+import { Problem } from '../parts/problem.tsx';
 import { LongText } from '../parts/safe-text.tsx';
+
+/** Longer parts are cut; the rest is read when it is asked for. */
+export const PART_CHARS = 16_384;
 
 /** Why the model no longer sees an entry. */
 const GONE: Readonly<Record<string, string>> = {
@@ -13,7 +18,7 @@ const GONE: Readonly<Record<string, string>> = {
 };
 
 /** An entry of a transcript, with its blocks. */
-export function EntryBlock({ entry }: { entry: Entry }): ReactElement {
+export function EntryBlock({ entry, sessionKey }: { entry: Entry; sessionKey: string }): ReactElement {
   return (
     <article className="entry" data-role={entry.role} data-state={entry.state} aria-label={`Entry ${entry.seq}`}>
       <header>
@@ -26,7 +31,10 @@ export function EntryBlock({ entry }: { entry: Entry }): ReactElement {
         {entry.state !== 'active' && <span className="chip">{GONE[entry.state]}</span>}
       </header>
       {entry.content.map((block, at) => (
-        <Block key={at} block={block} />
+        <Fragment key={at}>
+          <Block block={block} />
+          <Omitted block={block} place={{ key: sessionKey, id: entry.id, n: at + 1 }} />
+        </Fragment>
       ))}
     </article>
   );
@@ -73,5 +81,44 @@ function Block({ block }: { block: Entry['content'][number] }): ReactElement {
       <summary className="soft">{type}</summary>
       <LongText text={textOf(block)} />
     </details>
+  );
+}
+
+const PIECE_CHARS = 262_144;
+
+/** The rest of a part that was cut: read piece by piece, because it can be tens of megabytes. */
+function Omitted(props: {
+  block: Entry['content'][number];
+  place: { key: string; id: string; n: number };
+}): ReactElement | null {
+  const { block, place } = props;
+  const omitted = Number(block['omittedChars'] ?? 0);
+  const [pieces, setPieces] = useState<string[]>([]);
+  const [error, setError] = useState<unknown>(null);
+  if (omitted === 0) return null;
+  const read = pieces.reduce((sum, piece) => sum + piece.length, 0);
+
+  async function readOn(): Promise<void> {
+    setError(null);
+    try {
+      const piece = await api.getEntryPart({ ...place, offset: PART_CHARS + read, length: PIECE_CHARS });
+      setPieces((before) => [...before, piece]);
+    } catch (cause) {
+      setError(cause);
+    }
+  }
+
+  return (
+    <>
+      {pieces.map((piece, at) => (
+        <LongText key={at} text={piece} />
+      ))}
+      {error !== null && <Problem error={error} />}
+      {read < omitted && (
+        <button type="button" className="button" onClick={() => void readOn()}>
+          Show the rest ({countText(omitted - read)} characters)
+        </button>
+      )}
+    </>
   );
 }

@@ -1,11 +1,13 @@
 // How the service is: what waits, what runs, what it costs, what is broken.
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { ReactElement } from 'react';
+import { useState, type ReactElement } from 'react';
 import { api } from '../api.ts';
 import { countText, dollarsText, percentText } from '../format/amounts.ts';
 import { durationText } from '../format/time.ts';
-import { Figure, Status } from '../parts/bits.tsx';
+import { me } from '../me.ts';
+import { Age, Figure, Status } from '../parts/bits.tsx';
+import { Confirm } from '../parts/confirm.tsx';
 import { MinuteChart, type Minute } from '../parts/minute-chart.tsx';
 import { Problem } from '../parts/problem.tsx';
 
@@ -55,6 +57,7 @@ export function Overview(): ReactElement {
           text={dollarsText}
         />
       </div>
+      <Workers />
       <section className="panel" aria-labelledby="lanes">
         <h2 id="lanes">Lanes</h2>
         <table className="plain">
@@ -153,5 +156,79 @@ function Attention(props: {
       )}
       {failedDeliveries > 0 && <li>{countText(failedDeliveries)} deliveries have failed.</li>}
     </ul>
+  );
+}
+
+const WORKERS_SHOWN = 50;
+
+/** The processes of the service, and a way to let one finish its work and stop. */
+function Workers(): ReactElement {
+  const { data: who } = useSuspenseQuery(me);
+  const list = useQuery({
+    queryKey: ['stats', 'workers'],
+    queryFn: () => api.listWorkers({ limit: WORKERS_SHOWN }),
+    refetchInterval: 5_000,
+  });
+  const [drained, setDrained] = useState<{ id: string; name: string } | null>(null);
+  return (
+    <section className="panel" aria-labelledby="workers">
+      <h2 id="workers">Processes</h2>
+      <div className="scroll-x">
+        <table className="plain">
+          <thead>
+            <tr>
+              <th scope="col">State</th>
+              <th scope="col">Process</th>
+              <th scope="col">Roles</th>
+              <th scope="col">Slots in use</th>
+              <th scope="col">Version</th>
+              <th scope="col">Seen</th>
+              <th scope="col">
+                <span className="hidden-visually">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {list.data?.items.map((worker) => (
+              <tr key={worker.id}>
+                <td>
+                  <Status status={worker.state} />
+                </td>
+                <td className="mono">
+                  {worker.host}:{worker.pid}
+                </td>
+                <td>{worker.roles.join(', ')}</td>
+                <td>
+                  {Object.entries(worker.lanes)
+                    .map(([lane, { slots, inUse }]) => `${lane} ${inUse}/${slots}`)
+                    .join(', ')}
+                </td>
+                <td>{worker.version}</td>
+                <td>
+                  <Age at={worker.seenAt} />
+                </td>
+                <td>
+                  {who.role !== 'viewer' && worker.state === 'running' && (
+                    <button type="button" className="button" onClick={() => setDrained(worker)}>
+                      Drain…
+                    </button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {drained !== null && (
+        <Confirm
+          title={`Drain ${drained.name}?`}
+          verb="Drain the process"
+          onClose={() => setDrained(null)}
+          perform={() => api.drainWorker({ id: drained.id })}
+        >
+          <p>It begins nothing new, finishes its step, and ends. Other processes take over its turns.</p>
+        </Confirm>
+      )}
+    </section>
   );
 }

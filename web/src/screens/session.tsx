@@ -10,7 +10,7 @@ import { Problem } from '../parts/problem.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
 import { me } from '../me.ts';
 import { Composer } from './composer.tsx';
-import { EntryBlock } from './entry-block.tsx';
+import { EntryBlock, PART_CHARS } from './entry-block.tsx';
 
 const route = getRouteApi('/app/sessions/$key');
 const PAGE = 40;
@@ -135,6 +135,7 @@ function Transcript({ sessionKey }: { sessionKey: string }): ReactElement {
         {
           key: sessionKey,
           order: 'desc',
+          partChars: PART_CHARS,
           limit: PAGE,
           cursor: pageParam,
           ...(showsAll ? { state: 'all' as const } : {}),
@@ -163,7 +164,7 @@ function Transcript({ sessionKey }: { sessionKey: string }): ReactElement {
       <ol className="transcript">
         {entries.map((entry) => (
           <li key={entry.id}>
-            <EntryBlock entry={entry} />
+            <EntryBlock entry={entry} sessionKey={sessionKey} />
           </li>
         ))}
       </ol>

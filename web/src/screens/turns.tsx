@@ -118,12 +118,7 @@ export function Turns(): ReactElement {
         <h1>Turns</h1>
         <NewTurns onShow={() => void queries.resetQueries({ queryKey: ['turns'] })} />
       </div>
-      <Filters>
-        <TextFilter name="Session" value={search.session} onChange={(session) => change({ session })} />
-        <Choice name="Status" value={search.status} options={STATUSES} onChange={(status) => change({ status })} />
-        <Choice name="Kind" value={search.kind} options={KINDS} onChange={(kind) => change({ kind })} />
-        <Choice name="Lane" value={search.lane} options={LANES} onChange={(lane) => change({ lane })} />
-      </Filters>
+      <TurnFilters search={search} change={change} />
       <BulkBar
         target="turns"
         actions={['retry', 'abort']}
@@ -148,6 +143,22 @@ export function Turns(): ReactElement {
         />
       )}
     </>
+  );
+}
+
+function TurnFilters(props: { search: Search; change: (part: Partial<Search>) => void }): ReactElement {
+  const { search, change } = props;
+  return (
+    <Filters>
+      <TextFilter name="Session" value={search.session} onChange={(session) => change({ session })} />
+      <Choice name="Status" value={search.status} options={STATUSES} onChange={(status) => change({ status })} />
+      <Choice name="Kind" value={search.kind} options={KINDS} onChange={(kind) => change({ kind })} />
+      <Choice name="Lane" value={search.lane} options={LANES} onChange={(lane) => change({ lane })} />
+      <TextFilter name="Agent" value={search.agent} onChange={(agent) => change({ agent })} />
+      <TextFilter name="Model" value={search.model} onChange={(model) => change({ model })} />
+      <TextFilter name="Error code" value={search.code} onChange={(code) => change({ code })} />
+      <TextFilter name="Id or text" value={search.q} onChange={(q) => change({ q })} />
+    </Filters>
   );
 }
 
@@ -176,8 +187,12 @@ function NewTurns({ onShow }: { onShow: () => void }): ReactElement | null {
 type TurnQuery = NonNullable<Parameters<typeof api.listTurns>[0]>;
 
 /** The query of a search; a value that the service does not know is refused by it, and shown. */
-function filterOf({ session, status, kind, lane, since }: Search): TurnQuery {
+function filterOf({ session, status, kind, lane, since, agent, model, code, q }: Search): TurnQuery {
   return {
+    agent,
+    model,
+    code,
+    q,
     session,
     since,
     status: status?.split(',') as TurnQuery['status'],
@@ -186,12 +201,7 @@ function filterOf({ session, status, kind, lane, since }: Search): TurnQuery {
   };
 }
 
-function bulkFilterOf({ session, status, kind, lane, since }: Search) {
-  return {
-    ...(session === undefined ? {} : { session }),
-    ...(status === undefined ? {} : { status: status.split(',') }),
-    ...(kind === undefined ? {} : { kind }),
-    ...(lane === undefined ? {} : { lane }),
-    ...(since === undefined ? {} : { since }),
-  };
+/** The same for an action on all that match. */
+function bulkFilterOf({ status, ...rest }: Search): object {
+  return { ...rest, ...(status === undefined ? {} : { status: status.split(',') }) };
 }
