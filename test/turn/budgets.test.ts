@@ -271,6 +271,24 @@ test('a call without a known cost counts as what it reserved, so that the budget
   expect([Number(spent) > 0, reserved]).toEqual([true, 0]);
 });
 
+test('a retry that a budget holds back is charged to the retry budget of its turn (G16)', async () => {
+  const id = await budget({ limitUsd: 100, per: 'total' });
+  const worker = rig.worker();
+  const { store } = worker.context;
+  const { reserveCost } = store;
+  store.reserveCost = async (request) => {
+    const verdict = await reserveCost(request);
+    await rig.rows('update holdfast.budgets set limit_micros = 0 where id = $1', [id]);
+    return verdict;
+  };
+  await rig.send('retried', '[[error: 500 times=always]]');
+  expect(await worker.run('retried')).toMatchObject({ kind: 'parked' });
+  const [turn] = await rig.rows('select park_code, retries from holdfast.turns where session_id = $1', [
+    await rig.sessionOf('retried'),
+  ]);
+  expect(turn).toEqual({ park_code: 'budget_reached', retries: 1 });
+});
+
 describe('64 sessions at once on four workers', () => {
   const names = (prefix: string) => Array.from({ length: 64 }, (_, n) => `${prefix}-${n}`);
 

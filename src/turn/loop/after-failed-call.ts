@@ -122,7 +122,7 @@ export async function chargeNext(
 ): Promise<void> {
   const row = turn.journal.attempt.unstoredCall;
   const calls = turn.journal.at.progress.calls + 1;
-  await reserveCost(context, turn, { callNo: calls });
+  await reserveCost(context, turn, { callNo: calls, retries });
   await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
   await commitStep(context, turn, {
     ...NO_ROWS,

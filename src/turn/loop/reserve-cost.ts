@@ -19,6 +19,8 @@ interface ComingCall {
   tier?: PriceTier;
   /** Absent: the next request of the turn. */
   request?: ModelRequest;
+  /** The retries of the turn with this call, which are charged also when the turn is parked first; absent: it is none. */
+  retries?: number;
 }
 
 /** Turns that wait for a window return within so many milliseconds of its beginning, and not all at once. */
@@ -33,7 +35,7 @@ const PARK_MS_MAX = 300_000;
 export async function reserveCost(
   context: TurnContext,
   turn: OpenedTurn,
-  { callNo, tier = 'standard', request }: ComingCall,
+  { callNo, tier = 'standard', request, retries }: ComingCall,
 ): Promise<void> {
   const facts = factsOf(turn);
   await context.budgets.know(facts);
@@ -63,9 +65,10 @@ export async function reserveCost(
   if (verdict.kind === 'granted') return;
   const { budgetId } = verdict;
   const budget = covering.find(({ id }) => id === budgetId) ?? covering[0]!;
-  if (verdict.kind === 'busy') throw parked(context, turn, budget, busyMs(context, turn));
+  if (verdict.kind === 'busy') throw parked(context, turn, { budget, waitMs: busyMs(context, turn), retries });
   if (budget.action === 'fail') throw new TurnFailed('budget_exceeded', noRoom(budget));
-  throw parked(context, turn, budget, verdict.waitMs === null ? null : verdict.waitMs + context.random() * SPREAD_MS);
+  const waitMs = verdict.waitMs === null ? null : verdict.waitMs + context.random() * SPREAD_MS;
+  throw parked(context, turn, { budget, waitMs, retries });
 }
 
 /** What a turn is for its budgets: they follow from the message that began it. */
@@ -123,8 +126,7 @@ function busyMs({ random }: TurnContext, { journal }: OpenedTurn): number {
 function parked(
   context: TurnContext,
   turn: OpenedTurn,
-  budget: Budget,
-  waitMs: number | null,
+  { budget, waitMs, retries }: { budget: Budget; waitMs: number | null; retries: number | undefined },
 ): TurnStopped | TurnFailed {
   const expiresAt = lastExpiry(turn.journal.at.inputs);
   const untilExpiryMs = expiresAt === null ? null : expiresAt - context.clock.now().getTime();
@@ -138,6 +140,6 @@ function parked(
   return new TurnStopped({
     kind: 'parked',
     message: text,
-    park: { reason, hasCalled: false, delayMs, notBeforeMs: 0 },
+    park: { reason, hasCalled: false, delayMs, notBeforeMs: 0, ...(retries === undefined ? {} : { retries }) },
   });
 }
