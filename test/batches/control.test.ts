@@ -181,13 +181,15 @@ describe('items', () => {
     expect(JSON.stringify(request).length).toBeLessThan(JSON.stringify(full).length);
   });
 
-  test('that are fed while another batch is large are fed in turn with it', async () => {
+  test('that are fed while another batch is large are fed in turn with it, and few of its items wait before them', async () => {
     const batches = batchRig(shared.rig);
     const large = await start({ items: items(200), concurrency: 100 });
     const small = await start({ items: items(10) });
     await batches.round();
     expect((await batches.show(small)).counts).toMatchObject({ waiting: 10, pending: 0 });
-    expect((await batches.show(large)).counts).toMatchObject({ waiting: 100, pending: 100 });
+    expect((await batches.show(large)).counts).toMatchObject({ waiting: 32, pending: 168 });
+    await batches.round();
+    expect((await batches.show(large)).counts).toMatchObject({ waiting: 32, pending: 168 });
   });
 });
 

@@ -33,14 +33,25 @@ export interface HungryBatch {
   probeTo: number | null;
 }
 
+/** So many items of a live batch may wait for a worker although few run. With fewer, workers with many slots would wait for the feeder. */
+const WAITING_MIN = 32;
+
 export const HUNGRY_BATCHES = literal({
   name: 'hungry-batches',
   purpose: 'Read the batches that run, have room and have items that may be fed.',
-  text: `select b.id, b.agent_id as "agentId", b.weight, b.concurrency - b.in_flight as room, b.defaults, b.pilot, b.via, b.fallback, b.cache,
+  text: `select b.id, b.agent_id as "agentId", b.weight, fed.room, b.defaults, b.pilot, b.via, b.fallback, b.cache,
   b.probe_to as "probeTo", b.created_by as "createdBy",
   (extract(epoch from b.deadline_at) * 1000)::float8 as "deadlineMs"
 from holdfast.batches b
-where b.status <> 'ended' and b.status = 'running' and b.in_flight < b.concurrency
+-- Items that have been fed stand in the lane before those of every batch that comes later. So of a live batch no more wait for a worker than twice
+-- as many as run, or $1; the items of the others are parked while they wait.
+cross join lateral (
+  select least(b.concurrency - b.in_flight, case when b.via = 'live' then
+    greatest($1, 2 * count(*) filter (where x.status = 'claimed')) - count(*) filter (where x.status = 'waiting') end)::int as room
+  from holdfast.batch_items i join holdfast.inbox x on x.id = i.message_id
+  where b.via = 'live' and i.batch_id = b.id and i.status = 'fed'
+) fed
+where fed.room > 0 and b.status <> 'ended' and b.status = 'running' and b.in_flight < b.concurrency
   -- Whether it begins with a probe has to be decided first (probe.ts).
   and (b.via <> 'auto' or b.pilot is not null or b.probe_at is not null)
   -- One at its cost cap is about to be paused.
@@ -52,7 +63,7 @@ order by b.id`,
 
 /** The batches that may be fed, oldest first. */
 export function readHungryBatches(database: Database): Promise<HungryBatch[]> {
-  return sendQuery<HungryBatch & Record<string, unknown>>(database.hot, HUNGRY_BATCHES.prepared([]));
+  return sendQuery<HungryBatch & Record<string, unknown>>(database.hot, HUNGRY_BATCHES.prepared([WAITING_MIN]));
 }
 
 /** An item that may be fed. */
