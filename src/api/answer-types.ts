@@ -11,6 +11,7 @@ import type * as keys from './schemas/keys.ts';
 import type * as subagents from './schemas/subagents.ts';
 import type * as transcripts from './schemas/transcripts.ts';
 import type * as views from './schemas/views.ts';
+import type * as waiting from './schemas/waiting.ts';
 import type * as workers from './schemas/workers.ts';
 
 export type MessageAnswer = z.output<typeof views.message>;
@@ -45,6 +46,7 @@ export type AcceptedMessageAnswer = z.output<typeof answers.accepted>;
 export type SettledMessageAnswer = z.output<typeof answers.settled>;
 /** Why a message or a turn waits. */
 export type WhyAnswer = NonNullable<TurnAnswer['why']>;
+export type WaitingAnswer = z.output<typeof waiting.waitingMessage>;
 export type WorkerAnswer = z.output<typeof workers.worker>;
 export type TurnStatus = TurnAnswer['status'];
 

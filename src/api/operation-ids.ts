@@ -36,6 +36,7 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'GET /v1/events': 'streamEvents',
   'GET /v1/provider-batches': 'listProviderBatches',
   'POST /v1/provider-batches/{id}/forget': 'forgetProviderBatch',
+  'GET /v1/waiting': 'listWaiting',
   'GET /v1/workers': 'listWorkers',
   'POST /v1/workers/{id}/drain': 'drainWorker',
   'GET /v1/crons': 'listCrons',

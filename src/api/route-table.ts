@@ -21,6 +21,7 @@ import { subagentRoutes } from './routes/subagents.ts';
 import { systemEventRoutes } from './routes/system-events.ts';
 import { transcriptRoutes } from './routes/transcripts.ts';
 import { turnRoutes } from './routes/turns.ts';
+import { waitingRoutes } from './routes/waiting.ts';
 import { workerRoutes } from './routes/workers.ts';
 
 export const ROUTES: Route[] = [
@@ -44,6 +45,7 @@ export const ROUTES: Route[] = [
   ...providerBatchRoutes,
   ...authRoutes,
   ...keyRoutes,
+  ...waitingRoutes,
   ...workerRoutes,
   ...operationRoutes,
 ];

@@ -12,6 +12,7 @@ import { addKeyCommands } from './key-commands.ts';
 import { addServiceCommands } from './service-commands.ts';
 import type { GlobalFlags, RunCommand } from './options.ts';
 import { addSubagentCommands } from './subagent-commands.ts';
+import { addWaitingCommands } from './waiting-commands.ts';
 import { addWorkerCommands } from './worker-commands.ts';
 import { openTerminal } from './terminal.ts';
 
@@ -48,6 +49,7 @@ export function buildProgram(onEnd: (exitCode: ExitCode) => void): Command {
   addCostCommands(program, run);
   addBudgetCommands(program, run);
   addKeyCommands(program, run);
+  addWaitingCommands(program, run);
   addWorkerCommands(program, run);
   inheritSettings(program);
   return program;

@@ -2084,6 +2084,49 @@ export interface Schemas {
     /** Input tokens written to the cache of the provider */
     cacheWriteTokens: number;
   };
+  WaitingMessage: {
+    /** The id */
+    id: string;
+    /** The key of the session */
+    sessionKey: string;
+    /** Its number in the session */
+    seq: number;
+    /** What kind it is */
+    kind: 'message' | 'announcement' | 'cron' | 'heartbeat' | 'followup' | 'batch' | 'compaction';
+    /** The text */
+    text: string;
+    /** Its status */
+    status: 'waiting';
+    /** The id of the turn; null: there is none */
+    turnId: string | null;
+    /** The failed message that this message repeats; null: it repeats none */
+    retryOf: string | null;
+    /** The text of the reply; null: there is none */
+    reply: string | null;
+    /** What went wrong; null: nothing */
+    error: Schemas['Fault'];
+    /** Why it waits; null: it does not wait */
+    why: {
+      /** A stable code for programs */
+      code: string;
+      /** The text */
+      text: string;
+      /** When it began to wait for this */
+      since: string;
+      /** The latest time when it ends; null: not known */
+      until: string | null;
+      /** The name of what it waits for; null: it has no name */
+      by: string | null;
+    };
+    /** When it was accepted */
+    receivedAt: string;
+    /** When it was settled; null: it has not been */
+    settledAt: string | null;
+    /** The class of turns with its own concurrency */
+    lane: 'main' | 'subagent' | 'cron' | 'batch';
+    /** Its place in the queue of its session, from 1 */
+    position: number;
+  };
   Worker: {
     /** The id */
     id: string;
@@ -2567,7 +2610,7 @@ export interface OperationFunctions {
   }, options?: CallOptions): Promise<{
     /** How many were counted */
     count: number;
-    /** Whether there may be more than were counted */
+    /** Whether there are more than are counted */
     isCapped: boolean;
   }>;
   /** One turn with all its steps. `GET /v1/turns/{id}` */
@@ -3472,6 +3515,28 @@ export interface OperationFunctions {
     /** The cursor of the next page; null: this is the last one */
     nextCursor: string | null;
   }>;
+  /** Every message that waits, oldest first, with the reason. `GET /v1/waiting` */
+  listWaiting(input?: {
+    /** How many items a page has at most */
+    limit?: number | undefined;
+    /** Where the page begins: `nextCursor` of the page before */
+    cursor?: string | undefined;
+    /** The class of turns with its own concurrency */
+    lane?: 'main' | 'subagent' | 'cron' | 'batch' | undefined;
+    /** The session */
+    session?: string | undefined;
+    /** Only of this batch */
+    batch?: string | undefined;
+  }, options?: CallOptions): Promise<{
+    /** The items of the page */
+    items: Schemas['WaitingMessage'][];
+    /** The cursor of the next page; null: this is the last one */
+    nextCursor: string | null;
+    /** How many messages wait in all, up to 10,000 */
+    count: number;
+    /** Whether there are more than are counted */
+    isCapped: boolean;
+  }>;
   /** The processes of the service, newest first. `GET /v1/workers` */
   listWorkers(input?: {
     /** How many items a page has at most */
@@ -3600,6 +3665,7 @@ export interface ListItems {
     /** `ok`, or the code of the problem; null: it has not ended, or the process ended before it */
     outcome: string | null;
   };
+  listWaiting: Schemas['WaitingMessage'];
   listWorkers: Schemas['Worker'];
 }
 

@@ -81,6 +81,7 @@ export const OPERATIONS = {
   createKey: 'POST /v1/keys',
   revokeKey: 'DELETE /v1/keys/{id}',
   listAudit: 'GET /v1/audit',
+  listWaiting: 'GET /v1/waiting',
   listWorkers: 'GET /v1/workers',
   drainWorker: 'POST /v1/workers/{id}/drain',
   getStats: 'GET /v1/stats',

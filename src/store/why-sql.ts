@@ -1,18 +1,9 @@
-// Why something waits, as docs/api.md describes it. It is computed when it is read: the reason is data of the turn, the time is that of its
-// session's doorbell.
+// The rows that say why something waits, read with what waits and in the same statement. The reason of a parked turn is data of the turn;
+// that of any other message follows from these facts (src/core/waiting/explain-wait.ts).
+import { explainWait, type LaneFacts, type WaitFacts } from '../core/waiting/explain-wait.ts';
+import type { Why } from '../core/waiting/why.ts';
+import { WORKER_LOST_MS } from '../core/waiting/worker-state.ts';
 import { isoSql } from './session-facts.ts';
-
-/** Why a message or a turn waits. Times are ISO 8601. */
-export interface Why {
-  code: string;
-  /** For people. */
-  text: string;
-  since: string;
-  /** When it is looked at again at the latest; null: not known. */
-  until: string | null;
-  /** What it waits for: the provider of a model. */
-  by: string | null;
-}
 
 /** SQL of a `Why` as json: of the turn whose id the SQL `turnId` gives; null when that turn is not parked. */
 export function whySql(turnId: string): string {
@@ -20,4 +11,58 @@ export function whySql(turnId: string): string {
       'until', ${isoSql('bell.due_at')}, 'by', parked.park_by)
     from holdfast.turns parked left join holdfast.doorbells bell on bell.session_id = parked.session_id
     where parked.id = ${turnId} and parked.status = 'parked')`;
+}
+
+const msSql = (time: string): string => `(extract(epoch from ${time}) * 1000)::float8`;
+
+/** SQL of `WaitFacts` as json, of a message of the session whose id the SQL `sessionId` gives. */
+export function waitFactsSql(sessionId: string, receivedAt: string): string {
+  return `(select json_build_object('receivedAt', ${msSql(receivedAt)}, 'lane', s.lane,
+    'turn', case when t.id is not null then json_build_object('id', t.id, 'claimedAt', ${msSql('t.claimed_at')}, 'park',
+      case when t.status = 'parked' then json_build_object('code', t.park_code, 'text', t.park_text, 'since', ${msSql('t.park_since')},
+        'until', ${msSql('d.due_at')}, 'by', t.park_by) end) end,
+    'lock', case when s.owner is not null and s.lease_expires_at is not null then json_build_object('owner', s.owner,
+      'expiresAt', ${msSql('s.lease_expires_at')}, 'seenAt', ${msSql('w.seen_at')}) end,
+    'dueAt', ${msSql('d.due_at')}, 'rungAt', ${msSql('d.rung_at')},
+    'gatherUntil', case when d.quiet_ms is not null then
+      ${msSql("least(s.last_message_at + d.quiet_ms * interval '1 millisecond', d.gather_until)")} end,
+    'yielded', case when y.session_id is not null then json_build_object('since', ${msSql('y.created_at')}, 'until', ${msSql('y.due_at')}) end)
+  from holdfast.sessions s left join holdfast.doorbells d on d.session_id = s.id left join holdfast.turns t on t.id = s.turn_id
+  left join holdfast.workers w on w.name = s.owner left join holdfast.yields y on y.session_id = s.id and y.epoch = s.epoch
+  where s.id = ${sessionId})`;
+}
+
+const LIVE_SQL = `w.seen_at >= clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond' and w.draining_at is null`;
+
+/**
+ * SQL of `{now, lanes}` as json: the time, and the `LaneFacts` of each lane that a known worker serves. It depends on no row, so a statement
+ * evaluates it once. It reads the workers and the turns that run.
+ */
+export const LANE_FACTS_SQL = `(select json_build_object('now', ${msSql('clock_timestamp()')}, 'lanes', coalesce(json_object_agg(served.lane,
+    json_build_object('workers', served.workers, 'slots', served.slots, 'queueAwaySince', served.away_since, 'lastSeenAt', served.last_seen_at,
+      'inUse', (select count(*) from holdfast.turns t where t.ended_at is null and t.status in ('running', 'resuming') and t.lane = served.lane
+        and t.worker = any (served.names)))), '{}'))
+  from (
+    select l.key as lane, count(*) filter (where ${LIVE_SQL}) as workers,
+      coalesce(sum((l.value ->> 'slots')::int) filter (where ${LIVE_SQL}), 0) as slots,
+      array_agg(w.name) filter (where ${LIVE_SQL}) as names,
+      case when bool_and(w.queue_away_since is not null) filter (where ${LIVE_SQL}) then
+        ${msSql(`min(w.queue_away_since) filter (where ${LIVE_SQL})`)} end as away_since, ${msSql('max(w.seen_at)')} as last_seen_at
+    from holdfast.workers w cross join json_each(w.lanes) as l group by l.key
+  ) as served)`;
+
+/** What `LANE_FACTS_SQL` answers. */
+export interface LanesRow {
+  now: number;
+  lanes: Record<string, LaneFacts>;
+}
+
+/** The reason why a message waits, from what `waitFactsSql` and `LANE_FACTS_SQL` answer. */
+export function whyOf(facts: WaitFacts, { now, lanes }: LanesRow): Why {
+  const { since, until, ...reason } = explainWait(facts, lanes, now);
+  return { ...reason, since: isoOf(since), until: until === null ? null : isoOf(until) };
+}
+
+function isoOf(ms: number): string {
+  return new Date(ms).toISOString();
 }

@@ -29,7 +29,10 @@ describe('an inbound message', () => {
     });
     const rows = await rig.rows('select body, status from holdfast.inbox where id = $1', [answer.body.message.id]);
     expect(rows).toEqual([{ body: { text: 'hello', sender: { name: 'Ada' } }, status: 'waiting' }]);
-    expect((await rig.get(`/v1/messages/${answer.body.message.id}`)).body).toEqual(answer.body.message);
+    expect((await rig.get(`/v1/messages/${answer.body.message.id}`)).body).toEqual({
+      ...answer.body.message,
+      why: expect.objectContaining({ code: 'no_worker' }),
+    });
   });
 
   test('rings its session once, however many wait', async () => {

@@ -70,3 +70,24 @@ test('a cron is named by its id or by a name that no other cron has', async () =
   expect(await run('cron', 'next', 'nobody')).toMatchObject({ code: 5 });
   expect(await run('cron', 'rm', 'only')).toMatchObject({ code: 0 });
 });
+
+test('what waits is listed with its reason, and a session, a message and a turn say why they wait', async () => {
+  const { message } = (await say('stuck', 'later')).body;
+  const listed = await run('waiting', '--session', 'stuck');
+  expect(listed.stdout).toContain(message.id);
+  expect(listed.stdout).toContain('no_worker');
+  for (const what of ['stuck', message.id]) {
+    const why = await run('why', what, '--json');
+    expect(JSON.parse(why.stdout)).toMatchObject({ status: 'waiting', why: { code: 'no_worker', by: 'main' } });
+  }
+  await holder.rig.work('stuck');
+  const [turn] = (await holder.rig.get('/v1/turns?session=stuck')).body.items;
+  for (const [kind, what] of [
+    ['session', 'stuck'],
+    ['message', message.id],
+    ['turn', turn.id],
+  ])
+    expect((await run('why', what)).stdout).toContain(`${kind} `);
+  expect((await run('why', turn.id)).stdout).toBe(`turn ${turn.id} does not wait: it is completed\n`);
+  expect(await run('why', crypto.randomUUID())).toMatchObject({ code: 5 });
+});

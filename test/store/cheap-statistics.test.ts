@@ -6,7 +6,8 @@ import { COUNT_SESSIONS, ROLL_UP } from '../../src/store/usage/roll-up.ts';
 import type { Statement } from '../../src/store/statement.ts';
 import { STATS } from '../../src/store/views/stats.ts';
 import { USAGE } from '../../src/store/views/usage.ts';
-import { createManyRows, growingReads, SESSIONS } from './many-rows.ts';
+import * as waiting from '../../src/store/views/waiting.ts';
+import { BATCH_ID, createManyRows, growingReads, SESSIONS } from './many-rows.ts';
 import type { StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -26,6 +27,11 @@ test.each<[string, Statement<unknown[]>, unknown[]]>([
   ['GET /v1/usage', USAGE, ['hour', 'day', new Date(0), new Date(), 'model']],
   ['the roll-up', ROLL_UP, []],
   ['the count of sessions', COUNT_SESSIONS, []],
+  ['what waits', waiting.LIST_WAITING, [null, null, null, null, 51]],
+  ['what waits in a lane', waiting.LIST_WAITING, ['main', null, null, null, 51]],
+  ['what waits in a session', waiting.LIST_WAITING_OF_SESSION, [null, 'agent:main:s1', null, null, 51]],
+  ['what waits of a batch', waiting.LIST_WAITING_OF_BATCH, [null, null, BATCH_ID, null, 51]],
+  ['the count of what waits', waiting.COUNT_WAITING, [null, null, null]],
 ])('%s reads no growing table as a whole', async (_name, statement, values) => {
   const { text } = statement.prepared(values);
   const reads = await growingReads(views, text, values);

@@ -15,8 +15,11 @@ const GROWING = [
   'deliveries',
   'system_events',
   'dead_letters',
+  'batch_items',
 ];
 
+/** A batch whose items are the messages. */
+export const BATCH_ID = '01900000-0000-7000-8000-000000000000';
 export const SESSIONS = 2_000;
 const TURNS = 20_000;
 
@@ -68,6 +71,8 @@ const FILLS = [
      case when n <= 10 then 'queued' else 'consumed' end from generate_series(1, ${TURNS}) as n`,
   `insert into holdfast.dead_letters (id, kind, code, reason, state) select ${idSql(5, 'n')}, 'turn', 'c', 'r',
      case when n <= 10 then 'open' else 'discarded' end from generate_series(1, ${TURNS}) as n`,
+  `insert into holdfast.batch_items (batch_id, n, session_key, is_own_session, is_ready, body, status, message_id)
+   select '${BATCH_ID}', n, 'k', true, true, '{}', case when n <= 10 then 'fed' else 'answered' end, ${idSql(2, 'n')} from generate_series(1, ${TURNS}) as n`,
   `insert into holdfast.doorbells (session_id, lane, rings) select ${idSql(0, 'n')}, 'main', 1 from generate_series(0, 49) as n`,
   eventsSql(1, TURNS),
 ];

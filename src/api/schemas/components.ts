@@ -14,6 +14,7 @@ import { modelRequest } from './model-requests.ts';
 import * as subagents from './subagents.ts';
 import * as transcripts from './transcripts.ts';
 import * as views from './views.ts';
+import { waitingMessage } from './waiting.ts';
 import { worker } from './workers.ts';
 
 export const COMPONENTS: Record<string, z.ZodType> = {
@@ -59,5 +60,6 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   Turn: views.turn,
   ListedTurn: views.listedTurn,
   Usage: views.usage,
+  WaitingMessage: waitingMessage,
   Worker: worker,
 };

@@ -12,7 +12,7 @@ import { SYSTEM_EVENT_STATES, type SystemEventView } from '../../store/views/sys
 import { ENTRY_KINDS, ENTRY_STATES, type EntryView } from '../../store/views/transcript.ts';
 import { TURN_KINDS } from '../../core/turn-kind.ts';
 import { TURN_STATUSES, type ListedTurn, type SpanView, type TurnView } from '../../store/views/turns.ts';
-import type { Why } from '../../store/why-sql.ts';
+import type { Why } from '../../core/waiting/why.ts';
 import { CALL_PURPOSES, type ModelCallView, type StepView, type ToolCallView } from '../../store/views/turn-steps.ts';
 import { costFields, costOf } from './costs.ts';
 import { fault } from './faults.ts';

@@ -14,5 +14,13 @@ export const WAITING_DESCRIPTIONS: Readonly<Record<string, string>> = {
   queueAwaySince: 'Since when it cannot reach the queue; null: it can',
   lanes: 'What its lanes may run and run now, by lane; empty without the role of the worker',
   'Worker.lanes.slots': 'How many jobs the lane runs at the same time',
+  position: 'Its place in the queue of its session, from 1',
+  isCapped: 'Whether there are more than are counted',
+  'listWaiting.count': 'How many messages wait in all, up to 10,000',
+  'WaitingMessage.why.since': 'When it began to wait for this',
+  batch: 'Only of this batch',
+  'Message.why.since': 'When it began to wait',
+  'Turn.why.since': 'When it began to wait',
+  why: 'Why it waits; null: it does not wait',
   inUse: 'How many it runs now',
 };

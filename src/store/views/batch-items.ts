@@ -1,10 +1,12 @@
 // The items of a batch and their results as the API shows them. Reads only; items in flight are looked at one by one.
 import type { ItemStatus } from '../../core/batch/batch.ts';
 import { dollarsOf } from '../../core/prices/call-cost.ts';
+import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
+import type { Why } from '../../core/waiting/why.ts';
 import { dollarsSql } from '../cost-sql.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
-import { whySql, type Why } from '../why-sql.ts';
+import { LANE_FACTS_SQL, waitFactsSql, whyOf, whySql, type LanesRow } from '../why-sql.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 import { TOKEN_USAGE_SQL, type TokenUsage } from './token-usage.ts';
 
@@ -24,20 +26,27 @@ export interface BatchItemView {
 const ITEM_STATUS_SQL = `case when i.status <> 'fed' then i.status when x.status = 'waiting' then 'waiting'
     when t.status = 'parked' then 'parked' else 'running' end`;
 
-// A pending item of a paused batch waits for the batch; one in flight for what its turn waits for.
+// A pending item waits for its batch, or for the item before it; one in flight for what its turn waits for.
+const SUBMITTED_SQL = isoSql('coalesce(b.started_at, b.created_at)');
 const ITEM_WHY_SQL = `case when i.status = 'fed' then ${whySql('x.turn_id')}
     when i.status = 'pending' and b.status = 'paused' then json_build_object('code', 'batch_paused',
       'text', coalesce(b.pause_detail, 'The batch is paused.'), 'since', ${isoSql('b.paused_at')}, 'until', null, 'by', b.pause_reason)
     when i.status = 'pending' and b.probe_to < i.n then json_build_object('code', 'batch_window',
       'text', 'The first items measure the cache of the provider; the others wait for what they show, at most an hour.',
-      'since', ${isoSql('b.probe_at')}, 'until', ${isoSql(`(b.probe_at + interval '1 hour')`)}, 'by', null) end`;
+      'since', ${isoSql('b.probe_at')}, 'until', ${isoSql(`(b.probe_at + interval '1 hour')`)}, 'by', null)
+    when i.status = 'pending' and not i.is_ready then json_build_object('code', 'session_busy',
+      'text', 'An earlier item of the same session has not ended.', 'since', ${SUBMITTED_SQL}, 'until', null, 'by', i.after_n::text)
+    when i.status = 'pending' then json_build_object('code', 'lane_full',
+      'text', 'As many items of the batch are in flight as its concurrency and the lane allow.', 'since', ${SUBMITTED_SQL}, 'until', null, 'by', 'batch')
+    end`;
 
 export const LIST_ITEMS = literal({
   name: 'list-batch-items',
   purpose: 'Read a page of the items of a batch, in input order. $2 to $4 filter by status, code and text.',
   text: `select i.n, i.custom_id as "customId", i.session_key as "sessionKey", ${ITEM_STATUS_SQL} as status, i.attempt,
   i.message_id as "messageId", coalesce(i.turn_id, x.turn_id) as "turnId", i.error, i.cost_micros::float8 as "costMicros",
-  ${ITEM_WHY_SQL} as why
+  ${ITEM_WHY_SQL} as why, case when i.status = 'fed' and x.status = 'waiting' then ${waitFactsSql('x.session_id', 'x.received_at')} end as wait,
+  case when i.status = 'fed' and x.status = 'waiting' then ${LANE_FACTS_SQL} end as lanes
 from holdfast.batches b join holdfast.batch_items i on i.batch_id = b.id
 left join holdfast.inbox x on x.id = i.message_id and i.status = 'fed' left join holdfast.turns t on t.id = x.turn_id
 where b.id = $1 and ($2::text is null or ${ITEM_STATUS_SQL} = $2) and ($3::text is null or i.error_code = $3)
@@ -45,6 +54,13 @@ where b.id = $1 and ($2::text is null or ${ITEM_STATUS_SQL} = $2) and ($3::text 
   and ($5::int is null or i.n > $5)
 order by i.n limit $6`,
 });
+
+type BatchItemRow = Omit<BatchItemView, 'costUsd'> & {
+  costMicros: number | null;
+  /** Of an item whose input waits. */
+  wait: WaitFacts | null;
+  lanes: LanesRow | null;
+};
 
 /** The items of a batch, in input order. */
 export async function listItems(
@@ -55,9 +71,13 @@ export async function listItems(
   const { batchId, status, code, q } = filter;
   const after = page.after === null ? null : Number(page.after);
   const query = LIST_ITEMS.prepared([batchId, status ?? null, code ?? null, q ?? null, after, page.limit + 1]);
-  const { rows } = await db.$client.query<Omit<BatchItemView, 'costUsd'> & { costMicros: number | null }>(query);
+  const { rows } = await db.$client.query<BatchItemRow>(query);
   return pageOf(rows, page.limit, {
-    item: ({ costMicros, ...item }) => ({ ...item, costUsd: dollarsOf(costMicros) }),
+    item: ({ costMicros, wait, lanes, ...item }) => ({
+      ...item,
+      costUsd: dollarsOf(costMicros),
+      why: wait === null || lanes === null ? item.why : whyOf(wait, lanes),
+    }),
     key: (row) => String(row.n),
   });
 }

@@ -1,12 +1,14 @@
 // Inbox messages as the outside sees them. The reply is that of the turn that took the message; several messages of one turn
 // have the same one.
 import { announcementText, type Announcement } from '../../core/announcement.ts';
+import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
+import type { Why } from '../../core/waiting/why.ts';
 import { and, desc, eq, inArray, lt, sql, type SQL } from '../drizzle.ts';
 import { inbox, sessions, turns } from '../schema.ts';
 import type { StoredDisposition } from '../accept-messages.ts';
 import { retryOfSql } from '../retry-turn.ts';
 import type { SessionFacts } from '../session-facts.ts';
-import { whySql, type Why } from '../why-sql.ts';
+import { LANE_FACTS_SQL, waitFactsSql, whyOf, whySql, type LanesRow } from '../why-sql.ts';
 import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 export const MESSAGE_STATUSES = ['waiting', 'claimed', 'answered', 'silent', 'failed', 'cancelled', 'dropped'] as const;
@@ -26,13 +28,13 @@ export interface MessageView {
   reply: string | null;
   /** Why it failed, was cancelled or was dropped. */
   error: unknown;
-  /** Why it waits; null when it does not, or when only its turn is to come. */
+  /** Why it waits; null when it does not. A message that a turn has claimed waits while that turn is parked. */
   why: Why | null;
   receivedAt: string;
   settledAt: string | null;
 }
 
-// Messages that wait for the end of a parked turn wait for the same reason.
+const WAIT_FACTS = waitFactsSql('"holdfast"."inbox"."session_id"', '"holdfast"."inbox"."received_at"');
 const OPEN_TURN_WHY = whySql('"holdfast"."sessions"."turn_id"');
 
 /** Absent fields do not filter. */
@@ -94,7 +96,9 @@ async function selectMessages(db: ViewDatabase, condition: SQL | undefined, limi
       commandReply: inbox.reply,
       error: inbox.error,
       turnError: turns.error,
-      why: sql<Why | null>`case when ${inbox.status} in ('waiting', 'claimed') then ${sql.raw(OPEN_TURN_WHY)} end`,
+      parkWhy: sql<Why | null>`case when ${inbox.status} = 'claimed' then ${sql.raw(OPEN_TURN_WHY)} end`,
+      wait: sql<WaitFacts | null>`case when ${inbox.status} = 'waiting' then ${sql.raw(WAIT_FACTS)} end`,
+      lanes: sql<LanesRow | null>`case when ${inbox.status} = 'waiting' then ${sql.raw(LANE_FACTS_SQL)} end`,
       receivedAt: inbox.receivedAt,
       settledAt: inbox.settledAt,
     })
@@ -104,16 +108,22 @@ async function selectMessages(db: ViewDatabase, condition: SQL | undefined, limi
     .where(condition)
     .orderBy(desc(inbox.id))
     .limit(limit);
-  return rows.map(({ turnError, commandReply, announcement, ...row }) => ({
+  return rows.map(({ turnError, commandReply, announcement, parkWhy, wait, lanes, ...row }) => ({
     ...row,
-    text: announcement === null ? (row.text ?? '') : announcementText(announcement),
+    text: messageText(row.text, announcement),
     // The table's check allows no other.
     status: row.status as MessageStatus,
     reply: row.status === 'answered' ? (commandReply ?? row.reply) : null,
+    why: wait === null || lanes === null ? parkWhy : whyOf(wait, lanes),
     error: row.error ?? (row.status === 'failed' || row.status === 'cancelled' ? turnError : null) ?? null,
     receivedAt: isoOf(row.receivedAt),
     settledAt: isoOrNull(row.settledAt),
   }));
+}
+
+/** The text of an input, from its body. */
+export function messageText(text: string | null, announcement: Announcement | null): string {
+  return announcement === null ? (text ?? '') : announcementText(announcement);
 }
 
 /** The message of this id, or null. */

@@ -1,11 +1,12 @@
 // Turns as the outside sees them, newest first, with their steps and with the times that they spent on what. A list shows the
 // last steps of each turn only; a turn by itself shows all.
 import type { HarnessReason } from '../../core/harness-selection.ts';
+import type { Why } from '../../core/waiting/why.ts';
 import { costFactsOf, type CostFacts } from '../cost-sql.ts';
 import { desc, eq, inArray, sql } from '../drizzle.ts';
 import { sessions, turns } from '../schema.ts';
 import { harnessSql } from '../settlement-sql.ts';
-import { whySql, type Why } from '../why-sql.ts';
+import { whySql } from '../why-sql.ts';
 import { isoOf, isoOrNull, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 import { findTurnIds, type TurnFilter } from './turn-filter.ts';
 import { viewSteps, type StepView, type UsageView } from './turn-steps.ts';

@@ -1,0 +1,75 @@
+// `holdfast waiting`: what waits. `holdfast why`: why one thing waits.
+import type { WaitingAnswer, WhyAnswer } from '../../api/answer-types.ts';
+import { isUuid } from '../../core/ids.ts';
+import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
+import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { noteNextPage, printFields } from '../print.ts';
+import type { Terminal } from '../terminal.ts';
+import type { WaitingOptions } from '../waiting-commands.ts';
+
+/** Lists what waits, oldest first. */
+export async function runWaiting(options: WaitingOptions, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+  const body = await connectApi(flags).listWaiting(fromOptions(options));
+  if (terminal.isJson) {
+    terminal.json(body);
+    return EXIT.ok;
+  }
+  terminal.table<WaitingAnswer>(
+    [
+      { title: 'MESSAGE', value: (row) => row.id },
+      { title: 'SINCE', value: (row) => terminal.time(row.receivedAt) },
+      { title: 'SESSION', value: (row) => row.sessionKey, dropOrder: 3 },
+      { title: 'LANE', value: (row) => row.lane, dropOrder: 5 },
+      { title: 'PLACE', value: (row) => String(row.position), align: 'right', dropOrder: 4 },
+      { title: 'WHY', value: (row) => row.why.code, style: () => 'yellow' },
+      { title: 'UNTIL', value: (row) => (row.why.until === null ? '' : terminal.time(row.why.until)), dropOrder: 2 },
+      { title: 'DETAIL', value: (row) => row.why.text, dropOrder: 1 },
+    ],
+    body.items,
+  );
+  if (body.items.length > 0) terminal.note(`waiting: ${body.count}${body.isCapped ? ' or more' : ''}`);
+  noteNextPage(body, terminal);
+  return EXIT.ok;
+}
+
+/** Says why a session, a message or a turn waits, or that it does not. */
+export async function runWhy(what: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+  const found = await findWait(connectApi(flags), what);
+  if (terminal.isJson) terminal.json(found);
+  else if (found.why === null) terminal.print(`${found.kind} ${found.id} does not wait: it is ${found.status}`);
+  else {
+    const { code, text, since, until, by } = found.why;
+    printFields(terminal, {
+      [found.kind]: found.id,
+      why: code,
+      text,
+      since: terminal.time(since),
+      until: until === null ? null : terminal.time(until),
+      by,
+    });
+  }
+  return EXIT.ok;
+}
+
+interface FoundWait {
+  kind: 'session' | 'message' | 'turn';
+  id: string;
+  status: string;
+  why: WhyAnswer | null;
+}
+
+async function findWait(api: ApiClient, what: string): Promise<FoundWait> {
+  if (!isUuid(what)) {
+    const { status, key } = await api.getSession({ key: what });
+    const { items } = await api.listWaiting({ session: key, limit: 1 });
+    return { kind: 'session', id: key, status, why: items[0]?.why ?? null };
+  }
+  try {
+    const { status, why } = await api.getMessage({ id: what });
+    return { kind: 'message', id: what, status, why };
+  } catch (error) {
+    if (!(error instanceof CliError && error.exitCode === EXIT.notFound)) throw error;
+  }
+  const { status, why } = await api.getTurn({ id: what });
+  return { kind: 'turn', id: what, status, why };
+}

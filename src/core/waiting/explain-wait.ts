@@ -1,0 +1,132 @@
+// Why a message waits, from the rows of its session and of the workers. The reasons are asked in the order in which they would have to end:
+// what keeps the session from being claimed first, then what keeps a worker from claiming it.
+//
+//   parked turn ▶ lock of a lost worker ▶ lock ▶ gathering ▶ yielded ▶ delayed ▶ no worker ▶ lane full ▶ queue away ▶ ring lost
+import { WORKER_LOST_MS } from './worker-state.ts';
+
+/** The reasons of a message that no parked turn and no batch gives. */
+type WaitCode =
+  | 'gathering'
+  | 'session_busy'
+  | 'lock_of_lost_worker'
+  | 'yielded'
+  | 'delayed'
+  | 'queue_unreachable'
+  | 'no_worker'
+  | 'lane_full'
+  | 'ring_lost';
+
+/** Why something waits, as `Why` in why.ts, with times in milliseconds since the epoch. */
+export interface WaitReason {
+  code: string;
+  text: string;
+  since: number;
+  until: number | null;
+  by: string | null;
+}
+
+/** A message that waits and its session. Times are milliseconds since the epoch. */
+export interface WaitFacts {
+  receivedAt: number;
+  lane: string;
+  /** The open turn of the session; null: it has none. */
+  turn: { id: string; claimedAt: number; park: WaitReason | null } | null;
+  /** The lock of the session; `seenAt`: when its worker reported last, null if there is no row of it. */
+  lock: { owner: string; expiresAt: number; seenAt: number | null } | null;
+  /** From when on a worker may look at the session; null: something else has to happen first. */
+  dueAt: number | null;
+  /** When a job was last enqueued for it. */
+  rungAt: number | null;
+  /** Until when messages are gathered for its next turn. */
+  gatherUntil: number | null;
+  /** The wait that its last turn asked for. */
+  yielded: { since: number; until: number } | null;
+}
+
+/** The workers of a lane. */
+export interface LaneFacts {
+  /** Workers that report, do not drain and have slots for it. */
+  workers: number;
+  slots: number;
+  /** Turns of these workers in the lane. */
+  inUse: number;
+  /** Since when none of them can reach the queue; null: one can. */
+  queueAwaySince: number | null;
+  /** When a worker with slots for it reported last; null: none is known. */
+  lastSeenAt: number | null;
+}
+
+const NO_WORKERS: LaneFacts = { workers: 0, slots: 0, inUse: 0, queueAwaySince: null, lastSeenAt: null };
+
+/** The reason why a message waits now. `lanes` has the lanes that a worker serves or has served. */
+export function explainWait(facts: WaitFacts, lanes: Readonly<Record<string, LaneFacts>>, now: number): WaitReason {
+  const lane = lanes[facts.lane] ?? NO_WORKERS;
+  return ofSession(facts, lane, now) ?? ofLane(facts, lane);
+}
+
+/** What keeps the session from being claimed; null: it may be claimed. */
+function ofSession(facts: WaitFacts, lane: LaneFacts, now: number): WaitReason | null {
+  const { receivedAt, turn, lock, dueAt, gatherUntil, yielded } = facts;
+  if (turn?.park) return turn.park;
+  if (lock !== null) {
+    const why = ofLock(facts, lock, lane, now);
+    if (why !== null) return why;
+  }
+  if (turn !== null) return null;
+  if (gatherUntil !== null && gatherUntil > now)
+    return why('gathering', 'More messages are gathered for the same turn.', { since: receivedAt, until: gatherUntil });
+  if (dueAt === null || dueAt <= now) return null;
+  if (yielded !== null)
+    return why('yielded', 'The session waits for its subagents.', { since: yielded.since, until: yielded.until });
+  return why('delayed', 'The session is not due yet.', { since: receivedAt, until: dueAt });
+}
+
+function ofLock(
+  { receivedAt, turn }: WaitFacts,
+  { owner, expiresAt, seenAt }: NonNullable<WaitFacts['lock']>,
+  lane: LaneFacts,
+  now: number,
+): WaitReason | null {
+  const isHeld = expiresAt > now;
+  const isLost = seenAt !== null && now - seenAt > WORKER_LOST_MS;
+  if (isHeld && !isLost) {
+    const since = Math.max(receivedAt, turn?.claimedAt ?? receivedAt);
+    const text = turn === null ? 'A worker is starting a turn of this session.' : 'The session runs a turn.';
+    return why('session_busy', text, { since, by: turn?.id ?? owner });
+  }
+  // Without a worker, the end of the lease changes nothing.
+  if (!isHeld && lane.workers === 0) return null;
+  return why('lock_of_lost_worker', 'The worker that holds the session is lost; another one takes the session over.', {
+    since: Math.max(receivedAt, seenAt ?? expiresAt),
+    until: isHeld ? expiresAt : null,
+    by: owner,
+  });
+}
+
+/** What keeps a worker from claiming a session that may be claimed. */
+function ofLane({ receivedAt, lane: name, dueAt, rungAt }: WaitFacts, lane: LaneFacts): WaitReason {
+  const since = Math.max(receivedAt, dueAt ?? receivedAt);
+  if (lane.workers === 0)
+    return why('no_worker', `No worker serves the lane ${name}. Start a process with the role worker.`, {
+      since: Math.max(since, lane.lastSeenAt ?? since),
+      by: name,
+    });
+  if (lane.inUse >= lane.slots)
+    return why('lane_full', `All ${lane.slots} slots of the lane ${name} are in use.`, { since, by: name });
+  if (lane.queueAwaySince !== null)
+    return why('queue_unreachable', 'No worker of the lane can reach the queue; sessions are looked at directly.', {
+      since: Math.max(since, lane.queueAwaySince),
+      by: name,
+    });
+  return why('ring_lost', 'No worker has fetched the job of the session yet; a job that is lost is enqueued again.', {
+    since: Math.max(since, rungAt ?? since),
+  });
+}
+
+function why(
+  code: WaitCode,
+  text: string,
+  { since, until = null, by = null }: { since: number; until?: number | null; by?: string | null },
+): WaitReason {
+  return { code, text, since, until, by };
+}

@@ -1,0 +1,13 @@
+// Why something waits, as docs/api.md describes it.
+
+/** Why a message, a turn or an item of a batch waits. Times are ISO 8601. */
+export interface Why {
+  code: string;
+  /** For people. */
+  text: string;
+  since: string;
+  /** When it is looked at again at the latest; null: not known. */
+  until: string | null;
+  /** What it waits for: the provider of a model, a turn, a worker, a lane; null: it has no name. */
+  by: string | null;
+}

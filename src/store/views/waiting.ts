@@ -1,0 +1,142 @@
+// What waits, oldest first: every waiting message with the reason, its lane and its place in the queue of its session.
+import type { Announcement } from '../../core/announcement.ts';
+import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
+import type { Why } from '../../core/waiting/why.ts';
+import { retryOfSql } from '../retry-turn.ts';
+import { isoSql } from '../session-facts.ts';
+import { literal } from '../statement.ts';
+import { LANE_FACTS_SQL, waitFactsSql, whyOf, type LanesRow } from '../why-sql.ts';
+import { messageText, type MessageView } from './messages.ts';
+import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+
+export interface WaitingView extends MessageView {
+  status: 'waiting';
+  lane: string;
+  /** In the queue of its session, from 1; at most 10,000. */
+  position: number;
+  why: Why;
+}
+
+/** Absent fields do not filter. */
+export interface WaitingFilter {
+  lane?: string | undefined;
+  sessionKey?: string | undefined;
+  batchId?: string | undefined;
+}
+
+/** How many messages are counted. */
+export const WAITING_COUNT_MAX = 10_000;
+
+// $1 lane, $2 session key, $3 batch. Each source reads by an index what it may have to filter: what waits in the order of the ids, what waits
+// in a session, or what is in flight of a batch.
+const CONDITIONS = `i.status = 'waiting' and ($1::text is null or s.lane = $1) and ($2::text is null or s.key = $2)`;
+// A limit keeps the planner from reading all sessions into a hash table.
+const SESSION =
+  'cross join lateral (select s.key, s.lane from holdfast.sessions s where s.id = i.session_id limit 1) as s';
+const SOURCES = {
+  all: `holdfast.inbox i ${SESSION} where ${CONDITIONS} and $3::uuid is null`,
+  session: `holdfast.sessions s join holdfast.inbox i on i.session_id = s.id where s.key = $2 and ${CONDITIONS} and $3::uuid is null`,
+  batch: `holdfast.batch_items b join holdfast.inbox i on i.id = b.message_id ${SESSION}
+    where b.batch_id = $3::uuid and b.status = 'fed' and ${CONDITIONS}`,
+};
+
+/** A page of a source; $4: only what comes after this id, $5: how many. */
+const listSql = (source: string): string => `with page as materialized (
+  select i.id, i.session_id, i.seq, i.received_at, s.key, s.lane from ${source} and ($4::uuid is null or i.id > $4)
+  order by i.id limit $5
+)
+select page.id, page.key as "sessionKey", page.lane, page.seq::float8 as seq, i.kind, i.body ->> 'text' as text,
+  i.body -> 'announcement' as announcement, ${retryOfSql('i.cause_key')} as "retryOf", ${isoSql('page.received_at')} as "receivedAt",
+  (select count(*) from (select from holdfast.inbox q where q.session_id = page.session_id and q.status = 'waiting'
+    and q.seq <= page.seq limit ${WAITING_COUNT_MAX}) as queue)::int as position,
+  ${waitFactsSql('page.session_id', 'page.received_at')} as wait, ${LANE_FACTS_SQL} as lanes
+from page join holdfast.inbox i on i.id = page.id order by page.id`;
+
+const countSql = (source: string): string =>
+  `select count(*)::int as count from (select from ${source} limit ${WAITING_COUNT_MAX + 1}) as counted`;
+
+export const LIST_WAITING = literal({
+  name: 'list-waiting',
+  purpose: 'Read a page of what waits, oldest first, with the facts that say why.',
+  text: listSql(SOURCES.all),
+});
+
+export const LIST_WAITING_OF_SESSION = literal({
+  name: 'list-waiting-of-session',
+  purpose: 'Read a page of what waits, oldest first, with the facts that say why.',
+  text: listSql(SOURCES.session),
+});
+
+export const LIST_WAITING_OF_BATCH = literal({
+  name: 'list-waiting-of-batch',
+  purpose: 'Read a page of what waits, oldest first, with the facts that say why.',
+  text: listSql(SOURCES.batch),
+});
+
+export const COUNT_WAITING = literal({
+  name: 'count-waiting',
+  purpose: `Count what waits, up to ${WAITING_COUNT_MAX}; one more means that there are more.`,
+  text: countSql(SOURCES.all),
+});
+
+export const COUNT_WAITING_OF_SESSION = literal({
+  name: 'count-waiting-of-session',
+  purpose: `Count what waits, up to ${WAITING_COUNT_MAX}; one more means that there are more.`,
+  text: countSql(SOURCES.session),
+});
+
+export const COUNT_WAITING_OF_BATCH = literal({
+  name: 'count-waiting-of-batch',
+  purpose: `Count what waits, up to ${WAITING_COUNT_MAX}; one more means that there are more.`,
+  text: countSql(SOURCES.batch),
+});
+
+const LISTS = { all: LIST_WAITING, session: LIST_WAITING_OF_SESSION, batch: LIST_WAITING_OF_BATCH };
+const COUNTS = { all: COUNT_WAITING, session: COUNT_WAITING_OF_SESSION, batch: COUNT_WAITING_OF_BATCH };
+
+/** A page of what waits, oldest first, and how many messages wait in all; `isCapped`: there are more than `count`. */
+export async function listWaiting(
+  db: ViewDatabase,
+  filter: WaitingFilter,
+  page: PageRequest,
+): Promise<Page<WaitingView> & { count: number; isCapped: boolean }> {
+  const { lane = null, sessionKey = null, batchId = null } = filter;
+  const source = batchId !== null ? 'batch' : sessionKey !== null ? 'session' : 'all';
+  const filters = [lane, sessionKey, batchId];
+  const [{ rows }, counted] = await Promise.all([
+    db.$client.query<WaitingRow>(LISTS[source].prepared([...filters, page.after, page.limit + 1])),
+    db.$client.query<{ count: number }>(COUNTS[source].prepared(filters)),
+  ]);
+  // A count has one row.
+  const { count } = counted.rows[0]!;
+  const shown = pageOf(rows, page.limit, { item: viewOf, key: (row) => row.id });
+  return { ...shown, count: Math.min(count, WAITING_COUNT_MAX), isCapped: count > WAITING_COUNT_MAX };
+}
+
+interface WaitingRow {
+  id: string;
+  sessionKey: string;
+  lane: string;
+  seq: number;
+  kind: string;
+  text: string | null;
+  announcement: Announcement | null;
+  retryOf: string | null;
+  receivedAt: string;
+  position: number;
+  wait: WaitFacts;
+  lanes: LanesRow;
+}
+
+function viewOf({ wait, lanes, text, announcement, ...row }: WaitingRow): WaitingView {
+  return {
+    ...row,
+    text: messageText(text, announcement),
+    status: 'waiting',
+    turnId: null,
+    reply: null,
+    error: null,
+    why: whyOf(wait, lanes),
+    settledAt: null,
+  };
+}

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { useApiRig } from './use-api-rig.ts';
+
+const holder = useApiRig();
+
+test('a message that waits is listed with its reason until a turn has answered it', async () => {
+  const { rig } = holder;
+  const sent = await rig.post('/v1/sessions/waits/messages', { text: '[[reply: done]]' });
+  const { id } = sent.body.message;
+  const listed = await rig.get('/v1/waiting?session=waits&lane=main');
+  expect(listed.body).toMatchObject({
+    items: [{ id, sessionKey: 'agent:main:waits', lane: 'main', position: 1, why: { code: 'no_worker', by: 'main' } }],
+    nextCursor: null,
+    count: 1,
+    isCapped: false,
+  });
+  expect((await rig.get(`/v1/messages/${id}`)).body.why).toEqual(listed.body.items[0].why);
+  expect((await rig.get('/v1/waiting?lane=cron')).body).toMatchObject({ items: [], count: 0 });
+  await rig.work('waits');
+  expect((await rig.get('/v1/waiting')).body.items).toEqual([]);
+  expect((await rig.get(`/v1/messages/${id}`)).body).toMatchObject({ status: 'answered', why: null });
+  expect((await rig.get('/v1/waiting?batch=none')).status).toBe(400);
+});

@@ -1,0 +1,161 @@
+// Why messages wait, from real rows: claims, turns and parks by the statements that make them, and rows of workers as processes write them.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { SessionId } from '../../src/core/ids.ts';
+import { newId } from '../../src/ids.ts';
+import { drizzle } from '../../src/store/drizzle.ts';
+import { listMessages, viewMessage } from '../../src/store/views/messages.ts';
+import { listWaiting } from '../../src/store/views/waiting.ts';
+import { reportWorker } from '../../src/store/workers/report-worker.ts';
+import { createStoreRig, type StoreRig } from './store-rig.ts';
+
+let rig: StoreRig;
+beforeAll(async () => {
+  rig = await createStoreRig();
+});
+afterAll(() => rig.drop());
+beforeEach(async () => {
+  await rig.rows(
+    'truncate holdfast.workers, holdfast.inbox, holdfast.sessions, holdfast.doorbells, holdfast.turns, holdfast.yields cascade',
+  );
+});
+
+const views = () => drizzle({ client: rig.database.views });
+
+/** A process with slots in the lane main that reports now. */
+async function report(name: string, more: { slots?: number; isQueueAway?: boolean; isDraining?: boolean } = {}) {
+  const { slots = 1, isQueueAway = false, isDraining = false } = more;
+  const identity = { id: newId<string>(), name, host: 'host', pid: 1, roles: ['worker'], version: '1.0.0' };
+  await reportWorker(rig.database, identity, { lanes: { main: { slots, inUse: 0 } }, isQueueAway, isDraining });
+}
+
+const silence = (name: string) =>
+  rig.rows(`update holdfast.workers set seen_at = clock_timestamp() - interval '1 minute' where name = $1`, [name]);
+
+/** Stores a message and returns its id. */
+async function send(sessionId: SessionId): Promise<string> {
+  const input = rig.input(sessionId);
+  await rig.accept(input);
+  return input.messageId;
+}
+
+const whyOf = async (id: string) => (await viewMessage(views(), id))?.why;
+
+describe('a message waits', () => {
+  test('for a worker, while none reports that serves its lane', async () => {
+    const id = await send(await rig.session());
+    expect(await whyOf(id)).toMatchObject({ code: 'no_worker', by: 'main' });
+    await report('draining', { isDraining: true });
+    await report('lost');
+    await silence('lost');
+    expect(await whyOf(id)).toMatchObject({ code: 'no_worker' });
+    await report('worker');
+    expect(await whyOf(id)).toMatchObject({ code: 'ring_lost' });
+  });
+
+  test('for a slot, while turns of the workers of its lane use all of them', async () => {
+    const [busy, other] = [await rig.session(), await rig.session()];
+    await send(busy);
+    await rig.opened(busy);
+    const id = await send(other);
+    // The turns of the rig name this worker.
+    await report('worker');
+    expect(await whyOf(id)).toMatchObject({ code: 'lane_full', by: 'main' });
+    await report('another');
+    expect(await whyOf(id)).toMatchObject({ code: 'ring_lost' });
+  });
+
+  test('for the turn of its session; after a crash for the takeover, and then for the turn again', async () => {
+    const sessionId = await rig.session();
+    await send(sessionId);
+    await report('worker-1');
+    await report('worker-2');
+    const { turnId } = await rig.opened(sessionId, 'worker-1');
+    const id = await send(sessionId);
+    expect(await whyOf(id)).toMatchObject({ code: 'session_busy', by: turnId });
+    await silence('worker-1');
+    expect(await whyOf(id)).toMatchObject({ code: 'lock_of_lost_worker', by: 'worker-1', until: expect.any(String) });
+    await rig.rows('update holdfast.sessions set lease_expires_at = clock_timestamp() where id = $1', [sessionId]);
+    expect(await whyOf(id)).toMatchObject({ code: 'lock_of_lost_worker', by: 'worker-1', until: null });
+    await rig.claimed(sessionId, 'worker-2');
+    expect(await whyOf(id)).toMatchObject({ code: 'session_busy', by: turnId });
+  });
+
+  test('for what the parked turn of its session waits for, and no longer when that turn is claimed again', async () => {
+    const sessionId = await rig.session();
+    const claimed = await send(sessionId);
+    await report('worker-1');
+    const { write } = await rig.opened(sessionId, 'worker-1');
+    const id = await send(sessionId);
+    const reason = { code: 'model_blocked', text: 'The model is not to be called.', by: 'anthropic/m' };
+    await rig.parkTurn({ ...write, reason, delayMs: 60_000, notBeforeMs: 0, parks: 1 });
+    expect(await whyOf(id)).toMatchObject({ ...reason, until: expect.any(String) });
+    expect(await whyOf(claimed)).toMatchObject(reason);
+    await rig.rows('update holdfast.doorbells set due_at = clock_timestamp() where session_id = $1', [sessionId]);
+    await rig.claimed(sessionId, 'worker-1');
+    expect(await whyOf(id)).toMatchObject({ code: 'session_busy' });
+    expect(await whyOf(claimed)).toBeNull();
+  });
+
+  test('for quiet, for a time, for the end of a wait, and for the queue', async () => {
+    await report('worker', { isQueueAway: true });
+    const sessionId = await rig.session();
+    const id = await send(sessionId);
+    expect(await whyOf(id)).toMatchObject({ code: 'queue_unreachable' });
+    await rig.rows(`update holdfast.doorbells set due_at = clock_timestamp() + interval '1 minute'`);
+    expect(await whyOf(id)).toMatchObject({ code: 'delayed', until: expect.any(String) });
+    await rig.rows(
+      `insert into holdfast.yields (session_id, turn_id, epoch, seconds, due_at) values ($1, $1, 0, 60, clock_timestamp() + interval '1 minute')`,
+      [sessionId],
+    );
+    expect(await whyOf(id)).toMatchObject({ code: 'yielded', until: expect.any(String) });
+    await rig.rows(
+      `update holdfast.doorbells set quiet_ms = 60000, gather_until = clock_timestamp() + interval '1 hour'`,
+    );
+    expect(await whyOf(id)).toMatchObject({ code: 'gathering', until: expect.any(String) });
+  });
+});
+
+test('what waits is listed oldest first with its place and its reason, in pages, by session and lane', async () => {
+  const [one, two] = [await rig.session(), await rig.session()];
+  const ids = [await send(one), await send(two), await send(one), await send(one)];
+  const first = await listWaiting(views(), {}, { limit: 3, after: null });
+  expect(first).toMatchObject({ count: 4, isCapped: false, next: ids[2] });
+  expect(first.items.map(({ id, position, why }) => [id, position, why.code])).toEqual([
+    [ids[0], 1, 'no_worker'],
+    [ids[1], 1, 'no_worker'],
+    [ids[2], 2, 'no_worker'],
+  ]);
+  const second = await listWaiting(views(), {}, { limit: 3, after: first.next });
+  expect(second.items).toMatchObject([{ id: ids[3], position: 3, lane: 'main' }]);
+  expect(await idsOf({ sessionKey: first.items[0]?.sessionKey })).toEqual([ids[0], ids[2], ids[3]]);
+  expect(await idsOf({ lane: 'cron' })).toEqual([]);
+  const shown = await listMessages(views(), { statuses: ['waiting'] }, { limit: 10, after: null });
+  expect(shown.items.map(({ id, why }) => [id, why?.code])).toEqual(ids.toReversed().map((id) => [id, 'no_worker']));
+});
+
+test('what waits of a batch is what is in flight of it and no turn has claimed', async () => {
+  const [sessionId, batchId] = [await rig.session(), newId<string>()];
+  const id = await send(sessionId);
+  await send(sessionId);
+  await rig.rows(
+    `insert into holdfast.batch_items (batch_id, n, session_key, is_own_session, is_ready, body, status, message_id)
+     values ($1, 1, 'k', true, true, '{}', 'fed', $2)`,
+    [batchId, id],
+  );
+  expect(await idsOf({ batchId })).toEqual([id]);
+  expect(await idsOf({ batchId: newId<string>() })).toEqual([]);
+});
+
+test('more than 10,000 waiting messages are counted as 10,000', async () => {
+  const sessionId = await rig.session();
+  await rig.rows(
+    `insert into holdfast.inbox (id, session_id, seq, kind, body, route) select gen_random_uuid(), $1, n, 'message', '{}', '' from generate_series(1, 10001) n`,
+    [sessionId],
+  );
+  const page = await listWaiting(views(), {}, { limit: 1, after: null });
+  expect(page).toMatchObject({ count: 10_000, isCapped: true });
+});
+
+async function idsOf(filter: Parameters<typeof listWaiting>[1]): Promise<string[]> {
+  return (await listWaiting(views(), filter, { limit: 10, after: null })).items.map(({ id }) => id);
+}
