@@ -17,6 +17,8 @@ export interface ApiContext {
   /** The key with all rights, in addition to those of the configuration. */
   adminKey: string;
   views: ViewDatabase;
+  /** The views of GET requests: a pool of its own, so that reading takes no connection from anything else. */
+  reads: ViewDatabase;
   /** What every write goes through. */
   service: Service;
   deriveRequest: DeriveRequest;

@@ -161,9 +161,10 @@ function createOnResponse({ admission, metrics }: ApiServices) {
 const NOBODY: Principal = { name: 'nobody', role: 'viewer', keySha256: '' };
 
 function createHandler(route: Route, context: ApiContext, services: ApiServices) {
+  const own = route.method === 'GET' ? { ...context, views: context.reads } : context;
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const parsed = parseRequest(route, request, reply, request.identity?.principal ?? NOBODY);
-    const handle = () => route.handle(parsed, { context, services });
+    const handle = () => route.handle(parsed, { context: own, services });
     const answering = request.identity === null ? handle() : audited(route, parsed, context.service, handle);
     const answer = await (route.isLong === true ? answering : answerWithin(answering, REQUEST_MS_MAX, LATE));
     if (answer === ANSWERED) return reply;

@@ -35,7 +35,7 @@ function usedBudgets(budgets: readonly Budget[]): { name: string; usedRatio: num
 }
 
 export function createServices(context: ApiContext, routes: Route[]): ApiServices {
-  const { config, views, wake, outages } = context;
+  const { config, views, reads, wake, outages } = context;
   const waiter = new SettlementWaiter({
     readSettled: (ids) => viewSettlements(views, ids),
     wake,
@@ -65,7 +65,7 @@ export function createServices(context: ApiContext, routes: Route[]): ApiService
     }),
     readReadiness: shareNext(() => checkReadiness(context)),
     openApi: () => (document ??= openApiDocument(routes, context.config.api.publicUrl)),
-    readStats: shareNext(() => viewStats(views)),
+    readStats: shareNext(() => viewStats(reads)),
     close() {
       waiter.close();
       streams.close();

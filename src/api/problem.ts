@@ -27,6 +27,7 @@ export const PROBLEMS = {
   internal: { status: 500, title: 'Internal error' },
   overloaded: { status: 503, title: 'Too many requests are in flight' },
   database_unavailable: { status: 503, title: 'The database cannot be reached' },
+  read_timeout: { status: 503, title: 'The read took too long' },
   timeout: { status: 503, title: 'The request took too long' },
 } as const satisfies Record<string, { status: number; title: string }>;
 

@@ -5,6 +5,8 @@ import { Problem } from './problem.ts';
 
 const RETRY_AFTER_MS = 1000;
 const CAUSES_MAX = 5;
+/** The SQLSTATE of a statement that the time limit of its connection has ended. */
+const QUERY_CANCELED = '57014';
 
 /** The problem of an error. */
 export function toProblem(error: unknown, bodyBytesMax: number): Problem {
@@ -51,6 +53,13 @@ const REASONS: Record<string, string> = {
 function fromDatabase(error: unknown): Problem | null {
   let cause = error;
   for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth += 1) {
+    if ((cause as { code?: unknown }).code === QUERY_CANCELED) {
+      return new Problem(
+        'read_timeout',
+        'The database did not finish the read within 3 s. Ask for less: a smaller limit, a shorter time, or another filter.',
+        { cause: error },
+      );
+    }
     if (isPassingFault(cause)) {
       return new Problem(
         'database_unavailable',

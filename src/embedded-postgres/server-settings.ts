@@ -22,8 +22,8 @@ const SETTINGS: Setting[] = [
   { name: 'password_encryption', value: 'scram-sha-256', why: 'The only method that pg_hba.conf allows.' },
   {
     name: 'max_connections',
-    value: 200,
-    why: 'Nine processes with up to 22 connections each; an unused slot costs some kB.',
+    value: 230,
+    why: 'Nine processes with up to 25 connections each; an unused slot costs some kB.',
   },
   {
     name: 'shared_buffers',

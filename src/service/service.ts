@@ -15,6 +15,8 @@ export interface Service {
   config: Config;
   database: Database;
   views: ViewDatabase;
+  /** What GET requests read from. */
+  reads: ViewDatabase;
   inbox: Inbox;
   waiting: WaitingTotal;
   publish: Publish;
@@ -32,6 +34,7 @@ export function createService(parts: { config: Config; database: Database } & Pu
     config,
     database,
     views,
+    reads: drizzle({ client: database.reads }),
     inbox: createInbox(database),
     waiting: createWaitingTotal(views),
     publish: createPublish(parts),

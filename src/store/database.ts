@@ -1,6 +1,8 @@
-// The connections to PostgreSQL. Two pools: `hot` for the few statements of a turn (coalesced, so a handful of connections
+// The connections to PostgreSQL. Three pools: `hot` for the few statements of a turn (coalesced, so a handful of connections
 // carries hundreds of turns; its planner settings allow indexes only, because generic plans over `unnest` guess wrongly), and
-// `views` for everything that is only read. No connection is ever held across a model or tool call (G9).
+// `views` for the other
+// statements of requests, and `reads` for what GET requests read: few connections and a short time limit, so that reading, however much is
+// asked for, never takes a connection or much of the server from turns. No connection is ever held across a model or tool call (G9).
 import pg from 'pg';
 import { isFaultOfDatabase } from '../core/database-fault.ts';
 import type { Logger } from '../logger.ts';
@@ -21,6 +23,7 @@ export interface DatabaseOptions {
 export interface Database {
   hot: pg.Pool;
   views: pg.Pool;
+  reads: pg.Pool;
   /** Takes the faults that parts of the process survive, so that an outage is a few lines in the log. */
   outages: OutageLog;
   close(): Promise<void>;
@@ -31,6 +34,11 @@ const CONNECT_TIMEOUT_MS = 5_000;
 
 /** No statement of Holdfast takes long; one that does is a fault, and ends, in milliseconds. */
 const STATEMENT_TIMEOUT_MS = 30_000;
+
+/** A read of a GET request that takes longer ends, in milliseconds. */
+const READ_TIMEOUT_MS = 3_000;
+
+const READ_CONNECTIONS = 3;
 
 const HOT_PLANNER = [
   'plan_cache_mode=force_generic_plan',
@@ -62,15 +70,18 @@ export function openDatabase(options: DatabaseOptions): Database {
         logger.warn({}, 'Database server has changed; event ids continue after the newest stored event');
     },
   };
-  const hot = openPool({ ...options, ...listeners }, 'hot', options.hotConnections ?? 8, HOT_PLANNER);
-  const views = openPool({ ...options, ...listeners }, 'views', options.viewConnections ?? 6, ['jit=off']);
+  const parts = { ...options, ...listeners, timeoutMs: STATEMENT_TIMEOUT_MS };
+  const hot = openPool(parts, 'hot', options.hotConnections ?? 8, HOT_PLANNER);
+  const views = openPool(parts, 'views', options.viewConnections ?? 6, ['jit=off']);
+  const reads = openPool({ ...parts, timeoutMs: READ_TIMEOUT_MS }, 'reads', READ_CONNECTIONS, ['jit=off']);
   return {
     hot,
     views,
+    reads,
     outages,
     async close() {
       isClosing = true;
-      await Promise.all([hot.end(), views.end()]);
+      await Promise.all([hot.end(), views.end(), reads.end()]);
     },
   };
 }
@@ -78,6 +89,8 @@ export function openDatabase(options: DatabaseOptions): Database {
 const SILENT = { info: () => undefined, warn: () => undefined };
 
 interface PoolOptions extends DatabaseOptions {
+  /** A statement that takes longer ends, in milliseconds. */
+  timeoutMs: number;
   /** Called for errors of idle connections, which the next query replaces. */
   onError: (error: Error) => void;
   /** Called when a connection is returned after a successful query. */
@@ -93,9 +106,9 @@ function openPool(options: PoolOptions, name: string, max: number, settings: str
     max,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 60_000,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
+    statement_timeout: options.timeoutMs,
     // The answer may be lost with the host that sent it; then the statement is retried on another connection.
-    query_timeout: STATEMENT_TIMEOUT_MS + 5_000,
+    query_timeout: options.timeoutMs + 5_000,
     keepAlive: true,
     // pg-pool waits for the promise, which its types do not say.
     onConnect: options.onConnect,

@@ -46,7 +46,9 @@ interface WantedRequest {
 }
 
 /** The request of call `callNo` of a turn; null when there was no such call. */
-export async function deriveRequest(database: Database, wanted: WantedRequest): Promise<DerivedRequest | null> {
+export async function deriveRequest(from: Database, wanted: WantedRequest): Promise<DerivedRequest | null> {
+  // It is asked for by GET requests alone, so it reads what they read from.
+  const database = { ...from, hot: from.reads, views: from.reads };
   const call = await readCall(database, wanted);
   if (call === null) return null;
   const [entries, blobs] = await Promise.all([readCallEntries(database, call), readBlobs(database, call)]);

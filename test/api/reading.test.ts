@@ -1,0 +1,28 @@
+// Goal: reading, however slow, takes nothing from turns. Method: a lock makes reads wait until their time limit ends them.
+import pg from 'pg';
+import { expect, test } from 'vitest';
+import { useApiRig } from './use-api-rig.ts';
+
+const holder = useApiRig();
+
+test('reads that wait are ended by their time limit with a clear 503, and turns run meanwhile', async () => {
+  const { rig } = holder;
+  const locker = new pg.Client({ connectionString: rig.databaseUrl });
+  await locker.connect();
+  try {
+    await locker.query('begin; lock table holdfast.cron_fires, holdfast.crons in access exclusive mode');
+    // As many as there are connections for reading.
+    const reads = Array.from({ length: 3 }, () => rig.get('/v1/crons'));
+    const { body } = await rig.post('/v1/sessions/meanwhile/messages', { text: '[[reply: done]]' });
+    await rig.work('meanwhile');
+    for (const read of await Promise.all(reads))
+      expect(read).toMatchObject({ status: 503, body: { code: 'read_timeout', title: 'The read took too long' } });
+    expect((await rig.get(`/v1/messages/${body.message.id}`)).body).toMatchObject({
+      status: 'answered',
+      reply: 'done',
+    });
+  } finally {
+    await locker.end();
+  }
+  expect((await rig.get('/v1/crons')).status).toBe(200);
+});
