@@ -1,4 +1,5 @@
 // Makes what the routes share inside one API.
+import { shareFor } from '../coalesce/share-for.ts';
 import { shareNext } from '../coalesce/share-next.ts';
 import { budgetName } from '../core/budget/budget.ts';
 import type { Budget } from '../store/budgets/budgets.ts';
@@ -15,6 +16,7 @@ import { EventTail } from './event-tail.ts';
 import { KeyRing } from './key-ring.ts';
 import { createMetrics } from './metrics.ts';
 import { openApiDocument } from './openapi.ts';
+import { FIGURES_MS_MAX, readFigures, readTroubles } from './read-overview.ts';
 import { checkReadiness } from './readiness.ts';
 import type { Route } from './route.ts';
 import type { ApiServices } from './services.ts';
@@ -44,6 +46,7 @@ export function createServices(context: ApiContext, routes: Route[]): ApiService
   });
   const tail = new EventTail({ read: (page) => readEvents(views, {}, page), wake, outages });
   const streams = new EventStreams(config.limits.eventStreams);
+  const monotonic = (): number => context.clock.monotonicMs();
   let document: object | undefined;
   const admission = new Admission({
     requestsMax: REQUESTS_MAX,
@@ -65,6 +68,8 @@ export function createServices(context: ApiContext, routes: Route[]): ApiService
     }),
     readReadiness: shareNext(() => checkReadiness(context)),
     openApi: () => (document ??= openApiDocument(routes, context.config.api.publicUrl)),
+    readOverview: shareFor(FIGURES_MS_MAX, () => readFigures(context), monotonic),
+    readAttention: shareFor(FIGURES_MS_MAX, () => readTroubles(context), monotonic),
     readStats: shareNext(() => viewStats(reads)),
     close() {
       waiter.close();

@@ -71,6 +71,8 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'GET /v1/bulk-actions/{id}': 'getBulkAction',
   'GET /v1/bulk-actions/{id}/items': 'listBulkItems',
   'POST /v1/bulk-actions/{id}/cancel': 'cancelBulkAction',
+  'GET /v1/overview': 'getOverview',
+  'GET /v1/attention': 'getAttention',
   'GET /v1/stats': 'getStats',
   'GET /healthz': 'getHealth',
   'GET /readyz': 'getReadiness',

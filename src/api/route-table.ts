@@ -14,6 +14,7 @@ import { keyRoutes } from './routes/keys.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { budgetRoutes } from './routes/budgets.ts';
 import { costRoutes } from './routes/costs.ts';
+import { overviewRoutes } from './routes/overview.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { providerBatchRoutes } from './routes/provider-batches.ts';
 import { sessionRoutes } from './routes/sessions.ts';
@@ -47,5 +48,6 @@ export const ROUTES: Route[] = [
   ...keyRoutes,
   ...waitingRoutes,
   ...workerRoutes,
+  ...overviewRoutes,
   ...operationRoutes,
 ];

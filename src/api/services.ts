@@ -8,6 +8,7 @@ import type { Attempts } from './attempts.ts';
 import type { KeyRing } from './key-ring.ts';
 import type { ApiMetrics } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
+import type { Attention, Overview } from './schemas/overview.ts';
 import type { SettlementWaiter } from './settlement-waiter.ts';
 
 export interface ApiServices {
@@ -21,6 +22,10 @@ export interface ApiServices {
   metrics: ApiMetrics;
   /** The statistics as they are now. */
   readStats: () => Promise<StatsView>;
+  /** The figures of the overview, at most a second old. */
+  readOverview: () => Promise<Overview>;
+  /** What needs a person, at most a second old. */
+  readAttention: () => Promise<Attention>;
   /** Readiness; it needs no key, so simultaneous requests share one check. */
   readReadiness: () => Promise<Readiness>;
   /** The OpenAPI document of the route table, built on the first request. */

@@ -56,7 +56,7 @@ export interface Schemas {
       waiting: number;
       /** Items whose turn runs */
       running: number;
-      /** Items whose turn waits for something outside */
+      /** Turns that wait for something without a slot */
       parked: number;
       /** Items that were answered */
       answered: number;
@@ -199,7 +199,7 @@ export interface Schemas {
     per: 'hour' | 'day' | 'month' | 'total';
     /** The time zone in which hours, days and months begin */
     zone: string;
-    /** The limit of a window in dollars */
+    /** The limit in US dollars */
     limitUsd: number;
     /** The part of the limit at which `budget.warned` is sent, in percent */
     warnPercent: number;
@@ -207,7 +207,7 @@ export interface Schemas {
     action: 'pause' | 'fail';
     /** True: each call reserves the most that it can cost */
     strict: boolean;
-    /** What the calls of the present window have cost */
+    /** What is spent of it, in US dollars */
     spentUsd: number;
     /** What is reserved for calls that are being made, in US dollars */
     reservedUsd: number;
@@ -3241,7 +3241,7 @@ export interface OperationFunctions {
       per: 'hour' | 'day' | 'month' | 'total';
       /** The time zone in which hours, days and months begin */
       zone: string;
-      /** The limit of a window in dollars */
+      /** The limit in US dollars */
       limitUsd: number;
       /** The part of the limit at which `budget.warned` is sent, in percent */
       warnPercent: number;
@@ -3256,7 +3256,7 @@ export interface OperationFunctions {
     /** The id */
     id: string;
     body?: {
-      /** The limit of a window in dollars */
+      /** The limit in US dollars */
       limitUsd?: number;
       /** The part of the limit at which `budget.warned` is sent, in percent */
       warnPercent?: number;
@@ -3554,6 +3554,114 @@ export interface OperationFunctions {
     /** The id */
     id: string;
   }, options?: CallOptions): Promise<Schemas['Worker']>;
+  /** What waits, runs and was spent, with the last 60 minutes; at most a second old. `GET /v1/overview` */
+  getOverview(input?: Record<string, never>, options?: CallOptions): Promise<{
+    /** The time of the database */
+    now: string;
+    /** Messages that wait; the count stops at 10,000 */
+    waiting: {
+      /** How many there are */
+      count: number;
+      /** Whether there may be more than were counted */
+      isCapped: boolean;
+      /** When the message that waits longest arrived; null: none waits */
+      oldestAt: string | null;
+    };
+    /** Turns that wait for something without a slot */
+    parked: number;
+    /** Turns that a worker runs */
+    running: number;
+    /** How many slots it replaces */
+    slots: {
+      /** How many it runs now */
+      inUse: number;
+      /** Slots of all workers; null: not known */
+      total: number | null;
+    };
+    /** Turns that ended, per minute, in the last five minutes that are over */
+    turnsPerMinute: number;
+    /** The share of the turns of the last hour that neither failed nor timed out; null: none ended */
+    successRate: number | null;
+    /** Within which 95 % of the calls of the newest 1,000 turns of the last hour began to answer, in milliseconds; null: there were none */
+    firstChunkP95Ms: number | null;
+    /** Within which 95 % of those turns ended, in milliseconds; null: there were none */
+    turnP95Ms: number | null;
+    /** The share of the input tokens of the last hour that was read from the cache; null: there were none */
+    cacheHitRatio: number | null;
+    /** What calls have cost since midnight in UTC, in US dollars */
+    spentTodayUsd: number;
+    /** The budget of which the most is used; null: there is none */
+    budget: {
+      /** The id */
+      id: string;
+      /** The name */
+      name: string;
+      /** The limit in US dollars */
+      limitUsd: number;
+      /** What is spent of it, in US dollars */
+      spentUsd: number;
+      /** What is spent and reserved, in percent of the limit */
+      usedPercent: number;
+    } | null;
+    /** Whether some of it is of the scripted model, so that no money was spent */
+    simulated: boolean;
+    /** The last 60 minutes, oldest first: each column has a value for each minute */
+    points: {
+      /** When the minutes start; the last one is not over */
+      startsAt: string[];
+      /** Messages that were accepted */
+      arrivals: number[];
+      /** Turns that ended */
+      ends: number[];
+      /** Turns that failed or timed out */
+      failures: number[];
+      /** How long the oldest waiting message has waited, in milliseconds; null: none waits */
+      oldestWaitMs: number[];
+      /** Input tokens that were not in the cache */
+      inputTokens: number[];
+      /** Output tokens */
+      outputTokens: number[];
+      /** Input tokens read from the cache of the provider */
+      cacheReadTokens: number[];
+      /** Input tokens written to the cache of the provider */
+      cacheWriteTokens: number[];
+      /** What the calls cost in US dollars */
+      costUsd: number[];
+    };
+    /** What its lanes may run and run now, by lane; empty without the role of the worker */
+    lanes: {
+      /** The class of turns with its own concurrency */
+      lane: 'main' | 'subagent' | 'cron' | 'batch';
+      /** Sessions that have work and that no worker holds */
+      depth: number;
+      /** When the message that waits longest arrived; null: none waits */
+      oldestAt: string | null;
+      /** Turns that a worker runs */
+      running: number;
+      /** How many slots it replaces */
+      slots: number | null;
+    }[];
+  }>;
+  /** What needs a person, errors first; at most a second old. `GET /v1/attention` */
+  getAttention(input?: Record<string, never>, options?: CallOptions): Promise<{
+    /** What needs a person, errors first; empty when all is well */
+    items: {
+      /** What kind it is */
+      kind: 'dead_letters' | 'worker_silent' | 'lock_expired' | 'cron_missed' | 'cron_late' | 'deliveries_failing' | 'model_blocked' | 'model_away' | 'model_unpriced' | 'provider_batch_unknown' | 'provider_batch_old' | 'budget';
+      /** error: something does not work; warning: it may soon not */
+      severity: 'error' | 'warning';
+      /** The text */
+      text: string;
+      /** How many there are */
+      count: number;
+      /** Since when; null: not known */
+      since: string | null;
+      /** The path of the screen that shows it */
+      href: string;
+      /** What to do next */
+      fix: string;
+    }[];
+  }>;
   /** Counts of sessions, messages, turns and deliveries. `GET /v1/stats` */
   getStats(input?: Record<string, never>, options?: CallOptions): Promise<Schemas['Stats']>;
   /** Whether this process is alive. `GET /healthz` */

@@ -4,6 +4,7 @@ import { COST_DESCRIPTIONS } from './cost-descriptions.ts';
 import { BUDGET_DESCRIPTIONS } from './budget-descriptions.ts';
 import { BATCH_DESCRIPTIONS } from './batch-descriptions.ts';
 import { DETAIL_DESCRIPTIONS } from './detail-descriptions.ts';
+import { OVERVIEW_DESCRIPTIONS } from './overview-descriptions.ts';
 import { SEARCH_DESCRIPTIONS } from './search-descriptions.ts';
 import { BULK_DESCRIPTIONS } from './bulk-descriptions.ts';
 import { KEY_DESCRIPTIONS } from './key-descriptions.ts';
@@ -15,6 +16,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   ...BUDGET_DESCRIPTIONS,
   ...SEARCH_DESCRIPTIONS,
   ...DETAIL_DESCRIPTIONS,
+  ...OVERVIEW_DESCRIPTIONS,
   ...BULK_DESCRIPTIONS,
   ...KEY_DESCRIPTIONS,
   ...WAITING_DESCRIPTIONS,

@@ -10,6 +10,7 @@ import { sendQuery } from '../send-query.ts';
 import { literal } from '../statement.ts';
 import {
   countChangesSql,
+  marksOfEventsSql,
   SUMMED_SQL,
   USAGE_KEYS,
   USAGE_OF_JOURNAL_SQL,
@@ -67,6 +68,12 @@ added_usage as (
 ),
 added_counts as (
   ${addToCountsSql('changes')}
+),
+added_marks as (
+  insert into holdfast.minute_marks as mark (starts_at, arrivals, longest_wait_ms)
+  ${marksOfEventsSql(NEW_EVENTS)}
+  on conflict (starts_at) do update set arrivals = mark.arrivals + excluded.arrivals,
+    longest_wait_ms = greatest(mark.longest_wait_ms, excluded.longest_wait_ms)
 ),
 moved_cursor as (
   update holdfast.roll_up_cursor c set after_id = events_read.last_id from events_read where c.singleton and events_read.last_id is not null
@@ -171,7 +178,10 @@ export const TRIM_USAGE = literal({
   name: 'trim-usage',
   purpose: 'Delete the usage of minutes that are long past, a bounded number at a time. The hours have it, too.',
   locking: 'The buckets.',
-  text: `delete from holdfast.usage_buckets where ctid = any (array(
+  text: `with trimmed_marks as (
+  delete from holdfast.minute_marks where starts_at < clock_timestamp() - interval '${MINUTES_KEPT}'
+)
+delete from holdfast.usage_buckets where ctid = any (array(
   select ctid from holdfast.usage_buckets where size = 'minute' and starts_at < clock_timestamp() - interval '${MINUTES_KEPT}' limit ${TRIMMED_MAX}
 ))`,
 });

@@ -66,7 +66,18 @@ export function usageOfEventsSql(range: string, sign: 1 | -1 = 1): string {
   where ${range} and e.type in ('model.ended', 'turn.ended')`;
 }
 
-/** The same of the journal, as far as it goes: for what happened before there were roll-ups. */
+/** SQL of the arrivals and the longest waits of the events of a range, by minute. A message that waits again has not arrived again. */
+export function marksOfEventsSql(range: string): string {
+  return `select date_trunc('minute', e.created_at, 'UTC') as starts_at, (count(*) filter (where e.type = 'message.accepted')) as arrivals,
+    coalesce(max(case when e.type = 'turn.started'
+      then (select ${msSql('t.queued_at', 'e.created_at')} from holdfast.turns t where t.id = e.turn_id limit 1) end), 0) as longest_wait_ms
+  from holdfast.events e cross join lateral (${READABLE_SQL}) as d (data)
+  where ${range} and (e.type = 'turn.started' and coalesce((d.data ->> 'attempt')::int, 1) = 1
+    or e.type = 'message.accepted' and d.data ->> 'previousStatus' is null)
+  group by 1`;
+}
+
+/** The usage rows of the journal, as far as it goes: for what happened before there were roll-ups. */
 export const USAGE_OF_JOURNAL_SQL = `select 1 as sign, c.ended_at as at, s.agent_id, coalesce(c.model, 'anthropic/' || t.model) as model, t.lane, c.tier, t.kind,
     0 as turns, 0 as failed_turns, 1 as calls, (c.status = 'failed')::int as failures, (c.cost_micros is null)::int as unpriced_calls,
     c.input_tokens, c.output_tokens, c.cache_read_tokens, c.cache_write_tokens, c.cache_write_1h_tokens, coalesce(c.cost_micros, 0) as cost_micros,

@@ -1,0 +1,71 @@
+// The overview, and what needs a person.
+import { z } from 'zod';
+import { LANES } from '../../config.ts';
+import { ATTENTION_KINDS } from '../../core/attention.ts';
+
+const count = z.int().min(0);
+const iso = z.iso.datetime();
+const column = z.array(z.number());
+
+export const overview = z.strictObject({
+  now: iso,
+  waiting: z.strictObject({ count, isCapped: z.boolean(), oldestAt: iso.nullable() }),
+  parked: count,
+  running: count,
+  slots: z.strictObject({ inUse: count, total: count.nullable() }),
+  turnsPerMinute: z.number(),
+  successRate: z.number().nullable(),
+  firstChunkP95Ms: z.number().nullable(),
+  turnP95Ms: z.number().nullable(),
+  cacheHitRatio: z.number().nullable(),
+  spentTodayUsd: z.number(),
+  budget: z
+    .strictObject({
+      id: z.uuid(),
+      name: z.string(),
+      limitUsd: z.number(),
+      spentUsd: z.number(),
+      usedPercent: z.number(),
+    })
+    .nullable(),
+  simulated: z.boolean(),
+  points: z.strictObject({
+    startsAt: z.array(iso),
+    arrivals: column,
+    ends: column,
+    failures: column,
+    oldestWaitMs: column,
+    inputTokens: column,
+    outputTokens: column,
+    cacheReadTokens: column,
+    cacheWriteTokens: column,
+    costUsd: column,
+  }),
+  lanes: z.array(
+    z.strictObject({
+      lane: z.enum(LANES),
+      depth: count,
+      oldestAt: iso.nullable(),
+      running: count,
+      slots: count.nullable(),
+    }),
+  ),
+});
+
+export type Overview = z.output<typeof overview>;
+
+export const attention = z.strictObject({
+  items: z.array(
+    z.strictObject({
+      kind: z.enum([...ATTENTION_KINDS, 'budget']),
+      severity: z.enum(['error', 'warning']),
+      text: z.string(),
+      count,
+      since: iso.nullable(),
+      href: z.string(),
+      fix: z.string(),
+    }),
+  ),
+});
+
+export type Attention = z.output<typeof attention>;

@@ -1,0 +1,146 @@
+// What needs a person, in words: what is wrong, where to look, and what to do next. Pure.
+import { budgetName, type BudgetSettings } from './budget/budget.ts';
+
+export const ATTENTION_KINDS = [
+  'dead_letters',
+  'worker_silent',
+  'lock_expired',
+  'cron_missed',
+  'cron_late',
+  'deliveries_failing',
+  'model_blocked',
+  'model_away',
+  'model_unpriced',
+  'provider_batch_unknown',
+  'provider_batch_old',
+] as const;
+
+/** A trouble as it is stored. */
+export interface AttentionFact {
+  kind: (typeof ATTENTION_KINDS)[number];
+  /** What it is about: an error code, a worker, a session key, the id of a cron or a submission, a channel or a model. */
+  name: string;
+  count: number;
+  /** Null: not known. */
+  since: string | null;
+}
+
+export interface AttentionItem {
+  kind: AttentionFact['kind'] | 'budget';
+  severity: 'error' | 'warning';
+  text: string;
+  count: number;
+  since: string | null;
+  /** The path of the screen that shows it. */
+  href: string;
+  /** What to do next. */
+  fix: string;
+}
+
+/** The item of a trouble. */
+export function attentionItem({ kind, name, count, since }: AttentionFact): AttentionItem {
+  return { kind, count, since, ...WORDS[kind](name, count) };
+}
+
+type Words = Pick<AttentionItem, 'severity' | 'text' | 'href' | 'fix'>;
+
+const WORDS: Readonly<Record<AttentionFact['kind'], (name: string, count: number) => Words>> = {
+  dead_letters: (name, count) => ({
+    severity: 'error',
+    text: `${counted(count, 'dead letter')} with the code ${name}`,
+    href: `/dead-letters?code=${encodeURIComponent(name)}`,
+    fix: `Correct the cause, then redrive them: holdfast dead redrive --code ${name}`,
+  }),
+  worker_silent: (name) => ({
+    severity: 'error',
+    text: `The worker ${name} stopped without draining; other workers resume its turns`,
+    href: '/#workers',
+    fix: 'Look for its end in its logs, and start it again if its supervisor has not done so.',
+  }),
+  lock_expired: (name) => ({
+    severity: 'error',
+    text: `The lock of the session ${name} is past its lease, and no worker has taken it over`,
+    href: `/sessions/${encodeURIComponent(name)}`,
+    fix: 'Start a worker that serves its lane: holdfast start --roles worker',
+  }),
+  cron_missed: (name, count) => ({
+    severity: 'warning',
+    text: `A cron missed ${counted(count, 'slot')} within a day`,
+    href: `/crons/${name}`,
+    fix: `Run it now if the slots are needed: holdfast cron run ${name}`,
+  }),
+  cron_late: (name) => ({
+    severity: 'error',
+    text: 'A cron is due and has not fired for 5 minutes',
+    href: `/crons/${name}`,
+    fix: 'Start a process with the scheduler role: holdfast start --roles scheduler',
+  }),
+  deliveries_failing: (name, count) => ({
+    severity: 'warning',
+    text: `${counted(count, 'delivery', 'deliveries')} through ${name} failed three times or more, and are tried again`,
+    href: '/deliveries?status=pending',
+    fix: 'Look at `lastError` of the deliveries, and check the recipient.',
+  }),
+  model_blocked: (name) => ({
+    severity: 'warning',
+    text: `The provider of ${name} has asked to wait; no worker calls it until then`,
+    href: '/waiting',
+    fix: 'Wait, or set `models.limits` below what the provider allows.',
+  }),
+  model_away: (name, count) => ({
+    severity: 'error',
+    text: `The provider ${name} does not answer; ${counted(count, 'turn')} wait for it`,
+    href: '/turns?status=parked',
+    fix: 'The turns resume when it answers. Check the network and the status page of the provider, or name `fallbacks`.',
+  }),
+  model_unpriced: (name, count) => ({
+    severity: 'warning',
+    text: `${counted(count, 'call')} of ${name} within a day have no price, so their cost is not known`,
+    href: '/costs',
+    fix: 'Add the model to `models.prices`, then: holdfast prices reprice',
+  }),
+  provider_batch_unknown: (name, count) => ({
+    severity: 'error',
+    text: `It is not known whether the provider has a submission of ${counted(count, 'request')}; it is looked for`,
+    href: '/batches',
+    fix: `If it stays so: POST /v1/provider-batches/${name}/forget`,
+  }),
+  provider_batch_old: (name, count) => ({
+    severity: 'warning',
+    text: `A submission of ${counted(count, 'request')} has been at the provider for more than 20 hours`,
+    href: '/batches',
+    fix: `Its requests expire after 24 hours. To make live calls instead, cancel it at the provider, or POST /v1/provider-batches/${name}/forget`,
+  }),
+};
+
+interface UsedBudget extends Pick<BudgetSettings, 'scope' | 'per' | 'limitMicros' | 'warnPercent'> {
+  spentMicros: number;
+  reservedMicros: number;
+  isReached: boolean;
+  startsAt: string | null;
+}
+
+/** How much of a budget is used, in percent. */
+export function usedPercentOf({ limitMicros, spentMicros, reservedMicros }: UsedBudget): number {
+  return limitMicros === 0 ? 100 : (100 * (spentMicros + reservedMicros)) / limitMicros;
+}
+
+/** The item of a budget that is nearly used up; null: it is not. */
+export function budgetItem(budget: UsedBudget): AttentionItem | null {
+  const percent = usedPercentOf(budget);
+  if (percent < budget.warnPercent && !budget.isReached) return null;
+  const isFull = budget.isReached || percent >= 100;
+  return {
+    kind: 'budget',
+    severity: isFull ? 'error' : 'warning',
+    text: `${Math.floor(percent)} % of the budget ${budgetName(budget)} is used${isFull ? '; turns wait for room in it' : ''}`,
+    count: 1,
+    since: budget.startsAt,
+    href: '/costs#budgets',
+    fix: 'Raise `limitUsd`, or wait for the next period.',
+  };
+}
+
+function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
+}

@@ -1,0 +1,59 @@
+// What may need a person, in one statement: each row is a kind of trouble with its name, how often it is there, and since when. Every part is
+// read by an index, or from a table that does not grow with turns.
+import type { AttentionFact } from '../../core/attention.ts';
+import { isoSql } from '../session-facts.ts';
+import { literal } from '../statement.ts';
+import type { ViewDatabase } from './page.ts';
+
+/** Rows are counted up to this. */
+const COUNT_MAX = 10_000;
+/** The most rows of one kind. */
+const NAMES_MAX = 20;
+
+const factSql = (kind: string, name: string, count: string, since: string): string =>
+  `select '${kind}' as kind, ${name} as name, (${count})::int as count, ${since} as since`;
+
+export const ATTENTION = literal({
+  name: 'attention',
+  purpose: 'Read what may need a person.',
+  text: `with facts as (
+  (${factSql('dead_letters', 'code', 'count(*)', 'min(created_at)')}
+  from (select code, created_at from holdfast.dead_letters where state = 'open' limit ${COUNT_MAX}) as letters
+  group by code order by count(*) desc limit ${NAMES_MAX})
+  union all (${factSql('worker_silent', 'w.worker', '1', 'w.noticed_at')}
+  from holdfast.lost_workers w where w.noticed_at > clock_timestamp() - interval '1 hour' order by w.noticed_at desc limit ${NAMES_MAX})
+  union all (${factSql('lock_expired', 's.key', '1', 's.lease_expires_at')}
+  from holdfast.doorbells d cross join lateral (select * from holdfast.sessions where id = d.session_id limit 1) as s
+  where s.owner is not null and s.lease_expires_at < clock_timestamp() - interval '1 minute' order by s.lease_expires_at limit ${NAMES_MAX})
+  union all (${factSql('cron_missed', 'c.id::text', 'missed.count', 'missed.since')}
+  from holdfast.crons c cross join lateral (
+    select count(*) as count, min(f.scheduled_for) as since from holdfast.cron_fires f
+    where f.cron_id = c.id and f.scheduled_for > clock_timestamp() - interval '1 day' and f.status = 'missed'
+  ) as missed where missed.count > 0 order by missed.since desc limit ${NAMES_MAX})
+  union all (${factSql('cron_late', 'c.id::text', '1', 'c.next_slot_at')}
+  from holdfast.crons c where c.is_enabled and c.next_slot_at < clock_timestamp() - interval '5 minutes'
+    and coalesce(c.not_before <= clock_timestamp(), true) order by c.next_slot_at limit ${NAMES_MAX})
+  union all (${factSql('deliveries_failing', 'channel', 'count(*)', 'min(created_at)')}
+  from (select channel, created_at from holdfast.deliveries where status in ('pending', 'sending') and attempts >= 3 limit ${COUNT_MAX}) as failing
+  group by channel order by count(*) desc limit ${NAMES_MAX})
+  union all (${factSql('model_blocked', 'b.model', 'count(*)', 'null::timestamptz')}
+  from holdfast.model_blocks b where b.until > clock_timestamp() group by b.model limit ${NAMES_MAX})
+  union all (${factSql('model_away', "coalesce(t.park_by, 'unknown')", 'count(*)', 'min(t.park_since)')}
+  from holdfast.turns t where t.ended_at is null and t.status = 'parked' and t.park_code = 'model_away' group by 2 limit ${NAMES_MAX})
+  union all (${factSql('model_unpriced', 'u.model', 'sum(u.unpriced_calls)', 'min(u.starts_at)')}
+  from holdfast.usage_buckets u where u.size = 'hour' and u.starts_at > clock_timestamp() - interval '1 day' and u.unpriced_calls > 0
+  group by u.model limit ${NAMES_MAX})
+  union all (${factSql('provider_batch_unknown', 'p.id::text', 'p.request_count', 'p.submit_started_at')}
+  from holdfast.provider_batches p where p.status = 'unknown' limit ${NAMES_MAX})
+  union all (${factSql('provider_batch_old', 'p.id::text', 'p.request_count', 'p.submit_started_at')}
+  from holdfast.provider_batches p where p.status in ('submitted', 'canceling', 'ended')
+    and p.submit_started_at < clock_timestamp() - interval '20 hours' limit ${NAMES_MAX})
+)
+select kind, name, count, ${isoSql('since')} as since from facts`,
+});
+
+/** Reads it. */
+export async function readAttention(db: ViewDatabase): Promise<AttentionFact[]> {
+  const { rows } = await db.$client.query<AttentionFact>(ATTENTION.prepared([]));
+  return rows;
+}

@@ -1,0 +1,138 @@
+// The figures of the overview, in one statement: what waits and runs by lane, what happened in each of the last 60 minutes, and what was spent
+// today. Minutes and money are those of the roll-ups and of the events that are not in them yet, as for `/v1/usage`; nothing counts a
+// table that grows.
+import type { SessionLane } from '../../core/session-key.ts';
+import { isoSql } from '../session-facts.ts';
+import { literal } from '../statement.ts';
+import { marksOfEventsSql, SUMMED_SQL, UNREAD_EVENTS, USAGE_SUMS, usageOfEventsSql } from '../usage/usage-rows.ts';
+import type { ViewDatabase } from './page.ts';
+
+/** A lane as it is now. */
+export interface LaneFacts {
+  lane: SessionLane;
+  /** Sessions that have work and that no worker holds, without those whose turn is parked. */
+  depth: number;
+  /** When the message that waits longest arrived; null: none waits. */
+  oldestAt: string | null;
+  /** Turns that a worker runs. */
+  running: number;
+}
+
+/** One of the last 60 minutes. */
+export interface MinuteFacts {
+  startsAt: string;
+  arrivals: number;
+  /** How long the message that had waited longest had waited when a turn took it, in milliseconds. */
+  longestWaitMs: number;
+  turns: number;
+  failedTurns: number;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  costMicros: number;
+  isSimulated: boolean;
+}
+
+export interface OverviewFacts {
+  now: string;
+  /** At most one more than `WAITING_MAX`. */
+  waiting: number;
+  parked: number;
+  lanes: LaneFacts[];
+  /** Oldest first. */
+  minutes: MinuteFacts[];
+  spentTodayMicros: number;
+  /** The 95th percentiles of the newest calls and turns of the last hour; null: there were none. */
+  firstChunkP95Ms: number | null;
+  turnP95Ms: number | null;
+}
+
+/** Waiting messages are counted up to this. */
+export const WAITING_MAX = 10_000;
+
+const MINUTES = 60;
+
+/** Percentiles are of so many turns at most, and of their calls. */
+const MEASURED_MAX = 1_000;
+
+const SUMS = USAGE_SUMS.join(', ');
+const p95Sql = (from: string, to: string): string =>
+  `percentile_cont(0.95) within group (order by greatest(0, extract(epoch from ${to} - ${from}) * 1000))`;
+
+export const OVERVIEW = literal({
+  name: 'overview',
+  purpose: 'Read the figures of the overview.',
+  text: `with first_minute as materialized (
+  select date_trunc('minute', clock_timestamp(), 'UTC') - interval '${MINUTES - 1} minutes' as at
+),
+doors as materialized (
+  select d.lane, (
+    select s.owner is not null and coalesce(s.lease_expires_at > clock_timestamp(), false) from holdfast.sessions s where s.id = d.session_id
+  ) as is_held, d.due_at > clock_timestamp() and (
+    select t.status = 'parked' from holdfast.sessions s join holdfast.turns t on t.id = s.turn_id where s.id = d.session_id
+  ) as is_parked, (
+    select i.received_at from holdfast.inbox i where i.session_id = d.session_id and i.status = 'waiting' order by i.seq limit 1
+  ) as oldest_at from holdfast.doorbells d
+),
+open_turns as materialized (
+  select t.lane, t.status from holdfast.turns t where t.ended_at is null
+),
+unread as materialized (
+  ${usageOfEventsSql(UNREAD_EVENTS)}
+),
+used as materialized (
+  select starts_at as at, 1 as sign, ${SUMS}, is_simulated from holdfast.usage_buckets
+  where size = 'minute' and starts_at >= (select at from first_minute)
+  union all select date_trunc('minute', at, 'UTC'), sign, ${SUMS}, is_simulated from unread where at >= (select at from first_minute)
+),
+minutes as (
+  select at, ${SUMMED_SQL}, bool_or(is_simulated) as is_simulated from used group by at
+),
+marks as (
+  select starts_at as at, sum(arrivals) as arrivals, max(longest_wait_ms) as longest_wait_ms from (
+    select * from holdfast.minute_marks where starts_at >= (select at from first_minute)
+    union all ${marksOfEventsSql(UNREAD_EVENTS)}
+  ) as mark group by starts_at
+),
+measured as materialized (
+  select t.id, t.started_at, t.ended_at from (select * from holdfast.turns order by id desc limit ${MEASURED_MAX}) as t
+  where t.ended_at > clock_timestamp() - interval '1 hour'
+),
+today as (
+  select sum(sign * cost_micros) as micros from (
+    select 1 as sign, cost_micros from holdfast.usage_buckets
+    where size = 'hour' and starts_at >= date_trunc('day', clock_timestamp(), 'UTC')
+    union all select sign, cost_micros from unread where at >= date_trunc('day', clock_timestamp(), 'UTC')
+  ) as spent
+)
+select json_build_object(
+  'now', ${isoSql('clock_timestamp()')},
+  'waiting', (select count(*) from (select from holdfast.inbox where status = 'waiting' limit ${WAITING_MAX + 1}) as waiting),
+  'parked', (select count(*) from open_turns where status = 'parked'),
+  'lanes', (select json_agg(json_build_object('lane', lane,
+      'depth', (select count(*) from doors where doors.lane = lanes.lane and not is_held and is_parked is not true),
+      'oldestAt', (select ${isoSql('min(oldest_at)')} from doors where doors.lane = lanes.lane),
+      'running', (select count(*) from open_turns where open_turns.lane = lanes.lane and status = 'running')) order by n)
+    from unnest(array['main', 'subagent', 'cron', 'batch']) with ordinality as lanes (lane, n)),
+  'minutes', (select json_agg(json_build_object('startsAt', ${isoSql('m.at')},
+      'arrivals', coalesce(arrivals, 0), 'longestWaitMs', coalesce(longest_wait_ms, 0),
+      'turns', coalesce(turns, 0), 'failedTurns', coalesce(failed_turns, 0), 'inputTokens', coalesce(input_tokens, 0),
+      'outputTokens', coalesce(output_tokens, 0), 'cacheReadTokens', coalesce(cache_read_tokens, 0),
+      'cacheWriteTokens', coalesce(cache_write_tokens, 0), 'costMicros', coalesce(cost_micros, 0),
+      'isSimulated', coalesce(is_simulated, false)) order by m.at)
+    from first_minute f cross join lateral generate_series(f.at, f.at + interval '${MINUTES - 1} minutes', interval '1 minute') as m (at)
+    left join minutes on minutes.at = m.at left join marks on marks.at = m.at),
+  'spentTodayMicros', coalesce((select micros from today), 0),
+  'turnP95Ms', (select round(${p95Sql('started_at', 'ended_at')}) from measured),
+  'firstChunkP95Ms', (select round(${p95Sql('c.started_at', 'c.first_chunk_at')}) from measured m
+    cross join lateral (select * from holdfast.model_calls where turn_id = m.id and first_chunk_at is not null limit 100) as c)
+) as facts`,
+});
+
+/** Reads them. */
+export async function readOverview(db: ViewDatabase): Promise<OverviewFacts> {
+  const { rows } = await db.$client.query<{ facts: OverviewFacts }>(OVERVIEW.prepared([]));
+  // A select without a table in `from` has one row.
+  return rows[0]!.facts;
+}

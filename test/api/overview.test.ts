@@ -1,0 +1,129 @@
+// Goal: the overview says what the rows say. Method: real turns, with the roll-up in between, and a clock whose seconds the test makes.
+import { beforeEach, describe, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { rollUp } from '../../src/store/usage/roll-up.ts';
+import { USAGE_SUMS } from '../../src/store/usage/usage-rows.ts';
+import { useApiRig } from './use-api-rig.ts';
+
+let monotonicMs = 0;
+const clock = { now: () => new Date(), monotonicMs: () => monotonicMs };
+const holder = useApiRig({ context: { clock } });
+
+/** What was read before is too old. */
+beforeEach(() => void (monotonicMs += 1_000));
+
+async function play(session: string, text: string): Promise<void> {
+  const { rig } = holder;
+  await rig.post(`/v1/sessions/${session}/messages`, { text });
+  await rig.work(session);
+}
+
+const total = (column: number[]): number => column.reduce((sum, one) => sum + one, 0);
+
+describe('GET /v1/overview', () => {
+  test('has what waits, runs, arrived, ended and was spent, before and after the roll-up', async () => {
+    const { rig } = holder;
+    await play('seen', '[[usage: input=1000 output=200 cache-read=3000 cache-write=0]] [[reply: ok]]');
+    await play('seen-too', 'bad [[error: 400]]');
+    const { body } = await rig.post('/v1/sessions/waits/messages', { text: 'x' });
+    const before = (await rig.get('/v1/overview')).body;
+    expect(before).toMatchObject({
+      waiting: { count: 1, isCapped: false, oldestAt: body.message.receivedAt },
+      parked: 0,
+      running: 0,
+      slots: { inUse: 0, total: null },
+      successRate: 0.5,
+      cacheHitRatio: 0.75,
+      budget: null,
+      simulated: true,
+    });
+    expect(before.firstChunkP95Ms).toBeGreaterThanOrEqual(0);
+    expect(before.turnP95Ms).toBeGreaterThanOrEqual(0);
+    expect(before.lanes).toMatchObject([
+      { lane: 'main', depth: 1, oldestAt: body.message.receivedAt, running: 0 },
+      { lane: 'subagent', depth: 0, oldestAt: null },
+      { lane: 'cron' },
+      { lane: 'batch' },
+    ]);
+    while (await rollUp(rig.turns.database));
+    monotonicMs += 1_000;
+    const after = (await rig.get('/v1/overview')).body;
+    for (const { points, spentTodayUsd } of [before, after]) {
+      for (const column of Object.values(points)) expect(column).toHaveLength(60);
+      expect(total(points.arrivals)).toBe(3);
+      expect(Math.max(...points.oldestWaitMs)).toBeGreaterThan(0);
+      expect(total(points.ends)).toBe(2);
+      expect(total(points.failures)).toBe(1);
+      expect(total(points.outputTokens)).toBe(200);
+      expect(total(points.cacheReadTokens)).toBe(3000);
+      expect(spentTodayUsd).toBeCloseTo(total(points.costUsd), 6);
+      expect(spentTodayUsd).toBeGreaterThan(0);
+    }
+  });
+
+  test('is read once for all requests of a second, and is 304 while nothing has changed', async () => {
+    const { rig } = holder;
+    const first = await rig.get('/v1/overview');
+    await rig.post('/v1/sessions/waits-too/messages', { text: 'x' });
+    const same = await rig.get('/v1/overview', { 'if-none-match': String(first.headers['etag']) });
+    expect(same).toMatchObject({ status: 304, headers: { etag: first.headers['etag'] }, body: '' });
+    monotonicMs += 1_000;
+    const changed = await rig.get('/v1/overview', { 'if-none-match': String(first.headers['etag']) });
+    expect(changed.status).toBe(200);
+    expect(changed.body.waiting.count).toBe(first.body.waiting.count + 1);
+  });
+});
+
+describe('GET /v1/attention', () => {
+  test('names what needs a person, errors first', async () => {
+    const { rig } = holder;
+    await rig.rows(`delete from holdfast.dead_letters`);
+    await rig.rows(`update holdfast.usage_buckets set unpriced_calls = 0`);
+    expect((await rig.get('/v1/attention')).body).toEqual({ items: [] });
+    const session = await rig.turns.sessionOf('troubled');
+    const id = newId();
+    await rig.rows(
+      `insert into holdfast.crons (id, name, agent_id, origin, schedule, target, payload, next_slot_at)
+       values ($1, 'late', 'main', 'api', '{}', 'main', '{}', now() - interval '1 hour')`,
+      [id],
+    );
+    for (const statement of [
+      `insert into holdfast.cron_fires (cron_id, scheduled_for, status) values ('${id}', now() - interval '2 hours', 'missed')`,
+      `insert into holdfast.dead_letters (id, kind, code, reason) select gen_random_uuid(), 'turn', 'poison', 'r' from generate_series(1, 3)`,
+      `insert into holdfast.lost_workers (worker, open_turns) values ('w-1', 2)`,
+      `insert into holdfast.doorbells (session_id, lane, rings) values ('${session}', 'main', 1)`,
+      `update holdfast.sessions set owner = 'w-1', lease_expires_at = now() - interval '10 minutes' where id = '${session}'`,
+      `insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, attempts, expires_at)
+       values (gen_random_uuid(), '${session}', 1, 'webhook', '{}', '{}', 3, now())`,
+      `insert into holdfast.model_blocks values ('account', 'anthropic/m', now() + interval '1 hour')`,
+      `insert into holdfast.provider_batches (id, account, status, request_count, body_bytes, body_sha256, submit_started_at) values
+       (gen_random_uuid(), 'a', 'unknown', 5, 1, 'x', now()), (gen_random_uuid(), 'a', 'submitted', 6, 1, 'x', now() - interval '21 hours')`,
+      `insert into holdfast.usage_buckets (size, starts_at, agent_id, model, lane, tier, kind, ${USAGE_SUMS.join(', ')}, is_simulated)
+       select 'hour', now(), 'main', 'new/model', 'main', 'standard', 'message', ${USAGE_SUMS.map((name) => (name === 'unpriced_calls' ? 2 : 0)).join(', ')}, false`,
+      `update holdfast.turns set status = 'parked', ended_at = null, park_code = 'model_away', park_by = 'anthropic', park_since = now()`,
+    ])
+      await rig.rows(statement);
+    monotonicMs += 1_000;
+    const { items } = (await rig.get('/v1/attention')).body;
+    expect(items.map(({ kind }: { kind: string }) => kind)).toEqual(
+      expect.arrayContaining([
+        'dead_letters',
+        'worker_silent',
+        'lock_expired',
+        'cron_missed',
+        'cron_late',
+        'deliveries_failing',
+        'model_blocked',
+        'model_away',
+        'model_unpriced',
+        'provider_batch_unknown',
+        'provider_batch_old',
+      ]),
+    );
+    const severities = items.map(({ severity }: { severity: string }) => severity);
+    expect(severities).toEqual(severities.toSorted());
+    expect(items).toContainEqual(
+      expect.objectContaining({ kind: 'dead_letters', count: 3, text: '3 dead letters with the code poison' }),
+    );
+  });
+});

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { ATTENTION_KINDS, attentionItem, budgetItem } from '../../src/core/attention.ts';
+import { pointsOf, ratesOf } from '../../src/core/overview.ts';
+
+test.each(ATTENTION_KINDS)('%s has a text, a place and something to do', (kind) => {
+  const item = attentionItem({ kind, name: 'name/of:it', count: 2000, since: null });
+  expect(item.text).not.toBe('');
+  expect(item.href).toMatch(/^\//);
+  expect(item.fix).toMatch(/^[A-Z]/);
+});
+
+test('a budget needs a person from its own percentage on, and is an error when it is full', () => {
+  const budget = {
+    scope: 'all',
+    per: 'day' as const,
+    limitMicros: 100,
+    warnPercent: 80,
+    isReached: false,
+    startsAt: null,
+  };
+  expect(budgetItem({ ...budget, spentMicros: 70, reservedMicros: 9 })).toBeNull();
+  expect(budgetItem({ ...budget, spentMicros: 70, reservedMicros: 15 })).toMatchObject({
+    severity: 'warning',
+    text: '85 % of the budget all per day is used',
+  });
+  expect(budgetItem({ ...budget, spentMicros: 100, reservedMicros: 0 })).toMatchObject({ severity: 'error' });
+});
+
+const minute = (n: number, more: object = {}) => ({
+  startsAt: new Date(n * 60_000).toISOString(),
+  startsAtMs: n * 60_000,
+  arrivals: 0,
+  longestWaitMs: 0,
+  turns: 0,
+  failedTurns: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  costMicros: 0,
+  ...more,
+});
+
+test('rates are of minutes that are over, and shares of nothing are not known', () => {
+  expect(ratesOf([minute(0)])).toEqual({ turnsPerMinute: 0, successRate: null, cacheHitRatio: null });
+  const minutes = [
+    ...Array.from({ length: 5 }, (_, n) => minute(n, { turns: 4, failedTurns: 1, inputTokens: 1, cacheReadTokens: 3 })),
+    minute(5, { turns: 100 }),
+  ];
+  expect(ratesOf(minutes)).toEqual({ turnsPerMinute: 4, successRate: 1 - 5 / 120, cacheHitRatio: 0.75 });
+});
+
+test('the oldest wait of a minute is of a message that was taken in it, or that still waits', () => {
+  const minutes = [minute(0, { longestWaitMs: 5_000 }), minute(1), minute(2)];
+  expect(pointsOf(minutes, { nowMs: 130_000, oldestMs: 90_000 }).oldestWaitMs).toEqual([5_000, 30_000, 40_000]);
+  expect(pointsOf(minutes, { nowMs: 130_000, oldestMs: null }).oldestWaitMs).toEqual([5_000, 0, 0]);
+});
