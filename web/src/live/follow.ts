@@ -35,7 +35,13 @@ const TYPES = [
 /** What the stream of this browser is like now. */
 export type StreamState = 'connecting' | 'open' | 'broken' | 'signed-out';
 
-type Told = { kind: 'event'; event: ClientEvent } | { kind: 'state'; state: StreamState };
+/** What the tab that reads the stream passes to the others. A tab that is opened later has not seen the last id. */
+type Told = { kind: 'event'; event: ClientEvent } | { kind: 'state'; state: StreamState; lastId: string | undefined };
+
+/** What a tab sends when it is opened: the tab that reads answers with the state of the stream, which may not change for hours. */
+interface Joined {
+  kind: 'joined';
+}
 
 export interface Listener {
   onEvent: (event: ClientEvent) => void;
@@ -46,14 +52,23 @@ export interface Listener {
 export function followEvents({ onEvent, onState }: Listener, signal: AbortSignal): void {
   const channel = new BroadcastChannel(CHANNEL);
   let lastId: string | undefined;
+  /** null: another tab reads the stream. */
+  let ownState: StreamState | null = null;
 
   function take(told: Told): void {
-    if (told.kind === 'state') return onState(told.state);
+    if (told.kind === 'state') {
+      lastId = told.lastId ?? lastId;
+      return onState(told.state);
+    }
     if (told.event.id !== null) lastId = told.event.id;
     onEvent(told.event);
   }
 
-  channel.addEventListener('message', ({ data }: MessageEvent<Told>) => take(data));
+  channel.addEventListener('message', ({ data }: MessageEvent<Told | Joined>) => {
+    if (data.kind !== 'joined') return take(data);
+    if (ownState !== null) channel.postMessage({ kind: 'state', state: ownState, lastId } satisfies Told);
+  });
+  channel.postMessage({ kind: 'joined' } satisfies Joined);
   signal.addEventListener('abort', () => channel.close(), { once: true });
 
   const tell = (told: Told): void => {
@@ -61,20 +76,27 @@ export function followEvents({ onEvent, onState }: Listener, signal: AbortSignal
     channel.postMessage(told);
     take(told);
   };
+  const tellState = (state: StreamState): void => {
+    ownState = state;
+    tell({ kind: 'state', state, lastId });
+  };
 
   async function lead(): Promise<void> {
-    tell({ kind: 'state', state: 'connecting' });
+    tellState('connecting');
     try {
       const stream = api.events({
         types: TYPES,
         after: lastId,
         signal,
-        onOpen: () => tell({ kind: 'state', state: 'open' }),
-        onBreak: ({ error }) => tell({ kind: 'state', state: isSignedOut(error) ? 'signed-out' : 'broken' }),
+        onOpen: () => tellState('open'),
+        onBreak: ({ error }) => tellState(isSignedOut(error) ? 'signed-out' : 'broken'),
       });
       for await (const event of stream) tell({ kind: 'event', event });
     } catch (error) {
-      tell({ kind: 'state', state: isSignedOut(error) ? 'signed-out' : 'broken' });
+      tellState(isSignedOut(error) ? 'signed-out' : 'broken');
+    } finally {
+      // The lock is released: from now on another tab reads.
+      ownState = null;
     }
   }
 

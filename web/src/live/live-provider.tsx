@@ -1,7 +1,16 @@
 // Keeps what is shown up to date: events say what has changed, and what is on the screen of it is read again, at most once a second. While
 // the tab is hidden or paused, nothing is read.
 import { useQueryClient, type QueryClient } from '@tanstack/react-query';
-import { createContext, useContext, useEffect, useMemo, useState, type ReactElement, type ReactNode } from 'react';
+import {
+  createContext,
+  useContext,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  type ReactElement,
+  type ReactNode,
+} from 'react';
 import type { ClientEvent } from '../../../src/client/create-client.ts';
 import { useSettings } from '../settings.tsx';
 import { followEvents, type StreamState } from './follow.ts';
@@ -72,11 +81,18 @@ export function LiveProvider({ children }: { children: ReactNode }): ReactElemen
   const { isLive } = useSettings();
   const [state, setState] = useState<StreamState>('connecting');
   const [startedTurns, setStartedTurns] = useState(0);
+  const wasPaused = useRef(false);
   useEffect(() => {
-    if (!isLive) return undefined;
+    if (!isLive) {
+      wasPaused.current = true;
+      return undefined;
+    }
     const stop = new AbortController();
     const refresher = createRefresher(queries);
-    let wasBroken = false;
+    /** True: events may have been missed, so all that is shown is read again when the stream is open. */
+    let hasGap = wasPaused.current;
+    let isOpen = false;
+    wasPaused.current = false;
     followEvents(
       {
         onEvent(event) {
@@ -86,8 +102,10 @@ export function LiveProvider({ children }: { children: ReactNode }): ReactElemen
         },
         onState(next) {
           setState(next);
-          if (next === 'open' && wasBroken) refresher.addAll();
-          wasBroken = next === 'broken';
+          if (next === 'open' && hasGap) refresher.addAll();
+          // `connecting` after `open`: another tab has begun to read, which has no last id when there was no event yet.
+          hasGap = next !== 'open' && (hasGap || isOpen || next === 'broken');
+          isOpen = next === 'open';
         },
       },
       stop.signal,

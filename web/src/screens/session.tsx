@@ -9,6 +9,7 @@ import { Confirm } from '../parts/confirm.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
 import { me } from '../me.ts';
+import { useSettings } from '../settings.tsx';
 import { Composer } from './composer.tsx';
 import { EntryBlock, PART_CHARS } from './entry-block.tsx';
 
@@ -92,7 +93,10 @@ function SessionFacts({ session }: { session: Session }): ReactElement {
 function LiveReply({ turnId }: { turnId: string }): ReactElement | null {
   const [text, setText] = useState('');
   const queries = useQueryClient();
+  const { isLive } = useSettings();
   useEffect(() => {
+    if (!isLive) return undefined;
+    setText('');
     const stop = new AbortController();
     async function follow(): Promise<void> {
       for await (const event of api.turnEvents({ id: turnId, signal: stop.signal })) {
@@ -103,7 +107,7 @@ function LiveReply({ turnId }: { turnId: string }): ReactElement | null {
     }
     follow().catch(() => undefined);
     return () => stop.abort();
-  }, [turnId, queries]);
+  }, [turnId, queries, isLive]);
   if (text === '') return null;
   return (
     <section className="entry" data-role="assistant" aria-live="polite" aria-label="The reply as it is written">

@@ -1,0 +1,92 @@
+// Live updates: one stream for all tabs of a browser, which resumes after the last event; Pause stops it.
+import type { BrowserContext, Page, Request } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { useDashboard } from './dashboard-rig.ts';
+
+const dashboard = useDashboard();
+const STREAM = '**/v1/events?*';
+
+/** The streams of events that the tabs of a browser have requested so far. */
+function streamsOf(context: BrowserContext): Request[] {
+  const streams: Request[] = [];
+  context.on('request', (request) => {
+    if (new URL(request.url()).pathname === '/v1/events') streams.push(request);
+  });
+  return streams;
+}
+
+/** The event after which a stream resumes. */
+function resumesAfter(stream: Request | undefined): string | null {
+  if (stream === undefined) return null;
+  return stream.headers()['last-event-id'] ?? null;
+}
+
+async function isLive(page: Page): Promise<void> {
+  await page.getByText('Live', { exact: true }).waitFor();
+}
+
+async function answer(session: string, text: string): Promise<void> {
+  const { rig } = dashboard;
+  await rig.post(`/v1/sessions/${session}/messages`, { text: `[[reply: ${text}]]` });
+  await rig.work(session);
+}
+
+test('two tabs share one stream, and the second continues after the last event when the first is closed', async () => {
+  const { page, context, url, signIn, open } = dashboard;
+  const streams = streamsOf(context);
+  await signIn();
+  await open('/turns');
+  await isLive(page);
+
+  const second = await context.newPage();
+  await second.goto(`${url}/turns`);
+  await isLive(second);
+  await answer('shared', 'one');
+  for (const tab of [page, second]) await tab.getByRole('button', { name: '1 new' }).waitFor();
+  expect(streams).toHaveLength(1);
+
+  await page.close();
+  await expect.poll(() => streams.length).toBe(2);
+  expect(resumesAfter(streams[1])).toMatch(/^\d+$/);
+  await isLive(second);
+  await answer('shared', 'two');
+  await second.getByRole('button', { name: '2 new' }).waitFor();
+});
+
+test('a page whose connection breaks resumes after its last event, and shows once what it has missed', async () => {
+  const { page, context, rig, signIn, open } = dashboard;
+  await answer('cut', 'before');
+  await signIn();
+  await open('/sessions/agent:main:cut');
+  await isLive(page);
+  await answer('cut', 'while live');
+  await page.getByRole('article').getByText('while live', { exact: true }).waitFor();
+
+  const streams = streamsOf(context);
+  await context.route(STREAM, (route) => route.abort('connectionrefused'));
+  rig.app.server.closeAllConnections();
+  await page.getByText('Reconnecting', { exact: true }).waitFor();
+  await answer('cut', 'while away');
+  await context.unroute(STREAM);
+  await isLive(page);
+  await page.getByRole('article').getByText('while away', { exact: true }).waitFor();
+  expect(await page.getByText('while away', { exact: true }).count()).toBe(1);
+  expect(resumesAfter(streams.at(-1))).toMatch(/^\d+$/);
+});
+
+test('a paused page requests nothing, and shows what has changed when it is live again', async () => {
+  const { page, requests, signIn, open } = dashboard;
+  await answer('paused', 'before');
+  await signIn();
+  await open('/sessions/agent:main:paused');
+  await isLive(page);
+  const stopped = page.waitForEvent('requestfailed', (request) => new URL(request.url()).pathname === '/v1/events');
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await page.getByText('Paused', { exact: true }).waitFor();
+  await stopped;
+  requests.length = 0;
+  await answer('paused', 'unseen');
+  expect(requests).toEqual([]);
+  await page.getByRole('button', { name: 'Go live' }).click();
+  await page.getByRole('article').getByText('unseen', { exact: true }).waitFor();
+});
