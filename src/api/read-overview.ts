@@ -13,8 +13,8 @@ import type { Attention, Overview } from './schemas/overview.ts';
 export const FIGURES_MS_MAX = 1_000;
 
 /** Reads the figures of the overview. */
-export async function readFigures({ views, service }: ApiContext): Promise<Overview> {
-  const { now, waiting, parked, lanes, spentTodayMicros, ...facts } = await readOverview(views);
+export async function readFigures({ reads, service }: ApiContext): Promise<Overview> {
+  const { now, waiting, parked, lanes, spentTodayMicros, ...facts } = await readOverview(reads);
   const { minutes: read, ...measured } = facts;
   const minutes = read.map((minute) => ({ ...minute, startsAtMs: Date.parse(minute.startsAt) }));
   const oldestAt = lanes.flatMap((lane) => lane.oldestAt ?? []).toSorted()[0] ?? null;
@@ -54,8 +54,8 @@ function tightest(budgets: readonly Budget[]): Overview['budget'] {
 }
 
 /** Reads what needs a person, errors first. */
-export async function readTroubles({ views, service }: ApiContext): Promise<Attention> {
-  const facts = await readAttention(views);
+export async function readTroubles({ reads, service }: ApiContext): Promise<Attention> {
+  const facts = await readAttention(reads);
   const budgets = service.budgets.all
     .filter(({ origin }) => origin !== 'batch')
     .flatMap((one) => budgetItem(one) ?? []);

@@ -3562,7 +3562,7 @@ export interface OperationFunctions {
     waiting: {
       /** How many there are */
       count: number;
-      /** Whether there may be more than were counted */
+      /** Whether there are more than are counted */
       isCapped: boolean;
       /** When the message that waits longest arrived; null: none waits */
       oldestAt: string | null;

@@ -7,7 +7,6 @@ export { HoldfastError };
 export type Turn = Schemas['Turn'];
 export type Session = Schemas['Session'];
 export type Entry = Schemas['Entry'];
-export type Message = Schemas['Message'];
 export type Span = Schemas['Span'];
 export type ModelRequest = Schemas['ModelRequest'];
 export type DeadLetterGroup = Schemas['DeadLetterGroup'];

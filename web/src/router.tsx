@@ -69,7 +69,7 @@ const overviewRoute = createRoute({
 const waitingRoute = createRoute({
   ...screen,
   path: '/waiting',
-  component: lazyRouteComponent(() => import('./screens/waiting.tsx'), 'Waiting'),
+  component: lazyRouteComponent(() => import('./screens/waiting.tsx'), 'WaitingScreen'),
 });
 const turnsRoute = createRoute({
   ...screen,

@@ -8,7 +8,7 @@ import { marksOfEventsSql, SUMMED_SQL, UNREAD_EVENTS, USAGE_SUMS, usageOfEventsS
 import type { ViewDatabase } from './page.ts';
 
 /** A lane as it is now. */
-export interface LaneFacts {
+export interface LaneFigures {
   lane: SessionLane;
   /** Sessions that have work and that no worker holds, without those whose turn is parked. */
   depth: number;
@@ -39,7 +39,7 @@ export interface OverviewFacts {
   /** At most one more than `WAITING_MAX`. */
   waiting: number;
   parked: number;
-  lanes: LaneFacts[];
+  lanes: LaneFigures[];
   /** Oldest first. */
   minutes: MinuteFacts[];
   spentTodayMicros: number;

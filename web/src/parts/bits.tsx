@@ -24,6 +24,9 @@ const TONES: Readonly<Record<string, string>> = {
   aborted: 'bad',
   expired: 'bad',
   unknown: 'bad',
+  lost: 'bad',
+  full: 'warn',
+  draining: 'warn',
 };
 
 /** A state: its word, and a colour that repeats it. */

@@ -2,40 +2,26 @@
 import { useState, type ReactElement } from 'react';
 import { Time } from './bits.tsx';
 
-const MINUTES = 60;
-const MINUTE_MS = 60_000;
-
-/** What happened in a minute. */
-export interface Minute {
-  startsAt: string;
-  turns: number;
-  failedTurns: number;
-  costMicros: number | null;
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens: number;
-}
-
 const WIDTH = 600;
 const HEIGHT = 90;
 
 /** Bars of the last hour, and the same as a table. */
 export function MinuteChart(props: {
   title: string;
-  minutes: readonly Minute[];
-  value: (minute: Minute) => number;
+  /** When each minute began, oldest first. */
+  times: readonly string[];
+  values: readonly number[];
   text: (value: number) => string;
   tone?: string;
 }): ReactElement {
-  const { title, minutes, value, text, tone } = props;
+  const { title, times, values, text, tone } = props;
   const [isTable, setTable] = useState(false);
-  const startMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - (MINUTES - 1) * MINUTE_MS;
-  const most = Math.max(1e-9, ...minutes.map(value));
+  const most = Math.max(0, ...values);
   return (
     <figure className="panel">
       <figcaption className="row">
         <strong>{title}</strong>
-        <span className="soft">last hour, at most {text(minutes.length === 0 ? 0 : most)}</span>
+        <span className="soft">last hour, at most {text(most)}</span>
         <button type="button" className="button" aria-pressed={isTable} onClick={() => setTable(!isTable)}>
           {isTable ? 'Chart' : 'Table'}
         </button>
@@ -44,17 +30,16 @@ export function MinuteChart(props: {
         <div className="scroll-x">
           <table className="plain">
             <tbody>
-              {minutes.map((minute) => (
-                <tr key={minute.startsAt}>
+              {times.map((time, at) => (
+                <tr key={time}>
                   <td>
-                    <Time at={minute.startsAt} />
+                    <Time at={time} />
                   </td>
-                  <td className="number">{text(value(minute))}</td>
+                  <td className="number">{text(values[at] ?? 0)}</td>
                 </tr>
               ))}
             </tbody>
           </table>
-          {minutes.length === 0 && <p className="soft">Nothing in the last hour.</p>}
         </div>
       ) : (
         <svg
@@ -64,19 +49,19 @@ export function MinuteChart(props: {
           role="img"
           aria-label={`${title}, last hour`}
         >
-          {minutes.map((minute) => {
-            const height = (value(minute) / most) * (HEIGHT - 4);
-            const at = (Date.parse(minute.startsAt) - startMs) / MINUTE_MS;
+          {values.map((value, at) => {
+            const height = most === 0 ? 0 : (value / most) * (HEIGHT - 4);
+            const width = WIDTH / values.length;
             return (
               <rect
-                key={minute.startsAt}
+                key={times[at]}
                 data-tone={tone}
-                x={at * (WIDTH / MINUTES) + 1}
+                x={at * width + 1}
                 y={HEIGHT - height}
-                width={WIDTH / MINUTES - 2}
+                width={width - 2}
                 height={height}
               >
-                <title>{text(value(minute))}</title>
+                <title>{text(value)}</title>
               </rect>
             );
           })}

@@ -1,234 +1,192 @@
-// How the service is: what waits, what runs, what it costs, what is broken.
-import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
+// How the service is: what waits, what runs, what it costs, what needs a person.
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState, type ReactElement } from 'react';
+import type { ReactElement } from 'react';
 import { api } from '../api.ts';
 import { countText, dollarsText, percentText } from '../format/amounts.ts';
 import { durationText } from '../format/time.ts';
-import { me } from '../me.ts';
 import { Age, Figure, Status } from '../parts/bits.tsx';
-import { Confirm } from '../parts/confirm.tsx';
-import { MinuteChart, type Minute } from '../parts/minute-chart.tsx';
+import { MinuteChart } from '../parts/minute-chart.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
+import { useSettings } from '../settings.tsx';
+import { Workers } from './workers.tsx';
 
-const HOUR_MS = 3_600_000;
+type Figures = Awaited<ReturnType<typeof api.getOverview>>;
+
+const MICROS = 1_000_000;
+/** Some of what needs attention is what does not happen, which no event says. */
+const LOOK_MS = 30_000;
+const dollars = (usd: number): string => dollarsText(Math.round(usd * MICROS));
 
 export function Overview(): ReactElement {
-  const stats = useQuery({ queryKey: ['stats'], queryFn: () => api.getStats() });
-  const hour = useQuery({
-    queryKey: ['stats', 'hour'],
-    queryFn: () => api.getUsage({ by: 'minute', from: new Date(Date.now() - HOUR_MS).toISOString() }),
-  });
-  const day = useQuery({
-    queryKey: ['stats', 'day'],
-    queryFn: () => api.getUsage({ by: 'day', from: new Date(new Date().setUTCHours(0, 0, 0, 0)).toISOString() }),
-  });
-  const ready = useQuery({ queryKey: ['ready'], queryFn: () => api.getReadiness(), retry: false });
-  const { data } = stats;
-  if (data === undefined) return stats.isError ? <Problem error={stats.error} /> : <p className="soft">Loading…</p>;
-  const minutes = hour.data?.items ?? [];
+  const overview = useQuery({ queryKey: ['stats', 'overview'], queryFn: () => api.getOverview() });
+  const { data } = overview;
+  if (data === undefined) {
+    return overview.isError ? <Problem error={overview.error} /> : <p className="soft">Loading…</p>;
+  }
+  const { points } = data;
   return (
     <>
       <h1>Overview</h1>
-      <div className={stats.isError ? 'stale' : undefined}>
-        <Figures stats={data} minutes={minutes} today={day.data?.items.at(-1)} />
+      <div className={overview.isError ? 'stale' : undefined}>
+        <FigureList figures={data} />
       </div>
       <section className="panel" aria-labelledby="attention">
         <h2 id="attention">Needs attention</h2>
-        <Attention
-          deadLetters={data.deadLetters}
-          failedDeliveries={data.deliveries['failed'] ?? 0}
-          ready={ready.data}
-        />
+        <Attention />
       </section>
       <div className="split">
-        <MinuteChart title="Turns per minute" minutes={minutes} value={({ turns: count }) => count} text={countText} />
+        <MinuteChart title="Turns that ended" times={points.startsAt} values={points.ends} text={countText} />
         <MinuteChart
-          title="Failed turns per minute"
-          minutes={minutes}
-          value={({ failedTurns }) => failedTurns}
+          title="Turns that failed"
+          times={points.startsAt}
+          values={points.failures}
           text={countText}
           tone="bad"
         />
-        <MinuteChart
-          title="Cost per minute"
-          minutes={minutes}
-          value={({ costMicros }) => costMicros ?? 0}
-          text={dollarsText}
-        />
+        <MinuteChart title="Longest wait" times={points.startsAt} values={points.oldestWaitMs} text={durationText} />
+        <MinuteChart title="Cost" times={points.startsAt} values={points.costUsd} text={dollars} />
       </div>
+      <Lanes figures={data} />
       <Workers />
-      <section className="panel" aria-labelledby="lanes">
-        <h2 id="lanes">Lanes</h2>
-        <table className="plain">
-          <thead>
-            <tr>
-              <th scope="col">Lane</th>
-              <th scope="col">Sessions that wait</th>
-            </tr>
-          </thead>
-          <tbody>
-            {Object.entries(data.queueDepth).map(([lane, depth]) => (
-              <tr key={lane}>
-                <td>{lane}</td>
-                <td>{countText(depth)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
     </>
   );
 }
 
-type Stats = Awaited<ReturnType<typeof api.getStats>>;
-type Used = Awaited<ReturnType<typeof api.getUsage>>['items'][number];
-
-function Figures(props: { stats: Stats; minutes: readonly Minute[]; today: Used | undefined }): ReactElement {
-  const { stats: data, minutes, today } = props;
-  const turns = minutes.reduce((sum, minute) => sum + minute.turns, 0);
-  const failed = minutes.reduce((sum, minute) => sum + minute.failedTurns, 0);
-  const cached = today === undefined ? 0 : today.cacheReadTokens;
+function FigureList({ figures }: { figures: Figures }): ReactElement {
+  const { waiting, slots, budget } = figures;
   return (
     <dl className="figures">
       <Figure
         name="Messages that wait"
         note={
-          data.oldestWaitMs === null || data.messages['waiting'] === undefined
-            ? 'none'
-            : `oldest ${durationText(data.oldestWaitMs)}`
+          waiting.oldestAt === null ? (
+            'none'
+          ) : (
+            <>
+              the oldest since <Age at={waiting.oldestAt} />
+            </>
+          )
         }
       >
-        <Link to="/waiting">{countText(data.messages['waiting'] ?? 0)}</Link>
+        <Link to="/waiting">
+          {countText(waiting.count)}
+          {waiting.isCapped && '+'}
+        </Link>
       </Figure>
-      <Figure name="Turns that run" note={`${data.turns['parked'] ?? 0} parked`}>
+      <Figure name="Turns that run" note={`${countText(figures.parked)} parked`}>
         <Link to="/turns" search={{ status: 'running' }}>
-          {countText(data.turns['running'] ?? 0)}
+          {countText(figures.running)}
         </Link>
+        {slots.total !== null && <span className="soft"> of {slots.total}</span>}
       </Figure>
-      <Figure name="Turns in the last hour" note={`${(turns / 60).toFixed(1)} per minute`}>
-        {countText(turns)}
+      <Figure name="Turns per minute">{figures.turnsPerMinute.toFixed(1)}</Figure>
+      <Figure
+        name="Ended well"
+        note={
+          <Link to="/turns" search={{ status: 'failed' }}>
+            failed turns
+          </Link>
+        }
+      >
+        {figures.successRate === null ? 'no turns' : percentText(figures.successRate, 1)}
       </Figure>
-      <Figure name="Failed in the last hour" note={percentText(failed, turns)}>
-        <Link to="/turns" search={{ status: 'failed' }}>
-          {countText(failed)}
-        </Link>
+      <Figure name="First words, p95">
+        {figures.firstChunkP95Ms === null ? 'no turns' : durationText(figures.firstChunkP95Ms)}
       </Figure>
-      <Figure name="Cost today (UTC)" note={`${countText(today?.calls ?? 0)} calls`}>
-        {dollarsText(today === undefined ? 0 : today.costMicros)}
+      <Figure name="Whole turn, p95">
+        {figures.turnP95Ms === null ? 'no turns' : durationText(figures.turnP95Ms)}
       </Figure>
-      <Figure name="Input from the cache, today">{percentText(cached, cached + (today?.inputTokens ?? 0))}</Figure>
-      <Figure name="Sessions" note={`${data.liveLocks} held by workers`}>
-        <Link to="/sessions">{countText(data.sessions)}</Link>
+      <Figure
+        name="Cost today"
+        note={
+          budget === null
+            ? undefined
+            : `${budget.name}: ${Math.round(budget.usedPercent)} % of ${dollars(budget.limitUsd)}`
+        }
+      >
+        {dollars(figures.spentTodayUsd)}
       </Figure>
-      <Figure name="Dead letters">
-        <Link to="/dead-letters">{countText(data.deadLetters)}</Link>
+      <Figure name="Input from the cache">
+        {figures.cacheHitRatio === null ? 'no calls' : percentText(figures.cacheHitRatio, 1)}
       </Figure>
     </dl>
   );
 }
 
-function Attention(props: {
-  deadLetters: number;
-  failedDeliveries: number;
-  ready: { status: string; dependencies: { name: string; status: string; error: string | null }[] } | undefined;
-}): ReactElement {
-  const { deadLetters, failedDeliveries, ready } = props;
-  const away = ready?.dependencies.filter(({ status }) => status !== 'ok') ?? [];
-  if (deadLetters === 0 && failedDeliveries === 0 && away.length === 0) {
+function Attention(): ReactElement {
+  const { isLive } = useSettings();
+  const list = useQuery({
+    queryKey: ['stats', 'attention'],
+    queryFn: () => api.getAttention(),
+    refetchInterval: isLive ? LOOK_MS : false,
+  });
+  const { data } = list;
+  if (data === undefined) return list.isError ? <Problem error={list.error} /> : <p className="soft">Loading…</p>;
+  if (data.items.length === 0) {
     return (
       <p>
-        <Status status="ok" /> Nothing.
+        <span className="chip" data-tone="good">
+          ok
+        </span>{' '}
+        Nothing.
       </p>
     );
   }
   return (
     <ul>
-      {away.map(({ name, error }) => (
-        <li key={name}>
-          <Status status="failed" /> The {name} does not answer{error === null ? '' : `: ${error}`}.
+      {data.items.map((item) => (
+        <li key={`${item.kind} ${item.text}`}>
+          <span className="chip" data-tone={item.severity === 'error' ? 'bad' : 'warn'}>
+            {item.severity}
+          </span>{' '}
+          <SafeText text={item.text} />{' '}
+          {item.since !== null && (
+            <span className="soft">
+              since <Age at={item.since} />
+            </span>
+          )}
+          <p className="soft">{item.fix}</p>
         </li>
       ))}
-      {deadLetters > 0 && (
-        <li>
-          <Link to="/dead-letters">{countText(deadLetters)} dead letters</Link> wait for a decision.
-        </li>
-      )}
-      {failedDeliveries > 0 && <li>{countText(failedDeliveries)} deliveries have failed.</li>}
     </ul>
   );
 }
 
-const WORKERS_SHOWN = 50;
-
-/** The processes of the service, and a way to let one finish its work and stop. */
-function Workers(): ReactElement {
-  const { data: who } = useSuspenseQuery(me);
-  const list = useQuery({
-    queryKey: ['stats', 'workers'],
-    queryFn: () => api.listWorkers({ limit: WORKERS_SHOWN }),
-    refetchInterval: 5_000,
-  });
-  const [drained, setDrained] = useState<{ id: string; name: string } | null>(null);
+function Lanes({ figures: { lanes } }: { figures: Figures }): ReactElement {
   return (
-    <section className="panel" aria-labelledby="workers">
-      <h2 id="workers">Processes</h2>
+    <section className="panel" aria-labelledby="lanes">
+      <h2 id="lanes">Lanes</h2>
       <div className="scroll-x">
         <table className="plain">
           <thead>
             <tr>
-              <th scope="col">State</th>
-              <th scope="col">Process</th>
-              <th scope="col">Roles</th>
-              <th scope="col">Slots in use</th>
-              <th scope="col">Version</th>
-              <th scope="col">Seen</th>
-              <th scope="col">
-                <span className="hidden-visually">Actions</span>
-              </th>
+              <th scope="col">Lane</th>
+              <th scope="col">Sessions that wait</th>
+              <th scope="col">The oldest</th>
+              <th scope="col">Turns that run</th>
             </tr>
           </thead>
           <tbody>
-            {list.data?.items.map((worker) => (
-              <tr key={worker.id}>
+            {lanes.map(({ lane, depth, oldestAt, running, slots }) => (
+              <tr key={lane}>
                 <td>
-                  <Status status={worker.state} />
+                  <Link to="/turns" search={{ lane }}>
+                    {lane}
+                  </Link>
                 </td>
-                <td className="mono">
-                  {worker.host}:{worker.pid}
-                </td>
-                <td>{worker.roles.join(', ')}</td>
+                <td>{countText(depth)}</td>
+                <td>{oldestAt === null ? 'none' : <Age at={oldestAt} />}</td>
                 <td>
-                  {Object.entries(worker.lanes)
-                    .map(([lane, { slots, inUse }]) => `${lane} ${inUse}/${slots}`)
-                    .join(', ')}
-                </td>
-                <td>{worker.version}</td>
-                <td>
-                  <Age at={worker.seenAt} />
-                </td>
-                <td>
-                  {who.role !== 'viewer' && worker.state === 'running' && (
-                    <button type="button" className="button" onClick={() => setDrained(worker)}>
-                      Drain…
-                    </button>
-                  )}
+                  {countText(running)}
+                  {slots !== null && ` of ${slots}`} {slots !== null && running >= slots && <Status status="full" />}
                 </td>
               </tr>
             ))}
           </tbody>
         </table>
       </div>
-      {drained !== null && (
-        <Confirm
-          title={`Drain ${drained.name}?`}
-          verb="Drain the process"
-          onClose={() => setDrained(null)}
-          perform={() => api.drainWorker({ id: drained.id })}
-        >
-          <p>It begins nothing new, finishes its step, and ends. Other processes take over its turns.</p>
-        </Confirm>
-      )}
     </section>
   );
 }

@@ -2,7 +2,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useCallback, type ReactElement } from 'react';
-import { api, type Message } from '../api.ts';
+import { api } from '../api.ts';
 import { Age, Empty } from '../parts/bits.tsx';
 import { BulkBar } from '../parts/bulk-bar.tsx';
 import { DataTable, type Column } from '../parts/data-table.tsx';
@@ -12,7 +12,9 @@ import { SafeText } from '../parts/safe-text.tsx';
 const PAGE = 100;
 const NOTHING: ReadonlySet<string> = new Set();
 
-const COLUMNS: readonly Column<Message>[] = [
+type Waiting = Awaited<ReturnType<typeof api.listWaiting>>['items'][number];
+
+const COLUMNS: readonly Column<Waiting>[] = [
   {
     title: 'Session',
     width: 'minmax(160px, 2fr)',
@@ -22,33 +24,30 @@ const COLUMNS: readonly Column<Message>[] = [
       </Link>
     ),
   },
-  { title: 'Number', width: '70px', isNumber: true, cell: ({ seq }) => seq },
+  { title: 'Place', width: '60px', isNumber: true, cell: ({ position }) => position },
+  { title: 'Lane', width: '80px', cell: ({ lane }) => lane },
   { title: 'Kind', width: '100px', cell: ({ kind }) => kind },
   { title: 'Text', width: 'minmax(160px, 3fr)', cell: ({ text }) => <SafeText text={text.slice(0, 200)} /> },
   {
     title: 'Why',
     width: 'minmax(160px, 3fr)',
-    cell: ({ why }) =>
-      why === null ? (
-        <span className="soft">its turn is next</span>
-      ) : (
-        <>
-          <span className="chip" data-tone="warn">
-            {why.code}
-          </span>{' '}
-          <SafeText text={why.text} />
-        </>
-      ),
+    cell: ({ why }) => (
+      <>
+        <span className="chip" data-tone="warn">
+          {why.code}
+        </span>{' '}
+        <SafeText text={why.text} />
+      </>
+    ),
   },
   { title: 'Waits since', width: '110px', cell: ({ receivedAt }) => <Age at={receivedAt} /> },
 ];
 
-export function Waiting(): ReactElement {
+export function WaitingScreen(): ReactElement {
   const navigate = useNavigate();
   const list = useInfiniteQuery({
     queryKey: ['waiting'],
-    queryFn: ({ pageParam, signal }) =>
-      api.listMessages({ status: ['waiting'], limit: PAGE, cursor: pageParam }, { signal }),
+    queryFn: ({ pageParam, signal }) => api.listWaiting({ limit: PAGE, cursor: pageParam }, { signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
   });
