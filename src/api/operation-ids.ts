@@ -59,6 +59,7 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'POST /v1/batches/{id}/cancel': 'cancelBatch',
   'POST /v1/batches/{id}/retry-failed': 'retryFailedItems',
   'GET /v1/heartbeats': 'listHeartbeats',
+  'GET /v1/agents': 'listAgents',
   'POST /v1/agents/{agent}/heartbeat': 'pollAgent',
   'GET /v1/deliveries': 'listDeliveries',
   'POST /v1/deliveries/{id}/redrive': 'redriveDelivery',

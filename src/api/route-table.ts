@@ -1,5 +1,6 @@
 // Every route there is. One file per noun; a path that is not here does not exist.
 import type { Route } from './route.ts';
+import { agentRoutes } from './routes/agents.ts';
 import { authRoutes } from './routes/auth.ts';
 import { batchRoutes } from './routes/batches.ts';
 import { bulkActionRoutes } from './routes/bulk-actions.ts';
@@ -48,6 +49,7 @@ export const ROUTES: Route[] = [
   ...keyRoutes,
   ...waitingRoutes,
   ...workerRoutes,
+  ...agentRoutes,
   ...overviewRoutes,
   ...operationRoutes,
 ];

@@ -233,7 +233,7 @@ export interface Schemas {
     model?: string;
     /** The thinking level of items that name none */
     thinking?: 'off' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'adaptive';
-    /** How much of the system prompt its items get; absent: minimal for items with a session of their own */
+    /** Which sections the system prompt has */
     promptMode?: 'full' | 'minimal' | 'none';
     /** What happens to a request that the provider has not answered by the deadline */
     fallback?: 'live' | 'fail';
@@ -2692,7 +2692,7 @@ export interface OperationFunctions {
     model?: string | undefined;
     /** The thinking level of the model; null or absent: what the configuration says */
     thinking?: 'off' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'adaptive' | undefined;
-    /** How much of the system prompt its items get; absent: minimal for items with a session of their own */
+    /** Which sections the system prompt has */
     promptMode?: 'full' | 'minimal' | 'none' | undefined;
     /** What happens to a request that the provider has not answered by the deadline */
     fallback?: 'live' | 'fail' | undefined;
@@ -3554,6 +3554,54 @@ export interface OperationFunctions {
     /** The id */
     id: string;
   }, options?: CallOptions): Promise<Schemas['Worker']>;
+  /** The agents with a summary of their settings, their crons and their sessions. `GET /v1/agents` */
+  listAgents(input?: Record<string, never>, options?: CallOptions): Promise<{
+    /** The agents in the order of the configuration */
+    items: {
+      /** The id */
+      id: string;
+      /** The model as provider/model */
+      model: string;
+      /** Models that are asked in this order when the model is away */
+      fallbacks: string[];
+      /** The thinking level of the model; null or absent: what the configuration says */
+      thinking: string;
+      /** Which sections the system prompt has */
+      promptMode: string;
+      /** The folder of its files */
+      workspace: string;
+      /** The tools that it may have: what every policy allows and none denies */
+      toolPolicies: {
+        /** Names of tools; absent: all */
+        allow?: string[];
+        /** Names of tools */
+        deny: string[];
+      }[];
+      /** When it is polled */
+      heartbeat: {
+        /** The interval in milliseconds; 0: never */
+        everyMs: number;
+        /** Where alerts go: none, last or a channel */
+        target: string;
+      };
+      /** How many crons it has */
+      crons: {
+        /** All of them */
+        total: number;
+        /** Those that fire */
+        enabled: number;
+      };
+      /** Its sessions among the 10,000 newest, without those of batches */
+      sessions: {
+        /** How many there are */
+        count: number;
+        /** Whether older sessions were not counted */
+        isCapped: boolean;
+      };
+    }[];
+    /** The cursor of the next page; null: this is the last one */
+    nextCursor: null;
+  }>;
   /** What waits, runs and was spent, with the last 60 minutes; at most a second old. `GET /v1/overview` */
   getOverview(input?: Record<string, never>, options?: CallOptions): Promise<{
     /** The time of the database */

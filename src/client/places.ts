@@ -84,6 +84,7 @@ export const OPERATIONS = {
   listWaiting: 'GET /v1/waiting',
   listWorkers: 'GET /v1/workers',
   drainWorker: 'POST /v1/workers/{id}/drain',
+  listAgents: 'GET /v1/agents',
   getOverview: 'GET /v1/overview',
   getAttention: 'GET /v1/attention',
   getStats: 'GET /v1/stats',

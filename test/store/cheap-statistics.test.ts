@@ -4,6 +4,7 @@ import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { COUNT_SESSIONS, ROLL_UP } from '../../src/store/usage/roll-up.ts';
 import type { Statement } from '../../src/store/statement.ts';
+import { COUNT_BY_AGENT } from '../../src/store/views/agents.ts';
 import { ATTENTION } from '../../src/store/views/attention.ts';
 import { OVERVIEW } from '../../src/store/views/overview.ts';
 import { STATS } from '../../src/store/views/stats.ts';
@@ -28,6 +29,7 @@ test.each<[string, Statement<unknown[]>, unknown[]]>([
   ['GET /v1/stats and /metrics', STATS, []],
   ['GET /v1/usage', USAGE, ['hour', 'day', new Date(0), new Date(), 'model']],
   ['GET /v1/overview', OVERVIEW, []],
+  ['GET /v1/agents', COUNT_BY_AGENT, [['main']]],
   ['GET /v1/attention', ATTENTION, []],
   ['the roll-up', ROLL_UP, []],
   ['the count of sessions', COUNT_SESSIONS, []],

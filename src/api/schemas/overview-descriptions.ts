@@ -1,7 +1,9 @@
 // What the figures of the overview mean. A part of `field-descriptions.ts`.
+import { AGENT_DESCRIPTIONS } from './agents.ts';
 
 /** By field, or by operation and field. */
 export const OVERVIEW_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  ...AGENT_DESCRIPTIONS,
   now: 'The time of the database',
   'getOverview.waiting': 'Messages that wait; the count stops at 10,000',
   oldestAt: 'When the message that waits longest arrived; null: none waits',

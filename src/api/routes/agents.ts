@@ -1,0 +1,33 @@
+// The agents of the configuration.
+import { agentOf } from '../../config.ts';
+import { countByAgent } from '../../store/views/agents.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { agentList } from '../schemas/agents.ts';
+
+const getAgents = defineRoute({
+  method: 'GET',
+  path: '/v1/agents',
+  summary: 'The agents with a summary of their settings, their crons and their sessions',
+  answers: { 200: { description: 'All agents', schema: agentList } },
+  async handle(_request, { context: { config, views } }) {
+    const ids = config.agents.list.map(({ id }) => id);
+    const counts = await countByAgent(views, ids);
+    const items = ids.map((id) => {
+      const { model, fallbacks, thinking, promptMode, workspaceDir, toolPolicies, heartbeat } = agentOf(config, id);
+      return {
+        id,
+        model,
+        fallbacks,
+        thinking,
+        promptMode,
+        workspace: workspaceDir,
+        toolPolicies,
+        heartbeat: { everyMs: heartbeat.every, target: heartbeat.target },
+        ...counts.get(id),
+      };
+    });
+    return { status: 200, body: { items, nextCursor: null } };
+  },
+});
+
+export const agentRoutes: Route[] = [getAgents];

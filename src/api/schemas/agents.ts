@@ -1,0 +1,40 @@
+// Agents on the wire, and what their fields mean.
+import { z } from 'zod';
+
+const count = z.int().min(0);
+const names = z.array(z.string());
+
+export const agent = z.strictObject({
+  id: z.string(),
+  model: z.string(),
+  fallbacks: names,
+  thinking: z.string(),
+  promptMode: z.string(),
+  workspace: z.string(),
+  toolPolicies: z.array(z.strictObject({ allow: names.exactOptional(), deny: names })),
+  heartbeat: z.strictObject({ everyMs: count, target: z.string() }),
+  crons: z.strictObject({ total: count, enabled: count }),
+  sessions: z.strictObject({ count, isCapped: z.boolean() }),
+});
+
+export const agentList = z.strictObject({ items: z.array(agent), nextCursor: z.null() });
+
+/** By operation and field. A part of `field-descriptions.ts`. */
+export const AGENT_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  'listAgents.items': 'The agents in the order of the configuration',
+  'listAgents.items.model': 'The model as provider/model',
+  fallbacks: 'Models that are asked in this order when the model is away',
+  promptMode: 'Which sections the system prompt has',
+  workspace: 'The folder of its files',
+  toolPolicies: 'The tools that it may have: what every policy allows and none denies',
+  allow: 'Names of tools; absent: all',
+  deny: 'Names of tools',
+  'listAgents.items.heartbeat': 'When it is polled',
+  'listAgents.items.heartbeat.everyMs': 'The interval in milliseconds; 0: never',
+  'listAgents.items.heartbeat.target': 'Where alerts go: none, last or a channel',
+  'listAgents.items.crons': 'How many crons it has',
+  'listAgents.items.crons.total': 'All of them',
+  'listAgents.items.crons.enabled': 'Those that fire',
+  'listAgents.items.sessions': 'Its sessions among the 10,000 newest, without those of batches',
+  'listAgents.items.sessions.isCapped': 'Whether older sessions were not counted',
+};
