@@ -24,7 +24,7 @@ export async function readFigures({ reads, service }: ApiContext): Promise<Overv
     waiting: { count: Math.min(waiting, WAITING_MAX), isCapped: waiting > WAITING_MAX, oldestAt },
     parked,
     running,
-    slots: { inUse: running, total: null },
+    slots: { inUse: running, total: lanes.reduce((sum, lane) => sum + lane.slots, 0) },
     ...ratesOf(minutes),
     ...measured,
     spentTodayUsd: dollarsOf(spentTodayMicros) ?? 0,
@@ -34,7 +34,7 @@ export async function readFigures({ reads, service }: ApiContext): Promise<Overv
       nowMs: Date.parse(now),
       oldestMs: oldestAt === null ? null : Date.parse(oldestAt),
     }),
-    lanes: lanes.map((lane) => ({ ...lane, slots: null })),
+    lanes,
   };
 }
 

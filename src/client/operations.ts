@@ -3619,12 +3619,12 @@ export interface OperationFunctions {
     parked: number;
     /** Turns that a worker runs */
     running: number;
-    /** How many slots it replaces */
+    /** How many turns can run at once */
     slots: {
       /** How many it runs now */
       inUse: number;
-      /** Slots of all workers; null: not known */
-      total: number | null;
+      /** Slots of all workers that neither drain nor are lost */
+      total: number;
     };
     /** Turns that ended, per minute, in the last five minutes that are over */
     turnsPerMinute: number;
@@ -3686,8 +3686,8 @@ export interface OperationFunctions {
       oldestAt: string | null;
       /** Turns that a worker runs */
       running: number;
-      /** How many slots it replaces */
-      slots: number | null;
+      /** Turns that all workers together can run at once */
+      slots: number;
     }[];
   }>;
   /** What needs a person, errors first; at most a second old. `GET /v1/attention` */

@@ -53,7 +53,7 @@ const WORDS: Readonly<Record<AttentionFact['kind'], (name: string, count: number
   }),
   worker_silent: (name) => ({
     severity: 'error',
-    text: `The worker ${name} stopped without draining; other workers resume its turns`,
+    text: `The worker ${name} has been silent for three reports; other workers resume its turns`,
     href: '/#workers',
     fix: 'Look for its end in its logs, and start it again if its supervisor has not done so.',
   }),

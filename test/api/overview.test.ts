@@ -25,13 +25,19 @@ describe('GET /v1/overview', () => {
     const { rig } = holder;
     await play('seen', '[[usage: input=1000 output=200 cache-read=3000 cache-write=0]] [[reply: ok]]');
     await play('seen-too', 'bad [[error: 400]]');
+    await rig.rows(
+      `insert into holdfast.workers (id, name, host, pid, roles, version, lanes, seen_at, draining_at)
+       select gen_random_uuid(), 'w' || n, 'h', 1, '{worker}', '1', '{"main": {"slots": 4, "inUse": 0}, "cron": {"slots": 2, "inUse": 0}}',
+         case n when 1 then now() - interval '1 minute' else now() + interval '1 hour' end, case n when 2 then now() end
+       from generate_series(1, 3) as n`,
+    );
     const { body } = await rig.post('/v1/sessions/waits/messages', { text: 'x' });
     const before = (await rig.get('/v1/overview')).body;
     expect(before).toMatchObject({
       waiting: { count: 1, isCapped: false, oldestAt: body.message.receivedAt },
       parked: 0,
       running: 0,
-      slots: { inUse: 0, total: null },
+      slots: { inUse: 0, total: 6 },
       successRate: 0.5,
       cacheHitRatio: 0.75,
       budget: null,
@@ -40,7 +46,7 @@ describe('GET /v1/overview', () => {
     expect(before.firstChunkP95Ms).toBeGreaterThanOrEqual(0);
     expect(before.turnP95Ms).toBeGreaterThanOrEqual(0);
     expect(before.lanes).toMatchObject([
-      { lane: 'main', depth: 1, oldestAt: body.message.receivedAt, running: 0 },
+      { lane: 'main', depth: 1, oldestAt: body.message.receivedAt, running: 0, slots: 4 },
       { lane: 'subagent', depth: 0, oldestAt: null },
       { lane: 'cron' },
       { lane: 'batch' },
@@ -78,6 +84,7 @@ describe('GET /v1/attention', () => {
   test('names what needs a person, errors first', async () => {
     const { rig } = holder;
     await rig.rows(`delete from holdfast.dead_letters`);
+    await rig.rows(`delete from holdfast.workers`);
     await rig.rows(`update holdfast.usage_buckets set unpriced_calls = 0`);
     expect((await rig.get('/v1/attention')).body).toEqual({ items: [] });
     const session = await rig.turns.sessionOf('troubled');
@@ -90,7 +97,8 @@ describe('GET /v1/attention', () => {
     for (const statement of [
       `insert into holdfast.cron_fires (cron_id, scheduled_for, status) values ('${id}', now() - interval '2 hours', 'missed')`,
       `insert into holdfast.dead_letters (id, kind, code, reason) select gen_random_uuid(), 'turn', 'poison', 'r' from generate_series(1, 3)`,
-      `insert into holdfast.lost_workers (worker, open_turns) values ('w-1', 2)`,
+      `insert into holdfast.workers (id, name, host, pid, roles, version, lanes, seen_at)
+       values (gen_random_uuid(), 'w-1', 'h', 1, '{worker}', '1', '{}', now() - interval '1 minute')`,
       `insert into holdfast.doorbells (session_id, lane, rings) values ('${session}', 'main', 1)`,
       `update holdfast.sessions set owner = 'w-1', lease_expires_at = now() - interval '10 minutes' where id = '${session}'`,
       `insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, attempts, expires_at)

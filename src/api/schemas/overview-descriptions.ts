@@ -9,9 +9,10 @@ export const OVERVIEW_DESCRIPTIONS: Readonly<Record<string, string>> = {
   oldestAt: 'When the message that waits longest arrived; null: none waits',
   parked: 'Turns that wait for something without a slot',
   running: 'Turns that a worker runs',
-  slots: 'How many turns can run at once; null: not known',
+  'getOverview.slots': 'How many turns can run at once',
+  'getOverview.lanes.slots': 'Turns that all workers together can run at once',
   inUse: 'Slots that are in use',
-  'getOverview.slots.total': 'Slots of all workers; null: not known',
+  'getOverview.slots.total': 'Slots of all workers that neither drain nor are lost',
   turnsPerMinute: 'Turns that ended, per minute, in the last five minutes that are over',
   successRate: 'The share of the turns of the last hour that neither failed nor timed out; null: none ended',
   firstChunkP95Ms:

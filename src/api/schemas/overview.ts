@@ -12,7 +12,7 @@ export const overview = z.strictObject({
   waiting: z.strictObject({ count, isCapped: z.boolean(), oldestAt: iso.nullable() }),
   parked: count,
   running: count,
-  slots: z.strictObject({ inUse: count, total: count.nullable() }),
+  slots: z.strictObject({ inUse: count, total: count }),
   turnsPerMinute: z.number(),
   successRate: z.number().nullable(),
   firstChunkP95Ms: z.number().nullable(),
@@ -47,7 +47,7 @@ export const overview = z.strictObject({
       depth: count,
       oldestAt: iso.nullable(),
       running: count,
-      slots: count.nullable(),
+      slots: count,
     }),
   ),
 });

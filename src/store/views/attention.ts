@@ -1,6 +1,7 @@
 // What may need a person, in one statement: each row is a kind of trouble with its name, how often it is there, and since when. Every part is
 // read by an index, or from a table that does not grow with turns.
 import type { AttentionFact } from '../../core/attention.ts';
+import { WORKER_LOST_MS } from '../../core/waiting/worker-state.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import type { ViewDatabase } from './page.ts';
@@ -20,8 +21,8 @@ export const ATTENTION = literal({
   (${factSql('dead_letters', 'code', 'count(*)', 'min(created_at)')}
   from (select code, created_at from holdfast.dead_letters where state = 'open' limit ${COUNT_MAX}) as letters
   group by code order by count(*) desc limit ${NAMES_MAX})
-  union all (${factSql('worker_silent', 'w.worker', '1', 'w.noticed_at')}
-  from holdfast.lost_workers w where w.noticed_at > clock_timestamp() - interval '1 hour' order by w.noticed_at desc limit ${NAMES_MAX})
+  union all (${factSql('worker_silent', 'w.name', '1', 'w.seen_at')}
+  from holdfast.workers w where w.seen_at < clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond' order by w.seen_at desc limit ${NAMES_MAX})
   union all (${factSql('lock_expired', 's.key', '1', 's.lease_expires_at')}
   from holdfast.doorbells d cross join lateral (select * from holdfast.sessions where id = d.session_id limit 1) as s
   where s.owner is not null and s.lease_expires_at < clock_timestamp() - interval '1 minute' order by s.lease_expires_at limit ${NAMES_MAX})

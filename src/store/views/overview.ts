@@ -2,6 +2,7 @@
 // today. Minutes and money are those of the roll-ups and of the events that are not in them yet, as for `/v1/usage`; nothing counts a
 // table that grows.
 import type { SessionLane } from '../../core/session-key.ts';
+import { WORKER_LOST_MS } from '../../core/waiting/worker-state.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { marksOfEventsSql, SUMMED_SQL, UNREAD_EVENTS, USAGE_SUMS, usageOfEventsSql } from '../usage/usage-rows.ts';
@@ -16,6 +17,8 @@ export interface LaneFigures {
   oldestAt: string | null;
   /** Turns that a worker runs. */
   running: number;
+  /** Turns that all workers together can run at once, without workers that drain or are lost. */
+  slots: number;
 }
 
 /** One of the last 60 minutes. */
@@ -78,6 +81,10 @@ doors as materialized (
 open_turns as materialized (
   select t.lane, t.status from holdfast.turns t where t.ended_at is null
 ),
+workers as materialized (
+  select w.lanes from holdfast.workers w
+  where w.draining_at is null and w.seen_at > clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond'
+),
 unread as materialized (
   ${usageOfEventsSql(UNREAD_EVENTS)}
 ),
@@ -113,7 +120,8 @@ select json_build_object(
   'lanes', (select json_agg(json_build_object('lane', lane,
       'depth', (select count(*) from doors where doors.lane = lanes.lane and not is_held and is_parked is not true),
       'oldestAt', (select ${isoSql('min(oldest_at)')} from doors where doors.lane = lanes.lane),
-      'running', (select count(*) from open_turns where open_turns.lane = lanes.lane and status = 'running')) order by n)
+      'running', (select count(*) from open_turns where open_turns.lane = lanes.lane and status = 'running'),
+      'slots', (select coalesce(sum((w.lanes -> lanes.lane ->> 'slots')::int), 0) from workers w)) order by n)
     from unnest(array['main', 'subagent', 'cron', 'batch']) with ordinality as lanes (lane, n)),
   'minutes', (select json_agg(json_build_object('startsAt', ${isoSql('m.at')},
       'arrivals', coalesce(arrivals, 0), 'longestWaitMs', coalesce(longest_wait_ms, 0),
