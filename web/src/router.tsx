@@ -8,8 +8,10 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
+import type { ReactElement } from 'react';
 import { isSignedOut } from './api.ts';
 import { me } from './me.ts';
+import { MissingScreen } from './parts/missing-screen.tsx';
 import { Problem } from './parts/problem.tsx';
 import { NotFound, Shell } from './shell.tsx';
 
@@ -28,6 +30,10 @@ function texts<const Name extends string>(...names: Name[]) {
     ) as { [Each in Name]?: string };
 }
 
+/** A screen that is loaded when it is first needed. */
+const screenOf = (load: () => Promise<() => ReactElement>) =>
+  lazyRouteComponent(async () => ({ default: await load().catch(() => MissingScreen) }));
+
 const rootRoute = createRootRouteWithContext<{ queries: QueryClient }>()({
   component: Outlet,
   errorComponent: ({ error, reset }) => (
@@ -41,7 +47,7 @@ const signInRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/sign-in',
   validateSearch: texts('to'),
-  component: lazyRouteComponent(() => import('./screens/sign-in.tsx'), 'SignIn'),
+  component: screenOf(async () => (await import('./screens/sign-in.tsx')).SignIn),
 });
 
 const appRoute = createRoute({
@@ -64,46 +70,46 @@ const screen = { getParentRoute: () => appRoute } as const;
 const overviewRoute = createRoute({
   ...screen,
   path: '/',
-  component: lazyRouteComponent(() => import('./screens/overview.tsx'), 'Overview'),
+  component: screenOf(async () => (await import('./screens/overview.tsx')).Overview),
 });
 const waitingRoute = createRoute({
   ...screen,
   path: '/waiting',
-  component: lazyRouteComponent(() => import('./screens/waiting.tsx'), 'WaitingScreen'),
+  component: screenOf(async () => (await import('./screens/waiting.tsx')).WaitingScreen),
 });
 const turnsRoute = createRoute({
   ...screen,
   path: '/turns',
   validateSearch: texts('session', 'status', 'kind', 'lane', 'since', 'agent', 'model', 'code', 'q'),
-  component: lazyRouteComponent(() => import('./screens/turns.tsx'), 'Turns'),
+  component: screenOf(async () => (await import('./screens/turns.tsx')).Turns),
 });
 const turnRoute = createRoute({
   ...screen,
   path: '/turns/$id',
   validateSearch: texts('tab', 'call', 'against'),
-  component: lazyRouteComponent(() => import('./screens/turn.tsx'), 'TurnScreen'),
+  component: screenOf(async () => (await import('./screens/turn.tsx')).TurnScreen),
 });
 const sessionsRoute = createRoute({
   ...screen,
   path: '/sessions',
   validateSearch: texts('kind'),
-  component: lazyRouteComponent(() => import('./screens/sessions.tsx'), 'Sessions'),
+  component: screenOf(async () => (await import('./screens/sessions.tsx')).Sessions),
 });
 const sessionRoute = createRoute({
   ...screen,
   path: '/sessions/$key',
   validateSearch: texts('state'),
-  component: lazyRouteComponent(() => import('./screens/session.tsx'), 'SessionScreen'),
+  component: screenOf(async () => (await import('./screens/session.tsx')).SessionScreen),
 });
 const deadLettersRoute = createRoute({
   ...screen,
   path: '/dead-letters',
-  component: lazyRouteComponent(() => import('./screens/dead-letters.tsx'), 'DeadLetters'),
+  component: screenOf(async () => (await import('./screens/dead-letters.tsx')).DeadLetters),
 });
 const settingsRoute = createRoute({
   ...screen,
   path: '/settings',
-  component: lazyRouteComponent(() => import('./screens/settings.tsx'), 'SettingsScreen'),
+  component: screenOf(async () => (await import('./screens/settings.tsx')).SettingsScreen),
 });
 
 const routeTree = rootRoute.addChildren([
