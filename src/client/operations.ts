@@ -1711,7 +1711,7 @@ export interface Schemas {
   };
   Span: {
     /** What kind it is */
-    kind: 'queue.wait' | 'prompt.assemble' | 'rate.wait' | 'model.call' | 'compaction' | 'tool.exec';
+    kind: 'accept' | 'gather' | 'lock.wait' | 'queue.wait' | 'prompt.assemble' | 'rate.wait' | 'provider.wait' | 'worker.lost' | 'model.call' | 'compaction' | 'tool.exec' | 'deliver' | 'announce';
     /** The name */
     name: string;
     /** The number, counted from 1 */
@@ -1951,6 +1951,21 @@ export interface Schemas {
     status: 'running' | 'parked' | 'completed' | 'silent' | 'failed' | 'aborted' | 'timedOut' | 'interrupted' | 'resuming';
     /** How often it was begun, this time included */
     attempt: number;
+    /** Its attempts, oldest first; only of a turn by itself */
+    attempts?: {
+      /** How often it was begun, this time included */
+      attempt: number;
+      /** The process that ran the turn last */
+      worker: string;
+      /** The fencing token of the lock */
+      epoch: number;
+      /** When a worker claimed the session for the turn */
+      claimedAt: string;
+      /** When it ended; null: it has not */
+      endedAt: string | null;
+      /** How the attempt ended: its worker was lost, released the turn, or parked it; null: it is the last one */
+      how: 'lost' | 'released' | 'parked' | null;
+    }[];
     /** The fencing token of the lock */
     epoch: number;
     /** The process that ran the turn last */
@@ -2019,6 +2034,21 @@ export interface Schemas {
     status: 'running' | 'parked' | 'completed' | 'silent' | 'failed' | 'aborted' | 'timedOut' | 'interrupted' | 'resuming';
     /** How often it was begun, this time included */
     attempt: number;
+    /** How often it was sent */
+    attempts?: {
+      /** How often it was begun, this time included */
+      attempt: number;
+      /** The process that ran the turn last */
+      worker: string;
+      /** The fencing token of the lock */
+      epoch: number;
+      /** When a worker claimed the session for the turn */
+      claimedAt: string;
+      /** When it ended; null: it has not */
+      endedAt: string | null;
+      /** joins: it joins the running turn; waits: it is the next turn; again: the subagent had ended and starts again as `runId` */
+      how: 'lost' | 'released' | 'parked' | null;
+    }[];
     /** The fencing token of the lock */
     epoch: number;
     /** The process that ran the turn last */

@@ -148,6 +148,17 @@ claimed as (
   where s.id = judged.id and judged.verdict = 'claimed'
   returning s.*, input.known_version, input.known_seq, judged.lost_worker
 ),
+-- The turn as it was before this statement: the attempt that has ended.
+ended_attempts as (
+  insert into holdfast.turn_attempts (turn_id, epoch, attempt, worker, claimed_at, ended_at, how, code)
+  select t.id, t.epoch, t.attempt, t.worker, t.claimed_at,
+    case when t.status = 'parked' then greatest(t.park_since, t.claimed_at) 
+      when l.lease_expires_at is not null then least(l.lease_expires_at, clock_timestamp()) end,
+    case when t.status = 'parked' then 'parked' when l.lease_expires_at is null then 'released' else 'lost' end,
+    case when t.status = 'parked' then t.park_code end
+  from claimed c join locked l on l.id = c.id join holdfast.turns t on t.id = c.turn_id
+  on conflict do nothing
+),
 resumed as (
   update holdfast.turns t
   set attempt = t.attempt + (t.status <> 'parked')::int, epoch = c.epoch, worker = c.owner, status = 'resuming', claimed_at = clock_timestamp(),

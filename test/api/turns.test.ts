@@ -22,6 +22,7 @@ describe('a turn', () => {
       { n: 2, calls: [{ n: 2, status: 'ok', stopReason: 'end_turn' }], tools: [] },
     ]);
     expect(turn.spans.map((span: { kind: string }) => span.kind)).toEqual([
+      'accept',
       'queue.wait',
       'prompt.assemble',
       'model.call',

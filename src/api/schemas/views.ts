@@ -11,7 +11,9 @@ import type { StatsView } from '../../store/views/stats.ts';
 import { SYSTEM_EVENT_STATES, type SystemEventView } from '../../store/views/system-events.ts';
 import { ENTRY_KINDS, ENTRY_STATES, type EntryView } from '../../store/views/transcript.ts';
 import { TURN_KINDS } from '../../core/turn-kind.ts';
-import { TURN_STATUSES, type ListedTurn, type SpanView, type TurnView } from '../../store/views/turns.ts';
+import { ATTEMPT_ENDS, type AttemptView } from '../../store/views/turn-waits.ts';
+import { SPAN_KINDS, type SpanView } from '../../store/views/span.ts';
+import { TURN_STATUSES, type ListedTurn, type TurnView } from '../../store/views/turns.ts';
 import type { Why } from '../../core/waiting/why.ts';
 import { CALL_PURPOSES, type ModelCallView, type StepView, type ToolCallView } from '../../store/views/turn-steps.ts';
 import { costFields, costOf } from './costs.ts';
@@ -153,12 +155,21 @@ export const step = z.strictObject({
 }) satisfies z.ZodType<StepView>;
 
 export const span = z.strictObject({
-  kind: z.enum(['queue.wait', 'prompt.assemble', 'rate.wait', 'model.call', 'compaction', 'tool.exec']),
+  kind: z.enum(SPAN_KINDS),
   name: z.string(),
   n: count.nullable(),
   startedAt: iso,
   endedAt: iso.nullable(),
 }) satisfies z.ZodType<SpanView>;
+
+const attempt = z.strictObject({
+  attempt: count,
+  worker: z.string(),
+  epoch: count,
+  claimedAt: iso,
+  endedAt: iso.nullable(),
+  how: z.enum(ATTEMPT_ENDS).nullable(),
+}) satisfies z.ZodType<AttemptView>;
 
 export const turn = z.strictObject({
   id: uuid,
@@ -167,6 +178,7 @@ export const turn = z.strictObject({
   lane: z.enum(LANES),
   status: z.enum(TURN_STATUSES),
   attempt: count,
+  attempts: z.array(attempt).exactOptional(),
   epoch: count,
   worker: z.string(),
   model: z.string(),

@@ -9,6 +9,8 @@ import { harnessSql } from '../settlement-sql.ts';
 import { whySql } from '../why-sql.ts';
 import { isoOf, isoOrNull, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 import { findTurnIds, type TurnFilter } from './turn-filter.ts';
+import type { SpanView } from './span.ts';
+import { viewWaits, type AttemptView, type TurnWaits } from './turn-waits.ts';
 import { viewSteps, type StepView, type UsageView } from './turn-steps.ts';
 
 export const TURN_STATUSES = [
@@ -23,15 +25,6 @@ export const TURN_STATUSES = [
   'resuming',
 ] as const;
 
-/** A stretch of a turn's time, from the times that its journal holds; `n` numbers model calls and steps of tools. */
-export interface SpanView {
-  kind: 'queue.wait' | 'prompt.assemble' | 'rate.wait' | 'model.call' | 'compaction' | 'tool.exec';
-  name: string;
-  n: number | null;
-  startedAt: string;
-  endedAt: string | null;
-}
-
 export interface TurnView extends CostFacts {
   id: string;
   sessionKey: string;
@@ -39,6 +32,8 @@ export interface TurnView extends CostFacts {
   lane: string;
   status: (typeof TURN_STATUSES)[number];
   attempt: number;
+  /** Its attempts, oldest first; only of a turn by itself. */
+  attempts?: AttemptView[];
   epoch: number;
   worker: string;
   model: string;
@@ -62,16 +57,13 @@ export interface TurnView extends CostFacts {
 /** The most steps of one turn in a list, the newest. */
 const LISTED_STEPS_MAX = 20;
 
-/** Turns of these ids that exist, with all their steps. */
-async function viewTurns(db: ViewDatabase, ids: string[]): Promise<TurnView[]> {
-  if (ids.length === 0) return [];
-  const [rows, steps] = await Promise.all([selectTurns(db).where(inArray(turns.id, ids)), viewSteps(db, ids)]);
-  return rows.map((row) => withSteps(turnSummaryOf(row), steps.get(row.turn.id) ?? []));
-}
-
-/** The turn of this id, or null. */
+/** The turn of this id with all its steps, its attempts and what it waited for; null when there is none. */
 export async function viewTurn(db: ViewDatabase, id: string): Promise<TurnView | null> {
-  return (await viewTurns(db, [id]))[0] ?? null;
+  const [rows, steps] = await Promise.all([selectTurns(db).where(eq(turns.id, id)), viewSteps(db, [id])]);
+  const [row] = rows;
+  if (row === undefined) return null;
+  const facts = turnSummaryOf(row);
+  return withSteps(facts, steps.get(id) ?? [], await viewWaits(db, facts));
 }
 
 /** The turn's session, and whether it has ended; null when there is no such turn. */
@@ -169,8 +161,15 @@ function turnSummaryOf(row: {
 export type TurnSummary = Omit<TurnView, 'steps' | 'spans'>;
 
 /** A turn with its steps, and the spans of its time that follow from them. */
-export function withSteps(facts: TurnSummary, steps: StepView[]): TurnView {
-  return { ...facts, stepCount: Math.max(facts.stepCount, steps.length), steps, spans: spansOf(facts, steps) };
+export function withSteps(facts: TurnSummary, steps: StepView[], waits?: TurnWaits): TurnView {
+  const spans = spansOf({ ...facts, claimedAt: waits?.attempts[0]?.claimedAt ?? facts.claimedAt }, steps);
+  return {
+    ...facts,
+    ...(waits !== undefined && { attempts: waits.attempts }),
+    stepCount: Math.max(facts.stepCount, steps.length),
+    steps,
+    spans: (waits === undefined ? spans : inOrder([...waits.spans, ...spans])).map(neverNegative),
+  };
 }
 
 function spansOf(turn: TurnSummary, steps: StepView[]): SpanView[] {
@@ -194,7 +193,11 @@ function spansOf(turn: TurnSummary, steps: StepView[]): SpanView[] {
       spans.push({ kind: 'tool.exec', name: tool.name, n: step.n, startedAt: tool.startedAt, endedAt: tool.endedAt });
     }
   }
-  return spans.map(neverNegative);
+  return spans;
+}
+
+function inOrder(spans: SpanView[]): SpanView[] {
+  return spans.toSorted((a, b) => (a.startedAt < b.startedAt ? -1 : Number(a.startedAt > b.startedAt)));
 }
 
 /** The database's clock may have been set back in between; a span is then empty, not negative. */

@@ -1,0 +1,115 @@
+// What a turn by itself shows beside its steps: its attempts, and the spans of its time that rows of other tables hold.
+import type { Why } from '../../core/waiting/why.ts';
+import { isoSql } from '../session-facts.ts';
+import { literal } from '../statement.ts';
+import type { ViewDatabase } from './page.ts';
+import type { SpanView } from './span.ts';
+
+/** How an attempt ended: its worker was lost, released the turn in a drain, or parked it; null: it is the last one. */
+export const ATTEMPT_ENDS = ['lost', 'released', 'parked'] as const;
+
+export interface AttemptView {
+  /** A turn that was parked is resumed in the same attempt. */
+  attempt: number;
+  worker: string;
+  epoch: number;
+  claimedAt: string;
+  /** Null: it has not ended, or that is not known. */
+  endedAt: string | null;
+  how: (typeof ATTEMPT_ENDS)[number] | null;
+}
+
+interface WaitsRow {
+  attempts: (AttemptView & { code: string | null })[];
+  /** When its inputs were received that its prompt has, in their order. */
+  received: string[];
+  /** When the turn before it in its session ended. */
+  previousEnd: string | null;
+  deliveries: { channel: string; createdAt: string; settledAt: string | null }[];
+  announcement: { receivedAt: string; settledAt: string | null } | null;
+}
+
+export const TURN_WAITS = literal({
+  name: 'turn-waits',
+  purpose: 'Read the ended attempts of a turn, and what its session did before and after it.',
+  text: `select coalesce((select json_agg(json_build_object('attempt', a.attempt, 'worker', a.worker, 'epoch', a.epoch,
+      'claimedAt', ${isoSql('a.claimed_at')}, 'endedAt', ${isoSql('a.ended_at')}, 'how', a.how, 'code', a.code) order by a.epoch)
+    from holdfast.turn_attempts a where a.turn_id = t.id), '[]') as attempts,
+  coalesce((select json_agg(${isoSql('i.received_at')} order by i.received_at) from holdfast.inbox i
+    where i.turn_id = t.id and i.received_at <= t.started_at), '[]') as received,
+  (select ${isoSql('p.ended_at')} from holdfast.turns p where p.session_id = t.session_id and p.id < t.id order by p.id desc limit 1) as "previousEnd",
+  coalesce((select json_agg(json_build_object('channel', d.channel, 'createdAt', ${isoSql('d.created_at')},
+      'settledAt', ${isoSql('d.settled_at')}) order by d.seq)
+    from holdfast.deliveries d where d.session_id = t.session_id and d.turn_id = t.id), '[]') as deliveries,
+  (select json_build_object('receivedAt', ${isoSql('i.received_at')}, 'settledAt', ${isoSql('i.settled_at')})
+    from holdfast.subagent_runs r join holdfast.inbox i on i.cause_key = 'announce:' || r.id
+    where r.child_id = t.session_id and r.ended_at between t.started_at and t.ended_at + interval '1 second'
+    order by r.ended_at limit 1) as announcement
+from holdfast.turns t where t.id = $1`,
+});
+
+/** The attempts of a turn, and the spans of what it waited for and what followed it. */
+export interface TurnWaits {
+  attempts: AttemptView[];
+  spans: SpanView[];
+}
+
+/** What is known of the turn and its last attempt. */
+type TurnNow = Omit<AttemptView, 'how'> & { id: string; why: Why | null };
+
+/** Reads them. */
+export async function viewWaits(db: ViewDatabase, turn: TurnNow): Promise<TurnWaits> {
+  const { rows } = await db.$client.query<WaitsRow>(TURN_WAITS.prepared([turn.id]));
+  const [row] = rows;
+  if (row === undefined) return { attempts: [], spans: [] };
+  const last: AttemptView = {
+    attempt: turn.attempt,
+    worker: turn.worker,
+    epoch: turn.epoch,
+    claimedAt: turn.claimedAt,
+    endedAt: turn.endedAt,
+    how: null,
+  };
+  const attempts = [...row.attempts.map(attemptOf), last];
+  return { attempts, spans: [...before(row, attempts[0] ?? last), ...between(row, turn), ...after(row)] };
+}
+
+function attemptOf({ attempt, worker, epoch, claimedAt, endedAt, how }: AttemptView): AttemptView {
+  return { attempt, worker, epoch, claimedAt, endedAt, how };
+}
+
+function before({ received, previousEnd }: WaitsRow, { claimedAt }: AttemptView): SpanView[] {
+  const [first, last] = [received[0], received.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const spans = [span('accept', 'message', first, first)];
+  if (last > first) spans.push(span('gather', `${received.length} messages`, first, last));
+  if (previousEnd !== null && previousEnd > first)
+    spans.push(span('lock.wait', 'earlier turn', first, previousEnd < claimedAt ? previousEnd : claimedAt));
+  return spans;
+}
+
+/** From the end of each attempt to the claim of the next. */
+function between({ attempts }: WaitsRow, turn: TurnNow): SpanView[] {
+  const waits = attempts.flatMap(({ endedAt, how, code, worker }, at) => {
+    if (endedAt === null || how === 'released') return [];
+    const next = attempts[at + 1]?.claimedAt ?? turn.claimedAt;
+    return how === 'lost' ? [span('worker.lost', worker, endedAt, next)] : [parked(code ?? 'parked', endedAt, next)];
+  });
+  return turn.why === null ? waits : [...waits, parked(turn.why.code, turn.why.since, null)];
+}
+
+function parked(code: string, startedAt: string, endedAt: string | null): SpanView {
+  return span(code === 'rate_limited' ? 'rate.wait' : 'provider.wait', code, startedAt, endedAt);
+}
+
+function after({ deliveries, announcement }: WaitsRow): SpanView[] {
+  const delivered = deliveries.map(({ channel, createdAt, settledAt }) =>
+    span('deliver', channel, createdAt, settledAt),
+  );
+  if (announcement === null) return delivered;
+  return [...delivered, span('announce', 'parent', announcement.receivedAt, announcement.settledAt)];
+}
+
+function span(kind: SpanView['kind'], name: string, startedAt: string, endedAt: string | null): SpanView {
+  return { kind, name, n: null, startedAt, endedAt };
+}

@@ -1,0 +1,49 @@
+// The attempts of a turn, from claims by the statement that makes them.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { drizzle } from '../../src/store/drizzle.ts';
+import { viewTurn } from '../../src/store/views/turns.ts';
+import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
+
+let rig: StoreRig;
+beforeAll(async () => {
+  rig = await createStoreRig();
+});
+afterAll(() => rig.drop());
+
+const see = async (id: string) => (await viewTurn(drizzle({ client: rig.database.views }), id))!;
+
+test('a turn that no other worker has claimed has one attempt and no row of it', async () => {
+  const sessionId = await rig.session();
+  await rig.accept(rig.input(sessionId));
+  const { turnId, write } = await rig.opened(sessionId);
+  await rig.finishTurn(goodEnd(write));
+  const turn = await see(turnId);
+  expect(turn.attempts).toMatchObject([{ attempt: 1, endedAt: turn.endedAt, how: null }]);
+  expect(await rig.rows('select 1 from holdfast.turn_attempts where turn_id = $1', [turnId])).toEqual([]);
+  expect(turn.spans.map(({ kind }) => kind)).toContain('accept');
+});
+
+test('a turn shows how each of its attempts ended, and no span of it is negative', async () => {
+  const sessionId = await rig.session();
+  await rig.accept(rig.input(sessionId));
+  const { turnId, write } = await rig.opened(sessionId, 'worker-1');
+  const reason = { code: 'rate_limited', text: 'A rate limit.', by: 'anthropic/m' };
+  await rig.parkTurn({ ...write, reason, delayMs: 0, notBeforeMs: 0, parks: 1 });
+  expect((await see(turnId)).spans.at(-1)).toMatchObject({ kind: 'rate.wait', endedAt: null });
+  await rig.claimed(sessionId, 'worker-2');
+  await rig.rows('update holdfast.sessions set lease_expires_at = clock_timestamp() where id = $1', [sessionId]);
+  const third = await rig.claimed(sessionId, 'worker-3');
+  await rig.release({ sessionId, epoch: third.session.epoch });
+  await rig.claimed(sessionId, 'worker-4');
+  const turn = await see(turnId);
+  expect(turn.attempts?.map(({ attempt, worker, how }) => [attempt, worker, how])).toEqual([
+    [1, 'worker', 'parked'],
+    [1, 'worker-2', 'lost'],
+    [2, 'worker-3', 'released'],
+    [3, 'worker-4', null],
+  ]);
+  const kinds = turn.spans.map(({ kind }) => kind);
+  expect(kinds).toContain('rate.wait');
+  expect(turn.spans.find(({ kind }) => kind === 'worker.lost')).toMatchObject({ name: 'worker-2' });
+  for (const { startedAt, endedAt } of turn.spans) if (endedAt !== null) expect(endedAt >= startedAt).toBe(true);
+});
