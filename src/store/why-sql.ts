@@ -1,6 +1,6 @@
 // The rows that say why something waits, read with what waits and in the same statement. The reason of a parked turn is data of the turn;
 // that of any other message follows from these facts (src/core/waiting/explain-wait.ts).
-import { explainWait, type LaneFacts, type WaitFacts } from '../core/waiting/explain-wait.ts';
+import { explainWait, type ServedLane, type WaitFacts } from '../core/waiting/explain-wait.ts';
 import type { Why } from '../core/waiting/why.ts';
 import { WORKER_LOST_MS } from '../core/waiting/worker-state.ts';
 import { isoSql } from './session-facts.ts';
@@ -35,7 +35,7 @@ export function waitFactsSql(sessionId: string, receivedAt: string): string {
 const LIVE_SQL = `w.seen_at >= clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond' and w.draining_at is null`;
 
 /**
- * SQL of `{now, lanes}` as json: the time, and the `LaneFacts` of each lane that a known worker serves. It depends on no row, so a statement
+ * SQL of `{now, lanes}` as json: the time, and the `ServedLane` of each lane that a known worker serves. It depends on no row, so a statement
  * evaluates it once. It reads the workers and the turns that run.
  */
 export const LANE_FACTS_SQL = `(select json_build_object('now', ${msSql('clock_timestamp()')}, 'lanes', coalesce(json_object_agg(served.lane,
@@ -54,7 +54,7 @@ export const LANE_FACTS_SQL = `(select json_build_object('now', ${msSql('clock_t
 /** What `LANE_FACTS_SQL` answers. */
 export interface LanesRow {
   now: number;
-  lanes: Record<string, LaneFacts>;
+  lanes: Record<string, ServedLane>;
 }
 
 /** The reason why a message waits, from what `waitFactsSql` and `LANE_FACTS_SQL` answer. */

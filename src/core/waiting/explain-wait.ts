@@ -44,7 +44,7 @@ export interface WaitFacts {
 }
 
 /** The workers of a lane. */
-export interface LaneFacts {
+export interface ServedLane {
   /** Workers that report, do not drain and have slots for it. */
   workers: number;
   slots: number;
@@ -56,16 +56,16 @@ export interface LaneFacts {
   lastSeenAt: number | null;
 }
 
-const NO_WORKERS: LaneFacts = { workers: 0, slots: 0, inUse: 0, queueAwaySince: null, lastSeenAt: null };
+const NO_WORKERS: ServedLane = { workers: 0, slots: 0, inUse: 0, queueAwaySince: null, lastSeenAt: null };
 
 /** The reason why a message waits now. `lanes` has the lanes that a worker serves or has served. */
-export function explainWait(facts: WaitFacts, lanes: Readonly<Record<string, LaneFacts>>, now: number): WaitReason {
+export function explainWait(facts: WaitFacts, lanes: Readonly<Record<string, ServedLane>>, now: number): WaitReason {
   const lane = lanes[facts.lane] ?? NO_WORKERS;
   return ofSession(facts, lane, now) ?? ofLane(facts, lane);
 }
 
 /** What keeps the session from being claimed; null: it may be claimed. */
-function ofSession(facts: WaitFacts, lane: LaneFacts, now: number): WaitReason | null {
+function ofSession(facts: WaitFacts, lane: ServedLane, now: number): WaitReason | null {
   const { receivedAt, turn, lock, dueAt, gatherUntil, yielded } = facts;
   if (turn?.park) return turn.park;
   if (lock !== null) {
@@ -84,7 +84,7 @@ function ofSession(facts: WaitFacts, lane: LaneFacts, now: number): WaitReason |
 function ofLock(
   { receivedAt, turn }: WaitFacts,
   { owner, expiresAt, seenAt }: NonNullable<WaitFacts['lock']>,
-  lane: LaneFacts,
+  lane: ServedLane,
   now: number,
 ): WaitReason | null {
   const isHeld = expiresAt > now;
@@ -104,7 +104,7 @@ function ofLock(
 }
 
 /** What keeps a worker from claiming a session that may be claimed. */
-function ofLane({ receivedAt, lane: name, dueAt, rungAt }: WaitFacts, lane: LaneFacts): WaitReason {
+function ofLane({ receivedAt, lane: name, dueAt, rungAt }: WaitFacts, lane: ServedLane): WaitReason {
   const since = Math.max(receivedAt, dueAt ?? receivedAt);
   if (lane.workers === 0)
     return why('no_worker', `No worker serves the lane ${name}. Start a process with the role worker.`, {

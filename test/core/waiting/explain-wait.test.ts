@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { explainWait, type LaneFacts, type WaitFacts } from '../../../src/core/waiting/explain-wait.ts';
+import { explainWait, type ServedLane, type WaitFacts } from '../../../src/core/waiting/explain-wait.ts';
 import { WORKER_LOST_MS, workerState } from '../../../src/core/waiting/worker-state.ts';
 
 const NOW = 1_000_000;
-const FREE: LaneFacts = { workers: 1, slots: 4, inUse: 0, queueAwaySince: null, lastSeenAt: NOW };
+const FREE: ServedLane = { workers: 1, slots: 4, inUse: 0, queueAwaySince: null, lastSeenAt: NOW };
 const PARK = { code: 'model_away', text: 'Away.', since: 1_000, until: null, by: 'anthropic' };
 const TURN = { id: 'turn', claimedAt: 600, park: null };
 const HELD = { owner: 'worker', expiresAt: NOW + 1_000, seenAt: NOW };
@@ -22,11 +22,11 @@ const facts = (more: Partial<WaitFacts> = {}): WaitFacts => ({
   ...more,
 });
 
-const explain = (more: Partial<WaitFacts>, lane: Partial<LaneFacts> = {}) =>
+const explain = (more: Partial<WaitFacts>, lane: Partial<ServedLane> = {}) =>
   explainWait(facts(more), { main: { ...FREE, ...lane } }, NOW);
 
 describe('the reason why a message waits', () => {
-  test.each<[string, Partial<WaitFacts>, Partial<LaneFacts>, object]>([
+  test.each<[string, Partial<WaitFacts>, Partial<ServedLane>, object]>([
     ['a parked turn', { turn: { ...TURN, park: PARK }, dueAt: null }, {}, PARK],
     ['a parked turn that is due', { turn: { ...TURN, park: PARK } }, {}, PARK],
     ['a running turn', { turn: TURN, lock: HELD }, {}, { code: 'session_busy', since: 600, by: 'turn' }],
@@ -110,7 +110,7 @@ const anyFacts: fc.Arbitrary<WaitFacts> = fc.record({
   gatherUntil: fc.option(time),
   yielded: fc.option(fc.record({ since: time, until: time })),
 });
-const anyLane: fc.Arbitrary<LaneFacts> = fc.record({
+const anyLane: fc.Arbitrary<ServedLane> = fc.record({
   workers: fc.integer({ min: 0, max: 2 }),
   slots: fc.integer({ min: 0, max: 4 }),
   inUse: fc.integer({ min: 0, max: 5 }),
