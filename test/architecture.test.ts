@@ -157,6 +157,21 @@ test('the typed client imports nothing but itself', () => {
   expect(foreign.map(({ from, specifier }) => `${from} -> ${specifier}`)).toEqual([]);
 });
 
+test('the dashboard calls the api through the typed client alone, and the service imports nothing of it', () => {
+  const webFiles = globSync('web/src/**/*.{ts,tsx}', { cwd: ROOT });
+  const webImports = webFiles.flatMap(importsOf);
+  expect(webImports.some(({ to }) => to?.startsWith('src/client/') === true)).toBe(true);
+  const foreign = webImports.filter(({ specifier, to }) => {
+    if (to === null) return specifier.startsWith('node:');
+    return !to.startsWith('web/src/') && !to.startsWith('src/client/');
+  });
+  expect(foreign.map(({ from, specifier }) => `${from} -> ${specifier}`)).toEqual([]);
+  // It gives its `fetch` to the client there.
+  const callers = webFiles.filter((file) => /\bfetch\(|\bXMLHttpRequest\b|\bEventSource\(/.test(codeOf(file)));
+  expect(callers).toEqual(['web/src/api.ts']);
+  expect(imports.filter(({ to }) => to?.startsWith('web/') === true)).toEqual([]);
+});
+
 test('the core waits for nothing', () => {
   const waiting = files.filter(
     (file) => file.startsWith('src/core/') && /\bawait\b|\basync\b|\bPromise\b/.test(codeOf(file)),
