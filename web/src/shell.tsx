@@ -224,8 +224,8 @@ function useShortcuts(openHelp: () => void): void {
     let goUntilMs = 0;
     const onKey = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return;
-      if (event.key === '?') return openHelp();
       if (!hasShortcuts) return;
+      if (event.key === '?') return openHelp();
       if (event.key === '/') {
         event.preventDefault();
         return document.querySelector<HTMLElement>('.filters :is(input, select)')?.focus();

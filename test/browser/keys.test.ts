@@ -1,0 +1,27 @@
+// Keys: they go to screens and open the help, do nothing while a person types, and can be switched off (WCAG 2.1.4).
+import { expect, test } from 'vitest';
+import { useDashboard } from './dashboard-rig.ts';
+
+const dashboard = useDashboard();
+
+test('g t goes to the turns, ? opens the help, and both do nothing once keys are switched off', async () => {
+  const { page, signIn, open } = dashboard;
+  await signIn();
+  await open('/');
+  await page.keyboard.press('g');
+  await page.keyboard.press('t');
+  await page.getByRole('heading', { name: 'Turns' }).waitFor();
+  await page.getByLabel('Session', { exact: true }).pressSequentially('?gw');
+  expect(await page.getByRole('dialog').count()).toBe(0);
+  await page.getByRole('heading', { name: 'Turns' }).click();
+  await page.keyboard.press('?');
+  const help = page.getByRole('dialog', { name: 'Keys' });
+  await help.getByRole('checkbox').uncheck();
+  await help.getByRole('button', { name: 'Close' }).click();
+  await help.waitFor({ state: 'detached' });
+  await page.keyboard.press('?');
+  await page.keyboard.press('g');
+  await page.keyboard.press('w');
+  expect(await help.count()).toBe(0);
+  await page.getByRole('heading', { name: 'Turns' }).waitFor();
+});
