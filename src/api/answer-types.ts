@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type * as answers from './schemas/answers.ts';
 import type * as batches from './schemas/batches.ts';
 import type * as budgets from './schemas/budgets.ts';
+import type * as bulkActions from './schemas/bulk-actions.ts';
 import type * as costs from './schemas/costs.ts';
 import type * as crons from './schemas/crons.ts';
 import type * as deadLetters from './schemas/dead-letters.ts';
@@ -54,6 +55,10 @@ export type TurnStatus = TurnAnswer['status'];
 export type UsageReportAnswer = z.output<typeof costs.usageReport>;
 /** A budget. */
 export type BudgetAnswer = z.output<typeof budgets.budget>;
+/** A bulk action with its progress. */
+export type BulkActionAnswer = z.output<typeof bulkActions.bulkAction>;
+/** What a bulk action is about, with its result. */
+export type BulkItemAnswer = z.output<typeof bulkActions.bulkItem>;
 /** An API key, without its text. */
 export type ApiKeyAnswer = z.output<typeof keys.apiKey>;
 /** The price table in use. */

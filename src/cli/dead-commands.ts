@@ -4,6 +4,13 @@ import { wholeNumber, type PageOptions, type RunCommand } from './options.ts';
 
 const PAGE_ITEMS = 50;
 const PAGE_ITEMS_MAX = 200;
+const PER_SECOND_MAX = 1_000;
+
+export interface DeadActionOptions {
+  canary?: boolean;
+  perSecond?: number;
+  reason?: string;
+}
 
 /** Adds `dead`. */
 export function addDeadCommands(program: Command, run: RunCommand): void {
@@ -29,12 +36,19 @@ export function addDeadCommands(program: Command, run: RunCommand): void {
     ['redrive', 'retry turns and send deliveries again; exit 9 if some letters stay open'],
     ['discard', 'give up letters'],
   ] as const) {
-    dead
+    const command = dead
       .command(verb)
       .description(description)
       .argument('<which>', 'a code such as turn_timeout, or the id of a letter')
-      .action((which: string, _options: object, command: Command) =>
-        run(command, async (terminal, flags) => (await load()).runDeadAction(verb, which, flags, terminal)),
-      );
+      .option(
+        '--per-second <count>',
+        'work them off in the background, so many per second',
+        wholeNumber(1, PER_SECOND_MAX),
+      )
+      .option('--reason <text>', 'why; kept in the log of changes');
+    if (verb === 'redrive') command.option('--canary', 'redrive one first; the others follow when it has ended well');
+    command.action((which: string, options: DeadActionOptions, self: Command) =>
+      run(self, async (terminal, flags) => (await load()).runDeadAction({ verb, which, ...options }, flags, terminal)),
+    );
   }
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { EXIT_CODES_HELP, type ExitCode } from './cli-error.ts';
 import { addBatchCommands } from './batch-commands.ts';
+import { addBulkCommands } from './bulk-commands.ts';
 import { addClientCommands } from './client-commands.ts';
 import { addBudgetCommands } from './budget-commands.ts';
 import { addCostCommands } from './cost-commands.ts';
@@ -46,6 +47,7 @@ export function buildProgram(onEnd: (exitCode: ExitCode) => void): Command {
   addCronCommands(program, run);
   addSubagentCommands(program, run);
   addDeadCommands(program, run);
+  addBulkCommands(program, run);
   addCostCommands(program, run);
   addBudgetCommands(program, run);
   addKeyCommands(program, run);

@@ -7,6 +7,8 @@ import type {
 } from '../../api/answer-types.ts';
 import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import type { DeadActionOptions } from '../dead-commands.ts';
+import { followBulk } from '../follow-bulk.ts';
 import type { PageOptions } from '../options.ts';
 import { noteNextPage } from '../print.ts';
 import type { Terminal } from '../terminal.ts';
@@ -69,21 +71,26 @@ export async function runDeadShow(which: string, flags: ClientFlags, terminal: T
 
 /** Redrives or discards the open letters of a code, or one letter. Exit 9 when some were skipped. */
 export async function runDeadAction(
-  verb: 'redrive' | 'discard',
-  which: string,
+  request: DeadActionOptions & { verb: 'redrive' | 'discard'; which: string },
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const filter = isUuid(which) ? { ids: [which] } : { code: which };
+  const { verb, which, canary, perSecond, reason } = request;
   const api = connectApi(flags);
-  const body: Partial<RedrivenAnswer & DiscardedAnswer> = await (verb === 'redrive'
-    ? api.redriveDeadLetters({ body: filter })
-    : api.discardDeadLetters({ body: filter }));
-  if (terminal.isJson) terminal.json(body);
-  else if (verb === 'discard') terminal.print(`${body.discarded ?? 0} discarded`);
-  else terminal.print(`${body.redriven ?? 0} redriven, ${body.skipped ?? 0} skipped, ${body.remaining ?? 0} remaining`);
-  for (const { id, reason } of body.letters ?? []) if (reason !== null) terminal.note(`${id}: ${reason}`);
-  return (body.skipped ?? 0) + (body.remaining ?? 0) > 0 ? EXIT.partly : EXIT.ok;
+  const body = {
+    ...(isUuid(which) ? { ids: [which] } : { code: which }),
+    ...(canary === undefined ? {} : { canary }),
+    ...(perSecond === undefined ? {} : { perSecond }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+  const answer = await (verb === 'redrive' ? api.redriveDeadLetters({ body }) : api.discardDeadLetters({ body }));
+  if ('id' in answer) return followBulk(api, answer.id, terminal);
+  const done: Partial<RedrivenAnswer & DiscardedAnswer> = answer;
+  if (terminal.isJson) terminal.json(done);
+  else if (verb === 'discard') terminal.print(`${done.discarded ?? 0} discarded`);
+  else terminal.print(`${done.redriven ?? 0} redriven, ${done.skipped ?? 0} skipped, ${done.remaining ?? 0} remaining`);
+  for (const letter of done.letters ?? []) if (letter.reason !== null) terminal.note(`${letter.id}: ${letter.reason}`);
+  return (done.skipped ?? 0) + (done.remaining ?? 0) > 0 ? EXIT.partly : EXIT.ok;
 }
 
 async function lettersOf(api: ApiClient, which: string): Promise<DeadLetterAnswer[]> {
