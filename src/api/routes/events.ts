@@ -56,7 +56,7 @@ const getTurnEvents = defineRoute({
 /** What to send of a turn: null when it has ended and the client has seen its end. */
 async function planOfTurn(
   request: ApiRequest<{ id: string }, { after?: string | undefined }, unknown>,
-  { views }: ApiContext,
+  context: ApiContext,
 ): Promise<{
   filter: EventFilter & { turn: { id: string } };
   after: bigint;
@@ -64,10 +64,11 @@ async function planOfTurn(
   isEndKnown: boolean;
 } | null> {
   const { id } = request.params;
+  const { views } = context;
   const turn = await findTurn(views, id);
   if (turn === null) throw notFound(`turn ${id}`);
   const resumeAfter = lastEventIdOf(request);
-  const after = resumeAfter ?? (await findEventBefore(views, turn));
+  const after = resumeAfter === null ? await findEventBefore(views, turn) : await startOf(context, resumeAfter);
   const isResumed = resumeAfter !== null;
   const filter = { turn: { id, sessionId: turn.sessionId } };
   if (!turn.isEnded) return { filter, after, isResumed, isEndKnown: true };
@@ -93,9 +94,9 @@ const getEvents = defineRoute({
     const sessionKey = session === undefined ? undefined : parseSessionKey(session, 'session');
     const wantedTypes = types === undefined ? undefined : new Set(types);
     const filter = { sessionKey, types };
-    const now = async () => (await readEventHorizon(context.views)) - 1n;
     const resumeAfter = lastEventIdOf(request);
-    const after = resumeAfter ?? (await answerWithin(now(), READ_MS_MAX, 'The events could not be read in time.'));
+    const start = startOf(context, resumeAfter);
+    const after = await answerWithin(start, READ_MS_MAX, 'The events could not be read in time.');
     return stream(request, services, {
       after,
       ...(resumeAfter === null ? {} : trimmedIn(context)),
@@ -108,6 +109,12 @@ const getEvents = defineRoute({
     });
   },
 });
+
+/** Where a stream begins: after the id that the client has named, or now. An id from the future is now, too: later events are below it. */
+async function startOf({ views }: ApiContext, resumeAfter: bigint | null): Promise<bigint> {
+  const now = (await readEventHorizon(views)) - 1n;
+  return resumeAfter === null || resumeAfter > now ? now : resumeAfter;
+}
 
 /** A client that has named an id learns when events after it were deleted. */
 function trimmedIn({ views }: ApiContext): Pick<EventStreamOptions, 'findTrimmed'> {
