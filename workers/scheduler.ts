@@ -14,9 +14,10 @@ import { wakeBudgetWaiters } from '../src/store/budgets/wake-waiters.ts';
 import { readDatabaseTime, readDueCrons } from '../src/store/crons.ts';
 import { nextPollInMs, renewPolls, trimPolls } from '../src/store/heartbeats.ts';
 import { retireCrons, trimFires } from '../src/store/settle-fires.ts';
-import { BatchLoop } from './batch-loop.ts';
-import { BulkLoop } from './bulk-loop.ts';
+import { createBatchLoop } from './batch-loop.ts';
+import { createBulkLoop } from './bulk-loop.ts';
 import { reconcileConfigCrons } from './config-crons.ts';
+import type { RoundLoop } from './round-loop.ts';
 import { fireDueCrons, giveNotices, settleEndedFires } from './schedule-crons.ts';
 import { hasHeartbeats, makeDuePolls, syncHeartbeats, type HeartbeatParts } from './schedule-heartbeats.ts';
 
@@ -39,8 +40,8 @@ const TRIM_MS = 3_600_000;
 
 export class Scheduler {
   readonly #parts: HeartbeatParts;
-  readonly #batches: BatchLoop;
-  readonly #bulk: BulkLoop;
+  readonly #batches: RoundLoop;
+  readonly #bulk: RoundLoop;
   readonly #stopped = new AbortController();
   #beating: Promise<void> = Promise.resolve();
   #beat: ScheduledTask | null = null;
@@ -53,8 +54,8 @@ export class Scheduler {
 
   constructor({ service, logger }: SchedulerOptions) {
     this.#parts = { ...service, logger, owner: newId<string>(), signal: this.#stopped.signal };
-    this.#batches = new BatchLoop({ ...service, logger });
-    this.#bulk = new BulkLoop({ ...service, logger });
+    this.#batches = createBatchLoop({ ...service, logger });
+    this.#bulk = createBulkLoop({ ...service, logger });
   }
 
   /** Begins to look; what the configuration names is made so in the first round. Nothing is waited for. */
