@@ -39,7 +39,7 @@ const ENCODINGS = [
 ] as const;
 
 /** What a page may do: load its own files and ask its own service, nothing else. */
-export const PAGE_HEADERS = {
+const PAGE_HEADERS = {
   'content-security-policy': [
     "default-src 'none'",
     "script-src 'self'",
@@ -68,29 +68,17 @@ interface WebFile {
 
 /** The files of a build by their paths (`/index.html`, `/assets/...`); empty: there is none. */
 function readFiles(dist: string): ReadonlyMap<string, WebFile> {
-  const paths = globSync('{index.html,assets/*}', { cwd: dist });
-  const plain = paths.filter((path) => TYPES[extname(path)] !== undefined);
+  const paths = globSync('{index.html*,assets/*}', { cwd: dist });
   return new Map(
-    plain.map((path) => {
-      const encoded = ENCODINGS.filter(({ suffix }) => paths.includes(path + suffix) || path === 'index.html').flatMap(
-        ({ name, suffix }) => {
-          const bytes = readIfThere(join(dist, path + suffix));
-          return bytes === null ? [] : [[name, bytes] as const];
-        },
+    paths.flatMap((path) => {
+      const type = TYPES[extname(path)];
+      if (type === undefined) return [];
+      const encoded = ENCODINGS.filter(({ suffix }) => paths.includes(path + suffix)).map(
+        ({ name, suffix }) => [name, readFileSync(join(dist, path + suffix))] as const,
       );
-      const type = TYPES[extname(path)] ?? 'application/octet-stream';
-      return [`/${path}`, { type, plain: readFileSync(join(dist, path)), encoded: new Map(encoded) }];
+      return [[`/${path}`, { type, plain: readFileSync(join(dist, path)), encoded: new Map(encoded) }]];
     }),
   );
-}
-
-function readIfThere(file: string): Buffer | null {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
 }
 
 /** Serves the dashboard, without a key: its pages and files say nothing of the service. `dist`: where its build is. */

@@ -229,6 +229,8 @@ test.each([
   [{ action: 'cancel', target: 'messages', filter: { status: ['waiting'] } }, 'filter.status[0]'],
   [{ action: 'cancel', target: 'messages', filter: { lane: 'main' } }, 'filter.lane'],
   [{ action: 'retry', target: 'turns', filter: { status: ['sent'] } }, 'filter.status'],
+  [{ action: 'retry', target: 'turns', filter: { kind: 'delivery' } }, 'filter.kind'],
+  [{ action: 'discard', target: 'dead-letters', filter: { kind: 'cron' } }, 'filter.kind'],
   [{ action: 'abort', target: 'turns', filter: {}, canary: true }, 'canary'],
   [{ action: 'retry', target: 'turns', filter: {}, perSecond: 0 }, 'perSecond'],
 ])('%j is refused, and names the field', async (body, path) => {

@@ -23,6 +23,9 @@ const STATUSES_MAX = 20;
 const PER_SECOND_MAX = 1_000;
 const REASON_CHARS_MAX = 500;
 
+/** What dead letters are of. */
+export const LETTER_KINDS = ['turn', 'delivery', 'announcement'] as const;
+
 const name = z.string().min(1).max(200);
 
 /** What a filter may name; which of them depends on the target. Those of turns are those of the list of turns. */
@@ -33,7 +36,7 @@ const bulkFilter = z.strictObject({
     .min(1)
     .max(STATUSES_MAX)
     .exactOptional(),
-  kind: z.enum([...TURN_KINDS, 'turn', 'delivery', 'announcement']).exactOptional(),
+  kind: z.enum([...TURN_KINDS, ...LETTER_KINDS]).exactOptional(),
   lane: z.enum(LANES).exactOptional(),
   since: z.iso.datetime({ offset: true }).exactOptional(),
   until: z.iso.datetime({ offset: true }).exactOptional(),
@@ -75,6 +78,10 @@ const STATUSES: Readonly<Partial<Record<BulkTarget, readonly string[]>>> = {
   turns: TURN_STATUSES,
   deliveries: DELIVERY_STATUSES,
 };
+const KINDS: Readonly<Partial<Record<BulkTarget, readonly string[]>>> = {
+  turns: TURN_KINDS,
+  'dead-letters': LETTER_KINDS,
+};
 
 /** What is carried out faster or slower, and why; the same for dead letters. */
 export const pacing = {
@@ -111,6 +118,10 @@ export const bulkActionRequest = z
     const statuses = STATUSES[target];
     if (statuses !== undefined && filter?.status?.some((status) => !statuses.includes(status)) === true) {
       refuse(['filter', 'status'], `expected some of ${statuses.join(', ')}`);
+    }
+    const kinds = KINDS[target];
+    if (kinds !== undefined && filter?.kind !== undefined && !kinds.includes(filter.kind)) {
+      refuse(['filter', 'kind'], `expected one of ${kinds.join(', ')}`);
     }
     if (canary === true && !canHaveCanary(action)) {
       refuse(['canary'], `${action} has no result that could be waited for; leave canary out`);

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { DEAD_LETTER_STATES, type DeadLetterGroupView, type DeadLetterView } from '../../store/views/dead-letters.ts';
 
-import { pacing } from './bulk-actions.ts';
+import { LETTER_KINDS, pacing } from './bulk-actions.ts';
 
 const uuid = z.uuid();
 const iso = z.iso.datetime();
@@ -36,7 +36,7 @@ export const letterFilter = z
   .strictObject({
     ...pacing,
     ids: z.array(uuid).min(1).max(IDS_MAX).exactOptional(),
-    kind: z.enum(['turn', 'delivery', 'announcement']).exactOptional(),
+    kind: z.enum(LETTER_KINDS).exactOptional(),
     code: z.string().min(1).max(200).exactOptional(),
   })
   .refine(({ ids, kind, code }) => [ids, kind, code].some((value) => value !== undefined), {
