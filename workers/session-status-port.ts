@@ -4,17 +4,18 @@ import { agentOrFirst } from '../src/config.ts';
 import { sessionSettings } from '../src/config/session-settings.ts';
 import { overrideSession } from '../src/service/override-session.ts';
 import type { Service } from '../src/service/service.ts';
-import { readSessionUsage } from '../src/store/session-usage.ts';
+import { createReadSessionUsage } from '../src/store/session-usage.ts';
 import type { SessionStatusPort } from '../src/tools/session-status-tool.ts';
 
 /** Makes the port of a worker. */
 export function createSessionStatusPort(service: Service, clock: Clock): SessionStatusPort {
   const { config, database } = service;
+  const readSessionUsage = createReadSessionUsage(database);
   return {
     async status({ sessionKey, agentId }) {
       const agent = agentOrFirst(config, agentId);
       const about = { now: clock.now(), timezone: agent.userTimezone };
-      const row = await readSessionUsage(database, sessionKey);
+      const row = await readSessionUsage(sessionKey);
       if (row === null) return about;
       const { facts, cacheReadTokens, cacheWriteTokens, turns } = row;
       const { input, output, context } = facts.tokens;

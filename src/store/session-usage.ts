@@ -2,6 +2,7 @@
 import type { Database } from './database.ts';
 import { sendQuery } from './send-query.ts';
 import { sessionFactsSql, type SessionFacts } from './session-facts.ts';
+import { shareStatement, type RowSubmitter } from './share-statement.ts';
 import { literal } from './statement.ts';
 
 /** Older turns do not count into the figures of the cache: a session may have very many. */
@@ -17,18 +18,21 @@ export interface SessionUsageRow {
 
 export const SESSION_USAGE = literal({
   name: 'session-usage',
-  purpose: "Read the facts of a session, and what its newest turns have read from the provider's cache.",
-  text: `select ${sessionFactsSql('s')} as facts, coalesce(newest.read, 0)::float8 as "cacheReadTokens",
+  purpose: "Read the facts of sessions, and what their newest turns have read from the provider's cache.",
+  text: `select s.key, ${sessionFactsSql('s')} as facts, coalesce(newest.read, 0)::float8 as "cacheReadTokens",
   coalesce(newest.written, 0)::float8 as "cacheWriteTokens", newest.turns::int as turns
 from holdfast.sessions s cross join lateral (
   select sum(t.cache_read_tokens) as read, sum(t.cache_write_tokens) as written, count(*) as turns
   from (select * from holdfast.turns where session_id = s.id order by id desc limit ${TURNS_MAX}) t
 ) newest
-where s.key = $1`,
+where s.key = any($1::text[])`,
 });
 
-/** The session of a key; null: there is none. One read by indexes. */
-export async function readSessionUsage(database: Database, key: string): Promise<SessionUsageRow | null> {
-  const [row] = await sendQuery<SessionUsageRow>(database.views, SESSION_USAGE.prepared([key]));
-  return row ?? null;
+/** Makes the function that reads the session of a key; null: there is none. Turns that ask at the same time share one read by indexes. */
+export function createReadSessionUsage(database: Database): RowSubmitter<string, SessionUsageRow | null> {
+  return shareStatement('session-usage', async (keys: string[]) => {
+    const rows = await sendQuery<SessionUsageRow & { key: string }>(database.views, SESSION_USAGE.prepared([keys]));
+    const rowOf = new Map(rows.map((row) => [row.key, row]));
+    return keys.map((key) => rowOf.get(key) ?? null);
+  });
 }

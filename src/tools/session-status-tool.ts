@@ -30,7 +30,7 @@ export interface SessionStatus {
 
 /** Where the tool reads, and what it changes. */
 export interface SessionStatusPort {
-  status(call: ToolCall): Promise<SessionStatus>;
+  status(call: Pick<ToolCall, 'sessionKey' | 'agentId'>): Promise<SessionStatus>;
   /** Sets the model of the session; null takes its own away. Answers why it cannot, null when it is done. */
   setModel(call: ToolCall, model: string | null): Promise<string | null>;
 }

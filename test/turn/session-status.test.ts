@@ -85,3 +85,11 @@ test('a call without a model only looks, one with a model changes something', ()
   expect(tool.onlyLooks?.({})).toBe(true);
   expect(tool.onlyLooks?.({ model: 'quick' })).toBe(false);
 });
+
+test('sessions that ask at the same time each learn of themselves, and one that does not exist learns nothing', async () => {
+  for (const session of ['first', 'second', 'second']) await status(session, {});
+  const port = createSessionStatusPort(recordedService(rig).service, systemClock);
+  const asked = ['first', 'nobody', 'second'].map((name) => `agent:main:${name}`);
+  const answers = await Promise.all(asked.map((sessionKey) => port.status({ sessionKey, agentId: 'main' })));
+  expect(answers.map(({ session }) => session?.usage.turns)).toEqual([1, undefined, 2]);
+});
