@@ -9,6 +9,7 @@ import { beforeAndAfter } from './parts/before-and-after.ts';
 import { budgetsAndLimits } from './parts/budgets-and-limits.ts';
 import { commits } from './parts/commits.ts';
 import { compaction } from './parts/compaction.ts';
+import { dashboardBuild } from './parts/dashboard-build.ts';
 import { fairBatches } from './parts/fair-batches.ts';
 import { liveBatches } from './parts/live-batches.ts';
 import { longTurns } from './parts/long-turns.ts';
@@ -39,6 +40,7 @@ const partsBefore = (commit: string): BenchPart[] => [
   budgetsAndLimits,
   statisticsAtScale,
   fairBatches,
+  dashboardBuild,
   peers,
   beforeAndAfter(commit),
 ];

@@ -1,4 +1,5 @@
-// (n) Statistics of a service with very many turns, beside those of a service with few. Both count the same open turns and waiting messages.
+// (n) Statistics, the overview and the lists of a service with very many turns, beside those of a service with few. Both have the same open turns
+// and waiting messages.
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -9,12 +10,40 @@ import { benchApiKey, type BenchService } from '../rig/bench-service.ts';
 import { seedTurns } from '../rig/seed-turns.ts';
 import { median } from '../rig/statistics.ts';
 
-export const statisticsAtScale: BenchPart = { letter: 'n', title: 'statistics of many turns', run };
+export const statisticsAtScale: BenchPart = { letter: 'n', title: 'statistics and lists of many turns', run };
 
 const few = 5_000;
-const paths = ['/v1/stats', '/metrics'];
-const warmUps = 20;
-const looks = 100;
+const statistics = ['/v1/stats', '/metrics'];
+/** The requests of a second share one answer: looks at these must be further apart. */
+const figures = ['/v1/overview', '/v1/attention'];
+const figuresEveryMs = 1_050;
+/** The filters that an index serves, one that nothing matches, and one that most match. */
+const lists = [
+  '/v1/turns?steps=none',
+  '/v1/turns?steps=none&status=failed',
+  '/v1/turns?steps=none&kind=cron',
+  '/v1/turns?steps=none&agent=main&model=anthropic/claude-sonnet-5-5',
+  '/v1/turns?steps=none&session=agent:main:turns-7',
+  '/v1/turns?steps=none&q=turns-77',
+  '/v1/turns/count',
+  '/v1/turns/count?status=failed',
+  '/v1/sessions',
+  '/v1/sessions?order=updated',
+  '/v1/sessions?agent=main&status=waiting',
+  '/v1/sessions?q=turns-77',
+  '/v1/messages?status=failed',
+  '/v1/messages?status=waiting',
+  '/v1/waiting',
+  '/v1/dead-letters',
+  '/v1/deliveries',
+  '/v1/agents',
+  '/v1/workers',
+  '/v1/crons',
+  '/v1/heartbeats',
+  '/v1/batches',
+  '/v1/bulk-actions',
+  '/v1/usage?by=day&group=agent',
+];
 const lookEveryMs = 200;
 
 async function run(context: BenchContext): Promise<BarLine[]> {
@@ -23,8 +52,12 @@ async function run(context: BenchContext): Promise<BarLine[]> {
   const large = await serviceWith(context, many);
   try {
     const lines: BarLine[] = [];
-    for (const path of paths) lines.push(await compare(path, { small, large, many }));
-    return lines;
+    const services = { small, large };
+    for (const path of statistics) lines.push(lineOf(await compare(path, services, usual), many));
+    for (const path of figures) lines.push(lineOf(await compare(path, services, spread), many));
+    const ofLists: Comparison[] = [];
+    for (const path of lists) ofLists.push(await compare(path, services, usual));
+    return [...lines, ...worstOf(ofLists).map((comparison) => lineOf(comparison, many, `of ${lists.length} lists: `))];
   } finally {
     await Promise.all([small.stop(), large.stop()]);
   }
@@ -63,10 +96,26 @@ async function untilCounted(databaseUrl: string): Promise<void> {
   }
 }
 
+interface Comparison {
+  path: string;
+  smallMs: number;
+  largeMs: number;
+}
+
+interface Looks {
+  warmUps: number;
+  looks: number;
+  everyMs: number;
+}
+
+const usual: Looks = { warmUps: 20, looks: 100, everyMs: 0 };
+const spread: Looks = { warmUps: 2, looks: 15, everyMs: figuresEveryMs };
+
 async function compare(
   path: string,
-  { small, large, many }: { small: BenchService; large: BenchService; many: number },
-): Promise<BarLine> {
+  { small, large }: { small: BenchService; large: BenchService },
+  { warmUps, looks, everyMs }: Looks,
+): Promise<Comparison> {
   const times = new Map<BenchService, number[]>([
     [small, []],
     [large, []],
@@ -76,11 +125,22 @@ async function compare(
       const ms = await timeOf(service, path);
       if (look >= 0) taken.push(ms);
     }
+    if (everyMs > 0) await delay(everyMs);
   }
-  const [smallMs, largeMs] = [median(times.get(small)!), median(times.get(large)!)];
+  return { path, smallMs: median(times.get(small)!), largeMs: median(times.get(large)!) };
+}
+
+/** The list that grows most, and the one that takes longest. */
+function worstOf(comparisons: readonly Comparison[]): Comparison[] {
+  const most = (figure: (comparison: Comparison) => number): Comparison =>
+    comparisons.toSorted((a, b) => figure(b) - figure(a))[0]!;
+  return [...new Set([most(({ smallMs, largeMs }) => largeMs / smallMs), most(({ largeMs }) => largeMs)])];
+}
+
+function lineOf({ path, smallMs, largeMs }: Comparison, many: number, before = ''): BarLine {
   return {
     part: 'n',
-    what: `${path} with ${many} turns, to ${few}`,
+    what: `${before}${path} with ${many} turns, to ${few}`,
     floor: `${formatNumber(smallMs)} ms`,
     holdfast: `${formatNumber(largeMs)} ms`,
     measured: largeMs / smallMs,

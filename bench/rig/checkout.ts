@@ -14,8 +14,11 @@ export interface Checkout {
 const run = promisify(execFile);
 const ownRoot = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Checks the commit out. Its packages are those of this tree if the lock file is the same; otherwise `npm ci` installs them. */
-export async function openCheckout(commit: string): Promise<Checkout> {
+/**
+ * Checks the commit out. Its packages are those of this tree if the lock file is the same; otherwise `npm ci` installs them. With
+ * `hasOwnPackages` the caller installs them.
+ */
+export async function openCheckout(commit: string, { hasOwnPackages = false } = {}): Promise<Checkout> {
   const hash = await hashOf(commit);
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-before-'));
   const rootDir = join(folder, 'tree');
@@ -27,6 +30,7 @@ export async function openCheckout(commit: string): Promise<Checkout> {
   await run('git', ['worktree', 'add', '--detach', rootDir, hash], { cwd: ownRoot });
   // Also when a signal ends the run.
   process.once('exit', remove);
+  if (hasOwnPackages) return { rootDir, remove };
   if (lockFileOf(rootDir) === lockFileOf(ownRoot)) {
     symlinkSync(join(ownRoot, 'node_modules'), join(rootDir, 'node_modules'), 'junction');
   } else {

@@ -36,6 +36,8 @@ export class MessageBatches {
   readonly #options: MessageBatchesOptions;
   /** Oldest first. */
   readonly #batches = new Map<string, MessageBatch>();
+  /** What waits for the delay, by the ids of batches. */
+  readonly #begins = new Map<string, { begin: () => void; timer: NodeJS.Timeout }>();
   readonly #timers = new Set<NodeJS.Timeout>();
 
   constructor(options: MessageBatchesOptions) {
@@ -94,6 +96,7 @@ export class MessageBatches {
     if (batch.status !== 'in_progress') return batch;
     batch.status = 'canceling';
     batch.cancelledAt = this.nowMs();
+    this.#beginNow(batch);
     return batch;
   }
 
@@ -124,22 +127,36 @@ export class MessageBatches {
     };
     if (batch.missesLine) this.faults.missingResults -= 1;
     this.#batches.set(batch.id, batch);
-    this.#later(this.#options.delayMs, () => this.#answerFrom(batch, 0));
+    const begin = (): void => {
+      this.#begins.delete(batch.id);
+      this.#answerFrom(batch, 0);
+    };
+    this.#begins.set(batch.id, { begin, timer: this.#later(this.#options.delayMs, begin) });
     return batch;
   }
 
-  #later(ms: number, act: () => void): void {
+  /** What is cancelled before its delay is over ends without it. */
+  #beginNow({ id }: MessageBatch): void {
+    const later = this.#begins.get(id);
+    if (later === undefined) return;
+    clearTimeout(later.timer);
+    this.#timers.delete(later.timer);
+    this.#later(0, later.begin);
+  }
+
+  #later(ms: number, act: () => void): NodeJS.Timeout {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       act();
     }, ms);
     this.#timers.add(timer);
+    return timer;
   }
 
   #answerFrom(batch: MessageBatch, from: number): void {
     const to = Math.min(from + ANSWERED_AT_ONCE, batch.requests.length);
     for (const request of batch.requests.slice(from, to)) this.#answer(batch, request);
-    if (to < batch.requests.length) return this.#later(0, () => this.#answerFrom(batch, to));
+    if (to < batch.requests.length) return void this.#later(0, () => this.#answerFrom(batch, to));
     if (batch.missesLine) batch.lines.pop();
     batch.lines = shuffled(batch.lines);
     batch.counts = this.#countsOf(batch);

@@ -2834,7 +2834,7 @@ export interface OperationFunctions {
     id: string;
     /** Only items with larger numbers */
     after?: string | undefined;
-    /** True: sign out everywhere, that is, every browser that signed in with the same key */
+    /** True: also items that have not ended */
     all?: boolean | undefined;
     /** The format of the lines */
     format?: 'holdfast' | 'openai' | undefined;

@@ -9,14 +9,18 @@ const dashboard = useDashboard();
 const HOSTILE =
   '<script>globalThis.wasRun = true</script><img src=x onerror="globalThis.wasRun = true"> [link](javascript:alert(1)) \u202eevil\u200b \u001b[31mred\u001b[0m';
 
-/** A session with a turn that called a tool, and one with a turn that failed. */
-async function seed(): Promise<{ turnId: string }> {
+/** A session with a turn that called a tool, one with a turn that failed, and a batch. */
+async function seed(): Promise<{ turnId: string; batchId: string }> {
   const { rig } = dashboard;
   await rig.post('/v1/sessions/told/messages', { text: `[[tool: echo {"say": "hi"}]] [[reply: ${HOSTILE}]]` });
   await rig.work('told');
   await rig.post('/v1/sessions/broken/messages', { text: '[[error: 400 message="the provider says no"]]' });
   await rig.work('broken');
-  return { turnId: (await rig.get('/v1/turns?session=told')).body.items[0].id };
+  const batch = await rig.post('/v1/batches', {
+    name: HOSTILE.slice(0, 100),
+    items: [{ text: HOSTILE, customId: HOSTILE }],
+  });
+  return { turnId: (await rig.get('/v1/turns?session=told')).body.items[0].id, batchId: batch.body.id };
 }
 
 test('a turn is opened from the list by keyboard, with its timeline and the exact request', async () => {
@@ -106,7 +110,7 @@ describe.each([
 ] as const)('every screen $name', ({ colorScheme, width, ...more }) => {
   test('has no violation that axe finds, and nothing that sticks out', async () => {
     const { page, signIn, open } = dashboard;
-    const { turnId } = await seed();
+    const { turnId, batchId } = await seed();
     await signIn();
     await page.emulateMedia({ colorScheme, ...('forcedColors' in more ? { forcedColors: more.forcedColors } : {}) });
     await page.setViewportSize({ width, height: 720 });
@@ -119,6 +123,8 @@ describe.each([
       `/turns/${turnId}?tab=request`,
       '/sessions',
       '/sessions/agent:main:told',
+      '/batches',
+      `/batches/${batchId}`,
       '/dead-letters',
       '/settings',
     ];

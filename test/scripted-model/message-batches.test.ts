@@ -1,6 +1,6 @@
 // The message batches of the scripted model, through Anthropic's own client.
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
 import { startScriptedModel, type ScriptedModel } from '../../scripted-model/scripted-model.ts';
 
@@ -9,10 +9,10 @@ let client: Anthropic;
 
 beforeAll(async () => {
   scripted = await startScriptedModel({ batchDelayMs: 20, batchCacheHits: 0.5 });
-  client = new Anthropic({ apiKey: 'test', baseURL: scripted.url, maxRetries: 0 });
 });
 afterAll(() => scripted.close());
 beforeEach(() => {
+  client = new Anthropic({ apiKey: 'test', baseURL: scripted.url, maxRetries: 0 });
   scripted.batches.faults = { ...NO_FAULTS };
 });
 
@@ -98,6 +98,10 @@ describe('a message batch', () => {
   });
 
   test('is cancelled, and is deleted only after its end', async () => {
+    // By itself it would end in an hour.
+    const slow = await startScriptedModel({ batchDelayMs: 3_600_000 });
+    onTestFinished(() => slow.close());
+    client = new Anthropic({ apiKey: 'test', baseURL: slow.url, maxRetries: 0 });
     const { id } = await client.messages.batches.create({ requests: [requestOf('one', 'hello')] });
     await expect(client.messages.batches.delete(id)).rejects.toMatchObject({ status: 400 });
     expect(await client.messages.batches.cancel(id)).toMatchObject({ processing_status: 'canceling' });

@@ -10,6 +10,8 @@ export type Entry = Schemas['Entry'];
 export type Span = Schemas['Span'];
 export type ModelRequest = Schemas['ModelRequest'];
 export type DeadLetterGroup = Schemas['DeadLetterGroup'];
+export type Batch = Schemas['Batch'];
+export type BatchItem = Schemas['BatchItem'];
 export type BulkAction = Schemas['BulkAction'];
 
 const TIMEOUT_MS = 15_000;

@@ -101,6 +101,18 @@ const sessionRoute = createRoute({
   validateSearch: texts('state'),
   component: screenOf(async () => (await import('./screens/session.tsx')).SessionScreen),
 });
+const batchesRoute = createRoute({
+  ...screen,
+  path: '/batches',
+  validateSearch: texts('status'),
+  component: screenOf(async () => (await import('./screens/batches.tsx')).Batches),
+});
+const batchRoute = createRoute({
+  ...screen,
+  path: '/batches/$id',
+  validateSearch: texts('status', 'code', 'q'),
+  component: screenOf(async () => (await import('./screens/batch.tsx')).BatchScreen),
+});
 const deadLettersRoute = createRoute({
   ...screen,
   path: '/dead-letters',
@@ -121,6 +133,8 @@ const routeTree = rootRoute.addChildren([
     turnRoute,
     sessionsRoute,
     sessionRoute,
+    batchesRoute,
+    batchRoute,
     deadLettersRoute,
     settingsRoute,
   ]),

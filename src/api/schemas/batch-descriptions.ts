@@ -84,7 +84,7 @@ export const BATCH_DESCRIPTIONS: Readonly<Record<string, string>> = {
   via: 'Whether items are answered live, through batches of the provider, or in the cheaper way for each call',
   wastedUsd: 'What was paid for answers that were not used, in US dollars',
   weight: 'How many items are fed in turn with those of other batches',
-  all: 'True: also items that have not ended',
+  'getBatchResults.all': 'True: also items that have not ended',
   'getBatchResults.after': 'Only items with larger numbers',
   'retryFailedItems.code': 'Only items with this error code',
   'retryFailedItems.n': 'Only items with these numbers',

@@ -13,6 +13,15 @@ export function Problem({ error, onRetry }: { error: unknown; onRetry?: (() => v
       <p>
         <SafeText text={text} />
       </p>
+      {known !== null && known.errors.length > 0 && (
+        <ul>
+          {known.errors.map(({ path, message }) => (
+            <li key={`${path} ${message}`}>
+              <span className="mono">{path}</span> <SafeText text={message} />
+            </li>
+          ))}
+        </ul>
+      )}
       {known !== null && known.fix !== '' && <p>{known.fix}</p>}
       {known?.requestId != null && known.status !== null && known.status >= 500 && (
         <p className="mono">Request {known.requestId}</p>

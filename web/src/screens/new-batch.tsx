@@ -1,0 +1,269 @@
+// A new batch from a file: chosen or dropped, checked and priced without being stored, then submitted.
+import { useEffect, useRef, useState, type DragEvent, type ReactElement } from 'react';
+import { api } from '../api.ts';
+import { countText, dollarsText } from '../format/amounts.ts';
+import { Problem } from '../parts/problem.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
+import { microsOf } from './batch-figures.ts';
+
+/** The default of `limits.batchBytes`: a larger file is refused here, before it is sent. */
+const BYTES_MAX = 256 * 1024 * 1024;
+const UPLOAD_MS = 10 * 60_000;
+
+type Query = NonNullable<Parameters<typeof api.postBatches>[0]>;
+type Estimate = Extract<Awaited<ReturnType<typeof api.postBatches>>, { recommended: unknown }>;
+
+const VIAS = ['auto', 'live', 'provider-batch'] as const;
+
+interface Settings {
+  name: string;
+  via: (typeof VIAS)[number];
+  agentId: string;
+  pilot: string;
+  maxCostUsd: string;
+  concurrency: string;
+}
+
+const UNSET: Settings = { name: '', via: 'auto', agentId: '', pilot: '', maxCostUsd: '', concurrency: '' };
+
+interface NewBatchProps {
+  onClose: () => void;
+  onSubmitted: (id: string) => void;
+}
+
+export function NewBatch({ onClose, onSubmitted }: NewBatchProps): ReactElement {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const { file, settings, estimate, busy, error, choose, change, submit } = useSubmission(onSubmitted);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog className="dialog" ref={dialog} onClose={onClose} aria-labelledby="new-batch-title">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          submit();
+        }}
+      >
+        <h2 id="new-batch-title">New batch</h2>
+        <FileField file={file} onChoose={choose} />
+        {estimate !== null && <EstimateTable estimate={estimate} />}
+        <SettingFields settings={settings} change={change} />
+        {error !== null && <Problem error={error} />}
+        <div className="row">
+          <button
+            type="submit"
+            className="button"
+            data-tone="main"
+            disabled={file === null || estimate === null || busy !== null}
+          >
+            {busy ?? (estimate === null ? 'Submit' : `Submit ${countText(estimate.items)} items`)}
+          </button>
+          <button type="button" className="button" onClick={onClose}>
+            Close
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}
+
+/** The file and the settings of a batch that is being made, and what the service says of them. */
+function useSubmission(onSubmitted: (id: string) => void) {
+  const [file, setFile] = useState<File | null>(null);
+  const [settings, setSettings] = useState(UNSET);
+  const [estimate, setEstimate] = useState<Estimate | null>(null);
+  const [busy, setBusy] = useState<string | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  // The same for each attempt with this file and these settings: a submission that is repeated makes one batch.
+  const [submission, setSubmission] = useState(() => crypto.randomUUID());
+
+  async function attempt(what: string, act: () => Promise<void>): Promise<void> {
+    setBusy(what);
+    setError(null);
+    try {
+      await act();
+    } catch (cause) {
+      setError(cause);
+    } finally {
+      setBusy(null);
+    }
+  }
+
+  function choose(chosen: File | undefined): void {
+    setEstimate(null);
+    setError(null);
+    setFile(null);
+    setSubmission(crypto.randomUUID());
+    if (chosen === undefined) return;
+    if (chosen.size > BYTES_MAX)
+      return setError(new Error(`${chosen.name} has ${megabytes(chosen)} MB; a file may have 256 MB. Split it.`));
+    setFile(chosen);
+    setSettings((before) => ({ ...before, name: before.name === '' ? nameOf(chosen) : before.name }));
+    void attempt('Checking…', async () => {
+      const answer = await send(chosen, { ...settings, name: '' }, { dryRun: true });
+      if ('recommended' in answer) setEstimate(answer);
+    });
+  }
+
+  function change(part: Partial<Settings>): void {
+    setSettings((before) => ({ ...before, ...part }));
+    setSubmission(crypto.randomUUID());
+  }
+
+  function submit(): void {
+    if (file === null) return;
+    void attempt('Submitting…', async () => {
+      const answer = await send(file, settings, { idempotencyKey: submission });
+      if ('id' in answer) onSubmitted(answer.id);
+    });
+  }
+
+  return { file, settings, estimate, busy, error, choose, change, submit };
+}
+
+function send(
+  file: File,
+  { name, via, ...others }: Settings,
+  { dryRun, idempotencyKey }: { dryRun?: boolean; idempotencyKey?: string },
+): ReturnType<typeof api.postBatches> {
+  const given = Object.fromEntries(Object.entries({ name, ...others }).filter(([, text]) => text.trim() !== ''));
+  const query: Query = { ...given, via, ...(dryRun === undefined ? {} : { dryRun }), body: file };
+  const headers = {
+    'content-type': 'application/x-ndjson',
+    ...(file.name.endsWith('.gz') ? { 'content-encoding': 'gzip' } : {}),
+  };
+  return api.postBatches(query, { timeoutMs: UPLOAD_MS, headers, idempotencyKey });
+}
+
+const megabytes = ({ size }: File): string => (size / 1024 / 1024).toFixed(size < 10 * 1024 * 1024 ? 1 : 0);
+
+/** The name of a file without what follows the first point. */
+const nameOf = ({ name }: File): string => name.replace(/\..*$/, '').slice(0, 100);
+
+function FileField({
+  file,
+  onChoose,
+}: {
+  file: File | null;
+  onChoose: (file: File | undefined) => void;
+}): ReactElement {
+  const [isOver, setOver] = useState(false);
+  const onDrag = (event: DragEvent, over: boolean): void => {
+    event.preventDefault();
+    setOver(over);
+  };
+  return (
+    <label
+      className="drop"
+      data-over={isOver}
+      onDragOver={(event) => onDrag(event, true)}
+      onDragLeave={(event) => onDrag(event, false)}
+      onDrop={(event) => {
+        onDrag(event, false);
+        onChoose(event.dataTransfer.files[0]);
+      }}
+    >
+      <span>
+        {file === null ? (
+          'Drop a file here or choose one: a JSON object with "text" per line, also compressed with gzip.'
+        ) : (
+          <>
+            <SafeText text={file.name} />, {megabytes(file)} MB
+          </>
+        )}
+      </span>
+      <input type="file" aria-label="File" onChange={(event) => onChoose(event.target.files?.[0])} />
+    </label>
+  );
+}
+
+function EstimateTable({ estimate }: { estimate: Estimate }): ReactElement {
+  const { costUsd, recommended, tokens } = estimate;
+  const { at100, at90, at50 } = costUsd.providerBatch;
+  const ways = [
+    { name: 'Live', way: 'live', usd: costUsd.live },
+    { name: 'Batches of the provider, all of the prompt from its cache', way: 'provider-batch', usd: at100 },
+    { name: 'the same, 90 % from the cache', way: null, usd: at90 },
+    { name: 'the same, 50 % from the cache', way: null, usd: at50 },
+  ];
+  return (
+    <table className="plain">
+      <caption>
+        Estimate: {countText(estimate.items)} items, {countText(tokens.input)} tokens in, {countText(tokens.output)} out
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">Way</th>
+          <th scope="col" className="number">
+            Price
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {ways.map(({ name, way, usd }) => (
+          <tr key={name}>
+            <th scope="row">
+              {name} {way === recommended && <span className="chip">recommended</span>}
+            </th>
+            <td className="number">{dollarsText(usd === null ? null : microsOf(usd))}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+interface SettingFieldsProps {
+  settings: Settings;
+  change: (part: Partial<Settings>) => void;
+}
+
+function SettingFields({ settings, change }: SettingFieldsProps): ReactElement {
+  return (
+    <>
+      <label className="field">
+        Name
+        <input value={settings.name} maxLength={200} onChange={(event) => change({ name: event.target.value })} />
+      </label>
+      <label className="field">
+        Way
+        <select value={settings.via} onChange={(event) => change({ via: event.target.value as Settings['via'] })}>
+          {VIAS.map((via) => (
+            <option key={via}>{via}</option>
+          ))}
+        </select>
+      </label>
+      <label className="field">
+        Agent (empty: main)
+        <input value={settings.agentId} onChange={(event) => change({ agentId: event.target.value })} />
+      </label>
+      <NumberField name="Pilot: so many items first" value={settings.pilot} onChange={(pilot) => change({ pilot })} />
+      <NumberField
+        name="Cost cap in US dollars"
+        value={settings.maxCostUsd}
+        step="any"
+        onChange={(maxCostUsd) => change({ maxCostUsd })}
+      />
+      <NumberField
+        name="Items in flight at most"
+        value={settings.concurrency}
+        onChange={(concurrency) => change({ concurrency })}
+      />
+    </>
+  );
+}
+
+interface NumberFieldProps {
+  name: string;
+  value: string;
+  step?: 'any';
+  onChange: (value: string) => void;
+}
+
+function NumberField({ name, value, step, onChange }: NumberFieldProps): ReactElement {
+  return (
+    <label className="field">
+      {name}
+      <input type="number" min="0" step={step} value={value} onChange={(event) => onChange(event.target.value)} />
+    </label>
+  );
+}
