@@ -478,6 +478,14 @@ export interface Schemas {
     firedAt: string | null;
     /** When it ended; null: it has not */
     endedAt: string | null;
+    /** What it cost in US dollars; null: that is not known, because the model has no price */
+    costUsd: number | null;
+    /** The same in whole micro-dollars; sums of it are exact */
+    costMicros: number | null;
+    /** Model calls whose cost is not known, because their model has no price */
+    unpricedCalls: number;
+    /** Whether some of it is of the scripted model, so that no money was spent */
+    simulated: boolean;
   };
   DeadLetter: {
     /** The id */

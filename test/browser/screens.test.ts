@@ -9,8 +9,8 @@ const dashboard = useDashboard();
 const HOSTILE =
   '<script>globalThis.wasRun = true</script><img src=x onerror="globalThis.wasRun = true"> [link](javascript:alert(1)) \u202eevil\u200b \u001b[31mred\u001b[0m';
 
-/** A session with a turn that called a tool, one with a turn that failed, and a batch. */
-async function seed(): Promise<{ turnId: string; batchId: string }> {
+/** A session with a turn that called a tool, one with a turn that failed, a batch and a cron. */
+async function seed(): Promise<{ turnId: string; batchId: string; cronId: string }> {
   const { rig } = dashboard;
   await rig.post('/v1/sessions/told/messages', { text: `[[tool: echo {"say": "hi"}]] [[reply: ${HOSTILE}]]` });
   await rig.work('told');
@@ -20,7 +20,17 @@ async function seed(): Promise<{ turnId: string; batchId: string }> {
     name: HOSTILE.slice(0, 100),
     items: [{ text: HOSTILE, customId: HOSTILE }],
   });
-  return { turnId: (await rig.get('/v1/turns?session=told')).body.items[0].id, batchId: batch.body.id };
+  const cron = await rig.post('/v1/crons', {
+    name: newId<string>(),
+    schedule: { kind: 'cron', expr: '0 9 * * *' },
+    payload: { kind: 'agentTurn', message: HOSTILE },
+  });
+  await rig.post(`/v1/crons/${cron.body.id}/run`, {});
+  return {
+    cronId: cron.body.id,
+    turnId: (await rig.get('/v1/turns?session=told')).body.items[0].id,
+    batchId: batch.body.id,
+  };
 }
 
 test('a turn is opened from the list by keyboard, with its timeline and the exact request', async () => {
@@ -110,7 +120,7 @@ describe.each([
 ] as const)('every screen $name', ({ colorScheme, width, ...more }) => {
   test('has no violation that axe finds, and nothing that sticks out', async () => {
     const { page, signIn, open } = dashboard;
-    const { turnId, batchId } = await seed();
+    const { turnId, batchId, cronId } = await seed();
     await signIn();
     await page.emulateMedia({ colorScheme, ...('forcedColors' in more ? { forcedColors: more.forcedColors } : {}) });
     await page.setViewportSize({ width, height: 720 });
@@ -123,6 +133,9 @@ describe.each([
       `/turns/${turnId}?tab=request`,
       '/sessions',
       '/sessions/agent:main:told',
+      '/crons',
+      `/crons/${cronId}`,
+      '/heartbeats',
       '/batches',
       `/batches/${batchId}`,
       '/dead-letters',

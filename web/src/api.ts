@@ -12,6 +12,9 @@ export type ModelRequest = Schemas['ModelRequest'];
 export type DeadLetterGroup = Schemas['DeadLetterGroup'];
 export type Batch = Schemas['Batch'];
 export type BatchItem = Schemas['BatchItem'];
+export type Cron = Schemas['Cron'];
+export type CronFire = Schemas['CronFire'];
+export type Heartbeat = Schemas['Heartbeat'];
 export type BulkAction = Schemas['BulkAction'];
 
 const TIMEOUT_MS = 15_000;

@@ -101,6 +101,23 @@ const sessionRoute = createRoute({
   validateSearch: texts('state'),
   component: screenOf(async () => (await import('./screens/session.tsx')).SessionScreen),
 });
+const cronsRoute = createRoute({
+  ...screen,
+  path: '/crons',
+  validateSearch: texts('agent', 'enabled'),
+  component: screenOf(async () => (await import('./screens/crons.tsx')).Crons),
+});
+const cronRoute = createRoute({
+  ...screen,
+  path: '/crons/$id',
+  component: screenOf(async () => (await import('./screens/cron.tsx')).CronScreen),
+});
+const heartbeatsRoute = createRoute({
+  ...screen,
+  path: '/heartbeats',
+  validateSearch: texts('agent', 'status'),
+  component: screenOf(async () => (await import('./screens/heartbeats.tsx')).Heartbeats),
+});
 const batchesRoute = createRoute({
   ...screen,
   path: '/batches',
@@ -133,6 +150,9 @@ const routeTree = rootRoute.addChildren([
     turnRoute,
     sessionsRoute,
     sessionRoute,
+    cronsRoute,
+    cronRoute,
+    heartbeatsRoute,
     batchesRoute,
     batchRoute,
     deadLettersRoute,

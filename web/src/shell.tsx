@@ -13,6 +13,8 @@ const SCREENS = [
   { to: '/waiting', name: 'Waiting', key: 'w' },
   { to: '/turns', name: 'Turns', key: 't' },
   { to: '/sessions', name: 'Sessions', key: 's' },
+  { to: '/crons', name: 'Crons', key: 'c' },
+  { to: '/heartbeats', name: 'Heartbeats', key: 'h' },
   { to: '/batches', name: 'Batches', key: 'b' },
   { to: '/dead-letters', name: 'Dead letters', key: 'd' },
   { to: '/settings', name: 'Settings', key: ',' },

@@ -4,6 +4,7 @@ import { MESSAGE_LANES } from '../../core/inbound.ts';
 import { MISFIRE_POLICIES } from '../../config/schema-crons.ts';
 import type { Cron } from '../../store/crons.ts';
 import { FIRE_STATUSES, type FireView } from '../../store/views/crons.ts';
+import { costFields } from './costs.ts';
 import { HEARTBEAT_RESULTS, HEARTBEAT_STATUSES, type HeartbeatView } from '../../store/views/heartbeats.ts';
 
 const uuid = z.uuid();
@@ -63,6 +64,7 @@ export const cronFire = z.strictObject({
   turnId: uuid.nullable(),
   firedAt: iso.nullable(),
   endedAt: iso.nullable(),
+  ...costFields,
 }) satisfies z.ZodType<FireView>;
 
 export const cronSlots = z.strictObject({ items: z.array(z.strictObject({ slotAt: iso, runAt: iso })) });

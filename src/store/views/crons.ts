@@ -2,11 +2,13 @@
 // (G20). The end of a fire is that of its input, also before a scheduler has seen it.
 import { sql } from '../drizzle.ts';
 import { CRON_COLUMNS, cronOf, type Cron, type CronRow } from '../crons.ts';
+import { costFactsOf, type CostFacts } from '../cost-sql.ts';
 import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 export const FIRE_STATUSES = ['claimed', 'completed', 'failed', 'missed', 'skipped'] as const;
 
-export interface FireView {
+/** With what its turn cost so far. */
+export interface FireView extends CostFacts {
   cronId: string;
   scheduledFor: string;
   status: (typeof FIRE_STATUSES)[number];
@@ -41,8 +43,11 @@ export async function listCrons(
 export async function listFires(db: ViewDatabase, cronId: string, page: PageRequest): Promise<Page<FireView>> {
   const result = await db.execute<FireRow & Record<string, unknown>>(sql`
     select f.cron_id, f.scheduled_for, f.status, f.reason, f.slots, f.is_manual, f.message_id,
-      coalesce(f.turn_id, i.turn_id) as turn_id, f.fired_at, f.ended_at, i.status as message_status, i.settled_at
+      coalesce(f.turn_id, i.turn_id) as turn_id, f.fired_at, f.ended_at, i.status as message_status, i.settled_at,
+      case when t.id is null then 0 else t.cost_micros::float8 end as cost_micros, coalesce(t.unpriced_calls, 0) as unpriced_calls,
+      coalesce(t.is_simulated, false) as is_simulated
     from holdfast.cron_fires f left join holdfast.inbox i on i.id = f.message_id
+      left join holdfast.turns t on t.id = coalesce(f.turn_id, i.turn_id)
     where f.cron_id = ${cronId} and (${page.after}::timestamptz is null or f.scheduled_for < ${page.after}::timestamptz)
     order by f.scheduled_for desc limit ${page.limit + 1}`);
   return pageOf(result.rows, page.limit, { item: fireViewOf, key: (row) => new Date(row.scheduled_for).toISOString() });
@@ -68,6 +73,9 @@ interface FireRow {
   ended_at: Date | string | null;
   message_status: string | null;
   settled_at: Date | string | null;
+  cost_micros: number | null;
+  unpriced_calls: number;
+  is_simulated: boolean;
 }
 
 function fireViewOf(row: FireRow): FireView {
@@ -84,6 +92,11 @@ function fireViewOf(row: FireRow): FireView {
     turnId: row.turn_id,
     firedAt: isoOrNull(timeOf(row.fired_at)),
     endedAt: isoOrNull(timeOf(isEnded ? row.settled_at : row.ended_at)),
+    ...costFactsOf({
+      costMicros: row.cost_micros,
+      unpricedCalls: row.unpriced_calls,
+      isSimulated: row.is_simulated,
+    }),
   };
 }
 

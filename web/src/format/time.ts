@@ -42,14 +42,14 @@ export function ageText(iso: string, nowMs: number = serverNowMs()): string {
 /** In which zone times are shown: that of the device, or UTC. */
 export type Zone = 'local' | 'utc';
 
-/** A time as date and time of day. */
-export function timeText(iso: string, zone: Zone): string {
+/** A time as date and time of day; in a zone of its own, such as that of a cron, by its IANA name. */
+export function timeText(iso: string, zone: string): string {
   const time = new Date(iso);
   if (Number.isNaN(time.getTime())) return 'unknown';
   return new Intl.DateTimeFormat(undefined, {
     dateStyle: 'medium',
     timeStyle: 'medium',
-    ...(zone === 'utc' ? { timeZone: 'UTC' } : {}),
+    ...(zone === 'local' ? {} : { timeZone: zone }),
   }).format(time);
 }
 

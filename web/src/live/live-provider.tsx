@@ -33,6 +33,8 @@ function staleBy(event: ClientEvent): string[] {
   if (type.startsWith('delivery.')) return ['deliveries', 'dead-letters', 'stats'];
   if (type.startsWith('bulk.')) return ['bulk', 'dead-letters'];
   if (type.startsWith('batch.')) return ['batches'];
+  if (type.startsWith('cron.')) return ['crons'];
+  if (type.startsWith('heartbeat.')) return ['heartbeats'];
   return ['session', 'stats'];
 }
 

@@ -1,0 +1,125 @@
+// The polls of the agents: how often each is polled, and what became of the last polls.
+import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { useState, type ReactElement } from 'react';
+import { api, type Heartbeat } from '../api.ts';
+import { durationText } from '../format/time.ts';
+import { me } from '../me.ts';
+import { Age, Empty, Status } from '../parts/bits.tsx';
+import { DataTable, type Column } from '../parts/data-table.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
+import { Choice, Filters, TextFilter } from './filters.tsx';
+
+const route = getRouteApi('/app/heartbeats');
+
+type Search = ReturnType<typeof route.useSearch>;
+
+const SHOWN = 200;
+const STATUSES = ['claimed', 'fired', 'skipped'] as const;
+
+const COLUMNS: readonly Column<Heartbeat>[] = [
+  { title: 'Status', width: '120px', cell: ({ status, result }) => <Status status={result ?? status} /> },
+  { title: 'Agent', width: 'minmax(90px, 1fr)', cell: ({ agentId }) => agentId },
+  {
+    title: 'Session',
+    width: 'minmax(140px, 2fr)',
+    cell: ({ sessionKey }) => (
+      <Link to="/sessions/$key" params={{ key: sessionKey }}>
+        <SafeText text={sessionKey} />
+      </Link>
+    ),
+  },
+  { title: 'By', width: '80px', cell: ({ trigger }) => trigger },
+  {
+    title: 'Turn',
+    width: '110px',
+    cell: ({ turnId }) =>
+      turnId === null ? (
+        ''
+      ) : (
+        <Link to="/turns/$id" params={{ id: turnId }}>
+          turn {turnId.slice(-6)}
+        </Link>
+      ),
+  },
+  {
+    title: 'Why',
+    width: 'minmax(160px, 3fr)',
+    cell: ({ reason, detail }) => <SafeText text={[reason, detail].filter((text) => text !== null).join(': ')} />,
+  },
+  { title: 'Slot', width: '96px', cell: ({ scheduledFor }) => <Age at={scheduledFor} /> },
+];
+
+export function Heartbeats(): ReactElement {
+  const { agent, status } = route.useSearch();
+  const navigate = useNavigate({ from: '/heartbeats' });
+  const list = useQuery({
+    queryKey: ['heartbeats', agent, status],
+    queryFn: () => api.listHeartbeats({ agent, status: status as Heartbeat['status'], limit: SHOWN }),
+  });
+  const rows = list.data?.items ?? [];
+  const change = (part: Partial<Search>): void => void navigate({ search: (before) => ({ ...before, ...part }) });
+  return (
+    <>
+      <h1>Heartbeats</h1>
+      <Agents />
+      <Filters>
+        <TextFilter name="Agent" value={agent} onChange={(next) => change({ agent: next })} />
+        <Choice name="Status" value={status} options={STATUSES} onChange={(next) => change({ status: next })} />
+      </Filters>
+      {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
+      {list.isSuccess && rows.length === 0 ? (
+        <Empty>
+          There was no poll yet. An agent is polled when its configuration has <code>heartbeat.every</code>.
+        </Empty>
+      ) : (
+        <DataTable
+          label="Polls"
+          columns={COLUMNS}
+          rows={rows}
+          idOf={({ id }) => id}
+          onOpen={({ turnId }) => turnId !== null && void navigate({ to: '/turns/$id', params: { id: turnId } })}
+        />
+      )}
+    </>
+  );
+}
+
+/** Each agent with its interval, and the button that polls it. */
+function Agents(): ReactElement {
+  const { data: who } = useSuspenseQuery(me);
+  const queries = useQueryClient();
+  const agents = useQuery({ queryKey: ['agents'], queryFn: () => api.listAgents() });
+  const [error, setError] = useState<unknown>(null);
+  async function poll(agent: string): Promise<void> {
+    setError(null);
+    try {
+      await api.pollAgent({ agent });
+      await queries.invalidateQueries({ queryKey: ['heartbeats'] });
+    } catch (cause) {
+      setError(cause);
+    }
+  }
+  return (
+    <section className="panel" aria-labelledby="agents">
+      <h2 id="agents">Agents</h2>
+      <ul className="plain-list">
+        {agents.data?.items.map(({ id, heartbeat }) => (
+          <li key={id} className="row">
+            <strong>{id}</strong>
+            <span>{heartbeat.everyMs === 0 ? 'is not polled' : `every ${durationText(heartbeat.everyMs)}`}</span>
+            <span className="soft">alerts go to {heartbeat.target}</span>
+            {who.role !== 'viewer' && (
+              <button type="button" className="button" onClick={() => void poll(id)}>
+                Poll {id} now
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {agents.isError && <Problem error={agents.error} onRetry={() => void agents.refetch()} />}
+      {error !== null && <Problem error={error} />}
+    </section>
+  );
+}
