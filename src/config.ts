@@ -35,7 +35,7 @@ export {
   LANES,
   processEnvironment,
 };
-export type { Config, Lane };
+export type { Config, Lane, Setting };
 export type { ProviderSettings } from './config/config-type.ts';
 export type { AgentSettings } from './config/agent-type.ts';
 export type { QueueMode, ThinkingLevel } from './config/choices.ts';
@@ -62,7 +62,7 @@ export function loadConfig(options: LoadOptions = {}): Config {
 export function loadConfigWithSources(options: LoadOptions = {}): { config: Config; settings: Setting[] } {
   const { env = process.env } = options;
   const { config, file } = load(options);
-  return { config, settings: settingsOf(config, file.input, env) };
+  return { config, settings: settingsOf({ config, file, env, secrets: secretsOf(config) }) };
 }
 
 function load({ env = process.env, cwd = process.cwd(), isTty = process.stderr.isTTY }: LoadOptions): {

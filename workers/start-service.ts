@@ -2,7 +2,7 @@
 // names, or on its own. Everything that is started here is ended by `drain`, in the reverse order.
 import { Registry } from 'prom-client';
 import { systemClock } from '../src/clock.ts';
-import { agentOf, ensureApiKey, isAgent, type Config, type ThinkingLevel } from '../src/config.ts';
+import { agentOf, ensureApiKey, isAgent, type Config, type Setting, type ThinkingLevel } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/service/service.ts';
 import { openDataDir } from '../src/tools/open-workspace.ts';
@@ -18,6 +18,8 @@ import type { RunningWorker } from './start-worker.ts';
 
 export interface ServiceOptions {
   config: Config;
+  /** The configuration with its sources, for the API. */
+  settings: readonly Setting[];
   roles: readonly Role[];
   /** False: the database is used as it is. */
   migrate: boolean;
@@ -101,6 +103,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     modules,
     base,
     facts,
+    version: identity.version,
     metrics,
     enders,
     reconciler: isReconciling ? reconciler : null,
@@ -188,6 +191,8 @@ interface ApiParts {
   modules: Modules;
   base: Base;
   facts: ServiceFacts;
+  /** Of Holdfast. */
+  version: string;
   metrics: Registry | null;
   enders: Ender[];
   /** Null: this process has none that runs. */
@@ -196,10 +201,10 @@ interface ApiParts {
 
 /** Starts the API, and returns where it listens and what to say of it; null without the role. */
 async function startApi(
-  { config, logger }: ServiceOptions,
+  { config, settings, logger }: ServiceOptions,
   parts: ApiParts,
 ): Promise<{ url: string; lines: string[] } | null> {
-  const { modules, base, facts, metrics, enders, reconciler } = parts;
+  const { modules, base, facts, version, metrics, enders, reconciler } = parts;
   const { service, wake, backend } = base;
   if (modules.createApi === null || modules.createApiContext === null) return null;
   const apiKey = await ensureApiKey(config);
@@ -209,6 +214,8 @@ async function startApi(
       clock: systemClock,
       service,
       wake,
+      settings,
+      installation: { holdfast: version, queue: facts.queue, database: facts.database },
       adminKey: apiKey.key,
       ...(metrics === null ? {} : { metrics }),
       modelInfo: { provider: 'anthropic', name: facts.model, isScripted: facts.isScripted },

@@ -1,7 +1,7 @@
 // What the API is given. Writing is done by the use cases of src/service, reading through the views; nothing here knows a turn or a queue.
 import type { Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
+import type { Config, Setting } from '../config.ts';
 import type { Logger } from '../logger.ts';
 import type { OutageLog } from '../outage-log.ts';
 import type { Service } from '../service/service.ts';
@@ -10,6 +10,9 @@ import type { Wake } from '../wake.ts';
 
 export interface ApiContext {
   config: Config;
+  /** The configuration with its sources, without secrets. */
+  settings: readonly Setting[];
+  installation: Installation;
   logger: Logger;
   /** Takes the faults of the database that a request or a stream survives. */
   outages: OutageLog;
@@ -35,6 +38,15 @@ type DeriveRequest = (turnId: string, n: number) => Promise<object | null>;
 
 /** Reports that something of a session was committed in this process, and registers waiting requests. Listeners must not throw. */
 export type CommitWake = Pick<Wake, 'onCommit' | 'addWaiter'>;
+
+/** What this process runs, in addition to its database. */
+export interface Installation {
+  /** The version of Holdfast. */
+  holdfast: string;
+  queue: string;
+  /** `embedded`: its own in the data directory. */
+  database: 'embedded' | 'configured';
+}
 
 export interface ModelInfo {
   provider: string;

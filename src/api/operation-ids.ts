@@ -60,6 +60,7 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'POST /v1/batches/{id}/retry-failed': 'retryFailedItems',
   'GET /v1/heartbeats': 'listHeartbeats',
   'GET /v1/agents': 'listAgents',
+  'GET /v1/config': 'getConfig',
   'POST /v1/agents/{agent}/heartbeat': 'pollAgent',
   'GET /v1/deliveries': 'listDeliveries',
   'POST /v1/deliveries/{id}/redrive': 'redriveDelivery',

@@ -19,6 +19,7 @@ import { overviewRoutes } from './routes/overview.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { providerBatchRoutes } from './routes/provider-batches.ts';
 import { sessionRoutes } from './routes/sessions.ts';
+import { settingsRoutes } from './routes/settings.ts';
 import { subagentRoutes } from './routes/subagents.ts';
 import { systemEventRoutes } from './routes/system-events.ts';
 import { transcriptRoutes } from './routes/transcripts.ts';
@@ -50,6 +51,7 @@ export const ROUTES: Route[] = [
   ...waitingRoutes,
   ...workerRoutes,
   ...agentRoutes,
+  ...settingsRoutes,
   ...overviewRoutes,
   ...operationRoutes,
 ];

@@ -3640,6 +3640,50 @@ export interface OperationFunctions {
     /** The cursor of the next page; null: this is the last one */
     nextCursor: null;
   }>;
+  /** Every setting of this process with its source, and the versions it runs on. Secrets are fingerprints. `GET /v1/config` */
+  getConfig(input?: Record<string, never>, options?: CallOptions): Promise<{
+    /** The file that the process has read; null: there is none */
+    file: string | null;
+    /** Every setting of the process that answers, in the order of the configuration */
+    items: {
+      /** Where it is in the file (`agents.list[0].id`), or `runtime.` and `start.` for what variables and options say */
+      path: string;
+      /** The value in use, durations in the unit of the name; null: it is not set and has no default. Of a secret, `isSet` and `fingerprint`, which is the first 8 hex digits of its SHA-256 */
+      value: unknown;
+      /** Whether `value` is the fingerprint of a secret */
+      isSecret: boolean;
+      /** What decides it */
+      source: 'default' | 'file' | 'environment' | 'command line';
+      /** The file with the line, the variable or the option that decides it; null: the default */
+      at: string | null;
+      /** Whether a change takes effect only when the process starts again */
+      needsRestart: boolean;
+    }[];
+    /** What the process runs on */
+    versions: {
+      /** Holdfast */
+      holdfast: string;
+      /** Node */
+      node: string;
+      /** PostgreSQL */
+      postgres: string;
+      /** The newest migration of the database */
+      layout: string;
+      /** The backend of the queue: `postgres` or `redis` */
+      queue: string;
+      /** `embedded`: its own in the data directory */
+      database: 'embedded' | 'configured';
+    };
+    /** The model that answers */
+    model: {
+      /** The platform that the channel belongs to */
+      provider: string;
+      /** The name */
+      name: string;
+      /** True: the built-in script answers, because no key of a provider is configured */
+      isScripted: boolean;
+    };
+  }>;
   /** What waits, runs and was spent, with the last 60 minutes; at most a second old. `GET /v1/overview` */
   getOverview(input?: Record<string, never>, options?: CallOptions): Promise<{
     /** The time of the database */

@@ -85,6 +85,7 @@ export const OPERATIONS = {
   listWorkers: 'GET /v1/workers',
   drainWorker: 'POST /v1/workers/{id}/drain',
   listAgents: 'GET /v1/agents',
+  getConfig: 'GET /v1/config',
   getOverview: 'GET /v1/overview',
   getAttention: 'GET /v1/attention',
   getStats: 'GET /v1/stats',

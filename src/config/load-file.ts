@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import { closestOf } from './closest.ts';
 import { type ConfigIssue, describeValue } from './config-error.ts';
 import { fileSchema, type FileInput } from './schema.ts';
+import { unwrapSchema } from './unwrap-schema.ts';
 
 const FILE_BYTES_MAX = 1_048_576;
 /** Deeper than any setting. */
@@ -17,18 +18,20 @@ export interface LoadedFile {
   /** Relative paths in the file start here. */
   baseDir: string;
   input: FileInput;
+  /** As it was read; empty when there is no file. */
+  text: string;
   issues: ConfigIssue[];
 }
 
 /** Reads and checks the file at `configured` (from HOLDFAST_CONFIG), or `holdfast.json` in `cwd` if there is one. */
 export function loadFile(configured: string | undefined, cwd: string): LoadedFile {
   const path = resolve(cwd, configured ?? 'holdfast.json');
-  const nothing = { path: null, baseDir: cwd, input: {}, issues: [] };
+  const nothing = { path: null, baseDir: cwd, input: {}, text: '', issues: [] };
   if (configured === undefined && !existsSync(path)) return nothing;
   const source = configured === undefined ? path : 'HOLDFAST_CONFIG';
   const read = readJson5(path, source);
   if ('issue' in read) return { ...nothing, path, issues: [read.issue] };
-  return { path, baseDir: dirname(path), ...checkFile(read.value) };
+  return { path, baseDir: dirname(path), text: read.text, ...checkFile(read.value) };
 }
 
 /** Checks a parsed file. */
@@ -55,14 +58,14 @@ function withoutFaults(value: unknown, issues: readonly z.core.$ZodIssue[]): unk
   return copy;
 }
 
-function readJson5(path: string, source: string): { value: unknown } | { issue: ConfigIssue } {
+function readJson5(path: string, source: string): { value: unknown; text: string } | { issue: ConfigIssue } {
   const fault = (message: string) => ({ issue: { path: source, value: path, allowed: 'a JSON5 file', message } });
   try {
     if (statSync(path).size > FILE_BYTES_MAX) return fault(`${path} is larger than ${FILE_BYTES_MAX} bytes`);
     const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
     const value: unknown = JSON5.parse(text);
     if (depthOf(value) > DEPTH_MAX) return fault(`${path} is nested deeper than ${DEPTH_MAX} levels`);
-    return { value };
+    return { value, text };
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^JSON5: /, '') : String(error);
     return fault(error instanceof SyntaxError ? `${path} is not JSON5: ${reason}` : `cannot read ${path}: ${reason}`);
@@ -80,7 +83,7 @@ function depthOf(value: unknown): number {
 
 /** Renames keys written in snake_case to the camelCase key of the schema, where there is one; values of records keep theirs. */
 function resolveAliases(value: unknown, schema: z.ZodType, path: string[], issues: ConfigIssue[]): unknown {
-  const inner = unwrap(schema);
+  const inner = unwrapSchema(schema);
   if (Array.isArray(value) && inner.def.type === 'array') {
     const element = (inner as z.ZodArray<z.ZodType>).element;
     return value.map((each, at) => resolveAliases(each, element, [...path, String(at)], issues));
@@ -180,7 +183,7 @@ function unitOf(origin: string, amount: number): string {
 function schemaAt(path: readonly PropertyKey[]): z.ZodType | undefined {
   let at: z.ZodType | undefined = fileSchema;
   for (const step of path) {
-    const inner: z.ZodType | undefined = at === undefined ? undefined : unwrap(at);
+    const inner: z.ZodType | undefined = at === undefined ? undefined : unwrapSchema(at);
     if (inner?.def.type === 'object') {
       const object = inner as z.ZodObject;
       at = (object.shape[String(step)] ?? object.def.catchall) as z.ZodType | undefined;
@@ -188,16 +191,7 @@ function schemaAt(path: readonly PropertyKey[]): z.ZodType | undefined {
     else if (inner?.def.type === 'array') at = (inner as z.ZodArray<z.ZodType>).element;
     else return undefined;
   }
-  return at === undefined ? undefined : unwrap(at);
-}
-
-/** The schema below `optional`, `default` and `transform`. */
-function unwrap(schema: z.ZodType): z.ZodType {
-  const { def } = schema as z.ZodType & { def: { innerType?: z.ZodType; in?: z.ZodType; options?: z.ZodType[] } };
-  // Where there is a short form in addition to an object, the object has the keys.
-  const object = def.options?.find((option) => option.def.type === 'object');
-  const next = def.innerType ?? (schema.def.type === 'pipe' ? def.in : object);
-  return next === undefined ? schema : unwrap(next);
+  return at === undefined ? undefined : unwrapSchema(at);
 }
 
 function pathText(path: readonly PropertyKey[]): string {

@@ -8,6 +8,7 @@ import { ROUTES } from '../../src/api/route-table.ts';
 import { problem } from '../../src/api/schemas/answers.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { Config } from '../../src/config.ts';
+import { settingsOf } from '../../src/config/sources.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { deriveRequest } from '../../src/turn/open/derive-request.ts';
@@ -76,6 +77,13 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
       service,
       logger,
       clock: systemClock,
+      settings: settingsOf({
+        config,
+        file: { path: null, baseDir: '/', input: {}, text: '', issues: [] },
+        env: {},
+        secrets: [],
+      }),
+      installation: { holdfast: '0.0.0', queue: 'postgres', database: 'configured' },
       adminKey: ADMIN_KEY,
       wake,
       deriveRequest: (turnId, n) => deriveRequest(turns.database, { turnId, callNo: n, defaultThinking: () => 'off' }),

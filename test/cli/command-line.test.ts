@@ -126,8 +126,8 @@ test('config show prints every setting and no secret; --sources where each comes
     runtime: { databaseUrl: 'postgres://u:[secret]@h/d' },
   });
   const sources = await run(['config', 'show', '--sources'], { env });
-  expect(sources.stdout).toMatch(/^lanes\.main +9 +file$/m);
-  expect(sources.stdout).toMatch(/^runtime\.databaseUrl .* environment$/m);
+  expect(sources.stdout).toMatch(/^lanes\.main +9 .*holdfast\.json:1$/m);
+  expect(sources.stdout).toMatch(/^runtime\.databaseUrl .* DATABASE_URL$/m);
   expect(shown.stdout + sources.stdout).not.toContain('canary');
 });
 

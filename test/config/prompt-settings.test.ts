@@ -108,7 +108,13 @@ describe('channels', () => {
     await writeFile(join(cwd, 'holdfast.json'), '{channels: {telegram: {enabled: false}}}');
     const { settings } = loadConfigWithSources({ env: {}, cwd });
     expect(settings.filter(({ path }) => path.startsWith('channels.telegram'))).toEqual([
-      { path: 'channels.telegram.enabled', value: false, source: 'file' },
+      {
+        path: 'channels.telegram.enabled',
+        value: false,
+        isSecret: false,
+        source: 'file',
+        at: `${join(cwd, 'holdfast.json')}:1`,
+      },
     ]);
   });
 

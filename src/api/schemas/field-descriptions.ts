@@ -6,6 +6,7 @@ import { BATCH_DESCRIPTIONS } from './batch-descriptions.ts';
 import { DETAIL_DESCRIPTIONS } from './detail-descriptions.ts';
 import { OVERVIEW_DESCRIPTIONS } from './overview-descriptions.ts';
 import { SEARCH_DESCRIPTIONS } from './search-descriptions.ts';
+import { SETTINGS_DESCRIPTIONS } from './settings.ts';
 import { BULK_DESCRIPTIONS } from './bulk-descriptions.ts';
 import { KEY_DESCRIPTIONS } from './key-descriptions.ts';
 import { WAITING_DESCRIPTIONS } from './waiting-descriptions.ts';
@@ -15,6 +16,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   ...BATCH_DESCRIPTIONS,
   ...BUDGET_DESCRIPTIONS,
   ...SEARCH_DESCRIPTIONS,
+  ...SETTINGS_DESCRIPTIONS,
   ...DETAIL_DESCRIPTIONS,
   ...OVERVIEW_DESCRIPTIONS,
   ...BULK_DESCRIPTIONS,

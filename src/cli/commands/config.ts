@@ -1,6 +1,6 @@
 // `holdfast config`: what is configured, where each value comes from, and whether it can be used. Secrets are never shown (G31).
-import { ConfigError, loadConfigWithSources, secretsOf, type Config } from '../../config.ts';
-import type { Setting } from '../../config/sources.ts';
+import { ConfigError, loadConfigWithSources, secretsOf, type Config, type Setting } from '../../config.ts';
+import type { ShownSecret } from '../../config/shown-value.ts';
 import { createLogger } from '../../logger.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { explainConfigError, explainStartFault } from '../explain-start-fault.ts';
@@ -8,7 +8,8 @@ import type { Terminal } from '../terminal.ts';
 
 /** Prints every setting; with `sources` also where it comes from. */
 export async function runConfigShow(options: { sources?: boolean }, terminal: Terminal): Promise<ExitCode> {
-  const { config, settings } = loadOrRefuse(EXIT.configuration);
+  const { config, settings: all } = loadOrRefuse(EXIT.configuration);
+  const settings = all.filter(isSet);
   if (!options.sources) {
     terminal.json(treeOf(settings));
   } else if (terminal.isJson) {
@@ -19,12 +20,21 @@ export async function runConfigShow(options: { sources?: boolean }, terminal: Te
       [
         { title: 'SETTING', value: (row) => row.path },
         { title: 'VALUE', value: (row) => JSON.stringify(row.value) },
-        { title: 'SOURCE', value: (row) => row.source, style: (row) => (row.source === 'default' ? 'dim' : 'cyan') },
+        {
+          title: 'SOURCE',
+          value: (row) => row.at ?? row.source,
+          style: (row) => (row.source === 'default' ? 'dim' : 'cyan'),
+        },
       ],
       settings,
     );
   }
   return EXIT.ok;
+}
+
+/** False for a setting that has no value: neither a given one nor a default. */
+function isSet({ value, isSecret }: Setting): boolean {
+  return isSecret ? (value as ShownSecret).isSet : value !== null;
 }
 
 /** Says whether the configuration can be used; lists every fault otherwise. */
@@ -61,14 +71,18 @@ async function checkPlugins(config: Config): Promise<void> {
 }
 
 /** The settings as one object, each at its path. */
-function treeOf(settings: readonly Setting[]): Record<string, unknown> {
+function treeOf(settings: readonly Setting[]): unknown {
   const tree: Record<string, unknown> = {};
   for (const { path, value } of settings) {
-    const steps = path.split('.');
-    const last = steps.pop() ?? path;
+    const steps = path.split(/\.|(?=\[)/);
     let at = tree;
-    for (const step of steps) at = (at[step] ??= {}) as Record<string, unknown>;
-    at[last] = value;
+    for (const [n, step] of steps.entries()) {
+      const child = steps[n + 1];
+      const key = step.replaceAll(/[[\]]/g, '');
+      if (child === undefined) at[key] = value;
+      // A list is filled by its indices in their order.
+      else at = (at[key] ??= child.startsWith('[') ? [] : {}) as Record<string, unknown>;
+    }
   }
   return tree;
 }

@@ -6,7 +6,8 @@ import { flushCompileCache } from 'node:module';
 import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import type { Role } from '../../../workers/load-modules.ts';
-import { ensureApiKey, secretsOf, type Config } from '../../config.ts';
+import type { ServiceOptions } from '../../../workers/start-service.ts';
+import { ensureApiKey, secretsOf, type Config, type Setting } from '../../config.ts';
 import { API_URL_FILE } from '../../config/client-settings.ts';
 import { logConsoleWarnings } from '../console-warnings.ts';
 import { createLogger, type Logger } from '../../logger.ts';
@@ -26,13 +27,19 @@ type StopSignal = keyof typeof SIGNAL_EXITS;
 /** Runs until a signal has drained it; resolves with 0, or with 1 when the drain did not end in time. */
 export async function runStart(options: { roles: string; migrate: boolean }, terminal: Terminal): Promise<ExitCode> {
   const roles = parseRoles(options.roles);
-  const { config } = loadOrRefuse(EXIT.badConfiguration);
+  const { config, settings } = loadOrRefuse(EXIT.badConfiguration);
   const logger = await openLog(config, roles);
   logConsoleWarnings(logger);
   const stop = stopSignal(logger);
   // The service keeps running when the reader of its output has ended.
   process.stdout.removeAllListeners('error').on('error', () => undefined);
-  const service = await startOrExplain({ config, roles, migrate: options.migrate, logger });
+  const service = await startOrExplain({
+    config,
+    settings: [...settings, ...settingsOfFlags(roles, options.migrate)],
+    roles,
+    migrate: options.migrate,
+    logger,
+  });
   const urlFile = join(config.runtime.dataDir, API_URL_FILE);
   if (service.url !== null) await publishUrl(urlFile, service.url, logger);
   for (const line of service.lines) terminal.print(line);
@@ -71,13 +78,28 @@ async function publishUrl(file: string, url: string, logger: Logger): Promise<vo
   }
 }
 
-async function startOrExplain(options: { config: Config; roles: readonly Role[]; migrate: boolean; logger: Logger }) {
+async function startOrExplain(options: ServiceOptions) {
   const { startService } = await import('../../../workers/start-service.ts');
   try {
     return await startService(options);
   } catch (error) {
     throw explainStartFault(error);
   }
+}
+
+/** The options of the command, as settings. One that repeats its default counts as the default. */
+function settingsOfFlags(roles: readonly Role[], migrate: boolean): Setting[] {
+  const flag = (name: string, value: unknown, at: string | null): Setting => ({
+    path: `start.${name}`,
+    value,
+    isSecret: false,
+    source: at === null ? 'default' : 'command line',
+    at,
+  });
+  return [
+    flag('roles', roles, roles.length === ROLES.length ? null : '--roles'),
+    flag('migrate', migrate, migrate ? null : '--no-migrate'),
+  ];
 }
 
 function parseRoles(text: string): readonly Role[] {

@@ -1,0 +1,23 @@
+// What the database says of itself: its version, and the layout that it has.
+import { literal } from '../statement.ts';
+import type { ViewDatabase } from './page.ts';
+
+export interface DatabaseFacts {
+  /** PostgreSQL's own text, such as `18.1`. */
+  version: string;
+  /** The newest migration that was applied. */
+  layout: string;
+}
+
+export const DATABASE_FACTS = literal({
+  name: 'database-facts',
+  purpose: 'Read the version of the database and its newest migration.',
+  text: `select current_setting('server_version') as version, max(m.name) as layout from holdfast.migrations m`,
+});
+
+/** What the database says now. */
+export async function readDatabaseFacts(db: ViewDatabase): Promise<DatabaseFacts> {
+  const { rows } = await db.$client.query<DatabaseFacts>(DATABASE_FACTS.prepared([]));
+  // An aggregate without groups has one row.
+  return rows[0]!;
+}

@@ -1,0 +1,49 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { loadConfigWithSources } from '../../src/config.ts';
+import { useApiRig } from './use-api-rig.ts';
+
+const VIEWER = 'viewer-key-0123456789';
+const OPERATOR = 'operator-key-0123456789';
+const cwd = mkdtempSync(join(tmpdir(), 'holdfast-settings-'));
+afterAll(() => rmSync(cwd, { recursive: true }));
+
+const { settings } = loadConfigWithSources({
+  cwd,
+  env: { DATABASE_URL: 'postgres://u:canary-of-database@h/d', HOLDFAST_API_KEY: 'canary-of-admin-0123456789' },
+});
+const holder = useApiRig({
+  keys: [
+    { name: 'viewer', role: 'viewer', key: VIEWER },
+    { name: 'operator', role: 'operator', key: OPERATOR },
+  ],
+  context: { settings },
+});
+
+test('an admin reads every setting with its source, and what the service runs on', async () => {
+  const { rig } = holder;
+  const { status, body } = await rig.get('/v1/config');
+  expect(status).toBe(200);
+  expect(body.items).toEqual(settings.map((setting) => ({ ...setting, needsRestart: true })));
+  expect(body.items).toContainEqual(
+    expect.objectContaining({ path: 'runtime.databaseUrl', source: 'environment', at: 'DATABASE_URL' }),
+  );
+  expect(JSON.stringify(body)).not.toContain('canary');
+  expect(body.model).toMatchObject({ isScripted: true });
+  expect(body.versions).toMatchObject({ node: process.versions.node, queue: 'postgres', database: 'configured' });
+  const [row] = await rig.rows(
+    `select current_setting('server_version') as version, (select max(name) from holdfast.migrations) as layout`,
+  );
+  expect(body.versions).toMatchObject({ postgres: row?.['version'], layout: row?.['layout'] });
+});
+
+test.each([
+  ['viewer', VIEWER],
+  ['operator', OPERATOR],
+])('a key with the role %s does not read the configuration', async (_role, key) => {
+  const { status, body } = await holder.rig.get('/v1/config', { authorization: `Bearer ${key}` });
+  expect(status).toBe(403);
+  expect(body.code).toBe('forbidden');
+});
