@@ -138,6 +138,7 @@ const deadLettersRoute = createRoute({
 const settingsRoute = createRoute({
   ...screen,
   path: '/settings',
+  validateSearch: texts('tab', 'q', 'only'),
   component: screenOf(async () => (await import('./screens/settings.tsx')).SettingsScreen),
 });
 

@@ -1,197 +1,57 @@
-// API keys and the log of changes, for admins.
-import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
-import { useState, type ReactElement } from 'react';
-import { api } from '../api.ts';
-import { Age, Empty, Time } from '../parts/bits.tsx';
-import { Confirm } from '../parts/confirm.tsx';
-import { Problem } from '../parts/problem.tsx';
-import { SafeText } from '../parts/safe-text.tsx';
+// What the service is set to: keys, the log of changes, the configuration, what it runs on, and the prices.
+import { useSuspenseQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import type { ReactElement } from 'react';
+import { Empty } from '../parts/bits.tsx';
 import { me } from '../me.ts';
+import { ApiKeys } from './api-keys.tsx';
+import { ChangeLog } from './change-log.tsx';
+import { Configuration } from './configuration.tsx';
+import { PriceTable } from './price-table.tsx';
+import { Versions } from './versions.tsx';
 
-const ROLES = ['viewer', 'operator', 'admin'] as const;
-const CHANGES_SHOWN = 100;
+const route = getRouteApi('/app/settings');
+
+const TABS = {
+  keys: { name: 'API keys', isForAdmins: true, view: () => <ApiKeys /> },
+  changes: { name: 'Log of changes', isForAdmins: true, view: () => <ChangeLog /> },
+  configuration: { name: 'Configuration', isForAdmins: true, view: () => <Configuration /> },
+  versions: { name: 'Versions', isForAdmins: true, view: () => <Versions /> },
+  prices: { name: 'Price table', isForAdmins: false, view: () => <PriceTable /> },
+} as const;
+
+type Tab = keyof typeof TABS;
+
+const isTab = (name: string): name is Tab => Object.hasOwn(TABS, name);
 
 export function SettingsScreen(): ReactElement {
   const { data: who } = useSuspenseQuery(me);
+  const { tab = 'keys' } = route.useSearch();
+  const shown = isTab(tab) ? tab : 'keys';
+  const { isForAdmins, view, name } = TABS[shown];
   return (
     <>
       <h1>Settings</h1>
-      {who.role === 'admin' ? (
-        <>
-          <Keys />
-          <Changes />
-        </>
+      <nav className="tabs" aria-label="Settings">
+        {Object.entries(TABS).map(([id, each]) => (
+          <Link
+            key={id}
+            to="/settings"
+            search={{ tab: id }}
+            aria-current={id === shown ? 'page' : undefined}
+            activeOptions={{ includeSearch: true }}
+          >
+            {each.name}
+          </Link>
+        ))}
+      </nav>
+      {isForAdmins && who.role !== 'admin' ? (
+        <Empty>
+          {name} is for admins. You are signed in as {who.role}.
+        </Empty>
       ) : (
-        <Empty>Keys and the log of changes are for admins. You are signed in as {who.role}.</Empty>
+        view()
       )}
     </>
-  );
-}
-
-function Keys(): ReactElement {
-  const queries = useQueryClient();
-  const list = useQuery({ queryKey: ['keys'], queryFn: () => api.listKeys({ limit: 200 }) });
-  const [revoked, setRevoked] = useState<{ id: string; name: string } | null>(null);
-  return (
-    <section className="panel" aria-labelledby="keys">
-      <h2 id="keys">API keys</h2>
-      <NewKey onMade={() => void queries.invalidateQueries({ queryKey: ['keys'] })} />
-      {list.isError && <Problem error={list.error} />}
-      {list.data?.items.length === 0 && (
-        <p className="soft">No key was made yet. Keys of the configuration are not listed.</p>
-      )}
-      {(list.data?.items.length ?? 0) > 0 && (
-        <div className="scroll-x">
-          <table className="plain">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Role</th>
-                <th scope="col">Made</th>
-                <th scope="col">Last used</th>
-                <th scope="col">Expires</th>
-                <th scope="col">State</th>
-              </tr>
-            </thead>
-            <tbody>
-              {list.data?.items.map((key) => (
-                <tr key={key.id}>
-                  <td>{key.name}</td>
-                  <td>{key.role}</td>
-                  <td>
-                    <Age at={key.createdAt} /> by {key.createdBy}
-                  </td>
-                  <td>
-                    <Age at={key.lastUsedAt} />
-                  </td>
-                  <td>{key.expiresAt === null ? 'never' : <Time at={key.expiresAt} />}</td>
-                  <td>
-                    {key.revokedAt === null ? (
-                      <button type="button" className="button" data-tone="bad" onClick={() => setRevoked(key)}>
-                        Revoke…
-                      </button>
-                    ) : (
-                      <span className="soft">
-                        revoked <Age at={key.revokedAt} />
-                      </span>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-      {revoked !== null && (
-        <Confirm
-          title={`Revoke the key ${revoked.name}?`}
-          verb="Revoke the key"
-          onClose={() => setRevoked(null)}
-          perform={async () => {
-            await api.revokeKey({ id: revoked.id });
-            void queries.invalidateQueries({ queryKey: ['keys'] });
-          }}
-        >
-          <p>Programs that use it are refused, and browsers that signed in with it are signed out.</p>
-        </Confirm>
-      )}
-    </section>
-  );
-}
-
-function NewKey({ onMade }: { onMade: () => void }): ReactElement {
-  const [name, setName] = useState('');
-  const [role, setRole] = useState<(typeof ROLES)[number]>('viewer');
-  const [made, setMade] = useState<{ name: string; key: string | null } | null>(null);
-  const [error, setError] = useState<unknown>(null);
-
-  async function submit(): Promise<void> {
-    setError(null);
-    try {
-      const answer = await api.createKey({ body: { name, role } });
-      setMade({ name, key: answer.key });
-      setName('');
-      onMade();
-    } catch (cause) {
-      setError(cause);
-    }
-  }
-
-  return (
-    <form
-      className="filters"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
-    >
-      <label>
-        Name
-        <input required maxLength={64} value={name} onChange={(event) => setName(event.target.value)} />
-      </label>
-      <label>
-        Role
-        <select
-          value={role}
-          onChange={(event) => setRole(ROLES.find((each) => each === event.target.value) ?? 'viewer')}
-        >
-          {ROLES.map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
-      </label>
-      <button type="submit" className="button" data-tone="main">
-        Make a key
-      </button>
-      {error !== null && <Problem error={error} />}
-      {made !== null && (
-        <p role="status">
-          The key {made.name}, which is not shown again: <code>{made.key}</code>
-        </p>
-      )}
-    </form>
-  );
-}
-
-function Changes(): ReactElement {
-  const list = useQuery({ queryKey: ['audit'], queryFn: () => api.listAudit({ limit: CHANGES_SHOWN }) });
-  return (
-    <section className="panel" aria-labelledby="changes">
-      <h2 id="changes">Log of changes</h2>
-      {list.isError && <Problem error={list.error} />}
-      {list.data?.items.length === 0 && <p className="soft">Nothing was changed yet.</p>}
-      <div className="scroll-x">
-        <table className="plain">
-          <thead>
-            <tr>
-              <th scope="col">When</th>
-              <th scope="col">Who</th>
-              <th scope="col">What</th>
-              <th scope="col">On</th>
-              <th scope="col">Reason</th>
-              <th scope="col">Outcome</th>
-            </tr>
-          </thead>
-          <tbody>
-            {list.data?.items.map((change) => (
-              <tr key={change.id}>
-                <td>
-                  <Age at={change.at} />
-                </td>
-                <td>{change.principal}</td>
-                <td>{change.action}</td>
-                <td className="mono">
-                  <SafeText text={change.target} />
-                </td>
-                <td>
-                  <SafeText text={change.reason ?? ''} />
-                </td>
-                <td>{change.outcome ?? 'not known'}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
   );
 }

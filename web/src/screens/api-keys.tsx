@@ -1,0 +1,134 @@
+// API keys: those that were made, and the form that makes one.
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState, type ReactElement } from 'react';
+import { api } from '../api.ts';
+import { Age, Time } from '../parts/bits.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { Problem } from '../parts/problem.tsx';
+
+const ROLES = ['viewer', 'operator', 'admin'] as const;
+
+export function ApiKeys(): ReactElement {
+  const queries = useQueryClient();
+  const list = useQuery({ queryKey: ['keys'], queryFn: () => api.listKeys({ limit: 200 }) });
+  const [revoked, setRevoked] = useState<{ id: string; name: string } | null>(null);
+  return (
+    <section className="panel" aria-labelledby="keys">
+      <h2 id="keys">API keys</h2>
+      <NewKey onMade={() => void queries.invalidateQueries({ queryKey: ['keys'] })} />
+      {list.isError && <Problem error={list.error} />}
+      {list.data?.items.length === 0 && (
+        <p className="soft">No key was made yet. Keys of the configuration are not listed.</p>
+      )}
+      {(list.data?.items.length ?? 0) > 0 && (
+        <div className="scroll-x">
+          <table className="plain">
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">Role</th>
+                <th scope="col">Made</th>
+                <th scope="col">Last used</th>
+                <th scope="col">Expires</th>
+                <th scope="col">State</th>
+              </tr>
+            </thead>
+            <tbody>
+              {list.data?.items.map((key) => (
+                <tr key={key.id}>
+                  <td>{key.name}</td>
+                  <td>{key.role}</td>
+                  <td>
+                    <Age at={key.createdAt} /> by {key.createdBy}
+                  </td>
+                  <td>
+                    <Age at={key.lastUsedAt} />
+                  </td>
+                  <td>{key.expiresAt === null ? 'never' : <Time at={key.expiresAt} />}</td>
+                  <td>
+                    {key.revokedAt === null ? (
+                      <button type="button" className="button" data-tone="bad" onClick={() => setRevoked(key)}>
+                        Revoke…
+                      </button>
+                    ) : (
+                      <span className="soft">
+                        revoked <Age at={key.revokedAt} />
+                      </span>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {revoked !== null && (
+        <Confirm
+          title={`Revoke the key ${revoked.name}?`}
+          verb="Revoke the key"
+          onClose={() => setRevoked(null)}
+          perform={async () => {
+            await api.revokeKey({ id: revoked.id });
+            void queries.invalidateQueries({ queryKey: ['keys'] });
+          }}
+        >
+          <p>Programs that use it are refused, and browsers that signed in with it are signed out.</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+function NewKey({ onMade }: { onMade: () => void }): ReactElement {
+  const [name, setName] = useState('');
+  const [role, setRole] = useState<(typeof ROLES)[number]>('viewer');
+  const [made, setMade] = useState<{ name: string; key: string | null } | null>(null);
+  const [error, setError] = useState<unknown>(null);
+
+  async function submit(): Promise<void> {
+    setError(null);
+    try {
+      const answer = await api.createKey({ body: { name, role } });
+      setMade({ name, key: answer.key });
+      setName('');
+      onMade();
+    } catch (cause) {
+      setError(cause);
+    }
+  }
+
+  return (
+    <form
+      className="filters"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <label>
+        Name
+        <input required maxLength={64} value={name} onChange={(event) => setName(event.target.value)} />
+      </label>
+      <label>
+        Role
+        <select
+          value={role}
+          onChange={(event) => setRole(ROLES.find((each) => each === event.target.value) ?? 'viewer')}
+        >
+          {ROLES.map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+      </label>
+      <button type="submit" className="button" data-tone="main">
+        Make a key
+      </button>
+      {error !== null && <Problem error={error} />}
+      {made !== null && (
+        <p role="status">
+          The key {made.name}, which is not shown again: <code>{made.key}</code>
+        </p>
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,52 @@
+// The log of changes.
+import { useQuery } from '@tanstack/react-query';
+import type { ReactElement } from 'react';
+import { api } from '../api.ts';
+import { Age } from '../parts/bits.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
+
+const CHANGES_SHOWN = 100;
+
+export function ChangeLog(): ReactElement {
+  const list = useQuery({ queryKey: ['audit'], queryFn: () => api.listAudit({ limit: CHANGES_SHOWN }) });
+  return (
+    <section className="panel" aria-labelledby="changes">
+      <h2 id="changes">Log of changes</h2>
+      {list.isError && <Problem error={list.error} />}
+      {list.data?.items.length === 0 && <p className="soft">Nothing was changed yet.</p>}
+      <div className="scroll-x">
+        <table className="plain">
+          <thead>
+            <tr>
+              <th scope="col">When</th>
+              <th scope="col">Who</th>
+              <th scope="col">What</th>
+              <th scope="col">On</th>
+              <th scope="col">Reason</th>
+              <th scope="col">Outcome</th>
+            </tr>
+          </thead>
+          <tbody>
+            {list.data?.items.map((change) => (
+              <tr key={change.id}>
+                <td>
+                  <Age at={change.at} />
+                </td>
+                <td>{change.principal}</td>
+                <td>{change.action}</td>
+                <td className="mono">
+                  <SafeText text={change.target} />
+                </td>
+                <td>
+                  <SafeText text={change.reason ?? ''} />
+                </td>
+                <td>{change.outcome ?? 'not known'}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}

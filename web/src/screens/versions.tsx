@@ -1,0 +1,31 @@
+// What the process that answers runs on.
+import { useQuery } from '@tanstack/react-query';
+import type { ReactElement } from 'react';
+import { Fact } from '../parts/bits.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { configuration } from './configuration-query.ts';
+
+export function Versions(): ReactElement {
+  const found = useQuery(configuration);
+  if (found.isError) return <Problem error={found.error} onRetry={() => void found.refetch()} />;
+  if (found.data === undefined) return <p className="soft">Loading…</p>;
+  const { versions, model } = found.data;
+  return (
+    <section className="panel" aria-labelledby="versions">
+      <h2 id="versions">Versions</h2>
+      <dl className="facts">
+        <Fact name="Holdfast">{versions.holdfast}</Fact>
+        <Fact name="Node">{versions.node}</Fact>
+        <Fact name="PostgreSQL">
+          {versions.postgres} ({versions.database === 'embedded' ? 'embedded' : 'DATABASE_URL'})
+        </Fact>
+        <Fact name="Newest migration">{versions.layout}</Fact>
+        <Fact name="Backend of the queue">{versions.queue === 'redis' ? 'Redis' : 'PostgreSQL'}</Fact>
+        <Fact name="Model">
+          {model.isScripted ? 'the scripted model; amounts are what the calls would have cost' : model.name}
+        </Fact>
+      </dl>
+      <p className="soft">Of the process that answers this page. The overview has the versions of the others.</p>
+    </section>
+  );
+}
