@@ -979,7 +979,7 @@ export interface Schemas {
     at: string;
     /** The id of the call */
     callId: string;
-    /** The name */
+    /** The name: of a batch, a cron or a tool, or the one under which a process holds locks */
     name: string;
     /** The step of the turn, counted from 1 */
     step: number;
@@ -995,7 +995,7 @@ export interface Schemas {
     at: string;
     /** The id of the call */
     callId: string;
-    /** The name */
+    /** The name: of a batch, a cron or a tool, or the one under which a process holds locks */
     name: string;
     /** Its status */
     status: string;
@@ -1119,7 +1119,7 @@ export interface Schemas {
     at: string;
     /** The id of the cron */
     cronId: string;
-    /** The name */
+    /** The name: of a batch, a cron or a tool, or the one under which a process holds locks */
     name: string;
     /** The slot */
     scheduledFor: string;
@@ -1157,7 +1157,7 @@ export interface Schemas {
     at: string;
     /** The id of the batch */
     batchId: string;
-    /** The name */
+    /** The name: of a batch, a cron or a tool, or the one under which a process holds locks */
     name: string | null;
     /** The items of the page */
     items: number;
@@ -1300,6 +1300,76 @@ export interface Schemas {
     spentMicros: number;
     /** What calls in flight have reserved, in whole micro-dollars */
     reservedMicros: number;
+    [field: string]: unknown;
+  } | {
+    /** The type */
+    type: 'worker.started';
+    /** The key of the session */
+    sessionKey: string | null;
+    /** The id of the turn; null: there is none */
+    turnId: string | null;
+    /** When it happens, or happened */
+    at: string;
+    /** The id of the process */
+    workerId: string;
+    /** The name: of a batch, a cron or a tool, or the one under which a process holds locks */
+    name: string;
+    /** The name of the host */
+    host: string;
+    /** The id of the process on its host */
+    pid: number;
+    /** The roles of the process */
+    roles: string[];
+    /** The version of Holdfast that the process runs */
+    version: string;
+    /** Whether it was lost and reports again */
+    isBack: boolean;
+    [field: string]: unknown;
+  } | {
+    /** The type */
+    type: 'worker.lost';
+    /** The key of the session */
+    sessionKey: string | null;
+    /** The id of the turn; null: there is none */
+    turnId: string | null;
+    /** When it happens, or happened */
+    at: string;
+    /** The id of the process */
+    workerId: string;
+    /** The name: of a batch, a cron or a tool, or the one under which a process holds locks */
+    name: string;
+    /** The name of the host */
+    host: string;
+    /** The id of the process on its host */
+    pid: number;
+    /** The roles of the process */
+    roles: string[];
+    /** The version of Holdfast that the process runs */
+    version: string;
+    /** When it reported last */
+    seenAt: string;
+    [field: string]: unknown;
+  } | {
+    /** The type */
+    type: 'worker.drained';
+    /** The key of the session */
+    sessionKey: string | null;
+    /** The id of the turn; null: there is none */
+    turnId: string | null;
+    /** When it happens, or happened */
+    at: string;
+    /** The id of the process */
+    workerId: string;
+    /** The name: of a batch, a cron or a tool, or the one under which a process holds locks */
+    name: string;
+    /** The name of the host */
+    host: string;
+    /** The id of the process on its host */
+    pid: number;
+    /** The roles of the process */
+    roles: string[];
+    /** The version of Holdfast that the process runs */
+    version: string;
     [field: string]: unknown;
   } | {
     /** The type */
@@ -3921,6 +3991,6 @@ export interface StreamInputs {
     /** The session */
     session?: string | undefined;
     /** Only events of these types */
-    types?: readonly ('message.accepted' | 'message.settled' | 'turn.started' | 'turn.parked' | 'turn.resumed' | 'turn.ended' | 'model.started' | 'model.delta' | 'model.reasoning' | 'model.ended' | 'model.blocked' | 'tool.started' | 'tool.ended' | 'steer.injected' | 'compaction.started' | 'compaction.ended' | 'announce.queued' | 'delivery.sent' | 'delivery.failed' | 'cron.fired' | 'heartbeat.fired' | 'batch.created' | 'batch.progress' | 'batch.hop' | 'batch.paused' | 'batch.resumed' | 'batch.ended' | 'budget.warned' | 'budget.reached' | 'bulk.progress' | 'session.reset')[] | undefined;
+    types?: readonly ('message.accepted' | 'message.settled' | 'turn.started' | 'turn.parked' | 'turn.resumed' | 'turn.ended' | 'model.started' | 'model.delta' | 'model.reasoning' | 'model.ended' | 'model.blocked' | 'tool.started' | 'tool.ended' | 'steer.injected' | 'compaction.started' | 'compaction.ended' | 'announce.queued' | 'delivery.sent' | 'delivery.failed' | 'cron.fired' | 'heartbeat.fired' | 'batch.created' | 'batch.progress' | 'batch.hop' | 'batch.paused' | 'batch.resumed' | 'batch.ended' | 'budget.warned' | 'budget.reached' | 'worker.started' | 'worker.lost' | 'worker.drained' | 'bulk.progress' | 'session.reset')[] | undefined;
   };
 }

@@ -36,6 +36,9 @@ export type EventType =
   | 'batch.ended'
   | 'budget.warned'
   | 'budget.reached'
+  | 'worker.started'
+  | 'worker.lost'
+  | 'worker.drained'
   | 'bulk.progress';
 
 /** An event to be written; `data` is stored as it is. */

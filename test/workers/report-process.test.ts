@@ -1,13 +1,16 @@
 // The row of a process: written while it runs, the way in which a person drains it, and gone when it has drained.
 import { expect, onTestFinished, test } from 'vitest';
+import { liveEvent } from '../../src/api/schemas/events.ts';
 import { newId } from '../../src/ids.ts';
-import { openDatabase } from '../../src/store/database.ts';
+import { openDatabase, type Database } from '../../src/store/database.ts';
 import { drizzle } from '../../src/store/drizzle.ts';
 import { viewWorker } from '../../src/store/views/workers.ts';
 import { drainWorker } from '../../src/store/workers/drain-worker.ts';
-import { trimWorkers } from '../../src/store/workers/report-worker.ts';
+import { reportWorker, trimWorkers } from '../../src/store/workers/report-worker.ts';
 import { identityOf, startReports } from '../../workers/report-process.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
+
+const IDLE = { lanes: {}, isQueueAway: false, isDraining: false };
 
 async function startProcess(roles: string[] = ['worker']) {
   const server = await withTestDatabase();
@@ -20,7 +23,17 @@ async function startProcess(roles: string[] = ['worker']) {
   const lanes = { main: { slots: 4, inUse: 1 } };
   const reporter = await startReports({ database, identity, lanes: () => lanes, isQueueAway: () => true, everyMs: 10 });
   const see = () => viewWorker(drizzle({ client: database.views }), identity.id);
-  return { database, identity, reporter, lanes, see };
+  const seeEvents = async () => {
+    const { rows } = await database.views.query<{ type: string; data: Record<string, unknown> }>(
+      `select type, data from holdfast.events where type like 'worker.%' order by id`,
+    );
+    for (const { type, data } of rows) {
+      const event = { ...data, type, sessionKey: null, turnId: null, at: new Date().toISOString() };
+      expect(liveEvent.safeParse(event).error?.message).toBeUndefined();
+    }
+    return rows;
+  };
+  return { database, identity, reporter, lanes, see, seeEvents };
 }
 
 test('a process has a row from its start to the end of its drain', async () => {
@@ -61,8 +74,66 @@ test('a process that has missed three reports is lost, cannot be drained, and is
   const request = { id: identity.id, idempotency: null };
   expect(await drainWorker(database, request)).toMatchObject({ kind: 'lost' });
   expect(await drainWorker(database, { ...request, id: newId() })).toEqual({ kind: 'unknown' });
+  await trimWorkers(database, 30_000);
+  expect(await see(), 'no process has marked it yet').not.toBeNull();
+  const other = identityOf(['api']);
+  for (let n = 0; n < 2; n += 1) await reportWorker(database, other, IDLE);
   await trimWorkers(database, 3_600_000);
   expect(await see()).not.toBeNull();
   await trimWorkers(database, 30_000);
   expect(await see()).toBeNull();
 });
+
+test('the start and the end of a process are one event each, however often it reports', async () => {
+  const { identity, reporter, database, seeEvents } = await startProcess(['api', 'worker']);
+  for (let n = 0; n < 3; n += 1) await reportWorker(database, identity, IDLE);
+  reporter.startDrain();
+  await reporter.stop();
+  await reporter.stop();
+  const { id: workerId, ...facts } = identity;
+  expect(await seeEvents()).toEqual([
+    { type: 'worker.started', data: { workerId, ...facts, isBack: false } },
+    { type: 'worker.drained', data: { workerId, ...facts } },
+  ]);
+});
+
+test('a process that is lost is one event, however many processes look at the same time', async () => {
+  const { database, reporter, seeEvents } = await startProcess();
+  const lost = identityOf(['worker']);
+  await reportWorker(database, lost, IDLE);
+  const others = Array.from({ length: 8 }, () => identityOf(['scheduler']));
+  await Promise.all(others.map((each) => reportWorker(database, each, IDLE)));
+  await silence(database, [lost.id]);
+  for (let n = 0; n < 3; n += 1) await Promise.all(others.map((each) => reportWorker(database, each, IDLE)));
+  const isLoss = ({ type }: { type: string }): boolean => type === 'worker.lost';
+  expect((await seeEvents()).filter(isLoss)).toMatchObject([
+    { data: { workerId: lost.id, name: lost.name, seenAt: expect.stringMatching(/Z$/) } },
+  ]);
+  // It was only frozen: it reports again, and is lost again.
+  await reportWorker(database, lost, IDLE);
+  expect((await seeEvents()).at(-1)).toMatchObject({
+    type: 'worker.started',
+    data: { workerId: lost.id, isBack: true },
+  });
+  await silence(database, [lost.id]);
+  await Promise.all(others.map((each) => reportWorker(database, each, IDLE)));
+  expect((await seeEvents()).filter(isLoss)).toHaveLength(2);
+  await reporter.stop();
+});
+
+test('a process that was itself silent reports no other as lost before its next report', async () => {
+  const { database, reporter, seeEvents } = await startProcess();
+  await reporter.stop();
+  const [one, two] = [identityOf(['worker']), identityOf(['worker'])];
+  for (const each of [one, two]) await reportWorker(database, each, IDLE);
+  await silence(database, [one.id, two.id]);
+  await Promise.all([one, two].map((each) => reportWorker(database, each, IDLE)));
+  await Promise.all([one, two].map((each) => reportWorker(database, each, IDLE)));
+  expect((await seeEvents()).filter(({ type }) => type === 'worker.lost')).toEqual([]);
+});
+
+/** As if these processes had not reported for a minute. */
+async function silence(database: Database, ids: string[]): Promise<void> {
+  const text = `update holdfast.workers set seen_at = clock_timestamp() - interval '1 minute' where id = any ($1)`;
+  await database.hot.query(text, [ids]);
+}

@@ -38,6 +38,15 @@ const budgetFields = {
   reservedMicros: count,
 };
 
+const workerFields = {
+  workerId: uuid,
+  name: z.string(),
+  host: z.string(),
+  pid: count,
+  roles: z.array(z.string()),
+  version: z.string(),
+};
+
 const FIELDS = {
   'message.accepted': { messageId: uuid, seq: count, kind: z.string(), disposition },
   'message.settled': { messageId: uuid, status: z.enum(MESSAGE_STATUSES) },
@@ -115,6 +124,9 @@ const FIELDS = {
   'batch.ended': { batchId: uuid, outcome: z.enum(BATCH_OUTCOMES) },
   'budget.warned': budgetFields,
   'budget.reached': budgetFields,
+  'worker.started': { ...workerFields, isBack: z.boolean() },
+  'worker.lost': { ...workerFields, seenAt: z.string() },
+  'worker.drained': workerFields,
   'bulk.progress': {
     bulkActionId: uuid,
     status: z.enum(BULK_STATUSES),

@@ -2,6 +2,8 @@
 // killed leaves its row, and counts as lost when its reports have been missing for a while.
 import { WORKER_LOST_MS } from '../../core/waiting/worker-state.ts';
 import type { Database } from '../database.ts';
+import { insertEventsSql } from '../events.ts';
+import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 
 /** How many turns a lane of a process runs at the same time, and how many it runs now. */
@@ -28,16 +30,53 @@ export interface WorkerReport {
   isDraining: boolean;
 }
 
+/** SQL of an event about each row of `rows`, which has the columns of a process. */
+const eventSql = (type: string, rows: string, more = ''): string =>
+  `select null::uuid as session_id, null::uuid as turn_id, '${type}' as type,
+    json_build_object('workerId', id, 'name', name, 'host', host, 'pid', pid, 'roles', roles, 'version', version${more}) as data,
+    row_number() over (order by id) as n
+    from ${rows}`;
+
 export const REPORT_WORKER = literal({
   name: 'report-worker',
-  purpose: 'Write the row of this process. Answers whether it is to drain.',
-  locking: 'The row of the process.',
-  text: `insert into holdfast.workers as w (id, name, host, pid, roles, version, lanes, queue_away_since, draining_at)
-values ($1, $2, $3, $4, $5, $6, $7, case when $8 then clock_timestamp() end, case when $9 then clock_timestamp() end)
-on conflict (id) do update set seen_at = clock_timestamp(), lanes = excluded.lanes,
-  queue_away_since = case when $8 then coalesce(w.queue_away_since, clock_timestamp()) end,
-  draining_at = coalesce(w.draining_at, excluded.draining_at)
-returning draining_at is not null as "isDraining"`,
+  purpose:
+    'Write the row of this process, and mark those that are lost, unless this one was silent too. Answers whether it is to drain.',
+  locking: 'The row of the process, then those of lost ones, skipping those that are locked.',
+  text: `with before as materialized (
+  select w.lost_at, w.seen_at > clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond' as is_fresh
+  from holdfast.workers w where w.id = $1 for no key update
+),
+reported as (
+  insert into holdfast.workers as w (id, name, host, pid, roles, version, lanes, queue_away_since, draining_at)
+  -- Selected from the row as it was, so that it is read and locked before it is written.
+  select $1, $2, $3, $4, $5, $6, $7, case when $8 then clock_timestamp() end, case when $9 then clock_timestamp() end
+  from (select count(*) from before) as looked
+  on conflict (id) do update set seen_at = clock_timestamp(), lost_at = null, lanes = excluded.lanes,
+    queue_away_since = case when $8 then coalesce(w.queue_away_since, clock_timestamp()) end,
+    draining_at = coalesce(w.draining_at, excluded.draining_at)
+  returning id, name, host, pid, roles, version, draining_at
+),
+started as (
+  select r.*, b.lost_at is not null as is_back from reported r left join before b on true
+  where b.is_fresh is null or b.lost_at is not null
+),
+-- After an outage of the database all have been silent: each reports once before it looks at others.
+silent as materialized (
+  select w.id from before b join holdfast.workers w on b.is_fresh
+  where w.lost_at is null and w.id <> $1 and w.seen_at < clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond'
+  order by w.id for no key update of w skip locked
+),
+lost as (
+  update holdfast.workers w set lost_at = clock_timestamp() from silent where w.id = silent.id
+  returning w.id, w.name, w.host, w.pid, w.roles, w.version, w.seen_at
+),
+inserted_events as (
+  ${insertEventsSql(
+    eventSql('worker.started', 'started', `, 'isBack', is_back`),
+    eventSql('worker.lost', 'lost', `, 'seenAt', ${isoSql('seen_at')}`),
+  )}
+)
+select draining_at is not null as "isDraining" from reported`,
 });
 
 /** Writes it; true when the process is to drain. */
@@ -55,7 +94,10 @@ export const REMOVE_WORKER = literal({
   name: 'remove-worker',
   purpose: 'Delete the row of a process that has drained.',
   locking: 'The row of the process.',
-  text: 'delete from holdfast.workers w where w.id = $1',
+  text: `with removed as (
+  delete from holdfast.workers w where w.id = $1 returning w.id, w.name, w.host, w.pid, w.roles, w.version
+)
+${insertEventsSql(eventSql('worker.drained', 'removed'))}`,
 });
 
 /** Deletes the row of a process that ends. */
@@ -68,7 +110,7 @@ export const TRIM_WORKERS = literal({
   purpose: 'Delete the rows of processes that were lost longer ago than the retention.',
   locking: 'The rows.',
   text: `delete from holdfast.workers w
-where w.seen_at < clock_timestamp() - greatest($1, ${WORKER_LOST_MS}) * interval '1 millisecond'`,
+where w.lost_at is not null and w.seen_at < clock_timestamp() - greatest($1, ${WORKER_LOST_MS}) * interval '1 millisecond'`,
 });
 
 /** Deletes old rows. */

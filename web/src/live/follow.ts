@@ -30,6 +30,9 @@ const TYPES = [
   'budget.warned',
   'budget.reached',
   'bulk.progress',
+  'worker.started',
+  'worker.lost',
+  'worker.drained',
 ] as const;
 
 /** What the stream of this browser is like now. */

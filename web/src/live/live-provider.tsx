@@ -32,6 +32,7 @@ function staleBy(event: ClientEvent): string[] {
   if (type.startsWith('message.')) return ['session', 'waiting', 'stats'];
   if (type.startsWith('delivery.')) return ['deliveries', 'dead-letters', 'stats'];
   if (type.startsWith('bulk.')) return ['bulk', 'dead-letters'];
+  if (type.startsWith('worker.')) return ['stats', 'waiting'];
   if (type.startsWith('batch.')) return ['batches'];
   if (type.startsWith('cron.')) return ['crons'];
   if (type.startsWith('heartbeat.')) return ['heartbeats'];
