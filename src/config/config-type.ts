@@ -207,8 +207,8 @@ export interface FileSettings {
   };
   /** How long live events are kept. */
   events: { retention: number };
-  /** How much model calls may cost. */
-  budgets: (Omit<BudgetSettings, 'limitMicros'> & { limitUsd: number })[];
+  /** How much model calls may cost; absent: this process leaves the budgets that others have configured as they are. */
+  budgets?: (Omit<BudgetSettings, 'limitMicros'> & { limitUsd: number })[];
   limits: Limits;
   diagnostics: Diagnostics;
   shutdown: { graceMs: number };

@@ -86,7 +86,6 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
     images: { roots: [], textOnlyModels: ['anthropic/claude-2*', 'anthropic/claude-instant*'] },
     api: { keys: [], hosts: [] },
     events: { retention: 7 * DAY },
-    budgets: [],
     limits: {
       waitingPerSession: 1000,
       waitingTotal: 100_000,

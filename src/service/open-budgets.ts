@@ -6,13 +6,13 @@ import { newId } from '../ids.ts';
 import { syncBudgets } from '../store/budgets/budgets.ts';
 import type { Service } from './service.ts';
 
-/** Stores them and reads all that hold. */
+/** Stores them, if the configuration has any word on them, and reads all that hold. */
 export async function openBudgets({ database, publish, budgets, config }: Service): Promise<void> {
-  publish(await syncBudgets(database, config.budgets.map(rowOf)));
+  if (config.budgets !== undefined) publish(await syncBudgets(database, config.budgets.map(rowOf)));
   await budgets.read();
   budgets.start();
 }
 
-function rowOf({ limitUsd, ...settings }: Config['budgets'][number]): BudgetSettings & { id: string } {
+function rowOf({ limitUsd, ...settings }: NonNullable<Config['budgets']>[number]): BudgetSettings & { id: string } {
   return { ...settings, id: newId<string>(), limitMicros: microsOf(limitUsd) };
 }

@@ -54,6 +54,20 @@ test('a batch at its cap that is cancelled ends, also when its running turns may
   expect(await batches.run(body.id)).toMatchObject({ status: 'ended', counts: { cancelled: 3 } });
 });
 
+test('a cancelled batch whose turns wait for another budget ends, also when its running turns may finish', async () => {
+  const batches = batchRig(shared.rig);
+  const { body } = await batches.submit({ items: items(3), concurrency: 2 });
+  await batches.round();
+  await shared.rig.post('/v1/budgets', { scope: 'all', per: 'month', limitUsd: 0 });
+  await readAll();
+  await batches.workAll();
+  expect((await batches.show(body.id)).counts).toMatchObject({ parked: 2, pending: 1 });
+  await shared.rig.post(`/v1/batches/${body.id}/cancel`, { running: 'finish' });
+  await batches.round();
+  await runWoken();
+  expect(await batches.run(body.id)).toMatchObject({ status: 'ended', counts: { cancelled: 3 } });
+});
+
 test('failed items that are retried after the end of a batch are under its cap again', async () => {
   const batches = batchRig(shared.rig);
   const { body } = await batches.submit({ items: [{ text: '[[error: 400 times=always]]' }], maxCostUsd: 5 });

@@ -92,7 +92,7 @@ test('what a turn has spent is the sum of its calls, and nothing stays reserved'
 });
 
 test('without room a turn is parked before it asks the model, and resumes when the limit is raised', async () => {
-  const id = await budget({ limitUsd: 0.000001, per: 'total' });
+  const id = await budget({ limitUsd: 0, per: 'total' });
   const worker = rig.worker();
   await rig.send('waits', 'hello');
   expect(await worker.run('waits')).toMatchObject({ kind: 'parked', after: { rings: [] } });
@@ -112,6 +112,46 @@ test('without room a turn is parked before it asks the model, and resumes when t
   expect(await windowOf(id)).toEqual({ spent: await costOf(['waits']), reserved: 0 });
 });
 
+test('a call that costs more than a whole budget parks its own turn and holds nothing else back', async () => {
+  const id = await budget({ limitUsd: 0.05, per: 'total' });
+  const worker = rig.worker();
+  await rig.send('huge', 'hello');
+  expect(await worker.run('huge')).toMatchObject({ kind: 'parked' });
+  const [turn] = await rig.rows('select id, park_by from holdfast.turns where session_id = $1', [
+    await rig.sessionOf('huge'),
+  ]);
+  expect(turn).toMatchObject({ park_by: id });
+  const { why } = (await viewTurn(drizzle({ client: rig.database.views }), String(turn?.['id']))) ?? {};
+  expect(why?.text).toMatch(/likely to cost \$0\.1\d*, more than the whole budget "all in total" of \$0\.05/);
+  await rig.budgets.read();
+  const facts = { agentId: 'main', sessionKey: 'agent:main:other', keyName: null, batchId: null };
+  expect(rig.budgets.reached(facts)).toBeNull();
+  expect(await eventsOf('budget.reached', id)).toEqual([]);
+  await rig.send('small', 'hello', { model: 'anthropic/claude-haiku-5-5' });
+  expect(await worker.run('small')).toMatchObject({ kind: 'ended' });
+  // It is not woken again and again while the budget stays as it is.
+  expect(await wakeBudgetWaiters(rig.database)).toMatchObject({ woken: 0 });
+  const { after } = await patchBudget(rig.database, id, { limitMicros: microsOf(10) });
+  expect(after?.rings).toHaveLength(1);
+  await rig.budgets.read();
+  expect(await worker.run('huge')).toMatchObject({ kind: 'ended' });
+});
+
+test('with the action "fail" only the turn fails whose call costs more than the whole budget', async () => {
+  const id = await budget({ limitUsd: 0.05, action: 'fail' });
+  await rig.send('huge-fails', 'hello');
+  await rig.worker().run('huge-fails');
+  const [turn] = await rig.rows('select status, error from holdfast.turns where session_id = $1', [
+    await rig.sessionOf('huge-fails'),
+  ]);
+  expect(turn).toMatchObject({
+    status: 'failed',
+    error: { code: 'budget_exceeded', message: expect.stringContaining('more than the whole budget') },
+  });
+  const [known] = await rig.budgets.read();
+  expect(known).toMatchObject({ id, isReached: false });
+});
+
 test('a turn that waits for a window is due at its end, and one whose budget is removed is due at once', async () => {
   const id = await budget({ limitUsd: 0, per: 'hour' });
   const worker = rig.worker();
@@ -128,7 +168,7 @@ test('a turn that waits for a window is due at its end, and one whose budget is 
 });
 
 test('a turn that was parked just after its budget had changed is woken all the same, and one that waits for a budget without room is not', async () => {
-  const id = await budget({ limitUsd: 0.000001, per: 'total' });
+  const id = await budget({ limitUsd: 0, per: 'total' });
   const worker = rig.worker();
   await rig.send('missed', 'hello');
   expect(await worker.run('missed')).toMatchObject({ kind: 'parked' });

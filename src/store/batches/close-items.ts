@@ -89,13 +89,13 @@ export async function withdrawInputs(database: Database): Promise<Committed<{ se
   return { sessions: rows.length, after: allOf(rows.map((row) => ({ after: changeOf(row.session_id) }))) };
 }
 
-// A turn that waits for the cap of its batch cannot finish: the cap of a cancelled batch is not raised any more.
+// A turn that waits for a budget does not run, and may wait for weeks: that of a cancelled batch is stopped, also where those that run may finish.
 export const TURNS_TO_STOP = literal({
   name: 'batch-turns-to-stop',
   purpose: 'Read the open turns of cancelled batches that have not been asked to stop.',
   text: `select x.turn_id as "turnId" from holdfast.batches b join holdfast.batch_items i on i.batch_id = b.id
 join holdfast.inbox x on x.id = i.message_id join holdfast.sessions s on s.id = x.session_id join holdfast.turns t on t.id = x.turn_id
-where b.status = 'cancelling' and (b.stops_running or t.status = 'parked' and t.park_code = '${BUDGET_REACHED}' and t.park_by = b.id::text)
+where b.status = 'cancelling' and (b.stops_running or t.status = 'parked' and t.park_code = '${BUDGET_REACHED}')
   and i.status = 'fed' and x.status = 'claimed' and s.turn_id = x.turn_id
   and s.stop_reason is null
 limit ${WITHDRAWN_MAX}`,

@@ -70,7 +70,7 @@ const RINGS_SQL = `(select coalesce(json_agg(json_build_object('sessionId', sess
 export const SYNC_BUDGETS = literal({
   name: 'sync-budgets',
   purpose:
-    'Bring the budgets of the configuration up to date, by scope, period and zone; those that it no longer has are removed. Answers the rings of turns that wait for one that has changed.',
+    'Bring the budgets of the configuration up to date, by scope, period and zone. Those that it no longer has are removed; one that it has again continues with its sums. Answers the rings of turns that wait for one that has changed.',
   locking: 'The budgets, then the session rows in the order of their ids.',
   text: `with wanted as materialized (${selectRecordsSql('$1', SETTINGS)}),
 removed as (
@@ -87,9 +87,25 @@ changed as (
     and (b.limit_micros, b.warn_percent, b.action, b.is_strict) is distinct from (w.limit_micros, w.warn_percent, w.action, w.is_strict)
   returning b.id
 ),
+earlier as materialized (
+  select distinct on (b.scope, b.per, b.zone) b.id from holdfast.budgets b
+  join wanted w on w.scope = b.scope and w.per = b.per and w.zone = b.zone
+  where b.origin = 'config' and b.removed_at is not null
+    and not exists (select from holdfast.budgets held where held.origin = 'config' and held.removed_at is null
+      and held.scope = b.scope and held.per = b.per and held.zone = b.zone)
+  order by b.scope, b.per, b.zone, b.removed_at desc
+),
+revived as (
+  update holdfast.budgets b set removed_at = null, changed_at = clock_timestamp(), limit_micros = w.limit_micros, warn_percent = w.warn_percent,
+    action = w.action, is_strict = w.is_strict
+  from earlier, wanted w
+  where b.id = earlier.id and b.removed_at is not null and w.scope = b.scope and w.per = b.per and w.zone = b.zone
+  returning b.scope, b.per, b.zone
+),
 inserted as (
   insert into holdfast.budgets (id, origin, ${NAMES})
-  select id, 'config', ${NAMES} from wanted
+  select id, 'config', ${NAMES} from wanted w
+  where not exists (select from revived r where r.scope = w.scope and r.per = w.per and r.zone = w.zone)
   on conflict (scope, per, zone) where origin = 'config' and removed_at is null do nothing
 ),
 ${wokenSql(`t.park_by in (select id::text from removed union all select id::text from changed)`)}

@@ -27,12 +27,14 @@ export interface CostRequest {
 }
 
 /**
- * `refused`: the budget named has no room for it, until its window ends; null: it has no end. `busy`: there is no room beside what other calls
+ * `refused`: the budget named has no room for it, until its window ends; null: it has no end. `oversized`: it is more than the whole limit of
+ * the budget, which therefore does not count as reached. `busy`: there is no room beside what other calls
  * have reserved, and there will be when they cost less.
  */
 export type ReservedCost =
   | { kind: 'granted' }
   | { kind: 'busy'; budgetId: string }
+  | { kind: 'oversized'; budgetId: string }
   | { kind: 'refused'; budgetId: string; waitMs: number | null };
 
 /** `closed`: a budget has no window for now. `again`: there is no room beside the calls before it, if those are granted. */
@@ -40,7 +42,7 @@ type CostVerdict = ReservedCost | { kind: 'closed' } | { kind: 'again' };
 
 type Row = {
   n: number;
-  verdict: 'granted' | 'busy' | 'refused' | 'again' | 'closed';
+  verdict: 'granted' | 'busy' | 'oversized' | 'refused' | 'again' | 'closed';
   budgetId: string | null;
   waitMs: number | null;
 };
@@ -89,7 +91,8 @@ freed as (
   returning r.budget_id, r.starts_at, r.micros
 ),
 room as materialized (
-  select w.budget_id, w.starts_at, w.ends_at, b.limit_micros - w.spent_micros as unspent_micros, b.limit_micros - w.spent_micros - w.reserved_micros
+  select w.budget_id, w.starts_at, w.ends_at, case when b.origin <> 'batch' and b.limit_micros > 0 then b.limit_micros end as largest_micros,
+    b.limit_micros - w.spent_micros as unspent_micros, b.limit_micros - w.spent_micros - w.reserved_micros
       + coalesce((select sum(f.micros) from freed f where f.budget_id = w.budget_id and f.starts_at = w.starts_at), 0) as micros
   from windows w join holdfast.budgets b on b.id = w.budget_id
   where w.starts_at <= clock_timestamp() and (w.ends_at is null or w.ends_at > clock_timestamp())
@@ -97,14 +100,14 @@ room as materialized (
 judged as materialized (
   select a.*, room.starts_at, room.ends_at, room.budget_id is not null as is_open, a.micros <= room.micros as fits_alone,
     a.micros <= case when a.is_live then room.unspent_micros else room.micros end as fits_unspent,
-    a.micros > room.unspent_micros as exceeds, sum(a.micros) over (partition by a.budget_id order by a.n) <= room.micros as fits
+    a.micros > room.unspent_micros as exceeds, coalesce(a.micros > room.largest_micros, false) as is_oversized, sum(a.micros) over (partition by a.budget_id order by a.n) <= room.micros as fits
   from asks a left join room on room.budget_id = a.budget_id
 ),
 verdicts as materialized (
   select n, case when not bool_and(is_open) then 'closed' when bool_and(fits) then 'granted' when bool_and(fits_alone) then 'again'
-      when bool_and(fits_unspent) then 'busy'
+      when bool_and(fits_unspent) then 'busy' when bool_or(is_oversized) then 'oversized'
       else 'refused' end as verdict,
-    (array_agg(budget_id order by fits_unspent, ends_at desc nulls first, budget_id) filter (where is_open and not fits_alone))[1] as budget_id
+    (array_agg(budget_id order by is_oversized desc, fits_unspent, ends_at desc nulls first, budget_id) filter (where is_open and not fits_alone))[1] as budget_id
   from judged group by n
 ),
 granted as materialized (
@@ -120,7 +123,7 @@ inserted as (
 refusals as materialized (
   select j.budget_id, j.starts_at, case when not bool_or(j.exceeds) then min(j.micros) end as micros
   from judged j join verdicts v on v.n = j.n
-  where v.verdict = 'refused' and j.is_open and not j.fits_unspent group by j.budget_id, j.starts_at
+  where v.verdict in ('refused', 'oversized') and j.is_open and not j.fits_unspent and not j.is_oversized group by j.budget_id, j.starts_at
 ),
 updated as (
   update holdfast.budget_windows w
@@ -197,6 +200,6 @@ async function reserve(database: Database, requests: CostRequest[]): Promise<Cos
     if (row === undefined) throw new Error('a cost request without asks');
     const { verdict: kind, budgetId, waitMs } = row;
     if (kind === 'refused') return { kind, budgetId: budgetId ?? '', waitMs };
-    return kind === 'busy' ? { kind, budgetId: budgetId ?? '' } : { kind };
+    return kind === 'busy' || kind === 'oversized' ? { kind, budgetId: budgetId ?? '' } : { kind };
   });
 }

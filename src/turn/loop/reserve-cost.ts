@@ -65,10 +65,15 @@ export async function reserveCost(
   if (verdict.kind === 'granted') return;
   const { budgetId } = verdict;
   const budget = covering.find(({ id }) => id === budgetId) ?? covering[0]!;
-  if (verdict.kind === 'busy') throw parked(context, turn, { budget, waitMs: busyMs(context, turn), retries });
-  if (budget.action === 'fail') throw new TurnFailed('budget_exceeded', noRoom(budget));
+  if (verdict.kind === 'busy')
+    throw parked(context, turn, { budget, text: noRoom(budget), waitMs: busyMs(context, turn), retries });
+  const askedMicros = asks.find((asked) => asked.budgetId === budget.id)?.micros ?? 0;
+  const text = verdict.kind === 'oversized' ? tooLarge(budget, askedMicros) : noRoom(budget);
+  if (budget.action === 'fail') throw new TurnFailed('budget_exceeded', text);
+  // A change of the budget wakes it. It also asks by itself, because one that was changed just before the park wakes nothing.
+  if (verdict.kind === 'oversized') throw parked(context, turn, { budget, text, waitMs: PARK_MS_MAX, retries });
   const waitMs = verdict.waitMs === null ? null : verdict.waitMs + context.random() * SPREAD_MS;
-  throw parked(context, turn, { budget, waitMs, retries });
+  throw parked(context, turn, { budget, text, waitMs, retries });
 }
 
 /** What a turn is for its budgets: they follow from the message that began it. */
@@ -115,6 +120,10 @@ function noRoom(budget: Budget): string {
   return `The budget "${budgetName(budget)}" of $${dollarsOf(budget.limitMicros)} has no room for the next call.`;
 }
 
+function tooLarge(budget: Budget, askedMicros: number): string {
+  return `The next call is likely to cost $${dollarsOf(askedMicros)}, more than the whole budget "${budgetName(budget)}" of $${dollarsOf(budget.limitMicros)}. Raise its limit.`;
+}
+
 /** Each wait for calls that have reserved the rest is half as long as all before it. */
 function busyMs({ random }: TurnContext, { journal }: OpenedTurn): number {
   const { park } = journal.at;
@@ -126,11 +135,15 @@ function busyMs({ random }: TurnContext, { journal }: OpenedTurn): number {
 function parked(
   context: TurnContext,
   turn: OpenedTurn,
-  { budget, waitMs, retries }: { budget: Budget; waitMs: number | null; retries: number | undefined },
+  {
+    budget,
+    text,
+    waitMs,
+    retries,
+  }: { budget: Budget; text: string; waitMs: number | null; retries: number | undefined },
 ): TurnStopped | TurnFailed {
   const expiresAt = lastExpiry(turn.journal.at.inputs);
   const untilExpiryMs = expiresAt === null ? null : expiresAt - context.clock.now().getTime();
-  const text = noRoom(budget);
   if (untilExpiryMs !== null && untilExpiryMs <= 0) {
     return new TurnFailed('expired', `The turn waited until its messages expired (expiresAt). Last: ${text}`);
   }

@@ -1,0 +1,67 @@
+// The budgets of the configuration, as processes with different configurations start one after the other on one database.
+import { onTestFinished, expect, test } from 'vitest';
+import { loadConfig, type Config } from '../../src/config.ts';
+import { openBudgets } from '../../src/service/open-budgets.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { openWindows } from '../../src/store/budgets/reserve-cost.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { recordedService } from './recorded-service.ts';
+
+type Budgets = NonNullable<Config['budgets']>;
+
+const OWN: Budgets = [
+  { scope: 'all', per: 'total', zone: 'UTC', limitUsd: 5, warnPercent: 80, action: 'pause', strict: false },
+];
+
+async function useDatabase() {
+  const server = await withTestDatabase();
+  const database = openDatabase({ url: server.url, role: 'test' });
+  onTestFinished(async () => {
+    await database.close();
+    await server.drop();
+  });
+  const plain = loadConfig({ env: {}, cwd: '/', isTty: false });
+
+  /** Starts a process with these budgets in its configuration, and returns the budgets that it knows. */
+  async function start(budgets?: Budgets) {
+    const { service } = recordedService({ config: { ...plain, ...(budgets && { budgets }) }, database });
+    await openBudgets(service);
+    await service.budgets.stop();
+    return service.budgets.all;
+  }
+
+  /** As if calls had cost so much. */
+  async function spend(id: string, micros: number): Promise<void> {
+    await openWindows(database, [id]);
+    await database.hot.query('update holdfast.budget_windows set spent_micros = $2 where budget_id = $1', [id, micros]);
+  }
+  return { start, spend };
+}
+
+test('a process without budgets in its configuration leaves those of the others, with what they have counted', async () => {
+  const { start, spend } = await useDatabase();
+  const [made] = await start(OWN);
+  await spend(made!.id, 70_000);
+  expect(await start()).toMatchObject([{ id: made!.id, origin: 'config', spentMicros: 70_000 }]);
+  expect(await start(OWN)).toMatchObject([{ id: made!.id, spentMicros: 70_000 }]);
+});
+
+test('an empty list ends them, and a configuration that has one again continues with its sums', async () => {
+  const { start, spend } = await useDatabase();
+  const [made] = await start(OWN);
+  await spend(made!.id, 70_000);
+  expect(await start([])).toEqual([]);
+  const [raised] = OWN.map((budget) => ({ ...budget, limitUsd: 7 }));
+  expect(await start([raised!])).toMatchObject([{ id: made!.id, limitMicros: 7_000_000, spentMicros: 70_000 }]);
+  expect(await start([{ ...raised!, zone: 'Europe/Berlin' }])).toMatchObject([
+    { zone: 'Europe/Berlin', spentMicros: 0 },
+  ]);
+});
+
+test('processes that start at the same time make one budget, also when it was ended before', async () => {
+  const { start } = await useDatabase();
+  const [made] = await start(OWN);
+  await start([]);
+  const known = await Promise.all(Array.from({ length: 6 }, () => start(OWN)));
+  for (const each of known) expect(each).toMatchObject([{ id: made!.id }]);
+});
