@@ -5,6 +5,7 @@ import { budgetName } from '../core/budget/budget.ts';
 import type { Budget } from '../store/budgets/budgets.ts';
 import { readEvents } from '../store/views/events.ts';
 import { viewSettlements } from '../store/views/settlements.ts';
+import { readScrapeFigures } from '../store/views/scrape-figures.ts';
 import { viewStats } from '../store/views/stats.ts';
 import { KEY_PREFIX, noteUse } from '../service/manage-keys.ts';
 import { readValidApiKeys, readWebSession } from '../store/views/keys.ts';
@@ -71,6 +72,7 @@ export function createServices(context: ApiContext, routes: Route[]): ApiService
     readOverview: shareFor(FIGURES_MS_MAX, () => readFigures(context), monotonic),
     readAttention: shareFor(FIGURES_MS_MAX, () => readTroubles(context), monotonic),
     readStats: shareNext(() => viewStats(reads)),
+    readScrapeFigures: shareNext(() => readScrapeFigures(reads)),
     close() {
       waiter.close();
       streams.close();

@@ -1,7 +1,9 @@
-// What the API measures of itself, and what a scrape learns from the database: gauges that are read on each scrape, by one
-// query for all, and that are absent when the database does not answer. No label names a session or a user.
+// What the API measures of itself, and what a scrape learns from the database: gauges that are read on each scrape, by two
+// queries for all, and that are absent when the database does not answer. No label names a session or a user.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { ScrapeFigures } from '../store/views/scrape-figures.ts';
 import type { StatsView } from '../store/views/stats.ts';
+import { ScrapeGauges } from './scrape-gauges.ts';
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -10,7 +12,7 @@ export interface ApiMetrics {
   /** Counts an answered request; `route` is the path of the table, never the requested path. Null: it only waited. */
   observeRequest(request: { method: string; route: string; status: number; durationMs: number | null }): void;
   /** Everything, as Prometheus reads it. */
-  render(stats: StatsView | null): Promise<string>;
+  render(stats: StatsView | null, figures: ScrapeFigures | null): Promise<string>;
 }
 
 /** Makes the metrics of an API process, in the given registry or in one of its own. */
@@ -52,14 +54,16 @@ export function createMetrics(
     },
   });
   const stats = new StatsGauges(registry);
+  const scraped = new ScrapeGauges(registry);
   return {
     registry,
     observeRequest({ method, route, status, durationMs }) {
       requests.inc({ method, route, status });
       if (durationMs !== null) durations.observe({ method, route }, durationMs / 1000);
     },
-    async render(view) {
+    async render(view, figures) {
       stats.set(view);
+      scraped.set(figures);
       return registry.metrics();
     },
   };

@@ -1,5 +1,6 @@
 // What the routes share inside one API: waits, streams, metrics. Made with the server, closed with it.
 import type { SettlementView } from '../store/views/settlements.ts';
+import type { ScrapeFigures } from '../store/views/scrape-figures.ts';
 import type { StatsView } from '../store/views/stats.ts';
 import type { Admission } from './admission.ts';
 import type { EventStreams } from './event-streams.ts';
@@ -22,6 +23,8 @@ export interface ApiServices {
   metrics: ApiMetrics;
   /** The statistics as they are now. */
   readStats: () => Promise<StatsView>;
+  /** What a scrape asks in addition; requests at the same time share a read. */
+  readScrapeFigures: () => Promise<ScrapeFigures>;
   /** The figures of the overview, at most a second old. */
   readOverview: () => Promise<Overview>;
   /** What needs a person, at most a second old. */

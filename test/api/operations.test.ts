@@ -78,4 +78,31 @@ describe('metrics', () => {
     expect(text).toContain('holdfast_database_up 1');
     expect(text).not.toContain('01a200b2');
   });
+
+  test('have calls without a price by model, and the batches that have not ended', async () => {
+    const { rig } = holder;
+    await rig.post('/v1/sessions/dear/messages', { text: '[[reply: yes]]', model: 'anthropic/mystery-1' });
+    await rig.work('dear');
+    await rig.post('/v1/batches', { items: [{ text: 'one' }, { text: 'two' }] });
+    await rig.rows(
+      `insert into holdfast.provider_batches (id, account, status, request_count, body_bytes, body_sha256)
+       values ('01900000-0000-7000-8000-000000000001', 'a', 'submitted', 1, 1, 's'), ('01900000-0000-7000-8000-000000000002', 'a', 'read', 1, 1, 's')`,
+    );
+    const text = (await rig.get('/metrics')).body as string;
+    expect(text).toContain('# TYPE holdfast_model_calls_unpriced_total counter\n');
+    for (const line of [
+      'holdfast_model_calls_unpriced_total{model="anthropic/mystery-1"} 1',
+      'holdfast_batches{status="running"} 1',
+      'holdfast_batch_items{status="pending"} 2',
+      'holdfast_batch_items{status="answered"} 0',
+      'holdfast_provider_batches{status="submitted"} 1',
+    ])
+      expect(text).toContain(`${line}\n`);
+    expect(text).toMatch(/^holdfast_batch_oldest_seconds [0-9.e-]+$/m);
+    expect(text).not.toContain('holdfast_provider_batches{status="read"}');
+    // A scrape counts nothing twice.
+    expect((await rig.get('/metrics')).body).toContain(
+      'holdfast_model_calls_unpriced_total{model="anthropic/mystery-1"} 1\n',
+    );
+  });
 });

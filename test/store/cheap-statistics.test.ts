@@ -7,6 +7,7 @@ import type { Statement } from '../../src/store/statement.ts';
 import { COUNT_BY_AGENT } from '../../src/store/views/agents.ts';
 import { ATTENTION } from '../../src/store/views/attention.ts';
 import { OVERVIEW } from '../../src/store/views/overview.ts';
+import { SCRAPE_FIGURES } from '../../src/store/views/scrape-figures.ts';
 import { STATS } from '../../src/store/views/stats.ts';
 import { USAGE } from '../../src/store/views/usage.ts';
 import * as waiting from '../../src/store/views/waiting.ts';
@@ -27,6 +28,7 @@ afterAll(async () => {
 
 test.each<[string, Statement<unknown[]>, unknown[]]>([
   ['GET /v1/stats and /metrics', STATS, []],
+  ['GET /metrics', SCRAPE_FIGURES, []],
   ['GET /v1/usage', USAGE, ['hour', 'day', new Date(0), new Date(), 'model']],
   ['GET /v1/overview', OVERVIEW, []],
   ['GET /v1/agents', COUNT_BY_AGENT, [['main']]],

@@ -7,6 +7,7 @@ import { retryTurn } from '../../src/store/retry-turn.ts';
 import { trimEvents } from '../../src/store/trim-events.ts';
 import { countExisting, countSessions, rollUp, trimUsage } from '../../src/store/usage/roll-up.ts';
 import type { ViewDatabase } from '../../src/store/views/page.ts';
+import { readScrapeFigures } from '../../src/store/views/scrape-figures.ts';
 import { viewStats } from '../../src/store/views/stats.ts';
 import type { UsageGroup } from '../../src/core/usage-steps.ts';
 import { viewUsage } from '../../src/store/views/usage.ts';
@@ -93,6 +94,12 @@ async function expectExact(): Promise<void> {
   expect(all?.turns).toBe((await rig.rows('select from holdfast.turns where ended_at is not null')).length);
   expect(all).toMatchObject({ group: null, simulated: true });
   expect(await viewStats(views)).toMatchObject(await countedRows());
+  const unpriced = await rig.rows(
+    'select model, count(*)::int as count from holdfast.model_calls where cost_micros is null group by model',
+  );
+  expect(unpriced.length).toBeGreaterThan(0);
+  const { unpricedCalls } = await readScrapeFigures(views);
+  expect(unpricedCalls).toEqual(Object.fromEntries(unpriced.map(({ model, count }) => [model, count])));
 }
 
 const unread = () => rig.rows('select from holdfast.events e, holdfast.roll_up_cursor c where e.id > c.after_id');

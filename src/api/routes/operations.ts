@@ -49,8 +49,11 @@ const getMetrics = defineRoute({
   summary: 'All metrics, for Prometheus',
   answers: { 200: { description: 'Prometheus text', contentType: 'text/plain' } },
   async handle(_request, { services }) {
-    const view = await answerWithin(services.readStats(), SCRAPE_MS_MAX, '').catch(() => null);
-    const text = await services.metrics.render(view);
+    const [view, figures] = await Promise.all([
+      answerWithin(services.readStats(), SCRAPE_MS_MAX, '').catch(() => null),
+      answerWithin(services.readScrapeFigures(), SCRAPE_MS_MAX, '').catch(() => null),
+    ]);
+    const text = await services.metrics.render(view, figures);
     return { status: 200, body: text, headers: { 'content-type': services.metrics.registry.contentType } };
   },
 });

@@ -12,6 +12,7 @@ import {
   countChangesSql,
   marksOfEventsSql,
   SUMMED_SQL,
+  UNPRICED_CALLS,
   USAGE_KEYS,
   USAGE_OF_JOURNAL_SQL,
   USAGE_SUMS,
@@ -139,6 +140,8 @@ changes as materialized (
     select 'messages' as subject, status, count(*)::int as change from holdfast.inbox where status not in ('waiting', 'claimed') group by status
     union all select 'turns', status, count(*)::int from holdfast.turns where ended_at is not null group by status
     union all select 'deliveries', status, count(*)::int from holdfast.deliveries where status = 'sent' group by status
+    union all select '${UNPRICED_CALLS}', coalesce(c.model, 'anthropic/' || t.model), count(*)::int from holdfast.model_calls c
+      join holdfast.turns t on t.id = c.turn_id where c.cost_micros is null group by 2
     union all select subject, status, -change from (${countChangesSql(READ_LATER)}) as later
   ) as ended where exists (select from held_cursor)
 ),

@@ -89,14 +89,21 @@ export const USAGE_OF_JOURNAL_SQL = `select 1 as sign, c.ended_at as at, s.agent
     ${msSql('t.queued_at', 't.started_at')}, ${msSql('t.started_at', 't.ended_at')}, 0, 0, false
   from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.ended_at is not null`;
 
+/** The subject of calls whose cost is not known; their model takes the place of a status. */
+export const UNPRICED_CALLS = 'unpriced calls';
+
 /**
  * SQL of how the events of a range change the numbers of rows that have ended: subject, status, change. A failed message that is retried
  * waits again, and says so with its acceptance.
  */
 export function countChangesSql(range: string): string {
-  return `select case e.type when 'turn.ended' then 'turns' when 'delivery.sent' then 'deliveries' else 'messages' end as subject,
-    coalesce(d.data ->> 'previousStatus', d.data ->> 'status', 'unknown') as status, case e.type when 'message.accepted' then -1 else 1 end as change
+  return `select case e.type when 'turn.ended' then 'turns' when 'delivery.sent' then 'deliveries' when 'model.ended' then '${UNPRICED_CALLS}'
+      else 'messages' end as subject,
+    case e.type when 'model.ended' then coalesce(d.data ->> 'model', 'unknown')
+      else coalesce(d.data ->> 'previousStatus', d.data ->> 'status', 'unknown') end as status,
+    case e.type when 'message.accepted' then -1 else 1 end as change
   from holdfast.events e cross join lateral (${READABLE_SQL}) as d (data)
   where ${range} and (e.type in ('turn.ended', 'delivery.sent', 'message.settled')
-    or e.type = 'message.accepted' and d.data ->> 'previousStatus' is not null)`;
+    or e.type = 'message.accepted' and d.data ->> 'previousStatus' is not null
+    or e.type = 'model.ended' and d.data ->> 'costMicros' is null)`;
 }

@@ -1,0 +1,63 @@
+// What a scrape of the metrics asks beside the counts of `GET /v1/stats`: from the roll-ups and from what is open, so it costs the same
+// however much there is.
+import { literal } from '../statement.ts';
+import { countChangesSql, UNPRICED_CALLS, UNREAD_EVENTS } from '../usage/usage-rows.ts';
+import type { ViewDatabase } from './page.ts';
+
+export interface ScrapeFigures {
+  /** Calls whose cost is not known, by model. */
+  unpricedCalls: Record<string, number>;
+  /** Batches that have not ended, by status. */
+  batches: Record<string, number>;
+  /** Their items, by status. */
+  batchItems: Record<string, number>;
+  /** Age of the oldest of them in milliseconds; null: there is none. */
+  batchOldestMs: number | null;
+  /** Submissions to the provider whose results were not read, by status. */
+  providerBatches: Record<string, number>;
+  providerBatchOldestMs: number | null;
+}
+
+const ageMsSql = (rows: string): string =>
+  `(select round(greatest(extract(epoch from clock_timestamp() - min(created_at)), 0) * 1000)::float8 from ${rows})`;
+
+const countedSql = (rows: string): string =>
+  `(select coalesce(json_object_agg(status, count), '{}') from (select status, count(*) as count from ${rows} group by status) as counted)`;
+
+const ITEM_STATES = ['answered', 'silent', 'failed', 'cancelled', 'expired'] as const;
+
+export const SCRAPE_FIGURES = literal({
+  name: 'scrape-figures',
+  purpose: 'Count unpriced calls, open batches with their items, and open submissions to the provider.',
+  text: `with open_batches as materialized (
+  select b.status, b.created_at, b.item_count, b.in_flight, ${ITEM_STATES.map((state) => `b.${state}`).join(', ')}
+  from holdfast.batches b where b.status <> 'ended'
+),
+open_submissions as materialized (
+  select p.status, p.created_at from holdfast.provider_batches p
+  where p.status in ('open', 'submitting', 'unknown', 'submitted', 'canceling', 'ended')
+),
+unpriced as materialized (
+  select status as model, sum(count)::bigint as count from (
+    select status, count from holdfast.row_counts where subject = '${UNPRICED_CALLS}'
+    union all select status, change from (${countChangesSql(UNREAD_EVENTS)}) as changes where subject = '${UNPRICED_CALLS}'
+  ) as counts
+  -- Before the roll-ups have begun, all events are unread.
+  where exists (select from holdfast.roll_up_cursor c where c.singleton and c.counted_at is not null)
+  group by status
+)
+select (select coalesce(json_object_agg(model, count), '{}') from unpriced) as "unpricedCalls",
+  ${countedSql('open_batches')} as batches,
+  (select json_build_object('pending', coalesce(sum(item_count - in_flight - ${ITEM_STATES.join(' - ')}), 0), 'inFlight', coalesce(sum(in_flight), 0),
+    ${ITEM_STATES.map((state) => `'${state}', coalesce(sum(${state}), 0)`).join(', ')}) from open_batches) as "batchItems",
+  ${ageMsSql('open_batches')} as "batchOldestMs",
+  ${countedSql('open_submissions')} as "providerBatches",
+  ${ageMsSql('open_submissions')} as "providerBatchOldestMs"`,
+});
+
+/** Reads them. */
+export async function readScrapeFigures(db: ViewDatabase): Promise<ScrapeFigures> {
+  const { rows } = await db.$client.query<ScrapeFigures>(SCRAPE_FIGURES.prepared([]));
+  // A select without a table in `from` has one row.
+  return rows[0]!;
+}
