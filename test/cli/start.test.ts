@@ -21,9 +21,13 @@ shareAmongTests(async (onEnd) => {
 });
 
 /** Starts a service on any free port; resolves when it has said where it listens. */
-async function startService(env: Record<string, string> = {}) {
+async function startService(env: Record<string, string> = {}, options: string[] = []) {
   const { promise: spawned, resolve } = Promise.withResolvers<ChildProcess>();
-  const ended: Promise<CliResult> = runCli(['start'], { cwd, env: { HOLDFAST_PORT: '0', ...env }, onSpawn: resolve });
+  const ended: Promise<CliResult> = runCli(['start', ...options], {
+    cwd,
+    env: { HOLDFAST_PORT: '0', ...env },
+    onSpawn: resolve,
+  });
   const child = await spawned;
   onTestFinished(async () => {
     child.kill('SIGTERM');
@@ -96,6 +100,41 @@ describe('on a fresh data directory', () => {
     expect(await service.end('SIGTERM')).toBe(0);
     await expect(fetch(`${service.url}/healthz`)).rejects.toThrow('fetch failed');
   });
+
+  test(
+    'a process answers what its file, its environment and its options decide (G31)',
+    { timeout: START_MS_MAX },
+    async () => {
+      const file = join(cwd, 'lanes.json');
+      await writeFile(file, '{\n  lanes: {main: 3},\n  owner: {displaySecret: "canary-of-the-file"},\n}');
+      const service = await startService({ HOLDFAST_CONFIG: file }, ['--no-migrate']);
+      const key = (await readFile(join(cwd, '.holdfast/api-key'), 'utf8')).trim();
+      const answer = await fetch(`${service.url}/v1/config`, { headers: { authorization: `Bearer ${key}` } });
+      const text = await answer.text();
+      service.child.kill('SIGTERM');
+      const {
+        file: read,
+        items,
+        versions,
+      } = JSON.parse(text) as {
+        file: string;
+        items: { path: string }[];
+        versions: object;
+      };
+      expect(read).toBe(file);
+      expect(items).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ path: 'runtime.concurrency.main', value: 3, source: 'file', at: `${file}:2` }),
+          expect.objectContaining({ path: 'runtime.configPath', source: 'environment', at: 'HOLDFAST_CONFIG' }),
+          expect.objectContaining({ path: 'start.migrate', value: false, source: 'command line', at: '--no-migrate' }),
+          expect.objectContaining({ path: 'start.roles', source: 'default', at: null }),
+        ]),
+      );
+      expect(versions).toMatchObject({ node: process.versions.node, queue: 'postgres', database: 'embedded' });
+      expect(text).not.toMatch(new RegExp(`canary|${key}`));
+      expect((await service.ended).code).toBe(0);
+    },
+  );
 
   test('the start lines name a model that ends, with its day', { timeout: START_MS_MAX }, async () => {
     const file = join(cwd, 'old-model.json');

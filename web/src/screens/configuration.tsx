@@ -36,8 +36,8 @@ export function Configuration(): ReactElement {
     <section className="panel" aria-labelledby="configuration">
       <h2 id="configuration">Configuration</h2>
       <p className="soft">
-        Of the process that answers this page. {file === null ? 'It has read no file.' : <SafeText text={file} />} Edit
-        the file or the environment; changes take effect when the process starts again.
+        Of the process that answers this page. {file === null ? 'It has read no file.' : <SafeText text={file} />} A
+        change of the file or of a variable takes effect when the process starts again.
       </p>
       <Filters>
         <TextFilter name="Path contains" value={q} onChange={(next) => filter({ q: next, only })} />
@@ -55,7 +55,7 @@ export function Configuration(): ReactElement {
               <th scope="col">Path</th>
               <th scope="col">Value</th>
               <th scope="col">Decided by</th>
-              <th scope="col">A change takes effect</th>
+              <th scope="col">Takes effect</th>
             </tr>
           </thead>
           <tbody>
@@ -91,7 +91,7 @@ function SettingRow({ setting }: { setting: Setting }): ReactElement {
           </>
         )}
       </td>
-      <td data-label="A change takes effect">{needsRestart ? 'after a restart' : 'immediately'}</td>
+      <td data-label="Takes effect">{needsRestart ? 'after a restart' : 'immediately'}</td>
     </tr>
   );
 }
