@@ -7,6 +7,7 @@ import { formatDuration, parseDuration } from '../src/config/durations.ts';
 import { configKeys } from './docs/config-keys.ts';
 import { systemClock } from '../src/clock.ts';
 import { createJobMetrics } from '../workers/job-metrics.ts';
+import { createLaneMetrics } from '../workers/lane-metrics.ts';
 import { createRateMetrics } from '../workers/rate-metrics.ts';
 import { readPage, ROOT, tableRows } from './docs/read-page.ts';
 
@@ -44,6 +45,7 @@ test('every metric of Holdfast is on the page, and no other', () => {
   const registry = new Registry();
   createJobMetrics(registry);
   createRateMetrics(registry, systemClock);
+  createLaneMetrics(registry);
   createMetrics(registry, {
     budgets: () => [],
     requestsInside: () => 0,

@@ -8,6 +8,7 @@ import type { Service } from '../src/service/service.ts';
 import { openDataDir } from '../src/tools/open-workspace.ts';
 import { createWake } from '../src/wake.ts';
 import { createJobMetrics } from './job-metrics.ts';
+import { createLaneMetrics } from './lane-metrics.ts';
 import { createRateMetrics } from './rate-metrics.ts';
 import { listenWarnings } from './listen-warnings.ts';
 import { loadModules, type Modules, type Role } from './load-modules.ts';
@@ -97,7 +98,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   // Messages of a process that only accepts are rung for by those that work.
   const isReconciling = roles.includes('worker') || roles.includes('scheduler');
   if (isReconciling) reconciler.start();
-  if (roles.includes('scheduler')) startScheduling(options, { modules, service, modelEndpoint, enders });
+  if (roles.includes('scheduler')) startScheduling(options, { modules, service, modelEndpoint, metrics, enders });
   const facts = factsOf(config, backend.kind, modelEndpoint);
   const api = await startApi(options, {
     modules,
@@ -128,9 +129,15 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
 /** Starts the role of the scheduler. */
 function startScheduling(
   { logger }: ServiceOptions,
-  parts: { modules: Modules; service: Service; modelEndpoint: ModelEndpoint; enders: Ender[] },
+  parts: {
+    modules: Modules;
+    service: Service;
+    modelEndpoint: ModelEndpoint;
+    metrics: Registry | null;
+    enders: Ender[];
+  },
 ): void {
-  const { modules, service, modelEndpoint, enders } = parts;
+  const { modules, service, modelEndpoint, metrics, enders } = parts;
   enders.push(modules.startHousekeeper(service, logger), modules.startUsageRoller(service, logger));
   if (modules.Scheduler !== null) {
     const scheduler = new modules.Scheduler({ service, logger });
@@ -138,7 +145,8 @@ function startScheduling(
     scheduler.start();
   }
   if (modules.startProviderLane !== null) {
-    enders.push(modules.startProviderLane(service, { logger, endpoint: modelEndpoint }));
+    const counted = metrics === null ? {} : { metrics: createLaneMetrics(metrics) };
+    enders.push(modules.startProviderLane(service, { logger, endpoint: modelEndpoint, ...counted }));
   }
 }
 

@@ -5,6 +5,7 @@ import type { PriceBook } from '../../src/core/prices/price-book.ts';
 import type { Logger } from '../../src/logger.ts';
 import type { BatchPort } from '../../src/model/batch-port.ts';
 import type { Database } from '../../src/store/database.ts';
+import type { LaneMetrics } from '../lane-metrics.ts';
 
 export interface LaneParts {
   database: Database;
@@ -14,6 +15,8 @@ export interface LaneParts {
   port: BatchPort;
   /** What the answers of batches cost. */
   prices: PriceBook;
+  /** Absent: nothing is counted. */
+  metrics?: LaneMetrics;
   /** Names this process in the leases of submissions. */
   owner: string;
   /** How long a submission is leased, in milliseconds; the lease is renewed while it is worked on. */

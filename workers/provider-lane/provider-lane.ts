@@ -43,7 +43,11 @@ export class ProviderLane {
   async #work(): Promise<void> {
     const { database, publish, logger } = this.#parts;
     try {
-      await this.#repeat(async () => publish(await leaveLane(database)).moved > 0);
+      await this.#repeat(async () => {
+        const { moved } = publish(await leaveLane(database));
+        this.#parts.metrics?.settled('left', moved);
+        return moved > 0;
+      });
       await this.#repeat(() => collectRequests(this.#parts));
       await this.#repeat(() => followSubmission(this.#parts));
     } catch (error) {

@@ -44,7 +44,10 @@ export async function readResults(parts: LaneParts, submission: ProviderSubmissi
   }
   await reading.flush();
   const again = { againInMs: config.batches.pollMs.min };
-  const missing = await endReading(database, { id, owner }, { ...(await reading.waste()), ...again });
+  const waste = await reading.waste();
+  const missing = await endReading(database, { id, owner }, { ...waste, ...again });
+  // A reading that is repeated finds all of it again.
+  if (missing.length === 0) parts.metrics?.wasted(waste.wastedMicros ?? 0);
   if (missing.length > 0 && submission.incompleteReads + 1 >= READINGS_MAX) await reading.giveBack(missing);
 }
 
@@ -101,7 +104,8 @@ class Reading {
     this.#group = [];
     if (results.length === 0) return;
     const { database, publish } = this.#parts;
-    publish(await storeResults(database, { providerBatchId: this.#submission.id, results }));
+    const { numbers } = publish(await storeResults(database, { providerBatchId: this.#submission.id, results }));
+    this.#count(results.filter(({ requestNo }) => numbers.includes(requestNo)));
   }
 
   /** Queues requests again that have no line. */
@@ -115,7 +119,8 @@ class Reading {
       result: null,
       error: null,
     }));
-    publish(await storeResults(database, { providerBatchId: id, results }));
+    const { numbers: returned } = publish(await storeResults(database, { providerBatchId: id, results }));
+    this.#count(results.filter(({ requestNo }) => returned.includes(requestNo)));
     // Claimed again, it finds nothing that waits, and is ended.
     await noteLook(database, { id, owner }, { dueInMs: 0 });
   }
@@ -152,6 +157,13 @@ class Reading {
     const readableTokens = laneShare === null ? null : Math.round(promptTokens * laneShare);
     const costs = answerCosts(this.#parts.prices.table, { model, day: this.#day, usage: line.usage, liveShare });
     return { figures: { model, ...tokens, readableTokens, ...costs } };
+  }
+
+  #count(stored: readonly RequestResult[]): void {
+    for (const status of ['answered', 'errored', 'queued'] as const) {
+      const requests = stored.filter((result) => result.status === status).length;
+      this.#parts.metrics?.settled(status === 'queued' ? 'returned' : status, requests);
+    }
   }
 
   async #prove(): Promise<void> {

@@ -4,15 +4,23 @@ import type { Logger } from '../../src/logger.ts';
 import { newId } from '../../src/ids.ts';
 import { createAnthropicBatches } from '../../src/model/anthropic-batches.ts';
 import type { Service } from '../../src/service/service.ts';
+import type { LaneMetrics } from '../lane-metrics.ts';
 import { ProviderLane } from './provider-lane.ts';
 
 /** The account of submissions to the scripted model. */
 const SCRIPTED_ACCOUNT = 'scripted';
 
+interface LaneOptions {
+  logger: Logger;
+  endpoint: { apiKey: string; baseUrl?: string; isScripted: boolean };
+  /** Absent: nothing is counted. */
+  metrics?: LaneMetrics;
+}
+
 /** Starts it; the function that it returns stops it. */
 export function startProviderLane(
   { database, publish, config }: Pick<Service, 'database' | 'publish' | 'config'>,
-  { logger, endpoint }: { logger: Logger; endpoint: { apiKey: string; baseUrl?: string; isScripted: boolean } },
+  { logger, endpoint, metrics }: LaneOptions,
 ): () => Promise<void> {
   const { headers } = config.models.providers.anthropic;
   const { isScripted, ...address } = endpoint;
@@ -28,6 +36,7 @@ export function startProviderLane(
       ...(isScripted ? { account: SCRIPTED_ACCOUNT } : {}),
     }),
     prices: priceBookOf(config),
+    ...(metrics === undefined ? {} : { metrics }),
     owner: newId<string>(),
     // A submission is leased like a session.
     leaseMs: config.runtime.leaseMs,

@@ -1,0 +1,57 @@
+// What /metrics says of requests in batches of the provider: each result once, also when a reading breaks off.
+import { Registry } from 'prom-client';
+import { afterEach, expect, test } from 'vitest';
+import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
+import { createLaneMetrics } from '../../workers/lane-metrics.ts';
+import { ProviderLane } from '../../workers/provider-lane/provider-lane.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { createLaneRig, type LaneRig } from './provider-lane-rig.ts';
+
+let rig: LaneRig;
+
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
+  rig = await createLaneRig(database.url, { batchDelayMs: 5 });
+  onEnd(() => rig.close());
+});
+afterEach(() => {
+  rig.scripted.batches.faults = { ...NO_FAULTS };
+});
+
+function laneWithMetrics() {
+  const registry = new Registry();
+  const parts = rig.lane({ metrics: createLaneMetrics(registry) });
+  const requests = (result: string): string => `holdfast_provider_requests_total{result="${result}"}`;
+  return { parts, requests, text: () => registry.metrics() };
+}
+
+test('each result is counted once, also when a reading breaks off and is repeated', async () => {
+  const { parts, requests, text } = laneWithMetrics();
+  for (let n = 0; n < 3; n += 1) await rig.send(`counted-${n}`, '[[reply: yes]]', { via: 'provider-batch' });
+  rig.scripted.batches.faults = { ...NO_FAULTS, brokenResults: 2 };
+  await rig.untilSettled(parts);
+  await rig.untilRead(parts);
+  expect(await text()).toContain(`${requests('answered')} 3\n`);
+  expect(await text()).toContain('holdfast_provider_cost_wasted_dollars_total 0\n');
+});
+
+test('a request that left and its late answer are counted, with what the answer has cost', async () => {
+  const { parts, requests, text } = laneWithMetrics();
+  await rig.send('late', '[[reply: live]]', { via: 'provider-batch' });
+  await rig.runDue();
+  await rig.round(parts);
+  await rig.rows('update holdfast.provider_requests set leave_at = clock_timestamp()');
+  const lane = new ProviderLane(parts);
+  lane.start();
+  await expect.poll(text).toContain(`${requests('left')} 1\n`);
+  await lane.stop();
+  await rig.untilSettled(parts);
+  await rig.untilRead(parts);
+  const [row] = await rig.rows('select (sum(wasted_micros) / 1000000.0)::float8 as usd from holdfast.provider_batches');
+  expect(row?.['usd']).toBeGreaterThan(0);
+  const wasted = /^holdfast_provider_cost_wasted_dollars_total (\S+)$/m.exec(await text())?.[1];
+  expect(Number(wasted)).toBeCloseTo(Number(row?.['usd']), 9);
+  expect(await text()).not.toContain(requests('answered'));
+});

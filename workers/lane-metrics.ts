@@ -1,0 +1,33 @@
+// What a process that has both roles, scheduler and api, counts of the batches of the provider for `/metrics`.
+import { Counter, type Registry } from 'prom-client';
+
+/** `returned`: it goes into another submission. `left`: it waited too long, and its turn asks live or fails. */
+export type RequestOutcome = 'answered' | 'errored' | 'returned' | 'left';
+
+export interface LaneMetrics {
+  /** So many requests have come to this result. */
+  settled: (result: RequestOutcome, requests: number) => void;
+  /** Answers of a submission that no turn uses have cost so much. */
+  wasted: (micros: number) => void;
+}
+
+/** Adds the counters to the registry. */
+export function createLaneMetrics(registry: Registry): LaneMetrics {
+  const requests = new Counter({
+    name: 'holdfast_provider_requests_total',
+    help: 'Requests in batches of the provider that came to a result in this process',
+    labelNames: ['result'] as const,
+    registers: [registry],
+  });
+  const wasted = new Counter({
+    name: 'holdfast_provider_cost_wasted_dollars_total',
+    help: 'What answers of the provider have cost that no turn uses',
+    registers: [registry],
+  });
+  return {
+    settled(result, count) {
+      if (count > 0) requests.inc({ result }, count);
+    },
+    wasted: (micros) => wasted.inc(micros / 1_000_000),
+  };
+}
