@@ -82,7 +82,7 @@ function schemaOf(schema: z.ZodType): Json {
 
 /** True when a request may leave the field out. */
 function isOptional(schema: z.ZodType): boolean {
-  return schema._zod.optin === 'optional';
+  return schema._zod.optin !== undefined;
 }
 
 function withoutIdentity(schema: object): Json {

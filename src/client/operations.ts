@@ -3348,15 +3348,15 @@ export interface OperationFunctions {
       /** How long a window is */
       per: 'hour' | 'day' | 'month' | 'total';
       /** The time zone in which hours, days and months begin */
-      zone: string;
+      zone?: string;
       /** The limit in US dollars */
       limitUsd: number;
       /** The part of the limit at which `budget.warned` is sent, in percent */
-      warnPercent: number;
+      warnPercent?: number;
       /** What a turn does whose next call finds no room: `pause` parks it, `fail` ends it */
-      action: 'pause' | 'fail';
+      action?: 'pause' | 'fail';
       /** True: each call reserves the most that it can cost */
-      strict: boolean;
+      strict?: boolean;
     };
   }, options?: CallOptions): Promise<Schemas['Budget']>;
   /** Change a budget; turns that wait for it ask again. `PATCH /v1/budgets/{id}` */

@@ -110,6 +110,7 @@ describe('openapi.json', () => {
     expect(bodyOf('/v1/sessions/{key}/reset').required ?? []).toEqual([]);
     expect(bodyOf('/v1/crons').required).toEqual(['schedule', 'payload']);
     expect(bodyOf('/v1/sessions/{key}/spawn').required).toEqual(['task']);
+    expect(bodyOf('/v1/budgets').required).toEqual(['scope', 'per', 'limitUsd']);
   });
 
   test('has the server and every type of event', () => {

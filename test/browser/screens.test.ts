@@ -138,6 +138,7 @@ describe.each([
       '/heartbeats',
       '/batches',
       `/batches/${batchId}`,
+      '/costs',
       '/dead-letters',
       '/settings',
     ];

@@ -15,6 +15,7 @@ export type BatchItem = Schemas['BatchItem'];
 export type Cron = Schemas['Cron'];
 export type CronFire = Schemas['CronFire'];
 export type Heartbeat = Schemas['Heartbeat'];
+export type Budget = Schemas['Budget'];
 export type BulkAction = Schemas['BulkAction'];
 
 const TIMEOUT_MS = 15_000;

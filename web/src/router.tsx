@@ -130,6 +130,12 @@ const batchRoute = createRoute({
   validateSearch: texts('status', 'code', 'q'),
   component: screenOf(async () => (await import('./screens/batch.tsx')).BatchScreen),
 });
+const costsRoute = createRoute({
+  ...screen,
+  path: '/costs',
+  validateSearch: texts('by', 'group'),
+  component: screenOf(async () => (await import('./screens/costs.tsx')).Costs),
+});
 const deadLettersRoute = createRoute({
   ...screen,
   path: '/dead-letters',
@@ -156,6 +162,7 @@ const routeTree = rootRoute.addChildren([
     heartbeatsRoute,
     batchesRoute,
     batchRoute,
+    costsRoute,
     deadLettersRoute,
     settingsRoute,
   ]),

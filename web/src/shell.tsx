@@ -16,6 +16,7 @@ const SCREENS = [
   { to: '/crons', name: 'Crons', key: 'c' },
   { to: '/heartbeats', name: 'Heartbeats', key: 'h' },
   { to: '/batches', name: 'Batches', key: 'b' },
+  { to: '/costs', name: 'Costs', key: 'm' },
   { to: '/dead-letters', name: 'Dead letters', key: 'd' },
   { to: '/settings', name: 'Settings', key: ',' },
 ] as const;

@@ -34,6 +34,7 @@ function staleBy(event: ClientEvent): string[] {
   if (type.startsWith('bulk.')) return ['bulk', 'dead-letters'];
   if (type.startsWith('worker.')) return ['stats', 'waiting'];
   if (type.startsWith('batch.')) return ['batches'];
+  if (type.startsWith('budget.')) return ['budgets'];
   if (type.startsWith('cron.')) return ['crons'];
   if (type.startsWith('heartbeat.')) return ['heartbeats'];
   return ['session', 'stats'];

@@ -6,7 +6,7 @@ import { api } from '../api.ts';
 import { countText, dollarsText, percentText } from '../format/amounts.ts';
 import { durationText } from '../format/time.ts';
 import { Age, Figure, Status } from '../parts/bits.tsx';
-import { MinuteChart } from '../parts/minute-chart.tsx';
+import { BarChart } from '../parts/bar-chart.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { useSettings } from '../settings.tsx';
@@ -37,16 +37,29 @@ export function Overview(): ReactElement {
         <Attention />
       </section>
       <div className="split">
-        <MinuteChart title="Turns that ended" times={points.startsAt} values={points.ends} text={countText} />
-        <MinuteChart
+        <BarChart
+          span="last hour"
+          title="Turns that ended"
+          times={points.startsAt}
+          values={points.ends}
+          text={countText}
+        />
+        <BarChart
+          span="last hour"
           title="Turns that failed"
           times={points.startsAt}
           values={points.failures}
           text={countText}
           tone="bad"
         />
-        <MinuteChart title="Longest wait" times={points.startsAt} values={points.oldestWaitMs} text={durationText} />
-        <MinuteChart title="Cost" times={points.startsAt} values={points.costUsd} text={dollars} />
+        <BarChart
+          span="last hour"
+          title="Longest wait"
+          times={points.startsAt}
+          values={points.oldestWaitMs}
+          text={durationText}
+        />
+        <BarChart span="last hour" title="Cost" times={points.startsAt} values={points.costUsd} text={dollars} />
       </div>
       <Lanes figures={data} />
       <Workers />

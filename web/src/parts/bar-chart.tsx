@@ -1,27 +1,31 @@
-// Bars of the last hour, a minute each; and the same as a table.
+// Bars of equal steps of time; and the same as a table.
 import { useState, type ReactElement } from 'react';
 import { Time } from './bits.tsx';
 
 const WIDTH = 600;
 const HEIGHT = 90;
 
-/** Bars of the last hour, and the same as a table. */
-export function MinuteChart(props: {
+/** Bars of steps of time, and the same as a table. */
+export function BarChart(props: {
   title: string;
-  /** When each minute began, oldest first. */
+  /** The time that the bars cover: `last hour`. */
+  span: string;
+  /** When each step began, oldest first. */
   times: readonly string[];
   values: readonly number[];
   text: (value: number) => string;
   tone?: string;
 }): ReactElement {
-  const { title, times, values, text, tone } = props;
+  const { title, span, times, values, text, tone } = props;
   const [isTable, setTable] = useState(false);
   const most = Math.max(0, ...values);
   return (
     <figure className="panel">
       <figcaption className="row">
         <strong>{title}</strong>
-        <span className="soft">last hour, at most {text(most)}</span>
+        <span className="soft">
+          {span}, at most {text(most)}
+        </span>
         <button type="button" className="button" aria-pressed={isTable} onClick={() => setTable(!isTable)}>
           {isTable ? 'Chart' : 'Table'}
         </button>
@@ -47,7 +51,7 @@ export function MinuteChart(props: {
           viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
           preserveAspectRatio="none"
           role="img"
-          aria-label={`${title}, last hour`}
+          aria-label={`${title}, ${span}`}
         >
           {values.map((value, at) => {
             const height = most === 0 ? 0 : (value / most) * (HEIGHT - 4);

@@ -1,0 +1,128 @@
+// What usage adds up to: by step of time, by group, and what the cache of the provider saved.
+
+/** Of one step and one group, as the API has it. */
+export interface UsedStep {
+  startsAt: string;
+  group: string | null;
+  turns: number;
+  calls: number;
+  failures: number;
+  unpricedCalls: number;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  cacheWrite1hTokens: number;
+  costMicros: number | null;
+}
+
+/** In US dollars per million tokens, for models whose name fits the pattern. */
+export interface PriceOfModel {
+  model: string;
+  from: string | null;
+  to: string | null;
+  inputPerMTok: number;
+  cacheReadPerMTok: number;
+  cacheWrite5mPerMTok: number;
+  cacheWrite1hPerMTok: number;
+}
+
+const SUMMED = [
+  'turns',
+  'calls',
+  'failures',
+  'unpricedCalls',
+  'inputTokens',
+  'outputTokens',
+  'cacheReadTokens',
+  'cacheWriteTokens',
+  'cacheWrite1hTokens',
+] as const;
+
+export type Spend = Record<(typeof SUMMED)[number] | 'costMicros', number>;
+
+const NOTHING: Spend = {
+  turns: 0,
+  calls: 0,
+  failures: 0,
+  unpricedCalls: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
+  costMicros: 0,
+};
+
+/** The sum of steps; calls whose cost is not known are counted, and not in the cost. */
+export function sumOf(steps: readonly UsedStep[]): Spend {
+  const sum = { ...NOTHING };
+  for (const step of steps) {
+    for (const name of SUMMED) sum[name] += step[name];
+    sum.costMicros += step.costMicros ?? 0;
+  }
+  return sum;
+}
+
+/** The sums by a part of the steps, in the order in which its values come first. */
+export function sumsBy(steps: readonly UsedStep[], part: 'startsAt' | 'group'): [name: string, sum: Spend][] {
+  const stepsOf = Map.groupBy(steps, (step) => step[part] ?? '');
+  return [...stepsOf].map(([name, own]) => [name, sumOf(own)]);
+}
+
+/** True for a model whose name fits a pattern with `*`. */
+function fits(model: string, pattern: string): boolean {
+  const [first = '', ...others] = pattern.split('*');
+  if (others.length === 0) return model === pattern;
+  if (!model.startsWith(first)) return false;
+  let from = first.length;
+  for (const [index, part] of others.entries()) {
+    const isLast = index === others.length - 1;
+    const at = isLast ? model.length - part.length : model.indexOf(part, from);
+    if (at < from || !model.startsWith(part, at)) return false;
+    from = at + part.length;
+  }
+  return true;
+}
+
+/**
+ * What the cache of the provider saved in US dollars, by the standard prices of now: what was read from it, at the difference to the full price,
+ * less what writing to it cost more. Null: a model that used it has no price.
+ */
+export function cacheSavingUsd(
+  byModel: readonly [model: string, sum: Spend][],
+  prices: readonly PriceOfModel[],
+): number | null {
+  let saved = 0;
+  for (const [model, { cacheReadTokens, cacheWriteTokens, cacheWrite1hTokens }] of byModel) {
+    if (cacheReadTokens + cacheWriteTokens === 0) continue;
+    const price = prices.find((row) => row.to === null && fits(model, row.model));
+    if (price === undefined) return null;
+    const { inputPerMTok, cacheReadPerMTok, cacheWrite5mPerMTok, cacheWrite1hPerMTok } = price;
+    saved += cacheReadTokens * (inputPerMTok - cacheReadPerMTok);
+    saved -= (cacheWriteTokens - cacheWrite1hTokens) * (cacheWrite5mPerMTok - inputPerMTok);
+    saved -= cacheWrite1hTokens * (cacheWrite1hPerMTok - inputPerMTok);
+  }
+  return saved / 1_000_000;
+}
+
+/** What a budget will have spent at the end of its window when it goes on like this, in US dollars; null: its window has no end or has just begun. */
+export function forecastUsd(
+  { spentUsd, startsAt, endsAt }: { spentUsd: number; startsAt: string | null; endsAt: string | null },
+  nowMs: number,
+): number | null {
+  if (startsAt === null || endsAt === null) return null;
+  const [beginMs, endMs] = [Date.parse(startsAt), Date.parse(endsAt)];
+  const passedMs = Math.min(nowMs, endMs) - beginMs;
+  return passedMs <= 0 ? null : (spentUsd * (endMs - beginMs)) / passedMs;
+}
+
+/** Rows as comma-separated values (RFC 4180). A text that a spreadsheet would take for a formula begins with an apostrophe. */
+export function csvOf(rows: readonly (readonly (string | number | null)[])[]): string {
+  const field = (value: string | number | null): string => {
+    if (typeof value !== 'string') return value === null ? '' : String(value);
+    const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+  return rows.map((row) => `${row.map(field).join(',')}\r\n`).join('');
+}

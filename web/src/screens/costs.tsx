@@ -1,0 +1,217 @@
+// What was spent, when and on what; what the cache saved; and the budgets.
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { useMemo, type ReactElement } from 'react';
+import { api } from '../api.ts';
+import { countText, dollarsText, percentText } from '../format/amounts.ts';
+import { cacheSavingUsd, csvOf, sumOf, sumsBy, type Spend, type UsedStep } from '../format/spend.ts';
+import { serverNowMs } from '../format/time.ts';
+import { BarChart } from '../parts/bar-chart.tsx';
+import { Empty, Figure } from '../parts/bits.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
+import { microsOf } from './batch-figures.ts';
+import { Budgets } from './budgets.tsx';
+import { Choice, Filters } from './filters.tsx';
+
+const route = getRouteApi('/app/costs');
+
+const GROUPS = ['agent', 'model', 'lane', 'tier', 'kind'] as const;
+const STEPS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
+const SPANS = { minute: 'last hour', hour: 'last two days', day: 'last 30 days' } as const;
+const STEPS_SHOWN = { minute: 60, hour: 48, day: 30 } as const;
+
+type By = keyof typeof STEPS;
+type Search = ReturnType<typeof route.useSearch>;
+
+export function Costs(): ReactElement {
+  const search = route.useSearch();
+  const navigate = useNavigate({ from: '/costs' });
+  const by = (search.by ?? 'day') as By;
+  const group = (search.group ?? 'agent') as (typeof GROUPS)[number];
+  const change = (part: Partial<Search>): void => void navigate({ search: (before) => ({ ...before, ...part }) });
+  return (
+    <>
+      <h1>Costs</h1>
+      <Filters>
+        <Choice name="Steps" value={search.by} options={Object.keys(STEPS)} onChange={(next) => change({ by: next })} />
+        <Choice name="By" value={search.group} options={GROUPS} onChange={(next) => change({ group: next })} />
+      </Filters>
+      <Spent by={by} group={group} />
+      <Budgets />
+      <p className="soft">
+        Prices are in the <Link to="/settings">settings</Link>, in the price table.
+      </p>
+    </>
+  );
+}
+
+function Spent({ by, group }: { by: By; group: (typeof GROUPS)[number] }): ReactElement {
+  const usage = useUsage(by, group);
+  const byModel = useUsage(by, 'model');
+  const prices = useQuery({ queryKey: ['prices'], queryFn: () => api.getPrices() });
+  const steps = usage.data?.items;
+  const times = useMemo(() => stepsOf(by, steps ?? []), [by, steps]);
+  if (usage.isError) return <Problem error={usage.error} onRetry={() => void usage.refetch()} />;
+  if (steps === undefined) return <p className="soft">Loading…</p>;
+  if (steps.length === 0)
+    return <Empty command={'npx holdfast send main "Hello"'}>Nothing was spent in this time.</Empty>;
+  const sum = sumOf(steps);
+  const spendAt = new Map(sumsBy(steps, 'startsAt'));
+  const valuesOf = (figure: (spend: Spend) => number): number[] =>
+    times.map((time) => {
+      const spend = spendAt.get(time);
+      return spend === undefined ? 0 : figure(spend);
+    });
+  const saved =
+    byModel.data === undefined || prices.data === undefined
+      ? null
+      : cacheSavingUsd(sumsBy(byModel.data.items, 'group'), prices.data.rows);
+  return (
+    <>
+      <FigureList sum={sum} saved={saved} span={SPANS[by]} />
+      <div className="split">
+        <BarChart
+          title="Cost"
+          span={SPANS[by]}
+          times={times}
+          values={valuesOf(({ costMicros }) => costMicros)}
+          text={dollarsText}
+        />
+        <BarChart
+          title="Input tokens that were not in the cache"
+          span={SPANS[by]}
+          times={times}
+          values={valuesOf(({ inputTokens }) => inputTokens)}
+          text={countText}
+        />
+        <BarChart
+          title="Tokens read from the cache"
+          span={SPANS[by]}
+          times={times}
+          values={valuesOf(({ cacheReadTokens }) => cacheReadTokens)}
+          text={countText}
+        />
+        <BarChart
+          title="Output tokens"
+          span={SPANS[by]}
+          times={times}
+          values={valuesOf(({ outputTokens }) => outputTokens)}
+          text={countText}
+        />
+      </div>
+      <GroupTable steps={steps} group={group} whole={sum.costMicros} />
+    </>
+  );
+}
+
+/** When each step begins, oldest first, also those in which nothing happened. */
+function stepsOf(by: By, used: readonly UsedStep[]): string[] {
+  const stepMs = STEPS[by];
+  const lastMs = Math.floor(serverNowMs() / stepMs) * stepMs;
+  const shown = Array.from({ length: STEPS_SHOWN[by] }, (_, n) =>
+    new Date(lastMs - (STEPS_SHOWN[by] - 1 - n) * stepMs).toISOString(),
+  );
+  // Steps of the service are written as it writes times; those with usage are shown even when the clocks differ.
+  return [...new Set([...shown, ...used.map(({ startsAt }) => startsAt)])].toSorted();
+}
+
+function useUsage(by: By, group: (typeof GROUPS)[number]) {
+  return useQuery({
+    queryKey: ['usage', by, group],
+    queryFn: () => {
+      const fromMs = Math.floor(serverNowMs() / STEPS[by] - STEPS_SHOWN[by] + 1) * STEPS[by];
+      return api.getUsage({ by, group, from: new Date(fromMs).toISOString() });
+    },
+  });
+}
+
+function FigureList({ sum, saved, span }: { sum: Spend; saved: number | null; span: string }): ReactElement {
+  const read = sum.inputTokens + sum.cacheReadTokens + sum.cacheWriteTokens;
+  return (
+    <dl className="figures">
+      <Figure
+        name="Cost"
+        note={
+          sum.unpricedCalls === 0 ? span : `without ${countText(sum.unpricedCalls)} calls of models without a price`
+        }
+      >
+        {dollarsText(sum.costMicros)}
+      </Figure>
+      <Figure name="Model calls" note={`${countText(sum.failures)} failed, ${countText(sum.turns)} turns`}>
+        {countText(sum.calls)}
+      </Figure>
+      <Figure name="Input" note={`${percentText(sum.cacheReadTokens, read)} from the cache`}>
+        {countText(read)}
+      </Figure>
+      <Figure name="Written to the cache">{countText(sum.cacheWriteTokens)}</Figure>
+      <Figure name="Output">{countText(sum.outputTokens)}</Figure>
+      <Figure name="Saved by the cache" note="by the standard prices of now">
+        {saved === null ? 'not known' : `${saved < 0 ? '−' : ''}${dollarsText(Math.abs(microsOf(saved)))}`}
+      </Figure>
+    </dl>
+  );
+}
+
+function GroupTable(props: { steps: readonly UsedStep[]; group: string; whole: number }): ReactElement {
+  const { steps, group, whole } = props;
+  const groups = sumsBy(steps, 'group').toSorted(([, a], [, b]) => b.costMicros - a.costMicros);
+  function download(): void {
+    const heads = ['starts', group, 'turns', 'calls', 'input', 'cacheRead', 'cacheWrite', 'output', 'costUsd'];
+    const rows = steps.map((step) => [
+      step.startsAt,
+      step.group,
+      step.turns,
+      step.calls,
+      step.inputTokens,
+      step.cacheReadTokens,
+      step.cacheWriteTokens,
+      step.outputTokens,
+      step.costMicros === null ? null : step.costMicros / 1_000_000,
+    ]);
+    const url = URL.createObjectURL(new Blob([csvOf([heads, ...rows])], { type: 'text/csv' }));
+    const link = document.createElement('a');
+    link.href = url;
+    link.download = `holdfast-costs-by-${group}.csv`;
+    link.click();
+    URL.revokeObjectURL(url);
+  }
+  return (
+    <section className="panel scroll-x" aria-labelledby="groups" tabIndex={0}>
+      <div className="row">
+        <h2 id="groups">By {group}</h2>
+        <button type="button" className="button" onClick={download}>
+          Download CSV
+        </button>
+      </div>
+      <table className="plain">
+        <thead>
+          <tr>
+            <th scope="col">{group}</th>
+            {['Cost', 'Part', 'Turns', 'Calls', 'Input', 'From the cache', 'Output'].map((title) => (
+              <th key={title} scope="col" className="number">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {groups.map(([name, sum]) => (
+            <tr key={name}>
+              <th scope="row">
+                <SafeText text={name} />
+              </th>
+              <td className="number">{dollarsText(sum.costMicros)}</td>
+              <td className="number">{percentText(sum.costMicros, whole)}</td>
+              <td className="number">{countText(sum.turns)}</td>
+              <td className="number">{countText(sum.calls)}</td>
+              <td className="number">{countText(sum.inputTokens + sum.cacheReadTokens + sum.cacheWriteTokens)}</td>
+              <td className="number">{countText(sum.cacheReadTokens)}</td>
+              <td className="number">{countText(sum.outputTokens)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
