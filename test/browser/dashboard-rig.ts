@@ -1,10 +1,11 @@
 // The dashboard in real Chromium, over a real API and database. Every page of a test is watched: an error in the page, a violation of its
 // Content-Security-Policy, a request to another origin or one with a key in its address fails the test.
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import { chromium, type Browser, type BrowserContext, type Page, type Request } from 'playwright-core';
 import { afterEach, beforeEach, expect, inject } from 'vitest';
 import { ADMIN_KEY, type ApiRig, type ApiRigOptions } from '../api/api-rig.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+import type { Rows } from './fixture/fixture-ids.ts';
 
 export const VIEWER_KEY = 'viewer-key-0123456789';
 
@@ -35,14 +36,22 @@ export interface Dashboard {
   signIn: (key?: string) => Promise<void>;
   /** Opens a path and waits until its screen is there. */
   open: (path: string) => Promise<void>;
+  /** Waits until the page has the answers to all it has asked, but for streams. */
+  settle: () => Promise<void>;
+}
+
+export interface DashboardOptions extends ApiRigOptions {
+  /** Fills the database before the first test. */
+  fill?: (rows: Rows) => Promise<void>;
 }
 
 /** A signed-out browser window for each test. */
-export function useDashboard(options: ApiRigOptions = {}): Dashboard {
+export function useDashboard({ fill, ...options }: DashboardOptions = {}): Dashboard {
   const holder = useApiRig({ keys: [{ name: 'screen', role: 'viewer', key: VIEWER_KEY }], ...options });
   const dashboard = {} as Dashboard;
   let faults: string[] = [];
   shareAmongTests(async (onEnd) => {
+    await fill?.((text, values) => holder.rig.rows(text, values));
     browser ??= launch();
     const started = await browser;
     onEnd(async () => {
@@ -64,6 +73,7 @@ export function useDashboard(options: ApiRigOptions = {}): Dashboard {
     context.setDefaultTimeout(WAIT_MS);
     const page = await context.newPage();
     watch(page, url, { faults, requests });
+    const unanswered = unansweredOf(page);
     Object.assign(dashboard, {
       rig: holder.rig,
       url,
@@ -78,6 +88,14 @@ export function useDashboard(options: ApiRigOptions = {}): Dashboard {
         await page.goto(url + path);
         await page.locator('main h1').first().waitFor();
       },
+      async settle() {
+        // An answer leads to further requests within the frames in which it is drawn.
+        const isQuiet = async (): Promise<boolean> => {
+          await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
+          return unanswered.size === 0;
+        };
+        await expect.poll(async () => (await isQuiet()) && (await isQuiet())).toBe(true);
+      },
     } satisfies Dashboard);
   });
 
@@ -86,6 +104,18 @@ export function useDashboard(options: ApiRigOptions = {}): Dashboard {
     expect(faults).toEqual([]);
   });
   return dashboard;
+}
+
+/** The requests of a page that have no answer yet, without those that never end. */
+function unansweredOf(page: Page): ReadonlySet<Request> {
+  const unanswered = new Set<Request>();
+  page.on('request', (request) => {
+    if (request.isNavigationRequest()) unanswered.clear();
+    if (!new URL(request.url()).pathname.endsWith('/events')) unanswered.add(request);
+  });
+  page.on('requestfinished', (request) => void unanswered.delete(request));
+  page.on('requestfailed', (request) => void unanswered.delete(request));
+  return unanswered;
 }
 
 function watch(

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { Fragment, useState, type ReactElement } from 'react';
 import { api, type Entry } from '../api.ts';
 import { countText } from '../format/amounts.ts';
+import { jsonText } from '../format/json-text.ts';
 import { Age } from '../parts/bits.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { LongText } from '../parts/safe-text.tsx';
@@ -43,7 +44,7 @@ export function EntryBlock({ entry, sessionKey }: { entry: Entry; sessionKey: st
 /** A text as it is, anything else as JSON. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
-  return value === undefined ? '' : JSON.stringify(value, null, 2);
+  return value === undefined ? '' : jsonText(value);
 }
 
 function Block({ block }: { block: Entry['content'][number] }): ReactElement {

@@ -1,5 +1,5 @@
 // How the service is: what waits, what runs, what it costs, what needs a person.
-import { useQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api } from '../api.ts';
@@ -7,10 +7,11 @@ import { countText, dollarsText, percentText } from '../format/amounts.ts';
 import { durationText } from '../format/time.ts';
 import { Age, Figure, Status } from '../parts/bits.tsx';
 import { BarChart } from '../parts/bar-chart.tsx';
+import { haveBegun, Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { useSettings } from '../settings.tsx';
-import { Workers } from './workers.tsx';
+import { Workers, workersQuery } from './workers.tsx';
 
 type Figures = Awaited<ReturnType<typeof api.getOverview>>;
 
@@ -19,11 +20,14 @@ const MICROS = 1_000_000;
 const LOOK_MS = 30_000;
 const dollars = (usd: number): string => dollarsText(Math.round(usd * MICROS));
 
+const attentionQuery = queryOptions({ queryKey: ['stats', 'attention'], queryFn: () => api.getAttention() });
+
 export function Overview(): ReactElement {
   const overview = useQuery({ queryKey: ['stats', 'overview'], queryFn: () => api.getOverview() });
+  const hasBegun = haveBegun(overview, useQuery(attentionQuery), useQuery(workersQuery));
   const { data } = overview;
-  if (data === undefined) {
-    return overview.isError ? <Problem error={overview.error} /> : <p className="soft">Loading…</p>;
+  if (data === undefined || !hasBegun) {
+    return overview.isError ? <Problem error={overview.error} /> : <Loading />;
   }
   const { points } = data;
   return (
@@ -131,12 +135,11 @@ function FigureList({ figures }: { figures: Figures }): ReactElement {
 function Attention(): ReactElement {
   const { isLive } = useSettings();
   const list = useQuery({
-    queryKey: ['stats', 'attention'],
-    queryFn: () => api.getAttention(),
+    ...attentionQuery,
     refetchInterval: isLive ? LOOK_MS : false,
   });
   const { data } = list;
-  if (data === undefined) return list.isError ? <Problem error={list.error} /> : <p className="soft">Loading…</p>;
+  if (data === undefined) return list.isError ? <Problem error={list.error} /> : <Loading />;
   if (data.items.length === 0) {
     return (
       <p>

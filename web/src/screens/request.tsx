@@ -5,6 +5,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type ModelRequest, type Turn } from '../api.ts';
 import { countText } from '../format/amounts.ts';
+import { jsonText } from '../format/json-text.ts';
 import { Empty } from '../parts/bits.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
@@ -26,7 +27,7 @@ function valueAt(request: unknown, path: string): unknown {
 function textOf(request: unknown, { path, span }: Part): string {
   const value = valueAt(request, path);
   if (typeof value === 'string') return span === null ? value : value.slice(span.start, span.end);
-  return value === undefined ? '' : JSON.stringify(value, null, 2);
+  return value === undefined ? '' : jsonText(value);
 }
 
 export function Request({ turn, call, against }: { turn: Turn; call: number; against: number | null }): ReactElement {
@@ -65,7 +66,7 @@ export function Request({ turn, call, against }: { turn: Turn; call: number; aga
         <>
           <Proof request={shown.data} />
           {isRaw ? (
-            <LongText text={JSON.stringify(shown.data.request, null, 2)} />
+            <LongText text={jsonText(shown.data.request)} />
           ) : (
             shown.data.parts.map((part) => {
               const text = textOf(shown.data.request, part);

@@ -9,6 +9,7 @@ import { Age, Fact, Status, Time } from '../parts/bits.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
+import { useFirst } from '../parts/show-more.tsx';
 import { me } from '../me.ts';
 import { Request } from './request.tsx';
 import { Waterfall } from './waterfall.tsx';
@@ -127,59 +128,74 @@ function Tabs({ id, tab }: { id: string; tab: string }): ReactElement {
 }
 
 function Steps({ turn }: { turn: Turn }): ReactElement {
+  const { first, more } = useFirst(turn.steps);
   return (
-    <div className="scroll-x">
-      <table className="plain">
-        <thead>
-          <tr>
-            <th scope="col">Step</th>
-            <th scope="col">What</th>
-            <th scope="col">State</th>
-            <th scope="col">Took</th>
-            <th scope="col">Tokens</th>
-            <th scope="col">Cost</th>
-          </tr>
-        </thead>
-        <tbody>
-          {turn.steps.flatMap((step) => [
-            ...step.calls.map((call) => (
-              <tr key={`call-${call.n}`}>
-                <td>{step.n}</td>
-                <td>
-                  <Link to="/turns/$id" params={{ id: turn.id }} search={{ tab: 'request', call: String(call.n) }}>
-                    model call {call.n}
-                  </Link>{' '}
-                  {call.purpose === 'compaction' && <span className="chip">compaction</span>}
-                </td>
-                <td>
-                  <Status status={call.status} /> {call.error !== null && <SafeText text={call.error.message} />}
-                </td>
-                <td>{durationText(lengthMs(call.startedAt, call.endedAt))}</td>
-                <td>
-                  {countText(call.usage.inputTokens)} in, {countText(call.usage.cacheReadTokens)} cached,{' '}
-                  {countText(call.usage.outputTokens)} out
-                </td>
-                <td>{dollarsText(call.costMicros)}</td>
-              </tr>
-            )),
-            ...step.tools.map((tool) => (
-              <tr key={tool.callId}>
-                <td>{step.n}</td>
-                <td>
-                  tool <span className="mono">{tool.name}</span>
-                </td>
-                <td>
-                  <Status status={tool.status} />
-                </td>
-                <td>{durationText(lengthMs(tool.startedAt, tool.endedAt))}</td>
-                <td />
-                <td />
-              </tr>
-            )),
-          ])}
-        </tbody>
-      </table>
-    </div>
+    <>
+      <div className="scroll-x">
+        <table className="plain">
+          <thead>
+            <tr>
+              <th scope="col">Step</th>
+              <th scope="col">What</th>
+              <th scope="col">State</th>
+              <th scope="col">Took</th>
+              <th scope="col">Tokens</th>
+              <th scope="col">Cost</th>
+            </tr>
+          </thead>
+          <tbody>
+            {first.map((step) => (
+              <StepRows key={step.n} turnId={turn.id} step={step} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {more}
+    </>
+  );
+}
+
+function StepRows({ turnId, step }: { turnId: string; step: Turn['steps'][number] }): ReactElement {
+  return (
+    <>
+      {step.calls.map((call) => (
+        <tr key={`call-${call.n}`}>
+          <td>{step.n}</td>
+          <td>
+            <Link to="/turns/$id" params={{ id: turnId }} search={{ tab: 'request', call: String(call.n) }}>
+              model call {call.n}
+            </Link>{' '}
+            {call.purpose === 'compaction' && <span className="chip">compaction</span>}
+          </td>
+          <td>
+            <Status status={call.status} /> {call.error !== null && <SafeText text={call.error.message} />}
+          </td>
+          <td>{durationText(lengthMs(call.startedAt, call.endedAt))}</td>
+          <td>
+            {countText(call.usage.inputTokens)} in, {countText(call.usage.cacheReadTokens)} cached,{' '}
+            {countText(call.usage.outputTokens)} out
+          </td>
+          <td>{dollarsText(call.costMicros)}</td>
+        </tr>
+      ))}
+      {step.tools.map((tool) => (
+        <tr key={tool.callId}>
+          <td>{step.n}</td>
+          <td>
+            tool{' '}
+            <span className="mono">
+              <SafeText text={tool.name} />
+            </span>
+          </td>
+          <td>
+            <Status status={tool.status} />
+          </td>
+          <td>{durationText(lengthMs(tool.startedAt, tool.endedAt))}</td>
+          <td />
+          <td />
+        </tr>
+      ))}
+    </>
   );
 }
 

@@ -5,6 +5,8 @@ import type { Span, Turn } from '../api.ts';
 import { foldedAxis } from '../format/folded-axis.ts';
 import { durationText, lengthMs, serverNowMs } from '../format/time.ts';
 import { Empty, Time } from '../parts/bits.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
+import { useFirst } from '../parts/show-more.tsx';
 
 const ROW_PX = 26;
 const WIDTH = 1000;
@@ -69,7 +71,9 @@ function SpanRows({ spans }: { spans: readonly Span[] }): ReactElement {
               data-kind={span.kind}
               style={{ position: 'absolute', insetInline: 0, transform: `translateY(${start}px)` }}
             >
-              <span>{nameOf(span)}</span>
+              <span>
+                <SafeText text={nameOf(span)} />
+              </span>
               <svg viewBox={`0 0 ${WIDTH} 16`} preserveAspectRatio="none" aria-hidden="true">
                 {axis.folds.map((fold) => (
                   <rect key={fold} className="fold" x={fold * WIDTH - 1} y="0" width="2" height="16" />
@@ -89,28 +93,34 @@ function SpanRows({ spans }: { spans: readonly Span[] }): ReactElement {
 }
 
 function SpanTable({ spans }: { spans: readonly Span[] }): ReactElement {
+  const { first, more } = useFirst(spans);
   return (
-    <div className="scroll-x">
-      <table className="plain">
-        <thead>
-          <tr>
-            <th scope="col">Span</th>
-            <th scope="col">Began</th>
-            <th scope="col">Took</th>
-          </tr>
-        </thead>
-        <tbody>
-          {spans.map((span, at) => (
-            <tr key={at}>
-              <td>{nameOf(span)}</td>
-              <td>
-                <Time at={span.startedAt} />
-              </td>
-              <td>{durationText(lengthMs(span.startedAt, span.endedAt))}</td>
+    <>
+      <div className="scroll-x">
+        <table className="plain">
+          <thead>
+            <tr>
+              <th scope="col">Span</th>
+              <th scope="col">Began</th>
+              <th scope="col">Took</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+          </thead>
+          <tbody>
+            {first.map((span, at) => (
+              <tr key={at}>
+                <td>
+                  <SafeText text={nameOf(span)} />
+                </td>
+                <td>
+                  <Time at={span.startedAt} />
+                </td>
+                <td>{durationText(lengthMs(span.startedAt, span.endedAt))}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {more}
+    </>
   );
 }

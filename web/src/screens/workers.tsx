@@ -1,5 +1,5 @@
 // The processes of the service.
-import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api } from '../api.ts';
 import { me } from '../me.ts';
@@ -13,13 +13,17 @@ const REPORT_MS = 5_000;
 
 type Worker = Awaited<ReturnType<typeof api.listWorkers>>['items'][number];
 
+export const workersQuery = queryOptions({
+  queryKey: ['stats', 'workers'],
+  queryFn: () => api.listWorkers({ limit: WORKERS_SHOWN }),
+});
+
 /** The processes of the service, and a way to let one finish its work and stop. */
 export function Workers(): ReactElement {
   const { data: who } = useSuspenseQuery(me);
   const { isLive } = useSettings();
   const list = useQuery({
-    queryKey: ['stats', 'workers'],
-    queryFn: () => api.listWorkers({ limit: WORKERS_SHOWN }),
+    ...workersQuery,
     refetchInterval: isLive ? REPORT_MS : false,
   });
   const [drained, setDrained] = useState<{ id: string; name: string } | null>(null);

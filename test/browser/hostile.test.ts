@@ -1,0 +1,50 @@
+// The corpus of hostile texts on every screen: none of it runs, asks another host or breaks the layout, and every screen still answers.
+// A request to another origin and a violation of the Content-Security-Policy fail every test (dashboard-rig.ts).
+import { describe, expect, test } from 'vitest';
+import { useDashboard } from './dashboard-rig.ts';
+import { RAN } from './fixture/hostile-corpus.ts';
+import { fillHostileRows, HOSTILE_SESSION } from './fixture/hostile-rows.ts';
+import { SCREEN_TABLE } from './fixture/screen-table.ts';
+import { overflowOf } from './page-figures.ts';
+
+const dashboard = useDashboard({ fill: fillHostileRows });
+
+/** Elements that a text could become if it were read as a page. */
+const FOREIGN = 'main :is(script, img, iframe, object, embed, style, link, form[action], a[href^="javascript" i])';
+
+describe.each([1280, 320])('hostile texts on a page of %i px', (width) => {
+  test('do not run, do not become elements, and do not make a page wider than its window', async () => {
+    const { page, signIn, open, settle } = dashboard;
+    await signIn();
+    await page.setViewportSize({ width, height: 720 });
+    const faults: string[] = [];
+    for (const path of SCREEN_TABLE.flatMap(({ hostile }) => hostile)) {
+      await open(path);
+      await settle();
+      await page.locator('main details').evaluateAll((all) => all.forEach((each) => each.setAttribute('open', '')));
+      if (await page.evaluate<boolean>(`'${RAN}' in globalThis`)) faults.push(`${path}: a script has run`);
+      const elements = await page.locator(FOREIGN).count();
+      if (elements > 0) faults.push(`${path}: a text has become ${elements} elements`);
+      const overflow = await overflowOf(page);
+      if (overflow > 0) faults.push(`${path}: the page is ${overflow} px too wide`);
+      const problems = await page.getByRole('alert').allTextContents();
+      faults.push(...problems.map((problem) => `${path}: ${problem}`));
+      // The page answers: its help opens by a key and closes.
+      await page.locator('main h1').first().click();
+      await page.keyboard.press('?');
+      await page.getByRole('dialog', { name: 'Keys' }).getByRole('button', { name: 'Close' }).click();
+    }
+    expect(faults).toEqual([]);
+  });
+});
+
+test('each text of the corpus is shown in the transcript as it was written', async () => {
+  const { page, signIn, open } = dashboard;
+  await signIn();
+  await open(`/sessions/${HOSTILE_SESSION}`);
+  const first = page.getByRole('article', { name: 'Entry 1', exact: true });
+  await first.waitFor();
+  expect(await first.locator('pre').textContent()).toBe(`<script>globalThis.${RAN} = true</script>`);
+  const line = page.getByRole('article', { name: 'Entry 10', exact: true });
+  expect(await line.getByRole('button', { name: 'Show the rest' }).textContent()).toContain('983.6k');
+});

@@ -1,0 +1,18 @@
+// Tables that can have thousands of rows: the first of them, and a button for more, so that the document stays small.
+import { useState, type ReactElement } from 'react';
+import { countText } from '../format/amounts.ts';
+
+const ROWS = 200;
+
+/** The first rows, and the button that adds as many again; null: all are shown. */
+export function useFirst<Row>(rows: readonly Row[]): { first: readonly Row[]; more: ReactElement | null } {
+  const [shown, setShown] = useState(ROWS);
+  const left = rows.length - shown;
+  const more =
+    left <= 0 ? null : (
+      <button type="button" className="button" onClick={() => setShown(shown + ROWS)}>
+        Show more ({countText(left)} rows left)
+      </button>
+    );
+  return { first: rows.slice(0, shown), more };
+}
