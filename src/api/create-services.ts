@@ -67,7 +67,7 @@ export function createServices(context: ApiContext, routes: Route[]): ApiService
       eventStreams: () => streams.size,
       waitingRequests: () => waiter.size,
     }),
-    readReadiness: shareNext(() => checkReadiness(context)),
+    readReadiness: shareFor(FIGURES_MS_MAX, () => checkReadiness(context), monotonic),
     openApi: () => (document ??= openApiDocument(routes, context.config.api.publicUrl)),
     readOverview: shareFor(FIGURES_MS_MAX, () => readFigures(context), monotonic),
     readAttention: shareFor(FIGURES_MS_MAX, () => readTroubles(context), monotonic),

@@ -29,7 +29,7 @@ export interface ApiServices {
   readOverview: () => Promise<Overview>;
   /** What needs a person, at most a second old. */
   readAttention: () => Promise<Attention>;
-  /** Readiness; it needs no key, so simultaneous requests share one check. */
+  /** Readiness, at most a second old; it needs no key, and every open page asks for it. */
   readReadiness: () => Promise<Readiness>;
   /** The OpenAPI document of the route table, built on the first request. */
   openApi: () => object;

@@ -24,8 +24,8 @@ function launch(): Promise<Browser> {
   });
 }
 
-export interface Dashboard {
-  rig: ApiRig;
+/** A window of a browser of its own, signed out. */
+export interface DashboardWindow {
   /** Where the service is. */
   url: string;
   page: Page;
@@ -40,18 +40,33 @@ export interface Dashboard {
   settle: () => Promise<void>;
 }
 
+export interface Dashboard extends DashboardWindow {
+  rig: ApiRig;
+}
+
 export interface DashboardOptions extends ApiRigOptions {
   /** Fills the database before the first test. */
   fill?: (rows: Rows) => Promise<void>;
 }
 
-/** A signed-out browser window for each test. */
+/** A signed-out browser window for each test, and an API with a database. */
 export function useDashboard({ fill, ...options }: DashboardOptions = {}): Dashboard {
   const holder = useApiRig({ keys: [{ name: 'screen', role: 'viewer', key: VIEWER_KEY }], ...options });
+  if (fill !== undefined) shareAmongTests(() => fill((text, values) => holder.rig.rows(text, values)));
+  const browsing = useBrowser();
   const dashboard = {} as Dashboard;
+  beforeEach(async () => {
+    const shown = await browsing.openWindow(await holder.rig.listen());
+    Object.assign(dashboard, { rig: holder.rig, ...shown } satisfies Dashboard);
+  });
+  return dashboard;
+}
+
+/** Opens windows, which are closed after each test. */
+export function useBrowser(): { openWindow: (url: string) => Promise<DashboardWindow> } {
   let faults: string[] = [];
+  let contexts: BrowserContext[] = [];
   shareAmongTests(async (onEnd) => {
-    await fill?.((text, values) => holder.rig.rows(text, values));
     browser ??= launch();
     const started = await browser;
     onEnd(async () => {
@@ -59,51 +74,54 @@ export function useDashboard({ fill, ...options }: DashboardOptions = {}): Dashb
       await started.close();
     });
   });
-
-  beforeEach(async () => {
-    const started = await (browser ??= launch());
-    const url = await holder.rig.listen();
-    const context = await started.newContext({
-      viewport: { width: 1280, height: 800 },
-      locale: 'en-GB',
-      timezoneId: 'UTC',
-    });
-    faults = [];
-    const requests: Dashboard['requests'] = [];
-    context.setDefaultTimeout(WAIT_MS);
-    const page = await context.newPage();
-    watch(page, url, { faults, requests });
-    const unanswered = unansweredOf(page);
-    Object.assign(dashboard, {
-      rig: holder.rig,
-      url,
-      page,
-      context,
-      requests,
-      async signIn(key = ADMIN_KEY) {
-        const answer = await context.request.post(`${url}/v1/auth/sessions`, { data: { key } });
-        expect(answer.status()).toBe(204);
-      },
-      async open(path: string) {
-        await page.goto(url + path);
-        await page.locator('main h1').first().waitFor();
-      },
-      async settle() {
-        // An answer leads to further requests within the frames in which it is drawn.
-        const isQuiet = async (): Promise<boolean> => {
-          await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
-          return unanswered.size === 0;
-        };
-        await expect.poll(async () => (await isQuiet()) && (await isQuiet())).toBe(true);
-      },
-    } satisfies Dashboard);
-  });
-
   afterEach(async () => {
-    await dashboard.context.close();
-    expect(faults).toEqual([]);
+    for (const context of contexts) await context.close();
+    const found = faults;
+    [contexts, faults] = [[], []];
+    expect(found).toEqual([]);
   });
-  return dashboard;
+  return {
+    async openWindow(url) {
+      const started = await (browser ??= launch());
+      const context = await started.newContext({
+        viewport: { width: 1280, height: 800 },
+        locale: 'en-GB',
+        timezoneId: 'UTC',
+      });
+      contexts.push(context);
+      context.setDefaultTimeout(WAIT_MS);
+      return openPage(context, url, faults);
+    },
+  };
+}
+
+async function openPage(context: BrowserContext, url: string, faults: string[]): Promise<DashboardWindow> {
+  const requests: DashboardWindow['requests'] = [];
+  const page = await context.newPage();
+  watch(page, url, { faults, requests });
+  const unanswered = unansweredOf(page);
+  return {
+    url,
+    page,
+    context,
+    requests,
+    async signIn(key = ADMIN_KEY) {
+      const answer = await context.request.post(`${url}/v1/auth/sessions`, { data: { key } });
+      expect(answer.status()).toBe(204);
+    },
+    async open(path: string) {
+      await page.goto(url + path);
+      await page.locator('main h1').first().waitFor();
+    },
+    async settle() {
+      // An answer leads to further requests within the frames in which it is drawn.
+      const isQuiet = async (): Promise<boolean> => {
+        await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
+        return unanswered.size === 0;
+      };
+      await expect.poll(async () => (await isQuiet()) && (await isQuiet())).toBe(true);
+    },
+  };
 }
 
 /** The requests of a page that have no answer yet, without those that never end. */
@@ -121,7 +139,7 @@ function unansweredOf(page: Page): ReadonlySet<Request> {
 function watch(
   page: Page,
   origin: string,
-  { faults, requests }: { faults: string[]; requests: Dashboard['requests'] },
+  { faults, requests }: { faults: string[]; requests: DashboardWindow['requests'] },
 ): void {
   page.on('pageerror', (error) => faults.push(`error in the page: ${error.message}`));
   page.on('console', (message) => {

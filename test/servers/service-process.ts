@@ -11,6 +11,8 @@ import { findFreePort } from './free-port.ts';
 export interface ServiceOptions {
   /** `HOLDFAST_*`, `DATABASE_URL` and others, on top of what a shell has; the port is chosen here. */
   env: Record<string, string>;
+  /** Of a service that this one replaces; absent: a free one. */
+  port?: number;
   /** Absent: all of them. */
   roles?: string;
   /** The checkout to run; absent: this one. */
@@ -45,7 +47,7 @@ const checkout = fileURLToPath(new URL('../..', import.meta.url));
  */
 export async function startServiceProcess(options: ServiceOptions): Promise<ServiceProcess> {
   const { rootDir = checkout, readyWithinMs = 240_000 } = options;
-  const port = await findFreePort();
+  const port = options.port ?? (await findFreePort());
   const begin = performance.now();
   const roleFlags = options.roles === undefined ? [] : ['--roles', options.roles];
   const [command, flags] =

@@ -4,7 +4,8 @@ import { Link, Outlet, useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef, useState, type ReactElement } from 'react';
 import { api } from './api.ts';
 import { LiveProvider, useLive } from './live/live-provider.tsx';
-import { Empty } from './parts/bits.tsx';
+import { readyQuery, useOutage, useRecovery } from './live/outage.ts';
+import { Empty, Time } from './parts/bits.tsx';
 import { me } from './me.ts';
 import { useSettings, type Theme } from './settings.tsx';
 
@@ -30,11 +31,20 @@ export function Shell(): ReactElement {
       <div className="shell">
         <Header />
         <Rail />
-        <main id="main">
-          <Outlet />
-        </main>
+        <Main />
       </div>
     </LiveProvider>
+  );
+}
+
+/** The screen; greyed while it cannot be read. */
+function Main(): ReactElement {
+  const outage = useOutage();
+  useRecovery(outage);
+  return (
+    <main id="main" className={outage === null ? undefined : 'stale'}>
+      <Outlet />
+    </main>
   );
 }
 
@@ -99,7 +109,8 @@ function StreamChip(): ReactElement {
 function Banners(): ReactElement {
   const { isLive } = useSettings();
   const { state } = useLive();
-  const ready = useQuery({ queryKey: ['ready'], queryFn: () => api.getReadiness(), retry: false });
+  const outage = useOutage();
+  const ready = useQuery(readyQuery);
   return (
     <>
       {isLive && state === 'signed-out' && (
@@ -107,9 +118,17 @@ function Banners(): ReactElement {
           This browser is signed out. <Link to="/sign-in">Sign in again</Link>; what is shown is old.
         </div>
       )}
-      {isLive && state === 'broken' && (
+      {outage !== null && (
         <div className="banner" data-tone="bad" role="status">
-          The service cannot be reached. What is shown is old; the page connects again by itself.
+          {outage.what === 'service'
+            ? 'The service cannot be reached.'
+            : 'The service answers, but something that it needs is away, such as its database.'}{' '}
+          {outage.readAt !== null && (
+            <>
+              What is shown is from <Time at={outage.readAt} />.
+            </>
+          )}{' '}
+          The page tries again by itself.
         </div>
       )}
       {ready.data?.model.isScripted === true && (

@@ -1,0 +1,100 @@
+// What a page shows when the service or its database is away. Method: an API in a process of its own, which is killed while a worker of the
+// test writes a reply; and a database server that is killed as a power cut would, under a page that is open.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { ADMIN_KEY, createApiRig } from '../api/api-rig.ts';
+import { startTestPostgres, withTestDatabase } from '../servers/postgres.ts';
+import { startServiceProcess } from '../servers/service-process.ts';
+import { useBrowser } from './dashboard-rig.ts';
+
+const browsing = useBrowser();
+const STREAM = '/v1/events';
+const WORDS = Array.from({ length: 120 }, (_, n) => `word${n}`).join(' ');
+
+/** Collects each text that the reply has had while it was written. */
+const COLLECT = `globalThis.replies = [];
+  new MutationObserver(() => {
+    const text = document.querySelector('[aria-label="The reply as it is written"] pre')?.textContent;
+    if (text !== undefined && text !== globalThis.replies.at(-1)) globalThis.replies.push(text);
+  }).observe(document, { subtree: true, childList: true, characterData: true });`;
+
+async function openRig(databaseUrl?: string) {
+  const database = databaseUrl === undefined ? await withTestDatabase() : null;
+  onTestFinished(() => database?.drop());
+  const rig = await createApiRig(databaseUrl ?? database?.url ?? '');
+  onTestFinished(() => rig.close());
+  return rig;
+}
+
+test('a reply that is written while the API is killed and started again is complete, without a repeat and without loading the page again', async () => {
+  const rig = await openRig();
+  const dataDir = mkdtempSync(join(tmpdir(), 'holdfast-outage-'));
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const env = { DATABASE_URL: rig.databaseUrl, HOLDFAST_DATA_DIR: dataDir, HOLDFAST_API_KEY: ADMIN_KEY };
+  const killed = await startServiceProcess({ env, roles: 'api' });
+  onTestFinished(async () => void (await killed.end('SIGKILL')));
+  const { page, signIn, open, requests } = await browsing.openWindow(killed.url);
+  await rig.post('/v1/sessions/cut/messages', { text: 'hello' });
+  await rig.work('cut');
+  await signIn();
+  await open('/sessions/agent:main:cut');
+  await page.getByText('Live', { exact: true }).waitFor();
+  await page.evaluate(COLLECT);
+
+  await rig.post('/v1/sessions/cut/messages', { text: `[[slow: 100]] [[reply: ${WORDS}]]` });
+  const turn = rig.work('cut');
+  const reply = page.getByRole('region', { name: 'The reply as it is written' });
+  await expect.poll(() => reply.locator('pre').allTextContents()).toEqual([expect.stringContaining('word1 ')]);
+  await killed.end('SIGKILL');
+  await page.getByText('The service cannot be reached.').waitFor();
+  requests.length = 0;
+  // The page has tried to reconnect twice.
+  await expect.poll(() => requests.filter(({ url }) => new URL(url).pathname === STREAM).length).toBeGreaterThan(1);
+  const restarted = await startServiceProcess({ env, roles: 'api', port: Number(new URL(killed.url).port) });
+  onTestFinished(async () => void (await restarted.end('SIGKILL')));
+  await turn;
+  await page.getByText('Live', { exact: true }).waitFor();
+  await page.getByRole('article').getByText(WORDS, { exact: true }).waitFor();
+  await reply.waitFor({ state: 'detached' });
+  expect(await page.getByRole('article').getByText(WORDS, { exact: true }).count()).toBe(1);
+  expect(await page.getByText('The service cannot be reached.').count()).toBe(0);
+  // `replies` would be gone with the page.
+  const replies = await page.evaluate<string[]>('globalThis.replies');
+  expect(replies.length).toBeGreaterThan(0);
+  expect(replies.filter((text) => !WORDS.startsWith(text.trimEnd()))).toEqual([]);
+});
+
+test('while the database is away, a page says so and greys what it shows with its time, and afterwards shows what is new', async () => {
+  const server = await startTestPostgres();
+  onTestFinished(() => server.stop());
+  const rig = await openRig(server.url);
+  await rig.post('/v1/sessions/kept/messages', { text: '[[reply: before the outage]]' });
+  await rig.work('kept');
+  const { page, signIn, open, settle } = await browsing.openWindow(await rig.listen());
+  await signIn();
+  await open('/sessions/agent:main:kept');
+  await page.getByText('Live', { exact: true }).waitFor();
+  await settle();
+
+  await server.kill();
+  const banner = page.getByText('something that it needs is away');
+  await banner.waitFor();
+  expect(await banner.locator('time').count()).toBe(1);
+  expect(await page.locator('main.stale').count()).toBe(1);
+  await page.getByRole('article').getByText('before the outage', { exact: true }).waitFor();
+  // Another screen says what is wrong, and comes by itself afterwards.
+  const rail = page.getByRole('navigation', { name: 'Screens' });
+  await rail.getByRole('link', { name: 'Dead letters' }).click();
+  await page.getByRole('heading', { name: 'Dead letters' }).waitFor();
+  await rail.getByRole('link', { name: 'Sessions' }).click();
+
+  await server.restart();
+  await banner.waitFor({ state: 'detached' });
+  expect(await page.locator('main.stale').count()).toBe(0);
+  await page.getByRole('link', { name: 'agent:main:kept', exact: true }).click();
+  await rig.post('/v1/sessions/kept/messages', { text: '[[reply: after the outage]]' });
+  await rig.work('kept');
+  await page.getByRole('article').getByText('after the outage', { exact: true }).waitFor();
+});

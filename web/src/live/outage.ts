@@ -1,0 +1,43 @@
+// Whether what is shown can still be read: the page asks the service every few seconds, because a service without its database sends no event
+// that would say so.
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef } from 'react';
+import { api, HoldfastError } from '../api.ts';
+import { useSettings } from '../settings.tsx';
+import { useLive } from './live-provider.tsx';
+
+const LOOK_MS = 4_000;
+
+export const readyQuery = queryOptions({ queryKey: ['ready'], queryFn: () => api.getReadiness(), retry: false });
+
+interface Outage {
+  /** What is away: the process, or what it needs. */
+  what: 'service' | 'dependency';
+  /** When the page has last read something; ISO 8601. Null: never. */
+  readAt: string | null;
+}
+
+/** What is away now; null: nothing is, or the page is paused. */
+export function useOutage(): Outage | null {
+  const { isLive } = useSettings();
+  const { state } = useLive();
+  const { error, dataUpdatedAt } = useQuery({ ...readyQuery, refetchInterval: isLive ? LOOK_MS : false });
+  if (!isLive || (error === null && state !== 'broken')) return null;
+  const isAnswered = error instanceof HoldfastError && error.status !== null;
+  return {
+    what: isAnswered ? 'dependency' : 'service',
+    readAt: dataUpdatedAt === 0 ? null : new Date(dataUpdatedAt).toISOString(),
+  };
+}
+
+/** Has everything that is shown read again when an outage is over. */
+export function useRecovery(outage: Outage | null): void {
+  const queries = useQueryClient();
+  const wasAway = useRef(false);
+  const isAway = outage !== null;
+  useEffect(() => {
+    if (wasAway.current && !isAway)
+      void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'ready' });
+    wasAway.current = isAway;
+  }, [isAway, queries]);
+}
