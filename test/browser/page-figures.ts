@@ -40,3 +40,12 @@ export function elementsOf(page: Page): Promise<number> {
 export function overflowOf(page: Page): Promise<number> {
   return page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }
+
+/** What the page's objects take after a garbage collection. */
+export async function heapBytesOf(page: Page): Promise<number> {
+  const debug = await page.context().newCDPSession(page);
+  await debug.send('HeapProfiler.collectGarbage');
+  const { usedSize } = await debug.send('Runtime.getHeapUsage');
+  await debug.detach();
+  return usedSize;
+}
