@@ -1,0 +1,207 @@
+// Every action of the dashboard: how it is reached, what a person presses, and what the API says afterwards. The walk does each by mouse, again
+// by keyboard alone, and again as a viewer.
+import { newId } from '../../src/ids.ts';
+import type { ApiRig } from '../api/api-rig.ts';
+import type { Hand } from './hand.ts';
+
+/** What an action works on: a session with a turn or a message, or another row. */
+interface Subject {
+  session: string;
+  id: string;
+}
+
+interface Action {
+  name: string;
+  /** Makes what it works on, with this name. */
+  make: (rig: ApiRig, name: string) => Promise<Subject>;
+  path: (subject: Subject) => string;
+  /** The button that it begins with; a viewer has none. */
+  button: string | RegExp;
+  /** What is done after that. */
+  finish?: (hand: Hand) => Promise<void>;
+  /** What the API says about it. */
+  read: (rig: ApiRig, subject: Subject) => Promise<unknown>;
+  expected: unknown;
+}
+
+type Row = Record<string, unknown>;
+
+const itemsOf = async (rig: ApiRig, url: string): Promise<Row[]> => (await rig.get(url)).body.items;
+
+async function turnOf(rig: ApiRig, session: string): Promise<Subject> {
+  const [turn] = await itemsOf(rig, `/v1/turns?session=${session}`);
+  return { session, id: String(turn?.['id']) };
+}
+
+/** A session whose turn has failed. */
+async function failed(rig: ApiRig, session: string): Promise<Subject> {
+  await rig.post(`/v1/sessions/${session}/messages`, { text: '[[error: 400 message="no"]]' });
+  await rig.work(session);
+  return turnOf(rig, session);
+}
+
+/** A session whose turn is open in a process that is gone. */
+async function running(rig: ApiRig, session: string): Promise<Subject> {
+  await rig.turns.sessionOf(session);
+  const id = newId<string>();
+  await rig.rows(
+    `with turn as (
+       insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256, queued_at, claimed_at)
+       select $1, s.id, 'message', 'main', 'running', 1, 'elsewhere', 'm', 1, 's', 't', now(), now() from holdfast.sessions s where s.key = $2 returning *
+     ) update holdfast.sessions set turn_id = turn.id, owner = 'elsewhere', lease_expires_at = now() + interval '1 hour' from turn where sessions.id = turn.session_id`,
+    [id, `agent:main:${session}`],
+  );
+  return { session, id };
+}
+
+/** A session with a reply. */
+async function answered(rig: ApiRig, session: string): Promise<Subject> {
+  await rig.post(`/v1/sessions/${session}/messages`, { text: '[[reply: hello]]' });
+  await rig.work(session);
+  return turnOf(rig, session);
+}
+
+async function waiting(rig: ApiRig, session: string): Promise<Subject> {
+  const { body } = await rig.post(`/v1/sessions/${session}/messages`, { text: 'later' });
+  return { session, id: body.message.id };
+}
+
+async function worker(rig: ApiRig, name: string): Promise<Subject> {
+  const id = newId<string>();
+  await rig.rows('truncate holdfast.workers');
+  await rig.rows(
+    `insert into holdfast.workers (id, name, host, pid, roles, version, lanes, seen_at) values ($1, $2, 'host', 1, array['worker'], '1', '{}', now() + interval '1 hour')`,
+    [id, name],
+  );
+  return { session: '', id };
+}
+
+/** The only dead letters. */
+async function letter(rig: ApiRig, session: string): Promise<Subject> {
+  await rig.rows(`update holdfast.dead_letters set state = 'discarded'`);
+  return failed(rig, session);
+}
+
+const sessionPath = ({ session }: Subject): string => `/sessions/agent:main:${session}`;
+const bulkOf = async (rig: ApiRig): Promise<unknown> => (await itemsOf(rig, '/v1/bulk-actions'))[0];
+const statusesOf = async (rig: ApiRig, session: string): Promise<unknown[]> =>
+  (await itemsOf(rig, `/v1/waiting?session=${session}`)).map(({ status }) => status);
+
+export const ACTIONS: readonly Action[] = [
+  {
+    name: 'drain a process',
+    make: worker,
+    path: () => '/',
+    button: 'Drain…',
+    finish: (hand) => hand.press('Drain the process'),
+    read: async (rig, { id }) => (await itemsOf(rig, '/v1/workers')).find((each) => each['id'] === id)?.['state'],
+    expected: 'draining',
+  },
+  {
+    name: 'cancel all that waits',
+    make: waiting,
+    path: () => '/waiting',
+    button: 'cancel all that match…',
+    finish: (hand) => hand.press(/^cancel \d+$/),
+    read: bulkOf,
+    expected: { action: 'cancel', target: 'messages' },
+  },
+  {
+    name: 'retry the turns of a list',
+    make: failed,
+    path: ({ session }) => `/turns?session=${session}`,
+    button: 'retry all that match…',
+    finish: async (hand) => {
+      await hand.write('Reason (kept in the log of changes)', 'by hand');
+      await hand.press('retry 1');
+    },
+    read: bulkOf,
+    expected: { action: 'retry', target: 'turns', total: 1, reason: 'by hand' },
+  },
+  {
+    name: 'abort the turns of a list',
+    make: running,
+    path: ({ session }) => `/turns?session=${session}`,
+    button: 'abort all that match…',
+    finish: (hand) => hand.press('abort 1'),
+    read: bulkOf,
+    expected: { action: 'abort', target: 'turns', total: 1 },
+  },
+  {
+    name: 'retry a turn',
+    make: failed,
+    path: ({ id }) => `/turns/${id}`,
+    button: 'Retry…',
+    finish: (hand) => hand.press('Retry the turn'),
+    read: (rig, { session }) => statusesOf(rig, session),
+    expected: ['waiting'],
+  },
+  {
+    name: 'abort a turn',
+    make: running,
+    path: ({ id }) => `/turns/${id}`,
+    button: 'Abort…',
+    finish: (hand) => hand.press('Abort the turn'),
+    read: (rig, { id }) => rig.rows('select stop_kind from holdfast.sessions where turn_id = $1', [id]),
+    expected: [{ stop_kind: 'stopped' }],
+  },
+  {
+    name: 'abort a session',
+    make: running,
+    path: sessionPath,
+    button: 'Abort…',
+    finish: (hand) => hand.press('Abort'),
+    read: (rig, { id }) => rig.rows('select stop_kind from holdfast.sessions where turn_id = $1', [id]),
+    expected: [{ stop_kind: 'stopped' }],
+  },
+  {
+    name: 'reset a session',
+    make: answered,
+    path: sessionPath,
+    button: 'Reset…',
+    finish: (hand) => hand.press('Reset'),
+    read: async (rig, { session }) => (await itemsOf(rig, `/v1/sessions/${session}/transcript`)).length,
+    expected: 0,
+  },
+  {
+    name: 'compact a session',
+    make: answered,
+    path: sessionPath,
+    button: 'Compact…',
+    finish: (hand) => hand.press('Compact'),
+    read: async (rig, { session }) =>
+      (await itemsOf(rig, '/v1/audit')).find((each) => String(each['target']).includes(session))?.['action'],
+    expected: 'compactSession',
+  },
+  {
+    name: 'redrive dead letters',
+    make: letter,
+    path: () => '/dead-letters',
+    button: 'Redrive…',
+    finish: (hand) => hand.press('redrive 1'),
+    read: bulkOf,
+    expected: { action: 'redrive', target: 'dead-letters', total: 1 },
+  },
+  {
+    name: 'discard dead letters',
+    make: letter,
+    path: () => '/dead-letters',
+    button: 'Discard…',
+    finish: (hand) => hand.press('discard 1'),
+    read: bulkOf,
+    expected: { action: 'discard', target: 'dead-letters', total: 1 },
+  },
+  {
+    name: 'revoke a key',
+    async make(rig, name) {
+      await rig.rows('delete from holdfast.api_keys');
+      return { session: '', id: (await rig.post('/v1/keys', { name, role: 'viewer' })).body.id };
+    },
+    path: () => '/settings',
+    button: 'Revoke…',
+    finish: (hand) => hand.press('Revoke the key'),
+    read: async (rig, { id }) =>
+      typeof (await itemsOf(rig, '/v1/keys')).find((each) => each['id'] === id)?.['revokedAt'],
+    expected: 'string',
+  },
+];

@@ -1,0 +1,59 @@
+// The two ways in which a person uses a page: with the mouse, or with the keyboard alone.
+import type { Locator, Page } from 'playwright-core';
+
+export interface Hand {
+  /** Presses a button, a link or a check box by its name. */
+  press: (name: string | RegExp, role?: 'button' | 'link' | 'checkbox' | 'tab') => Promise<void>;
+  /** Writes into a field by its label. */
+  write: (label: string, text: string) => Promise<void>;
+  /** Chooses an option of a list by its label. */
+  choose: (label: string, option: string) => Promise<void>;
+}
+
+export type HandKind = 'mouse' | 'keyboard';
+
+/** More elements than any screen has that can have the focus. */
+const TABS_MAX = 400;
+
+export function handOf(kind: HandKind, page: Page): Hand {
+  return kind === 'mouse' ? mouseOf(page) : keyboardOf(page);
+}
+
+function mouseOf(page: Page): Hand {
+  return {
+    press: (name, role = 'button') => page.getByRole(role, { name, exact: true }).first().click(),
+    write: (label, text) => page.getByLabel(label, { exact: true }).fill(text),
+    async choose(label, option) {
+      await page.getByRole('combobox', { name: label, exact: true }).selectOption(option);
+    },
+  };
+}
+
+function keyboardOf(page: Page): Hand {
+  const { keyboard } = page;
+
+  /** Goes there with Tab, from where the focus is now. */
+  async function goTo(target: Locator): Promise<void> {
+    await target.waitFor();
+    for (let tabs = 0; tabs < TABS_MAX; tabs += 1) {
+      if (await target.evaluate((element) => element === element.ownerDocument.activeElement)) return;
+      await keyboard.press('Tab');
+    }
+    throw new Error(`${String(target)} cannot be reached with Tab.`);
+  }
+
+  return {
+    async press(name, role = 'button') {
+      await goTo(page.getByRole(role, { name, exact: true }).first());
+      await keyboard.press(role === 'link' || role === 'tab' ? 'Enter' : 'Space');
+    },
+    async write(label, text) {
+      await goTo(page.getByLabel(label, { exact: true }));
+      await keyboard.type(text);
+    },
+    async choose(label, option) {
+      await goTo(page.getByRole('combobox', { name: label, exact: true }));
+      await keyboard.type(option);
+    },
+  };
+}

@@ -1,0 +1,64 @@
+// A walk through every action: by mouse, by keyboard alone, and as a viewer, who has no button and is refused what the page would have sent.
+import { describe, expect, test } from 'vitest';
+import { ACTIONS } from './actions.ts';
+import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
+import { handOf } from './hand.ts';
+
+const dashboard = useDashboard();
+const BOTH = ['mouse', 'keyboard'] as const;
+
+describe.each(ACTIONS)('$name', ({ name, make, path, button, finish, read, expected }) => {
+  test.each(BOTH)('with the %s', async (kind) => {
+    const { page, rig, signIn, open, settle, requests, url } = dashboard;
+    const subject = await make(rig, `${name} ${kind}`.replaceAll(' ', '-'));
+    await signIn();
+    await open(path(subject));
+    await settle();
+    requests.length = 0;
+    const hand = handOf(kind, page);
+    await hand.press(button);
+    await finish?.(hand);
+    await expect.poll(() => read(rig, subject)).toMatchObject(expected as object);
+
+    const changes = () => requests.filter(({ method }) => method !== 'GET');
+    await expect.poll(() => changes().length).toBeGreaterThan(0);
+    for (const { method, url: to, body } of changes()) {
+      const answer = await fetch(to, {
+        method,
+        body,
+        headers: { authorization: `Bearer ${VIEWER_KEY}`, 'content-type': 'application/json' },
+      });
+      expect([answer.status, new URL(to).origin]).toEqual([403, url]);
+    }
+  });
+
+  test('not as a viewer', async () => {
+    const { page, rig, signIn, open, settle } = dashboard;
+    const subject = await make(rig, `${name} viewer`.replaceAll(' ', '-'));
+    await signIn(VIEWER_KEY);
+    await open(path(subject));
+    await settle();
+    expect(await page.getByRole('button', { name: button, exact: true }).count()).toBe(0);
+  });
+});
+
+test.each(BOTH)('a message is sent and a key is made with the %s', async (kind) => {
+  const { page, rig, signIn, open } = dashboard;
+  const hand = handOf(kind, page);
+  await rig.turns.sessionOf(`written-${kind}`);
+  await signIn();
+  await open(`/sessions/agent:main:written-${kind}`);
+  await hand.write('Message', 'by hand');
+  await hand.press('Send');
+  const texts = async (): Promise<string[]> =>
+    (await rig.get(`/v1/waiting?session=written-${kind}`)).body.items.map(({ text }: { text: string }) => text);
+  await expect.poll(texts).toEqual(['by hand']);
+
+  await open('/settings');
+  await hand.write('Name', `made-${kind}`);
+  await hand.choose('Role', 'operator');
+  await hand.press('Make a key');
+  await page.getByText('which is not shown again').waitFor();
+  const { items } = (await rig.get('/v1/keys')).body;
+  expect(items).toContainEqual(expect.objectContaining({ name: `made-${kind}`, role: 'operator' }));
+});
