@@ -10,6 +10,7 @@ import { budgetsAndLimits } from './parts/budgets-and-limits.ts';
 import { commits } from './parts/commits.ts';
 import { compaction } from './parts/compaction.ts';
 import { dashboardBuild } from './parts/dashboard-build.ts';
+import { dashboard } from './parts/dashboard.ts';
 import { fairBatches } from './parts/fair-batches.ts';
 import { liveBatches } from './parts/live-batches.ts';
 import { longTurns } from './parts/long-turns.ts';
@@ -40,6 +41,7 @@ const partsBefore = (commit: string): BenchPart[] => [
   budgetsAndLimits,
   statisticsAtScale,
   fairBatches,
+  dashboard,
   dashboardBuild,
   peers,
   beforeAndAfter(commit),
