@@ -62,7 +62,7 @@ function CronView({ cron }: { cron: Cron }): ReactElement {
       </div>
       {disabledReason !== null && (
         <p className="banner" role="status">
-          Holdfast has disabled it: {disabledReason}. Correct the cause, then resume it.
+          Holdfast has disabled it: <SafeText text={disabledReason} />. Correct the cause, then resume it.
         </p>
       )}
       <p>

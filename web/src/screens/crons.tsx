@@ -23,7 +23,7 @@ export function CronState({ cron }: { cron: Cron }): ReactElement {
   if (!cron.enabled)
     return (
       <span className="chip" data-tone="warn">
-        {cron.disabledReason ?? 'paused'}
+        {cron.disabledReason === null ? 'paused' : 'disabled'}
       </span>
     );
   if (cron.failures > 0)
