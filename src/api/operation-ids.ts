@@ -63,6 +63,8 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'GET /v1/config': 'getConfig',
   'POST /v1/agents/{agent}/heartbeat': 'pollAgent',
   'GET /v1/deliveries': 'listDeliveries',
+  'GET /v1/deliveries/count': 'countDeliveries',
+  'GET /v1/deliveries/{id}': 'getDelivery',
   'POST /v1/deliveries/{id}/redrive': 'redriveDelivery',
   'POST /v1/deliveries/{id}/discard': 'discardDelivery',
   'GET /v1/dead-letters': 'listDeadLetters',

@@ -571,6 +571,75 @@ export interface Schemas {
     /** When it was settled; null: it has not been */
     settledAt: string | null;
   };
+  DeliveryDetails: {
+    /** The id */
+    id: string;
+    /** The key of the session */
+    sessionKey: string;
+    /** The id of the turn; null: there is none */
+    turnId: string | null;
+    /** Its number in the session */
+    seq: number;
+    /** The channel that the message came through */
+    channel: string;
+    /** The session in which it runs: main, isolated, or session:<key> */
+    target: {
+      /** An http or https URL */
+      url?: string;
+      [field: string]: unknown;
+    };
+    /** What a run does */
+    payload: {
+      /** The type */
+      type?: string;
+      /** The key of the session */
+      sessionKey?: string;
+      /** The id of the turn; null: there is none */
+      turnId?: string | null;
+      /** The messages of the turn */
+      messageIds?: string[];
+      /** The text */
+      text?: string;
+      [field: string]: unknown;
+    };
+    /** Its status */
+    status: 'pending' | 'sending' | 'sent' | 'unknown' | 'failed' | 'expired' | 'discarded';
+    /** How often it was sent */
+    attempts: number;
+    /** When it is sent next */
+    dueAt: string;
+    /** When delivery attempts end */
+    expiresAt: string;
+    /** The HTTP status of the last answer; null: there was none */
+    lastStatus: number | null;
+    /** Why the last attempt failed; null: it did not fail, or none was made */
+    lastError: string | null;
+    /** When it was created */
+    createdAt: string;
+    /** When it was settled; null: it has not been */
+    settledAt: string | null;
+    /** The results of its attempts, oldest first, as far as the log of events still has them */
+    log: {
+      /** How often it was begun, this time included */
+      attempt: number;
+      /** When the result was stored */
+      at: string;
+      /** What it was after the attempt; `pending`: it is tried again */
+      status: 'pending' | 'sending' | 'sent' | 'unknown' | 'failed' | 'expired' | 'discarded';
+      /** The HTTP status of the answer; null: there was none */
+      httpStatus: number | null;
+    }[];
+  };
+  DeliveryCount: {
+    /** Its status */
+    status: 'pending' | 'sending' | 'sent' | 'unknown' | 'failed' | 'expired' | 'discarded';
+    /** How many there are */
+    count: number;
+    /** Whether there are more than are counted */
+    isCapped: boolean;
+    /** When the message that waits longest arrived; null: none waits */
+    oldestAt: string | null;
+  };
   CronInput: {
     /** The name */
     name?: string;
@@ -3049,14 +3118,32 @@ export interface OperationFunctions {
     cursor?: string | undefined;
     /** The session */
     session?: string | undefined;
+    /** Only of this turn */
+    turn?: string | undefined;
     /** Its status */
     status?: readonly ('pending' | 'sending' | 'sent' | 'unknown' | 'failed' | 'expired' | 'discarded')[] | undefined;
+    /** Only to this channel: webhook, or the name of a channel */
+    channel?: string | undefined;
+    /** The id of a delivery, a turn or a message, or a session key; a text that is none of them is looked for in session keys and last errors */
+    q?: string | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['Delivery'][];
     /** The cursor of the next page; null: this is the last one */
     nextCursor: string | null;
   }>;
+  /** How many deliveries there are of each status, and the age of the oldest. `GET /v1/deliveries/count` */
+  countDeliveries(input?: Record<string, never>, options?: CallOptions): Promise<{
+    /** The items of the page */
+    items: Schemas['DeliveryCount'][];
+    /** The cursor of the next page; null: this is the last one */
+    nextCursor: string | null;
+  }>;
+  /** One delivery with its attempts. `GET /v1/deliveries/{id}` */
+  getDelivery(input: {
+    /** The id */
+    id: string;
+  }, options?: CallOptions): Promise<Schemas['DeliveryDetails']>;
   /** Send a delivery again that failed, expired, was discarded or has an unknown result. `POST /v1/deliveries/{id}/redrive` */
   redriveDelivery(input: {
     /** The id */
@@ -3066,6 +3153,10 @@ export interface OperationFunctions {
   discardDelivery(input: {
     /** The id */
     id: string;
+    body?: {
+      /** Why, for the log of changes */
+      reason?: string;
+    };
   }, options?: CallOptions): Promise<Schemas['Delivery']>;
   /** Dead letters by kind and error, each group with its newest letters. `GET /v1/dead-letters` */
   listDeadLetters(input?: {
@@ -3145,7 +3236,7 @@ export interface OperationFunctions {
       target: 'turns' | 'messages' | 'deliveries' | 'dead-letters';
       /** The ids; or send a filter */
       ids?: string[];
-      /** Everything that these find when the request arrives: of turns the filters of `GET /v1/turns`; of messages that wait `session`; of deliveries `session`, `status`; of open dead letters `kind`, `code` */
+      /** Everything that these find when the request arrives: of turns the filters of `GET /v1/turns`; of messages that wait `session`; of deliveries `session`, `status`, `channel`, `q`; of open dead letters `kind`, `code` */
       filter?: {
         /** The key of a session */
         session?: string;
@@ -3177,6 +3268,8 @@ export interface OperationFunctions {
         minCostUsd?: number;
         /** An id, a session key, the platform id of a message or an error code; else a part of the session key */
         q?: string;
+        /** The channel of the deliveries: webhook, or the name of a channel */
+        channel?: string;
       };
       /** Whether the first one goes alone, and the others follow when it has ended well; if it has not, the action ends */
       canary?: boolean;

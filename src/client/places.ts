@@ -55,6 +55,8 @@ export const OPERATIONS = {
   listHeartbeats: 'GET /v1/heartbeats',
   pollAgent: 'POST /v1/agents/{agent}/heartbeat',
   listDeliveries: 'GET /v1/deliveries',
+  countDeliveries: 'GET /v1/deliveries/count',
+  getDelivery: 'GET /v1/deliveries/{id}',
   redriveDelivery: 'POST /v1/deliveries/{id}/redrive',
   discardDelivery: 'POST /v1/deliveries/{id}/discard',
   listDeadLetters: 'GET /v1/dead-letters',

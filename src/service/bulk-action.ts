@@ -7,7 +7,7 @@ import { cancelMessage } from '../store/cancel-message.ts';
 import { discardLetters, readOpenLetters } from '../store/decide-dead-letters.ts';
 import { discardDelivery, redriveDelivery, type DeliveryDecision } from '../store/decide-delivery.ts';
 import { isKeyTaken, readKey, type KeyedRequest } from '../store/idempotency.ts';
-import { deliveryIdsOf, type DeliveryFilter } from '../store/views/deliveries.ts';
+import { deliveryIdsOf, type DeliveryFilter } from '../store/views/delivery-filter.ts';
 import { waitingMessageIds } from '../store/views/messages.ts';
 import { findAllTurnIds, type TurnFilter } from '../store/views/turn-filter.ts';
 import { redoTurn } from './redrive-letters.ts';

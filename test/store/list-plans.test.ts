@@ -7,6 +7,8 @@ import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { FAMILY } from '../../src/store/views/family.ts';
+import { COUNT_DELIVERIES, DELIVERY_LOG } from '../../src/store/views/deliveries.ts';
+import { DELIVERIES_OF_TURNS } from '../../src/store/views/delivery-filter.ts';
 import { FIND_BY_CODE, FIND_BY_ID, FIND_BY_TEXT } from '../../src/store/views/find-things.ts';
 import { sessionsQuery, updatedQuery, type SessionFilter } from '../../src/store/views/sessions.ts';
 import { FIND_TOOL_CALL } from '../../src/store/views/tool-call.ts';
@@ -80,6 +82,9 @@ test.each([
   [FIND_BY_CODE, ['model_failed']],
   [FIND_TOOL_CALL, [newId(), 'c', '"c"']],
   [FAMILY, ['agent:main:s7']],
+  [DELIVERIES_OF_TURNS, [newId(), [newId()]]],
+  [DELIVERY_LOG, [newId()]],
+  [COUNT_DELIVERIES, [['pending', 'failed', 'sent']]],
 ])('$name reads by indexes', async (statement, values) => {
   const reads = await growingReads(client, statement.prepared(values).text, values);
   expect(reads.filter(({ node }) => node === 'Seq Scan')).toEqual([]);

@@ -87,7 +87,7 @@ function selectionOf({ target, ids, filter = {} }: RequestBody): BulkSelection {
     case 'messages':
       return { target, filter: { sessionKey } };
     case 'deliveries':
-      return { target, filter: { sessionKey, statuses } };
+      return { target, filter: { sessionKey, statuses, channel: filter.channel, text: filter.q } };
     case 'dead-letters':
       return { target, filter: { kind, code } };
     default:

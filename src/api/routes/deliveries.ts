@@ -2,7 +2,13 @@
 import { z } from 'zod';
 import { decideDelivery } from '../../service/redrive-letters.ts';
 import type { DeliveryDecision } from '../../store/decide-delivery.ts';
-import { DELIVERY_STATUSES, listDeliveries, viewDelivery } from '../../store/views/deliveries.ts';
+import {
+  countDeliveries,
+  DELIVERY_STATUSES,
+  listDeliveries,
+  viewDelivery,
+  viewDeliveryDetails,
+} from '../../store/views/deliveries.ts';
 import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
@@ -10,7 +16,8 @@ import { parseSessionKey } from '../path-parameters.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
-import { listText, pageQuery, sessionKeyText } from '../schemas/queries.ts';
+import { listText, nameText, pageQuery, searchText, sessionKeyText } from '../schemas/queries.ts';
+import { deliveryCount, deliveryDetails, discardRequest } from '../schemas/deliveries.ts';
 import { delivery } from '../schemas/views.ts';
 import { isUuid } from '../../core/ids.ts';
 
@@ -24,7 +31,10 @@ const getDeliveries = defineRoute({
   query: z.strictObject({
     ...pageQuery,
     session: sessionKeyText.optional(),
+    turn: z.uuid().optional(),
     status: listText(DELIVERY_STATUSES).optional(),
+    channel: nameText.optional(),
+    q: searchText.optional(),
   }),
   answers: { 200: { description: 'A page of deliveries', schema: listOf(delivery) } },
   async handle({ query, list }, { context }) {
@@ -33,11 +43,37 @@ const getDeliveries = defineRoute({
       context.views,
       {
         sessionKey: query.session === undefined ? undefined : parseSessionKey(query.session, 'session'),
+        turnId: query.turn,
         statuses: query.status,
+        channel: query.channel,
+        text: query.q,
       },
       pageRequestOf(list, query, bounds),
     );
     return { status: 200, body: listAnswer(list, page) };
+  },
+});
+
+const getCounts = defineRoute({
+  method: 'GET',
+  path: '/v1/deliveries/count',
+  summary: 'How many deliveries there are of each status, and the age of the oldest',
+  answers: { 200: { description: 'One row for each status', schema: listOf(deliveryCount) } },
+  handle: async (_request, { context }) => ({
+    status: 200,
+    body: { items: await countDeliveries(context.views), nextCursor: null },
+  }),
+});
+
+const getDelivery = defineRoute({
+  method: 'GET',
+  path: '/v1/deliveries/{id}',
+  summary: 'One delivery with its attempts',
+  answers: { 200: { description: 'The delivery', schema: deliveryDetails } },
+  async handle({ params }, { context }) {
+    const found = await viewDeliveryDetails(context.views, params.id);
+    if (found === null) throw notFound(`delivery ${params.id}`);
+    return { status: 200, body: found };
   },
 });
 
@@ -53,6 +89,7 @@ const redrive = defineEffect({
 const discard = defineEffect({
   path: '/v1/deliveries/{id}/discard',
   summary: 'Discard a delivery',
+  body: discardRequest,
   answers: { 200: { description: 'The delivery as it is now', schema: delivery }, 409: conflictDoc },
   perform: async ({ params, idempotency }, { context }) =>
     decided(context, params.id, await decideDelivery(context.service, params.id, { decision: 'discard', idempotency })),
@@ -73,4 +110,4 @@ async function answerNow(context: ApiContext, id: string): Promise<Answer> {
   return { status: 200, body: found };
 }
 
-export const deliveryRoutes: Route[] = [getDeliveries, redrive, discard];
+export const deliveryRoutes: Route[] = [getDeliveries, getCounts, getDelivery, redrive, discard];

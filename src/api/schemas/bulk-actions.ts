@@ -49,6 +49,7 @@ const bulkFilter = z.strictObject({
   minMs: z.int().min(0).exactOptional(),
   minCostUsd: z.number().min(0).exactOptional(),
   q: name.exactOptional(),
+  channel: name.exactOptional(),
 });
 
 const FIELDS: Readonly<Record<BulkTarget, readonly string[]>> = {
@@ -70,7 +71,7 @@ const FIELDS: Readonly<Record<BulkTarget, readonly string[]>> = {
     'q',
   ],
   messages: ['session'],
-  deliveries: ['session', 'status'],
+  deliveries: ['session', 'status', 'channel', 'q'],
   'dead-letters': ['kind', 'code'],
 };
 

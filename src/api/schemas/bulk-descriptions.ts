@@ -7,7 +7,7 @@ export const BULK_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'createBulkAction.target': 'What it is done to',
   'createBulkAction.ids': 'The ids; or send a filter',
   'createBulkAction.filter':
-    'Everything that these find when the request arrives: of turns the filters of `GET /v1/turns`; of messages that wait `session`; of deliveries `session`, `status`; of open dead letters `kind`, `code`',
+    'Everything that these find when the request arrives: of turns the filters of `GET /v1/turns`; of messages that wait `session`; of deliveries `session`, `status`, `channel`, `q`; of open dead letters `kind`, `code`',
   canary:
     'Whether the first one goes alone, and the others follow when it has ended well; if it has not, the action ends',
   perSecond: 'How many are carried out per second at most; null or absent: as many as can be',
@@ -30,6 +30,7 @@ export const BULK_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'createBulkAction.filter.minCostUsd': 'Turns that cost at least so many US dollars',
   'createBulkAction.filter.q':
     'An id, a session key, the platform id of a message or an error code; else a part of the session key',
+  'createBulkAction.filter.channel': 'The channel of the deliveries: webhook, or the name of a channel',
   bulkActionId: 'The id of the bulk action',
   done: 'How many were carried out',
   skipped: 'How many were left as they are, each with the reason',

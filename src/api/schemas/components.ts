@@ -7,6 +7,8 @@ import * as batches from './batches.ts';
 import * as bulkActions from './bulk-actions.ts';
 import * as crons from './crons.ts';
 import * as deadLetters from './dead-letters.ts';
+
+import * as deliveries from './deliveries.ts';
 import { liveEvent } from './events.ts';
 import { fault } from './faults.ts';
 import { inboundMessage } from './inbound-message.ts';
@@ -35,6 +37,8 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   DeadLetter: deadLetters.deadLetter,
   DeadLetterGroup: deadLetters.deadLetterGroup,
   Delivery: views.delivery,
+  DeliveryDetails: deliveries.deliveryDetails,
+  DeliveryCount: deliveries.deliveryCount,
   CronInput: cronInput,
   CronPatch: cronPatch,
   Entry: views.entry,

@@ -1,4 +1,4 @@
-// What the fields of a family, a call of a tool and a part of an entry mean. A part of `field-descriptions.ts`.
+// What the fields of a family, a delivery, a call of a tool and a part of an entry mean. A part of `field-descriptions.ts`.
 
 /** By field, or by operation and field. */
 export const DETAIL_DESCRIPTIONS: Readonly<Record<string, string>> = {
@@ -14,6 +14,15 @@ export const DETAIL_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'getToolCall.result': 'What the tool answered, as the model saw it; null: it has not ended',
   'listEntries.partChars':
     'Parts with more characters are cut: they have `omittedChars` and `href`, where the whole text is. The arguments of a call become the beginning of their JSON',
+  'listDeliveries.turn': 'Only of this turn',
+  'listDeliveries.channel': 'Only to this channel: webhook, or the name of a channel',
+  'listDeliveries.q':
+    'The id of a delivery, a turn or a message, or a session key; a text that is none of them is looked for in session keys and last errors',
+  log: 'The results of its attempts, oldest first, as far as the log of events still has them',
+  'DeliveryDetails.log.status': 'What it was after the attempt; `pending`: it is tried again',
+  'DeliveryDetails.log.at': 'When the result was stored',
+  oldestAt: 'When the oldest of them was created; null: there is none',
+  'discardDelivery.reason': 'Why, for the log of changes',
   offset: 'The first character, counted from 0',
   length: 'The number of characters; absent: all that follow',
 };

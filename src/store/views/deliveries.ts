@@ -1,7 +1,10 @@
 // The outbox as the outside sees it, newest first. Secrets of a target stay inside (G31).
-import { and, desc, eq, inArray, lt, type SQL } from '../drizzle.ts';
+import { eq, inArray } from '../drizzle.ts';
 import { deliveries, sessions } from '../schema.ts';
-import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { isoSql } from '../session-facts.ts';
+import { literal } from '../statement.ts';
+import { findDeliveryIds, type DeliveryFilter } from './delivery-filter.ts';
+import { isoOf, isoOrNull, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 export const DELIVERY_STATUSES = ['pending', 'sending', 'sent', 'unknown', 'failed', 'expired', 'discarded'] as const;
 
@@ -25,30 +28,30 @@ export interface DeliveryView {
   settledAt: string | null;
 }
 
-export interface DeliveryFilter {
-  id?: string | undefined;
-  sessionKey?: string | undefined;
-  statuses?: string[] | undefined;
+/** One attempt to send a delivery, as far as the log of events still has it. */
+export interface DeliveryAttempt {
+  attempt: number;
+  /** When its result was stored. */
+  at: string;
+  /** `pending`: it is tried again. */
+  status: DeliveryView['status'];
+  /** What the receiver answered, if it did. */
+  httpStatus: number | null;
 }
 
-function deliveryConditions(filter: DeliveryFilter): SQL | undefined {
-  return and(
-    filter.id === undefined ? undefined : eq(deliveries.id, filter.id),
-    filter.sessionKey === undefined ? undefined : eq(sessions.key, filter.sessionKey),
-    filter.statuses === undefined ? undefined : inArray(deliveries.status, filter.statuses),
-  );
+export interface DeliveryDetails extends DeliveryView {
+  /** Oldest first. A delivery that was redriven begins again with attempt 1. */
+  log: DeliveryAttempt[];
 }
 
-/** The ids of the deliveries that a filter finds, oldest first, at most `limit`. */
-export async function deliveryIdsOf(db: ViewDatabase, filter: DeliveryFilter, limit: number): Promise<string[]> {
-  const rows = await db
-    .select({ id: deliveries.id })
-    .from(deliveries)
-    .innerJoin(sessions, eq(sessions.id, deliveries.sessionId))
-    .where(deliveryConditions(filter))
-    .orderBy(deliveries.id)
-    .limit(limit);
-  return rows.map(({ id }) => id);
+/** The deliveries with one status. */
+export interface DeliveryCount {
+  status: DeliveryView['status'];
+  count: number;
+  /** There are more than `count`. */
+  isCapped: boolean;
+  /** When the oldest of them was created; null: there is none. */
+  oldestAt: string | null;
 }
 
 /** Deliveries, newest first. */
@@ -57,19 +60,76 @@ export async function listDeliveries(
   filter: DeliveryFilter,
   page: PageRequest,
 ): Promise<Page<DeliveryView>> {
-  const rows = await db
-    .select({ delivery: deliveries, sessionKey: sessions.key })
-    .from(deliveries)
-    .innerJoin(sessions, eq(sessions.id, deliveries.sessionId))
-    .where(and(deliveryConditions(filter), page.after === null ? undefined : lt(deliveries.id, page.after)))
-    .orderBy(desc(deliveries.id))
-    .limit(page.limit + 1);
-  return pageOf(rows, page.limit, { item: deliveryViewOf, key: (row) => row.delivery.id });
+  const { items: ids, next } = await findDeliveryIds(db, filter, page);
+  const rows = ids.length === 0 ? [] : await selectDeliveries(db).where(inArray(deliveries.id, ids));
+  return { items: rows.map(deliveryViewOf).toSorted((one, other) => (one.id < other.id ? 1 : -1)), next };
 }
 
 /** The delivery of this id, or null. */
 export async function viewDelivery(db: ViewDatabase, id: string): Promise<DeliveryView | null> {
-  return (await listDeliveries(db, { id }, { limit: 1, after: null })).items[0] ?? null;
+  const [row] = await selectDeliveries(db).where(eq(deliveries.id, id));
+  return row === undefined ? null : deliveryViewOf(row);
+}
+
+/** The most events of its session that are searched for the attempts of a delivery. */
+const EVENTS_MAX = 20_000;
+
+export const DELIVERY_LOG = literal({
+  name: 'delivery-log',
+  purpose: 'Read the results of the attempts of a delivery ($1), from the latest events of its session.',
+  // The field is read within `case`, because reading one of another event could fail.
+  text: `select e.data, ${isoSql('e.created_at')} as at
+from holdfast.deliveries d cross join lateral (
+  select id, type, data, created_at from holdfast.events where session_id = d.session_id order by id desc limit ${EVENTS_MAX}
+) as e
+where d.id = $1 and case when e.type in ('delivery.sent', 'delivery.failed') then e.data ->> 'deliveryId' = $1::text else false end
+order by e.id`,
+});
+
+/** The delivery of this id with its attempts, or null. */
+export async function viewDeliveryDetails(db: ViewDatabase, id: string): Promise<DeliveryDetails | null> {
+  const [found, log] = await Promise.all([
+    viewDelivery(db, id),
+    db.$client.query<{ at: string; data: Omit<DeliveryAttempt, 'at'> }>(DELIVERY_LOG.prepared([id])),
+  ]);
+  if (found === null) return null;
+  return {
+    ...found,
+    log: log.rows.map(({ at, data }) => ({
+      attempt: data.attempt,
+      at,
+      status: data.status,
+      // Events of deliveries that have expired have none.
+      httpStatus: data.httpStatus ?? null,
+    })),
+  };
+}
+
+/** A count stops here. */
+const COUNT_MAX = 10_000;
+
+export const COUNT_DELIVERIES = literal({
+  name: 'count-deliveries',
+  purpose: `Count the deliveries of each status ($1) up to ${COUNT_MAX + 1}, with the time of the oldest.`,
+  text: `select status,
+  (select count(*)::int from (select from holdfast.deliveries d where d.status = wanted.status limit ${COUNT_MAX + 1}) as counted) as count,
+  (select ${isoSql('d.created_at')} from holdfast.deliveries d where d.status = wanted.status order by d.id limit 1) as "oldestAt"
+from unnest($1::text[]) with ordinality as wanted (status, n) order by n`,
+});
+
+/** How many deliveries there are of each status, in the order of `DELIVERY_STATUSES`. */
+export async function countDeliveries(db: ViewDatabase): Promise<DeliveryCount[]> {
+  const query = COUNT_DELIVERIES.prepared([[...DELIVERY_STATUSES]]);
+  const { rows } = await db.$client.query<Omit<DeliveryCount, 'isCapped'>>(query);
+  return rows.map((row) => ({ ...row, count: Math.min(row.count, COUNT_MAX), isCapped: row.count > COUNT_MAX }));
+}
+
+function selectDeliveries(db: ViewDatabase) {
+  return db
+    .select({ delivery: deliveries, sessionKey: sessions.key })
+    .from(deliveries)
+    .innerJoin(sessions, eq(sessions.id, deliveries.sessionId))
+    .$dynamic();
 }
 
 function deliveryViewOf(row: { delivery: typeof deliveries.$inferSelect; sessionKey: string }): DeliveryView {
