@@ -9,10 +9,13 @@ const dashboard = useDashboard();
 const HOSTILE =
   '<script>globalThis.wasRun = true</script><img src=x onerror="globalThis.wasRun = true"> [link](javascript:alert(1)) \u202eevil\u200b \u001b[31mred\u001b[0m';
 
-/** A session with a turn that called a tool, one with a turn that failed, a batch and a cron. */
-async function seed(): Promise<{ turnId: string; batchId: string; cronId: string }> {
+/** A session with a turn that called a tool and has a delivery, one with a turn that failed, a batch and a cron. */
+async function seed(): Promise<{ turnId: string; batchId: string; cronId: string; deliveryId: string }> {
   const { rig } = dashboard;
-  await rig.post('/v1/sessions/told/messages', { text: `[[tool: echo {"say": "hi"}]] [[reply: ${HOSTILE}]]` });
+  await rig.post('/v1/sessions/told/messages', {
+    text: `[[tool: echo {"say": "hi"}]] [[reply: ${HOSTILE}]]`,
+    deliver: { url: 'http://127.0.0.1:9/replies' },
+  });
   await rig.work('told');
   await rig.post('/v1/sessions/broken/messages', { text: '[[error: 400 message="the provider says no"]]' });
   await rig.work('broken');
@@ -26,11 +29,9 @@ async function seed(): Promise<{ turnId: string; batchId: string; cronId: string
     payload: { kind: 'agentTurn', message: HOSTILE },
   });
   await rig.post(`/v1/crons/${cron.body.id}/run`, {});
-  return {
-    cronId: cron.body.id,
-    turnId: (await rig.get('/v1/turns?session=told')).body.items[0].id,
-    batchId: batch.body.id,
-  };
+  const turnId = (await rig.get('/v1/turns?session=told')).body.items[0].id;
+  const deliveryId = (await rig.get(`/v1/deliveries?turn=${turnId}`)).body.items[0].id;
+  return { turnId, deliveryId, batchId: batch.body.id, cronId: cron.body.id };
 }
 
 test('a turn is opened from the list by keyboard, with its timeline and the exact request', async () => {
@@ -120,7 +121,7 @@ describe.each([
 ] as const)('every screen $name', ({ colorScheme, width, ...more }) => {
   test('has no violation that axe finds, and nothing that sticks out', async () => {
     const { page, signIn, open } = dashboard;
-    const { turnId, batchId, cronId } = await seed();
+    const { turnId, batchId, cronId, deliveryId } = await seed();
     await signIn();
     await page.emulateMedia({ colorScheme, ...('forcedColors' in more ? { forcedColors: more.forcedColors } : {}) });
     await page.setViewportSize({ width, height: 720 });
@@ -139,6 +140,10 @@ describe.each([
       '/batches',
       `/batches/${batchId}`,
       '/costs',
+      `/turns/${turnId}?tab=deliveries`,
+      `/turns/${turnId}?tab=announcement`,
+      '/deliveries',
+      `/deliveries?open=${deliveryId}`,
       '/dead-letters',
       '/settings',
     ];

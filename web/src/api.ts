@@ -9,6 +9,7 @@ export type Session = Schemas['Session'];
 export type Entry = Schemas['Entry'];
 export type Span = Schemas['Span'];
 export type ModelRequest = Schemas['ModelRequest'];
+export type Delivery = Schemas['Delivery'];
 export type DeadLetterGroup = Schemas['DeadLetterGroup'];
 export type Batch = Schemas['Batch'];
 export type BatchItem = Schemas['BatchItem'];

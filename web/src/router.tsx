@@ -141,6 +141,12 @@ const deadLettersRoute = createRoute({
   path: '/dead-letters',
   component: screenOf(async () => (await import('./screens/dead-letters.tsx')).DeadLetters),
 });
+const deliveriesRoute = createRoute({
+  ...screen,
+  path: '/deliveries',
+  validateSearch: texts('status', 'channel', 'session', 'q', 'open'),
+  component: screenOf(async () => (await import('./screens/deliveries.tsx')).Deliveries),
+});
 const settingsRoute = createRoute({
   ...screen,
   path: '/settings',
@@ -163,6 +169,7 @@ const routeTree = rootRoute.addChildren([
     batchesRoute,
     batchRoute,
     costsRoute,
+    deliveriesRoute,
     deadLettersRoute,
     settingsRoute,
   ]),

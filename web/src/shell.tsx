@@ -18,6 +18,7 @@ const SCREENS = [
   { to: '/heartbeats', name: 'Heartbeats', key: 'h' },
   { to: '/batches', name: 'Batches', key: 'b' },
   { to: '/costs', name: 'Costs', key: 'm' },
+  { to: '/deliveries', name: 'Deliveries', key: 'l' },
   { to: '/dead-letters', name: 'Dead letters', key: 'd' },
   { to: '/settings', name: 'Settings', key: ',' },
 ] as const;

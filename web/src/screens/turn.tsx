@@ -12,10 +12,11 @@ import { LongText, SafeText } from '../parts/safe-text.tsx';
 import { useFirst } from '../parts/show-more.tsx';
 import { me } from '../me.ts';
 import { Request } from './request.tsx';
+import { TurnAnnouncement, TurnDeliveries } from './turn-ends.tsx';
 import { Waterfall } from './waterfall.tsx';
 
 const route = getRouteApi('/app/turns/$id');
-const TABS = ['timeline', 'steps', 'request'] as const;
+const TABS = ['timeline', 'steps', 'request', 'deliveries', 'announcement'] as const;
 const RETRYABLE: ReadonlySet<string> = new Set(['failed', 'aborted', 'timedOut']);
 
 export function TurnScreen(): ReactElement {
@@ -59,6 +60,8 @@ export function TurnScreen(): ReactElement {
       {tab === 'request' && (
         <Request turn={data} call={Number(call ?? '1')} against={against === undefined ? null : Number(against)} />
       )}
+      {tab === 'deliveries' && <TurnDeliveries turn={data} />}
+      {tab === 'announcement' && <TurnAnnouncement turn={data} />}
       {data.reply !== null && (
         <section className="panel" aria-labelledby="reply">
           <h2 id="reply">Reply</h2>

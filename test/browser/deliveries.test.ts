@@ -1,0 +1,106 @@
+// The outbox in the browser: found by its filters, opened with its attempts, redriven and discarded; and the tabs of a turn that show what
+// followed it.
+import { expect, test } from 'vitest';
+import type { SessionId } from '../../src/core/ids.ts';
+import { claimDelivery, settleDelivery } from '../../src/store/outbox.ts';
+import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
+
+const dashboard = useDashboard();
+
+/** A session with a delivery that the receiver has refused. */
+async function refused(session: string): Promise<{ id: string; turnId: string }> {
+  const { rig } = dashboard;
+  const deliver = { url: 'http://127.0.0.1:9/replies' };
+  await rig.post(`/v1/sessions/${session}/messages`, { text: '[[reply: Hello.]]', deliver });
+  await rig.work(session);
+  const [row] = await rig.rows(
+    `select d.session_id from holdfast.deliveries d join holdfast.sessions s on s.id = d.session_id where s.key = $1`,
+    [`agent:main:${session}`],
+  );
+  const { database } = rig.turns;
+  const sessionId = row?.['session_id'] as SessionId;
+  for (const status of ['pending', 'failed'] as const) {
+    const delivery = await claimDelivery(database, { sessionId, owner: 'relay', leaseMs: 60_000 });
+    if (delivery === null) throw new Error('no delivery is due');
+    const lastStatus = status === 'pending' ? 503 : 410;
+    const lastError = `the receiver answered ${lastStatus}`;
+    await settleDelivery(database, { delivery, owner: 'relay', status, lastStatus, lastError, delayMs: 0 });
+  }
+  return (await rig.get(`/v1/deliveries?session=${session}`)).body.items[0];
+}
+
+const statusOf = async (id: string): Promise<string> => (await dashboard.rig.get(`/v1/deliveries/${id}`)).body.status;
+
+test('a refused delivery is found by its status, shows its attempts, and is redriven by keyboard', async () => {
+  const { page, signIn, open } = dashboard;
+  const { id } = await refused('refused');
+  await signIn();
+  await open('/deliveries');
+  await page.getByRole('list', { name: 'By status' }).getByRole('link', { name: 'failed' }).click();
+  await page.getByLabel('Session', { exact: true }).fill('refused');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => new URL(page.url()).search).toBe('?status=failed&session=refused');
+  await page.locator('[role=row][tabindex="0"]').focus();
+  await page.keyboard.press('Enter');
+  const details = page.getByRole('region', { name: 'Delivery' });
+  const attempts = details.getByRole('table', { name: 'Attempts' });
+  await attempts.getByText('503', { exact: true }).waitFor();
+  await attempts.getByText('410', { exact: true }).waitFor();
+  await details.getByText('"text": "Hello."').waitFor();
+
+  await details.getByRole('button', { name: 'Redrive…' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Redrive the delivery' }).focus();
+  await page.keyboard.press('Enter');
+  await expect.poll(() => statusOf(id)).toBe('pending');
+  await details.getByText('pending', { exact: true }).first().waitFor();
+  await page.goBack();
+  await expect.poll(() => new URL(page.url()).search).toBe('?status=failed&session=refused');
+});
+
+test('a delivery is discarded with a reason, and a filter is counted before it is redriven', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  const { id } = await refused('discarded');
+  await signIn();
+  await open(`/deliveries?open=${id}`);
+  await page.getByRole('button', { name: 'Discard…' }).click();
+  await page.getByLabel('Reason').fill('the receiver is gone');
+  await page.getByRole('button', { name: 'Discard the delivery' }).click();
+  await expect.poll(() => statusOf(id)).toBe('discarded');
+  expect((await rig.get('/v1/audit')).body.items[0]).toMatchObject({ reason: 'the receiver is gone' });
+
+  await open('/deliveries?status=discarded&session=discarded&channel=webhook');
+  await page.getByRole('button', { name: 'redrive all that match' }).click();
+  await page.getByRole('button', { name: 'redrive 1', exact: true }).click();
+  await page.getByText('0 done, 0 skipped, 0 failed of 1').waitFor();
+  const { items } = (await rig.get('/v1/bulk-actions')).body;
+  expect(items[0]).toMatchObject({ action: 'redrive', target: 'deliveries', total: 1 });
+});
+
+test('a viewer sees a delivery and no button that changes it', async () => {
+  const { page, signIn, open } = dashboard;
+  const { id } = await refused('viewed');
+  await signIn(VIEWER_KEY);
+  await open(`/deliveries?open=${id}`);
+  await page.getByRole('table', { name: 'Attempts' }).waitFor();
+  expect(await page.getByRole('button', { name: /redrive|discard/i }).count()).toBe(0);
+});
+
+test('a turn shows what it has sent, and the turn of a subagent how its end was announced', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  const { turnId } = await refused('sent');
+  await signIn();
+  await open(`/turns/${turnId}`);
+  await page.getByRole('tab', { name: 'Deliveries' }).click();
+  await page.getByText('"text": "Hello."').waitFor();
+  await page.getByRole('tab', { name: 'Announcement' }).click();
+  await page.getByText('only the end of a subagent is announced').waitFor();
+
+  const { childSessionKey } = (await rig.post('/v1/sessions/boss/spawn', { task: '[[reply: forty-two]]' })).body;
+  await rig.work(childSessionKey);
+  const child = (await rig.get(`/v1/turns?session=${encodeURIComponent(childSessionKey)}`)).body.items[0];
+  await open(`/turns/${child.id}?tab=announcement`);
+  const announcement = page.getByRole('region', { name: 'Announcement' });
+  await announcement.getByRole('link', { name: 'agent:main:boss' }).waitFor();
+  await announcement.getByText('forty-two').first().waitFor();
+});

@@ -1,0 +1,162 @@
+// One delivery: where it goes, each attempt to send it, what was sent, and what a person can decide about it.
+import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState, type ReactElement } from 'react';
+import { api, type Delivery } from '../api.ts';
+import { me } from '../me.ts';
+import { Age, Fact, Status, Time } from './bits.tsx';
+import { Confirm } from './confirm.tsx';
+import { Problem } from './problem.tsx';
+import { LongText, SafeText } from './safe-text.tsx';
+
+const REDRIVABLE: ReadonlySet<string> = new Set(['failed', 'expired', 'unknown', 'discarded']);
+const DISCARDABLE: ReadonlySet<string> = new Set(['pending', 'failed', 'expired', 'unknown']);
+
+/** What is shown of a delivery that is opened; `onClose` is absent where it stays open. */
+export function DeliveryDetails({ id, onClose }: { id: string; onClose?: () => void }): ReactElement {
+  const found = useQuery({ queryKey: ['deliveries', 'one', id], queryFn: () => api.getDelivery({ id }) });
+  const { data } = found;
+  const heading = `delivery-${id}`;
+  return (
+    <section className="panel" aria-labelledby={heading}>
+      <div className="row">
+        <h2 id={heading}>
+          Delivery <span className="mono">{id.slice(-6)}</span>
+        </h2>
+        {data !== undefined && <Status status={data.status} />}
+        {data !== undefined && <Decisions delivery={data} />}
+        {onClose !== undefined && (
+          <button type="button" className="button" onClick={onClose}>
+            Close
+          </button>
+        )}
+      </div>
+      {found.isError && <Problem error={found.error} onRetry={() => void found.refetch()} />}
+      {data !== undefined && (
+        <>
+          <Facts delivery={data} />
+          <Attempts log={data.log} />
+          <h3>What is sent</h3>
+          <LongText text={JSON.stringify(data.payload, null, 2)} />
+        </>
+      )}
+    </section>
+  );
+}
+
+function Facts({ delivery }: { delivery: Delivery }): ReactElement {
+  return (
+    <dl className="facts">
+      <Fact name="Channel">
+        <SafeText text={delivery.channel} />
+      </Fact>
+      <Fact name="Goes to">
+        <SafeText text={delivery.target.url ?? JSON.stringify(delivery.target)} />
+      </Fact>
+      <Fact name="Session">
+        <Link to="/sessions/$key" params={{ key: delivery.sessionKey }}>
+          <SafeText text={delivery.sessionKey} />
+        </Link>
+      </Fact>
+      <Fact name="Turn">
+        {delivery.turnId === null ? (
+          'none'
+        ) : (
+          <Link to="/turns/$id" params={{ id: delivery.turnId }}>
+            turn {delivery.turnId.slice(-6)}
+          </Link>
+        )}
+      </Fact>
+      <Fact name="Created">
+        <Age at={delivery.createdAt} />
+      </Fact>
+      <Fact name={delivery.settledAt === null ? 'Next attempt' : 'Ended'}>
+        <Age at={delivery.settledAt ?? delivery.dueAt} />
+      </Fact>
+      <Fact name="Last answer">
+        {delivery.lastStatus ?? 'none'} {delivery.lastError !== null && <SafeText text={delivery.lastError} />}
+      </Fact>
+      <Fact name="Id">
+        <span className="mono">{delivery.id}</span>
+      </Fact>
+    </dl>
+  );
+}
+
+type Log = Awaited<ReturnType<typeof api.getDelivery>>['log'];
+
+function Attempts({ log }: { log: Log }): ReactElement {
+  if (log.length === 0)
+    return <p className="soft">No attempt is known: it was not tried yet, or its events are gone.</p>;
+  return (
+    <div className="scroll-x">
+      <table className="plain">
+        <caption>Attempts</caption>
+        <thead>
+          <tr>
+            <th scope="col">Attempt</th>
+            <th scope="col">When</th>
+            <th scope="col">Then</th>
+            <th scope="col">HTTP status</th>
+          </tr>
+        </thead>
+        <tbody>
+          {log.map(({ attempt, at, status, httpStatus }, n) => (
+            <tr key={n}>
+              <td>{attempt}</td>
+              <td>
+                <Time at={at} />
+              </td>
+              <td>
+                <Status status={status} />
+              </td>
+              <td>{httpStatus ?? 'no answer'}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Decisions({ delivery }: { delivery: Delivery }): ReactElement | null {
+  const { data: who } = useSuspenseQuery(me);
+  const queries = useQueryClient();
+  const [asked, setAsked] = useState<'redrive' | 'discard' | null>(null);
+  if (who.role === 'viewer') return null;
+  const { id, status } = delivery;
+  return (
+    <>
+      {REDRIVABLE.has(status) && (
+        <button type="button" className="button" data-tone="main" onClick={() => setAsked('redrive')}>
+          Redrive…
+        </button>
+      )}
+      {DISCARDABLE.has(status) && (
+        <button type="button" className="button" data-tone="bad" onClick={() => setAsked('discard')}>
+          Discard…
+        </button>
+      )}
+      {asked !== null && (
+        <Confirm
+          title={asked === 'redrive' ? 'Send this delivery again?' : 'Discard this delivery?'}
+          verb={asked === 'redrive' ? 'Redrive the delivery' : 'Discard the delivery'}
+          asksReason={asked === 'discard'}
+          onClose={() => setAsked(null)}
+          perform={async (reason) => {
+            await (asked === 'redrive'
+              ? api.redriveDelivery({ id })
+              : api.discardDelivery({ id, body: reason === undefined ? {} : { reason } }));
+            void queries.invalidateQueries({ queryKey: ['deliveries'] });
+          }}
+        >
+          <p>
+            {asked === 'redrive'
+              ? 'It has as many attempts as a new one, under the same id: the receiver can tell that it has it already.'
+              : 'It is not sent any more. Later deliveries of its session are sent without it.'}
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}
